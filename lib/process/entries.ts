@@ -1,0 +1,52 @@
+// What waits in a mailbox besides plain messages. Only the kernel makes these, so no message can be taken for one.
+
+import type { Monitor } from "./monitor.js";
+import type { Pid } from "./pid.js";
+import type { ExitReason } from "./reason.js";
+
+/** A linked process ended, or an exit signal was sent; met only by a process that traps exits. */
+export interface ExitSignal {
+  readonly type: "exit";
+  readonly from: Pid;
+  readonly reason: ExitReason;
+}
+
+/** A monitored process ended, was not there (`noproc`), or went out of reach (`noconnection`). */
+export interface DownSignal {
+  readonly type: "down";
+  readonly ref: Monitor;
+  readonly pid: Pid;
+  readonly reason: ExitReason;
+}
+
+/** A process joined or left a group that this process monitors. */
+export interface GroupSignal {
+  readonly type: "group";
+  readonly change: "join" | "leave";
+  readonly group: string;
+  readonly pid: Pid;
+}
+
+/** What a process is told beside its messages. */
+export type Signal = ExitSignal | DownSignal | GroupSignal;
+
+/** Anything in a mailbox that is not simply a message. */
+export abstract class Entry {}
+
+/** A signal on its way to a process. */
+export class SignalEntry extends Entry {
+  readonly signal: Signal;
+  constructor(signal: Signal) {
+    super();
+    this.signal = signal;
+  }
+}
+
+/** A function that a process wants run between its messages: a timer of its own that is due. */
+export class TaskEntry extends Entry {
+  readonly run: () => unknown;
+  constructor(run: () => unknown) {
+    super();
+    this.run = run;
+  }
+}

@@ -1,0 +1,57 @@
+// The one seam to the world. Production has one Environment (production.ts), a simulator has another.
+
+/** Something the scheduler can run for a while: a process. */
+export interface Runnable {
+  /** Handles at most `limit` messages and returns how many it handled. */
+  activate(limit: number): number;
+}
+
+/** What a scheduler may ask of the system that it runs. */
+export interface SchedulerHost {
+  /** Fires the timers that are due now. */
+  fireTimers(): void;
+  /** Deadline of the first pending timer, in `now()` milliseconds. */
+  nextTimer(): number | undefined;
+  /** Tells that a turn ran for `elapsedMs`, and who may be the cause: surely, if there is one suspect alone. */
+  longTurn(suspects: readonly Runnable[], elapsedMs: number): void;
+}
+
+/** Decides which ready process runs next, and when. */
+export interface Scheduler {
+  /** `runnable` has something to do. Called once until it has been activated. */
+  ready(runnable: Runnable): void;
+  /** A process's waiting code continues in microtasks of its own after this activation. */
+  resumed(runnable: Runnable): void;
+  /** The first pending timer changed. */
+  alarm(): void;
+  /** Resolves when nothing is ready and nothing that the scheduler can see is about to be. */
+  idle(): Promise<void>;
+  /** Runs nothing more and lets go of the host's timers. */
+  stop(): void;
+}
+
+/** Told of a promise rejection that nobody handled, with the process that made the promise. */
+export type RejectionListener = (owner: object, error: unknown) => void;
+
+/** Limits of a turn of the scheduler; see DEFAULTS in limits.ts. */
+export interface TurnLimits {
+  readonly turnMessages: number;
+  readonly turnMs: number;
+  readonly activationMessages: number;
+  readonly longTurnMs: number;
+}
+
+/** Clock, randomness, ids and scheduling, as one system sees them. */
+export interface Environment {
+  /** Monotonic milliseconds, fractions included. */
+  now(): number;
+  /** Milliseconds since 1970, for people and for other systems. */
+  wallTime(): number;
+  /** A number in [0, 1). */
+  random(): number;
+  /** An id that no other system makes. */
+  id(): string;
+  createScheduler(host: SchedulerHost, limits: TurnLimits): Scheduler;
+  /** Starts attributing promises to the processes that make them; returns the call that ends it. */
+  watchRejections(listener: RejectionListener): () => void;
+}

@@ -1,0 +1,39 @@
+// The exit-signal table of OTP as one pure function (Erlang reference manual, "Processes: receiving exit signals").
+
+import type { ExitReason } from "./reason.js";
+
+/** How an exit signal came: along a link when its other end died, or by an explicit `exit(pid, reason)`. */
+export type ExitSource = "link" | "exit";
+
+/**
+ * What the receiver does: `drop` the signal, `die` with its reason, die `killed`, or `message`: meet it as an
+ * EXIT in its mailbox.
+ */
+export type ExitVerdict = "drop" | "die" | "killed" | "message";
+
+/**
+ * Decides what an exit signal does to its receiver.
+ *
+ * @param source - along a link, or sent with `exit(pid, reason)`
+ * @param linked - whether the link is still active on the receiver's side (meaningless for `exit`)
+ * @param reason - the reason carried
+ * @param trapping - whether the receiver traps exits
+ * @param fromSelf - whether the receiver sent it to itself
+ */
+export function exitVerdict(
+  source: ExitSource,
+  linked: boolean,
+  reason: ExitReason,
+  trapping: boolean,
+  fromSelf: boolean,
+): ExitVerdict {
+  if (source === "link") {
+    if (!linked) return "drop";
+    if (trapping) return "message";
+    return reason.type === "normal" ? "drop" : "die";
+  }
+  if (reason.type === "kill") return "killed";
+  if (trapping) return "message";
+  if (reason.type === "normal" && !fromSelf) return "drop";
+  return "die";
+}

@@ -1,0 +1,103 @@
+// Process groups, after OTP's pg: a process that joined N times must leave N times; an exit leaves them all.
+// Monitoring gives a snapshot and then each first joining and last leaving.
+
+import { SignalEntry } from "./entries.js";
+import type { Pid } from "./pid.js";
+import type { Process } from "./process.js";
+
+interface Group {
+  readonly members: Map<Process, number>;
+  readonly watchers: Set<Process>;
+}
+
+export class Groups {
+  private readonly groups = new Map<string, Group>();
+
+  join(name: string, process: Process): void {
+    const group = this.open(name);
+    const times = group.members.get(process) ?? 0;
+    group.members.set(process, times + 1);
+    this.remember(process, name);
+    if (times === 0) this.tell(group, name, process, "join");
+  }
+
+  /** False when the process was no member. */
+  leave(name: string, process: Process): boolean {
+    const group = this.groups.get(name);
+    const times = group?.members.get(process);
+    if (group === undefined || times === undefined) return false;
+    if (times > 1) group.members.set(process, times - 1);
+    else this.remove(group, name, process);
+    return true;
+  }
+
+  /** Members, each once, in the order in which they came. */
+  members(name: string): Pid<unknown>[] {
+    return [...(this.groups.get(name)?.members.keys() ?? [])].map((process) => process.pid);
+  }
+
+  /** Names of the groups that have members. */
+  names(): string[] {
+    return [...this.groups].filter(([, group]) => group.members.size > 0).map(([name]) => name);
+  }
+
+  /** Tells `process` of changes from now on; returns the members of this moment. */
+  monitor(name: string, process: Process): Pid<unknown>[] {
+    this.open(name).watchers.add(process);
+    this.remember(process, name);
+    return this.members(name);
+  }
+
+  demonitor(name: string, process: Process): void {
+    const group = this.groups.get(name);
+    if (group === undefined) return;
+    group.watchers.delete(process);
+    this.tidy(name, group);
+  }
+
+  /** The process has ended. */
+  leaveAll(process: Process): void {
+    for (const name of process.rare?.groups?.keys() ?? []) {
+      const group = this.groups.get(name);
+      if (group === undefined) continue;
+      group.watchers.delete(process);
+      if (group.members.has(process)) this.remove(group, name, process);
+      else this.tidy(name, group);
+    }
+  }
+
+  /** Groups that `process` is in, each as often as it joined. */
+  of(process: Process): string[] {
+    return [...(process.rare?.groups?.keys() ?? [])].filter((name) => this.groups.get(name)?.members.has(process));
+  }
+
+  private open(name: string): Group {
+    let group = this.groups.get(name);
+    if (group === undefined) {
+      group = { members: new Map(), watchers: new Set() };
+      this.groups.set(name, group);
+    }
+    return group;
+  }
+
+  private remember(process: Process, name: string): void {
+    process.extras.groups ??= new Set();
+    process.extras.groups.add(name);
+  }
+
+  private remove(group: Group, name: string, process: Process): void {
+    group.members.delete(process);
+    this.tell(group, name, process, "leave");
+    this.tidy(name, group);
+  }
+
+  private tidy(name: string, group: Group): void {
+    if (group.members.size === 0 && group.watchers.size === 0) this.groups.delete(name);
+  }
+
+  private tell(group: Group, name: string, process: Process, change: "join" | "leave"): void {
+    for (const watcher of group.watchers) {
+      watcher.deliverSignal(new SignalEntry({ type: "group", change, group: name, pid: process.pid }));
+    }
+  }
+}

@@ -1,0 +1,55 @@
+// What a system shows of its processes.
+
+import type { Kernel } from "./kernel.js";
+import { members } from "./one-or-many.js";
+import type { Pid } from "./pid.js";
+import { type Process, State } from "./process.js";
+
+/** `waiting` for a message, `ready` to run, `running`, `suspended` in an await of its own, or on its way in or out. */
+export type ProcessStatus = "starting" | "waiting" | "ready" | "running" | "suspended" | "terminating";
+
+/** One process, as it is at this moment. */
+export interface ProcessInfo {
+  readonly pid: Pid<unknown>;
+  readonly label: string | undefined;
+  readonly name: string | undefined;
+  readonly groups: readonly string[];
+  readonly status: ProcessStatus;
+  /** Messages and signals waiting. */
+  readonly mailboxDepth: number;
+  readonly links: readonly Pid[];
+  /** Processes that it monitors, once per monitor. */
+  readonly monitors: readonly Pid[];
+  readonly monitoredBy: readonly Pid[];
+  /** Messages and signals handled so far. */
+  readonly handled: number;
+  readonly trapExit: boolean;
+  readonly parent: Pid | undefined;
+}
+
+const STATUS: Record<State, ProcessStatus> = {
+  [State.STARTING]: "starting",
+  [State.IDLE]: "waiting",
+  [State.READY]: "ready",
+  [State.RUNNING]: "running",
+  [State.SUSPENDED]: "suspended",
+  [State.TERMINATING]: "terminating",
+  [State.DEAD]: "terminating",
+};
+
+export function processInfo(kernel: Kernel, process: Process): ProcessInfo {
+  return {
+    pid: process.pid,
+    label: process.pid.label,
+    name: process.rare?.name,
+    groups: kernel.groups.of(process),
+    status: STATUS[process.state],
+    mailboxDepth: process.depth,
+    links: members(process.links),
+    monitors: members(process.watching).map((monitor) => monitor.target),
+    monitoredBy: members(process.watchers).map((monitor) => monitor.watcher),
+    handled: process.handled,
+    trapExit: process.trapping,
+    parent: process.parent,
+  };
+}

@@ -1,0 +1,339 @@
+// The kernel of one system: how processes begin, meet signals and end. Everything public about it is in system.ts.
+
+import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
+import { ignore, Stop } from "./behaviour.js";
+import { type CallOptions, exitedError, failRequests, type ReplyTo, Request, replyAddress } from "./call.js";
+import { Entry, type Signal, SignalEntry } from "./entries.js";
+import type { Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
+import { CallSelfError, NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
+import { type DeadLetterReason, SystemEvents } from "./events.js";
+import { Groups } from "./groups.js";
+import type { Limits } from "./limits.js";
+import { Links } from "./links.js";
+import { members } from "./one-or-many.js";
+import { Names } from "./names.js";
+import { delay } from "./options.js";
+import { type Node, Pid } from "./pid.js";
+import { isThenable, Process, State } from "./process.js";
+import { crash, type ExitReason, isOrderly, NOPROC, NORMAL } from "./reason.js";
+import { Remote } from "./remote.js";
+import { crashReport } from "./report.js";
+import { type Due, type Timer, TimerQueue } from "./timers.js";
+
+export class Kernel implements SchedulerHost {
+  readonly node: Node;
+  readonly env: Environment;
+  readonly limits: Limits;
+  readonly scheduler: Scheduler;
+  readonly events: SystemEvents;
+  readonly names: Names = new Names();
+  readonly groups: Groups = new Groups();
+  readonly links: Links = new Links(this);
+  readonly remote: Remote = new Remote(this);
+  /** Stands for the code outside of all processes: signals from there come from this pid. */
+  readonly outside: Pid;
+  /** Processes alive, newest first, as a list of their own links. */
+  newest: Process | undefined = undefined;
+  population = 0;
+  stopped = false;
+  private readonly timers = new TimerQueue();
+  private readonly unwatch: () => void;
+  private readonly print: (text: string) => void;
+  private readonly reported = new WeakSet<ExitReason>();
+  private lastId = 0;
+
+  constructor(node: Node, env: Environment, limits: Limits, print: (text: string) => void) {
+    this.node = node;
+    this.env = env;
+    this.limits = limits;
+    this.print = print;
+    this.outside = new Pid(node, 0, "outside", undefined);
+    this.events = new SystemEvents();
+    this.scheduler = env.createScheduler(this, limits);
+    this.unwatch = env.watchRejections((owner, error) => {
+      if (owner instanceof Process && owner.kernel === this) owner.failed(error, owner.rare?.message);
+    });
+  }
+
+  // ── life ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  spawn<M>(
+    behaviour: Behaviour<M>,
+    parent: Process | undefined,
+    options: SpawnOptions | undefined,
+    onStart?: (outcome: StartOutcome) => void,
+  ): Process {
+    if (this.stopped) throw new SystemStoppedError(this.node.name);
+    const pid = new Pid<unknown>(this.node, ++this.lastId, options?.label, undefined);
+    const process = new Process(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
+    if (options !== undefined) {
+      if (options.name !== undefined) this.names.register(options.name, process);
+      if (options.trapExit === true) process.trapping = true;
+      if (options.mailbox !== undefined) process.extras.mailbox = options.mailbox;
+    }
+    pid.process = process;
+    this.enlist(process);
+    if (onStart !== undefined) process.extras.onStart = onStart;
+    if (this.events.wants.spawn) this.events.publish("spawn", { pid, parent: parent?.pid });
+    if (process.handle !== undefined && (behaviour as Callbacks<M>).init === undefined) this.started(process, undefined);
+    else this.scheduler.ready(process);
+    return process;
+  }
+
+  /** `init` is done, or there is none. */
+  started(process: Process, result: unknown): void {
+    if (process.state === State.DEAD) return;
+    if (result instanceof Stop || result === ignore) {
+      this.tellStart(process, result === ignore ? { type: "ignored" } : undefined);
+      this.stop(process, result instanceof Stop ? result.reason : NORMAL, undefined);
+      return;
+    }
+    if (process.handle !== undefined) process.proceed();
+    this.tellStart(process, { type: "started" });
+  }
+
+  awaitStart(process: Process, init: PromiseLike<unknown>): void {
+    init.then(
+      (result) => this.started(process, result),
+      (error) => process.failed(error, undefined),
+    );
+  }
+
+  private tellStart(process: Process, outcome: StartOutcome | undefined): void {
+    const tell = process.rare?.onStart;
+    if (tell === undefined || outcome === undefined) return;
+    (process.rare as { onStart: unknown }).onStart = undefined;
+    tell(outcome);
+  }
+
+  /** An orderly end, or a crash in the process's own code: its `terminate` runs first, if it has one. */
+  stop(process: Process, reason: ExitReason, message: unknown): void {
+    const terminate = (process.behaviour as Callbacks<unknown>).terminate;
+    if (terminate === undefined || process.state === State.TERMINATING || process.rare?.onStart !== undefined) {
+      this.end(process, reason, message);
+      return;
+    }
+    process.state = State.TERMINATING;
+    let result: unknown;
+    try {
+      result = (process.behaviour as Callbacks<unknown>).terminate?.(process.ctx, reason);
+    } catch (error) {
+      this.end(process, crash(error), message);
+      return;
+    }
+    if (isThenable(result)) {
+      result.then(
+        () => this.end(process, reason, message),
+        (error) => this.end(process, crash(error), message),
+      );
+    } else this.end(process, reason, message);
+  }
+
+  /** The end of a process, at once. What it held is released before anybody hears of it. */
+  end(process: Process, reason: ExitReason, message?: unknown, alongLink = false): void {
+    if (process.state === State.DEAD) return;
+    const { pid, rare } = process;
+    const lonely = process.links === undefined && process.watchers === undefined;
+    process.state = State.DEAD;
+    pid.process = undefined;
+    this.delist(process);
+    this.remote.forget(pid);
+    for (const timer of members(process.timers)) timer.cancel();
+    const extras = rare ?? (isOrderly(reason) ? undefined : process.extras);
+    if (extras !== undefined) {
+      extras.exitReason = reason;
+      if (extras.name !== undefined) this.names.release(process);
+      if (extras.groups !== undefined) this.groups.leaveAll(process);
+    } else if (reason !== NORMAL) process.extras.exitReason = reason;
+    if (!process.isEmpty) for (const entry of process.drain()) this.refuse(pid, entry, "exited");
+    if (process.requests !== undefined) failRequests(process, reason);
+    this.links.announce(process, reason);
+    if (this.events.wants.exit) this.events.publish("exit", { pid, reason });
+    if (lonely && !isOrderly(reason)) this.reportCrash(process, reason, message ?? rare?.message, alongLink);
+    if (rare !== undefined) this.releaseWaits(process, reason);
+  }
+
+  private releaseWaits(process: Process, reason: ExitReason): void {
+    this.tellStart(process, { type: "failed", reason });
+    const { waits, abort } = process.extras;
+    const waiting = process.waiting;
+    if (waits !== undefined || waiting !== undefined) {
+      const error = exitedError(process);
+      for (const wait of members(waits)) wait.abandon(error);
+      waiting?.abandon(error);
+    }
+    abort?.abort(exitedError(process));
+  }
+
+  /** A failure that spreads along links is told once, by the first that it leaves nobody behind to tell. */
+  private reportCrash(process: Process, reason: ExitReason, message: unknown, alongLink: boolean): void {
+    if (alongLink && (reason.type === "killed" || reason.type === "kill" || this.reported.has(reason))) return;
+    this.reported.add(reason);
+    const report = crashReport(process.pid, reason, message);
+    if (this.events.wants.crash) this.events.publish("crash", report);
+    this.print(report.text);
+  }
+
+  /** Code of a process that is no more threw. A refused effect is what should happen; the rest is told. */
+  late(process: Process, error: unknown): void {
+    if (error instanceof ProcessExitedError && error.pid === process.pid) return;
+    if (this.events.wants.lateError) this.events.publish("lateError", { pid: process.pid, error });
+    this.print(`${process.pid} threw after its exit: ${error instanceof Error ? (error.stack ?? error) : String(error)}`);
+  }
+
+  private enlist(process: Process): void {
+    process.next = this.newest;
+    if (this.newest !== undefined) this.newest.previous = process;
+    this.newest = process;
+    this.population++;
+  }
+
+  private delist(process: Process): void {
+    if (process.previous === undefined) this.newest = process.next;
+    else process.previous.next = process.next;
+    if (process.next !== undefined) process.next.previous = process.previous;
+    process.next = undefined;
+    process.previous = undefined;
+    this.population--;
+  }
+
+  // ── messages ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  send(to: Pid<never> | string, message: unknown): void {
+    const target = typeof to === "string" ? this.names.find(to) : to.process;
+    if (target !== undefined && target.kernel === this) target.deliver(message);
+    else if (typeof to === "string" || to.node === this.node) this.deadLetter(to, message, "noproc");
+    else this.remote.send(to, message);
+  }
+
+  /** Sends the message that `build` makes around a reply address, and returns the promise of the reply. */
+  call<R>(
+    owner: Process | undefined,
+    to: Pid<never> | string,
+    build: (replyTo: ReplyTo<R>) => unknown,
+    options: CallOptions | undefined,
+  ): Promise<R> {
+    const request = new Request<R>();
+    try {
+      if (options?.timeout !== undefined) delay("timeout", options.timeout, 0, true);
+      request.message = build(replyAddress(request));
+    } catch (error) {
+      request.fail(error);
+    }
+    return request.open ? this.request(owner, to, request, options) : request.promise;
+  }
+
+  /** Sends a request and returns the promise of its reply. */
+  request<R>(owner: Process | undefined, to: Pid<never> | string, request: Request<R>, options?: CallOptions): Promise<R> {
+    const timeoutMs = options?.timeout ?? this.limits.callTimeoutMs;
+    const signal = options?.signal;
+    const target = typeof to === "string" ? this.names.find(to) : to.process;
+    const here = target !== undefined && target.kernel === this;
+    if (signal?.aborted) request.fail(signal.reason);
+    else if (here && target === owner) request.fail(new CallSelfError(target.pid));
+    else if (this.stopped) request.fail(new SystemStoppedError(this.node.name));
+    else {
+      request.begin(this, owner, to, here ? target : undefined, timeoutMs);
+      if (signal !== undefined) request.obey(signal);
+      try {
+        if (here) target.deliver(request);
+        else if (typeof to === "string" || to.node === this.node) request.calleeExited(NOPROC);
+        else this.remote.request(to, request);
+      } catch (error) {
+        request.fail(error);
+      }
+    }
+    return request.promise;
+  }
+
+  /** A mailbox entry that will not be handled. Signals to the dead are simply gone, as in OTP. */
+  refuse(to: Pid, entry: unknown, reason: DeadLetterReason): void {
+    if (entry instanceof Request) {
+      if (!entry.open) return;
+      const message = entry.message;
+      if (reason === "mailbox-full") entry.calleeExited(NOPROC);
+      this.deadLetter(to, message, reason);
+    } else if (!(entry instanceof Entry)) this.deadLetter(to, entry, reason);
+  }
+
+  deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason): void {
+    this.events.deadLetters++;
+    if (this.events.wants.deadLetter) this.events.publish("deadLetter", { to, message, reason });
+  }
+
+  /** A signal for a process made from callbacks. A trapping one whose parent tells it to stop, stops: gen_server's rule. */
+  openSignal(process: Process, signal: Signal): unknown {
+    if (signal.type === "exit" && signal.from === (process.parent ?? this.outside)) {
+      this.stop(process, signal.reason, signal);
+      return undefined;
+    }
+    const callbacks = process.behaviour as Callbacks<unknown>;
+    if (callbacks.signal !== undefined) return callbacks.signal(process.ctx, signal);
+    this.deadLetter(process.pid, signal, "unhandled");
+    return undefined;
+  }
+
+  signal(process: Process, signal: Signal): void {
+    process.deliverSignal(new SignalEntry(signal));
+  }
+
+  // ── addresses and time ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The running process that `of` names, or an error that says what was asked for. */
+  locate(of: Pid<never> | string): Process {
+    const process = typeof of === "string" ? this.names.find(of) : of.process;
+    if (process === undefined || process.kernel !== this) throw new NoProcessError(String(of), this.node.name);
+    return process;
+  }
+
+  /** Stands for the holder of a name that nobody holds. */
+  nobody(name: string): Pid {
+    return new Pid(this.node, 0, name, undefined);
+  }
+
+  now(): number {
+    return this.env.now();
+  }
+
+  addTimer(delayMs: number, due: Due): Timer {
+    const timer = this.timers.add(this.env.now() + delayMs, due);
+    if (timer.index === 0) this.scheduler.alarm();
+    return timer;
+  }
+
+  cancelTimer(timer: Timer): boolean {
+    const cancelled = this.timers.cancel(timer);
+    if (cancelled && this.timers.size === 0) this.scheduler.alarm();
+    return cancelled;
+  }
+
+  get pendingTimers(): number {
+    return this.timers.size;
+  }
+
+  nextTimer(): number | undefined {
+    return this.timers.next;
+  }
+
+  fireTimers(): void {
+    const now = this.env.now();
+    for (let left = this.limits.turnMessages; left > 0; left--) {
+      const timer = this.timers.take(now);
+      if (timer === undefined) return;
+      timer.due.fire();
+    }
+  }
+
+  longTurn(suspects: readonly Runnable[], elapsedMs: number): void {
+    if (!this.events.wants.longTurn) return;
+    const pids = suspects.filter((one) => one instanceof Process).map((one) => one.pid);
+    this.events.publish("longTurn", { suspects: pids, elapsedMs });
+  }
+
+  /** Lets go of everything the host gave. */
+  close(): void {
+    this.stopped = true;
+    this.scheduler.stop();
+    this.unwatch();
+  }
+}

@@ -1,0 +1,159 @@
+// Links, monitors and exit signals: who hears of whose end, once, and with which reason.
+
+import { SignalEntry } from "./entries.js";
+import { type ExitSource, exitVerdict } from "./exit-signal.js";
+import type { Kernel } from "./kernel.js";
+import { Monitor } from "./monitor.js";
+import { exclude, include, includes, members } from "./one-or-many.js";
+import type { Pid } from "./pid.js";
+import type { Process } from "./process.js";
+import { type ExitReason, KILLED, NOPROC } from "./reason.js";
+
+interface PendingExit {
+  readonly to: Pid;
+  readonly from: Pid;
+  readonly reason: ExitReason;
+}
+
+export class Links {
+  private readonly kernel: Kernel;
+  private lastMonitor = 0;
+  /** Exit signals along links, waiting their turn: a chain of a million links must not need a stack of a million. */
+  private outbox: PendingExit[] = [];
+  private draining = false;
+
+  constructor(kernel: Kernel) {
+    this.kernel = kernel;
+  }
+
+  /** Links two processes; again changes nothing, to oneself does nothing, to a dead one is an EXIT `noproc`. */
+  link(process: Process, to: Pid): void {
+    if (to === process.pid || includes(process.links, to)) return;
+    const other = to.process;
+    if (other !== undefined && other.kernel === this.kernel) {
+      process.links = include(process.links, to);
+      other.links = include(other.links, process.pid);
+    } else if (to.node === this.kernel.node) {
+      process.links = include(process.links, to);
+      this.exit(to, process.pid, NOPROC, "link");
+    } else {
+      process.links = include(process.links, to);
+      this.kernel.remote.link(process.pid, to);
+    }
+    if (this.kernel.events.wants.link) this.kernel.events.publish("link", { from: process.pid, to });
+  }
+
+  /** Ends the link at once: an exit signal that comes along it from now on is dropped. */
+  unlink(process: Process, from: Pid): void {
+    if (!includes(process.links, from)) return;
+    process.links = exclude(process.links, from);
+    const other = from.process;
+    if (other !== undefined && other.kernel === this.kernel) other.links = exclude(other.links, process.pid);
+    else if (from.node !== this.kernel.node) this.kernel.remote.unlink(process.pid, from);
+  }
+
+  monitor(process: Process, target: Pid): Monitor {
+    const monitor = new Monitor(++this.lastMonitor, process.pid, target);
+    const other = target.process;
+    if (other !== undefined && other.kernel === this.kernel) {
+      process.watching = include(process.watching, monitor);
+      other.watchers = include(other.watchers, monitor);
+    } else if (target.node === this.kernel.node) {
+      this.kernel.signal(process, { type: "down", ref: monitor, pid: target, reason: NOPROC });
+    } else {
+      process.watching = include(process.watching, monitor);
+      this.kernel.remote.monitor(monitor);
+    }
+    return monitor;
+  }
+
+  /** Ends a monitor of `process`. With `flush`, a DOWN that is queued goes too. */
+  demonitor(process: Process, monitor: Monitor, flush: boolean): void {
+    if (monitor.watcher !== process.pid) return;
+    process.watching = exclude(process.watching, monitor);
+    const other = monitor.target.process;
+    if (other !== undefined && other.kernel === this.kernel) other.watchers = exclude(other.watchers, monitor);
+    else if (monitor.target.node !== this.kernel.node) this.kernel.remote.demonitor(monitor);
+    if (flush) removeSignal(process, (signal) => signal.type === "down" && signal.ref === monitor);
+  }
+
+  /** Applies one exit signal to its receiver, by the table in exit-signal.ts. */
+  exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void {
+    const target = to.process;
+    if (target === undefined || target.kernel !== this.kernel) {
+      if (to.node !== this.kernel.node) this.kernel.remote.exit(from, to, reason, source);
+      return;
+    }
+    const linked = source === "link" && includes(target.links, from);
+    if (linked) target.links = exclude(target.links, from);
+    const verdict = exitVerdict(source, linked, reason, target.trapping, from === to);
+    switch (verdict) {
+      case "drop":
+        return;
+      case "die":
+        this.kernel.end(target, reason, undefined, source === "link");
+        return;
+      case "killed":
+        this.kernel.end(target, KILLED);
+        return;
+      case "message":
+        this.kernel.signal(target, { type: "exit", from, reason });
+        return;
+      default:
+        verdict satisfies never;
+    }
+  }
+
+  /** Tells everybody who linked to or monitored `process` that it is gone, and forgets whom it monitored. */
+  announce(process: Process, reason: ExitReason): void {
+    const { pid, links, watchers, watching } = process;
+    if (watching !== undefined) {
+      process.watching = undefined;
+      for (const monitor of members(watching)) {
+        const target = monitor.target.process;
+        if (target !== undefined && target.kernel === this.kernel) target.watchers = exclude(target.watchers, monitor);
+        else if (monitor.target.node !== this.kernel.node) this.kernel.remote.demonitor(monitor);
+      }
+    }
+    if (watchers !== undefined) {
+      process.watchers = undefined;
+      for (const monitor of members(watchers)) this.down(monitor, reason);
+    }
+    if (links !== undefined) {
+      process.links = undefined;
+      for (const to of members(links)) this.outbox.push({ to, from: pid, reason });
+      this.drain();
+    }
+  }
+
+  /** Fires one monitor. */
+  down(monitor: Monitor, reason: ExitReason): void {
+    const watcher = monitor.watcher.process;
+    if (watcher !== undefined && watcher.kernel === this.kernel) {
+      watcher.watching = exclude(watcher.watching, monitor);
+      this.kernel.signal(watcher, { type: "down", ref: monitor, pid: monitor.target, reason });
+    } else if (monitor.watcher.node !== this.kernel.node) this.kernel.remote.down(monitor, reason);
+  }
+
+  private drain(): void {
+    if (this.draining) return;
+    this.draining = true;
+    for (let i = 0; i < this.outbox.length; i++) {
+      const { to, from, reason } = this.outbox[i] as PendingExit;
+      this.exit(from, to, reason, "link");
+    }
+    this.outbox.length = 0;
+    this.draining = false;
+  }
+}
+
+/** Takes the first queued signal that fits out of a mailbox. */
+export function removeSignal(process: Process, fits: (signal: SignalEntry["signal"]) => boolean): void {
+  for (let index = 0; index < process.depth; index++) {
+    const entry = process.peek(index);
+    if (entry instanceof SignalEntry && fits(entry.signal)) {
+      process.removeAt(index);
+      return;
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// Names of processes: one process a name, one name a process; released before anybody hears of the holder's end.
+
+import { NameTakenError } from "./errors.js";
+import type { Process } from "./process.js";
+
+export class Names {
+  private readonly holders = new Map<string, Process>();
+
+  find(name: string): Process | undefined {
+    return this.holders.get(name);
+  }
+
+  /** @throws NameTakenError when the name is held, or the process has one already. */
+  register(name: string, process: Process): void {
+    const holder = this.holders.get(name);
+    if (holder !== undefined) throw new NameTakenError(name, holder.pid, "held");
+    const held = process.rare?.name;
+    if (held !== undefined) throw new NameTakenError(name, process.pid, "has-name", held);
+    this.holders.set(name, process);
+    process.extras.name = name;
+  }
+
+  /** Frees the name that the process holds, if any. */
+  release(process: Process): void {
+    const name = process.rare?.name;
+    if (name === undefined || process.rare === undefined) return;
+    this.holders.delete(name);
+    process.rare.name = undefined;
+  }
+}

@@ -1,0 +1,29 @@
+// Options are checked once, at the boundary: path, value, what is allowed.
+
+import { OptionError } from "./errors.js";
+
+/** A duration in milliseconds. @throws OptionError */
+export function delay(path: string, value: unknown, least = 0, orInfinity = false): number {
+  if (typeof value === "number" && value >= least && (orInfinity || value !== Number.POSITIVE_INFINITY)) return value;
+  const allowed = `a number of milliseconds, ${least} or more${orInfinity ? " (Infinity to wait for ever)" : ""}`;
+  throw new OptionError(path, value, allowed);
+}
+
+/** A whole number. @throws OptionError */
+export function count(path: string, value: unknown, least: number, orInfinity = false): number {
+  if (orInfinity && value === Number.POSITIVE_INFINITY) return value;
+  if (Number.isSafeInteger(value) && (value as number) >= least) return value as number;
+  throw new OptionError(path, value, `a whole number, ${least} or more${orInfinity ? ", or Infinity" : ""}`);
+}
+
+/** One of a few words. @throws OptionError */
+export function oneOf<T extends string>(path: string, value: unknown, words: readonly T[]): T {
+  if (words.includes(value as T)) return value as T;
+  throw new OptionError(path, value, `one of ${words.map((word) => `"${word}"`).join(", ")}`);
+}
+
+/** A text that is not empty. @throws OptionError */
+export function text(path: string, value: unknown): string {
+  if (typeof value === "string" && value !== "") return value;
+  throw new OptionError(path, value, "a text that is not empty");
+}

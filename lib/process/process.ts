@@ -1,0 +1,263 @@
+// A process: mailbox, state and activation. What it may do is in context.ts; its life and death in kernel.ts.
+
+import { type Body, type Callbacks, type MailboxLimits, type StartOutcome, Stop } from "./behaviour.js";
+import type { Request } from "./call.js";
+import { Context } from "./context.js";
+import { Entry, SignalEntry, TaskEntry } from "./entries.js";
+import type { Runnable } from "./environment.js";
+import { MailboxFullError } from "./errors.js";
+import type { Kernel } from "./kernel.js";
+import { EMPTY, Mailbox } from "./mailbox.js";
+import type { Monitor } from "./monitor.js";
+import type { OneOrMany } from "./one-or-many.js";
+import { origin } from "./origin.js";
+import type { Pid } from "./pid.js";
+import { crash, type ExitReason, NORMAL } from "./reason.js";
+import { resumeBody, startBody, type Waiting } from "./receive.js";
+import type { OwnedTimer } from "./timer.js";
+
+/** Where a process is in its life. `SUSPENDED`: its code awaits something that is not its mailbox. */
+export const State = {
+  STARTING: 0,
+  IDLE: 1,
+  READY: 2,
+  RUNNING: 3,
+  SUSPENDED: 4,
+  TERMINATING: 5,
+  DEAD: 6,
+} as const;
+export type State = (typeof State)[keyof typeof State];
+
+/** What only some processes have: kept apart, so that an idle process stays small. */
+export interface Rare {
+  name: string | undefined;
+  groups: Set<string> | undefined;
+  abort: AbortController | undefined;
+  onStart: ((outcome: StartOutcome) => void) | undefined;
+  mailbox: MailboxLimits | undefined;
+  highWater: number;
+  waits: OneOrMany<Abandonable>;
+  /** The message an asynchronous callback is at work on. */
+  message: unknown;
+  exitReason: ExitReason | undefined;
+}
+
+/** Something the process's code waits for; it is told when the process ends, so that `finally` blocks run. */
+export interface Abandonable {
+  abandon(error: Error): void;
+}
+
+export class Process extends Mailbox implements Runnable {
+  state: State = State.STARTING;
+  trapping = false;
+  handled = 0;
+  links: OneOrMany<Pid> = undefined;
+  watching: OneOrMany<Monitor> = undefined;
+  watchers: OneOrMany<Monitor> = undefined;
+  timers: OneOrMany<OwnedTimer> = undefined;
+  /** First of the calls that wait for this process's reply. */
+  requests: Request | undefined = undefined;
+  /** What a function body waits for in its mailbox. */
+  waiting: Waiting | undefined = undefined;
+  rare: Rare | undefined = undefined;
+  next: Process | undefined = undefined;
+  previous: Process | undefined = undefined;
+  readonly kernel: Kernel;
+  readonly pid: Pid<unknown>;
+  readonly parent: Pid | undefined;
+  readonly behaviour: Body<unknown> | Callbacks<unknown>;
+  readonly handle: ((ctx: Context<unknown>, message: unknown) => unknown) | undefined;
+  readonly ctx: Context<unknown>;
+
+  constructor(kernel: Kernel, pid: Pid<unknown>, parent: Pid | undefined, behaviour: Body<unknown> | Callbacks<unknown>) {
+    super();
+    this.kernel = kernel;
+    this.pid = pid;
+    this.parent = parent;
+    this.behaviour = behaviour;
+    this.handle = typeof behaviour === "function" ? undefined : behaviour.handle;
+    this.ctx = new Context(this);
+  }
+
+  get alive(): boolean {
+    return this.state !== State.DEAD;
+  }
+
+  get extras(): Rare {
+    this.rare ??= {
+      name: undefined,
+      groups: undefined,
+      abort: undefined,
+      onStart: undefined,
+      mailbox: undefined,
+      highWater: this.kernel.limits.highWater,
+      waits: undefined,
+      message: undefined,
+      exitReason: undefined,
+    };
+    return this.rare;
+  }
+
+  /** Queues a message. The process runs later: nothing of it runs within the sender's turn. */
+  deliver(message: unknown): void {
+    if (this.isEmpty) this.push(message);
+    else if (!this.queueBehind(message)) return;
+    if (this.state === State.IDLE) {
+      this.state = State.READY;
+      this.kernel.scheduler.ready(this);
+    }
+  }
+
+  /** Queues a signal, whatever the mailbox's bound. */
+  deliverSignal(entry: Entry): void {
+    this.push(entry);
+    if (this.state === State.IDLE) {
+      this.state = State.READY;
+      this.kernel.scheduler.ready(this);
+    }
+  }
+
+  private queueBehind(message: unknown): boolean {
+    const depth = this.depth;
+    const limits = this.rare?.mailbox;
+    if (limits !== undefined && depth >= limits.capacity) {
+      switch (limits.overflow) {
+        case "reject":
+          throw new MailboxFullError(this.pid, limits.capacity);
+        case "drop-newest":
+          this.kernel.deadLetter(this.pid, message, "mailbox-full");
+          return false;
+        case "drop-oldest":
+          this.dropOldest();
+          break;
+        case "exit":
+          this.kernel.deadLetter(this.pid, message, "mailbox-full");
+          this.kernel.end(this, crash(new MailboxFullError(this.pid, limits.capacity)));
+          return false;
+      }
+    }
+    this.push(message);
+    if (depth >= this.kernel.limits.highWater && depth >= this.extras.highWater) {
+      this.extras.highWater = depth * 2;
+      if (this.kernel.events.wants.highWater) {
+        this.kernel.events.publish("highWater", { pid: this.pid, depth: depth + 1 });
+      }
+    }
+    return true;
+  }
+
+  private dropOldest(): void {
+    for (let index = 0; index < this.depth; index++) {
+      const entry = this.peek(index);
+      if (entry instanceof SignalEntry || entry instanceof TaskEntry) continue;
+      this.removeAt(index);
+      this.kernel.refuse(this.pid, entry, "mailbox-full");
+      return;
+    }
+  }
+
+  activate(limit: number): number {
+    if (this.state === State.DEAD) return 0;
+    origin.current = this;
+    if (this.handle === undefined) {
+      if (this.state === State.STARTING) startBody(this);
+      else resumeBody(this);
+      return 1;
+    }
+    if (this.state === State.STARTING) return this.start();
+    this.state = State.RUNNING;
+    let count = 0;
+    let message: unknown;
+    try {
+      do {
+        message = this.shift();
+        if (message === EMPTY) {
+          this.state = State.IDLE;
+          return count;
+        }
+        count++;
+        this.handled++;
+        const result = message instanceof Entry ? this.open(message) : this.handle(this.ctx, message);
+        if (result !== undefined && this.settle(result, message)) return count;
+        if (this.state !== State.RUNNING) return count;
+      } while (count < limit);
+    } catch (error) {
+      this.failed(error, message);
+      return count;
+    }
+    this.proceed();
+    return count;
+  }
+
+  /** Ready again when something waits, idle otherwise. */
+  proceed(): void {
+    if (this.isEmpty) this.state = State.IDLE;
+    else {
+      this.state = State.READY;
+      this.kernel.scheduler.ready(this);
+    }
+  }
+
+  private start(): number {
+    this.state = State.RUNNING;
+    const callbacks = this.behaviour as Callbacks<unknown>;
+    try {
+      const result = callbacks.init?.(this.ctx);
+      if (isThenable(result)) {
+        this.state = State.SUSPENDED;
+        this.kernel.awaitStart(this, result);
+      } else this.kernel.started(this, result);
+    } catch (error) {
+      this.failed(error, undefined);
+    }
+    return 1;
+  }
+
+  private open(entry: Entry): unknown {
+    if (entry instanceof SignalEntry) return this.kernel.openSignal(this, entry.signal);
+    if (entry instanceof TaskEntry) return entry.run();
+    const request = entry as Request;
+    return request.open ? this.handle?.(this.ctx, request.message) : undefined;
+  }
+
+  /** Deals with what a callback returned. True when the process cannot take its next message now. */
+  settle(result: unknown, message: unknown): boolean {
+    if (result instanceof Stop) {
+      this.kernel.stop(this, result.reason, message);
+      return true;
+    }
+    if (!isThenable(result)) return false;
+    if (this.state !== State.RUNNING) return true;
+    this.state = State.SUSPENDED;
+    this.extras.message = message;
+    result.then(
+      (value) => {
+        if (this.state !== State.SUSPENDED) return;
+        (this.rare as Rare).message = undefined;
+        if (value instanceof Stop) this.kernel.stop(this, value.reason, message);
+        else this.proceed();
+      },
+      (error) => this.failed(error, message),
+    );
+    return true;
+  }
+
+  /** The process's code threw or rejected: its exit reason, or, after its exit, a late error. */
+  failed(error: unknown, message: unknown): void {
+    if (this.state === State.DEAD) this.kernel.late(this, error);
+    else this.kernel.stop(this, crash(error), message);
+  }
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    (typeof value === "object" || typeof value === "function") &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === "function"
+  );
+}
+
+/** The end of a function body. */
+export function endBody(process: Process, result: unknown): void {
+  process.kernel.end(process, result instanceof Stop ? result.reason : NORMAL);
+}

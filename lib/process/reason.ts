@@ -1,0 +1,95 @@
+// Why a process ended. One discriminated union; Errors travel inside it whole, with stack and cause.
+
+import { show, ThrownValueError } from "./errors.js";
+
+/**
+ * The reason a process ended with, as links, monitors and reports see it.
+ *
+ * | type | meaning |
+ * |---|---|
+ * | `normal` | its work was done |
+ * | `shutdown` | it was told to stop, in order; `detail` says more |
+ * | `kill` | it ended itself with this word, which is not a kill signal |
+ * | `killed` | an untrappable kill signal ended it |
+ * | `noproc` | what it was linked to did not exist |
+ * | `noconnection` | the node of the other process is out of reach; that process may be alive |
+ * | `crash` | it threw, rejected, or left a rejection unhandled |
+ * | `custom` | a value of the user's own |
+ */
+export type ExitReason =
+  | { readonly type: "normal" }
+  | { readonly type: "shutdown"; readonly detail?: unknown }
+  | { readonly type: "kill" }
+  | { readonly type: "killed" }
+  | { readonly type: "noproc" }
+  | { readonly type: "noconnection" }
+  | { readonly type: "crash"; readonly error: Error }
+  | { readonly type: "custom"; readonly value: unknown };
+
+/** What may be given where a reason is wanted: the plain words, an Error (a crash), or a reason. */
+export type ExitInput = "normal" | "shutdown" | "kill" | Error | ExitReason;
+
+export const NORMAL: ExitReason = Object.freeze({ type: "normal" });
+export const SHUTDOWN: ExitReason = Object.freeze({ type: "shutdown" });
+export const KILL: ExitReason = Object.freeze({ type: "kill" });
+export const KILLED: ExitReason = Object.freeze({ type: "killed" });
+export const NOPROC: ExitReason = Object.freeze({ type: "noproc" });
+export const NOCONNECTION: ExitReason = Object.freeze({ type: "noconnection" });
+
+/** A `shutdown` that says more: treated like a plain one by every rule. */
+export function shutdown(detail: unknown): ExitReason {
+  return { type: "shutdown", detail };
+}
+
+/** A reason of one's own, for those who want to tell failures apart without an Error. */
+export function custom(value: unknown): ExitReason {
+  return { type: "custom", value };
+}
+
+/** The reason of a process that threw `thrown`. */
+export function crash(thrown: unknown): ExitReason {
+  return { type: "crash", error: thrown instanceof Error ? thrown : new ThrownValueError(thrown) };
+}
+
+/** Reads what a user gave as a reason. @throws TypeError when it is none. */
+export function toReason(input: ExitInput): ExitReason {
+  if (typeof input === "object" && input !== null) {
+    if (input instanceof Error) return crash(input);
+    if (typeof input.type === "string") return input;
+  }
+  switch (input) {
+    case "normal":
+      return NORMAL;
+    case "shutdown":
+      return SHUTDOWN;
+    case "kill":
+      return KILL;
+    default:
+      throw new TypeError(
+        `an exit reason is "normal", "shutdown", "kill", an Error, custom(value) or an ExitReason; got ${show(input)}`,
+      );
+  }
+}
+
+/** True for the two orderly ends, `normal` and `shutdown`: what a transient child is not restarted after. */
+export function isOrderly(reason: ExitReason): boolean {
+  return reason.type === "normal" || reason.type === "shutdown";
+}
+
+/** A reason in a few words, for logs and error texts. */
+export function formatReason(reason: ExitReason): string {
+  switch (reason.type) {
+    case "crash":
+      return `crash, ${reason.error.name}: ${reason.error.message}`;
+    case "custom":
+      return `custom ${show(reason.value)}`;
+    case "shutdown":
+      return reason.detail === undefined ? "shutdown" : `shutdown, ${describe(reason.detail)}`;
+    default:
+      return reason.type;
+  }
+}
+
+function describe(detail: unknown): string {
+  return detail instanceof Error ? detail.message : show(detail);
+}

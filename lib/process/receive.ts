@@ -1,0 +1,173 @@
+// How a function body runs and waits: selective receive over the mailbox, in order of arrival.
+
+import type { Body } from "./behaviour.js";
+import { exitedError, Request } from "./call.js";
+import { Entry, SignalEntry } from "./entries.js";
+import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
+import { EMPTY } from "./mailbox.js";
+import { delay } from "./options.js";
+import { type Abandonable, endBody, isThenable, type Process, State } from "./process.js";
+import type { Due, Timer } from "./timers.js";
+
+/** Options of a receive. */
+export interface ReceiveOptions {
+  /** Milliseconds to wait; 0 takes only what is there. Waits for ever unless given. */
+  readonly timeout?: number;
+  /** Ends the wait early; the receive rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a receive takes: messages, signals, or whichever comes first. */
+export type Wanted = "messages" | "signals" | "any";
+
+/** A function body waiting for an entry of its mailbox. */
+export class Waiting implements Due, Abandonable {
+  /** Entries before this one have been looked at and left. */
+  scanned = 0;
+  readonly promise: Promise<unknown>;
+  private readonly process: Process;
+  private readonly wanted: Wanted;
+  private readonly filter: ((item: never) => boolean) | undefined;
+  private readonly options: ReceiveOptions | undefined;
+  private timer: Timer | undefined = undefined;
+  private resolve!: (item: unknown) => void;
+  private reject!: (error: unknown) => void;
+
+  constructor(
+    process: Process,
+    wanted: Wanted,
+    filter: ((item: never) => boolean) | undefined,
+    options: ReceiveOptions | undefined,
+  ) {
+    this.process = process;
+    this.wanted = wanted;
+    this.filter = filter;
+    this.options = options;
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    const timeoutMs = options?.timeout ?? Number.POSITIVE_INFINITY;
+    if (timeoutMs !== Number.POSITIVE_INFINITY) this.timer = process.kernel.addTimer(timeoutMs, this);
+    options?.signal?.addEventListener("abort", this.onAbort, { once: true });
+  }
+
+  /** Takes the first entry that fits out of the mailbox, or {@link EMPTY}. */
+  take(): unknown {
+    const process = this.process;
+    while (this.scanned < process.depth) {
+      const entry = process.peek(this.scanned);
+      if (entry instanceof Request && !entry.open) {
+        process.removeAt(this.scanned);
+        continue;
+      }
+      const isSignal = entry instanceof SignalEntry;
+      const item = isSignal ? entry.signal : entry instanceof Entry ? (entry as Request).message : entry;
+      const kindFits = this.wanted === "any" || isSignal === (this.wanted === "signals");
+      if (kindFits && (this.filter === undefined || this.filter(item as never))) {
+        process.removeAt(this.scanned);
+        return item;
+      }
+      this.scanned++;
+    }
+    return EMPTY;
+  }
+
+  /** Continues the body with `item`. */
+  fulfil(item: unknown): void {
+    this.end();
+    this.resolve(item);
+  }
+
+  abandon(error: Error): void {
+    this.end();
+    this.reject(error);
+  }
+
+  /** The timeout. What arrived before it still counts. */
+  fire(): void {
+    const { process } = this;
+    if (process.waiting !== this) return;
+    if (process.state === State.READY) resumeBody(process);
+    if (process.waiting === this) this.wake(new ReceiveTimeoutError(process.pid, this.options?.timeout ?? 0));
+  }
+
+  private readonly onAbort = (): void => this.wake(this.options?.signal?.reason);
+
+  private wake(error: unknown): void {
+    this.process.state = State.SUSPENDED;
+    this.abandon(error as Error);
+  }
+
+  private end(): void {
+    if (this.process.waiting === this) this.process.waiting = undefined;
+    if (this.timer !== undefined) this.process.kernel.cancelTimer(this.timer);
+    this.options?.signal?.removeEventListener("abort", this.onAbort);
+  }
+}
+
+/** Waits for an entry. Never resolves within the caller's step: every receive is a turn of the scheduler. */
+export function receive(
+  process: Process,
+  wanted: Wanted,
+  filter: ((item: never) => boolean) | undefined,
+  options: ReceiveOptions | undefined,
+): Promise<unknown> {
+  if (!process.alive) return Promise.reject(exitedError(process));
+  if (process.waiting !== undefined) return Promise.reject(new ReceiveBusyError(process.pid));
+  if (options?.timeout !== undefined) {
+    try {
+      delay("timeout", options.timeout, 0, true);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+  if (options?.signal?.aborted) return Promise.reject(options.signal.reason);
+  const waiting = new Waiting(process, wanted, filter, options);
+  process.waiting = waiting;
+  process.proceed();
+  return waiting.promise;
+}
+
+/** First activation of a body. */
+export function startBody(process: Process): void {
+  process.state = State.SUSPENDED;
+  process.kernel.started(process, undefined);
+  try {
+    const result = (process.behaviour as Body<unknown>)(process.ctx as never);
+    if (isThenable(result)) {
+      process.kernel.scheduler.resumed(process);
+      result.then(
+        (value) => endBody(process, value),
+        (error) => process.failed(error, process.rare?.message),
+      );
+    } else endBody(process, result);
+  } catch (error) {
+    process.failed(error, undefined);
+  }
+}
+
+/** A body that waits in `receive` has new entries to look at. */
+export function resumeBody(process: Process): void {
+  const waiting = process.waiting;
+  if (waiting === undefined) return;
+  process.state = State.RUNNING;
+  let item: unknown;
+  try {
+    item = waiting.take();
+  } catch (error) {
+    process.state = State.SUSPENDED;
+    waiting.abandon(error as Error);
+    return;
+  }
+  if (item === EMPTY) {
+    process.state = State.IDLE;
+    return;
+  }
+  process.handled++;
+  process.state = State.SUSPENDED;
+  process.extras.message = item;
+  process.kernel.scheduler.resumed(process);
+  waiting.fulfil(item);
+}
+

@@ -1,0 +1,205 @@
+// The seam to other nodes. The kernel hands every signal for a foreign pid to a Transport, and takes in what one
+// brings. Nothing stands behind it yet; without a transport every other node is out of reach (`noconnection`).
+
+import { stop } from "./behaviour.js";
+import type { Request } from "./call.js";
+import type { ExitSource } from "./exit-signal.js";
+import type { Kernel } from "./kernel.js";
+import { Monitor } from "./monitor.js";
+import { exclude, include, members } from "./one-or-many.js";
+import { type Node, Pid } from "./pid.js";
+import type { Process } from "./process.js";
+import { type ExitReason, NOCONNECTION, NOPROC, NORMAL } from "./reason.js";
+
+/** A pid as it travels. */
+export interface PidAddress {
+  readonly node: Node;
+  readonly id: number;
+}
+
+/** A signal as it travels. Pids and reply addresses inside `message` and `reason` are the transport's to encode. */
+export type WireSignal =
+  | { readonly type: "message"; readonly to: PidAddress; readonly message: unknown }
+  | { readonly type: "link" | "unlink"; readonly from: PidAddress; readonly to: PidAddress }
+  | { readonly type: "exit"; readonly from: PidAddress; readonly to: PidAddress; readonly reason: ExitReason; readonly source: ExitSource }
+  | { readonly type: "monitor" | "demonitor"; readonly ref: number; readonly from: PidAddress; readonly to: PidAddress }
+  | { readonly type: "down"; readonly ref: number; readonly from: PidAddress; readonly to: PidAddress; readonly reason: ExitReason };
+
+/** Carries signals to other nodes, each pair's in the order in which they were sent. */
+export interface Transport {
+  /** Takes a signal for `node`. False when the node is out of reach. */
+  send(node: Node, signal: WireSignal): boolean;
+}
+
+export class Remote {
+  transport: Transport | undefined = undefined;
+  private readonly kernel: Kernel;
+  /** Local pids that other nodes may know, by number; kept until their process ends. */
+  private readonly exported = new Map<number, Pid<unknown>>();
+  /** Foreign pids, so that the same address is always the same object. */
+  private readonly imported = new Map<string, WeakRef<Pid<unknown>>>();
+  private readonly nodes = new Map<string, Node>();
+
+  constructor(kernel: Kernel) {
+    this.kernel = kernel;
+  }
+
+  // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  send(to: Pid, message: unknown): void {
+    if (this.emit(to.node, { type: "message", to: this.address(to), message })) return;
+    this.kernel.deadLetter(to, message, "noconnection");
+  }
+
+  /** A call to another node is watched over by a process of its own, which ends with it. */
+  request(to: Pid, request: Request): void {
+    const { kernel } = this;
+    const watch = kernel.spawn<never>(
+      {
+        init: (ctx) => {
+          ctx.monitor(to);
+          if (request.open) ctx.send(to as Pid<unknown>, request.message);
+        },
+        handle: () => undefined,
+        signal: (_ctx, signal) => {
+          if (signal.type === "down") request.calleeExited(signal.reason);
+          return stop();
+        },
+      },
+      undefined,
+      { label: "call" },
+    );
+    const end = (): void => kernel.end(watch, NORMAL);
+    void request.promise.then(end, end);
+  }
+
+  link(from: Pid, to: Pid): void {
+    if (this.emit(to.node, { type: "link", from: this.address(from), to: this.address(to) })) return;
+    this.kernel.links.exit(to, from, NOCONNECTION, "link");
+  }
+
+  unlink(from: Pid, to: Pid): void {
+    this.emit(to.node, { type: "unlink", from: this.address(from), to: this.address(to) });
+  }
+
+  exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void {
+    this.emit(to.node, { type: "exit", from: this.address(from), to: this.address(to), reason, source });
+  }
+
+  monitor(monitor: Monitor): void {
+    const { id: ref, watcher, target } = monitor;
+    const sent = this.emit(target.node, { type: "monitor", ref, from: this.address(watcher), to: this.address(target) });
+    if (!sent) this.kernel.links.down(monitor, NOCONNECTION);
+  }
+
+  demonitor(monitor: Monitor): void {
+    const { id: ref, watcher, target } = monitor;
+    this.emit(target.node, { type: "demonitor", ref, from: this.address(watcher), to: this.address(target) });
+  }
+
+  down(monitor: Monitor, reason: ExitReason): void {
+    const { id: ref, watcher, target } = monitor;
+    this.emit(watcher.node, { type: "down", ref, from: this.address(target), to: this.address(watcher), reason });
+  }
+
+  private emit(node: Node, signal: WireSignal): boolean {
+    return this.transport?.send(node, signal) === true;
+  }
+
+  // ── in ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes in one signal that another node sent here. */
+  deliver(signal: WireSignal): void {
+    const { kernel } = this;
+    const to = this.pid(signal.to);
+    if (signal.type === "message") {
+      kernel.send(to, signal.message);
+      return;
+    }
+    const from = this.pid(signal.from);
+    const target = to.process;
+    switch (signal.type) {
+      case "link":
+        if (target === undefined) this.exit(to, from, NOPROC, "link");
+        else target.links = include(target.links, from);
+        return;
+      case "unlink":
+        if (target !== undefined) target.links = exclude(target.links, from);
+        return;
+      case "exit":
+        kernel.links.exit(from, to, signal.reason, signal.source);
+        return;
+      case "monitor": {
+        const monitor = new Monitor(signal.ref, from, to);
+        if (target === undefined) this.down(monitor, NOPROC);
+        else target.watchers = include(target.watchers, monitor);
+        return;
+      }
+      case "demonitor":
+        for (const monitor of members(target?.watchers)) {
+          if (target && monitor.watcher === from && monitor.id === signal.ref) target.watchers = exclude(target.watchers, monitor);
+        }
+        return;
+      case "down":
+        for (const monitor of members(target?.watching)) {
+          if (monitor.target === from && monitor.id === signal.ref) kernel.links.down(monitor, signal.reason);
+        }
+        return;
+      default:
+        signal satisfies never;
+    }
+  }
+
+  /** The connection to a node is lost: its links and monitors end with `noconnection`. */
+  nodeDown(id: string): void {
+    const { links } = this.kernel;
+    const all: Process[] = [];
+    for (let process = this.kernel.newest; process !== undefined; process = process.next) all.push(process);
+    for (const process of all) {
+      for (const watcher of members(process.watchers)) {
+        if (watcher.watcher.node.id === id) process.watchers = exclude(process.watchers, watcher);
+      }
+      for (const monitor of members(process.watching)) {
+        if (monitor.target.node.id === id) links.down(monitor, NOCONNECTION);
+      }
+      for (const other of members(process.links)) {
+        if (other.node.id === id) links.exit(other, process.pid, NOCONNECTION, "link");
+      }
+    }
+  }
+
+  // ── addresses ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A pid as it may travel. A local one is remembered, so that signals find their way back to it. */
+  address(pid: Pid): PidAddress {
+    if (pid.process?.kernel === this.kernel) this.exported.set(pid.id, pid as Pid<unknown>);
+    return { node: pid.node, id: pid.id };
+  }
+
+  /** The pid at an address: always the same object for the same address. */
+  pid(address: PidAddress): Pid<unknown> {
+    const { node, id } = address;
+    if (node.id === this.kernel.node.id) {
+      return this.exported.get(id) ?? new Pid<unknown>(this.kernel.node, id, undefined, undefined);
+    }
+    const key = `${node.id}.${id}`;
+    let pid = this.imported.get(key)?.deref();
+    if (pid === undefined) {
+      const known = this.nodes.get(node.id) ?? { name: node.name, id: node.id };
+      this.nodes.set(node.id, known);
+      pid = new Pid<unknown>(known, id, undefined, undefined);
+      this.imported.set(key, new WeakRef(pid));
+      this.vanished.register(pid, key);
+    }
+    return pid;
+  }
+
+  private readonly vanished = new FinalizationRegistry<string>((key) => {
+    if (this.imported.get(key)?.deref() === undefined) this.imported.delete(key);
+  });
+
+  /** A process has ended. */
+  forget(pid: Pid): void {
+    if (this.exported.size > 0) this.exported.delete(pid.id);
+  }
+}

@@ -1,0 +1,198 @@
+// The production scheduler: ready processes run first come, first served, in turns of bounded length. A turn starts
+// in a microtask while the current macrotask's budget lasts (a call costs no trip through the event loop), and in a
+// macrotask of its own after that, so that I/O and timers of the host are never starved.
+
+import type { Runnable, Scheduler, SchedulerHost, TurnLimits } from "./environment.js";
+import { origin } from "./origin.js";
+
+/** The host's event loop, as far as a scheduler needs it. */
+export interface HostLoop {
+  now(): number;
+  /** Runs `fn` as a microtask. */
+  soon(fn: () => void): void;
+  /** Runs `fn` as a macrotask, after pending I/O. */
+  later(fn: () => void): void;
+  /** Runs `fn` once `now()` has reached `deadline`; returns the call that cancels it. */
+  at(deadline: number, fn: () => void): () => void;
+}
+
+const SMALLEST = 64;
+/** A run queue that grew beyond this is given back when it runs empty. */
+const ROOMY = 4_096;
+/** Activations between two looks at the clock. A longer gap than that costs accuracy, a shorter one speed. */
+const CLOCK_EVERY = 32;
+/** After a long turn with several suspects, this many activations are timed one by one to find the culprit. */
+const CLOSE_WATCH = 1_000;
+
+export class TurnScheduler implements Scheduler {
+  private ring: (Runnable | undefined)[] = new Array(SMALLEST).fill(undefined);
+  private head = 0;
+  private size = 0;
+  private scheduled = false;
+  private running = false;
+  private stopped = false;
+  /** Messages handled, and the time at which counting began, since the host last had its go. */
+  private spent = 0;
+  private since = Number.NEGATIVE_INFINITY;
+  private closeWatch = 0;
+  private awake: Runnable[] = [];
+  private cancelAlarm: (() => void) | undefined = undefined;
+  private alarmAt = Number.POSITIVE_INFINITY;
+  private alarmCheck = false;
+  private readonly host: SchedulerHost;
+  private readonly loop: HostLoop;
+  private readonly limits: TurnLimits;
+
+  constructor(host: SchedulerHost, loop: HostLoop, limits: TurnLimits) {
+    this.host = host;
+    this.loop = loop;
+    this.limits = limits;
+  }
+
+  ready(runnable: Runnable): void {
+    if (this.size === this.ring.length) this.grow();
+    this.ring[(this.head + this.size) & (this.ring.length - 1)] = runnable;
+    this.size++;
+    if (!this.scheduled && !this.running) this.schedule();
+  }
+
+  resumed(runnable: Runnable): void {
+    this.awake.push(runnable);
+  }
+
+  alarm(): void {
+    const deadline = this.host.nextTimer() ?? Number.POSITIVE_INFINITY;
+    if (deadline < this.alarmAt) this.setAlarm(deadline);
+    else if (deadline === Number.POSITIVE_INFINITY && this.cancelAlarm !== undefined && !this.alarmCheck) {
+      // Timers come and go with every call: look once per macrotask whether the host's timer is still wanted.
+      this.alarmCheck = true;
+      this.loop.later(this.reviewAlarm);
+    }
+  }
+
+  async idle(): Promise<void> {
+    let quiet = 0;
+    while (quiet < 2 && !this.stopped) {
+      const before = this.spent;
+      await new Promise<void>((done) => this.loop.later(done));
+      quiet = this.size === 0 && !this.scheduled && this.spent === before ? quiet + 1 : 0;
+    }
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.ring = [undefined];
+    this.head = 0;
+    this.size = 0;
+    this.cancelAlarm?.();
+    this.cancelAlarm = undefined;
+  }
+
+  private schedule(): void {
+    if (this.stopped) return;
+    this.scheduled = true;
+    const inBudget =
+      this.spent < this.limits.turnMessages && this.loop.now() - this.since < this.limits.turnMs;
+    if (inBudget) this.loop.soon(this.turn);
+    else this.loop.later(this.freshTurn);
+  }
+
+  private readonly freshTurn = (): void => {
+    this.since = this.loop.now();
+    this.spent = 0;
+    this.turn();
+  };
+
+  private readonly turn = (): void => {
+    this.scheduled = false;
+    if (this.stopped) return;
+    this.running = true;
+    const { turnMessages, turnMs, activationMessages, longTurnMs } = this.limits;
+    let looked = this.loop.now();
+    let windowStart = this.head;
+    let activations = 0;
+    while (this.size > 0) {
+      const mask = this.ring.length - 1;
+      const next = this.ring[this.head] as Runnable;
+      this.head = (this.head + 1) & mask;
+      this.size--;
+      this.spent += next.activate(activationMessages);
+      activations++;
+      if (activations >= CLOCK_EVERY || this.closeWatch > 0) {
+        if (this.closeWatch > 0) this.closeWatch--;
+        const now = this.loop.now();
+        if (now - looked >= longTurnMs) this.report(windowStart, activations, now - looked);
+        looked = now;
+        windowStart = this.head;
+        activations = 0;
+        if (now - this.since >= turnMs) break;
+      }
+      if (this.spent >= turnMessages) break;
+    }
+    if (activations > 0) {
+      const elapsed = this.loop.now() - looked;
+      if (elapsed >= longTurnMs) this.report(windowStart, activations, elapsed);
+    }
+    this.running = false;
+    origin.current = undefined;
+    if (this.awake.length > 0) this.watchAwake();
+    if (this.stopped) return;
+    if (this.size > 0) {
+      this.scheduled = true;
+      this.loop.later(this.freshTurn);
+    } else if (this.ring.length > ROOMY) {
+      this.ring = new Array(SMALLEST).fill(undefined);
+      this.head = 0;
+    }
+  };
+
+  /** The ring still holds those that ran last: slots are only overwritten, so they are the suspects. */
+  private report(windowStart: number, activations: number, elapsedMs: number): void {
+    const suspects = new Set<Runnable>();
+    const mask = this.ring.length - 1;
+    for (let i = 0; i < activations; i++) {
+      const ran = this.ring[(windowStart + i) & mask];
+      if (ran !== undefined) suspects.add(ran);
+    }
+    if (suspects.size > 1) this.closeWatch = CLOSE_WATCH;
+    this.host.longTurn([...suspects], elapsedMs);
+  }
+
+  /** Code that waited runs in microtasks after the turn; one more microtask behind it tells how long it took. */
+  private watchAwake(): void {
+    const suspects = this.awake;
+    this.awake = [];
+    const started = this.loop.now();
+    this.loop.soon(() => {
+      const elapsed = this.loop.now() - started;
+      if (elapsed >= this.limits.longTurnMs) this.host.longTurn(suspects, elapsed);
+    });
+  }
+
+  private setAlarm(deadline: number): void {
+    this.cancelAlarm?.();
+    this.alarmAt = deadline;
+    this.cancelAlarm = this.loop.at(deadline, () => {
+      this.cancelAlarm = undefined;
+      this.alarmAt = Number.POSITIVE_INFINITY;
+      this.host.fireTimers();
+      this.alarm();
+    });
+  }
+
+  private readonly reviewAlarm = (): void => {
+    this.alarmCheck = false;
+    if (this.host.nextTimer() !== undefined) return;
+    this.cancelAlarm?.();
+    this.cancelAlarm = undefined;
+    this.alarmAt = Number.POSITIVE_INFINITY;
+  };
+
+  private grow(): void {
+    const old = this.ring;
+    const wider: (Runnable | undefined)[] = new Array(old.length * 2).fill(undefined);
+    for (let i = 0; i < this.size; i++) wider[i] = old[(this.head + i) & (old.length - 1)];
+    this.ring = wider;
+    this.head = 0;
+  }
+}

@@ -1,0 +1,105 @@
+// Starting: a spawn that waits until the new process's `init` is done, as proc_lib's start_link does.
+
+import type { Behaviour, SpawnOptions, StartOutcome } from "./behaviour.js";
+import { StartError } from "./errors.js";
+import type { Kernel } from "./kernel.js";
+import { removeSignal } from "./links.js";
+import { delay } from "./options.js";
+import type { Pid } from "./pid.js";
+import type { Process } from "./process.js";
+import { type ExitReason, KILL, shutdown } from "./reason.js";
+
+/** What a definition turns into when it is started. */
+export interface Launch<Ref> {
+  readonly behaviour: Behaviour<never>;
+  readonly options?: SpawnOptions;
+  /** Makes the handle that the starter gets. */
+  ref(pid: Pid<never>, kernel: Kernel): Ref;
+}
+
+/** Key of a definition's launch. */
+export const launch: unique symbol = Symbol("signalbox.launch");
+
+/** Something `start` can start: what `defineServer` and `supervisor` make. */
+export interface Startable<in Args extends readonly unknown[], out Ref> {
+  /** @internal */
+  readonly [launch]: (args: Args) => Launch<Ref>;
+}
+
+export interface StartOptions extends SpawnOptions {
+  /** Milliseconds that `init` may take before the process is killed. `Infinity` unless given. */
+  readonly timeout?: number;
+}
+
+export function isStartable(value: unknown): value is Startable<readonly unknown[], unknown> {
+  return typeof value === "object" && value !== null && launch in value;
+}
+
+/** Starts something linked to `parent`. A failed start leaves no EXIT behind in a trapping parent's mailbox. */
+export function startLinked<Args extends readonly unknown[], Ref>(
+  parent: Process,
+  what: Startable<Args, Ref>,
+  args: Args,
+  options: StartOptions | undefined,
+): Promise<Ref> {
+  return begin(parent.kernel, parent, what, args, options);
+}
+
+/** Starts something from outside all processes. */
+export function startOutside<Args extends readonly unknown[], Ref>(
+  kernel: Kernel,
+  what: Startable<Args, Ref>,
+  args: Args,
+  options: StartOptions | undefined,
+): Promise<Ref> {
+  return begin(kernel, undefined, what, args, options);
+}
+
+async function begin<Args extends readonly unknown[], Ref>(
+  kernel: Kernel,
+  parent: Process | undefined,
+  what: Startable<Args, Ref>,
+  args: Args,
+  options: StartOptions | undefined,
+): Promise<Ref> {
+  const timeoutMs = delay("timeout", options?.timeout ?? kernel.limits.startTimeoutMs, 0, true);
+  const { behaviour, options: own, ref } = what[launch](args);
+  return new Promise<Ref>((resolve, reject) => {
+    const child = spawnAwaited(kernel, parent, behaviour, { ...own, ...options }, timeoutMs, (outcome) => {
+      const { pid } = child;
+      if (outcome.type === "started") {
+        resolve(ref(pid, kernel));
+        return;
+      }
+      if (parent !== undefined) removeSignal(parent, (signal) => signal.type === "exit" && signal.from === pid);
+      reject(new StartError(String(pid), outcome.type === "ignored" ? IGNORED : outcome.reason));
+    });
+    if (parent !== undefined) kernel.links.link(parent, child.pid);
+  });
+}
+
+const IGNORED: ExitReason = { type: "shutdown", detail: "its init returned `ignore`" };
+
+/** Spawns and tells how the start ended; a start that takes longer than `timeoutMs` is killed and has failed. */
+export function spawnAwaited(
+  kernel: Kernel,
+  parent: Process | undefined,
+  behaviour: Behaviour<never>,
+  options: SpawnOptions | undefined,
+  timeoutMs: number,
+  tell: (outcome: StartOutcome) => void,
+): Process {
+  if (timeoutMs === Number.POSITIVE_INFINITY) return kernel.spawn(behaviour, parent, options, tell);
+  let timedOut = false;
+  const timer = kernel.addTimer(timeoutMs, {
+    fire: () => {
+      timedOut = true;
+      kernel.links.exit(kernel.outside, child.pid, KILL, "exit");
+    },
+  });
+  const child = kernel.spawn(behaviour, parent, options, (outcome) => {
+    kernel.cancelTimer(timer);
+    tell(timedOut ? { type: "failed", reason: shutdown(`its init took longer than ${timeoutMs} ms`) } : outcome);
+  });
+  return child;
+}

@@ -1,0 +1,276 @@
+// A system of processes: explicit, several may live in one Node process, and what it started ends with it.
+
+import type { Behaviour, SpawnOptions } from "./behaviour.js";
+import type { CallOptions, ReplyTo } from "./call.js";
+import type { Address } from "./context.js";
+import type { Environment } from "./environment.js";
+import { OptionError } from "./errors.js";
+import type { SystemEvents } from "./events.js";
+import { type ProcessInfo, processInfo } from "./info.js";
+import { Kernel } from "./kernel.js";
+import { DEFAULTS, type Limits } from "./limits.js";
+import { count, delay, text } from "./options.js";
+import type { Node, Pid } from "./pid.js";
+import type { Process } from "./process.js";
+import { production } from "./production.js";
+import { type ExitInput, type ExitReason, KILL, SHUTDOWN, toReason } from "./reason.js";
+import type { PidAddress, Transport, WireSignal } from "./remote.js";
+import { type Startable, type StartOptions, startOutside } from "./start.js";
+import { OwnedTimer, type TimerRef } from "./timer.js";
+
+/** Limits that a system may set differently from {@link DEFAULTS}. */
+export type SystemLimits = { readonly [name in keyof Limits]?: number };
+
+export interface SystemOptions {
+  /** What the system is called in pids and reports. Default `system`. */
+  readonly name?: string;
+  /** Other limits than the defaults. */
+  readonly limits?: SystemLimits;
+  /** Where reports of unobserved crashes are printed; `false` for nowhere. Default: standard error. */
+  readonly report?: ((text: string) => void) | false;
+  /** Carries signals to other nodes. */
+  readonly transport?: Transport;
+  /** Clock, randomness, ids and scheduling. Default: production. */
+  readonly environment?: Environment;
+}
+
+/** The processes, names, groups, timers and events of one system. */
+export class ProcessSystem implements AsyncDisposable {
+  /** @internal The way to the kernel, for the floors above. */
+  readonly kernel: Kernel;
+  #stopping: Promise<void> | undefined;
+
+  /** @throws OptionError when an option is not what it has to be */
+  constructor(options: SystemOptions = {}) {
+    const environment = options.environment ?? production;
+    const node: Node = { name: text("name", options.name ?? "system"), id: environment.id() };
+    const print = options.report ?? ((line: string) => console.error(line));
+    this.kernel = new Kernel(node, environment, checkLimits(options.limits), print === false ? () => undefined : print);
+    this.kernel.remote.transport = options.transport;
+  }
+
+  get name(): string {
+    return this.kernel.node.name;
+  }
+
+  /** Name and id of this system, as its pids carry it. */
+  get node(): Node {
+    return this.kernel.node;
+  }
+
+  /** What happens in the system; nothing is built for an event without a listener. */
+  get events(): SystemEvents {
+    return this.kernel.events;
+  }
+
+  /** Messages that nobody got, so far. */
+  get deadLetters(): number {
+    return this.kernel.events.deadLetters;
+  }
+
+  get stopped(): boolean {
+    return this.kernel.stopped;
+  }
+
+  /** Starts a process. It runs from its first turn on, not within this call. */
+  spawn<M>(behaviour: Behaviour<M>, options?: SpawnOptions): Pid<M> {
+    return this.kernel.spawn(behaviour, undefined, options).pid;
+  }
+
+  /**
+   * Starts a server, supervisor or the like and waits until its `init` is done.
+   *
+   * @throws StartError when it fails, is ignored or takes too long
+   */
+  async start<Args extends readonly unknown[], Ref>(what: Startable<Args, Ref>, ...args: Args): Promise<Ref> {
+    return startOutside(this.kernel, what, args, undefined);
+  }
+
+  /** {@link ProcessSystem.start} with options. */
+  async startWith<Args extends readonly unknown[], Ref>(
+    options: StartOptions,
+    what: Startable<Args, Ref>,
+    ...args: Args
+  ): Promise<Ref> {
+    return startOutside(this.kernel, what, args, options);
+  }
+
+  /** Sends a message from outside all processes. */
+  send<T>(to: Pid<T>, message: T): void;
+  send(to: string, message: unknown): void;
+  send(to: Address<never>, message: unknown): void {
+    this.kernel.send(to, message);
+  }
+
+  /** Sends a request from outside all processes and waits for the reply; see `ctx.call`. */
+  call<T, R>(to: Pid<T>, build: (replyTo: ReplyTo<R>) => T, options?: CallOptions): Promise<R>;
+  call<R>(to: string, build: (replyTo: ReplyTo<R>) => unknown, options?: CallOptions): Promise<R>;
+  call<R>(to: Address<never>, build: (replyTo: ReplyTo<R>) => unknown, options?: CallOptions): Promise<R> {
+    return this.kernel.call(undefined, to, build, options);
+  }
+
+  /** Sends an exit signal; a process that was started from outside takes it as its parent's. */
+  exit(to: Address<never>, reason: ExitInput): void {
+    const kernel = this.kernel;
+    const pid = typeof to === "string" ? kernel.names.find(to)?.pid : to;
+    if (pid !== undefined) kernel.links.exit(kernel.outside, pid, toReason(reason), "exit");
+  }
+
+  /** Sends `message` after `delayMs`. */
+  sendAfter<T>(to: Pid<T>, message: T, delayMs: number): TimerRef;
+  sendAfter(to: string, message: unknown, delayMs: number): TimerRef;
+  sendAfter(to: Address<never>, message: unknown, delayMs: number): TimerRef {
+    return new OwnedTimer(this.kernel, undefined, { to: to as Pid<unknown>, message }, delay("delayMs", delayMs));
+  }
+
+  /** False when the timer had fired or was cancelled before. */
+  cancel(timer: TimerRef): boolean {
+    return (timer as OwnedTimer).cancel();
+  }
+
+  /** Registers a process under a name. @throws NameTakenError, NoProcessError */
+  register(name: string, pid: Pid): void {
+    this.kernel.names.register(text("name", name), this.kernel.locate(pid));
+  }
+
+  /** Frees a name; false when nobody held it. */
+  unregister(name: string): boolean {
+    const holder = this.kernel.names.find(name);
+    if (holder !== undefined) this.kernel.names.release(holder);
+    return holder !== undefined;
+  }
+
+  /** Who holds the name. */
+  whereis(name: string): Pid<unknown> | undefined {
+    return this.kernel.names.find(name)?.pid;
+  }
+
+  /** Members of a process group, each once, in the order in which they came. */
+  members(group: string): Pid<unknown>[] {
+    return this.kernel.groups.members(group);
+  }
+
+  /** Whether the process runs in this system. */
+  isAlive(pid: Pid): boolean {
+    return pid.process !== undefined && pid.process.kernel === this.kernel;
+  }
+
+  /** Processes alive, oldest first. */
+  processes(): Pid<unknown>[] {
+    return this.#all().map((process) => process.pid);
+  }
+
+  /** How many processes are alive. */
+  get population(): number {
+    return this.kernel.population;
+  }
+
+  /** Everything there is to know of one process; undefined when it does not run here. */
+  info(pid: Pid): ProcessInfo | undefined {
+    const process = pid.process;
+    return process === undefined || process.kernel !== this.kernel ? undefined : processInfo(this.kernel, process);
+  }
+
+  /** Waits until the process ends, and gives its reason; `noproc` when it does not run here. */
+  exited(pid: Pid, options?: { readonly signal?: AbortSignal }): Promise<ExitReason> {
+    return waitForExit(this.kernel, pid, options?.signal);
+  }
+
+  /** Resolves when no process has anything left to do, pending timers apart: for tests and orderly ends. */
+  idle(): Promise<void> {
+    return this.kernel.scheduler.idle();
+  }
+
+  /** Takes in a signal that a transport brought from another node. */
+  deliver(signal: WireSignal): void {
+    this.kernel.remote.deliver(signal);
+  }
+
+  /** The connection to a node is lost: links and monitors to it end with `noconnection`. */
+  nodeDown(nodeId: string): void {
+    this.kernel.remote.nodeDown(nodeId);
+  }
+
+  /** A pid as it may travel to another node. */
+  address(pid: Pid): PidAddress {
+    return this.kernel.remote.address(pid);
+  }
+
+  /** The pid at an address that came from another node. */
+  pidAt(address: PidAddress): Pid<unknown> {
+    return this.kernel.remote.pid(address);
+  }
+
+  /**
+   * Stops the system: top-level processes are told to shut down, the last started first, each waited for up to
+   * `stopTimeoutMs` and then killed; whatever is left after that is killed. Again returns the same promise.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #stop(): Promise<void> {
+    const kernel = this.kernel;
+    for (const process of this.#all().reverse()) {
+      if (process.parent !== undefined || !process.alive) continue;
+      const gone = waitForExit(kernel, process.pid, undefined);
+      kernel.links.exit(kernel.outside, process.pid, SHUTDOWN, "exit");
+      const timer = kernel.addTimer(kernel.limits.stopTimeoutMs, {
+        fire: () => kernel.links.exit(kernel.outside, process.pid, KILL, "exit"),
+      });
+      await gone;
+      kernel.cancelTimer(timer);
+    }
+    for (const process of this.#all()) kernel.links.exit(kernel.outside, process.pid, KILL, "exit");
+    kernel.close();
+  }
+
+  #all(): Process[] {
+    const all: Process[] = [];
+    for (let process = this.kernel.newest; process !== undefined; process = process.next) all.push(process);
+    return all.reverse();
+  }
+}
+
+function checkLimits(given: SystemLimits = {}): Limits {
+  for (const [name, value] of Object.entries(given)) {
+    const path = `limits.${name}`;
+    if (!(name in DEFAULTS)) throw new OptionError(path, value, `one of the limits ${Object.keys(DEFAULTS).join(", ")}`);
+    if (name.endsWith("Ms")) delay(path, value, 0, true);
+    else count(path, value, 1, true);
+  }
+  return { ...DEFAULTS, ...given };
+}
+
+/** A process of its own watches the other: there is no second way to hear of an end. */
+function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | undefined): Promise<ExitReason> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const watcher = kernel.spawn<never>(
+      {
+        handle: () => undefined,
+        signal: (ctx, down) => {
+          signal?.removeEventListener("abort", onAbort);
+          if (down.type === "down") resolve(down.reason);
+          ctx.exit();
+        },
+      },
+      undefined,
+      { label: "exited" },
+    );
+    kernel.links.monitor(watcher, pid);
+    const onAbort = (): void => {
+      kernel.end(watcher, SHUTDOWN);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

@@ -1,0 +1,71 @@
+// Timers as processes use them: they send a message or run a function of their owner, and die with it.
+
+import { TaskEntry } from "./entries.js";
+import type { Kernel } from "./kernel.js";
+import { exclude, include } from "./one-or-many.js";
+import { origin } from "./origin.js";
+import type { Pid } from "./pid.js";
+import type { Process } from "./process.js";
+import type { Due, Timer } from "./timers.js";
+
+/** A timer that was set: give it to `cancel`, or look whether it is still `pending`. */
+export interface TimerRef {
+  readonly pending: boolean;
+}
+
+/** What a timer does when due: send `message` to a pid or name, or run a function in its owner. */
+export type TimerAction =
+  | { readonly to: Pid<unknown> | string; readonly message: unknown }
+  | { readonly run: () => unknown };
+
+export class OwnedTimer implements Due, TimerRef {
+  private timer: Timer;
+  private readonly kernel: Kernel;
+  private readonly owner: Process | undefined;
+  private readonly action: TimerAction;
+  private readonly periodMs: number | undefined;
+
+  constructor(kernel: Kernel, owner: Process | undefined, action: TimerAction, delayMs: number, periodMs?: number) {
+    this.kernel = kernel;
+    this.owner = owner;
+    this.action = action;
+    this.periodMs = periodMs;
+    if (owner !== undefined) owner.timers = include(owner.timers, this);
+    this.timer = kernel.addTimer(delayMs, this);
+  }
+
+  get pending(): boolean {
+    return this.timer.pending;
+  }
+
+  /** False when it had fired or was cancelled before. */
+  cancel(): boolean {
+    if (this.owner !== undefined) this.owner.timers = exclude(this.owner.timers, this);
+    return this.kernel.cancelTimer(this.timer);
+  }
+
+  /** An interval keeps its beat; beats that were missed altogether are not made up for. */
+  fire(): void {
+    if (this.periodMs !== undefined) {
+      const late = this.kernel.now() - this.timer.deadline;
+      this.timer = this.kernel.addTimer(this.periodMs - (late % this.periodMs), this);
+    } else if (this.owner !== undefined) this.owner.timers = exclude(this.owner.timers, this);
+    if ("to" in this.action) this.kernel.send(this.action.to, this.action.message);
+    else if (this.owner !== undefined) runIn(this.owner, this.action.run);
+  }
+}
+
+/** Runs a function as part of a process: between messages for callbacks, at once for a body, which has no between. */
+function runIn(owner: Process, run: () => unknown): void {
+  if (owner.handle !== undefined) {
+    owner.deliverSignal(new TaskEntry(run));
+    return;
+  }
+  origin.current = owner;
+  try {
+    run();
+  } catch (error) {
+    owner.failed(error, undefined);
+  }
+  origin.current = undefined;
+}

@@ -1,0 +1,105 @@
+// Pending timers in a binary heap that knows each timer's place: adding and cancelling are logarithmic at worst,
+// constant for the common timeout that is set last and cancelled soon. Ordered by deadline, then by creation.
+
+/** What a pending timer does when it is due. */
+export interface Due {
+  fire(): void;
+}
+
+export class Timer {
+  /** Place in the heap, -1 when not pending. */
+  index = -1;
+  readonly deadline: number;
+  readonly sequence: number;
+  readonly due: Due;
+
+  constructor(deadline: number, sequence: number, due: Due) {
+    this.deadline = deadline;
+    this.sequence = sequence;
+    this.due = due;
+  }
+
+  get pending(): boolean {
+    return this.index >= 0;
+  }
+}
+
+function before(a: Timer, b: Timer): boolean {
+  return a.deadline < b.deadline || (a.deadline === b.deadline && a.sequence < b.sequence);
+}
+
+export class TimerQueue {
+  private readonly heap: Timer[] = [];
+  private sequence = 0;
+
+  get size(): number {
+    return this.heap.length;
+  }
+
+  /** Deadline of the first timer to fire, in the Environment's milliseconds. */
+  get next(): number | undefined {
+    return this.heap[0]?.deadline;
+  }
+
+  add(deadline: number, due: Due): Timer {
+    const timer = new Timer(deadline, this.sequence++, due);
+    this.heap.push(timer);
+    this.rise(timer, this.heap.length - 1);
+    return timer;
+  }
+
+  /** Takes the timer out. False when it had fired or was cancelled before. */
+  cancel(timer: Timer): boolean {
+    const index = timer.index;
+    if (index < 0) return false;
+    timer.index = -1;
+    const last = this.heap.pop() as Timer;
+    if (last !== timer) {
+      this.rise(last, index);
+      if (last.index === index) this.sink(last, index);
+    }
+    return true;
+  }
+
+  /** Takes the first timer whose deadline is not after `now`. */
+  take(now: number): Timer | undefined {
+    const first = this.heap[0];
+    if (first === undefined || first.deadline > now) return undefined;
+    this.cancel(first);
+    return first;
+  }
+
+  private rise(timer: Timer, from: number): void {
+    const heap = this.heap;
+    let index = from;
+    while (index > 0) {
+      const up = (index - 1) >> 1;
+      const parent = heap[up] as Timer;
+      if (!before(timer, parent)) break;
+      heap[index] = parent;
+      parent.index = index;
+      index = up;
+    }
+    heap[index] = timer;
+    timer.index = index;
+  }
+
+  private sink(timer: Timer, from: number): void {
+    const heap = this.heap;
+    const size = heap.length;
+    let index = from;
+    for (;;) {
+      let down = 2 * index + 1;
+      if (down >= size) break;
+      const right = down + 1;
+      if (right < size && before(heap[right] as Timer, heap[down] as Timer)) down = right;
+      const child = heap[down] as Timer;
+      if (!before(child, timer)) break;
+      heap[index] = child;
+      child.index = index;
+      index = down;
+    }
+    heap[index] = timer;
+    timer.index = index;
+  }
+}
