@@ -1,1 +1,2 @@
 export * from "./process/index.js";
+export { System } from "./system.js";

@@ -1,7 +1,7 @@
 // A call: a message with a reply to it. It ends once, by its reply, its timeout, an AbortSignal or the callee's death;
 // the last three withdraw the request if it still waits, and a late reply is dropped, as with OTP's process aliases.
 
-import { Entry } from "./entries.js";
+import { Entry, TaskEntry } from "./entries.js";
 import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
@@ -24,6 +24,9 @@ export function replyAddress<R>(request: Request<R>): ReplyTo<R> {
   return request as unknown as ReplyTo<R>;
 }
 
+/** How a call ended, for those that do not await it. */
+export type Reply<R> = { readonly ok: true; readonly value: R } | { readonly ok: false; readonly error: unknown };
+
 /** Options of every call. */
 export interface CallOptions {
   /** Milliseconds to wait for the reply; `Infinity` waits until the callee ends. Default 5,000. */
@@ -39,23 +42,34 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
   callee: Process | undefined = undefined;
   next: Request | undefined = undefined;
   previous: Request | undefined = undefined;
-  readonly promise: Promise<R>;
+  /** Present in a call that is awaited. */
+  promise: Promise<R> | undefined = undefined;
   private kernel: Kernel | undefined = undefined;
   private owner: Process | undefined = undefined;
   private to: Pid | string = "";
-  private timer: Timer | undefined = undefined;
-  private timeoutMs = 0;
+  timer: Timer | undefined = undefined;
+  timeoutMs = 0;
   private signal: AbortSignal | undefined = undefined;
-  private resolve!: (value: unknown) => void;
-  private reject!: (error: unknown) => void;
-  private withdrawn: (() => void) | undefined = undefined;
+  private resolve: ((value: unknown) => void) | undefined = undefined;
+  private reject: ((error: unknown) => void) | undefined = undefined;
+  /** Something to do once the call has ended, however it did. */
+  onClose: (() => void) | undefined = undefined;
+  private onReply: ((reply: Reply<never>) => unknown) | undefined = undefined;
 
-  constructor() {
-    super();
-    this.promise = new Promise<R>((resolve, reject) => {
+  /** A promise of the reply. */
+  await(): Promise<R> {
+    const promise = new Promise<R>((resolve, reject) => {
       this.resolve = resolve as (value: unknown) => void;
       this.reject = reject;
     });
+    this.promise = promise;
+    return promise;
+  }
+
+  /** Has the reply handled by the caller, between its messages. */
+  handBack(owner: Process, onReply: (reply: Reply<R>) => unknown): void {
+    this.owner = owner;
+    this.onReply = onReply as (reply: Reply<never>) => unknown;
   }
 
   /** Ties the call to its two ends and arms its limits. Called once, before the request is delivered. */
@@ -64,7 +78,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
     this.owner = owner;
     this.to = to;
     this.timeoutMs = timeoutMs;
-    if (timeoutMs !== Number.POSITIVE_INFINITY) this.timer = kernel.addTimer(timeoutMs, this);
+    if (timeoutMs !== Number.POSITIVE_INFINITY) kernel.addTimeout(this as Request);
     if (owner !== undefined) owner.extras.waits = include(owner.extras.waits, this);
     if (callee !== undefined) {
       this.callee = callee;
@@ -81,17 +95,21 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
     signal.addEventListener("abort", this.onAbort, { once: true });
   }
 
-  /** Something to do when the wait ends without a reply, such as telling another node. */
-  onWithdraw(run: () => void): void {
-    this.withdrawn = run;
-  }
-
   fulfil(value: R): void {
-    if (this.close()) this.resolve(value);
+    if (!this.close()) return;
+    if (this.resolve !== undefined) this.resolve(value);
+    else this.tell({ ok: true, value });
   }
 
   fail(error: unknown): void {
-    if (this.close()) this.reject(error);
+    if (!this.close()) return;
+    if (this.reject !== undefined) this.reject(error);
+    else this.tell({ ok: false, error });
+  }
+
+  private tell(reply: Reply<R>): void {
+    const { owner, onReply } = this;
+    if (owner?.alive && onReply !== undefined) owner.deliverSignal(new TaskEntry(() => onReply(reply as Reply<never>)));
   }
 
   /** The callee died, or was never there. */
@@ -101,14 +119,10 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
 
   /** The timeout. */
   fire(): void {
-    if (!this.open) return;
-    this.withdrawn?.();
     this.fail(new CallTimeoutError(String(this.to), this.timeoutMs));
   }
 
   abandon(error: Error): void {
-    if (!this.open) return;
-    this.withdrawn?.();
     this.fail(error);
   }
 
@@ -131,6 +145,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
       this.next = undefined;
       this.previous = undefined;
     }
+    this.onClose?.();
     return true;
   }
 }
@@ -142,5 +157,5 @@ export function failRequests(callee: Process, reason: ExitReason): void {
 
 /** The error with which a process's own waits end when it exits. */
 export function exitedError(process: Process): ProcessExitedError {
-  return new ProcessExitedError(process.pid, process.rare?.exitReason ?? { type: "normal" });
+  return new ProcessExitedError(process.pid, process.exitReason ?? { type: "normal" });
 }

@@ -1,13 +1,13 @@
 // Everything a process can do, as its code sees it. After the process's exit every one of these is refused.
 
 import type { Behaviour, SpawnOptions } from "./behaviour.js";
-import { type CallOptions, exitedError, type ReplyTo, type Request } from "./call.js";
+import { type CallOptions, exitedError, type Reply, type ReplyTo, type Request } from "./call.js";
 import type { Signal } from "./entries.js";
-import { NotABodyError } from "./errors.js";
+import { NotABodyError, NotCallbacksError } from "./errors.js";
 import type { Monitor } from "./monitor.js";
 import { origin } from "./origin.js";
 import { Pid } from "./pid.js";
-import { type Process, State } from "./process.js";
+import { type Process, DEAD } from "./process.js";
 import { type ExitInput, NORMAL, toReason } from "./reason.js";
 import { type ReceiveOptions, receive, type Wanted } from "./receive.js";
 import { removeSignal } from "./links.js";
@@ -33,7 +33,7 @@ export class Context<M = unknown> {
   /** The process itself, once it is known to be alive. */
   get #live(): Process {
     const process = this.#process;
-    if (process.state === State.DEAD) throw exitedError(process);
+    if (process.state === DEAD) throw exitedError(process);
     return process;
   }
 
@@ -49,7 +49,7 @@ export class Context<M = unknown> {
 
   /** False once the process has ended. */
   get alive(): boolean {
-    return this.#process.state !== State.DEAD;
+    return this.#process.state !== DEAD;
   }
 
   /** Aborted when the process ends: give it to `fetch` or a database call, and they end with the process. */
@@ -80,7 +80,7 @@ export class Context<M = unknown> {
   send(to: string, message: unknown): void;
   send(to: Address<never>, message: unknown): void {
     const process = this.#process;
-    if (process.state === State.DEAD) throw exitedError(process);
+    if (process.state === DEAD) throw exitedError(process);
     if (typeof to === "object") {
       const target = to.process;
       if (target !== undefined && target.kernel === process.kernel) {
@@ -102,8 +102,27 @@ export class Context<M = unknown> {
   call<R>(to: string, build: (replyTo: ReplyTo<R>) => unknown, options?: CallOptions): Promise<R>;
   call<R>(to: Address<never>, build: (replyTo: ReplyTo<R>) => unknown, options?: CallOptions): Promise<R> {
     const process = this.#process;
-    if (process.state === State.DEAD) return Promise.reject(exitedError(process));
+    if (process.state === DEAD) return Promise.reject(exitedError(process));
     return process.kernel.call(process, to, build, options);
+  }
+
+  /**
+   * A call whose reply is handled between this process's messages, which go on meanwhile: for callbacks, where
+   * awaiting a call would hold up everything else. `onReply` runs exactly once unless this process ends first.
+   *
+   * @example ctx.ask(stock, (replyTo: ReplyTo<number>) => ({ type: "left", replyTo }), (reply) => log(reply));
+   */
+  ask<T, R>(to: Pid<T>, build: (replyTo: ReplyTo<R>) => T, onReply: (reply: Reply<R>) => unknown, options?: CallOptions): void;
+  ask<R>(to: string, build: (replyTo: ReplyTo<R>) => unknown, onReply: (reply: Reply<R>) => unknown, options?: CallOptions): void;
+  ask<R>(
+    to: Address<never>,
+    build: (replyTo: ReplyTo<R>) => unknown,
+    onReply: (reply: Reply<R>) => unknown,
+    options?: CallOptions,
+  ): void {
+    const process = this.#live;
+    if (process.handle === undefined) throw new NotCallbacksError(process.pid);
+    process.kernel.ask(process, to, build, onReply, options);
   }
 
   /** Answers a call. Dropped when the call has ended already. */
@@ -245,7 +264,7 @@ export class Context<M = unknown> {
   wrap<A extends unknown[]>(fn: (...args: A) => unknown): (...args: A) => void {
     const process = this.#process;
     return (...args) => {
-      if (process.state === State.DEAD) return;
+      if (process.state === DEAD) return;
       const outer = origin.current;
       origin.current = process;
       try {

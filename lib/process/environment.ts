@@ -10,6 +10,8 @@ export interface Runnable {
 export interface SchedulerHost {
   /** Fires the timers that are due now. */
   fireTimers(): void;
+  /** A turn has ended at `now`: calls made since the last one, and still open, begin their timeouts. */
+  turnEnded(now: number): void;
   /** Deadline of the first pending timer, in `now()` milliseconds. */
   nextTimer(): number | undefined;
   /** Tells that a turn ran for `elapsedMs`, and who may be the cause: surely, if there is one suspect alone. */
@@ -18,10 +20,14 @@ export interface SchedulerHost {
 
 /** Decides which ready process runs next, and when. */
 export interface Scheduler {
+  /** The process that is being activated, if one is. */
+  readonly running: Runnable | undefined;
   /** `runnable` has something to do. Called once until it has been activated. */
   ready(runnable: Runnable): void;
   /** A process's waiting code continues in microtasks of its own after this activation. */
   resumed(runnable: Runnable): void;
+  /** Something waits for the end of a turn: there is to be one soon, even if nothing is ready. */
+  nudge(): void;
   /** The first pending timer changed. */
   alarm(): void;
   /** Resolves when nothing is ready and nothing that the scheduler can see is about to be. */

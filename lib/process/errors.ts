@@ -143,6 +143,14 @@ export class NotABodyError extends SignalboxError {
   }
 }
 
+/** `ask` was called by a function body, which has no "between messages": it awaits `ctx.call` instead. */
+export class NotCallbacksError extends SignalboxError {
+  readonly code = "ERR_NOT_CALLBACKS";
+  constructor(pid: Pid) {
+    super(`${pid} is made from a function body: await ctx.call(…). Only callbacks get replies between their messages`);
+  }
+}
+
 /** Something other than an Error was thrown; `cause` is what it was. */
 export class ThrownValueError extends SignalboxError {
   readonly code = "ERR_THROWN_VALUE";

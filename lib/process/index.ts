@@ -1,5 +1,5 @@
 export * from "./behaviour.js";
-export type { CallOptions, ReplyTo } from "./call.js";
+export type { CallOptions, Reply, ReplyTo } from "./call.js";
 export type { Address, BodyContext, Context } from "./context.js";
 export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
 export type { Environment, RejectionListener, Runnable, Scheduler, SchedulerHost, TurnLimits } from "./environment.js";

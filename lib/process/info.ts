@@ -3,7 +3,7 @@
 import type { Kernel } from "./kernel.js";
 import { members } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
-import { type Process, State } from "./process.js";
+import { type Process, DEAD, IDLE, READY, RUNNING, STARTING, SUSPENDED, TERMINATING, type State } from "./process.js";
 
 /** `waiting` for a message, `ready` to run, `running`, `suspended` in an await of its own, or on its way in or out. */
 export type ProcessStatus = "starting" | "waiting" | "ready" | "running" | "suspended" | "terminating";
@@ -28,13 +28,13 @@ export interface ProcessInfo {
 }
 
 const STATUS: Record<State, ProcessStatus> = {
-  [State.STARTING]: "starting",
-  [State.IDLE]: "waiting",
-  [State.READY]: "ready",
-  [State.RUNNING]: "running",
-  [State.SUSPENDED]: "suspended",
-  [State.TERMINATING]: "terminating",
-  [State.DEAD]: "terminating",
+  [STARTING]: "starting",
+  [IDLE]: "waiting",
+  [READY]: "ready",
+  [RUNNING]: "running",
+  [SUSPENDED]: "suspended",
+  [TERMINATING]: "terminating",
+  [DEAD]: "terminating",
 };
 
 export function processInfo(kernel: Kernel, process: Process): ProcessInfo {

@@ -2,7 +2,7 @@
 
 import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
 import { ignore, Stop } from "./behaviour.js";
-import { type CallOptions, exitedError, failRequests, type ReplyTo, Request, replyAddress } from "./call.js";
+import { type CallOptions, exitedError, failRequests, type Reply, type ReplyTo, Request, replyAddress } from "./call.js";
 import { Entry, type Signal, SignalEntry } from "./entries.js";
 import type { Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
 import { CallSelfError, NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
@@ -14,7 +14,7 @@ import { members } from "./one-or-many.js";
 import { Names } from "./names.js";
 import { delay } from "./options.js";
 import { type Node, Pid } from "./pid.js";
-import { isThenable, Process, State } from "./process.js";
+import { DEAD, isThenable, Process, type Rare, TERMINATING } from "./process.js";
 import { crash, type ExitReason, isOrderly, NOPROC, NORMAL } from "./reason.js";
 import { Remote } from "./remote.js";
 import { crashReport } from "./report.js";
@@ -37,6 +37,8 @@ export class Kernel implements SchedulerHost {
   population = 0;
   stopped = false;
   private readonly timers = new TimerQueue();
+  /** Calls made in this turn, whose timeouts have not begun. */
+  private readonly fresh: Request[] = [];
   private readonly unwatch: () => void;
   private readonly print: (text: string) => void;
   private readonly reported = new WeakSet<ExitReason>();
@@ -82,7 +84,7 @@ export class Kernel implements SchedulerHost {
 
   /** `init` is done, or there is none. */
   started(process: Process, result: unknown): void {
-    if (process.state === State.DEAD) return;
+    if (process.state === DEAD) return;
     if (result instanceof Stop || result === ignore) {
       this.tellStart(process, result === ignore ? { type: "ignored" } : undefined);
       this.stop(process, result instanceof Stop ? result.reason : NORMAL, undefined);
@@ -109,11 +111,11 @@ export class Kernel implements SchedulerHost {
   /** An orderly end, or a crash in the process's own code: its `terminate` runs first, if it has one. */
   stop(process: Process, reason: ExitReason, message: unknown): void {
     const terminate = (process.behaviour as Callbacks<unknown>).terminate;
-    if (terminate === undefined || process.state === State.TERMINATING || process.rare?.onStart !== undefined) {
+    if (terminate === undefined || process.state === TERMINATING || process.rare?.onStart !== undefined) {
       this.end(process, reason, message);
       return;
     }
-    process.state = State.TERMINATING;
+    process.state = TERMINATING;
     let result: unknown;
     try {
       result = (process.behaviour as Callbacks<unknown>).terminate?.(process.ctx, reason);
@@ -131,31 +133,31 @@ export class Kernel implements SchedulerHost {
 
   /** The end of a process, at once. What it held is released before anybody hears of it. */
   end(process: Process, reason: ExitReason, message?: unknown, alongLink = false): void {
-    if (process.state === State.DEAD) return;
+    if (process.state === DEAD) return;
     const { pid, rare } = process;
     const lonely = process.links === undefined && process.watchers === undefined;
-    process.state = State.DEAD;
+    process.state = DEAD;
     pid.process = undefined;
     this.delist(process);
     this.remote.forget(pid);
-    for (const timer of members(process.timers)) timer.cancel();
-    const extras = rare ?? (isOrderly(reason) ? undefined : process.extras);
-    if (extras !== undefined) {
-      extras.exitReason = reason;
-      if (extras.name !== undefined) this.names.release(process);
-      if (extras.groups !== undefined) this.groups.leaveAll(process);
-    } else if (reason !== NORMAL) process.extras.exitReason = reason;
+    if (process.timers !== undefined) for (const timer of members(process.timers)) timer.cancel();
+    process.exitReason = reason;
+    if (rare !== undefined) {
+      if (rare.name !== undefined) this.names.release(process);
+      if (rare.groups !== undefined) this.groups.leaveAll(process);
+    }
     if (!process.isEmpty) for (const entry of process.drain()) this.refuse(pid, entry, "exited");
     if (process.requests !== undefined) failRequests(process, reason);
-    this.links.announce(process, reason);
+    if (!lonely || process.watching !== undefined) this.links.announce(process, reason);
     if (this.events.wants.exit) this.events.publish("exit", { pid, reason });
     if (lonely && !isOrderly(reason)) this.reportCrash(process, reason, message ?? rare?.message, alongLink);
-    if (rare !== undefined) this.releaseWaits(process, reason);
+    if (rare !== undefined) this.releaseWaits(process, rare, reason);
+    else process.waiting?.abandon(exitedError(process));
   }
 
-  private releaseWaits(process: Process, reason: ExitReason): void {
+  private releaseWaits(process: Process, rare: Rare, reason: ExitReason): void {
     this.tellStart(process, { type: "failed", reason });
-    const { waits, abort } = process.extras;
+    const { waits, abort } = rare;
     const waiting = process.waiting;
     if (waits !== undefined || waiting !== undefined) {
       const error = exitedError(process);
@@ -214,36 +216,57 @@ export class Kernel implements SchedulerHost {
     options: CallOptions | undefined,
   ): Promise<R> {
     const request = new Request<R>();
+    const promise = request.await();
+    this.build(owner, to, request, build, options);
+    return promise;
+  }
+
+  /** The same for a caller made from callbacks, which goes on and gets the reply between its messages. */
+  ask<R>(
+    owner: Process,
+    to: Pid<never> | string,
+    build: (replyTo: ReplyTo<R>) => unknown,
+    onReply: (reply: Reply<R>) => unknown,
+    options: CallOptions | undefined,
+  ): void {
+    const request = new Request<R>();
+    request.handBack(owner, onReply);
+    this.build(owner, to, request, build, options);
+  }
+
+  private build<R>(
+    owner: Process | undefined,
+    to: Pid<never> | string,
+    request: Request<R>,
+    build: (replyTo: ReplyTo<R>) => unknown,
+    options: CallOptions | undefined,
+  ): void {
     try {
-      if (options?.timeout !== undefined) delay("timeout", options.timeout, 0, true);
       request.message = build(replyAddress(request));
     } catch (error) {
       request.fail(error);
     }
-    return request.open ? this.request(owner, to, request, options) : request.promise;
+    if (request.open) this.request(owner, to, request, options);
   }
 
-  /** Sends a request and returns the promise of its reply. */
-  request<R>(owner: Process | undefined, to: Pid<never> | string, request: Request<R>, options?: CallOptions): Promise<R> {
-    const timeoutMs = options?.timeout ?? this.limits.callTimeoutMs;
-    const signal = options?.signal;
+  /** Sends a request and arms what may end it. */
+  request<R>(owner: Process | undefined, to: Pid<never> | string, request: Request<R>, options?: CallOptions): void {
     const target = typeof to === "string" ? this.names.find(to) : to.process;
     const here = target !== undefined && target.kernel === this;
-    if (signal?.aborted) request.fail(signal.reason);
-    else if (here && target === owner) request.fail(new CallSelfError(target.pid));
-    else if (this.stopped) request.fail(new SystemStoppedError(this.node.name));
-    else {
+    try {
+      const timeoutMs =
+        options?.timeout === undefined ? this.limits.callTimeoutMs : delay("timeout", options.timeout, 0, true);
+      if (this.stopped) throw new SystemStoppedError(this.node.name);
+      if (here && target === owner) throw new CallSelfError(target.pid);
+      options?.signal?.throwIfAborted();
       request.begin(this, owner, to, here ? target : undefined, timeoutMs);
-      if (signal !== undefined) request.obey(signal);
-      try {
-        if (here) target.deliver(request);
-        else if (typeof to === "string" || to.node === this.node) request.calleeExited(NOPROC);
-        else this.remote.request(to, request);
-      } catch (error) {
-        request.fail(error);
-      }
+      if (options?.signal !== undefined) request.obey(options.signal);
+      if (here) target.deliverRequest(request as Request);
+      else if (typeof to === "string" || to.node === this.node) request.calleeExited(NOPROC);
+      else this.remote.request(to, request as Request);
+    } catch (error) {
+      request.fail(error);
     }
-    return request.promise;
   }
 
   /** A mailbox entry that will not be handled. Signals to the dead are simply gone, as in OTP. */
@@ -299,6 +322,20 @@ export class Kernel implements SchedulerHost {
     const timer = this.timers.add(this.env.now() + delayMs, due);
     if (timer.index === 0) this.scheduler.alarm();
     return timer;
+  }
+
+  /** Begins a call's timeout at the end of this turn, when the clock is read anyway and most calls have ended. */
+  addTimeout(request: Request): void {
+    this.fresh.push(request);
+    this.scheduler.nudge();
+  }
+
+  turnEnded(now: number): void {
+    if (this.fresh.length === 0) return;
+    for (let request = this.fresh.pop(); request !== undefined; request = this.fresh.pop()) {
+      if (request.open) request.timer = this.timers.add(now + request.timeoutMs, request);
+    }
+    if (this.timers.size > 0) this.scheduler.alarm();
   }
 
   cancelTimer(timer: Timer): boolean {

@@ -117,12 +117,19 @@ export class Links {
     }
     if (watchers !== undefined) {
       process.watchers = undefined;
-      for (const monitor of members(watchers)) this.down(monitor, reason);
+      if (watchers instanceof Set) for (const monitor of watchers) this.down(monitor, reason);
+      else this.down(watchers, reason);
     }
     if (links !== undefined) {
       process.links = undefined;
-      for (const to of members(links)) this.outbox.push({ to, from: pid, reason });
-      this.drain();
+      if (links instanceof Set) for (const to of links) this.outbox.push({ to, from: pid, reason });
+      else if (this.draining) this.outbox.push({ to: links, from: pid, reason });
+      else {
+        this.draining = true;
+        this.exit(pid, links, reason, "link");
+        this.draining = false;
+      }
+      if (!this.draining && this.outbox.length > 0) this.drain();
     }
   }
 
@@ -136,7 +143,6 @@ export class Links {
   }
 
   private drain(): void {
-    if (this.draining) return;
     this.draining = true;
     for (let i = 0; i < this.outbox.length; i++) {
       const { to, from, reason } = this.outbox[i] as PendingExit;

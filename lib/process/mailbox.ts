@@ -51,7 +51,7 @@ class Ring {
 
 /** First in, first out, with removal anywhere. A base class, so that a process and its mailbox are one object. */
 export class Mailbox {
-  private first: unknown = EMPTY;
+  protected first: unknown = EMPTY;
   private rest: Ring | undefined = undefined;
 
   /** Messages and signals waiting. */

@@ -4,29 +4,33 @@ import { type Body, type Callbacks, type MailboxLimits, type StartOutcome, Stop 
 import type { Request } from "./call.js";
 import { Context } from "./context.js";
 import { Entry, SignalEntry, TaskEntry } from "./entries.js";
-import type { Runnable } from "./environment.js";
+import type { Runnable, Scheduler } from "./environment.js";
 import { MailboxFullError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { EMPTY, Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
 import type { OneOrMany } from "./one-or-many.js";
-import { origin } from "./origin.js";
 import type { Pid } from "./pid.js";
 import { crash, type ExitReason, NORMAL } from "./reason.js";
 import { resumeBody, startBody, type Waiting } from "./receive.js";
 import type { OwnedTimer } from "./timer.js";
 
 /** Where a process is in its life. `SUSPENDED`: its code awaits something that is not its mailbox. */
-export const State = {
-  STARTING: 0,
-  IDLE: 1,
-  READY: 2,
-  RUNNING: 3,
-  SUSPENDED: 4,
-  TERMINATING: 5,
-  DEAD: 6,
-} as const;
-export type State = (typeof State)[keyof typeof State];
+export const STARTING = 0;
+export const IDLE = 1;
+export const READY = 2;
+export const RUNNING = 3;
+export const SUSPENDED = 4;
+export const TERMINATING = 5;
+export const DEAD = 6;
+export type State =
+  | typeof STARTING
+  | typeof IDLE
+  | typeof READY
+  | typeof RUNNING
+  | typeof SUSPENDED
+  | typeof TERMINATING
+  | typeof DEAD;
 
 /** What only some processes have: kept apart, so that an idle process stays small. */
 export interface Rare {
@@ -39,7 +43,6 @@ export interface Rare {
   waits: OneOrMany<Abandonable>;
   /** The message an asynchronous callback is at work on. */
   message: unknown;
-  exitReason: ExitReason | undefined;
 }
 
 /** Something the process's code waits for; it is told when the process ends, so that `finally` blocks run. */
@@ -48,8 +51,10 @@ export interface Abandonable {
 }
 
 export class Process extends Mailbox implements Runnable {
-  state: State = State.STARTING;
+  state: State = STARTING;
   trapping = false;
+  /** The mailbox may hold entries that are not plain messages. */
+  private mixed = false;
   handled = 0;
   links: OneOrMany<Pid> = undefined;
   watching: OneOrMany<Monitor> = undefined;
@@ -60,9 +65,11 @@ export class Process extends Mailbox implements Runnable {
   /** What a function body waits for in its mailbox. */
   waiting: Waiting | undefined = undefined;
   rare: Rare | undefined = undefined;
+  exitReason: ExitReason | undefined = undefined;
   next: Process | undefined = undefined;
   previous: Process | undefined = undefined;
   readonly kernel: Kernel;
+  private readonly scheduler: Scheduler;
   readonly pid: Pid<unknown>;
   readonly parent: Pid | undefined;
   readonly behaviour: Body<unknown> | Callbacks<unknown>;
@@ -72,6 +79,7 @@ export class Process extends Mailbox implements Runnable {
   constructor(kernel: Kernel, pid: Pid<unknown>, parent: Pid | undefined, behaviour: Body<unknown> | Callbacks<unknown>) {
     super();
     this.kernel = kernel;
+    this.scheduler = kernel.scheduler;
     this.pid = pid;
     this.parent = parent;
     this.behaviour = behaviour;
@@ -80,7 +88,7 @@ export class Process extends Mailbox implements Runnable {
   }
 
   get alive(): boolean {
-    return this.state !== State.DEAD;
+    return this.state !== DEAD;
   }
 
   get extras(): Rare {
@@ -93,27 +101,33 @@ export class Process extends Mailbox implements Runnable {
       highWater: this.kernel.limits.highWater,
       waits: undefined,
       message: undefined,
-      exitReason: undefined,
     };
     return this.rare;
   }
 
   /** Queues a message. The process runs later: nothing of it runs within the sender's turn. */
   deliver(message: unknown): void {
-    if (this.isEmpty) this.push(message);
+    if (this.first === EMPTY) this.first = message;
     else if (!this.queueBehind(message)) return;
-    if (this.state === State.IDLE) {
-      this.state = State.READY;
-      this.kernel.scheduler.ready(this);
+    if (this.state === IDLE) {
+      this.state = READY;
+      this.scheduler.ready(this);
     }
+  }
+
+  /** Queues a call, which counts as a message. */
+  deliverRequest(request: Request): void {
+    this.mixed = true;
+    this.deliver(request);
   }
 
   /** Queues a signal, whatever the mailbox's bound. */
   deliverSignal(entry: Entry): void {
+    this.mixed = true;
     this.push(entry);
-    if (this.state === State.IDLE) {
-      this.state = State.READY;
-      this.kernel.scheduler.ready(this);
+    if (this.state === IDLE) {
+      this.state = READY;
+      this.scheduler.ready(this);
     }
   }
 
@@ -157,54 +171,55 @@ export class Process extends Mailbox implements Runnable {
   }
 
   activate(limit: number): number {
-    if (this.state === State.DEAD) return 0;
-    origin.current = this;
-    if (this.handle === undefined) {
-      if (this.state === State.STARTING) startBody(this);
-      else resumeBody(this);
-      return 1;
-    }
-    if (this.state === State.STARTING) return this.start();
-    this.state = State.RUNNING;
+    if (this.state !== READY || this.handle === undefined) return this.rouse();
+    this.state = RUNNING;
     let count = 0;
     let message: unknown;
     try {
       do {
         message = this.shift();
         if (message === EMPTY) {
-          this.state = State.IDLE;
-          return count;
+          this.state = IDLE;
+          this.mixed = false;
+          break;
         }
         count++;
-        this.handled++;
-        const result = message instanceof Entry ? this.open(message) : this.handle(this.ctx, message);
-        if (result !== undefined && this.settle(result, message)) return count;
-        if (this.state !== State.RUNNING) return count;
-      } while (count < limit);
+        const result = this.mixed ? this.open(message) : this.handle(this.ctx, message);
+        if (result !== undefined && this.settle(result, message)) break;
+      } while (count < limit && this.state === RUNNING);
     } catch (error) {
       this.failed(error, message);
-      return count;
     }
-    this.proceed();
+    this.handled += count;
+    if (this.state === RUNNING) this.proceed();
     return count;
+  }
+
+  /** An activation that is not simply the next message of callbacks. */
+  private rouse(): number {
+    if (this.state === DEAD) return 0;
+    if (this.handle !== undefined) return this.start();
+    if (this.state === STARTING) startBody(this);
+    else resumeBody(this);
+    return 1;
   }
 
   /** Ready again when something waits, idle otherwise. */
   proceed(): void {
-    if (this.isEmpty) this.state = State.IDLE;
+    if (this.isEmpty) this.state = IDLE;
     else {
-      this.state = State.READY;
-      this.kernel.scheduler.ready(this);
+      this.state = READY;
+      this.scheduler.ready(this);
     }
   }
 
   private start(): number {
-    this.state = State.RUNNING;
+    this.state = RUNNING;
     const callbacks = this.behaviour as Callbacks<unknown>;
     try {
       const result = callbacks.init?.(this.ctx);
       if (isThenable(result)) {
-        this.state = State.SUSPENDED;
+        this.state = SUSPENDED;
         this.kernel.awaitStart(this, result);
       } else this.kernel.started(this, result);
     } catch (error) {
@@ -213,7 +228,8 @@ export class Process extends Mailbox implements Runnable {
     return 1;
   }
 
-  private open(entry: Entry): unknown {
+  private open(entry: unknown): unknown {
+    if (!(entry instanceof Entry)) return this.handle?.(this.ctx, entry);
     if (entry instanceof SignalEntry) return this.kernel.openSignal(this, entry.signal);
     if (entry instanceof TaskEntry) return entry.run();
     const request = entry as Request;
@@ -227,12 +243,12 @@ export class Process extends Mailbox implements Runnable {
       return true;
     }
     if (!isThenable(result)) return false;
-    if (this.state !== State.RUNNING) return true;
-    this.state = State.SUSPENDED;
+    if (this.state !== RUNNING) return true;
+    this.state = SUSPENDED;
     this.extras.message = message;
     result.then(
       (value) => {
-        if (this.state !== State.SUSPENDED) return;
+        if (this.state !== SUSPENDED) return;
         (this.rare as Rare).message = undefined;
         if (value instanceof Stop) this.kernel.stop(this, value.reason, message);
         else this.proceed();
@@ -244,7 +260,7 @@ export class Process extends Mailbox implements Runnable {
 
   /** The process's code threw or rejected: its exit reason, or, after its exit, a late error. */
   failed(error: unknown, message: unknown): void {
-    if (this.state === State.DEAD) this.kernel.late(this, error);
+    if (this.state === DEAD) this.kernel.late(this, error);
     else this.kernel.stop(this, crash(error), message);
   }
 }

@@ -9,9 +9,10 @@ import { type HostLoop, TurnScheduler } from "./scheduler.js";
 const LONGEST_TIMEOUT = 2_147_483_647;
 
 const settled = Promise.resolve();
+const clock = globalThis.performance;
 
 const hostLoop: HostLoop = {
-  now: () => performance.now(),
+  now: () => clock.now(),
   soon: (fn) => {
     void settled.then(fn);
   },
@@ -21,8 +22,8 @@ const hostLoop: HostLoop = {
   at: (deadline, fn) => {
     let timeout: NodeJS.Timeout;
     const arm = (): void => {
-      const wait = Math.ceil(deadline - performance.now());
-      timeout = setTimeout(() => (performance.now() < deadline ? arm() : fn()), Math.min(Math.max(wait, 0), LONGEST_TIMEOUT));
+      const wait = Math.ceil(deadline - clock.now());
+      timeout = setTimeout(() => (clock.now() < deadline ? arm() : fn()), Math.min(Math.max(wait, 0), LONGEST_TIMEOUT));
     };
     arm();
     return () => clearTimeout(timeout);
@@ -43,7 +44,7 @@ function onUnhandledRejection(error: unknown, promise: Promise<unknown>): void {
 
 /** What a System runs on unless it is given another Environment. */
 export const production: Environment = {
-  now: () => performance.now(),
+  now: () => clock.now(),
   wallTime: () => Date.now(),
   random: () => Math.random(),
   id: () => nanoid(),

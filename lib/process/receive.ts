@@ -6,7 +6,7 @@ import { Entry, SignalEntry } from "./entries.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import { EMPTY } from "./mailbox.js";
 import { delay } from "./options.js";
-import { type Abandonable, endBody, isThenable, type Process, State } from "./process.js";
+import { type Abandonable, endBody, isThenable, type Process, IDLE, READY, RUNNING, SUSPENDED } from "./process.js";
 import type { Due, Timer } from "./timers.js";
 
 /** Options of a receive. */
@@ -88,14 +88,14 @@ export class Waiting implements Due, Abandonable {
   fire(): void {
     const { process } = this;
     if (process.waiting !== this) return;
-    if (process.state === State.READY) resumeBody(process);
+    if (process.state === READY) resumeBody(process);
     if (process.waiting === this) this.wake(new ReceiveTimeoutError(process.pid, this.options?.timeout ?? 0));
   }
 
   private readonly onAbort = (): void => this.wake(this.options?.signal?.reason);
 
   private wake(error: unknown): void {
-    this.process.state = State.SUSPENDED;
+    this.process.state = SUSPENDED;
     this.abandon(error as Error);
   }
 
@@ -131,7 +131,7 @@ export function receive(
 
 /** First activation of a body. */
 export function startBody(process: Process): void {
-  process.state = State.SUSPENDED;
+  process.state = SUSPENDED;
   process.kernel.started(process, undefined);
   try {
     const result = (process.behaviour as Body<unknown>)(process.ctx as never);
@@ -151,21 +151,21 @@ export function startBody(process: Process): void {
 export function resumeBody(process: Process): void {
   const waiting = process.waiting;
   if (waiting === undefined) return;
-  process.state = State.RUNNING;
+  process.state = RUNNING;
   let item: unknown;
   try {
     item = waiting.take();
   } catch (error) {
-    process.state = State.SUSPENDED;
+    process.state = SUSPENDED;
     waiting.abandon(error as Error);
     return;
   }
   if (item === EMPTY) {
-    process.state = State.IDLE;
+    process.state = IDLE;
     return;
   }
   process.handled++;
-  process.state = State.SUSPENDED;
+  process.state = SUSPENDED;
   process.extras.message = item;
   process.kernel.scheduler.resumed(process);
   waiting.fulfil(item);

@@ -69,8 +69,7 @@ export class Remote {
       undefined,
       { label: "call" },
     );
-    const end = (): void => kernel.end(watch, NORMAL);
-    void request.promise.then(end, end);
+    request.onClose = () => kernel.end(watch, NORMAL);
   }
 
   link(from: Pid, to: Pid): void {

@@ -19,8 +19,8 @@ export interface HostLoop {
 const SMALLEST = 64;
 /** A run queue that grew beyond this is given back when it runs empty. */
 const ROOMY = 4_096;
-/** Activations between two looks at the clock. A longer gap than that costs accuracy, a shorter one speed. */
-const CLOCK_EVERY = 32;
+/** Activations between two looks at the clock: fewer while they are slow, up to this many while they are fast. */
+const MOST_UNTIMED = 256;
 /** After a long turn with several suspects, this many activations are timed one by one to find the culprit. */
 const CLOSE_WATCH = 1_000;
 
@@ -28,13 +28,14 @@ export class TurnScheduler implements Scheduler {
   private ring: (Runnable | undefined)[] = new Array(SMALLEST).fill(undefined);
   private head = 0;
   private size = 0;
-  private scheduled = false;
-  private running = false;
+  /** A turn is running or on its way. */
+  private busy = false;
   private stopped = false;
   /** Messages handled, and the time at which counting began, since the host last had its go. */
   private spent = 0;
   private since = Number.NEGATIVE_INFINITY;
   private closeWatch = 0;
+  private pace = 1;
   private awake: Runnable[] = [];
   private cancelAlarm: (() => void) | undefined = undefined;
   private alarmAt = Number.POSITIVE_INFINITY;
@@ -49,11 +50,20 @@ export class TurnScheduler implements Scheduler {
     this.limits = limits;
   }
 
+  /** The slot before the head still holds the one that was taken last. */
+  get running(): Runnable | undefined {
+    return this.ring[(this.head - 1) & (this.ring.length - 1)];
+  }
+
   ready(runnable: Runnable): void {
-    if (this.size === this.ring.length) this.grow();
+    if (this.size === this.ring.length - 1) this.grow();
     this.ring[(this.head + this.size) & (this.ring.length - 1)] = runnable;
     this.size++;
-    if (!this.scheduled && !this.running) this.schedule();
+    if (!this.busy) this.schedule();
+  }
+
+  nudge(): void {
+    if (!this.busy) this.schedule();
   }
 
   resumed(runnable: Runnable): void {
@@ -75,13 +85,13 @@ export class TurnScheduler implements Scheduler {
     while (quiet < 2 && !this.stopped) {
       const before = this.spent;
       await new Promise<void>((done) => this.loop.later(done));
-      quiet = this.size === 0 && !this.scheduled && this.spent === before ? quiet + 1 : 0;
+      quiet = this.size === 0 && !this.busy && this.spent === before ? quiet + 1 : 0;
     }
   }
 
   stop(): void {
     this.stopped = true;
-    this.ring = [undefined];
+    this.ring = [undefined, undefined];
     this.head = 0;
     this.size = 0;
     this.cancelAlarm?.();
@@ -90,61 +100,75 @@ export class TurnScheduler implements Scheduler {
 
   private schedule(): void {
     if (this.stopped) return;
-    this.scheduled = true;
-    const inBudget =
-      this.spent < this.limits.turnMessages && this.loop.now() - this.since < this.limits.turnMs;
-    if (inBudget) this.loop.soon(this.turn);
+    this.busy = true;
+    if (this.spent < this.limits.turnMessages) this.loop.soon(this.soonTurn);
     else this.loop.later(this.freshTurn);
   }
+
+  private readonly soonTurn = (): void => {
+    const now = this.loop.now();
+    if (now - this.since < this.limits.turnMs) this.turn(now);
+    else this.loop.later(this.freshTurn);
+  };
 
   private readonly freshTurn = (): void => {
     this.since = this.loop.now();
     this.spent = 0;
-    this.turn();
+    this.turn(this.since);
   };
 
-  private readonly turn = (): void => {
-    this.scheduled = false;
+  private turn(started: number): void {
     if (this.stopped) return;
-    this.running = true;
-    const { turnMessages, turnMs, activationMessages, longTurnMs } = this.limits;
-    let looked = this.loop.now();
-    let windowStart = this.head;
-    let activations = 0;
-    while (this.size > 0) {
-      const mask = this.ring.length - 1;
-      const next = this.ring[this.head] as Runnable;
-      this.head = (this.head + 1) & mask;
-      this.size--;
-      this.spent += next.activate(activationMessages);
-      activations++;
-      if (activations >= CLOCK_EVERY || this.closeWatch > 0) {
-        if (this.closeWatch > 0) this.closeWatch--;
-        const now = this.loop.now();
-        if (now - looked >= longTurnMs) this.report(windowStart, activations, now - looked);
-        looked = now;
-        windowStart = this.head;
-        activations = 0;
-        if (now - this.since >= turnMs) break;
-      }
-      if (this.spent >= turnMessages) break;
-    }
-    if (activations > 0) {
-      const elapsed = this.loop.now() - looked;
-      if (elapsed >= longTurnMs) this.report(windowStart, activations, elapsed);
-    }
-    this.running = false;
     origin.current = undefined;
+    origin.scheduler = this;
+    this.host.turnEnded(this.work(started));
+    origin.scheduler = undefined;
+    this.busy = false;
     if (this.awake.length > 0) this.watchAwake();
     if (this.stopped) return;
     if (this.size > 0) {
-      this.scheduled = true;
+      this.busy = true;
       this.loop.later(this.freshTurn);
     } else if (this.ring.length > ROOMY) {
       this.ring = new Array(SMALLEST).fill(undefined);
       this.head = 0;
     }
-  };
+  }
+
+  /** Runs what is ready until nothing is, or the budget is used up. Returns the time at which it stopped. */
+  private work(started: number): number {
+    const { turnMessages, turnMs, longTurnMs } = this.limits;
+    let looked = started;
+    while (this.size > 0 && this.spent < turnMessages) {
+      const windowStart = this.head;
+      const activations = this.batch(this.closeWatch > 0 ? 1 : this.pace);
+      const now = this.loop.now();
+      const elapsed = now - looked;
+      if (elapsed >= longTurnMs) this.report(windowStart, activations, elapsed);
+      if (elapsed * 8 > turnMs) this.pace = Math.max(1, this.pace >> 1);
+      else if (this.pace < MOST_UNTIMED) this.pace <<= 1;
+      looked = now;
+      if (now - this.since >= turnMs) break;
+    }
+    return looked;
+  }
+
+  /** The hot loop, small enough for the compiler to see whole. */
+  private batch(most: number): number {
+    const messages = this.limits.activationMessages;
+    let activations = 0;
+    let handled = 0;
+    while (activations < most && this.size > 0) {
+      const next = this.ring[this.head] as Runnable;
+      this.head = (this.head + 1) & (this.ring.length - 1);
+      this.size--;
+      handled += next.activate(messages);
+      activations++;
+    }
+    this.spent += handled;
+    if (this.closeWatch > 0) this.closeWatch--;
+    return activations;
+  }
 
   /** The ring still holds those that ran last: slots are only overwritten, so they are the suspects. */
   private report(windowStart: number, activations: number, elapsedMs: number): void {
@@ -191,7 +215,7 @@ export class TurnScheduler implements Scheduler {
   private grow(): void {
     const old = this.ring;
     const wider: (Runnable | undefined)[] = new Array(old.length * 2).fill(undefined);
-    for (let i = 0; i < this.size; i++) wider[i] = old[(this.head + i) & (old.length - 1)];
+    for (let i = -1; i < this.size; i++) wider[i & (wider.length - 1)] = old[(this.head + i) & (old.length - 1)];
     this.ring = wider;
     this.head = 0;
   }
