@@ -20,6 +20,8 @@ export interface Callbacks<M> {
   handle(ctx: Context<M>, message: M): unknown;
   /** Meets EXIT (when trapping), DOWN and group changes. */
   signal?(ctx: Context<M>, signal: Signal): unknown;
+  /** Meets the parent's EXIT when trapping, in place of the default: `terminate`, then the end with that reason. */
+  parentExit?(ctx: Context<M>, reason: ExitReason): unknown;
   /** Runs once when the process stops by its own will, throws, or traps exits and its parent tells it to stop. */
   terminate?(ctx: Context<M>, reason: ExitReason): unknown;
 }
@@ -47,6 +49,12 @@ export function stop(reason: ExitInput = "normal"): Stop {
 
 /** Returned by `init`: there is nothing to run here. The process ends `normal`; its starter is told `ignored`. */
 export const ignore: unique symbol = Symbol("signalbox.ignore");
+
+/**
+ * Returned by `init`: the process takes messages already, but counts as started only when it calls `ctx.started()`,
+ * as with proc_lib's init_ack.
+ */
+export const deferStart: unique symbol = Symbol("signalbox.deferStart");
 
 /** Options of a spawn. */
 export interface SpawnOptions {

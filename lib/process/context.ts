@@ -176,6 +176,12 @@ export class Context<M = unknown> {
     return startLinked(this.#live, what, args, options);
   }
 
+  /** Counts this process as started, after an `init` that returned `deferStart`. Again changes nothing. */
+  started(): void {
+    const process = this.#live;
+    process.kernel.tellStart(process, { type: "started" });
+  }
+
   /** Links both ways; once linked, again changes nothing. To a process that is gone: an EXIT `noproc` for this one. */
   link(to: Pid): void {
     const process = this.#live;

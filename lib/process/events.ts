@@ -1,7 +1,7 @@
 // What a system tells about itself, over eventemitter3. Nothing is built or called for an event nobody listens to.
 
 import { EventEmitter } from "eventemitter3";
-import { origin } from "./origin.js";
+import { outside } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 import type { CrashReport } from "./report.js";
@@ -49,7 +49,12 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
     return super.once(event, fn, context).note();
   }
 
-  override removeListener<T extends Name>(event: T, fn?: Listener<T>, context?: unknown, once?: boolean): this {
+  override removeListener<T extends Name>(
+    event: T,
+    fn?: Listener<T>,
+    context?: unknown,
+    once?: boolean,
+  ): this {
     return super.removeListener(event, fn, context, once).note();
   }
 
@@ -63,18 +68,17 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
 
   /** @internal Tells the listeners. One that throws is the host's affair, as an unhandled rejection. */
   publish<T extends Name>(event: T, ...args: SystemEventMap[T]): void {
-    try {
-      this.emit(event, ...(args as never));
-    } catch (error) {
-      const running = origin.current;
-      origin.current = undefined;
-      void Promise.reject(error);
-      origin.current = running;
-    }
+    outside(() => {
+      try {
+        this.emit(event, ...(args as never));
+      } catch (error) {
+        void Promise.reject(error);
+      }
+    });
   }
 
   private note(): this {
-    for (const name of Object.keys(this.wants) as Name[]) delete this.wants[name];
+    for (const name of Object.keys(this.wants) as Name[]) this.wants[name] = false;
     for (const name of this.eventNames()) this.wants[name] = true;
     return this;
   }

@@ -1,3 +1,4 @@
+export type { Backoff } from "./backoff.js";
 export * from "./behaviour.js";
 export type { CallOptions, Reply, ReplyTo } from "./call.js";
 export type { Address, BodyContext, Context } from "./context.js";

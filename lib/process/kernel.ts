@@ -1,7 +1,7 @@
 // The kernel of one system: how processes begin, meet signals and end. Everything public about it is in system.ts.
 
 import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
-import { ignore, Stop } from "./behaviour.js";
+import { deferStart, ignore, Stop } from "./behaviour.js";
 import { type CallOptions, exitedError, failRequests, type Reply, type ReplyTo, Request, replyAddress } from "./call.js";
 import { Entry, type Signal, SignalEntry } from "./entries.js";
 import type { Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
@@ -40,7 +40,8 @@ export class Kernel implements SchedulerHost {
   /** Calls made in this turn, whose timeouts have not begun. */
   private readonly fresh: Request[] = [];
   private readonly unwatch: () => void;
-  private readonly print: (text: string) => void;
+  /** Prints a report where the system's owner wants it. */
+  readonly print: (text: string) => void;
   private readonly reported = new WeakSet<ExitReason>();
   private lastId = 0;
 
@@ -91,7 +92,7 @@ export class Kernel implements SchedulerHost {
       return;
     }
     if (process.handle !== undefined) process.proceed();
-    this.tellStart(process, { type: "started" });
+    if (result !== deferStart) this.tellStart(process, { type: "started" });
   }
 
   awaitStart(process: Process, init: PromiseLike<unknown>): void {
@@ -101,7 +102,7 @@ export class Kernel implements SchedulerHost {
     );
   }
 
-  private tellStart(process: Process, outcome: StartOutcome | undefined): void {
+  tellStart(process: Process, outcome: StartOutcome | undefined): void {
     const tell = process.rare?.onStart;
     if (tell === undefined || outcome === undefined) return;
     (process.rare as { onStart: unknown }).onStart = undefined;
@@ -286,11 +287,12 @@ export class Kernel implements SchedulerHost {
 
   /** A signal for a process made from callbacks. A trapping one whose parent tells it to stop, stops: gen_server's rule. */
   openSignal(process: Process, signal: Signal): unknown {
+    const callbacks = process.behaviour as Callbacks<unknown>;
     if (signal.type === "exit" && signal.from === (process.parent ?? this.outside)) {
+      if (callbacks.parentExit !== undefined) return callbacks.parentExit(process.ctx, signal.reason);
       this.stop(process, signal.reason, signal);
       return undefined;
     }
-    const callbacks = process.behaviour as Callbacks<unknown>;
     if (callbacks.signal !== undefined) return callbacks.signal(process.ctx, signal);
     this.deadLetter(process.pid, signal, "unhandled");
     return undefined;

@@ -159,6 +159,9 @@ export function removeSignal(process: Process, fits: (signal: SignalEntry["signa
     const entry = process.peek(index);
     if (entry instanceof SignalEntry && fits(entry.signal)) {
       process.removeAt(index);
+      // A receive that waits remembers how far it has looked: what lay behind the signal has moved up by one.
+      const { waiting } = process;
+      if (waiting !== undefined && index < waiting.scanned) waiting.scanned--;
       return;
     }
   }

@@ -11,6 +11,8 @@ class Ring {
   items: unknown[] = new Array(SMALLEST).fill(EMPTY);
   head = 0;
   size = 0;
+  /** Depth of the mailbox at which to say so next; see {@link Mailbox.isDeep}. */
+  mark = 0;
 
   push(item: unknown): void {
     if (this.size === this.items.length) this.grow();
@@ -33,7 +35,8 @@ class Ring {
   removeAt(index: number): unknown {
     const mask = this.items.length - 1;
     const item = this.at(index);
-    for (let i = index; i > 0; i--) this.items[(this.head + i) & mask] = this.items[(this.head + i - 1) & mask];
+    for (let i = index; i > 0; i--)
+      this.items[(this.head + i) & mask] = this.items[(this.head + i - 1) & mask];
     this.items[this.head] = EMPTY;
     this.head = (this.head + 1) & mask;
     this.size--;
@@ -82,6 +85,7 @@ export class Mailbox {
     } else {
       this.first = EMPTY;
       if (rest.items.length > KEEP) this.rest = undefined;
+      else rest.mark = 0;
     }
     return item;
   }
@@ -97,6 +101,14 @@ export class Mailbox {
     if (index === 0) return this.shift();
     if (this.rest === undefined || index > this.rest.size) return EMPTY;
     return this.rest.removeAt(index - 1);
+  }
+
+  /** True once when `least` entries wait, and once at each doubling after that; anew when it has run empty. */
+  protected isDeep(least: number): boolean {
+    const { rest, depth } = this;
+    if (rest === undefined || depth < least || depth < rest.mark) return false;
+    rest.mark = depth * 2;
+    return true;
   }
 
   /** Empties the mailbox and returns what was in it, oldest first. */

@@ -4,7 +4,8 @@ import { OptionError } from "./errors.js";
 
 /** A duration in milliseconds. @throws OptionError */
 export function delay(path: string, value: unknown, least = 0, orInfinity = false): number {
-  if (typeof value === "number" && value >= least && (orInfinity || value !== Number.POSITIVE_INFINITY)) return value;
+  if (typeof value === "number" && value >= least && (orInfinity || value !== Number.POSITIVE_INFINITY))
+    return value;
   const allowed = `a number of milliseconds, ${least} or more${orInfinity ? " (Infinity to wait for ever)" : ""}`;
   throw new OptionError(path, value, allowed);
 }

@@ -14,10 +14,26 @@ interface Marked {
  * Whose code is running now. An activation costs nothing here: the scheduler at work knows which process it runs, and
  * is asked only when a promise is made. `current` is for code that runs outside an activation: continuations, timers.
  */
-export const origin: { current: object | undefined; scheduler: { readonly running: object | undefined } | undefined } = {
+export const origin: {
+  current: object | undefined;
+  scheduler: { readonly running: object | undefined } | undefined;
+} = {
   current: undefined,
   scheduler: undefined,
 };
+
+/** Runs code of the host that is called from within a turn: what it makes is no process's. */
+export function outside<T>(fn: () => T): T {
+  const { current, scheduler } = origin;
+  origin.current = undefined;
+  origin.scheduler = undefined;
+  try {
+    return fn();
+  } finally {
+    origin.current = current;
+    origin.scheduler = scheduler;
+  }
+}
 
 let watchers = 0;
 let uninstall: (() => void) | undefined;

@@ -34,7 +34,9 @@ export class Pid<in M = never> {
 
   /** `<shop.17 clerk>`: node, number and label. */
   toString(): string {
-    return this.label === undefined ? `<${this.node.name}.${this.id}>` : `<${this.node.name}.${this.id} ${this.label}>`;
+    return this.label === undefined
+      ? `<${this.node.name}.${this.id}>`
+      : `<${this.node.name}.${this.id} ${this.label}>`;
   }
 
   toJSON(): string {
@@ -42,4 +44,6 @@ export class Pid<in M = never> {
   }
 }
 
-Object.defineProperty(Pid.prototype, Symbol.for("nodejs.util.inspect.custom"), { value: Pid.prototype.toString });
+Object.defineProperty(Pid.prototype, Symbol.for("nodejs.util.inspect.custom"), {
+  value: Pid.prototype.toString,
+});

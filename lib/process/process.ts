@@ -1,11 +1,11 @@
 // A process: mailbox, state and activation. What it may do is in context.ts; its life and death in kernel.ts.
 
 import { type Body, type Callbacks, type MailboxLimits, type StartOutcome, Stop } from "./behaviour.js";
-import type { Request } from "./call.js";
+import { Request } from "./call.js";
 import { Context } from "./context.js";
 import { Entry, SignalEntry, TaskEntry } from "./entries.js";
 import type { Runnable, Scheduler } from "./environment.js";
-import { MailboxFullError } from "./errors.js";
+import { MailboxFullError, ProcessExitedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { EMPTY, Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
@@ -39,7 +39,8 @@ export interface Rare {
   abort: AbortController | undefined;
   onStart: ((outcome: StartOutcome) => void) | undefined;
   mailbox: MailboxLimits | undefined;
-  highWater: number;
+  /** Signals and tasks waiting, kept for bounded mailboxes only: they are outside the bound. */
+  unbounded: number;
   waits: OneOrMany<Abandonable>;
   /** The message an asynchronous callback is at work on. */
   message: unknown;
@@ -76,7 +77,12 @@ export class Process extends Mailbox implements Runnable {
   readonly handle: ((ctx: Context<unknown>, message: unknown) => unknown) | undefined;
   readonly ctx: Context<unknown>;
 
-  constructor(kernel: Kernel, pid: Pid<unknown>, parent: Pid | undefined, behaviour: Body<unknown> | Callbacks<unknown>) {
+  constructor(
+    kernel: Kernel,
+    pid: Pid<unknown>,
+    parent: Pid | undefined,
+    behaviour: Body<unknown> | Callbacks<unknown>,
+  ) {
     super();
     this.kernel = kernel;
     this.scheduler = kernel.scheduler;
@@ -98,7 +104,7 @@ export class Process extends Mailbox implements Runnable {
       abort: undefined,
       onStart: undefined,
       mailbox: undefined,
-      highWater: this.kernel.limits.highWater,
+      unbounded: 0,
       waits: undefined,
       message: undefined,
     };
@@ -125,49 +131,75 @@ export class Process extends Mailbox implements Runnable {
   deliverSignal(entry: Entry): void {
     this.mixed = true;
     this.push(entry);
+    if (this.rare?.mailbox !== undefined) this.rare.unbounded++;
     if (this.state === IDLE) {
       this.state = READY;
       this.scheduler.ready(this);
-    }
+    } else this.measure();
   }
 
   private queueBehind(message: unknown): boolean {
-    const depth = this.depth;
-    const limits = this.rare?.mailbox;
-    if (limits !== undefined && depth >= limits.capacity) {
-      switch (limits.overflow) {
-        case "reject":
-          throw new MailboxFullError(this.pid, limits.capacity);
-        case "drop-newest":
-          this.kernel.deadLetter(this.pid, message, "mailbox-full");
-          return false;
-        case "drop-oldest":
-          this.dropOldest();
-          break;
-        case "exit":
-          this.kernel.deadLetter(this.pid, message, "mailbox-full");
-          this.kernel.end(this, crash(new MailboxFullError(this.pid, limits.capacity)));
-          return false;
-      }
+    const rare = this.rare;
+    if (rare?.mailbox !== undefined && this.depth - rare.unbounded >= rare.mailbox.capacity) {
+      if (!this.makeRoom(message, rare.mailbox)) return false;
     }
     this.push(message);
-    if (depth >= this.kernel.limits.highWater && depth >= this.extras.highWater) {
-      this.extras.highWater = depth * 2;
-      if (this.kernel.events.wants.highWater) {
-        this.kernel.events.publish("highWater", { pid: this.pid, depth: depth + 1 });
-      }
-    }
+    this.measure();
     return true;
   }
 
-  private dropOldest(): void {
-    for (let index = 0; index < this.depth; index++) {
-      const entry = this.peek(index);
-      if (entry instanceof SignalEntry || entry instanceof TaskEntry) continue;
-      this.removeAt(index);
-      this.kernel.refuse(this.pid, entry, "mailbox-full");
-      return;
+  private measure(): void {
+    const { limits, events } = this.kernel;
+    if (this.isDeep(limits.highWater) && events.wants.highWater) {
+      events.publish("highWater", { pid: this.pid, depth: this.depth });
     }
+  }
+
+  /** Applies the overflow policy. False when `message` is not to be queued. */
+  private makeRoom(message: unknown, { capacity, overflow }: MailboxLimits): boolean {
+    switch (overflow) {
+      case "reject":
+        throw new MailboxFullError(this.pid, capacity);
+      case "drop-newest":
+        this.drop(message, capacity);
+        return false;
+      case "drop-oldest":
+        for (let index = 0; index < this.depth; index++) {
+          const entry = this.peek(index);
+          if (isOutsideBound(entry)) continue;
+          this.removeAt(index);
+          this.drop(entry, capacity);
+          break;
+        }
+        return this.state !== DEAD;
+      case "exit":
+        this.drop(message, capacity);
+        this.kernel.end(this, crash(new MailboxFullError(this.pid, capacity)));
+        return false;
+      default:
+        overflow satisfies never;
+        return true;
+    }
+  }
+
+  /** A message that found no room is a dead letter; a call is told why, at once. */
+  private drop(entry: unknown, capacity: number): void {
+    let message = entry;
+    if (entry instanceof Request) {
+      if (!entry.open) return;
+      message = entry.message;
+      entry.fail(new MailboxFullError(this.pid, capacity));
+    }
+    this.kernel.deadLetter(this.pid, message, "mailbox-full");
+  }
+
+  /** Keeps what is known by position or number true: a receive under way, and the count of signals. */
+  override removeAt(index: number): unknown {
+    const entry = super.removeAt(index);
+    const { waiting, rare } = this;
+    if (waiting !== undefined && index < waiting.scanned) waiting.scanned--;
+    if (rare?.mailbox !== undefined && isOutsideBound(entry)) rare.unbounded--;
+    return entry;
   }
 
   activate(limit: number): number {
@@ -198,7 +230,7 @@ export class Process extends Mailbox implements Runnable {
   /** An activation that is not simply the next message of callbacks. */
   private rouse(): number {
     if (this.state === DEAD) return 0;
-    if (this.handle !== undefined) return this.start();
+    if (this.handle !== undefined) return this.state === STARTING ? this.start() : 0;
     if (this.state === STARTING) startBody(this);
     else resumeBody(this);
     return 1;
@@ -230,6 +262,7 @@ export class Process extends Mailbox implements Runnable {
 
   private open(entry: unknown): unknown {
     if (!(entry instanceof Entry)) return this.handle?.(this.ctx, entry);
+    if (this.rare?.mailbox !== undefined && isOutsideBound(entry)) this.rare.unbounded--;
     if (entry instanceof SignalEntry) return this.kernel.openSignal(this, entry.signal);
     if (entry instanceof TaskEntry) return entry.run();
     const request = entry as Request;
@@ -261,8 +294,15 @@ export class Process extends Mailbox implements Runnable {
   /** The process's code threw or rejected: its exit reason, or, after its exit, a late error. */
   failed(error: unknown, message: unknown): void {
     if (this.state === DEAD) this.kernel.late(this, error);
+    else if (this.state === TERMINATING && error instanceof ProcessExitedError && error.pid === this.pid)
+      return;
     else this.kernel.stop(this, crash(error), message);
   }
+}
+
+/** Signals and tasks do not count as messages. */
+function isOutsideBound(entry: unknown): boolean {
+  return entry instanceof SignalEntry || entry instanceof TaskEntry;
 }
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {

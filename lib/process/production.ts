@@ -23,7 +23,10 @@ const hostLoop: HostLoop = {
     let timeout: NodeJS.Timeout;
     const arm = (): void => {
       const wait = Math.ceil(deadline - clock.now());
-      timeout = setTimeout(() => (clock.now() < deadline ? arm() : fn()), Math.min(Math.max(wait, 0), LONGEST_TIMEOUT));
+      timeout = setTimeout(
+        () => (clock.now() < deadline ? arm() : fn()),
+        Math.min(Math.max(wait, 0), LONGEST_TIMEOUT),
+      );
     };
     arm();
     return () => clearTimeout(timeout);
@@ -48,7 +51,8 @@ export const production: Environment = {
   wallTime: () => Date.now(),
   random: () => Math.random(),
   id: () => nanoid(),
-  createScheduler: (host: SchedulerHost, limits: TurnLimits): Scheduler => new TurnScheduler(host, hostLoop, limits),
+  createScheduler: (host: SchedulerHost, limits: TurnLimits): Scheduler =>
+    new TurnScheduler(host, hostLoop, limits),
   watchRejections: (listener) => {
     const unmark = markPromises();
     if (listeners.size === 0) process.on("unhandledRejection", onUnhandledRejection);

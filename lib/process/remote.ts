@@ -3,6 +3,7 @@
 
 import { stop } from "./behaviour.js";
 import type { Request } from "./call.js";
+import { MailboxFullError, SystemStoppedError } from "./errors.js";
 import type { ExitSource } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
 import { Monitor } from "./monitor.js";
@@ -21,9 +22,26 @@ export interface PidAddress {
 export type WireSignal =
   | { readonly type: "message"; readonly to: PidAddress; readonly message: unknown }
   | { readonly type: "link" | "unlink"; readonly from: PidAddress; readonly to: PidAddress }
-  | { readonly type: "exit"; readonly from: PidAddress; readonly to: PidAddress; readonly reason: ExitReason; readonly source: ExitSource }
-  | { readonly type: "monitor" | "demonitor"; readonly ref: number; readonly from: PidAddress; readonly to: PidAddress }
-  | { readonly type: "down"; readonly ref: number; readonly from: PidAddress; readonly to: PidAddress; readonly reason: ExitReason };
+  | {
+      readonly type: "exit";
+      readonly from: PidAddress;
+      readonly to: PidAddress;
+      readonly reason: ExitReason;
+      readonly source: ExitSource;
+    }
+  | {
+      readonly type: "monitor" | "demonitor";
+      readonly ref: number;
+      readonly from: PidAddress;
+      readonly to: PidAddress;
+    }
+  | {
+      readonly type: "down";
+      readonly ref: number;
+      readonly from: PidAddress;
+      readonly to: PidAddress;
+      readonly reason: ExitReason;
+    };
 
 /** Carries signals to other nodes, each pair's in the order in which they were sent. */
 export interface Transport {
@@ -36,7 +54,7 @@ export class Remote {
   private readonly kernel: Kernel;
   /** Local pids that other nodes may know, by number; kept until their process ends. */
   private readonly exported = new Map<number, Pid<unknown>>();
-  /** Foreign pids, so that the same address is always the same object. */
+  /** Foreign pids, and local ones whose process has ended, so that the same address is always the same object. */
   private readonly imported = new Map<string, WeakRef<Pid<unknown>>>();
   private readonly nodes = new Map<string, Node>();
 
@@ -69,6 +87,9 @@ export class Remote {
       undefined,
       { label: "call" },
     );
+    watch.extras.waits = include(watch.extras.waits, {
+      abandon: () => request.fail(new SystemStoppedError(kernel.node.name)),
+    });
     request.onClose = () => kernel.end(watch, NORMAL);
   }
 
@@ -87,7 +108,12 @@ export class Remote {
 
   monitor(monitor: Monitor): void {
     const { id: ref, watcher, target } = monitor;
-    const sent = this.emit(target.node, { type: "monitor", ref, from: this.address(watcher), to: this.address(target) });
+    const sent = this.emit(target.node, {
+      type: "monitor",
+      ref,
+      from: this.address(watcher),
+      to: this.address(target),
+    });
     if (!sent) this.kernel.links.down(monitor, NOCONNECTION);
   }
 
@@ -98,7 +124,13 @@ export class Remote {
 
   down(monitor: Monitor, reason: ExitReason): void {
     const { id: ref, watcher, target } = monitor;
-    this.emit(watcher.node, { type: "down", ref, from: this.address(target), to: this.address(watcher), reason });
+    this.emit(watcher.node, {
+      type: "down",
+      ref,
+      from: this.address(target),
+      to: this.address(watcher),
+      reason,
+    });
   }
 
   private emit(node: Node, signal: WireSignal): boolean {
@@ -112,7 +144,7 @@ export class Remote {
     const { kernel } = this;
     const to = this.pid(signal.to);
     if (signal.type === "message") {
-      kernel.send(to, signal.message);
+      this.receive(to, signal.message);
       return;
     }
     const from = this.pid(signal.from);
@@ -136,7 +168,8 @@ export class Remote {
       }
       case "demonitor":
         for (const monitor of members(target?.watchers)) {
-          if (target && monitor.watcher === from && monitor.id === signal.ref) target.watchers = exclude(target.watchers, monitor);
+          if (target && monitor.watcher === from && monitor.id === signal.ref)
+            target.watchers = exclude(target.watchers, monitor);
         }
         return;
       case "down":
@@ -146,6 +179,16 @@ export class Remote {
         return;
       default:
         signal satisfies never;
+    }
+  }
+
+  /** The sender is too far away for the `reject` of a full mailbox to reach it. */
+  private receive(to: Pid<unknown>, message: unknown): void {
+    try {
+      this.kernel.send(to, message);
+    } catch (error) {
+      if (!(error instanceof MailboxFullError)) throw error;
+      this.kernel.deadLetter(to, message, "mailbox-full");
     }
   }
 
@@ -172,25 +215,33 @@ export class Remote {
   /** A pid as it may travel. A local one is remembered, so that signals find their way back to it. */
   address(pid: Pid): PidAddress {
     if (pid.process?.kernel === this.kernel) this.exported.set(pid.id, pid as Pid<unknown>);
+    else if (pid.node === this.kernel.node) this.remember(pid as Pid<unknown>);
     return { node: pid.node, id: pid.id };
   }
 
   /** The pid at an address: always the same object for the same address. */
   pid(address: PidAddress): Pid<unknown> {
     const { node, id } = address;
-    if (node.id === this.kernel.node.id) {
-      return this.exported.get(id) ?? new Pid<unknown>(this.kernel.node, id, undefined, undefined);
-    }
-    const key = `${node.id}.${id}`;
-    let pid = this.imported.get(key)?.deref();
-    if (pid === undefined) {
-      const known = this.nodes.get(node.id) ?? { name: node.name, id: node.id };
-      this.nodes.set(node.id, known);
-      pid = new Pid<unknown>(known, id, undefined, undefined);
-      this.imported.set(key, new WeakRef(pid));
-      this.vanished.register(pid, key);
-    }
+    const here = node.id === this.kernel.node.id;
+    const known = (here ? this.exported.get(id) : undefined) ?? this.imported.get(keyOf(address))?.deref();
+    if (known !== undefined) return known;
+    const pid = new Pid<unknown>(here ? this.kernel.node : this.node(node), id, undefined, undefined);
+    this.remember(pid);
     return pid;
+  }
+
+  private node({ name, id }: Node): Node {
+    const known = this.nodes.get(id) ?? { name, id };
+    this.nodes.set(id, known);
+    return known;
+  }
+
+  /** Keeps a foreign pid, or that of a local process that has ended, findable for as long as anybody holds it. */
+  private remember(pid: Pid<unknown>): void {
+    const key = keyOf(pid);
+    if (this.imported.get(key)?.deref() === pid) return;
+    this.imported.set(key, new WeakRef(pid));
+    this.vanished.register(pid, key);
   }
 
   private readonly vanished = new FinalizationRegistry<string>((key) => {
@@ -199,6 +250,10 @@ export class Remote {
 
   /** A process has ended. */
   forget(pid: Pid): void {
-    if (this.exported.size > 0) this.exported.delete(pid.id);
+    if (this.exported.size > 0 && this.exported.delete(pid.id)) this.remember(pid as Pid<unknown>);
   }
+}
+
+function keyOf({ node, id }: PidAddress): string {
+  return `${node.id}.${id}`;
 }

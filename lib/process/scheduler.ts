@@ -16,11 +16,12 @@ export interface HostLoop {
   at(deadline: number, fn: () => void): () => void;
 }
 
-const SMALLEST = 64;
-/** A run queue that grew beyond this is given back when it runs empty. */
-const ROOMY = 4_096;
 /** Activations between two looks at the clock: fewer while they are slow, up to this many while they are fast. */
 const MOST_UNTIMED = 256;
+/** The run queue fills half its ring at most; the other half remembers who ran since the last look at the clock. */
+const SMALLEST = 2 * MOST_UNTIMED;
+/** A run queue that grew beyond this is given back when it runs empty. */
+const ROOMY = 8_192;
 /** After a long turn with several suspects, this many activations are timed one by one to find the culprit. */
 const CLOSE_WATCH = 1_000;
 
@@ -34,6 +35,7 @@ export class TurnScheduler implements Scheduler {
   /** Messages handled, and the time at which counting began, since the host last had its go. */
   private spent = 0;
   private since = Number.NEGATIVE_INFINITY;
+  private turns = 0;
   private closeWatch = 0;
   private pace = 1;
   private awake: Runnable[] = [];
@@ -56,7 +58,7 @@ export class TurnScheduler implements Scheduler {
   }
 
   ready(runnable: Runnable): void {
-    if (this.size === this.ring.length - 1) this.grow();
+    if (this.size === this.ring.length >> 1) this.grow();
     this.ring[(this.head + this.size) & (this.ring.length - 1)] = runnable;
     this.size++;
     if (!this.busy) this.schedule();
@@ -71,6 +73,7 @@ export class TurnScheduler implements Scheduler {
   }
 
   alarm(): void {
+    if (this.stopped) return;
     const deadline = this.host.nextTimer() ?? Number.POSITIVE_INFINITY;
     if (deadline < this.alarmAt) this.setAlarm(deadline);
     else if (deadline === Number.POSITIVE_INFINITY && this.cancelAlarm !== undefined && !this.alarmCheck) {
@@ -83,17 +86,18 @@ export class TurnScheduler implements Scheduler {
   async idle(): Promise<void> {
     let quiet = 0;
     while (quiet < 2 && !this.stopped) {
-      const before = this.spent;
+      const before = this.turns;
       await new Promise<void>((done) => this.loop.later(done));
-      quiet = this.size === 0 && !this.busy && this.spent === before ? quiet + 1 : 0;
+      quiet = this.size === 0 && !this.busy && this.turns === before ? quiet + 1 : 0;
     }
   }
 
   stop(): void {
     this.stopped = true;
-    this.ring = [undefined, undefined];
+    this.ring = new Array(SMALLEST).fill(undefined);
     this.head = 0;
     this.size = 0;
+    this.awake = [];
     this.cancelAlarm?.();
     this.cancelAlarm = undefined;
   }
@@ -119,13 +123,21 @@ export class TurnScheduler implements Scheduler {
 
   private turn(started: number): void {
     if (this.stopped) return;
+    this.turns++;
     origin.current = undefined;
     origin.scheduler = this;
-    this.host.turnEnded(this.work(started));
-    origin.scheduler = undefined;
+    try {
+      this.host.turnEnded(this.work(started));
+    } finally {
+      origin.scheduler = undefined;
+      this.goOn();
+    }
+  }
+
+  private goOn(): void {
     this.busy = false;
-    if (this.awake.length > 0) this.watchAwake();
     if (this.stopped) return;
+    if (this.awake.length > 0) this.watchAwake();
     if (this.size > 0) {
       this.busy = true;
       this.loop.later(this.freshTurn);
@@ -140,11 +152,10 @@ export class TurnScheduler implements Scheduler {
     const { turnMessages, turnMs, longTurnMs } = this.limits;
     let looked = started;
     while (this.size > 0 && this.spent < turnMessages) {
-      const windowStart = this.head;
       const activations = this.batch(this.closeWatch > 0 ? 1 : this.pace);
       const now = this.loop.now();
       const elapsed = now - looked;
-      if (elapsed >= longTurnMs) this.report(windowStart, activations, elapsed);
+      if (elapsed >= longTurnMs) this.report(activations, elapsed);
       if (elapsed * 8 > turnMs) this.pace = Math.max(1, this.pace >> 1);
       else if (this.pace < MOST_UNTIMED) this.pace <<= 1;
       looked = now;
@@ -156,9 +167,10 @@ export class TurnScheduler implements Scheduler {
   /** The hot loop, small enough for the compiler to see whole. */
   private batch(most: number): number {
     const messages = this.limits.activationMessages;
+    const budget = this.limits.turnMessages - this.spent;
     let activations = 0;
     let handled = 0;
-    while (activations < most && this.size > 0) {
+    while (activations < most && this.size > 0 && handled < budget) {
       const next = this.ring[this.head] as Runnable;
       this.head = (this.head + 1) & (this.ring.length - 1);
       this.size--;
@@ -170,12 +182,12 @@ export class TurnScheduler implements Scheduler {
     return activations;
   }
 
-  /** The ring still holds those that ran last: slots are only overwritten, so they are the suspects. */
-  private report(windowStart: number, activations: number, elapsedMs: number): void {
+  /** The slots before the head still hold those that ran last: they are the suspects. */
+  private report(activations: number, elapsedMs: number): void {
     const suspects = new Set<Runnable>();
     const mask = this.ring.length - 1;
-    for (let i = 0; i < activations; i++) {
-      const ran = this.ring[(windowStart + i) & mask];
+    for (let i = activations; i > 0; i--) {
+      const ran = this.ring[(this.head - i) & mask];
       if (ran !== undefined) suspects.add(ran);
     }
     if (suspects.size > 1) this.closeWatch = CLOSE_WATCH;
@@ -184,7 +196,7 @@ export class TurnScheduler implements Scheduler {
 
   /** Code that waited runs in microtasks after the turn; one more microtask behind it tells how long it took. */
   private watchAwake(): void {
-    const suspects = this.awake;
+    const suspects = [...new Set(this.awake)];
     this.awake = [];
     const started = this.loop.now();
     this.loop.soon(() => {
@@ -199,8 +211,12 @@ export class TurnScheduler implements Scheduler {
     this.cancelAlarm = this.loop.at(deadline, () => {
       this.cancelAlarm = undefined;
       this.alarmAt = Number.POSITIVE_INFINITY;
-      this.host.fireTimers();
-      this.alarm();
+      try {
+        this.host.fireTimers();
+      } finally {
+        if (this.awake.length > 0 && !this.stopped) this.watchAwake();
+        this.alarm();
+      }
     });
   }
 
@@ -212,10 +228,12 @@ export class TurnScheduler implements Scheduler {
     this.alarmAt = Number.POSITIVE_INFINITY;
   };
 
+  /** Keeps what ran before the head as well, for {@link report}. */
   private grow(): void {
     const old = this.ring;
     const wider: (Runnable | undefined)[] = new Array(old.length * 2).fill(undefined);
-    for (let i = -1; i < this.size; i++) wider[i & (wider.length - 1)] = old[(this.head + i) & (old.length - 1)];
+    for (let i = this.size - old.length; i < this.size; i++)
+      wider[i & (wider.length - 1)] = old[(this.head + i) & (old.length - 1)];
     this.ring = wider;
     this.head = 0;
   }

@@ -1,19 +1,21 @@
 // A system of processes: explicit, several may live in one Node process, and what it started ends with it.
 
-import type { Behaviour, SpawnOptions } from "./behaviour.js";
+import { type Behaviour, type SpawnOptions, stop } from "./behaviour.js";
 import type { CallOptions, ReplyTo } from "./call.js";
 import type { Address } from "./context.js";
 import type { Environment } from "./environment.js";
-import { OptionError } from "./errors.js";
+import { OptionError, SystemStoppedError } from "./errors.js";
 import type { SystemEvents } from "./events.js";
 import { type ProcessInfo, processInfo } from "./info.js";
 import { Kernel } from "./kernel.js";
 import { DEFAULTS, type Limits } from "./limits.js";
+import { include } from "./one-or-many.js";
 import { count, delay, text } from "./options.js";
+import { outside } from "./origin.js";
 import type { Node, Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { production } from "./production.js";
-import { type ExitInput, type ExitReason, KILL, SHUTDOWN, toReason } from "./reason.js";
+import { type ExitInput, type ExitReason, KILL, KILLED, NOPROC, SHUTDOWN, toReason } from "./reason.js";
 import type { PidAddress, Transport, WireSignal } from "./remote.js";
 import { type Startable, type StartOptions, startOutside } from "./start.js";
 import { OwnedTimer, type TimerRef } from "./timer.js";
@@ -44,9 +46,10 @@ export class ProcessSystem implements AsyncDisposable {
   constructor(options: SystemOptions = {}) {
     const environment = options.environment ?? production;
     const node: Node = { name: text("name", options.name ?? "system"), id: environment.id() };
-    const print = options.report ?? ((line: string) => console.error(line));
-    this.kernel = new Kernel(node, environment, checkLimits(options.limits), print === false ? () => undefined : print);
-    this.kernel.remote.transport = options.transport;
+    const limits = checkLimits(options.limits);
+    const transport = checkTransport(options.transport);
+    this.kernel = new Kernel(node, environment, limits, printer(options.report));
+    this.kernel.remote.transport = transport;
   }
 
   get name(): string {
@@ -120,7 +123,12 @@ export class ProcessSystem implements AsyncDisposable {
   sendAfter<T>(to: Pid<T>, message: T, delayMs: number): TimerRef;
   sendAfter(to: string, message: unknown, delayMs: number): TimerRef;
   sendAfter(to: Address<never>, message: unknown, delayMs: number): TimerRef {
-    return new OwnedTimer(this.kernel, undefined, { to: to as Pid<unknown>, message }, delay("delayMs", delayMs));
+    return new OwnedTimer(
+      this.kernel,
+      undefined,
+      { to: to as Pid<unknown>, message },
+      delay("delayMs", delayMs),
+    );
   }
 
   /** False when the timer had fired or was cancelled before. */
@@ -168,7 +176,9 @@ export class ProcessSystem implements AsyncDisposable {
   /** Everything there is to know of one process; undefined when it does not run here. */
   info(pid: Pid): ProcessInfo | undefined {
     const process = pid.process;
-    return process === undefined || process.kernel !== this.kernel ? undefined : processInfo(this.kernel, process);
+    return process === undefined || process.kernel !== this.kernel
+      ? undefined
+      : processInfo(this.kernel, process);
   }
 
   /** Waits until the process ends, and gives its reason; `noproc` when it does not run here. */
@@ -217,7 +227,7 @@ export class ProcessSystem implements AsyncDisposable {
   async #stop(): Promise<void> {
     const kernel = this.kernel;
     for (const process of this.#all().reverse()) {
-      if (process.parent !== undefined || !process.alive) continue;
+      if (process.parent !== undefined || !process.alive || waiters.has(process)) continue;
       const gone = waitForExit(kernel, process.pid, undefined);
       kernel.links.exit(kernel.outside, process.pid, SHUTDOWN, "exit");
       const timer = kernel.addTimer(kernel.limits.stopTimeoutMs, {
@@ -226,7 +236,13 @@ export class ProcessSystem implements AsyncDisposable {
       await gone;
       kernel.cancelTimer(timer);
     }
-    for (const process of this.#all()) kernel.links.exit(kernel.outside, process.pid, KILL, "exit");
+    kernel.stopped = true;
+    for (const process of this.#all()) {
+      if (!waiters.has(process)) kernel.links.exit(kernel.outside, process.pid, KILL, "exit");
+    }
+    // Whoever waits for these ends hears of them, and what they rejected by it still finds its owner.
+    await kernel.scheduler.idle();
+    for (const process of this.#all()) kernel.end(process, KILLED);
     kernel.close();
   }
 
@@ -238,14 +254,40 @@ export class ProcessSystem implements AsyncDisposable {
 }
 
 function checkLimits(given: SystemLimits = {}): Limits {
+  if (typeof given !== "object" || given === null)
+    throw new OptionError("limits", given, "an object of limits");
   for (const [name, value] of Object.entries(given)) {
     const path = `limits.${name}`;
-    if (!(name in DEFAULTS)) throw new OptionError(path, value, `one of the limits ${Object.keys(DEFAULTS).join(", ")}`);
+    if (!Object.hasOwn(DEFAULTS, name))
+      throw new OptionError(path, value, `one of the limits ${Object.keys(DEFAULTS).join(", ")}`);
     if (name.endsWith("Ms")) delay(path, value, 0, true);
     else count(path, value, 1, true);
   }
   return { ...DEFAULTS, ...given };
 }
+
+function checkTransport(given: Transport | undefined): Transport | undefined {
+  if (given === undefined || typeof given?.send === "function") return given;
+  throw new OptionError("transport", given, "an object with a method send(node, signal)");
+}
+
+/** A report function that throws is the host's affair, as a listener that throws is. */
+function printer(given: SystemOptions["report"] = (line) => console.error(line)): (text: string) => void {
+  if (given === false) return () => undefined;
+  if (typeof given !== "function")
+    throw new OptionError("report", given, "a function that takes a text, or false");
+  return (line) =>
+    outside(() => {
+      try {
+        given(line);
+      } catch (error) {
+        void Promise.reject(error);
+      }
+    });
+}
+
+/** Processes that wait for the end of another on behalf of code outside: a stopping system lets them hear of it. */
+const waiters = new WeakSet<Process>();
 
 /** A process of its own watches the other: there is no second way to hear of an end. */
 function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | undefined): Promise<ExitReason> {
@@ -254,22 +296,30 @@ function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | undefined):
       reject(signal.reason);
       return;
     }
+    if (kernel.stopped) {
+      resolve(NOPROC);
+      return;
+    }
     const watcher = kernel.spawn<never>(
       {
         handle: () => undefined,
-        signal: (ctx, down) => {
+        signal: (_ctx, down) => {
           signal?.removeEventListener("abort", onAbort);
           if (down.type === "down") resolve(down.reason);
-          ctx.exit();
+          return stop();
         },
       },
       undefined,
       { label: "exited" },
     );
+    waiters.add(watcher);
+    watcher.extras.waits = include(watcher.extras.waits, {
+      abandon: () => reject(new SystemStoppedError(kernel.node.name)),
+    });
     kernel.links.monitor(watcher, pid);
     const onAbort = (): void => {
-      kernel.end(watcher, SHUTDOWN);
       reject(signal?.reason);
+      kernel.end(watcher, SHUTDOWN);
     };
     signal?.addEventListener("abort", onAbort, { once: true });
   });

@@ -1,0 +1,126 @@
+// The process of a server: takes calls and casts to their handlers, and what these return back to the callers.
+
+import { type Callbacks, ignore, Stop } from "../process/behaviour.js";
+import { Request } from "../process/call.js";
+import type { Context } from "../process/context.js";
+import type { Signal } from "../process/entries.js";
+import { SignalboxError } from "../process/errors.js";
+import { isThenable } from "../process/process.js";
+import type { ExitReason } from "../process/reason.js";
+import { Deferred, Refusal, StopReply } from "./replies.js";
+
+/** A call on its way: the request itself is the message. */
+export class CallMessage extends Request {
+  readonly method: string;
+  readonly args: readonly unknown[];
+  constructor(method: string, args: readonly unknown[]) {
+    super();
+    this.method = method;
+    this.args = args;
+    this.message = this;
+  }
+}
+
+/** A cast on its way. */
+export class CastMessage {
+  readonly method: string;
+  readonly args: readonly unknown[];
+  constructor(method: string, args: readonly unknown[]) {
+    this.method = method;
+    this.args = args;
+  }
+}
+
+/** The server was asked something its definition does not have: a handle of another kind of server, probably. */
+export class UnknownRequestError extends SignalboxError {
+  readonly code = "ERR_UNKNOWN_REQUEST";
+  constructor(kind: string, method: string, known: readonly string[]) {
+    super(`this server has no ${kind} "${method}"; it has ${known.length === 0 ? "none" : known.join(", ")}`);
+  }
+}
+
+type Loose = (state: unknown, ...args: readonly unknown[]) => unknown;
+
+/** A server's definition, with the types that only its author sees taken off. */
+export interface LooseServer {
+  readonly init: (ctx: Context<never>, ...args: readonly unknown[]) => unknown;
+  readonly calls: Readonly<Record<string, Loose>>;
+  readonly casts: Readonly<Record<string, Loose>>;
+  readonly signals?: { readonly [type in Signal["type"]]?: (state: unknown, signal: Signal) => unknown };
+  readonly info?: (state: unknown, message: unknown) => unknown;
+  readonly terminate?: (state: unknown, reason: ExitReason) => unknown;
+}
+
+export function serverProcess(server: LooseServer, args: readonly unknown[]): Callbacks<never> {
+  const { calls, casts, signals, info, terminate } = server;
+  let state: unknown;
+  const keep = (made: unknown): unknown => {
+    if (made instanceof Stop || made === ignore) return made;
+    state = made;
+    return undefined;
+  };
+  const handle = (ctx: Context<unknown>, message: unknown): unknown => {
+    if (message instanceof CallMessage) {
+      const handler = calls[message.method];
+      if (handler === undefined) {
+        message.fail(new UnknownRequestError("call", message.method, Object.keys(calls)));
+        return undefined;
+      }
+      const result = handler(state, ...message.args);
+      return isThenable(result) ? result.then((value) => answer(message, value)) : answer(message, result);
+    }
+    if (message instanceof CastMessage && casts[message.method] !== undefined) {
+      return onlyStop((casts[message.method] as Loose)(state, ...message.args));
+    }
+    if (info !== undefined) return onlyStop(info(state, message));
+    const { process } = ctx.self;
+    process?.kernel.deadLetter(process.pid, message, "unhandled");
+    return undefined;
+  };
+  return {
+    init: (ctx) => {
+      const made = server.init(ctx, ...args);
+      return isThenable(made) ? made.then(keep) : keep(made);
+    },
+    handle,
+    signal: (ctx, signal) => {
+      const handler = signals?.[signal.type];
+      if (handler !== undefined) return onlyStop(handler(state, signal));
+      const { process } = ctx.self;
+      process?.kernel.deadLetter(process.pid, signal, "unhandled");
+      return undefined;
+    },
+    ...(terminate === undefined
+      ? {}
+      : { terminate: (_ctx: unknown, reason: ExitReason) => terminate(state, reason) }),
+  };
+}
+
+/** Ends a call as its handler said; gives back what ends the server. */
+function answer(call: CallMessage, result: unknown): Stop | undefined {
+  if (result instanceof Deferred) {
+    result.begin({
+      get open() {
+        return call.open;
+      },
+      reply: (value) => call.fulfil(value),
+      refuse: (error) => call.fail(error),
+    });
+    return undefined;
+  }
+  if (result instanceof Refusal) {
+    call.fail(result.error);
+    return undefined;
+  }
+  if (result instanceof Stop) {
+    if (result instanceof StopReply) call.fulfil(result.value);
+    return result;
+  }
+  call.fulfil(result);
+  return undefined;
+}
+
+/** What a cast returns is nobody's business, unless it is a promise to await or the end. */
+function onlyStop(result: unknown): unknown {
+  return result instanceof Stop || isThenable(result) ? result : undefined;
+}

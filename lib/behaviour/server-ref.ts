@@ -1,0 +1,110 @@
+// The handle of a server: its calls and casts as methods, made once per definition.
+
+import type { CallOptions } from "../process/call.js";
+import type { Context } from "../process/context.js";
+import { NoProcessError } from "../process/errors.js";
+import type { Kernel } from "../process/kernel.js";
+import type { Pid } from "../process/pid.js";
+import { type ExitInput, toReason } from "../process/reason.js";
+import { CallMessage, CastMessage } from "./server-process.js";
+import type { Calls, Casts } from "./types.js";
+
+/** Options of the calls of a handle, and who makes them. */
+export interface CallerOptions extends CallOptions {
+  /** The process that calls: its exit then ends the call, and calling itself is an error instead of a deadlock. */
+  readonly from?: Context<never> | Context<unknown>;
+}
+
+type Target = Pid<never> | string;
+
+/** Makes the methods object of one handle. */
+export type MethodsOf = (kernel: Kernel, to: Target, options: CallerOptions | undefined) => object;
+
+/** A class with a method per call, so that every handle of a definition has the same shape. */
+export function callMethods(names: readonly string[]): MethodsOf {
+  class ServerCalls {
+    readonly kernel: Kernel;
+    readonly to: Target;
+    readonly options: CallerOptions | undefined;
+    constructor(kernel: Kernel, to: Target, options: CallerOptions | undefined) {
+      this.kernel = kernel;
+      this.to = to;
+      this.options = options;
+    }
+  }
+  for (const name of names) {
+    const method = function (this: ServerCalls, ...args: readonly unknown[]): Promise<unknown> {
+      const message = new CallMessage(name, args);
+      const promise = message.await();
+      this.kernel.request(this.options?.from?.self.process, this.to, message, this.options);
+      return promise;
+    };
+    Object.defineProperty(ServerCalls.prototype, name, { value: method });
+  }
+  return (kernel, to, options) => new ServerCalls(kernel, to, options);
+}
+
+/** The same for casts. */
+export function castMethods(names: readonly string[]): MethodsOf {
+  class ServerCasts {
+    readonly kernel: Kernel;
+    readonly to: Target;
+    constructor(kernel: Kernel, to: Target) {
+      this.kernel = kernel;
+      this.to = to;
+    }
+  }
+  for (const name of names) {
+    const method = function (this: ServerCasts, ...args: readonly unknown[]): void {
+      this.kernel.send(this.to, new CastMessage(name, args));
+    };
+    Object.defineProperty(ServerCasts.prototype, name, { value: method });
+  }
+  return (kernel, to) => new ServerCasts(kernel, to);
+}
+
+/** A running server, by pid or by name. */
+export class ServerRef<C, K> {
+  /** Calls: `await stock.call.take(3)`. Each ends by its reply, its timeout (5 s), or the server's death. */
+  readonly call: Calls<C>;
+  /** Casts: `stock.cast.restock(5)`. To a server that is gone they are dead letters. */
+  readonly cast: Casts<K>;
+  readonly #address: Target;
+  readonly #kernel: Kernel;
+  readonly #makeCalls: MethodsOf;
+
+  /** @internal */
+  constructor(address: Target, kernel: Kernel, makeCalls: MethodsOf, makeCasts: MethodsOf) {
+    this.#address = address;
+    this.#kernel = kernel;
+    this.#makeCalls = makeCalls;
+    this.call = makeCalls(kernel, address, undefined) as Calls<C>;
+    this.cast = makeCasts(kernel, address, undefined) as Casts<K>;
+  }
+
+  /** The pid of the server; of whoever holds the name now, for a handle by name. @throws NoProcessError when nobody does */
+  get pid(): Pid<never> {
+    if (typeof this.#address !== "string") return this.#address;
+    const holder = this.#kernel.names.find(this.#address);
+    if (holder === undefined) throw new NoProcessError(`"${this.#address}"`, this.#kernel.node.name);
+    return holder.pid;
+  }
+
+  /**
+   * The same calls with other limits.
+   *
+   * @example await stock.with({ timeout: 100, signal }).call.take(3);
+   */
+  with(options: CallerOptions): { readonly call: Calls<C> } {
+    return { call: this.#makeCalls(this.#kernel, this.#address, options) as Calls<C> };
+  }
+
+  /** Tells the server to end, with `shutdown` unless given. */
+  stop(reason: ExitInput = "shutdown"): void {
+    this.#kernel.links.exit(this.#kernel.outside, this.pid, toReason(reason), "exit");
+  }
+
+  toString(): string {
+    return String(this.#address);
+  }
+}

@@ -1,0 +1,45 @@
+// How every kind of supervisor starts and stops a child process.
+
+import type { StartOutcome } from "../process/behaviour.js";
+import type { Context } from "../process/context.js";
+import type { Pid } from "../process/pid.js";
+import type { Process } from "../process/process.js";
+import { SHUTDOWN } from "../process/reason.js";
+import { spawnAwaited } from "../process/start.js";
+import type { TimerRef } from "../process/timer.js";
+import { childLaunch, type FullChildSpec, type Shutdown } from "./child.js";
+
+/** A start has ended, one way or another. */
+export interface Outcome {
+  readonly type: "outcome";
+  readonly id: string;
+  readonly outcome: StartOutcome;
+}
+
+/** Spawns a child linked to its supervisor; how its start ends comes as a message. @throws NameTakenError */
+export function launchChild<M>(
+  ctx: Context<M | Outcome>,
+  spec: FullChildSpec,
+  args: readonly unknown[],
+  id: string = spec.id,
+): Pid {
+  const supervisor = ctx.self.process as Process;
+  const { kernel } = supervisor;
+  const { behaviour, options: own } = childLaunch(spec.start, args);
+  const options = { ...own, label: spec.id, ...(spec.name === undefined ? {} : { name: spec.name }) };
+  const child = spawnAwaited(kernel, supervisor, behaviour, options, spec.startTimeout, (outcome) => {
+    kernel.send(ctx.self, { type: "outcome", id, outcome });
+  });
+  kernel.links.link(supervisor, child.pid);
+  return child.pid;
+}
+
+/** Tells a child to stop; kills it at once, or when its time is up. */
+export function killAfter<M>(ctx: Context<M>, pid: Pid, shutdown: Shutdown): TimerRef | undefined {
+  if (shutdown === "brutal_kill") {
+    ctx.exit(pid, "kill");
+    return undefined;
+  }
+  ctx.exit(pid, SHUTDOWN);
+  return shutdown === Number.POSITIVE_INFINITY ? undefined : ctx.after(shutdown, () => ctx.exit(pid, "kill"));
+}

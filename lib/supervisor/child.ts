@@ -1,0 +1,134 @@
+// What a supervisor is told of a child, and the defaults of it: OTP's, in one table.
+
+import type { Behaviour } from "../process/behaviour.js";
+import { OptionError } from "../process/errors.js";
+import { delay, oneOf, text } from "../process/options.js";
+import { isStartable, type Launch, launch, type Startable } from "../process/start.js";
+
+/** When an ended child is started again: always, after an abnormal end, never. */
+export type Restart = "permanent" | "transient" | "temporary";
+
+/** How a child is stopped: told to, and killed after so many milliseconds; or killed at once. */
+export type Shutdown = number | "brutal_kill";
+
+export type ChildType = "worker" | "supervisor";
+
+/** What can be a child: a server or supervisor definition, or a plain process's body or callbacks. */
+export type ChildStart = Startable<never, unknown> | Behaviour<never>;
+
+/** One child of a supervisor. */
+export interface ChildSpec {
+  /** Names the child within its supervisor. */
+  readonly id: string;
+  readonly start: ChildStart;
+  /** Arguments of a definition's `init`. */
+  readonly args?: readonly unknown[];
+  /** Default `permanent`. */
+  readonly restart?: Restart;
+  /** Default 5,000 ms for a worker, `Infinity` for a supervisor. */
+  readonly shutdown?: Shutdown;
+  /** Its own end counts for `autoShutdown`. Not for permanent children. Default false. */
+  readonly significant?: boolean;
+  /** Default: `supervisor` for what `supervisor()` made, else `worker`. */
+  readonly type?: ChildType;
+  /** Milliseconds that its `init` may take. Default `Infinity`, as in OTP. */
+  readonly startTimeout?: number;
+  /** Registers the child under this name. */
+  readonly name?: string;
+}
+
+/** A child spec with nothing left open. */
+export interface FullChildSpec extends Required<Omit<ChildSpec, "name">> {
+  readonly name: string | undefined;
+}
+
+export const CHILD_DEFAULTS: {
+  readonly restart: Restart;
+  readonly shutdown: { readonly [type in ChildType]: Shutdown };
+  readonly significant: boolean;
+  readonly startTimeout: number;
+} = {
+  restart: "permanent",
+  shutdown: { worker: 5_000, supervisor: Number.POSITIVE_INFINITY },
+  significant: false,
+  startTimeout: Number.POSITIVE_INFINITY,
+};
+
+/** Marks what `supervisor()` makes, so that its children default to type `supervisor`. */
+export const supervising: unique symbol = Symbol("signalbox.supervising");
+
+/** When a supervisor ends because significant children ended by themselves. */
+export type AutoShutdown = "never" | "any_significant" | "all_significant";
+
+/**
+ * Fills in and checks a child spec.
+ *
+ * @param path - where the spec stands, for the error text
+ * @throws OptionError
+ */
+export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShutdown): FullChildSpec {
+  if (typeof spec !== "object" || spec === null)
+    throw new OptionError(path, spec, "a child spec { id, start, … }");
+  const id = text(`${path}.id`, spec.id);
+  const where = `${path}(${id})`;
+  if (!isRunnable(spec.start)) {
+    throw new OptionError(
+      `${where}.start`,
+      spec.start,
+      "a server or supervisor definition, a function body or callbacks with `handle`",
+    );
+  }
+  const restart = oneOf(`${where}.restart`, spec.restart ?? CHILD_DEFAULTS.restart, [
+    "permanent",
+    "transient",
+    "temporary",
+  ]);
+  const guess = typeof spec.start === "object" && supervising in spec.start ? "supervisor" : "worker";
+  const type = oneOf(`${where}.type`, spec.type ?? guess, ["worker", "supervisor"]);
+  const shutdown = spec.shutdown ?? CHILD_DEFAULTS.shutdown[type];
+  if (shutdown !== "brutal_kill") delay(`${where}.shutdown`, shutdown, 0, true);
+  const significant = spec.significant ?? CHILD_DEFAULTS.significant;
+  if (significant && (restart === "permanent" || autoShutdown === "never")) {
+    const why =
+      restart === "permanent"
+        ? "for a permanent child, which never ends by itself"
+        : "under autoShutdown `never`";
+    throw new OptionError(`${where}.significant`, significant, `false ${why}`);
+  }
+  const startTimeout = delay(
+    `${where}.startTimeout`,
+    spec.startTimeout ?? CHILD_DEFAULTS.startTimeout,
+    0,
+    true,
+  );
+  const name = spec.name === undefined ? undefined : text(`${where}.name`, spec.name);
+  return {
+    id,
+    start: spec.start,
+    args: spec.args ?? [],
+    restart,
+    shutdown,
+    significant,
+    type,
+    startTimeout,
+    name,
+  };
+}
+
+function isRunnable(start: unknown): start is ChildStart {
+  if (typeof start === "function" || isStartable(start)) return true;
+  return (
+    typeof start === "object" &&
+    start !== null &&
+    typeof (start as { handle?: unknown }).handle === "function"
+  );
+}
+
+/** What to spawn for a child, given the arguments. */
+export function childLaunch(
+  start: ChildStart,
+  args: readonly unknown[],
+): Pick<Launch<unknown>, "behaviour" | "options"> {
+  if (isStartable(start)) return (start as Startable<readonly unknown[], unknown>)[launch](args);
+  return { behaviour: start as Behaviour<never> };
+}

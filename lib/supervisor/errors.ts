@@ -1,0 +1,32 @@
+// Errors of supervisors.
+
+import { SignalboxError } from "../process/errors.js";
+import { type ExitReason, formatReason } from "../process/reason.js";
+import type { ChildProblem } from "./machine.js";
+
+/** A request about a child could not be met; `problem` is OTP's word for why. */
+export class ChildError extends SignalboxError {
+  readonly code = "ERR_CHILD";
+  readonly problem: ChildProblem | "max_children";
+  /** Why it did not start, for `start_failed`. */
+  readonly reason: ExitReason | undefined;
+
+  constructor(supervisor: string, id: string, problem: ChildProblem | "max_children", reason?: ExitReason) {
+    super(
+      `${supervisor}: child "${id}" ${TEXTS[problem]}${reason === undefined ? "" : `: ${formatReason(reason)}`}`,
+      reason?.type === "crash" ? { cause: reason.error } : undefined,
+    );
+    this.problem = problem;
+    this.reason = reason;
+  }
+}
+
+const TEXTS: { readonly [problem in ChildProblem | "max_children"]: string } = {
+  not_found: "is not one of its children; see whichChildren()",
+  running: "is running; terminate it first",
+  restarting: "is being restarted; terminate it first to stop that",
+  already_started: "is running already; choose another id",
+  already_present: "is known and stopped; use restartChild, or deleteChild first",
+  start_failed: "did not start",
+  max_children: "would be one more than maxChildren allows",
+};

@@ -1,0 +1,416 @@
+// A supervisor as a pure state machine, after OTP's supervisor.erl: what it knows of its children, what it is doing,
+// and what it does next. One thing at a time, as OTP does: a start or stop in progress is awaited, and what happens
+// meanwhile waits its turn; only the parent's EXIT comes between, so that no slow `init` can hold up a shutdown.
+
+import { type ExitReason, SHUTDOWN } from "../process/reason.js";
+import type { AutoShutdown, FullChildSpec } from "./child.js";
+import { countRestart, isRestarted, type RestartHistory, type RestartLimits } from "./restart-rule.js";
+import { STRATEGIES, type Strategy } from "./strategies.js";
+
+/** Options of a supervisor that the machine decides by. */
+export interface Config extends RestartLimits {
+  readonly strategy: Strategy;
+  readonly autoShutdown: AutoShutdown;
+}
+
+export type ChildStatus = "running" | "restarting" | "stopped";
+
+/** One child. `P` is whatever the process around the machine identifies a running child by: a pid. */
+export interface Child<P> extends RestartHistory {
+  readonly spec: FullChildSpec;
+  readonly status: ChildStatus;
+  readonly pid: P | undefined;
+  /** What it last ended of. */
+  readonly failure: ExitReason;
+}
+
+/** Something to do that takes time; the first of the agenda is in progress. */
+type Step<P> =
+  | { readonly do: "stop"; readonly id: string; readonly token?: number }
+  | { readonly do: "start"; readonly id: string; readonly why: "boot" | "restart" }
+  | {
+      readonly do: "start";
+      readonly id: string;
+      readonly why: "add" | "again";
+      readonly token: number;
+      readonly child: Child<P>;
+    };
+
+export interface State<P> {
+  readonly config: Config;
+  /** In start order. */
+  readonly children: readonly Child<P>[];
+  /** Times of the restarts within the period. */
+  readonly restarts: readonly number[];
+  readonly agenda: readonly Step<P>[];
+  /** Events that came while something was in progress. */
+  readonly waiting: readonly Event<P>[];
+  /** Set once the supervisor is on its way out: the reason it will end with. */
+  readonly closing: ExitReason | undefined;
+  readonly booting: boolean;
+}
+
+/** A request from outside; `token` names it in the reply. */
+export type Ask =
+  | { readonly ask: "add"; readonly spec: FullChildSpec }
+  | { readonly ask: "terminate" | "restart" | "delete"; readonly id: string };
+
+export type Event<P> =
+  | { readonly type: "boot"; readonly at: number }
+  | { readonly type: "started"; readonly id: string; readonly pid: P; readonly at: number }
+  | { readonly type: "ignored"; readonly id: string }
+  | { readonly type: "failed"; readonly id: string; readonly reason: ExitReason }
+  | { readonly type: "stopped"; readonly id: string }
+  | {
+      readonly type: "exited";
+      readonly pid: P;
+      readonly reason: ExitReason;
+      readonly at: number;
+      readonly roll: number;
+    }
+  | { readonly type: "retry"; readonly id: string; readonly at: number; readonly roll: number }
+  | { readonly type: "resume"; readonly id: string }
+  | { readonly type: "asked"; readonly token: number; readonly request: Ask }
+  | { readonly type: "close"; readonly reason: ExitReason };
+
+/** Why a request about a child could not be met; OTP's words. */
+export type ChildProblem =
+  | "not_found"
+  | "running"
+  | "restarting"
+  | "already_started"
+  | "already_present"
+  | "start_failed";
+
+export type Answer<P> =
+  | { readonly ok: true; readonly pid: P | undefined }
+  | { readonly ok: false; readonly problem: ChildProblem; readonly reason?: ExitReason };
+
+/** One restart, or the giving up of it. */
+export interface Restarting {
+  readonly id: string;
+  readonly reason: ExitReason;
+  readonly strategy: Strategy;
+  /** Siblings that go down and come up with it. */
+  readonly siblings: readonly string[];
+  /** Restarts that are still allowed within the period; -1 when this one was too many. */
+  readonly intensityLeft: number;
+  readonly delayMs: number;
+}
+
+export type Effect<P> =
+  | { readonly type: "start"; readonly spec: FullChildSpec }
+  | { readonly type: "abort-start"; readonly id: string }
+  | { readonly type: "stop"; readonly id: string; readonly pid: P; readonly spec: FullChildSpec }
+  | { readonly type: "retry"; readonly id: string }
+  | { readonly type: "resume-after"; readonly id: string; readonly delayMs: number }
+  | { readonly type: "answer"; readonly token: number; readonly answer: Answer<P> }
+  | { readonly type: "up" }
+  | { readonly type: "report"; readonly restart: Restarting }
+  | { readonly type: "exit"; readonly reason: ExitReason };
+
+/** Why a supervisor's own start failed: the `detail` of its `shutdown`. */
+export class FailedChild {
+  readonly id: string;
+  readonly reason: ExitReason;
+  constructor(id: string, reason: ExitReason) {
+    this.id = id;
+    this.reason = reason;
+  }
+}
+
+export function initial<P>(config: Config, specs: readonly FullChildSpec[]): State<P> {
+  const children = specs.map((spec): Child<P> => newChild(spec));
+  return { config, children, restarts: [], agenda: [], waiting: [], closing: undefined, booting: true };
+}
+
+function newChild<P>(spec: FullChildSpec): Child<P> {
+  return { spec, status: "stopped", pid: undefined, since: 0, attempts: 0, failure: SHUTDOWN };
+}
+
+/** The state after `event`, and what to do about it, in order. */
+export function decide<P>(state: State<P>, event: Event<P>): readonly [State<P>, readonly Effect<P>[]] {
+  const effects: Effect<P>[] = [];
+  let next = take(state, event, effects);
+  // Whatever waited is looked at as soon as nothing is in progress.
+  while (next.agenda.length === 0 && next.waiting.length > 0 && next.closing === undefined) {
+    const [first, ...rest] = next.waiting;
+    next = take({ ...next, waiting: rest }, first as Event<P>, effects);
+  }
+  return [next, effects];
+}
+
+function take<P>(state: State<P>, event: Event<P>, effects: Effect<P>[]): State<P> {
+  switch (event.type) {
+    case "started":
+    case "ignored":
+    case "failed":
+    case "stopped":
+      return completed(state, event, effects);
+    case "close":
+      return close(state, event.reason, effects);
+    default:
+      if (state.closing !== undefined) return state;
+      if (state.agenda.length > 0) return { ...state, waiting: [...state.waiting, event] };
+      return begin(state, event, effects);
+  }
+}
+
+/** An event that starts something, met when nothing is in progress. */
+function begin<P>(
+  state: State<P>,
+  event: Extract<Event<P>, { type: "boot" | "exited" | "retry" | "resume" | "asked" }>,
+  effects: Effect<P>[],
+): State<P> {
+  switch (event.type) {
+    case "boot": {
+      const agenda = state.children.map(
+        (child): Step<P> => ({ do: "start", id: child.spec.id, why: "boot" }),
+      );
+      return proceed({ ...state, agenda }, effects);
+    }
+    case "exited": {
+      const child = state.children.find((one) => one.pid === event.pid);
+      return child === undefined ? state : exited(state, child, event, effects);
+    }
+    case "retry": {
+      const child = find(state, event.id);
+      if (child?.status !== "restarting") return state;
+      return restart(state, child, child.failure, event.at, event.roll, effects);
+    }
+    case "resume":
+      return find(state, event.id)?.status === "restarting"
+        ? proceed(startRange(state, event.id), effects)
+        : state;
+    case "asked":
+      return asked(state, event.token, event.request, effects);
+    default:
+      return event satisfies never;
+  }
+}
+
+/** A child ended by itself. */
+function exited<P>(
+  state: State<P>,
+  child: Child<P>,
+  event: Extract<Event<P>, { type: "exited" }>,
+  effects: Effect<P>[],
+): State<P> {
+  const { restart: rule, significant } = child.spec;
+  if (isRestarted(rule, event.reason)) {
+    return restart(state, child, event.reason, event.at, event.roll, effects);
+  }
+  const gone = down(state, child);
+  if (!significant || state.config.autoShutdown === "never") return gone;
+  const anyLeft = gone.children.some((one) => one.spec.significant && one.status !== "stopped");
+  if (state.config.autoShutdown === "all_significant" && anyLeft) return gone;
+  return close(gone, SHUTDOWN, effects);
+}
+
+/** Counts a restart and begins it, or gives up. */
+function restart<P>(
+  state: State<P>,
+  child: Child<P>,
+  reason: ExitReason,
+  at: number,
+  roll: number,
+  effects: Effect<P>[],
+): State<P> {
+  const { strategy, backoff } = state.config;
+  const { restarts, intensityLeft, attempts, delayMs } = countRestart(
+    state.config,
+    state.restarts,
+    child,
+    at,
+    roll,
+  );
+  const { id } = child.spec;
+  const range = rangeOf(state, id);
+  const siblings = range.filter((one) => one !== child && one.status === "running").map((one) => one.spec.id);
+  effects.push({ type: "report", restart: { id, reason, strategy, siblings, intensityLeft, delayMs } });
+  if (intensityLeft < 0) return close(down({ ...state, restarts }, child), SHUTDOWN, effects);
+  const marked = replace(
+    { ...state, restarts },
+    { ...child, status: "restarting", pid: undefined, attempts, failure: reason },
+  );
+  const stops = [...range].reverse().map((one): Step<P> => ({ do: "stop", id: one.spec.id }));
+  if (backoff === undefined) return proceed(startRange({ ...marked, agenda: stops }, id), effects);
+  effects.push({ type: "resume-after", id, delayMs });
+  return proceed({ ...marked, agenda: stops }, effects);
+}
+
+/** Adds to the agenda the start of whatever the strategy brings up with `id`. */
+function startRange<P>(state: State<P>, id: string): State<P> {
+  const starts = rangeOf(state, id).map((one): Step<P> => ({ do: "start", id: one.spec.id, why: "restart" }));
+  return { ...state, agenda: [...state.agenda, ...starts] };
+}
+
+/** What was in progress is done. An answer for anything else is of a start that was given up: too late. */
+function completed<P>(
+  state: State<P>,
+  event: Extract<Event<P>, { type: "started" | "ignored" | "failed" | "stopped" }>,
+  effects: Effect<P>[],
+): State<P> {
+  const [step, ...rest] = state.agenda;
+  if (step === undefined || step.id !== event.id || (step.do === "stop") !== (event.type === "stopped"))
+    return state;
+  const done: State<P> = { ...state, agenda: rest };
+  if (step.do === "stop") return proceed(stepStopped(done, step, effects), effects);
+  const asked = step.why === "add" || step.why === "again" ? step : undefined;
+  const child = asked?.child ?? find(state, step.id);
+  if (child === undefined) return proceed(done, effects);
+  switch (event.type) {
+    case "started": {
+      const up: Child<P> = { ...child, status: "running", pid: event.pid, since: event.at };
+      if (asked !== undefined)
+        effects.push({ type: "answer", token: asked.token, answer: { ok: true, pid: event.pid } });
+      const agenda: readonly Step<P>[] =
+        state.closing && asked ? [{ do: "stop", id: step.id }, ...rest] : rest;
+      return proceed({ ...replace(done, up), agenda }, effects);
+    }
+    case "ignored": {
+      if (asked !== undefined)
+        effects.push({ type: "answer", token: asked.token, answer: { ok: true, pid: undefined } });
+      // A temporary child that is not running has no place in the list.
+      return proceed(down(replace(done, child), child), effects);
+    }
+    case "failed":
+      if (state.closing !== undefined) return proceed(down(done, child), effects);
+      if (asked !== undefined) {
+        const answer: Answer<P> = { ok: false, problem: "start_failed", reason: event.reason };
+        effects.push({ type: "answer", token: asked.token, answer });
+        return proceed(done, effects);
+      }
+      if (step.why === "boot") {
+        return close(
+          { ...done, agenda: [] },
+          { type: "shutdown", detail: new FailedChild(step.id, event.reason) },
+          effects,
+        );
+      }
+      // Back to the mailbox before trying again, so that a shutdown can come between.
+      effects.push({ type: "retry", id: step.id });
+      return proceed(
+        {
+          ...replace(done, { ...child, status: "restarting", pid: undefined, failure: event.reason }),
+          agenda: [],
+        },
+        effects,
+      );
+    default:
+      return done;
+  }
+}
+
+function stepStopped<P>(
+  state: State<P>,
+  step: Extract<Step<P>, { do: "stop" }>,
+  effects: Effect<P>[],
+): State<P> {
+  if (step.token !== undefined)
+    effects.push({ type: "answer", token: step.token, answer: { ok: true, pid: undefined } });
+  const child = find(state, step.id);
+  return child === undefined ? state : down(state, child);
+}
+
+function asked<P>(state: State<P>, token: number, request: Ask, effects: Effect<P>[]): State<P> {
+  const refuse = (problem: ChildProblem): State<P> => {
+    effects.push({ type: "answer", token, answer: { ok: false, problem } });
+    return state;
+  };
+  if (request.ask === "add") {
+    const { spec } = request;
+    const present = find(state, spec.id);
+    if (present !== undefined)
+      return refuse(present.status === "running" ? "already_started" : "already_present");
+    return proceed(
+      { ...state, agenda: [{ do: "start", id: spec.id, why: "add", token, child: newChild(spec) }] },
+      effects,
+    );
+  }
+  const child = find(state, request.id);
+  if (child === undefined) return refuse("not_found");
+  if (request.ask === "terminate") {
+    if (child.status === "running")
+      return proceed({ ...state, agenda: [{ do: "stop", id: request.id, token }] }, effects);
+    effects.push({ type: "answer", token, answer: { ok: true, pid: undefined } });
+    return down(state, child);
+  }
+  if (child.status !== "stopped") return refuse(child.status);
+  if (request.ask === "restart") {
+    return proceed(
+      { ...state, agenda: [{ do: "start", id: request.id, why: "again", token, child }] },
+      effects,
+    );
+  }
+  effects.push({ type: "answer", token, answer: { ok: true, pid: undefined } });
+  return { ...state, children: state.children.filter((one) => one !== child) };
+}
+
+/** On the way out: stop everything in reverse start order, then end. A start in progress is cut short. */
+function close<P>(state: State<P>, reason: ExitReason, effects: Effect<P>[]): State<P> {
+  if (state.closing !== undefined) return state;
+  const [step] = state.agenda;
+  const stops = [...state.children].reverse().map((child): Step<P> => ({ do: "stop", id: child.spec.id }));
+  const closing: State<P> = { ...state, closing: reason, waiting: [], agenda: stops };
+  if (step === undefined) return proceed(closing, effects);
+  if (step.do === "start") effects.push({ type: "abort-start", id: step.id });
+  return { ...closing, agenda: [step, ...stops.filter((one) => step.do === "start" || one.id !== step.id)] };
+}
+
+/** Issues the first step of the agenda that there is something to do about, or ends what is at its end. */
+function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
+  let agenda = state.agenda;
+  let current = state;
+  for (;;) {
+    const step = agenda[0];
+    if (step === undefined) break;
+    const child =
+      step.do === "start" && (step.why === "add" || step.why === "again")
+        ? step.child
+        : find(current, step.id);
+    if (child !== undefined && step.do === "start" && child.status !== "running") {
+      effects.push({ type: "start", spec: child.spec });
+      return { ...current, agenda };
+    }
+    if (child?.pid !== undefined && step.do === "stop") {
+      effects.push({ type: "stop", id: step.id, pid: child.pid, spec: child.spec });
+      return { ...current, agenda };
+    }
+    // Nothing runs there. On the way out that ends a restart which was under way, too.
+    if (child !== undefined && step.do === "stop" && current.closing !== undefined)
+      current = down(current, child);
+    agenda = agenda.slice(1);
+  }
+  current = { ...current, agenda };
+  if (current.closing !== undefined) effects.push({ type: "exit", reason: current.closing });
+  else if (current.booting) {
+    effects.push({ type: "up" });
+    return { ...current, booting: false };
+  }
+  return current;
+}
+
+function find<P>(state: State<P>, id: string): Child<P> | undefined {
+  return state.children.find((child) => child.spec.id === id);
+}
+
+function rangeOf<P>(state: State<P>, id: string): readonly Child<P>[] {
+  const failed = state.children.findIndex((child) => child.spec.id === id);
+  const { from, to } = STRATEGIES[state.config.strategy](failed, state.children.length);
+  return state.children.slice(from, to);
+}
+
+/** The child with its place kept, or added last. */
+function replace<P>(state: State<P>, child: Child<P>): State<P> {
+  const { id } = child.spec;
+  if (find(state, id) === undefined) return { ...state, children: [...state.children, child] };
+  return { ...state, children: state.children.map((one) => (one.spec.id === id ? child : one)) };
+}
+
+/** The child is not running any more. A temporary one is forgotten with that. */
+function down<P>(state: State<P>, child: Child<P>): State<P> {
+  const { id, restart: rule } = child.spec;
+  if (rule === "temporary") return { ...state, children: state.children.filter((one) => one.spec.id !== id) };
+  return replace(state, { ...child, status: "stopped", pid: undefined });
+}

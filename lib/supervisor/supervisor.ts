@@ -1,0 +1,285 @@
+// A supervisor: the process around machine.ts. It decides nothing; it carries effects out and reports what comes back.
+
+import type { Backoff } from "../process/backoff.js";
+import { checkBackoff } from "../process/backoff.js";
+import { type Callbacks, deferStart, type Stop, stop } from "../process/behaviour.js";
+import type { ReplyTo } from "../process/call.js";
+import type { Context } from "../process/context.js";
+import type { Signal } from "../process/entries.js";
+import { OptionError } from "../process/errors.js";
+import type { Monitor } from "../process/monitor.js";
+import { count, delay, oneOf } from "../process/options.js";
+import type { Pid } from "../process/pid.js";
+import { crash } from "../process/reason.js";
+import { type Launch, launch, type Startable } from "../process/start.js";
+import type { TimerRef } from "../process/timer.js";
+import { killAfter, launchChild, type Outcome } from "./carry.js";
+import { type AutoShutdown, type ChildSpec, checkChild, type FullChildSpec, supervising } from "./child.js";
+import { countOf } from "./counts.js";
+import {
+  type Answer,
+  type Ask,
+  type Config,
+  decide,
+  type Effect,
+  type Event,
+  initial,
+  type State,
+} from "./machine.js";
+import { type SupervisorMessage, SupervisorRef } from "./ref.js";
+import { publishRestart } from "./report.js";
+import type { Strategy } from "./strategies.js";
+
+/** Options of a supervisor; the defaults are OTP's. */
+export interface SupervisorOptions {
+  /** Which children go down and come up with a failed one. Default `one_for_one`. */
+  readonly strategy?: Strategy;
+  /** Restarts allowed within `period`; one more, and the supervisor ends with `shutdown`. Default 1. */
+  readonly intensity?: number;
+  /** Milliseconds. Default 5,000. */
+  readonly period?: number;
+  /** Whether the end of significant children ends the supervisor. Default `never`. */
+  readonly autoShutdown?: AutoShutdown;
+  /** Waits before restarts, longer each time, instead of restarting at once. */
+  readonly backoff?: Backoff;
+  /** In start order. */
+  readonly children?: readonly ChildSpec[];
+  /** What to call the supervisor in reports. Default `supervisor`. */
+  readonly label?: string;
+  /** Registers the supervisor under this name. */
+  readonly name?: string;
+  /** Runs in the supervisor before its children start. */
+  readonly onStart?: (ctx: Context<never>) => void;
+}
+
+/** What `supervisor()` makes: start it, or make it a child of another. */
+export interface SupervisorDefinition extends Startable<readonly [], SupervisorRef> {
+  readonly [supervising]: true;
+}
+
+/**
+ * Defines a supervisor: its children are started in order, each after the `init` of the one before; restarted by
+ * strategy when they fail; and stopped in reverse order.
+ *
+ * @throws OptionError when an option is not what it has to be
+ * @see https://www.erlang.org/doc/system/sup_princ.html
+ * @example
+ * const Shop = supervisor({ strategy: "rest_for_one", intensity: 3, period: 5_000, children: [
+ *   { id: "stock", start: Stock, args: [100] },
+ *   { id: "clerk", start: async (ctx) => { await ctx.receive(); } },
+ * ] });
+ * const shop = await system.start(Shop);
+ */
+export function supervisor(options: SupervisorOptions): SupervisorDefinition {
+  const config = checkOptions(options);
+  const specs = checkChildren(options.children ?? [], config.autoShutdown);
+  const label = options.label ?? "supervisor";
+  return {
+    [supervising]: true,
+    [launch]: (): Launch<SupervisorRef> => ({
+      behaviour: behaviourOf(config, specs, options.onStart),
+      options: { label, trapExit: true, ...(options.name === undefined ? {} : { name: options.name }) },
+      ref: (pid, kernel) => new SupervisorRef(pid, kernel),
+    }),
+  };
+}
+
+function checkOptions(options: SupervisorOptions): Config {
+  return {
+    strategy: oneOf("strategy", options.strategy ?? "one_for_one", [
+      "one_for_one",
+      "one_for_all",
+      "rest_for_one",
+    ]),
+    intensity: count("intensity", options.intensity ?? 1, 0, true),
+    periodMs: delay("period", options.period ?? 5_000, 1, true),
+    autoShutdown: oneOf("autoShutdown", options.autoShutdown ?? "never", [
+      "never",
+      "any_significant",
+      "all_significant",
+    ]),
+    backoff: options.backoff === undefined ? undefined : checkBackoff("backoff", options.backoff),
+  };
+}
+
+function checkChildren(children: readonly ChildSpec[], autoShutdown: AutoShutdown): readonly FullChildSpec[] {
+  const specs = children.map((child, index) => checkChild(`children[${index}]`, child, autoShutdown));
+  const ids = new Set<string>();
+  for (const [index, { id }] of specs.entries()) {
+    if (ids.has(id))
+      throw new OptionError(`children[${index}].id`, id, "different from the ids of the other children");
+    ids.add(id);
+  }
+  return specs;
+}
+
+type Message = SupervisorMessage | Outcome | { readonly type: "retry" | "resume"; readonly id: string };
+
+function behaviourOf(
+  config: Config,
+  specs: readonly FullChildSpec[],
+  onStart: ((ctx: Context<never>) => void) | undefined,
+): Callbacks<Message> {
+  let keeper: Keeper;
+  return {
+    init: (ctx) => {
+      onStart?.(ctx as Context<never>);
+      keeper = new Keeper(ctx, initial(config, specs));
+      return keeper.apply({ type: "boot", at: ctx.now() }) ?? deferStart;
+    },
+    handle: (_ctx, message) => keeper.receive(message),
+    signal: (_ctx, signal) => keeper.hear(signal),
+    parentExit: (_ctx, reason) => keeper.apply({ type: "close", reason }),
+  };
+}
+
+/** Holds the machine's state, and what the effects under way need. */
+class Keeper {
+  private state: State<Pid>;
+  private readonly ctx: Context<Message>;
+  private readonly stopping = new Map<
+    Monitor,
+    { readonly id: string; readonly timer: TimerRef | undefined }
+  >();
+  private readonly asking = new Map<number, ReplyTo<Answer<Pid>>>();
+  private starting: { readonly id: string; readonly pid: Pid } | undefined;
+  private lastToken = 0;
+
+  constructor(ctx: Context<Message>, state: State<Pid>) {
+    this.ctx = ctx;
+    this.state = state;
+  }
+
+  /** Lets the machine decide, and does what it says. Gives the end of the supervisor, when that is what it says. */
+  apply(event: Event<Pid>): Stop | undefined {
+    const [state, effects] = decide(this.state, event);
+    this.state = state;
+    let end: Stop | undefined;
+    for (const effect of effects) end = this.carry(effect) ?? end;
+    return end;
+  }
+
+  receive(message: Message): Stop | undefined {
+    const { ctx } = this;
+    switch (message.type) {
+      case "outcome": {
+        const { id, outcome } = message;
+        if (outcome.type === "ignored") return this.apply({ type: "ignored", id });
+        if (outcome.type === "failed") return this.apply({ type: "failed", id, reason: outcome.reason });
+        const pid = this.starting?.pid;
+        return pid === undefined ? undefined : this.apply({ type: "started", id, pid, at: ctx.now() });
+      }
+      case "retry":
+        return this.apply({ type: "retry", id: message.id, at: ctx.now(), roll: ctx.random() });
+      case "resume":
+        return this.apply({ type: "resume", id: message.id });
+      case "add":
+        try {
+          return this.ask(
+            { ask: "add", spec: checkChild("child", message.spec, this.state.config.autoShutdown) },
+            message.replyTo,
+          );
+        } catch (error) {
+          ctx.refuse(message.replyTo, error as Error);
+          return undefined;
+        }
+      case "add-like":
+        ctx.refuse(
+          message.replyTo,
+          new OptionError("startLike", message.args, "asked of a dynamic supervisor; use startChild"),
+        );
+        return undefined;
+      case "which":
+        ctx.reply(
+          message.replyTo,
+          [...this.state.children].reverse().map(({ spec, pid, status }) => ({
+            id: spec.id,
+            pid: pid as Pid<unknown> | undefined,
+            status,
+            type: spec.type,
+          })),
+        );
+        return undefined;
+      case "count":
+        ctx.reply(
+          message.replyTo,
+          countOf(this.state.children.map(({ spec, pid }) => ({ type: spec.type, pid }))),
+        );
+        return undefined;
+      default:
+        return this.ask({ ask: message.type, id: String(message.id) }, message.replyTo);
+    }
+  }
+
+  hear(signal: Signal): Stop | undefined {
+    if (signal.type === "down") {
+      const stopped = this.stopping.get(signal.ref);
+      if (stopped === undefined) return undefined;
+      this.stopping.delete(signal.ref);
+      if (stopped.timer !== undefined) this.ctx.cancel(stopped.timer);
+      return this.apply({ type: "stopped", id: stopped.id });
+    }
+    if (signal.type !== "exit") return undefined;
+    const { from: pid, reason } = signal;
+    return this.apply({ type: "exited", pid, reason, at: this.ctx.now(), roll: this.ctx.random() });
+  }
+
+  private ask(request: Ask, replyTo: ReplyTo<Answer<Pid>>): Stop | undefined {
+    const token = ++this.lastToken;
+    this.asking.set(token, replyTo);
+    return this.apply({ type: "asked", token, request });
+  }
+
+  private carry(effect: Effect<Pid>): Stop | undefined {
+    const { ctx } = this;
+    switch (effect.type) {
+      case "start":
+        this.start(effect.spec);
+        return undefined;
+      case "abort-start":
+        if (this.starting?.id === effect.id) ctx.exit(this.starting.pid, "kill");
+        return undefined;
+      case "stop": {
+        const ref = ctx.monitor(effect.pid);
+        const timer = killAfter(ctx, effect.pid, effect.spec.shutdown);
+        this.stopping.set(ref, { id: effect.id, timer });
+        return undefined;
+      }
+      case "retry":
+        ctx.send(ctx.self, { type: "retry", id: effect.id });
+        return undefined;
+      case "resume-after":
+        ctx.sendAfter(ctx.self, { type: "resume", id: effect.id }, effect.delayMs);
+        return undefined;
+      case "answer": {
+        const replyTo = this.asking.get(effect.token);
+        this.asking.delete(effect.token);
+        if (replyTo !== undefined) ctx.reply(replyTo, effect.answer);
+        return undefined;
+      }
+      case "up":
+        ctx.started();
+        return undefined;
+      case "report":
+        publishRestart(ctx, effect.restart, this.state.config.periodMs);
+        return undefined;
+      case "exit":
+        return stop(effect.reason);
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  private start(spec: FullChildSpec): void {
+    this.starting = undefined;
+    try {
+      this.starting = { id: spec.id, pid: launchChild(this.ctx, spec, spec.args) };
+    } catch (error) {
+      this.ctx.send(this.ctx.self, {
+        type: "outcome",
+        id: spec.id,
+        outcome: { type: "failed", reason: crash(error) },
+      });
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// The types of a server are inferred end to end: held by the compiler, which reads this file in `npm run types`.
+
+import {
+  CalleeExitedError,
+  defer,
+  defineServer,
+  ignore,
+  refuse,
+  replyAndStop,
+  type ServerRef,
+  System,
+  stop,
+} from "signalbox";
+import { describe, expect, expectTypeOf, it } from "vitest";
+
+const Stock = defineServer({
+  init: (_ctx, start: number, _label?: string) => ({ left: start, log: [] as string[] }),
+  calls: {
+    take: (state, n: number) => {
+      state.left -= n;
+      return state.left;
+    },
+    later: async (state, text: string) => {
+      state.log.push(text);
+      return text.length;
+    },
+    deferred: (_state) => defer<boolean>((caller) => caller.reply(true)),
+    picky: (state, n: number) => (n > state.left ? refuse(new RangeError("too many")) : state.left),
+    last: (state) => replyAndStop(state.left),
+    end: (_state) => stop(),
+  },
+  casts: {
+    restock: (state, n: number) => {
+      state.left += n;
+    },
+  },
+});
+
+const Slow = defineServer({
+  init: async (_ctx, wanted: boolean) => (wanted ? { ready: Boolean(wanted) } : ignore),
+  calls: { isReady: (state) => state.ready },
+});
+
+describe("the types of a server", () => {
+  it("come from its definition: arguments, replies and the arguments of start", async () => {
+    await using system = new System({ report: false });
+    const stock = await system.start(Stock, 100);
+    expectTypeOf(stock.call.take).toEqualTypeOf<(n: number) => Promise<number>>();
+    expectTypeOf(stock.call.later).toEqualTypeOf<(text: string) => Promise<number>>();
+    expectTypeOf(stock.call.deferred).toEqualTypeOf<() => Promise<boolean>>();
+    expectTypeOf(stock.call.picky).toEqualTypeOf<(n: number) => Promise<number>>();
+    expectTypeOf(stock.call.last).toEqualTypeOf<() => Promise<number>>();
+    expectTypeOf(stock.call.end).toEqualTypeOf<() => Promise<never>>();
+    expectTypeOf(stock.cast.restock).toEqualTypeOf<(n: number) => void>();
+    expectTypeOf(stock.with({ timeout: 5 }).call).toEqualTypeOf(stock.call);
+    const slow = await system.start(Slow, true);
+    expectTypeOf(slow.call.isReady).toEqualTypeOf<() => Promise<boolean>>();
+    expectTypeOf(Stock.at(system, "stock")).toEqualTypeOf<typeof stock>();
+    expectTypeOf<typeof stock>().toExtend<ServerRef<unknown, unknown>>();
+
+    expect(await stock.call.take(3)).toBe(97);
+    expect(await stock.call.deferred()).toBe(true);
+    expect(await slow.call.isReady()).toBe(true);
+    await expect(stock.call.picky(1_000)).rejects.toThrow("too many");
+    await expect(stock.call.end()).rejects.toBeInstanceOf(CalleeExitedError);
+  });
+
+  it("are errors where they do not fit", () => {
+    const misuse = async (system: System): Promise<void> => {
+      // @ts-expect-error the argument of init is a number
+      const stock = await system.start(Stock, "100");
+      // @ts-expect-error take wants a number
+      await stock.call.take("3");
+      // @ts-expect-error there is no such call
+      await stock.call.give(3);
+      // @ts-expect-error there is no such cast
+      stock.cast.take(3);
+      defineServer({
+        init: () => ({ left: 1 }),
+        // @ts-expect-error the state has no such field
+        calls: { wrong: (state) => state.right },
+      });
+    };
+    expect(misuse).toBeTypeOf("function");
+  });
+});
