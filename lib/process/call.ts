@@ -132,7 +132,6 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
   private close(): boolean {
     if (!this.open) return false;
     this.open = false;
-    this.message = undefined;
     if (this.timer !== undefined) this.kernel?.cancelTimer(this.timer);
     this.signal?.removeEventListener("abort", this.onAbort);
     const owner = this.owner;

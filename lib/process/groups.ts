@@ -27,7 +27,10 @@ export class Groups {
     const times = group?.members.get(process);
     if (group === undefined || times === undefined) return false;
     if (times > 1) group.members.set(process, times - 1);
-    else this.remove(group, name, process);
+    else {
+      this.remove(group, name, process);
+      this.forget(process, name, group);
+    }
     return true;
   }
 
@@ -52,6 +55,7 @@ export class Groups {
     const group = this.groups.get(name);
     if (group === undefined) return;
     group.watchers.delete(process);
+    this.forget(process, name, group);
     this.tidy(name, group);
   }
 
@@ -83,6 +87,11 @@ export class Groups {
   private remember(process: Process, name: string): void {
     process.extras.groups ??= new Set();
     process.extras.groups.add(name);
+  }
+
+  /** A process that goes from group to group keeps no list of all it was ever in. */
+  private forget(process: Process, name: string, group: Group): void {
+    if (!group.members.has(process) && !group.watchers.has(process)) process.rare?.groups?.delete(name);
   }
 
   private remove(group: Group, name: string, process: Process): void {

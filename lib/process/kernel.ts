@@ -1,6 +1,6 @@
 // The kernel of one system: how processes begin, meet signals and end. Everything public about it is in system.ts.
 
-import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
+import type { Behaviour, Callbacks, MailboxLimits, SpawnOptions, StartOutcome } from "./behaviour.js";
 import { deferStart, ignore, Stop } from "./behaviour.js";
 import { type CallOptions, exitedError, failRequests, type Reply, type ReplyTo, Request, replyAddress } from "./call.js";
 import { Entry, type Signal, SignalEntry } from "./entries.js";
@@ -12,9 +12,9 @@ import type { Limits } from "./limits.js";
 import { Links } from "./links.js";
 import { members } from "./one-or-many.js";
 import { Names } from "./names.js";
-import { delay } from "./options.js";
+import { count, delay, oneOf } from "./options.js";
 import { type Node, Pid } from "./pid.js";
-import { DEAD, isThenable, Process, type Rare, TERMINATING } from "./process.js";
+import { DEAD, isThenable, Process, type Rare, STARTING, TERMINATING } from "./process.js";
 import { crash, type ExitReason, isOrderly, NOPROC, NORMAL } from "./reason.js";
 import { Remote } from "./remote.js";
 import { crashReport } from "./report.js";
@@ -42,7 +42,6 @@ export class Kernel implements SchedulerHost {
   private readonly unwatch: () => void;
   /** Prints a report where the system's owner wants it. */
   readonly print: (text: string) => void;
-  private readonly reported = new WeakSet<ExitReason>();
   private lastId = 0;
 
   constructor(node: Node, env: Environment, limits: Limits, print: (text: string) => void) {
@@ -70,25 +69,37 @@ export class Kernel implements SchedulerHost {
     const pid = new Pid<unknown>(this.node, ++this.lastId, options?.label, undefined);
     const process = new Process(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
     if (options !== undefined) {
+      if (options.mailbox !== undefined) process.extras.mailbox = checkMailbox(options.mailbox);
       if (options.name !== undefined) this.names.register(options.name, process);
       if (options.trapExit === true) process.trapping = true;
-      if (options.mailbox !== undefined) process.extras.mailbox = options.mailbox;
     }
     pid.process = process;
     this.enlist(process);
-    if (onStart !== undefined) process.extras.onStart = onStart;
     if (this.events.wants.spawn) this.events.publish("spawn", { pid, parent: parent?.pid });
-    if (process.handle !== undefined && (behaviour as Callbacks<M>).init === undefined) this.started(process, undefined);
-    else this.scheduler.ready(process);
+    // Who awaits the start has to have the process in hand before it is told: then it starts in a turn of its own.
+    if (onStart !== undefined) process.extras.onStart = onStart;
+    else if (process.handle !== undefined) {
+      const { init, terminate } = behaviour as Callbacks<M>;
+      if (init === undefined) {
+        this.started(process, undefined);
+        return process;
+      }
+      if (terminate !== undefined) process.extras.onStart = nobodyWaits;
+    }
+    this.scheduler.ready(process);
     return process;
   }
 
   /** `init` is done, or there is none. */
   started(process: Process, result: unknown): void {
     if (process.state === DEAD) return;
-    if (result instanceof Stop || result === ignore) {
-      this.tellStart(process, result === ignore ? { type: "ignored" } : undefined);
-      this.stop(process, result instanceof Stop ? result.reason : NORMAL, undefined);
+    if (result === ignore) {
+      this.tellStart(process, { type: "ignored" });
+      this.end(process, NORMAL);
+      return;
+    }
+    if (result instanceof Stop) {
+      this.end(process, result.reason);
       return;
     }
     if (process.handle !== undefined) process.proceed();
@@ -102,17 +113,17 @@ export class Kernel implements SchedulerHost {
     );
   }
 
-  tellStart(process: Process, outcome: StartOutcome | undefined): void {
+  tellStart(process: Process, outcome: StartOutcome): void {
     const tell = process.rare?.onStart;
-    if (tell === undefined || outcome === undefined) return;
+    if (tell === undefined) return;
     (process.rare as { onStart: unknown }).onStart = undefined;
     tell(outcome);
   }
 
-  /** An orderly end, or a crash in the process's own code: its `terminate` runs first, if it has one. */
+  /** An orderly end, or a crash in the process's own code: `terminate` runs first, but not before `init` was done. */
   stop(process: Process, reason: ExitReason, message: unknown): void {
     const terminate = (process.behaviour as Callbacks<unknown>).terminate;
-    if (terminate === undefined || process.state === TERMINATING || process.rare?.onStart !== undefined) {
+    if (terminate === undefined || process.state === TERMINATING || process.state === STARTING) {
       this.end(process, reason, message);
       return;
     }
@@ -137,6 +148,7 @@ export class Kernel implements SchedulerHost {
     if (process.state === DEAD) return;
     const { pid, rare } = process;
     const lonely = process.links === undefined && process.watchers === undefined;
+    const awaited = rare?.onStart !== undefined && rare.onStart !== nobodyWaits;
     process.state = DEAD;
     pid.process = undefined;
     this.delist(process);
@@ -151,7 +163,7 @@ export class Kernel implements SchedulerHost {
     if (process.requests !== undefined) failRequests(process, reason);
     if (!lonely || process.watching !== undefined) this.links.announce(process, reason);
     if (this.events.wants.exit) this.events.publish("exit", { pid, reason });
-    if (lonely && !isOrderly(reason)) this.reportCrash(process, reason, message ?? rare?.message, alongLink);
+    if (lonely && !awaited && !isOrderly(reason)) this.reportCrash(process, reason, message ?? rare?.message, alongLink);
     if (rare !== undefined) this.releaseWaits(process, rare, reason);
     else process.waiting?.abandon(exitedError(process));
   }
@@ -170,9 +182,8 @@ export class Kernel implements SchedulerHost {
 
   /** A failure that spreads along links is told once, by the first that it leaves nobody behind to tell. */
   private reportCrash(process: Process, reason: ExitReason, message: unknown, alongLink: boolean): void {
-    if (alongLink && (reason.type === "killed" || reason.type === "kill" || this.reported.has(reason))) return;
-    this.reported.add(reason);
-    const report = crashReport(process.pid, reason, message);
+    if (alongLink && (reason.type === "killed" || reason.type === "kill" || !this.links.firstToTell())) return;
+    const report = crashReport(process.pid, reason, messageOf(message));
     if (this.events.wants.crash) this.events.publish("crash", report);
     this.print(report.text);
   }
@@ -375,4 +386,20 @@ export class Kernel implements SchedulerHost {
     this.scheduler.stop();
     this.unwatch();
   }
+}
+
+/** Marks a process whose `init` is not done, when nobody waits for that: an end before then runs no `terminate`. */
+function nobodyWaits(): void {}
+
+/** What a mailbox entry is to its user: the message of a call, a signal, or nothing for a timer's function. */
+function messageOf(entry: unknown): unknown {
+  if (entry instanceof Request) return entry.message;
+  if (entry instanceof SignalEntry) return entry.signal;
+  return entry instanceof Entry ? undefined : entry;
+}
+
+function checkMailbox(limits: MailboxLimits): MailboxLimits {
+  count("mailbox.capacity", limits.capacity, 1, true);
+  oneOf("mailbox.overflow", limits.overflow, ["reject", "drop-newest", "drop-oldest", "exit"]);
+  return limits;
 }

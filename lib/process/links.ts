@@ -21,6 +21,7 @@ export class Links {
   /** Exit signals along links, waiting their turn: a chain of a million links must not need a stack of a million. */
   private outbox: PendingExit[] = [];
   private draining = false;
+  private told = false;
 
   constructor(kernel: Kernel) {
     this.kernel = kernel;
@@ -129,8 +130,15 @@ export class Links {
         this.exit(pid, links, reason, "link");
         this.draining = false;
       }
-      if (!this.draining && this.outbox.length > 0) this.drain();
+      if (!this.draining) this.drain();
     }
+  }
+
+  /** Whether the failure that spreads along links now has yet to be reported; who asks reports it. */
+  firstToTell(): boolean {
+    const first = !this.told;
+    this.told = this.draining;
+    return first;
   }
 
   /** Fires one monitor. */
@@ -148,8 +156,9 @@ export class Links {
       const { to, from, reason } = this.outbox[i] as PendingExit;
       this.exit(from, to, reason, "link");
     }
-    this.outbox.length = 0;
+    if (this.outbox.length > 0) this.outbox.length = 0;
     this.draining = false;
+    this.told = false;
   }
 }
 
@@ -159,9 +168,6 @@ export function removeSignal(process: Process, fits: (signal: SignalEntry["signa
     const entry = process.peek(index);
     if (entry instanceof SignalEntry && fits(entry.signal)) {
       process.removeAt(index);
-      // A receive that waits remembers how far it has looked: what lay behind the signal has moved up by one.
-      const { waiting } = process;
-      if (waiting !== undefined && index < waiting.scanned) waiting.scanned--;
       return;
     }
   }

@@ -1,6 +1,7 @@
 // Names of processes: one process a name, one name a process; released before anybody hears of the holder's end.
 
 import { NameTakenError } from "./errors.js";
+import { text } from "./options.js";
 import type { Process } from "./process.js";
 
 export class Names {
@@ -10,9 +11,9 @@ export class Names {
     return this.holders.get(name);
   }
 
-  /** @throws NameTakenError when the name is held, or the process has one already. */
+  /** @throws NameTakenError when the name is held, or the process has one already; OptionError when it is empty. */
   register(name: string, process: Process): void {
-    const holder = this.holders.get(name);
+    const holder = this.holders.get(text("name", name));
     if (holder !== undefined) throw new NameTakenError(name, holder.pid, "held");
     const held = process.rare?.name;
     if (held !== undefined) throw new NameTakenError(name, process.pid, "has-name", held);

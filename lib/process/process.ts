@@ -216,7 +216,7 @@ export class Process extends Mailbox implements Runnable {
           break;
         }
         count++;
-        const result = this.mixed ? this.open(message) : this.handle(this.ctx, message);
+        const result = this.mixed ? this.open(message) : this.handle.call(this.behaviour, this.ctx, message);
         if (result !== undefined && this.settle(result, message)) break;
       } while (count < limit && this.state === RUNNING);
     } catch (error) {
@@ -245,15 +245,13 @@ export class Process extends Mailbox implements Runnable {
     }
   }
 
+  /** Runs `init`. The state stays `STARTING` until that is done. */
   private start(): number {
-    this.state = RUNNING;
     const callbacks = this.behaviour as Callbacks<unknown>;
     try {
       const result = callbacks.init?.(this.ctx);
-      if (isThenable(result)) {
-        this.state = SUSPENDED;
-        this.kernel.awaitStart(this, result);
-      } else this.kernel.started(this, result);
+      if (isThenable(result)) this.kernel.awaitStart(this, result);
+      else this.kernel.started(this, result);
     } catch (error) {
       this.failed(error, undefined);
     }
@@ -261,12 +259,12 @@ export class Process extends Mailbox implements Runnable {
   }
 
   private open(entry: unknown): unknown {
-    if (!(entry instanceof Entry)) return this.handle?.(this.ctx, entry);
+    if (!(entry instanceof Entry)) return this.handle?.call(this.behaviour, this.ctx, entry);
     if (this.rare?.mailbox !== undefined && isOutsideBound(entry)) this.rare.unbounded--;
     if (entry instanceof SignalEntry) return this.kernel.openSignal(this, entry.signal);
     if (entry instanceof TaskEntry) return entry.run();
     const request = entry as Request;
-    return request.open ? this.handle?.(this.ctx, request.message) : undefined;
+    return request.open ? this.handle?.call(this.behaviour, this.ctx, request.message) : undefined;
   }
 
   /** Deals with what a callback returned. True when the process cannot take its next message now. */

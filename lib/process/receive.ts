@@ -156,10 +156,11 @@ export function resumeBody(process: Process): void {
   try {
     item = waiting.take();
   } catch (error) {
-    process.state = SUSPENDED;
+    if (process.alive) process.state = SUSPENDED;
     waiting.abandon(error as Error);
     return;
   }
+  if (!process.alive) return; // its filter ended it
   if (item === EMPTY) {
     process.state = IDLE;
     return;

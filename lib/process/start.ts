@@ -91,15 +91,16 @@ export function spawnAwaited(
 ): Process {
   if (timeoutMs === Number.POSITIVE_INFINITY) return kernel.spawn(behaviour, parent, options, tell);
   let timedOut = false;
+  // The spawn may be refused, so the timer comes after it; how the start went is told in a later turn than this.
+  const child = kernel.spawn(behaviour, parent, options, (outcome) => {
+    kernel.cancelTimer(timer);
+    tell(timedOut ? { type: "failed", reason: shutdown(`its init took longer than ${timeoutMs} ms`) } : outcome);
+  });
   const timer = kernel.addTimer(timeoutMs, {
     fire: () => {
       timedOut = true;
       kernel.links.exit(kernel.outside, child.pid, KILL, "exit");
     },
-  });
-  const child = kernel.spawn(behaviour, parent, options, (outcome) => {
-    kernel.cancelTimer(timer);
-    tell(timedOut ? { type: "failed", reason: shutdown(`its init took longer than ${timeoutMs} ms`) } : outcome);
   });
   return child;
 }

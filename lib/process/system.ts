@@ -236,13 +236,14 @@ export class ProcessSystem implements AsyncDisposable {
       await gone;
       kernel.cancelTimer(timer);
     }
+    // Nobody is to report these as crashes: what is left has parents that are gone.
     kernel.stopped = true;
     for (const process of this.#all()) {
-      if (!waiters.has(process)) kernel.links.exit(kernel.outside, process.pid, KILL, "exit");
+      if (!waiters.has(process)) kernel.end(process, KILLED, undefined, true);
     }
     // Whoever waits for these ends hears of them, and what they rejected by it still finds its owner.
     await kernel.scheduler.idle();
-    for (const process of this.#all()) kernel.end(process, KILLED);
+    for (const process of this.#all()) kernel.end(process, SHUTDOWN);
     kernel.close();
   }
 

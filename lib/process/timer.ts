@@ -1,6 +1,7 @@
 // Timers as processes use them: they send a message or run a function of their owner, and die with it.
 
 import { TaskEntry } from "./entries.js";
+import { MailboxFullError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
 import { origin } from "./origin.js";
@@ -50,8 +51,18 @@ export class OwnedTimer implements Due, TimerRef {
       const late = this.kernel.now() - this.timer.deadline;
       this.timer = this.kernel.addTimer(this.periodMs - (late % this.periodMs), this);
     } else if (this.owner !== undefined) this.owner.timers = exclude(this.owner.timers, this);
-    if ("to" in this.action) this.kernel.send(this.action.to, this.action.message);
+    if ("to" in this.action) this.post(this.action.to, this.action.message);
     else if (this.owner !== undefined) runIn(this.owner, this.action.run);
+  }
+
+  /** Nobody stands behind a timer who could catch MailboxFullError: its message is a dead letter. */
+  private post(to: Pid<unknown> | string, message: unknown): void {
+    try {
+      this.kernel.send(to, message);
+    } catch (error) {
+      if (!(error instanceof MailboxFullError)) throw error;
+      this.kernel.deadLetter(to, message, "mailbox-full");
+    }
   }
 }
 

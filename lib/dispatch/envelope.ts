@@ -1,0 +1,76 @@
+// What is dispatched: a payload, and what the outside needs to know of it.
+
+import type { Environment } from "../process/environment.js";
+import { OptionError } from "../process/errors.js";
+import { text } from "../process/options.js";
+
+/** Where an envelope comes from, in a chain of messages. */
+export interface CausalContext {
+  /** Id of the envelope that led to this one. */
+  readonly causedBy?: string;
+  /** Id that all envelopes of one piece of work share. */
+  readonly correlation?: string;
+}
+
+/** A message on its way to one consumer of a group. Dispatches of the same `id` are one dispatch. */
+export interface Envelope<T> {
+  readonly id: string;
+  readonly payload: T;
+  /** Milliseconds since 1970 at which it was made. */
+  readonly timestamp: number;
+  readonly causal?: CausalContext;
+  /** Names what the payload looks like. */
+  readonly schema?: string;
+  /** Names who made it. */
+  readonly publisher?: string;
+}
+
+/** What may be given of an envelope; the rest is filled in. */
+export interface EnvelopeOptions {
+  /** A text that names this message for ever: what deduplication goes by. Made up unless given. */
+  readonly id?: string;
+  readonly timestamp?: number;
+  readonly causal?: CausalContext;
+  readonly schema?: string;
+  readonly publisher?: string;
+}
+
+/** An envelope of one's own making, as opposed to the one that a bare payload is put into. */
+export class OwnEnvelope<T> implements Envelope<T> {
+  readonly id: string;
+  readonly payload: T;
+  readonly timestamp: number;
+  declare readonly causal?: CausalContext;
+  declare readonly schema?: string;
+  declare readonly publisher?: string;
+
+  constructor(payload: T, env: Environment, options: EnvelopeOptions) {
+    this.id = options.id === undefined ? env.id() : text("id", options.id);
+    this.payload = payload;
+    this.timestamp = options.timestamp ?? env.wallTime();
+    if (!Number.isFinite(this.timestamp))
+      throw new OptionError("timestamp", options.timestamp, "milliseconds since 1970");
+    if (options.causal !== undefined) this.causal = options.causal;
+    if (options.schema !== undefined) this.schema = options.schema;
+    if (options.publisher !== undefined) this.publisher = options.publisher;
+  }
+}
+
+/** The envelope of a bare payload. Its id is made when somebody asks: nobody can have dispatched it before. */
+export class BareEnvelope<T> implements Envelope<T> {
+  readonly payload: T;
+  readonly timestamp: number;
+  #id: string | undefined;
+  readonly #env: Environment;
+
+  constructor(payload: T, env: Environment) {
+    this.payload = payload;
+    this.timestamp = env.wallTime();
+    this.#env = env;
+  }
+
+  get id(): string {
+    this.#id ??= this.#env.id();
+    return this.#id;
+  }
+}

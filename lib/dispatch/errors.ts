@@ -1,0 +1,151 @@
+// Why a dispatch did not end with a delivery. Each carries the envelope and what was tried.
+
+import { SignalboxError } from "../process/errors.js";
+import { type ExitReason, formatReason } from "../process/reason.js";
+import type { Envelope } from "./envelope.js";
+import type { EndedAttempt } from "./machine.js";
+
+/** Base of the dispatch errors. */
+export abstract class DispatchError extends SignalboxError {
+  readonly envelope: Envelope<unknown>;
+  /** The attempts that ended without a delivery, in order. */
+  readonly history: readonly EndedAttempt[];
+
+  constructor(text: string, envelope: Envelope<unknown>, history: readonly EndedAttempt[], cause?: unknown) {
+    super(`${text}${tried(history)}`, cause === undefined ? undefined : { cause });
+    this.envelope = envelope;
+    this.history = history;
+  }
+}
+
+function tried(history: readonly EndedAttempt[]): string {
+  if (history.length === 0) return "";
+  return `; tried ${history.map((one) => `${one.consumer} (${one.end}: ${formatReason(one.reason)})`).join(", ")}`;
+}
+
+/**
+ * Why there was no consumer: the group is `empty`; all members have been tried (`excluded`); the routing function
+ * chose `none`; the one it chose is `rejecting`; or as many dispatches wait already as may (`waiting-full`).
+ */
+export type NoConsumerReason = "empty" | "excluded" | "none" | "rejecting" | "waiting-full";
+
+const WHY: { readonly [why in NoConsumerReason]: string } = {
+  empty: "the group has no members; join some, or give the dispatch `patience`",
+  excluded: "this envelope has been tried on every member",
+  none: "the routing function chose none of the candidates",
+  rejecting: "the consumer that was chosen has a full buffer",
+  "waiting-full": "as many dispatches wait for room as `maxWaiting` allows",
+};
+
+/** Nobody takes the envelope. */
+export class NoConsumerError extends DispatchError {
+  readonly code = "ERR_NO_CONSUMER";
+  readonly why: NoConsumerReason;
+  constructor(
+    group: string,
+    why: NoConsumerReason,
+    envelope: Envelope<unknown>,
+    history: readonly EndedAttempt[],
+  ) {
+    super(`no consumer of ${group} is available: ${WHY[why]}`, envelope, history);
+    this.why = why;
+  }
+}
+
+/** The routing function chose something that is no candidate. */
+export class UnknownConsumerError extends DispatchError {
+  readonly code = "ERR_UNKNOWN_CONSUMER";
+  readonly selected: string;
+  constructor(
+    group: string,
+    selected: string,
+    envelope: Envelope<unknown>,
+    history: readonly EndedAttempt[],
+  ) {
+    super(
+      `the routing function of ${group} chose ${selected}, which is none of the candidates it was given`,
+      envelope,
+      history,
+    );
+    this.selected = selected;
+  }
+}
+
+/** The routing function threw, or did not answer in time. `cause` says which. */
+export class EvaluationError extends DispatchError {
+  readonly code = "ERR_EVALUATION";
+  constructor(group: string, cause: unknown, envelope: Envelope<unknown>, history: readonly EndedAttempt[]) {
+    const text = cause instanceof Error ? cause.message : String(cause);
+    super(`the routing function of ${group} failed: ${text}`, envelope, history, cause);
+  }
+}
+
+/** The deadline passed before a consumer had settled the envelope. Work that is under way may still be done. */
+export class DeadlineError extends DispatchError {
+  readonly code = "ERR_DEADLINE";
+  readonly deadlineMs: number;
+  constructor(
+    group: string,
+    deadlineMs: number,
+    envelope: Envelope<unknown>,
+    history: readonly EndedAttempt[],
+  ) {
+    super(`no consumer of ${group} settled the envelope within ${deadlineMs} ms`, envelope, history);
+    this.deadlineMs = deadlineMs;
+  }
+}
+
+/** As many consumers as may be tried have failed on this envelope; it is a dead letter now. */
+export class AttemptsExhaustedError extends DispatchError {
+  readonly code = "ERR_ATTEMPTS_EXHAUSTED";
+  constructor(group: string, envelope: Envelope<unknown>, history: readonly EndedAttempt[]) {
+    super(
+      `the envelope failed on ${history.length} consumers of ${group}, as many as may be tried`,
+      envelope,
+      history,
+      cause(history),
+    );
+  }
+}
+
+/** The conversation ended otherwise: by crash policy, by a final rejection, or by its own death. */
+export class ConversationError extends DispatchError {
+  readonly code = "ERR_CONVERSATION";
+  /** `crashed` under policy `fail`; `compensated`, or not, under `compensate`; `rejected` for good; or `died` itself. */
+  readonly end: "crashed" | "compensated" | "compensation-failed" | "rejected" | "died";
+  /** Exit reason of the consumer, the compensation or the conversation. */
+  readonly reason: ExitReason;
+  constructor(
+    group: string,
+    end: ConversationError["end"],
+    reason: ExitReason,
+    envelope: Envelope<unknown>,
+    history: readonly EndedAttempt[],
+  ) {
+    super(
+      `${ENDS[end]} (group ${group}): ${formatReason(reason)}`,
+      envelope,
+      history,
+      cause(history) ?? errorOf(reason),
+    );
+    this.end = end;
+    this.reason = reason;
+  }
+}
+
+const ENDS: { readonly [end in ConversationError["end"]]: string } = {
+  crashed: "the consumer crashed, and the crash policy is `fail`",
+  compensated: "the consumer crashed, and its work was compensated",
+  "compensation-failed": "the consumer crashed, and the compensation failed as well",
+  rejected: "a consumer rejected the envelope for good",
+  died: "the dispatch conversation itself ended",
+};
+
+function errorOf(reason: ExitReason): Error | undefined {
+  return reason.type === "crash" ? reason.error : undefined;
+}
+
+function cause(history: readonly EndedAttempt[]): Error | undefined {
+  const last = history.at(-1);
+  return last === undefined ? undefined : errorOf(last.reason);
+}

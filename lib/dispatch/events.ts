@@ -1,0 +1,19 @@
+// What dispatch adds to the events of a system.
+
+import type { Envelope } from "./envelope.js";
+import type { EndedAttempt } from "./machine.js";
+
+/** An envelope that no consumer will get any more, with everything that was tried. */
+export interface Undeliverable {
+  readonly group: string;
+  readonly envelope: Envelope<unknown>;
+  readonly history: readonly EndedAttempt[];
+  readonly error: Error;
+}
+
+declare module "../process/events.js" {
+  interface SystemEventMap {
+    /** A dead letter: its attempts are used up, or a consumer rejected it for good. */
+    undeliverable: [Undeliverable];
+  }
+}

@@ -1,0 +1,38 @@
+// From what the machine says to the error that the caller gets.
+
+import type { Envelope } from "./envelope.js";
+import {
+  AttemptsExhaustedError,
+  ConversationError,
+  DeadlineError,
+  type DispatchError,
+  EvaluationError,
+  NoConsumerError,
+  UnknownConsumerError,
+} from "./errors.js";
+import type { EndedAttempt, Failure } from "./machine.js";
+
+export function failureError(
+  failure: Failure,
+  group: string,
+  deadlineMs: number,
+  envelope: Envelope<unknown>,
+  history: readonly EndedAttempt[],
+): DispatchError {
+  switch (failure.type) {
+    case "no-consumer":
+      return new NoConsumerError(group, failure.why, envelope, history);
+    case "unknown-consumer":
+      return new UnknownConsumerError(group, failure.selected, envelope, history);
+    case "evaluation":
+      return new EvaluationError(group, failure.cause, envelope, history);
+    case "deadline":
+      return new DeadlineError(group, deadlineMs, envelope, history);
+    case "attempts":
+      return new AttemptsExhaustedError(group, envelope, history);
+    case "conversation":
+      return new ConversationError(group, failure.end, failure.reason, envelope, history);
+    default:
+      return failure satisfies never;
+  }
+}

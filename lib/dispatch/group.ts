@@ -1,0 +1,317 @@
+// A consumer group: who may be given envelopes, and the function that chooses among them.
+
+import type { Callbacks } from "../process/behaviour.js";
+import { NoProcessError, OptionError, show } from "../process/errors.js";
+import type { Kernel } from "../process/kernel.js";
+import { count, delay, oneOf, text } from "../process/options.js";
+import { Pid } from "../process/pid.js";
+import { type ConsumerView, type JoinOptions, Registration, type Waiter } from "./consumer.js";
+import { Deduplication } from "./dedup.js";
+import type { Envelope } from "./envelope.js";
+import { IsolatedRoute } from "./isolated.js";
+import type { CrashPolicy } from "./machine.js";
+import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
+
+/** Defaults of a group's options, in one place. Durations are milliseconds. */
+export const GROUP_DEFAULTS: {
+  readonly deadline: number;
+  readonly maxAttempts: number;
+  readonly onCrash: CrashPolicy;
+  readonly patience: number;
+  readonly handoff: number;
+  readonly compensationTimeout: number;
+  readonly maxWaiting: number;
+  readonly window: number;
+  readonly affinities: number;
+} = {
+  deadline: 5_000,
+  maxAttempts: 3,
+  onCrash: "reroute",
+  patience: 0,
+  handoff: 250,
+  compensationTimeout: 5_000,
+  maxWaiting: 10_000,
+  window: 10_000,
+  affinities: 100_000,
+};
+
+/** What undoes the work of a consumer that crashed. */
+export type Compensation<T> = (
+  envelope: Envelope<T>,
+  crashed: { readonly consumer: string; readonly attempt: number },
+) => unknown;
+
+/** How a group dispatches; a single dispatch may say otherwise. */
+export interface DispatchSettings<T> {
+  /** Milliseconds in which the envelope is settled, or the dispatch fails; `Infinity` for none. */
+  readonly deadline?: number;
+  /** Consumers that may be tried with one envelope before it is a dead letter. */
+  readonly maxAttempts?: number;
+  /** What the crash of a consumer leads to. */
+  readonly onCrash?: CrashPolicy;
+  /** Undoes the work of the crashed consumer, under `onCrash: "compensate"`. */
+  readonly compensate?: Compensation<T>;
+  /** Milliseconds that the compensation may take. */
+  readonly compensationTimeout?: number;
+  /** How long to wait for a member when there is none to choose from: time for a restart. 0 fails at once. */
+  readonly patience?: number;
+  /** Milliseconds a consumer that cannot acknowledge must survive for the dispatch to count as delivered. */
+  readonly handoff?: number;
+}
+
+export interface GroupOptions<T> extends DispatchSettings<T> {
+  /** What to call the group in reports. Default `consumers`. */
+  readonly name?: string;
+  /** Chooses the consumer. Default {@link leastLoaded}. */
+  readonly route?: RoutingFunction<T> | IsolatedRoute<T>;
+  /** Dispatches that may wait for room or for a member; beyond that they fail. */
+  readonly maxWaiting?: number;
+  /** Receipts remembered for deduplication by envelope id. */
+  readonly window?: number;
+}
+
+export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> & {
+  readonly compensate: Compensation<T> | undefined;
+};
+
+/**
+ * The consumers that an envelope may go to. Join and leave are effective at the next choice; a consumer that exits has
+ * left. Dispatches under way keep the routing function they began with.
+ *
+ * @throws OptionError when an option is not what it has to be
+ * @example
+ * const pickers = new ConsumerGroup<Order>({ route: leastLoaded() });
+ * pickers.join(system.spawn(consumer((order: Order) => pick(order))));
+ * const outcome = await system.dispatch(pickers, order, { deadline: 2_000 });
+ */
+export class ConsumerGroup<T = unknown> {
+  readonly name: string;
+  /** @internal */
+  readonly settings: FullSettings<T>;
+  /** @internal */
+  readonly dedup: Deduplication<T>;
+  /** @internal Dispatches that wait, the longest first. */
+  readonly waiting: Set<Waiter> = new Set();
+  #members: readonly Registration[] = Object.freeze([]);
+  #route: RoutingFunction<T> | IsolatedRoute<T>;
+  #turn = 0;
+  #vacancy = 0;
+  readonly #maxWaiting: number;
+  readonly #keepers = new Map<Kernel, Pid<Pid>>();
+  readonly #affinities = new Map<string, Registration>();
+
+  constructor(options: GroupOptions<T> = {}) {
+    this.name = text("name", options.name ?? "consumers");
+    this.#route = checkRoute(options.route ?? leastLoaded());
+    this.settings = settingsOf(options, undefined);
+    this.#maxWaiting = count("maxWaiting", options.maxWaiting ?? GROUP_DEFAULTS.maxWaiting, 0, true);
+    this.dedup = new Deduplication(count("window", options.window ?? GROUP_DEFAULTS.window, 0));
+  }
+
+  /** The members at this moment: immutable; join and leave make a new one. Their counters are live. */
+  get consumers(): readonly ConsumerView[] {
+    return this.#members;
+  }
+
+  /** Dispatches that wait for room or for a member. */
+  get waitingCount(): number {
+    return this.waiting.size;
+  }
+
+  get route(): RoutingFunction<T> | IsolatedRoute<T> {
+    return this.#route;
+  }
+
+  /** Dispatches that begin from now on use this function; those under way keep theirs. */
+  set route(route: RoutingFunction<T> | IsolatedRoute<T>) {
+    this.#route = checkRoute(route);
+  }
+
+  /**
+   * Adds a consumer. It leaves by `leave`, or by its exit. Acknowledging consumers are sent Delivery objects, others
+   * the bare payload.
+   *
+   * @throws OptionError when the id is taken, NoProcessError when the process is not running
+   */
+  join(pid: Pid<never>, options: JoinOptions = {}): ConsumerView {
+    const process = pid instanceof Pid ? pid.process : undefined;
+    if (process === undefined)
+      throw new NoProcessError(pid instanceof Pid ? String(pid) : show(pid), this.name);
+    const registration = new Registration(pid, checkJoin(pid, options));
+    const taken = this.#members.find((member) => member.id === registration.id);
+    if (taken?.pid.process !== undefined) {
+      throw new OptionError(
+        "id",
+        registration.id,
+        `different from the ids of the other consumers of ${this.name}`,
+      );
+    }
+    if (taken !== undefined) this.#remove(taken);
+    this.#members = Object.freeze([...this.#members, registration]);
+    this.#watch(process.kernel, pid);
+    this.#wakeAll();
+    return registration;
+  }
+
+  /** Takes a consumer out, by id or pid: it is given nothing more; what it has in flight goes on. False when it is no member. */
+  leave(consumer: string | Pid): boolean {
+    const member = this.#members.find((one) => one.id === consumer || one.pid === consumer);
+    if (member === undefined) return false;
+    this.#remove(member);
+    return true;
+  }
+
+  #remove(member: Registration): void {
+    this.#members = Object.freeze(this.#members.filter((one) => one !== member));
+    const vacancy = ++this.#vacancy;
+    for (const waiter of [...member.waiters]) waiter.wake(vacancy, undefined);
+  }
+
+  /** A process of the group watches over the members, in each system that has some. */
+  #watch(kernel: Kernel, pid: Pid<never>): void {
+    let keeper = this.#keepers.get(kernel);
+    if (keeper?.process === undefined) {
+      const watch: Callbacks<Pid> = {
+        handle: (ctx, member) => {
+          ctx.monitor(member);
+        },
+        signal: (_ctx, signal) => {
+          if (signal.type !== "down") return;
+          for (const member of this.#members) if (member.pid === signal.pid) this.#remove(member);
+        },
+      };
+      keeper = kernel.spawn(watch, undefined, { label: `group ${this.name}` }).pid as Pid<Pid>;
+      this.#keepers.set(kernel, keeper);
+      for (const member of this.#members) if (member.pid !== pid) kernel.send(keeper, member.pid);
+    }
+    kernel.send(keeper, pid);
+  }
+
+  // ── for conversations ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @internal Members alive that are not excluded. */
+  candidates(excluded: readonly Registration[]): readonly Registration[] {
+    for (const member of this.#members) {
+      if (member.pid.process === undefined || excluded.includes(member)) {
+        return this.#members.filter((one) => one.pid.process !== undefined && !excluded.includes(one));
+      }
+    }
+    return this.#members;
+  }
+
+  /** @internal */
+  context(
+    route: RoutingFunction<T> | IsolatedRoute<T>,
+    envelope: Envelope<T>,
+    candidates: readonly Registration[],
+    roll: number,
+  ): RouteContext {
+    const key = route instanceof IsolatedRoute ? undefined : route.affinityKey?.(envelope);
+    const previous = key === undefined ? undefined : this.#affinities.get(key);
+    return {
+      turn: this.#turn++,
+      roll,
+      previous: previous !== undefined && candidates.includes(previous) ? previous : undefined,
+    };
+  }
+
+  /** @internal Notes who takes the envelopes of its key from now on. */
+  remember(
+    route: RoutingFunction<T> | IsolatedRoute<T>,
+    envelope: Envelope<T>,
+    consumer: Registration,
+  ): void {
+    const key = route instanceof IsolatedRoute ? undefined : route.affinityKey?.(envelope);
+    if (key === undefined) return;
+    this.#affinities.delete(key);
+    this.#affinities.set(key, consumer);
+    if (this.#affinities.size <= GROUP_DEFAULTS.affinities) return;
+    for (const oldest of this.#affinities.keys()) {
+      this.#affinities.delete(oldest);
+      return;
+    }
+  }
+
+  /** @internal False when as many wait as may. */
+  wait(waiter: Waiter, at: Registration | undefined): boolean {
+    if (this.waiting.size >= this.#maxWaiting) return false;
+    this.waiting.add(waiter);
+    at?.waiters.add(waiter);
+    return true;
+  }
+
+  /** @internal */
+  stopWaiting(waiter: Waiter, at: Registration | undefined): void {
+    this.waiting.delete(waiter);
+    at?.waiters.delete(waiter);
+  }
+
+  /** @internal A consumer has room again. */
+  room(consumer: Registration): void {
+    if (this.waiting.size > 0) this.offer(consumer, ++this.#vacancy);
+  }
+
+  /**
+   * @internal Offers a vacancy to whoever waits for that consumer, or else waits the longest. One who cannot use it
+   * offers it on, so that none is lost; nobody is offered the same one twice.
+   */
+  offer(consumer: Registration, vacancy: number): void {
+    for (const waiters of [consumer.waiters, this.waiting]) {
+      for (const waiter of waiters) {
+        if (waiter.wokenBy >= vacancy) break;
+        if (waiter.wake(vacancy, consumer)) return;
+      }
+    }
+  }
+
+  #wakeAll(): void {
+    if (this.waiting.size === 0) return;
+    const vacancy = ++this.#vacancy;
+    for (const waiter of [...this.waiting]) waiter.wake(vacancy, undefined);
+  }
+}
+
+/** Checks settings, and fills them in from others or the defaults. @throws OptionError */
+export function settingsOf<T>(
+  given: DispatchSettings<T>,
+  base: FullSettings<T> | undefined,
+): FullSettings<T> {
+  const from = base ?? { ...GROUP_DEFAULTS, compensate: undefined };
+  const settings: FullSettings<T> = {
+    deadline: delay("deadline", given.deadline ?? from.deadline, 0, true),
+    maxAttempts: count("maxAttempts", given.maxAttempts ?? from.maxAttempts, 1, true),
+    onCrash: oneOf("onCrash", given.onCrash ?? from.onCrash, ["reroute", "fail", "compensate"]),
+    compensate: given.compensate ?? from.compensate,
+    compensationTimeout: delay(
+      "compensationTimeout",
+      given.compensationTimeout ?? from.compensationTimeout,
+      0,
+      true,
+    ),
+    patience: delay("patience", given.patience ?? from.patience, 0, true),
+    handoff: delay("handoff", given.handoff ?? from.handoff),
+  };
+  if (settings.onCrash === "compensate" && typeof settings.compensate !== "function") {
+    throw new OptionError("compensate", settings.compensate, 'a function, when onCrash is "compensate"');
+  }
+  return settings;
+}
+
+function checkRoute<T>(route: RoutingFunction<T> | IsolatedRoute<T>): RoutingFunction<T> | IsolatedRoute<T> {
+  if (typeof route === "function" || route instanceof IsolatedRoute) return route;
+  throw new OptionError("route", route, "a routing function, or isolated(…)");
+}
+
+function checkJoin(pid: Pid<never>, options: JoinOptions): Required<JoinOptions> {
+  const weight = options.weight ?? 1;
+  if (!(weight >= 0 && Number.isFinite(weight)))
+    throw new OptionError("weight", weight, "a number, 0 or more");
+  return {
+    id: text("id", options.id ?? String(pid)),
+    maxInFlight: count("maxInFlight", options.maxInFlight ?? Number.POSITIVE_INFINITY, 1, true),
+    maxBuffer: count("maxBuffer", options.maxBuffer ?? Number.POSITIVE_INFINITY, 1, true),
+    weight,
+    tags: options.tags ?? {},
+    acknowledges: options.acknowledges ?? true,
+  };
+}

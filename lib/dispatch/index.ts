@@ -1,0 +1,36 @@
+export { consumer, type Work } from "./consume.js";
+export { type ConsumerView, type JoinOptions, type Pressure, pressureOf, type Tags } from "./consumer.js";
+export { Delivery } from "./delivery.js";
+export { type DispatchOptions, dispatch } from "./dispatch.js";
+export type { CausalContext, Envelope, EnvelopeOptions } from "./envelope.js";
+export * from "./errors.js";
+export type { Undeliverable } from "./events.js";
+export {
+  type Compensation,
+  ConsumerGroup,
+  type DispatchSettings,
+  GROUP_DEFAULTS,
+  type GroupOptions,
+} from "./group.js";
+export {
+  type IsolatedOptions,
+  IsolatedRoute,
+  IsolatedRouteError,
+  isolated,
+  RouteTimeoutError,
+} from "./isolated.js";
+export type { CrashPolicy, EndedAttempt } from "./machine.js";
+export type { Outcome, RerouteTiming } from "./outcome.js";
+export type { Comparison, Operand, Predicate } from "./predicate.js";
+export * as match from "./predicate.js";
+export {
+  available,
+  leastLoaded,
+  type RouteContext,
+  type RoutingFunction,
+  rendezvous,
+  roundRobin,
+  sticky,
+  weighted,
+  where,
+} from "./route.js";

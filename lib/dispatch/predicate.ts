@@ -1,0 +1,130 @@
+// Predicates over payload fields and consumer tags, as data: they print, travel and are checked. A missing field is false.
+
+import type { ConsumerView } from "./consumer.js";
+import type { Envelope } from "./envelope.js";
+
+type Scalar = string | number | boolean;
+
+/** One side of a comparison: a field of the payload, a tag of the consumer, or a value. */
+export type Operand =
+  | { readonly payload: readonly string[] }
+  | { readonly tag: string }
+  | { readonly value: Scalar };
+
+export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
+
+export type Predicate =
+  | { readonly op: "and" | "or"; readonly of: readonly Predicate[] }
+  | { readonly op: "not"; readonly of: Predicate }
+  | { readonly op: Comparison; readonly left: Operand; readonly right: Operand }
+  | {
+      readonly op: "range";
+      readonly of: Operand;
+      readonly from: number | string;
+      readonly to: number | string;
+    }
+  | { readonly op: "exists"; readonly of: Operand };
+
+/** A field of the payload by its path: `payload("order.region")`. An array's elements go by index. */
+export function payload(path: string): Operand {
+  return { payload: path.split(".") };
+}
+
+/** A tag of the consumer. */
+export function tag(name: string): Operand {
+  return { tag: name };
+}
+
+function operand(side: Operand | Scalar): Operand {
+  return typeof side === "object" ? side : { value: side };
+}
+
+/** Compares two sides; values of different types are never equal, and not ordered. */
+export function compare(left: Operand | Scalar, op: Comparison, right: Operand | Scalar): Predicate {
+  return { op, left: operand(left), right: operand(right) };
+}
+
+/** True from `from` to `to`, both included. */
+export function range(of: Operand, from: number | string, to: number | string): Predicate {
+  return { op: "range", of, from, to };
+}
+
+/** True when there is such a field or tag. */
+export function exists(of: Operand): Predicate {
+  return { op: "exists", of };
+}
+
+/** True when all are. */
+export function and(...of: readonly Predicate[]): Predicate {
+  return { op: "and", of };
+}
+
+/** True when one is. */
+export function or(...of: readonly Predicate[]): Predicate {
+  return { op: "or", of };
+}
+
+/** True when the other is not: also where that is false for want of a field. */
+export function not(of: Predicate): Predicate {
+  return { op: "not", of };
+}
+
+/** Whether the predicate holds for this envelope and this consumer. */
+export function evaluate(predicate: Predicate, envelope: Envelope<unknown>, consumer: ConsumerView): boolean {
+  switch (predicate.op) {
+    case "and":
+      return predicate.of.every((one) => evaluate(one, envelope, consumer));
+    case "or":
+      return predicate.of.some((one) => evaluate(one, envelope, consumer));
+    case "not":
+      return !evaluate(predicate.of, envelope, consumer);
+    case "exists":
+      return read(predicate.of, envelope, consumer) !== undefined;
+    case "range": {
+      const value = read(predicate.of, envelope, consumer);
+      return holds("ge", value, predicate.from) && holds("le", value, predicate.to);
+    }
+    default: {
+      const left = read(predicate.left, envelope, consumer);
+      const right = read(predicate.right, envelope, consumer);
+      return left !== undefined && right !== undefined && holds(predicate.op, left, right);
+    }
+  }
+}
+
+/** Only two numbers or two texts are in an order. */
+function holds(op: Comparison, left: unknown, right: unknown): boolean {
+  if (op === "eq") return left === right;
+  if (op === "ne") return left !== right;
+  if (typeof left === "number" && typeof right === "number")
+    return inOrder(op, left < right ? -1 : left > right ? 1 : 0);
+  if (typeof left === "string" && typeof right === "string")
+    return inOrder(op, left < right ? -1 : left > right ? 1 : 0);
+  return false;
+}
+
+function inOrder(op: Exclude<Comparison, "eq" | "ne">, difference: number): boolean {
+  switch (op) {
+    case "lt":
+      return difference < 0;
+    case "le":
+      return difference <= 0;
+    case "gt":
+      return difference > 0;
+    case "ge":
+      return difference >= 0;
+    default:
+      return op satisfies never;
+  }
+}
+
+function read(from: Operand, envelope: Envelope<unknown>, consumer: ConsumerView): unknown {
+  if ("value" in from) return from.value;
+  if ("tag" in from) return Object.hasOwn(consumer.tags, from.tag) ? consumer.tags[from.tag] : undefined;
+  let at: unknown = envelope.payload;
+  for (const name of from.payload) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return at ?? undefined;
+}

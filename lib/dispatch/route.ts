@@ -1,0 +1,141 @@
+// Routing functions: pure choices of one consumer for one envelope. One type, shared with a topology's groupings.
+
+import { OptionError } from "../process/errors.js";
+import type { ConsumerView } from "./consumer.js";
+import type { Envelope } from "./envelope.js";
+import { evaluate, type Predicate } from "./predicate.js";
+
+/** What a routing function may go by besides envelope and consumers, so that it needs no memory of its own. */
+export interface RouteContext {
+  /** Number of this dispatch within its group, from 0. */
+  readonly turn: number;
+  /** A number in [0, 1), drawn for this choice. */
+  readonly roll: number;
+  /** The consumer that last took an envelope with the same key, if it is a candidate (see `affinityKey`). */
+  readonly previous: ConsumerView | undefined;
+}
+
+/**
+ * Chooses a consumer, itself or by id; undefined when none fits. `consumers` are the candidates: those that joined,
+ * without those on which this envelope has failed already. One that is at its limit may be chosen (the dispatch then
+ * waits for it): look at `pressure` to avoid that.
+ */
+export interface RoutingFunction<T = unknown> {
+  (
+    envelope: Envelope<T>,
+    consumers: readonly ConsumerView[],
+    context: RouteContext,
+  ): ConsumerView | string | undefined;
+  /** When given, the group remembers who took the last envelope of each key, and tells the function. */
+  readonly affinityKey?: (envelope: Envelope<T>) => string;
+}
+
+/** Those that accept, or else those that would let the dispatch wait; never those that reject. */
+export function available(consumers: readonly ConsumerView[]): readonly ConsumerView[] {
+  let accepting = 0;
+  for (const consumer of consumers) if (consumer.pressure === "accept") accepting++;
+  if (accepting === consumers.length) return consumers;
+  const wanted = accepting > 0 ? "accept" : "defer";
+  return consumers.filter((consumer) => consumer.pressure === wanted);
+}
+
+/** The one with the fewest envelopes in flight, relative to its weight; the one that joined first among equals. */
+export function leastLoaded<T>(): RoutingFunction<T> {
+  return (_envelope, consumers) => {
+    let best: ConsumerView | undefined;
+    let bestLoad = 0;
+    let bestRank = 0;
+    for (const consumer of consumers) {
+      const pressure = consumer.pressure;
+      if (pressure === "reject") continue;
+      const rank = pressure === "accept" ? 0 : 1;
+      const load = consumer.inFlight / consumer.weight;
+      if (best === undefined || rank < bestRank || (rank === bestRank && load < bestLoad)) {
+        best = consumer;
+        bestLoad = load;
+        bestRank = rank;
+      }
+    }
+    return best;
+  };
+}
+
+/** Each in turn. */
+export function roundRobin<T>(): RoutingFunction<T> {
+  return (_envelope, consumers, { turn }) => {
+    const candidates = available(consumers);
+    return candidates[turn % candidates.length];
+  };
+}
+
+/** By chance, in proportion to `weight`. */
+export function weighted<T>(): RoutingFunction<T> {
+  return (_envelope, consumers, { roll }) => {
+    const candidates = available(consumers).filter((consumer) => consumer.weight > 0);
+    let left = roll * candidates.reduce((sum, consumer) => sum + consumer.weight, 0);
+    for (const consumer of candidates) {
+      left -= consumer.weight;
+      if (left < 0) return consumer;
+    }
+    return candidates.at(-1);
+  };
+}
+
+/**
+ * Always the same consumer for the same key, whoever asks, in any node: highest random weight, so that a member that
+ * comes or goes moves only its own share of the keys. Envelopes of a key wait for their consumer when it is at its limit.
+ *
+ * @see Thaler and Ravishankar, "A Name-Based Mapping Scheme for Rendezvous", 1996
+ */
+export function rendezvous<T>(key: (envelope: Envelope<T>) => string): RoutingFunction<T> {
+  checkKey("rendezvous", key);
+  return (envelope, consumers) => {
+    const of = key(envelope);
+    let best: ConsumerView | undefined;
+    let bestScore = -1;
+    for (const consumer of consumers) {
+      const score = hash(`${consumer.id}\u0000${of}`);
+      if (score > bestScore || (score === bestScore && best !== undefined && consumer.id < best.id)) {
+        best = consumer;
+        bestScore = score;
+      }
+    }
+    return best;
+  };
+}
+
+/** The consumer that took the last envelope of the same key, for as long as it stays; else what `first` chooses. */
+export function sticky<T>(
+  key: (envelope: Envelope<T>) => string,
+  first: RoutingFunction<T> = leastLoaded(),
+): RoutingFunction<T> {
+  checkKey("sticky", key);
+  const route: RoutingFunction<T> = (envelope, consumers, context) =>
+    context.previous ?? first(envelope, consumers, context);
+  return Object.assign(route, { affinityKey: key });
+}
+
+/** Only consumers for which the predicate holds, among which `then` chooses. */
+export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastLoaded()): RoutingFunction<T> {
+  const route: RoutingFunction<T> = (envelope, consumers, context) =>
+    then(
+      envelope,
+      consumers.filter((consumer) => evaluate(predicate, envelope, consumer)),
+      context,
+    );
+  return then.affinityKey === undefined ? route : Object.assign(route, { affinityKey: then.affinityKey });
+}
+
+function checkKey(name: string, key: unknown): void {
+  if (typeof key !== "function")
+    throw new OptionError(`${name}(key)`, key, "a function from an envelope to its key");
+}
+
+/** FNV-1a with a final mix: even over short, similar texts. 32 bits. */
+export function hash(text: string): number {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
+}

@@ -1,0 +1,305 @@
+// The library does what a real OTP node did, scenario by scenario; and the runner that says so can be trusted to say no.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fc, test as property } from "@fast-check/vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { conformance } from "./conformance.js";
+import { replay, replayScenario } from "./replay.js";
+import { parseTraces, type Scenario, type Seen, TraceError } from "./trace.js";
+
+const LINKS = traceFile("links");
+const TREES = traceFile("supervisors");
+const links = parseTraces(readFileSync(LINKS, "utf8"));
+const trees = parseTraces(readFileSync(TREES, "utf8"));
+
+function traceFile(name: string): string {
+  return new URL(`./traces/${name}.json`, import.meta.url).pathname;
+}
+
+describe("the traces of a real OTP node", () => {
+  test("links, monitors and exit signals go as in OTP, with function bodies and with callbacks", async () => {
+    expect(await replay(links)).toEqual({ passed: 500, failed: 0, differences: [] });
+  });
+
+  test("supervisors start, restart, stop and answer as in OTP", async () => {
+    expect(await replay(trees)).toEqual({ passed: 400, failed: 0, differences: [] });
+  });
+});
+
+/** Two processes linked; the trapping one sends itself two numbers, and outlives the other, whom it also monitors. */
+const pair: Scenario = {
+  id: "pair",
+  steps: [
+    { op: ["spawn", "p1", true], result: "ok", received: {}, died: {}, alive: ["p1"] },
+    { op: ["spawn_link", "p1", "p2", false], result: "ok", received: {}, died: {}, alive: ["p1", "p2"] },
+    { op: ["monitor", "p1", "p2", "r1"], result: "ok", received: {}, died: {}, alive: ["p1", "p2"] },
+    {
+      op: ["burst", "p1", "p1", 2, "bang"],
+      result: "ok",
+      received: {
+        p1: [
+          ["msg", "p1", 1],
+          ["msg", "p1", 2],
+          ["EXIT", "p1", "bang"],
+        ],
+      },
+      died: {},
+      alive: ["p1", "p2"],
+    },
+    {
+      op: ["crash", "p2", "boom"],
+      result: "ok",
+      received: {
+        p1: [
+          ["DOWN", "r1", "boom"],
+          ["EXIT", "p2", "boom"],
+        ],
+      },
+      died: { p2: "boom" },
+      alive: ["p1"],
+    },
+  ],
+};
+
+const shop: Scenario = {
+  id: "shop",
+  tree: [
+    "sup",
+    "s1",
+    "one_for_all",
+    1,
+    "never",
+    [
+      ["worker", "w1", "permanent", 500, false, true, []],
+      ["worker", "w2", "permanent", 500, false, true, []],
+    ],
+  ],
+  steps: [
+    {
+      op: "start",
+      result: "ok",
+      order: [
+        ["started", "s1"],
+        ["started", "w1"],
+        ["started", "w2"],
+      ],
+      died: [],
+    },
+    {
+      op: ["signal", "s1", "kill"],
+      result: "ok",
+      order: [
+        ["terminate", "w1", "killed"],
+        ["terminate", "w2", "killed"],
+      ],
+      died: [
+        ["s1", "killed"],
+        ["w1", "killed"],
+        ["w2", "killed"],
+      ],
+      unordered: true,
+    },
+  ],
+};
+
+/** The scenario with another `seen` in one of its steps. */
+function doctored(scenario: Scenario, step: number, seen: Seen): Scenario {
+  const steps = scenario.steps.map((one, index) => (index === step ? { ...one, ...seen } : one));
+  return { ...scenario, steps } as Scenario;
+}
+
+describe("a trace that says something else", () => {
+  test("is no difference when it says what happens here", async () => {
+    expect(await replayScenario(pair)).toEqual([]);
+    expect(await replayScenario(shop)).toEqual([]);
+  });
+
+  test("is told by scenario and step, with what differs alone, for both kinds of process", async () => {
+    const difference = {
+      scenario: "pair",
+      step: 4,
+      op: ["crash", "p2", "boom"],
+      expected: { died: {}, alive: ["p1", "p2"] },
+      got: { died: { p2: "boom" }, alive: ["p1"] },
+    };
+    expect(await replayScenario(doctored(pair, 4, difference.expected))).toEqual([
+      { ...difference, processes: "bodies" },
+      { ...difference, processes: "callbacks" },
+    ]);
+  });
+
+  test("may have signals of one run in any order, which OTP leaves open", async () => {
+    const signals = [
+      ["EXIT", "p2", "boom"],
+      ["DOWN", "r1", "boom"],
+    ];
+    expect(await replayScenario(doctored(pair, 4, { received: { p1: signals } }))).toEqual([]);
+  });
+
+  test("may not have messages in another order, nor a signal on the other side of a message", async () => {
+    const swapped = [
+      ["msg", "p1", 2],
+      ["msg", "p1", 1],
+      ["EXIT", "p1", "bang"],
+    ];
+    const early = [
+      ["EXIT", "p1", "bang"],
+      ["msg", "p1", 1],
+      ["msg", "p1", 2],
+    ];
+    for (const p1 of [swapped, early]) {
+      expect(await replayScenario(doctored(pair, 3, { received: { p1 } }))).toHaveLength(2);
+    }
+  });
+
+  test("may have what follows a killed supervisor in any order, and nothing else", async () => {
+    const ends = [
+      ["terminate", "w2", "killed"],
+      ["terminate", "w1", "killed"],
+    ];
+    expect(await replayScenario(doctored(shop, 1, { order: ends }))).toEqual([]);
+    expect(await replayScenario(doctored(shop, 1, { order: ends, unordered: false }))).toHaveLength(1);
+    const starts = [
+      ["started", "s1"],
+      ["started", "w2"],
+      ["started", "w1"],
+    ];
+    expect(await replayScenario(doctored(shop, 0, { order: starts }))).toMatchObject([
+      { scenario: "shop", step: 0, expected: { order: starts } },
+    ]);
+  });
+
+  test("does not hide that later steps went well", async () => {
+    const outcome = await replay([
+      doctored(shop, 0, { result: "failed" }),
+      shop,
+      doctored(pair, 0, { alive: [] }),
+    ]);
+    expect(outcome).toMatchObject({ passed: 1, failed: 2 });
+    expect(outcome.differences.map(({ scenario, step }) => [scenario, step])).toEqual([
+      ["shop", 0],
+      ["pair", 0],
+      ["pair", 0],
+    ]);
+  });
+
+  /** For each field, something that no step of any trace has. */
+  const lies: { readonly [field: string]: unknown } = {
+    result: "a lie",
+    received: { p1: [["msg", "p9", 0]] },
+    died: [["p9", "a lie"]],
+    alive: ["p9"],
+    order: [["started", "p9"]],
+  };
+
+  const place = fc.record({ scenario: fc.nat(), step: fc.nat(), field: fc.nat() });
+
+  property.prop([place], { numRuns: 60 })(
+    "is found wherever in the recorded traces it stands",
+    async (at) => {
+      for (const [scenarios, fields] of [
+        [links, ["result", "received", "died", "alive"]],
+        [trees, ["result", "order", "died"]],
+      ] as const) {
+        const scenario = scenarios[at.scenario % scenarios.length] as Scenario;
+        const step = at.step % scenario.steps.length;
+        const field = fields[at.field % fields.length] as string;
+        const honest = await replayScenario(scenario);
+        const found = await replayScenario(doctored(scenario, step, { [field]: lies[field] }));
+        const there = found.filter((one) => one.step === step);
+        expect(there.length).toBeGreaterThan(0);
+        for (const one of there) expect(one.expected).toHaveProperty(field);
+        expect(found.filter((one) => one.step !== step)).toEqual(honest.filter((one) => one.step !== step));
+      }
+    },
+  );
+});
+
+describe("npm run conformance", () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "signalbox-otp-"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  function file(text: string): string {
+    const path = join(folder, "traces.json");
+    writeFileSync(path, text);
+    return path;
+  }
+
+  async function run(...paths: string[]): Promise<{ code: number; printed: string[]; complaints: string[] }> {
+    const printed: string[] = [];
+    const complaints: string[] = [];
+    const code = await conformance(paths, {
+      print: (line) => printed.push(line),
+      complain: (line) => complaints.push(line),
+    });
+    return { code, printed, complaints };
+  }
+
+  test("counts what passed, and exits with 0", async () => {
+    const traces = file(JSON.stringify([pair, shop]));
+    expect(await run(traces)).toEqual({ code: 0, printed: ["2 passed, 0 failed"], complaints: [] });
+    expect(await run(traces, traces)).toMatchObject({ code: 0, printed: ["4 passed, 0 failed"] });
+  });
+
+  test("prints each difference, then the count, and exits with 1", async () => {
+    const path = file(JSON.stringify([pair, doctored(shop, 1, { died: [] })]));
+    const { code, printed, complaints } = await run(path);
+    expect(code).toBe(1);
+    expect(printed).toEqual([
+      `${path}: scenario shop, step 1: ["signal","s1","kill"]\n` +
+        '  expected {"died":[]}\n' +
+        '  got      {"died":[["s1","killed"],["w1","killed"],["w2","killed"]]}',
+      "1 passed, 1 failed",
+    ]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("without a file says how it is used, and exits with 2", async () => {
+    const { code, printed, complaints } = await run();
+    expect({ code, printed }).toEqual({ code: 2, printed: [] });
+    expect(complaints).toEqual([expect.stringMatching(/^usage: npm run conformance -- FILE/)]);
+  });
+
+  test.each([
+    ["no JSON", "[{\n  nonsense", /: not JSON: /],
+    ["no array", '{"id":"a","steps":[]}', /: not an array of scenarios$/],
+    ["an array of something else", "[1]", /: scenario 0 is not an object$/],
+    ["a scenario without an id", '[{"steps":[]}]', /: scenario 0 has no id$/],
+    ["a scenario without steps", '[{"id":"a"}]', /: scenario a has no steps$/],
+    ["no tree", '[{"id":"a","tree":["sup","s1"],"steps":[]}]', /: scenario a: its tree is not one$/],
+    [
+      "an unknown operation",
+      '[{"id":"a","steps":[{"op":["jump","p1"]}]}]',
+      /scenario a, step 0: .*\["jump","p1"\]$/,
+    ],
+    [
+      "an operand missing",
+      '[{"id":"a","steps":[{"op":["spawn","p1"]}]}]',
+      /scenario a, step 0: .*\["spawn","p1"\]$/,
+    ],
+    [
+      "an inherited name",
+      '[{"id":"a","steps":[{"op":["constructor"]}]}]',
+      /scenario a, step 0: .*\["constructor"\]$/,
+    ],
+  ])("given a file with %s says so in one line, and exits with 2", async (_what, text, complaint) => {
+    const path = file(text);
+    const { code, printed, complaints } = await run(traceFile("links"), path);
+    expect({ code, printed }).toEqual({ code: 2, printed: [] });
+    expect(complaints).toEqual([expect.stringMatching(complaint)]);
+    expect(complaints[0]).toContain(path);
+    expect(complaints[0]).not.toContain("\n");
+    expect(() => parseTraces(text)).toThrow(TraceError);
+  });
+
+  test("given a file that is not there says so in one line, and exits with 2", async () => {
+    const { code, complaints } = await run(join(folder, "nowhere.json"));
+    expect(code).toBe(2);
+    expect(complaints).toEqual([expect.stringMatching(/nowhere\.json: ENOENT/)]);
+  });
+});
