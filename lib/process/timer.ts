@@ -1,5 +1,6 @@
 // Timers as processes use them: they send a message or run a function of their owner, and die with it.
 
+import { Stop } from "./behaviour.js";
 import { TaskEntry } from "./entries.js";
 import { MailboxFullError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
@@ -74,7 +75,8 @@ function runIn(owner: Process, run: () => unknown): void {
   }
   origin.current = owner;
   try {
-    run();
+    const result = run();
+    if (result instanceof Stop) owner.kernel.stop(owner, result.reason, undefined);
   } catch (error) {
     owner.failed(error, undefined);
   }
