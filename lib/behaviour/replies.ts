@@ -42,7 +42,7 @@ export class StopReply<R> extends Stop {
 /**
  * Answers a call later.
  *
- * @example calls: { next: (state) => defer<Job>((caller) => state.waiting.push(caller)) }
+ * @example const calls = { next: (state: Desk) => defer<Job>((caller) => state.waiting.push(caller)) };
  */
 export function defer<R>(begin: (caller: Caller<R>) => void): Deferred<R> {
   return new Deferred(begin);
@@ -51,7 +51,7 @@ export function defer<R>(begin: (caller: Caller<R>) => void): Deferred<R> {
 /**
  * Answers a call with an error, without ending the server.
  *
- * @example take: (state, n: number) => n > state.left ? refuse(new RangeError("not that many")) : (state.left -= n)
+ * @example const take = (state: Desk, n: number) => (n > state.left ? refuse(new RangeError("too many")) : (state.left -= n));
  */
 export function refuse(error: Error): Refusal {
   return new Refusal(error);

@@ -76,7 +76,7 @@ export class Context<M = unknown> {
    * Sends a message; it is queued before this returns and handled in a later turn. To a process that is gone it is a
    * dead letter. @throws MailboxFullError when the receiver's mailbox is bounded with policy `reject` and full.
    */
-  send<T>(to: Pid<T>, message: T): void;
+  send<T>(to: Pid<T>, message: NoInfer<T>): void;
   send(to: string, message: unknown): void;
   send(to: Address<never>, message: unknown): void {
     const process = this.#process;
@@ -96,11 +96,9 @@ export class Context<M = unknown> {
    * the callee answers with `ctx.reply`. Rejects with CallTimeoutError, CalleeExitedError or the AbortSignal's reason,
    * whichever comes first.
    *
-   * @example const left = await ctx.call(stock, (replyTo: ReplyTo<number>) => ({ type: "left", replyTo }));
+   * @example const left = await ctx.call(till, (replyTo: ReplyTo<number>) => ({ type: "left", replyTo }));
    */
-  call<T, R>(to: Pid<T>, build: (replyTo: ReplyTo<R>) => T, options?: CallOptions): Promise<R>;
-  call<R>(to: string, build: (replyTo: ReplyTo<R>) => unknown, options?: CallOptions): Promise<R>;
-  call<R>(to: Address<never>, build: (replyTo: ReplyTo<R>) => unknown, options?: CallOptions): Promise<R> {
+  call<M, const T extends M, R>(to: Address<M>, build: (replyTo: ReplyTo<R>) => T, options?: CallOptions): Promise<R> {
     const process = this.#process;
     if (process.state === DEAD) return Promise.reject(exitedError(process));
     return process.kernel.call(process, to, build, options);
@@ -110,13 +108,11 @@ export class Context<M = unknown> {
    * A call whose reply is handled between this process's messages, which go on meanwhile: for callbacks, where
    * awaiting a call would hold up everything else. `onReply` runs exactly once unless this process ends first.
    *
-   * @example ctx.ask(stock, (replyTo: ReplyTo<number>) => ({ type: "left", replyTo }), (reply) => log(reply));
+   * @example ctx.ask(till, (replyTo: ReplyTo<number>) => ({ type: "left", replyTo }), (reply) => log(reply));
    */
-  ask<T, R>(to: Pid<T>, build: (replyTo: ReplyTo<R>) => T, onReply: (reply: Reply<R>) => unknown, options?: CallOptions): void;
-  ask<R>(to: string, build: (replyTo: ReplyTo<R>) => unknown, onReply: (reply: Reply<R>) => unknown, options?: CallOptions): void;
-  ask<R>(
-    to: Address<never>,
-    build: (replyTo: ReplyTo<R>) => unknown,
+  ask<M, const T extends M, R>(
+    to: Address<M>,
+    build: (replyTo: ReplyTo<R>) => T,
     onReply: (reply: Reply<R>) => unknown,
     options?: CallOptions,
   ): void {
@@ -235,7 +231,7 @@ export class Context<M = unknown> {
   }
 
   /** Sends `message` after `delayMs`; not at all when this process ends before. */
-  sendAfter<T>(to: Pid<T>, message: T, delayMs: number): TimerRef;
+  sendAfter<T>(to: Pid<T>, message: NoInfer<T>, delayMs: number): TimerRef;
   sendAfter(to: string, message: unknown, delayMs: number): TimerRef;
   sendAfter(to: Address<never>, message: unknown, delayMs: number): TimerRef {
     const process = this.#live;
@@ -243,7 +239,7 @@ export class Context<M = unknown> {
   }
 
   /** Sends `message` every `periodMs`, first after one period, until it is cancelled or this process ends. */
-  sendInterval<T>(to: Pid<T>, message: T, periodMs: number): TimerRef;
+  sendInterval<T>(to: Pid<T>, message: NoInfer<T>, periodMs: number): TimerRef;
   sendInterval(to: string, message: unknown, periodMs: number): TimerRef;
   sendInterval(to: Address<never>, message: unknown, periodMs: number): TimerRef {
     const process = this.#live;

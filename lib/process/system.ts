@@ -99,16 +99,14 @@ export class ProcessSystem implements AsyncDisposable {
   }
 
   /** Sends a message from outside all processes. */
-  send<T>(to: Pid<T>, message: T): void;
+  send<T>(to: Pid<T>, message: NoInfer<T>): void;
   send(to: string, message: unknown): void;
   send(to: Address<never>, message: unknown): void {
     this.kernel.send(to, message);
   }
 
   /** Sends a request from outside all processes and waits for the reply; see `ctx.call`. */
-  call<T, R>(to: Pid<T>, build: (replyTo: ReplyTo<R>) => T, options?: CallOptions): Promise<R>;
-  call<R>(to: string, build: (replyTo: ReplyTo<R>) => unknown, options?: CallOptions): Promise<R>;
-  call<R>(to: Address<never>, build: (replyTo: ReplyTo<R>) => unknown, options?: CallOptions): Promise<R> {
+  call<M, const T extends M, R>(to: Address<M>, build: (replyTo: ReplyTo<R>) => T, options?: CallOptions): Promise<R> {
     return this.kernel.call(undefined, to, build, options);
   }
 
@@ -120,7 +118,7 @@ export class ProcessSystem implements AsyncDisposable {
   }
 
   /** Sends `message` after `delayMs`. */
-  sendAfter<T>(to: Pid<T>, message: T, delayMs: number): TimerRef;
+  sendAfter<T>(to: Pid<T>, message: NoInfer<T>, delayMs: number): TimerRef;
   sendAfter(to: string, message: unknown, delayMs: number): TimerRef;
   sendAfter(to: Address<never>, message: unknown, delayMs: number): TimerRef {
     return new OwnedTimer(

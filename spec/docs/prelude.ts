@@ -1,0 +1,61 @@
+// What the examples in TSDoc comments take for granted: they are compiled behind this.
+
+import {
+  type BodyContext,
+  type Caller,
+  ConsumerGroup,
+  consumer,
+  defer,
+  defineServer,
+  dispatch,
+  dynamicSupervisor,
+  leastLoaded,
+  type Pid,
+  type ReplyTo,
+  refuse,
+  type ServerRef,
+  type Startable,
+  System,
+  supervisor,
+} from "signalbox";
+
+interface Order {
+  readonly item: string;
+  readonly n: number;
+}
+interface Job {
+  readonly name: string;
+}
+interface Desk {
+  left: number;
+  readonly waiting: Caller<Job>[];
+}
+declare const ctx: BodyContext<unknown>;
+declare const till: Pid<{ readonly type: "left"; readonly replyTo: ReplyTo<number> }>;
+declare const stock: ServerRef<{ take: (state: Desk, n: number) => number }, Record<never, never>>;
+declare const shelf: { take(item: string): number };
+declare const order: Order;
+declare const pick: (order: Order) => void;
+declare const log: (what: unknown) => void;
+declare const signal: AbortSignal;
+declare const pickers: ConsumerGroup<Order>;
+declare const system: System;
+declare const Stock: Startable<readonly [number], unknown>;
+declare const Session: Startable<readonly [string], unknown>;
+
+export const used: readonly unknown[] = [
+  ConsumerGroup,
+  consumer,
+  defer,
+  defineServer,
+  dispatch,
+  dynamicSupervisor,
+  leastLoaded,
+];
+export const alsoUsed: readonly unknown[] = [
+  refuse,
+  System,
+  supervisor,
+  () => [ctx, till, stock, shelf, order, pick, log],
+];
+export const rest: () => readonly unknown[] = () => [signal, pickers, system, Stock, Session, {} as Desk];
