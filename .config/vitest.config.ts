@@ -3,6 +3,12 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 const config: ViteUserConfig = defineConfig({
   root: new URL("..", import.meta.url).pathname,
   resolve: { alias: { signalbox: new URL("../lib/index.ts", import.meta.url).pathname } },
-  test: { include: ["spec/**/*.spec.ts"], pool: "forks", testTimeout: 30_000 },
+  test: {
+    include: ["spec/**/*.spec.ts"],
+    pool: "forks",
+    testTimeout: 30_000,
+    // The counts for the closing line of .ci/run.
+    reporters: process.env["CI"] === "true" ? ["default", ["json", { outputFile: ".build/vitest.json" }]] : ["default"],
+  },
 });
 export default config;

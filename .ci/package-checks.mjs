@@ -1,0 +1,76 @@
+// The package as its users get it: packed, linted, type-resolved, installed into an empty project, and the README's
+// quick start run there. Ends with the counts of these checks and of the test run before them.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const work = mkdtempSync(join(tmpdir(), "signalbox-package-"));
+const GZIP_LIMIT = 30_000;
+
+function run(command, args, cwd = root) {
+  return execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+let tarball = "";
+const project = join(work, "project");
+
+const checks = {
+  "the package packs": () => {
+    const [packed] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", work]));
+    tarball = join(work, packed.filename);
+    const stray = packed.files.map((file) => file.path).filter((path) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/.test(path));
+    if (stray.length > 0) throw new Error(`files that do not belong: ${stray.join(", ")}`);
+  },
+  "publint has nothing to say": () => run("npx", ["publint", "--strict", tarball]),
+  "types resolve, ESM only": () => run("npx", ["attw", "--profile", "esm-only", tarball]),
+  "the README's quick start runs in an empty project": () => {
+    mkdirSync(project);
+    const typescript = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies.typescript;
+    writeFileSync(join(project, "package.json"), JSON.stringify({ name: "quick-start", private: true, type: "module" }));
+    run("npm", ["install", "--no-audit", "--no-fund", tarball, `typescript@${typescript}`], project);
+    const start = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1];
+    writeFileSync(join(project, "quick-start.ts"), start);
+    const options = { target: "ES2022", module: "NodeNext", strict: true, skipLibCheck: false, lib: ["ES2023", "ESNext.Disposable", "DOM"], types: [], rootDir: "." };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["quick-start.ts"] }));
+    run("npx", ["tsc"], project);
+    const printed = run(process.execPath, ["quick-start.js"], project);
+    const lines = printed.trim().split("\n");
+    if (lines.length !== 5 || !lines[4].startsWith("5 picked by") || !printed.includes("85 left")) throw new Error(`it printed:\n${printed}`);
+  },
+  "the whole of it stays under 30 kB, minified and gzipped": async () => {
+    const { rolldown } = await import("rolldown");
+    const bundle = await rolldown({ input: join(root, "dist/index.js"), platform: "node", external: ["eventemitter3", "nanoid"], logLevel: "silent" });
+    const { output } = await bundle.generate({ format: "esm", minify: true });
+    const size = gzipSync(output[0].code, { level: 9 }).length;
+    console.log(`      ${size} bytes`);
+    if (size > GZIP_LIMIT) throw new Error(`${size} bytes`);
+  },
+};
+
+let passed = 0;
+let failed = 0;
+for (const [name, check] of Object.entries(checks)) {
+  try {
+    await check();
+    passed++;
+    console.log(`ok    ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAIL  ${name}\n${error.stdout ?? ""}${error.stderr ?? ""}${error.message}`);
+  }
+}
+rmSync(work, { recursive: true, force: true });
+
+const report = join(root, ".build/vitest.json");
+if (existsSync(report)) {
+  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
+  passed += numPassedTests;
+  failed += numFailedTests;
+}
+process.exitCode = failed === 0 ? 0 : 1;
+console.log(`${passed} passed, ${failed} failed`);
