@@ -5,7 +5,7 @@ import { delay } from "./options.js";
 
 /** How long to wait before each further attempt. */
 export interface Backoff {
-  /** Wait before the first repetition, in milliseconds. */
+  /** Wait before the first repetition, in milliseconds, 1 or more. */
   readonly min: number;
   /** No wait is longer than this, jitter apart. */
   readonly max: number;
@@ -35,7 +35,10 @@ export function isCalm(backoff: Backoff, ranForMs: number): boolean {
 
 /** @throws OptionError */
 export function checkBackoff(path: string, backoff: Backoff): Backoff {
-  delay(`${path}.min`, backoff.min);
+  if (typeof backoff !== "object" || backoff === null)
+    throw new OptionError(path, backoff, "a backoff { min, max, … } in milliseconds");
+  // Zero times any factor is zero: every wait would be none.
+  delay(`${path}.min`, backoff.min, 1);
   delay(`${path}.max`, backoff.max, backoff.min);
   if (backoff.factor !== undefined && !(backoff.factor >= 1 && Number.isFinite(backoff.factor))) {
     throw new OptionError(`${path}.factor`, backoff.factor, "a number, 1 or more");

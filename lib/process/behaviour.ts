@@ -83,4 +83,3 @@ export type StartOutcome =
   | { readonly type: "started" }
   | { readonly type: "ignored" }
   | { readonly type: "failed"; readonly reason: ExitReason };
-

@@ -1,7 +1,7 @@
 // A call: a message with a reply to it. It ends once, by its reply, its timeout, an AbortSignal or the callee's death;
 // the last three withdraw the request if it still waits, and a late reply is dropped, as with OTP's process aliases.
 
-import { Entry, TaskEntry } from "./entries.js";
+import { Entry, SignalEntry, TaskEntry } from "./entries.js";
 import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
@@ -25,7 +25,9 @@ export function replyAddress<R>(request: Request<R>): ReplyTo<R> {
 }
 
 /** How a call ended, for those that do not await it. */
-export type Reply<R> = { readonly ok: true; readonly value: R } | { readonly ok: false; readonly error: unknown };
+export type Reply<R> =
+  | { readonly ok: true; readonly value: R }
+  | { readonly ok: false; readonly error: unknown };
 
 /** Options of every call. */
 export interface CallOptions {
@@ -73,7 +75,13 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
   }
 
   /** Ties the call to its two ends and arms its limits. Called once, before the request is delivered. */
-  begin(kernel: Kernel, owner: Process | undefined, to: Pid | string, callee: Process | undefined, timeoutMs: number): void {
+  begin(
+    kernel: Kernel,
+    owner: Process | undefined,
+    to: Pid | string,
+    callee: Process | undefined,
+    timeoutMs: number,
+  ): void {
     this.kernel = kernel;
     this.owner = owner;
     this.to = to;
@@ -109,7 +117,8 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
 
   private tell(reply: Reply<R>): void {
     const { owner, onReply } = this;
-    if (owner?.alive && onReply !== undefined) owner.deliverSignal(new TaskEntry(() => onReply(reply as Reply<never>)));
+    if (owner?.alive && onReply !== undefined)
+      owner.deliverSignal(new TaskEntry(() => onReply(reply as Reply<never>)));
   }
 
   /** The callee died, or was never there. */
@@ -151,10 +160,18 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
 
 /** Ends every call that waits for `callee`. */
 export function failRequests(callee: Process, reason: ExitReason): void {
-  for (let request = callee.requests; request !== undefined; request = callee.requests) request.calleeExited(reason);
+  for (let request = callee.requests; request !== undefined; request = callee.requests)
+    request.calleeExited(reason);
 }
 
 /** The error with which a process's own waits end when it exits. */
 export function exitedError(process: Process): ProcessExitedError {
   return new ProcessExitedError(process.pid, process.exitReason ?? { type: "normal" });
+}
+
+/** What a mailbox entry is to its user: the message of a call, a signal, or nothing for a timer's function. */
+export function messageOf(entry: unknown): unknown {
+  if (entry instanceof Request) return entry.message;
+  if (entry instanceof SignalEntry) return entry.signal;
+  return entry instanceof Entry ? undefined : entry;
 }

@@ -4,14 +4,14 @@ import type { Behaviour, SpawnOptions } from "./behaviour.js";
 import { type CallOptions, exitedError, type Reply, type ReplyTo, type Request } from "./call.js";
 import type { Signal } from "./entries.js";
 import { NotABodyError, NotCallbacksError } from "./errors.js";
+import { removeSignal } from "./links.js";
 import type { Monitor } from "./monitor.js";
+import { delay } from "./options.js";
 import { origin } from "./origin.js";
-import { Pid } from "./pid.js";
-import { type Process, DEAD } from "./process.js";
+import type { Pid } from "./pid.js";
+import { DEAD, type Process } from "./process.js";
 import { type ExitInput, NORMAL, toReason } from "./reason.js";
 import { type ReceiveOptions, receive, type Wanted } from "./receive.js";
-import { removeSignal } from "./links.js";
-import { delay } from "./options.js";
 import { type Startable, type StartOptions, startLinked } from "./start.js";
 import { OwnedTimer, type TimerRef } from "./timer.js";
 
@@ -98,7 +98,11 @@ export class Context<M = unknown> {
    *
    * @example const left = await ctx.call(till, (replyTo: ReplyTo<number>) => ({ type: "left", replyTo }));
    */
-  call<M, const T extends M, R>(to: Address<M>, build: (replyTo: ReplyTo<R>) => T, options?: CallOptions): Promise<R> {
+  call<M, const T extends M, R>(
+    to: Address<M>,
+    build: (replyTo: ReplyTo<R>) => T,
+    options?: CallOptions,
+  ): Promise<R> {
     const process = this.#process;
     if (process.state === DEAD) return Promise.reject(exitedError(process));
     return process.kernel.call(process, to, build, options);
@@ -148,7 +152,10 @@ export class Context<M = unknown> {
   }
 
   /** Starts a process and monitors it, atomically: however soon it ends, its DOWN comes. */
-  spawnMonitor<T>(behaviour: Behaviour<T>, options?: SpawnOptions): { readonly pid: Pid<T>; readonly ref: Monitor } {
+  spawnMonitor<T>(
+    behaviour: Behaviour<T>,
+    options?: SpawnOptions,
+  ): { readonly pid: Pid<T>; readonly ref: Monitor } {
     const process = this.#live;
     const child = process.kernel.spawn(behaviour, process, options);
     return { pid: child.pid, ref: process.kernel.links.monitor(process, child.pid) };
@@ -196,7 +203,10 @@ export class Context<M = unknown> {
   monitor(target: Address<never>): Monitor {
     const process = this.#live;
     const { links, names } = process.kernel;
-    return links.monitor(process, typeof target === "string" ? (names.find(target)?.pid ?? process.kernel.nobody(target)) : target);
+    return links.monitor(
+      process,
+      typeof target === "string" ? (names.find(target)?.pid ?? process.kernel.nobody(target)) : target,
+    );
   }
 
   /** Ends a monitor; with `flush` its queued DOWN is removed as well, so that none comes after this. */
@@ -235,7 +245,12 @@ export class Context<M = unknown> {
   sendAfter(to: string, message: unknown, delayMs: number): TimerRef;
   sendAfter(to: Address<never>, message: unknown, delayMs: number): TimerRef {
     const process = this.#live;
-    return new OwnedTimer(process.kernel, process, { to: to as Pid<unknown>, message }, delay("delayMs", delayMs));
+    return new OwnedTimer(
+      process.kernel,
+      process,
+      { to: to as Pid<unknown>, message },
+      delay("delayMs", delayMs),
+    );
   }
 
   /** Sends `message` every `periodMs`, first after one period, until it is cancelled or this process ends. */
@@ -327,7 +342,10 @@ export class Context<M = unknown> {
   }
 
   /** @internal */
-  receiveSignal(first?: ((signal: never) => boolean) | ReceiveOptions, second?: ReceiveOptions): Promise<unknown> {
+  receiveSignal(
+    first?: ((signal: never) => boolean) | ReceiveOptions,
+    second?: ReceiveOptions,
+  ): Promise<unknown> {
     return this.#receive("signals", first, second);
   }
 
@@ -356,7 +374,10 @@ export interface BodyContext<M = unknown> extends Context<M> {
   receive(filter: (message: M) => boolean, options?: ReceiveOptions): Promise<M>;
   /** The oldest signal that fits: EXIT when trapping, DOWN, group changes. */
   receiveSignal(options?: ReceiveOptions): Promise<Signal>;
-  receiveSignal<T extends Signal>(filter: (signal: Signal) => signal is T, options?: ReceiveOptions): Promise<T>;
+  receiveSignal<T extends Signal>(
+    filter: (signal: Signal) => signal is T,
+    options?: ReceiveOptions,
+  ): Promise<T>;
   receiveSignal(filter: (signal: Signal) => boolean, options?: ReceiveOptions): Promise<Signal>;
   /** The oldest entry, message or signal, in the order of arrival. */
   receiveAny(options?: ReceiveOptions): Promise<M | Signal>;

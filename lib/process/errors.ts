@@ -58,7 +58,9 @@ export class CallTimeoutError extends SignalboxError {
   readonly code = "ERR_CALL_TIMEOUT";
   readonly timeoutMs: number;
   constructor(to: string, timeoutMs: number) {
-    super(`${to} did not reply within ${timeoutMs} ms; the request is withdrawn and a late reply will be dropped`);
+    super(
+      `${to} did not reply within ${timeoutMs} ms; the request is withdrawn and a late reply will be dropped`,
+    );
     this.timeoutMs = timeoutMs;
   }
 }
@@ -80,7 +82,9 @@ export class CalleeExitedError extends SignalboxError {
 export class CallSelfError extends SignalboxError {
   readonly code = "ERR_CALL_SELF";
   constructor(pid: Pid) {
-    super(`${pid} called itself; it would wait for its own reply. Do the work directly, or send itself a message`);
+    super(
+      `${pid} called itself; it would wait for its own reply. Do the work directly, or send itself a message`,
+    );
   }
 }
 
@@ -89,7 +93,9 @@ export class MailboxFullError extends SignalboxError {
   readonly code = "ERR_MAILBOX_FULL";
   readonly capacity: number;
   constructor(to: Pid, capacity: number) {
-    super(`the mailbox of ${to} holds ${capacity} messages, its capacity; slow down, or choose another overflow policy`);
+    super(
+      `the mailbox of ${to} holds ${capacity} messages, its capacity; slow down, or choose another overflow policy`,
+    );
     this.capacity = capacity;
   }
 }
@@ -139,7 +145,9 @@ export class SystemStoppedError extends SignalboxError {
 export class NotABodyError extends SignalboxError {
   readonly code = "ERR_NOT_A_BODY";
   constructor(pid: Pid) {
-    super(`${pid} is made from callbacks: its messages come to \`handle\`, its signals to \`signal\`. Only a function body receives`);
+    super(
+      `${pid} is made from callbacks: its messages come to \`handle\`, its signals to \`signal\`. Only a function body receives`,
+    );
   }
 }
 
@@ -147,7 +155,9 @@ export class NotABodyError extends SignalboxError {
 export class NotCallbacksError extends SignalboxError {
   readonly code = "ERR_NOT_CALLBACKS";
   constructor(pid: Pid) {
-    super(`${pid} is made from a function body: await ctx.call(…). Only callbacks get replies between their messages`);
+    super(
+      `${pid} is made from a function body: await ctx.call(…). Only callbacks get replies between their messages`,
+    );
   }
 }
 

@@ -72,7 +72,9 @@ export class Groups {
 
   /** Groups that `process` is in, each as often as it joined. */
   of(process: Process): string[] {
-    return [...(process.rare?.groups?.keys() ?? [])].filter((name) => this.groups.get(name)?.members.has(process));
+    return [...(process.rare?.groups?.keys() ?? [])].filter((name) =>
+      this.groups.get(name)?.members.has(process),
+    );
   }
 
   private open(name: string): Group {

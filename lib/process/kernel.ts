@@ -1,18 +1,28 @@
 // The kernel of one system: how processes begin, meet signals and end. Everything public about it is in system.ts.
 
-import type { Behaviour, Callbacks, MailboxLimits, SpawnOptions, StartOutcome } from "./behaviour.js";
+import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
 import { deferStart, ignore, Stop } from "./behaviour.js";
-import { type CallOptions, exitedError, failRequests, type Reply, type ReplyTo, Request, replyAddress } from "./call.js";
-import { Entry, type Signal, SignalEntry } from "./entries.js";
+import { checkBound } from "./bound.js";
+import {
+  type CallOptions,
+  exitedError,
+  failRequests,
+  messageOf,
+  type Reply,
+  type ReplyTo,
+  Request,
+  replyAddress,
+} from "./call.js";
+import { Entry, type Signal } from "./entries.js";
 import type { Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
 import { CallSelfError, NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
 import type { Limits } from "./limits.js";
 import { Links } from "./links.js";
-import { members } from "./one-or-many.js";
 import { Names } from "./names.js";
-import { count, delay, oneOf } from "./options.js";
+import { members } from "./one-or-many.js";
+import { delay } from "./options.js";
 import { type Node, Pid } from "./pid.js";
 import { DEAD, isThenable, Process, type Rare, STARTING, TERMINATING } from "./process.js";
 import { crash, type ExitReason, isOrderly, NOPROC, NORMAL } from "./reason.js";
@@ -69,7 +79,7 @@ export class Kernel implements SchedulerHost {
     const pid = new Pid<unknown>(this.node, ++this.lastId, options?.label, undefined);
     const process = new Process(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
     if (options !== undefined) {
-      if (options.mailbox !== undefined) process.extras.mailbox = checkMailbox(options.mailbox);
+      if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);
       if (options.name !== undefined) this.names.register(options.name, process);
       if (options.trapExit === true) process.trapping = true;
     }
@@ -78,13 +88,9 @@ export class Kernel implements SchedulerHost {
     if (this.events.wants.spawn) this.events.publish("spawn", { pid, parent: parent?.pid });
     // Who awaits the start has to have the process in hand before it is told: then it starts in a turn of its own.
     if (onStart !== undefined) process.extras.onStart = onStart;
-    else if (process.handle !== undefined) {
-      const { init, terminate } = behaviour as Callbacks<M>;
-      if (init === undefined) {
-        this.started(process, undefined);
-        return process;
-      }
-      if (terminate !== undefined) process.extras.onStart = nobodyWaits;
+    else if (process.handle !== undefined && (behaviour as Callbacks<M>).init === undefined) {
+      this.started(process, undefined);
+      return process;
     }
     this.scheduler.ready(process);
     return process;
@@ -148,7 +154,7 @@ export class Kernel implements SchedulerHost {
     if (process.state === DEAD) return;
     const { pid, rare } = process;
     const lonely = process.links === undefined && process.watchers === undefined;
-    const awaited = rare?.onStart !== undefined && rare.onStart !== nobodyWaits;
+    const awaited = rare?.onStart !== undefined;
     process.state = DEAD;
     pid.process = undefined;
     this.delist(process);
@@ -163,7 +169,8 @@ export class Kernel implements SchedulerHost {
     if (process.requests !== undefined) failRequests(process, reason);
     if (!lonely || process.watching !== undefined) this.links.announce(process, reason);
     if (this.events.wants.exit) this.events.publish("exit", { pid, reason });
-    if (lonely && !awaited && !isOrderly(reason)) this.reportCrash(process, reason, message ?? rare?.message, alongLink);
+    if (lonely && !awaited && !isOrderly(reason))
+      this.reportCrash(process, reason, message ?? rare?.message, alongLink);
     if (rare !== undefined) this.releaseWaits(process, rare, reason);
     else process.waiting?.abandon(exitedError(process));
   }
@@ -182,7 +189,8 @@ export class Kernel implements SchedulerHost {
 
   /** A failure that spreads along links is told once, by the first that it leaves nobody behind to tell. */
   private reportCrash(process: Process, reason: ExitReason, message: unknown, alongLink: boolean): void {
-    if (alongLink && (reason.type === "killed" || reason.type === "kill" || !this.links.firstToTell())) return;
+    if (alongLink && (reason.type === "killed" || reason.type === "kill" || !this.links.firstToTell()))
+      return;
     const report = crashReport(process.pid, reason, messageOf(message));
     if (this.events.wants.crash) this.events.publish("crash", report);
     this.print(report.text);
@@ -192,7 +200,9 @@ export class Kernel implements SchedulerHost {
   late(process: Process, error: unknown): void {
     if (error instanceof ProcessExitedError && error.pid === process.pid) return;
     if (this.events.wants.lateError) this.events.publish("lateError", { pid: process.pid, error });
-    this.print(`${process.pid} threw after its exit: ${error instanceof Error ? (error.stack ?? error) : String(error)}`);
+    this.print(
+      `${process.pid} threw after its exit: ${error instanceof Error ? (error.stack ?? error) : String(error)}`,
+    );
   }
 
   private enlist(process: Process): void {
@@ -262,12 +272,19 @@ export class Kernel implements SchedulerHost {
   }
 
   /** Sends a request and arms what may end it. */
-  request<R>(owner: Process | undefined, to: Pid<never> | string, request: Request<R>, options?: CallOptions): void {
+  request<R>(
+    owner: Process | undefined,
+    to: Pid<never> | string,
+    request: Request<R>,
+    options?: CallOptions,
+  ): void {
     const target = typeof to === "string" ? this.names.find(to) : to.process;
     const here = target !== undefined && target.kernel === this;
     try {
       const timeoutMs =
-        options?.timeout === undefined ? this.limits.callTimeoutMs : delay("timeout", options.timeout, 0, true);
+        options?.timeout === undefined
+          ? this.limits.callTimeoutMs
+          : delay("timeout", options.timeout, 0, true);
       if (this.stopped) throw new SystemStoppedError(this.node.name);
       if (here && target === owner) throw new CallSelfError(target.pid);
       options?.signal?.throwIfAborted();
@@ -309,26 +326,19 @@ export class Kernel implements SchedulerHost {
     return undefined;
   }
 
-  signal(process: Process, signal: Signal): void {
-    process.deliverSignal(new SignalEntry(signal));
-  }
-
   // ── addresses and time ────────────────────────────────────────────────────────────────────────────────────────
 
   /** The running process that `of` names, or an error that says what was asked for. */
   locate(of: Pid<never> | string): Process {
     const process = typeof of === "string" ? this.names.find(of) : of.process;
-    if (process === undefined || process.kernel !== this) throw new NoProcessError(String(of), this.node.name);
+    if (process === undefined || process.kernel !== this)
+      throw new NoProcessError(String(of), this.node.name);
     return process;
   }
 
   /** Stands for the holder of a name that nobody holds. */
   nobody(name: string): Pid {
     return new Pid(this.node, 0, name, undefined);
-  }
-
-  now(): number {
-    return this.env.now();
   }
 
   addTimer(delayMs: number, due: Due): Timer {
@@ -386,20 +396,4 @@ export class Kernel implements SchedulerHost {
     this.scheduler.stop();
     this.unwatch();
   }
-}
-
-/** Marks a process whose `init` is not done, when nobody waits for that: an end before then runs no `terminate`. */
-function nobodyWaits(): void {}
-
-/** What a mailbox entry is to its user: the message of a call, a signal, or nothing for a timer's function. */
-function messageOf(entry: unknown): unknown {
-  if (entry instanceof Request) return entry.message;
-  if (entry instanceof SignalEntry) return entry.signal;
-  return entry instanceof Entry ? undefined : entry;
-}
-
-function checkMailbox(limits: MailboxLimits): MailboxLimits {
-  count("mailbox.capacity", limits.capacity, 1, true);
-  oneOf("mailbox.overflow", limits.overflow, ["reject", "drop-newest", "drop-oldest", "exit"]);
-  return limits;
 }

@@ -1,6 +1,6 @@
 // Links, monitors and exit signals: who hears of whose end, once, and with which reason.
 
-import { SignalEntry } from "./entries.js";
+import { type Signal, SignalEntry } from "./entries.js";
 import { type ExitSource, exitVerdict } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
 import { Monitor } from "./monitor.js";
@@ -60,7 +60,7 @@ export class Links {
       process.watching = include(process.watching, monitor);
       other.watchers = include(other.watchers, monitor);
     } else if (target.node === this.kernel.node) {
-      this.kernel.signal(process, { type: "down", ref: monitor, pid: target, reason: NOPROC });
+      tell(process, { type: "down", ref: monitor, pid: target, reason: NOPROC });
     } else {
       process.watching = include(process.watching, monitor);
       this.kernel.remote.monitor(monitor);
@@ -73,7 +73,8 @@ export class Links {
     if (monitor.watcher !== process.pid) return;
     process.watching = exclude(process.watching, monitor);
     const other = monitor.target.process;
-    if (other !== undefined && other.kernel === this.kernel) other.watchers = exclude(other.watchers, monitor);
+    if (other !== undefined && other.kernel === this.kernel)
+      other.watchers = exclude(other.watchers, monitor);
     else if (monitor.target.node !== this.kernel.node) this.kernel.remote.demonitor(monitor);
     if (flush) removeSignal(process, (signal) => signal.type === "down" && signal.ref === monitor);
   }
@@ -98,7 +99,7 @@ export class Links {
         this.kernel.end(target, KILLED);
         return;
       case "message":
-        this.kernel.signal(target, { type: "exit", from, reason });
+        tell(target, { type: "exit", from, reason });
         return;
       default:
         verdict satisfies never;
@@ -112,7 +113,8 @@ export class Links {
       process.watching = undefined;
       for (const monitor of members(watching)) {
         const target = monitor.target.process;
-        if (target !== undefined && target.kernel === this.kernel) target.watchers = exclude(target.watchers, monitor);
+        if (target !== undefined && target.kernel === this.kernel)
+          target.watchers = exclude(target.watchers, monitor);
         else if (monitor.target.node !== this.kernel.node) this.kernel.remote.demonitor(monitor);
       }
     }
@@ -146,7 +148,7 @@ export class Links {
     const watcher = monitor.watcher.process;
     if (watcher !== undefined && watcher.kernel === this.kernel) {
       watcher.watching = exclude(watcher.watching, monitor);
-      this.kernel.signal(watcher, { type: "down", ref: monitor, pid: monitor.target, reason });
+      tell(watcher, { type: "down", ref: monitor, pid: monitor.target, reason });
     } else if (monitor.watcher.node !== this.kernel.node) this.kernel.remote.down(monitor, reason);
   }
 
@@ -162,8 +164,12 @@ export class Links {
   }
 }
 
+function tell(process: Process, signal: Signal): void {
+  process.deliverSignal(new SignalEntry(signal));
+}
+
 /** Takes the first queued signal that fits out of a mailbox. */
-export function removeSignal(process: Process, fits: (signal: SignalEntry["signal"]) => boolean): void {
+export function removeSignal(process: Process, fits: (signal: Signal) => boolean): void {
   for (let index = 0; index < process.depth; index++) {
     const entry = process.peek(index);
     if (entry instanceof SignalEntry && fits(entry.signal)) {

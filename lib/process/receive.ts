@@ -6,7 +6,16 @@ import { Entry, SignalEntry } from "./entries.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import { EMPTY } from "./mailbox.js";
 import { delay } from "./options.js";
-import { type Abandonable, endBody, isThenable, type Process, IDLE, READY, RUNNING, SUSPENDED } from "./process.js";
+import {
+  type Abandonable,
+  endBody,
+  IDLE,
+  isThenable,
+  type Process,
+  READY,
+  RUNNING,
+  SUSPENDED,
+} from "./process.js";
 import type { Due, Timer } from "./timers.js";
 
 /** Options of a receive. */
@@ -171,4 +180,3 @@ export function resumeBody(process: Process): void {
   process.kernel.scheduler.resumed(process);
   waiting.fulfil(item);
 }
-

@@ -71,7 +71,8 @@ async function begin<Args extends readonly unknown[], Ref>(
         resolve(ref(pid, kernel));
         return;
       }
-      if (parent !== undefined) removeSignal(parent, (signal) => signal.type === "exit" && signal.from === pid);
+      if (parent !== undefined)
+        removeSignal(parent, (signal) => signal.type === "exit" && signal.from === pid);
       reject(new StartError(String(pid), outcome.type === "ignored" ? IGNORED : outcome.reason));
     });
     if (parent !== undefined) kernel.links.link(parent, child.pid);
@@ -94,7 +95,9 @@ export function spawnAwaited(
   // The spawn may be refused, so the timer comes after it; how the start went is told in a later turn than this.
   const child = kernel.spawn(behaviour, parent, options, (outcome) => {
     kernel.cancelTimer(timer);
-    tell(timedOut ? { type: "failed", reason: shutdown(`its init took longer than ${timeoutMs} ms`) } : outcome);
+    tell(
+      timedOut ? { type: "failed", reason: shutdown(`its init took longer than ${timeoutMs} ms`) } : outcome,
+    );
   });
   const timer = kernel.addTimer(timeoutMs, {
     fire: () => {

@@ -106,7 +106,11 @@ export class ProcessSystem implements AsyncDisposable {
   }
 
   /** Sends a request from outside all processes and waits for the reply; see `ctx.call`. */
-  call<M, const T extends M, R>(to: Address<M>, build: (replyTo: ReplyTo<R>) => T, options?: CallOptions): Promise<R> {
+  call<M, const T extends M, R>(
+    to: Address<M>,
+    build: (replyTo: ReplyTo<R>) => T,
+    options?: CallOptions,
+  ): Promise<R> {
     return this.kernel.call(undefined, to, build, options);
   }
 

@@ -27,7 +27,13 @@ export class OwnedTimer implements Due, TimerRef {
   private readonly action: TimerAction;
   private readonly periodMs: number | undefined;
 
-  constructor(kernel: Kernel, owner: Process | undefined, action: TimerAction, delayMs: number, periodMs?: number) {
+  constructor(
+    kernel: Kernel,
+    owner: Process | undefined,
+    action: TimerAction,
+    delayMs: number,
+    periodMs?: number,
+  ) {
     this.kernel = kernel;
     this.owner = owner;
     this.action = action;
@@ -49,7 +55,7 @@ export class OwnedTimer implements Due, TimerRef {
   /** An interval keeps its beat; beats that were missed altogether are not made up for. */
   fire(): void {
     if (this.periodMs !== undefined) {
-      const late = this.kernel.now() - this.timer.deadline;
+      const late = this.kernel.env.now() - this.timer.deadline;
       this.timer = this.kernel.addTimer(this.periodMs - (late % this.periodMs), this);
     } else if (this.owner !== undefined) this.owner.timers = exclude(this.owner.timers, this);
     if ("to" in this.action) this.post(this.action.to, this.action.message);

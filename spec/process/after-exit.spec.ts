@@ -1,0 +1,297 @@
+// After its end a process can do nothing more: what it waited for rejects, and every effect of its ctx is refused.
+
+import {
+  type BodyContext,
+  custom,
+  type ExitReason,
+  type Monitor,
+  type Pid,
+  ProcessExitedError,
+  type ReplyTo,
+  type Startable,
+  System,
+  type TimerRef,
+} from "signalbox";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { launch } from "../../lib/process/start.js";
+import { endings, puppet, sleep } from "../support/puppet.js";
+import { VirtualClock } from "../support/virtual.js";
+
+let clock: VirtualClock;
+let system: System;
+let ends: Map<Pid, ExitReason>;
+let reports: string[];
+let late: unknown[];
+let theirs: NodeJS.UnhandledRejectionListener[];
+
+// The test runner's own listeners would take every unhandled rejection for a failed test. Without them, one that the
+// library did not give to a process is an uncaught exception, which fails the run.
+beforeEach(() => {
+  theirs = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  clock = new VirtualClock();
+  reports = [];
+  late = [];
+  system = new System({ environment: clock.environment, report: (text) => reports.push(text) });
+  ends = endings(system);
+  system.events.on("lateError", ({ error }) => late.push(error));
+});
+afterEach(async () => {
+  for (const pid of system.processes()) system.exit(pid, "kill");
+  await system.stop();
+  for (const listener of theirs) process.on("unhandledRejection", listener);
+});
+
+const boom = new Error("boom");
+
+function _fail(): never {
+  throw boom;
+}
+
+async function failLater(steps: number): Promise<void> {
+  await null;
+  if (steps === 0) throw boom;
+  await failLater(steps - 1);
+}
+
+describe("after its exit", () => {
+  async function departed(): Promise<BodyContext<unknown>> {
+    let kept: BodyContext<unknown> | undefined;
+    const pid = system.spawn((ctx) => {
+      kept = ctx;
+      return sleep(ctx);
+    });
+    await system.idle();
+    system.exit(pid, custom("broken"));
+    return kept as BodyContext<unknown>;
+  }
+
+  it("every operation of its ctx is refused: nothing is done in its name", async () => {
+    const other = puppet(system, { name: "other" });
+    const ref = await other.do((ctx): Monitor => ctx.monitor(ctx.self));
+    const timer = await other.do((ctx): TimerRef => ctx.sendAfter(ctx.self, () => undefined, 1_000));
+    let replyTo: ReplyTo<number> | undefined;
+    const asker = system.call("other", (to: ReplyTo<number>) => {
+      replyTo = to;
+      return () => undefined;
+    });
+    asker.catch(() => undefined);
+    const ctx = await departed();
+    const startable: Startable<readonly [], unknown> = {
+      [launch]: () => ({ behaviour: sleep, ref: (pid) => pid }),
+    };
+    const to = replyTo as ReplyTo<number>;
+    const operations: { [name in keyof BodyContext]: (() => unknown) | "allowed" } = {
+      self: "allowed",
+      parent: "allowed",
+      alive: "allowed",
+      signal: "allowed",
+      wrap: "allowed",
+      now: () => ctx.now(),
+      random: () => ctx.random(),
+      send: () => ctx.send("other", 1),
+      call: () => ctx.call("other", () => 1),
+      ask: () =>
+        ctx.ask(
+          "other",
+          () => 1,
+          () => undefined,
+        ),
+      reply: () => ctx.reply(to, 1),
+      refuse: () => ctx.refuse(to, boom),
+      spawn: () => ctx.spawn(sleep),
+      spawnLink: () => ctx.spawnLink(sleep),
+      spawnMonitor: () => ctx.spawnMonitor(sleep),
+      start: () => ctx.start(startable),
+      startWith: () => ctx.startWith({}, startable),
+      started: () => ctx.started(),
+      link: () => ctx.link(other.pid),
+      unlink: () => ctx.unlink(other.pid),
+      monitor: () => ctx.monitor(other.pid),
+      demonitor: () => ctx.demonitor(ref),
+      exit: () => ctx.exit(other.pid, "kill"),
+      trapExit: () => ctx.trapExit(true),
+      sendAfter: () => ctx.sendAfter("other", 1, 0),
+      sendInterval: () => ctx.sendInterval("other", 1, 1),
+      after: () => ctx.after(0, () => undefined),
+      cancel: () => ctx.cancel(timer),
+      register: () => ctx.register("late"),
+      unregister: () => ctx.unregister(),
+      whereis: () => ctx.whereis("other"),
+      join: () => ctx.join("late"),
+      leave: () => ctx.leave("late"),
+      members: () => ctx.members("late"),
+      monitorGroup: () => ctx.monitorGroup("late"),
+      demonitorGroup: () => ctx.demonitorGroup("late"),
+      receive: () => ctx.receive(),
+      receiveSignal: () => ctx.receiveSignal(),
+      receiveAny: () => ctx.receiveAny(),
+    };
+    const there = Object.getOwnPropertyNames(Object.getPrototypeOf(ctx)).filter(
+      (name) => name !== "constructor",
+    );
+    expect(Object.keys(operations).sort()).toEqual(there.sort());
+    await system.idle();
+    const [population, deadLetters, timers] = [
+      system.population,
+      system.deadLetters,
+      system.kernel.pendingTimers,
+    ];
+    for (const [name, operation] of Object.entries(operations)) {
+      if (operation === "allowed") continue;
+      const refused = await new Promise((done) => done(operation())).catch((error) => error);
+      expect(refused, name).toBeInstanceOf(ProcessExitedError);
+      expect(refused, name).toMatchObject({
+        code: "ERR_PROCESS_EXITED",
+        pid: ctx.self,
+        reason: custom("broken"),
+      });
+    }
+    expect(() => ctx.exit()).toThrow(ProcessExitedError);
+    await system.idle();
+    expect([system.population, system.deadLetters, system.kernel.pendingTimers]).toEqual([
+      population,
+      deadLetters,
+      timers,
+    ]);
+    expect(other.signals).toEqual([]);
+    expect(to.open).toBe(true);
+    expect(timer.pending).toBe(true);
+    expect([system.whereis("late"), system.members("late")]).toEqual([undefined, []]);
+  });
+
+  it("it still knows who it was", async () => {
+    const ctx = await departed();
+    expect(ctx.alive).toBe(false);
+    expect(String(ctx.self)).toMatch(/^<system\.\d+>$/);
+    expect(ctx.signal.aborted).toBe(true);
+    expect(ctx.signal.reason).toBeInstanceOf(ProcessExitedError);
+  });
+
+  it("a function that it wrapped does nothing any more", async () => {
+    let runs = 0;
+    const ctx = await departed();
+    ctx.wrap(() => runs++)();
+    expect(runs).toBe(0);
+  });
+
+  it("a continuation that meets a refusal ends quietly", async () => {
+    const pid = system.spawn(async (ctx) => {
+      await failLater(3).catch(() => undefined);
+      ctx.send("nobody", 1);
+    });
+    system.exit(pid, "kill");
+    await system.idle();
+    expect(late).toEqual([]);
+    expect(reports.filter((text) => text.includes("after its exit"))).toEqual([]);
+    expect(system.deadLetters).toBe(0);
+  });
+
+  it.each<[string, () => unknown]>([
+    ["throws", () => failLater(3)],
+    [
+      "leaves a rejection",
+      async () => {
+        await failLater(1).catch(() => undefined);
+        void failLater(1);
+      },
+    ],
+  ])("a continuation that %s is told as a late error, and printed", async (_name, code) => {
+    const pid = system.spawn(() => code());
+    const timer = system.sendAfter(pid, "never", 1_000);
+    system.spawn(() => system.exit(pid, "kill"));
+    await system.idle();
+    system.cancel(timer);
+    expect(ends.get(pid)).toEqual({ type: "killed" });
+    expect(late).toEqual([boom]);
+    expect(reports.at(-1)).toMatch(/threw after its exit: Error: boom/);
+  });
+});
+
+describe("the end of a process", () => {
+  it("rejects what it waits for in receive, so that its finally blocks run", async () => {
+    const log: unknown[] = [];
+    const pid = system.spawn(async (ctx) => {
+      try {
+        await ctx.receive();
+      } catch (error) {
+        log.push((error as ProcessExitedError).code);
+        throw error;
+      } finally {
+        log.push("closed");
+      }
+    });
+    await system.idle();
+    system.exit(pid, "kill");
+    await system.idle();
+    expect(log).toEqual(["ERR_PROCESS_EXITED", "closed"]);
+    expect(late).toEqual([]);
+  });
+
+  it("rejects every call that it waits for, and withdraws the requests", async () => {
+    const log: string[] = [];
+    const handled: unknown[] = [];
+    const door = new Promise<void>(() => undefined);
+    const callee = system.spawn<string>({
+      handle: (_ctx, message) => {
+        handled.push(message);
+        return door;
+      },
+    });
+    const pid = system.spawn(async (ctx) => {
+      const calls = ["first", "second"].map(async (text) => {
+        try {
+          await ctx.call(callee, () => text);
+        } finally {
+          log.push(`${text} closed`);
+        }
+      });
+      await Promise.all(calls);
+    });
+    await system.idle();
+    system.exit(pid, "kill");
+    await system.idle();
+    expect(log).toEqual(["first closed", "second closed"]);
+    expect(handled).toEqual(["first"]);
+    expect(system.kernel.pendingTimers).toBe(0);
+    expect(late).toEqual([]);
+  });
+
+  it("aborts its signal with a reason that says whose end it was", async () => {
+    let signal: AbortSignal | undefined;
+    const pid = system.spawn((ctx) => {
+      signal = ctx.signal;
+      return sleep(ctx);
+    });
+    await system.idle();
+    expect(signal?.aborted).toBe(false);
+    system.exit(pid, "kill");
+    expect(signal?.aborted).toBe(true);
+    expect(signal?.reason).toMatchObject({ code: "ERR_PROCESS_EXITED", pid, reason: { type: "killed" } });
+  });
+
+  it("aborts its signal also when it was normal", async () => {
+    let signal: AbortSignal | undefined;
+    system.spawn((ctx) => {
+      signal = ctx.signal;
+    });
+    await system.idle();
+    expect(signal?.aborted).toBe(true);
+  });
+
+  it("is not undone by code that runs on: a filter that ends its own process leaves it dead", async () => {
+    const pid: Pid<string> = system.spawn<string>((ctx) =>
+      ctx.receive(() => {
+        system.exit(pid, "kill");
+        return false;
+      }),
+    );
+    system.send(pid, "x");
+    await system.idle();
+    system.send(pid, "y");
+    await system.idle();
+    expect(ends.get(pid)).toEqual({ type: "killed" });
+    expect(system.deadLetters).toBe(2);
+    expect(system.population).toBe(0);
+  });
+});

@@ -1,0 +1,176 @@
+// Who is reported for holding up the others.
+
+import { DEFAULTS, type Pid, System } from "signalbox";
+import { describe, expect, test } from "vitest";
+import { TurnScheduler } from "../../lib/process/scheduler.js";
+import { bench, Job } from "../support/stepped.js";
+import { VirtualClock } from "../support/virtual.js";
+
+describe("a long turn", () => {
+  test("is reported with the one that held it up, when that ran alone", () => {
+    const { loop, scheduler, long } = bench({ longTurnMs: 50 });
+    scheduler.ready(
+      new Job("hog", () => {
+        loop.time += 80;
+        return undefined;
+      }),
+    );
+    loop.run();
+    expect(long).toEqual([{ suspects: ["hog"], elapsedMs: 80 }]);
+  });
+
+  test("is not reported below the limit", () => {
+    const { loop, scheduler, long } = bench({ longTurnMs: 50 });
+    scheduler.ready(
+      new Job("quick", () => {
+        loop.time += 49;
+        return undefined;
+      }),
+    );
+    loop.run();
+    expect(long).toEqual([]);
+  });
+
+  test("never accuses one that did not run, however many became ready meanwhile", () => {
+    const { loop, scheduler, long } = bench({ longTurnMs: 50 });
+    scheduler.ready(
+      new Job("hog", () => {
+        for (let i = 0; i < 5_000; i++) scheduler.ready(new Job("innocent"));
+        loop.time += 80;
+        return undefined;
+      }),
+    );
+    loop.run();
+    expect(long).toEqual([{ suspects: ["hog"], elapsedMs: 80 }]);
+  });
+
+  test("does not forget the culprit when the queue grows behind its back", () => {
+    const { loop, scheduler, long } = bench({ longTurnMs: 50 });
+    scheduler.ready(new Job("first"));
+    scheduler.ready(
+      new Job("hog", () => {
+        loop.time += 80;
+        return undefined;
+      }),
+    );
+    scheduler.ready(
+      new Job("spawner", () => {
+        for (let i = 0; i < 5_000; i++) scheduler.ready(new Job("innocent"));
+        return undefined;
+      }),
+    );
+    loop.run();
+    expect(long).toEqual([{ suspects: ["hog", "spawner"], elapsedMs: 80 }]);
+  });
+
+  test("among many names all that ran, the culprit among them, and soon the culprit alone", () => {
+    for (const crowd of [3, 60, 255, 300, 2_000]) {
+      const { loop, scheduler, long } = bench({ longTurnMs: 50 });
+      let rounds = 0;
+      const others = Array.from(
+        { length: crowd },
+        (_, i) =>
+          new Job(`other ${i}`, (job) => {
+            if (rounds < 60) scheduler.ready(job);
+            return undefined;
+          }),
+      );
+      const hog = new Job("hog", (job) => {
+        rounds++;
+        if (rounds >= 30) loop.time += 80;
+        if (rounds < 60) scheduler.ready(job);
+        return undefined;
+      });
+      for (const job of [...others, hog]) scheduler.ready(job);
+      loop.run();
+      expect(long.length).toBeGreaterThan(1);
+      for (const { suspects } of long) expect(suspects).toContain("hog");
+      for (const { suspects } of long) expect(suspects.length === 1 ? suspects : ["hog"]).toEqual(["hog"]);
+      if (crowd < 1_000) expect(long.slice(0, 3).map((one) => one.suspects)).toContainEqual(["hog"]);
+    }
+  });
+
+  test("counts code that goes on in microtasks after the turn, with its process as the suspect", () => {
+    const { loop, scheduler, long } = bench({ longTurnMs: 50 });
+    scheduler.ready(
+      new Job("body", (job) => {
+        scheduler.resumed(job);
+        loop.soon(() => {
+          loop.time += 70;
+        });
+        return undefined;
+      }),
+    );
+    loop.run();
+    expect(long).toEqual([{ suspects: ["body"], elapsedMs: 70 }]);
+  });
+
+  test("counts code that a timer woke, and names it once", () => {
+    const { loop, long } = bench();
+    const job = new Job("body");
+    let pending: number | undefined = 10;
+    const woken = new TurnScheduler(
+      {
+        fireTimers: () => {
+          pending = undefined;
+          woken.resumed(job);
+          woken.resumed(job);
+          loop.soon(() => {
+            loop.time += 70;
+          });
+        },
+        turnEnded: () => undefined,
+        nextTimer: () => pending,
+        longTurn: (suspects, elapsedMs) => {
+          long.push({ suspects: suspects.map((one) => (one as Job).name), elapsedMs });
+        },
+      },
+      loop,
+      DEFAULTS,
+    );
+    woken.alarm();
+    loop.ring();
+    loop.microtasks();
+    expect(long).toEqual([{ suspects: ["body"], elapsedMs: 70 }]);
+  });
+});
+
+describe("the event `longTurn`", () => {
+  function listen(system: System): { readonly suspects: readonly Pid[]; readonly elapsedMs: number }[] {
+    const long: { readonly suspects: readonly Pid[]; readonly elapsedMs: number }[] = [];
+    system.events.on("longTurn", (event) => long.push(event));
+    return long;
+  }
+
+  test("names the process whose callback took long", async () => {
+    const clock = new VirtualClock();
+    await using system = new System({ environment: clock.environment });
+    const long = listen(system);
+    const hog = system.spawn<number>({
+      handle: (_ctx, ms) => {
+        clock.now += ms;
+      },
+    });
+    system.send(hog, 49);
+    await system.idle();
+    expect(long).toEqual([]);
+    system.send(hog, 200);
+    await system.idle();
+    expect(long).toEqual([{ suspects: [hog], elapsedMs: 200 }]);
+  });
+
+  test("names the function body that took long after a receive", async () => {
+    const clock = new VirtualClock();
+    await using system = new System({ environment: clock.environment });
+    const long = listen(system);
+    const hog = system.spawn<number>(async (ctx) => {
+      for (;;) clock.now += await ctx.receive();
+    });
+    system.send(hog, 49);
+    await system.idle();
+    expect(long).toEqual([]);
+    system.send(hog, 75);
+    await system.idle();
+    expect(long).toEqual([{ suspects: [hog], elapsedMs: 75 }]);
+  });
+});

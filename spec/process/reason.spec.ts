@@ -1,0 +1,97 @@
+// Exit reasons: what may be given as one, what comes of it, and how it reads.
+
+import {
+  crash,
+  custom,
+  type ExitInput,
+  type ExitReason,
+  formatReason,
+  isOrderly,
+  KILL,
+  NORMAL,
+  SHUTDOWN,
+  shutdown,
+  stop,
+  ThrownValueError,
+  toReason,
+} from "signalbox";
+import { describe, expect, it } from "vitest";
+
+describe("an exit reason", () => {
+  it("may be given as one of three words", () => {
+    expect(toReason("normal")).toBe(NORMAL);
+    expect(toReason("shutdown")).toBe(SHUTDOWN);
+    expect(toReason("kill")).toBe(KILL);
+  });
+
+  it("may be given as an Error, which is a crash with that very Error", () => {
+    const error = new RangeError("too far");
+    expect(toReason(error)).toEqual({ type: "crash", error });
+    expect((toReason(error) as { error: Error }).error).toBe(error);
+  });
+
+  it("may be given as an Error that has a `type` of its own", () => {
+    const error = Object.assign(new Error("odd"), { type: "normal" });
+    expect(toReason(error)).toEqual({ type: "crash", error });
+  });
+
+  it("may be given as a reason, and stays that same object", () => {
+    const reason = custom(7);
+    expect(toReason(reason)).toBe(reason);
+  });
+
+  it.each([undefined, null, 7, "killed", "Normal", {}, { reason: "normal" }, () => "normal"])(
+    "is not %s, and the error says what one is",
+    (input) => {
+      expect(() => toReason(input as ExitInput)).toThrow(TypeError);
+      expect(() => toReason(input as ExitInput)).toThrow(/an exit reason is "normal", "shutdown", "kill"/);
+    },
+  );
+
+  it("keeps what was thrown when that was no Error", () => {
+    const reason = crash({ code: 7 }) as { error: Error };
+    expect(reason.error).toBeInstanceOf(ThrownValueError);
+    expect(reason.error.cause).toEqual({ code: 7 });
+    expect(reason.error.message).toContain('{"code":7}');
+  });
+
+  it.each<[ExitReason["type"], boolean, ExitReason]>([
+    ["normal", true, NORMAL],
+    ["shutdown", true, shutdown("for repairs")],
+    ["kill", false, KILL],
+    ["killed", false, { type: "killed" }],
+    ["noproc", false, { type: "noproc" }],
+    ["noconnection", false, { type: "noconnection" }],
+    ["crash", false, crash(new Error("boom"))],
+    ["custom", false, custom("normal")],
+  ])("`%s` is an orderly end: %s", (_type, orderly, reason) => {
+    expect(isOrderly(reason)).toBe(orderly);
+  });
+
+  it.each<[string, ExitReason]>([
+    ["normal", NORMAL],
+    ["shutdown", SHUTDOWN],
+    ['shutdown, "for repairs"', shutdown("for repairs")],
+    ["shutdown, the disk is full", shutdown(new Error("the disk is full"))],
+    ["killed", { type: "killed" }],
+    ["crash, RangeError: too far", crash(new RangeError("too far"))],
+    ['custom {"code":7}', custom({ code: 7 })],
+    ["custom 7", custom(7)],
+  ])("reads: %s", (text, reason) => {
+    expect(formatReason(reason)).toBe(text);
+  });
+
+  it("reads also when it holds what JSON cannot show", () => {
+    const loop: { self?: unknown } = {};
+    loop.self = loop;
+    expect(formatReason(custom(loop))).toBe("custom a Object");
+    expect(formatReason(custom(Symbol("x")))).toBe("custom Symbol(x)");
+    expect(formatReason(custom(Object.create(null)))).toBe("custom {}");
+  });
+
+  it("of `stop()` is normal unless one is given, and a bad one is refused there and then", () => {
+    expect(stop().reason).toBe(NORMAL);
+    expect(stop("shutdown").reason).toBe(SHUTDOWN);
+    expect(() => stop("kaput" as ExitInput)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,288 @@
+// Two systems and a wire between them: everything that goes between local processes goes between nodes as well.
+
+import { custom, type ExitReason, NOCONNECTION, NOPROC, type Pid, type Signal, System } from "signalbox";
+import { beforeEach, describe, expect, test } from "vitest";
+import { type Order, type Puppet, puppet } from "../support/puppet.js";
+import { Wire } from "../support/wire.js";
+
+let wire: Wire;
+let here: System;
+let there: System;
+let near: Puppet;
+let far: Puppet;
+/** The far process as the near system knows it. */
+let farPid: Pid<Order>;
+
+beforeEach(() => {
+  wire = new Wire();
+  here = wire.join("here");
+  there = wire.join("there");
+  near = puppet(here, { trapExit: true });
+  far = puppet(there);
+  farPid = here.pidAt(there.address(far.pid)) as Pid<Order>;
+  return async () => {
+    await here.stop();
+    await there.stop();
+  };
+});
+
+function reasons(signals: readonly Signal[]): (readonly [string, ExitReason])[] {
+  return signals.flatMap((signal) =>
+    signal.type === "group" ? [] : [[signal.type, signal.reason] as const],
+  );
+}
+
+const boom = custom("boom");
+
+describe("messages", () => {
+  test("go to the other node, in order", async () => {
+    const got: unknown[] = [];
+    const log = there.spawn<unknown>({ handle: (_ctx, message) => void got.push(message) });
+    const logPid = here.pidAt(there.address(log));
+    await near.do((ctx) => {
+      for (let i = 0; i < 5; i++) ctx.send(logPid, i);
+    });
+    here.send(logPid, "from outside");
+    await wire.settle();
+    expect(got).toEqual([0, 1, 2, 3, 4, "from outside"]);
+  });
+
+  test("to a process that is no more are dead letters over there", async () => {
+    there.exit(far.pid, "kill");
+    await wire.settle();
+    here.send(farPid, () => undefined);
+    await wire.settle();
+    expect([here.deadLetters, there.deadLetters]).toEqual([0, 1]);
+  });
+
+  test("to a mailbox that is full are dead letters over there, and the wire goes on", async () => {
+    const letters: unknown[] = [];
+    there.events.on("deadLetter", ({ message, reason }) => letters.push([message, reason]));
+    const full = there.spawn<number>(
+      { init: () => new Promise(() => undefined), handle: () => undefined },
+      { mailbox: { capacity: 1, overflow: "reject" } },
+    );
+    const fullPid = here.pidAt(there.address(full));
+    here.send(fullPid, 1);
+    here.send(fullPid, 2);
+    await wire.settle();
+    expect(letters).toEqual([[2, "mailbox-full"]]);
+    there.exit(full, "kill");
+  });
+
+  test("to a node out of reach are dead letters here", async () => {
+    const letters: unknown[] = [];
+    here.events.on("deadLetter", ({ to, reason }) => letters.push([to, reason]));
+    wire.cut = true;
+    here.send(farPid, () => undefined);
+    expect(letters).toEqual([[farPid, "noconnection"]]);
+  });
+});
+
+describe("links", () => {
+  test("carry the real reason to the other node", async () => {
+    await near.do((ctx) => ctx.link(farPid));
+    await wire.settle();
+    expect(there.info(far.pid)?.links).toHaveLength(1);
+    there.exit(far.pid, boom);
+    await wire.settle();
+    expect(near.signals).toEqual([{ type: "exit", from: farPid, reason: boom }]);
+    expect(here.info(near.pid)?.links).toEqual([]);
+  });
+
+  test("are bidirectional: the far process dies of the near one's end", async () => {
+    const mortal = puppet(here);
+    await mortal.do((ctx) => ctx.link(farPid));
+    await wire.settle();
+    const gone = there.exited(far.pid);
+    here.exit(mortal.pid, boom);
+    expect(await gone).toEqual(boom);
+  });
+
+  test("to a process that is no more are an EXIT `noproc`", async () => {
+    there.exit(far.pid, "kill");
+    await wire.settle();
+    await near.do((ctx) => ctx.link(farPid));
+    await wire.settle();
+    expect(reasons(near.signals)).toEqual([["exit", NOPROC]]);
+  });
+
+  test("are ended by unlink on both sides, at once on this one", async () => {
+    await near.do((ctx) => ctx.link(farPid));
+    await wire.settle();
+    there.exit(far.pid, boom);
+    await near.do((ctx) => ctx.unlink(farPid));
+    await wire.settle();
+    expect(near.signals).toEqual([]);
+    const other = puppet(there);
+    const otherPid = here.pidAt(there.address(other.pid));
+    await near.do((ctx) => ctx.link(otherPid));
+    await wire.settle();
+    await near.do((ctx) => ctx.unlink(otherPid));
+    await wire.settle();
+    expect(there.info(other.pid)?.links).toEqual([]);
+  });
+});
+
+describe("exit signals", () => {
+  test("end a process of another node, `kill` as `killed`", async () => {
+    for (const [sent, met] of [
+      [boom, boom],
+      ["shutdown", { type: "shutdown" }],
+      ["kill", { type: "killed" }],
+    ] as const) {
+      const target = puppet(there);
+      const gone = there.exited(target.pid);
+      const address = here.pidAt(there.address(target.pid));
+      await near.do((ctx) => ctx.exit(address, sent));
+      expect(await gone).toEqual(met);
+    }
+  });
+
+  test("are met as EXIT by one that traps them, with the sender's pid", async () => {
+    await far.do((ctx) => void ctx.trapExit(true));
+    await near.do((ctx) => ctx.exit(farPid, boom));
+    await wire.settle();
+    expect(far.signals).toEqual([{ type: "exit", from: there.pidAt(here.address(near.pid)), reason: boom }]);
+  });
+});
+
+describe("monitors", () => {
+  test("tell the real reason, once each", async () => {
+    const refs = await near.do((ctx) => [ctx.monitor(farPid), ctx.monitor(farPid)]);
+    await wire.settle();
+    expect(there.info(far.pid)?.monitoredBy).toHaveLength(2);
+    there.exit(far.pid, boom);
+    await wire.settle();
+    expect(near.signals).toEqual(refs.map((ref) => ({ type: "down", ref, pid: farPid, reason: boom })));
+    expect(here.info(near.pid)?.monitors).toEqual([]);
+  });
+
+  test("of a process that is no more tell `noproc`", async () => {
+    there.exit(far.pid, "kill");
+    await wire.settle();
+    await near.do((ctx) => void ctx.monitor(farPid));
+    await wire.settle();
+    expect(reasons(near.signals)).toEqual([["down", NOPROC]]);
+  });
+
+  test("are ended by demonitor, each for itself", async () => {
+    const [first, second] = await near.do((ctx) => [ctx.monitor(farPid), ctx.monitor(farPid)] as const);
+    await near.do((ctx) => ctx.demonitor(first));
+    await wire.settle();
+    expect(there.info(far.pid)?.monitoredBy).toHaveLength(1);
+    there.exit(far.pid, boom);
+    await wire.settle();
+    expect(near.signals).toEqual([{ type: "down", ref: second, pid: farPid, reason: boom }]);
+  });
+
+  test("vanish over there with the one that watched", async () => {
+    await near.do((ctx) => void ctx.monitor(farPid));
+    await wire.settle();
+    here.exit(near.pid, "kill");
+    await wire.settle();
+    expect(there.info(far.pid)?.monitoredBy).toEqual([]);
+  });
+
+  test("let code outside wait for an end over there", async () => {
+    const gone = here.exited(farPid);
+    await wire.settle();
+    there.exit(far.pid, boom);
+    expect(await gone).toEqual(boom);
+  });
+});
+
+describe("a node that is out of reach", () => {
+  test("ends links and monitors on both sides with `noconnection`, and no others", async () => {
+    const third = wire.join("third");
+    const spared = puppet(third);
+    const sparedPid = here.pidAt(third.address(spared.pid));
+    await near.do((ctx) => {
+      ctx.link(farPid);
+      ctx.monitor(farPid);
+      ctx.link(sparedPid);
+      ctx.monitor(sparedPid);
+    });
+    await wire.settle();
+    wire.cut = true;
+    here.nodeDown(there.node.id);
+    there.nodeDown(here.node.id);
+    await wire.settle();
+    expect(reasons(near.signals)).toEqual([
+      ["down", NOCONNECTION],
+      ["exit", NOCONNECTION],
+    ]);
+    expect(here.info(near.pid)).toMatchObject({ links: [sparedPid], monitors: [sparedPid] });
+    expect(there.isAlive(far.pid)).toBe(false);
+    wire.cut = false;
+    await third.stop();
+  });
+
+  test("no longer watches: nothing is kept for a watcher that cannot be told", async () => {
+    await near.do((ctx) => void ctx.monitor(farPid));
+    await wire.settle();
+    expect(there.info(far.pid)?.monitoredBy).toEqual([there.pidAt(here.address(near.pid))]);
+    there.nodeDown(here.node.id);
+    expect(there.info(far.pid)?.monitoredBy).toEqual([]);
+  });
+
+  test("is met at once by a link or a monitor", async () => {
+    wire.cut = true;
+    await near.do((ctx) => {
+      ctx.link(farPid);
+      ctx.monitor(farPid);
+    });
+    await here.idle();
+    expect(reasons(near.signals)).toEqual([
+      ["exit", NOCONNECTION],
+      ["down", NOCONNECTION],
+    ]);
+    expect(here.info(near.pid)).toMatchObject({ links: [], monitors: [] });
+  });
+
+  test("is every other node when there is no transport", async () => {
+    await using alone = new System({ report: false });
+    const one = puppet(alone, { trapExit: true });
+    await one.do((ctx) => {
+      ctx.link(far.pid);
+      ctx.monitor(far.pid);
+      ctx.send(far.pid, () => undefined);
+      ctx.exit(far.pid, "kill");
+    });
+    await alone.idle();
+    expect(reasons(one.signals)).toEqual([
+      ["exit", NOCONNECTION],
+      ["down", NOCONNECTION],
+    ]);
+    expect(alone.deadLetters).toBe(1);
+    expect(there.isAlive(far.pid)).toBe(true);
+  });
+});
+
+describe("an address", () => {
+  test("is always the same pid, for a process of this node while it lives and after", async () => {
+    const address = there.address(far.pid);
+    expect(there.pidAt(address)).toBe(far.pid);
+    there.exit(far.pid, "kill");
+    expect(there.pidAt(address)).toBe(far.pid);
+    const late = puppet(there);
+    there.exit(late.pid, "kill");
+    expect(there.pidAt(there.address(late.pid))).toBe(late.pid);
+  });
+
+  test("is always the same pid, for a process of another node", () => {
+    const address = there.address(far.pid);
+    expect(here.pidAt(address)).toBe(farPid);
+    expect(here.pidAt(structuredClone(address))).toBe(farPid);
+    expect(here.pidAt({ ...address, id: address.id + 1 })).not.toBe(farPid);
+    expect(here.pidAt({ ...address, node: { ...address.node, id: "other" } })).not.toBe(farPid);
+    expect(here.isAlive(farPid)).toBe(false);
+  });
+
+  test("of a process that never was is a pid of nobody", () => {
+    const nobody = there.pidAt({ node: there.node, id: 999_999 });
+    expect(there.isAlive(nobody)).toBe(false);
+    there.send(nobody, "lost");
+    expect(there.deadLetters).toBe(1);
+  });
+});

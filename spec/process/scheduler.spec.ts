@@ -1,0 +1,310 @@
+// Turns: who runs next, for how long, and when the host has its go; on a host loop that is stepped by hand. What
+// depends on a real event loop is in fairness.spec.ts.
+
+import fc from "fast-check";
+import { DEFAULTS } from "signalbox";
+import { describe, expect, test } from "vitest";
+import { TurnScheduler } from "../../lib/process/scheduler.js";
+import { bench, Job, SteppedLoop } from "../support/stepped.js";
+
+describe("the run queue", () => {
+  test("runs first come, first served, and nothing within the call that makes it ready", () => {
+    const { loop, scheduler } = bench();
+    const log: string[] = [];
+    const note = (job: Job): undefined => {
+      log.push(job.name);
+    };
+    for (const name of ["a", "b", "c"]) scheduler.ready(new Job(name, note));
+    expect(log).toEqual([]);
+    loop.run();
+    expect(log).toEqual(["a", "b", "c"]);
+  });
+
+  test("puts one that is ready again behind those that wait", () => {
+    const { loop, scheduler } = bench();
+    const log: string[] = [];
+    const thrice = (): ((job: Job) => undefined) => {
+      let left = 3;
+      return (job) => {
+        log.push(job.name);
+        if (--left > 0) scheduler.ready(job);
+      };
+    };
+    for (const name of ["a", "b", "c"]) scheduler.ready(new Job(name, thrice()));
+    loop.run();
+    expect(log.join("")).toBe("abcabcabc");
+  });
+
+  test("keeps the order however it grows while it runs", () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(fc.nat(700), { maxLength: 6 }), { maxLength: 6 }), (batches) => {
+        const { loop, scheduler } = bench();
+        const made: number[] = [];
+        const ran: number[] = [];
+        const add = (children: readonly number[]): void => {
+          const id = made.length;
+          made.push(id);
+          scheduler.ready(
+            new Job(String(id), () => {
+              ran.push(id);
+              for (const count of children) for (let i = 0; i < count; i++) add([]);
+              return undefined;
+            }),
+          );
+        };
+        for (const children of batches) {
+          add(children);
+          loop.step();
+        }
+        loop.run();
+        expect(ran).toEqual(made);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("takes in a hundred thousand at once, and gives its room back", () => {
+    const { loop, scheduler } = bench();
+    let last = -1;
+    let inOrder = true;
+    for (let i = 0; i < 100_000; i++) {
+      scheduler.ready(
+        new Job("", () => {
+          inOrder &&= i === last + 1;
+          last = i;
+          return undefined;
+        }),
+      );
+    }
+    loop.run();
+    expect(inOrder).toBe(true);
+    expect(last).toBe(99_999);
+    expect(Reflect.get(scheduler, "ring")).toHaveLength(512);
+  });
+
+  test("knows which one is running, also while it grows", () => {
+    const { loop, scheduler } = bench();
+    const seen: boolean[] = [];
+    const idle = new Job("idle");
+    const busy = new Job("busy", (job) => {
+      seen.push(scheduler.running === job);
+      for (let i = 0; i < 3_000; i++) {
+        scheduler.ready(idle);
+        if (scheduler.running !== job) seen.push(false);
+      }
+      seen.push(scheduler.running === job);
+      return undefined;
+    });
+    scheduler.ready(busy);
+    loop.run();
+    expect(seen).toEqual([true, true]);
+  });
+});
+
+describe("a turn", () => {
+  test("ends after its budget of messages, and the host has its go before the next", () => {
+    const { loop, scheduler } = bench({ turnMessages: 10, activationMessages: 3 });
+    let inThisGo = 0;
+    let total = 0;
+    const goes: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      scheduler.ready(
+        new Job("busy", (job, limit) => {
+          inThisGo += limit;
+          total += limit;
+          if (total < 1_000) scheduler.ready(job);
+          return limit;
+        }),
+      );
+    }
+    while (loop.macro.length > 0 || loop.micro.length > 0) {
+      loop.step();
+      if (inThisGo > 0) goes.push(inThisGo);
+      inThisGo = 0;
+    }
+    expect(total).toBeGreaterThanOrEqual(1_000);
+    expect(Math.max(...goes)).toBeLessThanOrEqual(10 + 3 - 1);
+    expect(goes.length).toBeGreaterThanOrEqual(1_000 / 12);
+  });
+
+  test("ends after its budget of time", () => {
+    const { loop, scheduler } = bench({ turnMs: 5 });
+    const goes: number[] = [];
+    let total = 0;
+    for (let i = 0; i < 2; i++) {
+      scheduler.ready(
+        new Job("slow", (job) => {
+          loop.time += 2;
+          total++;
+          if (total < 30) scheduler.ready(job);
+          return undefined;
+        }),
+      );
+    }
+    while (loop.macro.length > 0 || loop.micro.length > 0) {
+      const before = loop.time;
+      loop.step();
+      goes.push(loop.time - before);
+    }
+    // The pace of looking at the clock is 1, 2, 4 … while nothing is known to be slow.
+    expect(Math.max(...goes)).toBeLessThanOrEqual(10);
+    expect(goes.slice(2, 8).every((ms) => ms <= 6)).toBe(true);
+  });
+
+  test("begins in a microtask while the budget lasts, so that an exchange costs no go of the event loop", () => {
+    const { loop, scheduler } = bench();
+    let runs = 0;
+    const job = new Job("job", () => {
+      runs++;
+      return undefined;
+    });
+    scheduler.ready(job);
+    loop.run();
+    for (let i = 0; i < 100; i++) {
+      scheduler.ready(job);
+      expect(loop.macro).toHaveLength(0);
+      loop.microtasks();
+    }
+    expect(runs).toBe(101);
+  });
+
+  test("begins in a macrotask once many turns in microtasks have used up the budget of messages", () => {
+    const { loop, scheduler } = bench({ turnMessages: 50 });
+    const job = new Job("job");
+    scheduler.ready(job);
+    loop.run();
+    let without = 0;
+    for (; loop.macro.length === 0 && without < 1_000; without++) {
+      loop.microtasks();
+      scheduler.ready(job);
+    }
+    expect(without).toBe(50);
+  });
+
+  test("begins in a macrotask once the budget of time is used up, be it by others", () => {
+    const { loop, scheduler } = bench({ turnMs: 5 });
+    const job = new Job("job");
+    scheduler.ready(job);
+    loop.run();
+    loop.time += 6;
+    scheduler.ready(job);
+    loop.microtasks();
+    expect(loop.macro).toHaveLength(1);
+  });
+
+  test("that is broken off by an error does not stop the ones after it", () => {
+    const { loop, scheduler } = bench();
+    let ran = false;
+    scheduler.ready(
+      new Job("broken", () => {
+        throw new Error("a bug in the scheduler's client");
+      }),
+    );
+    scheduler.ready(
+      new Job("next", () => {
+        ran = true;
+        return undefined;
+      }),
+    );
+    expect(() => loop.run()).toThrow("a bug in");
+    loop.run();
+    expect(ran).toBe(true);
+  });
+
+  test("comes soon when something waits for its end, even if nothing is ready", () => {
+    const loop = new SteppedLoop();
+    let ended = 0;
+    const scheduler = new TurnScheduler(
+      {
+        fireTimers: () => undefined,
+        turnEnded: () => {
+          ended++;
+        },
+        nextTimer: () => undefined,
+        longTurn: () => undefined,
+      },
+      loop,
+      DEFAULTS,
+    );
+    scheduler.nudge();
+    scheduler.nudge();
+    loop.run();
+    expect(ended).toBe(1);
+  });
+});
+
+describe("idle", () => {
+  test.each([0, 10])(
+    "waits for work that comes step by step, each of the same amount, %d ms apart",
+    async (ms) => {
+      const { loop, scheduler } = bench();
+      let steps = 0;
+      const job = new Job("job", () => {
+        steps++;
+        return undefined;
+      });
+      scheduler.ready(job);
+      loop.run();
+      const feed = (): void => {
+        scheduler.ready(job);
+        if (steps < 10) loop.later(feed);
+      };
+      feed();
+      let seen = -1;
+      void scheduler.idle().then(() => {
+        seen = steps;
+      });
+      for (let i = 0; i < 100; i++) {
+        loop.step();
+        loop.time += ms;
+        await Promise.resolve();
+      }
+      expect(steps).toBeGreaterThanOrEqual(10);
+      expect(seen).toBe(steps);
+    },
+  );
+});
+
+describe("a stopped scheduler", () => {
+  test("runs nothing, schedules nothing and holds nothing of the host", async () => {
+    const { loop, scheduler, timers } = bench();
+    let ran = 0;
+    const job = new Job("job", () => {
+      ran++;
+      return undefined;
+    });
+    timers.push(100);
+    scheduler.alarm();
+    scheduler.ready(job);
+    scheduler.stop();
+    loop.run();
+    expect(loop.armed).toEqual([]);
+    for (let i = 0; i < 600; i++) scheduler.ready(job);
+    scheduler.nudge();
+    scheduler.resumed(job);
+    scheduler.alarm();
+    timers.length = 0;
+    scheduler.alarm();
+    expect({ micro: loop.micro.length, macro: loop.macro.length, armed: loop.armed }).toEqual({
+      micro: 0,
+      macro: 0,
+      armed: [],
+    });
+    await scheduler.idle();
+    expect(ran).toBe(0);
+  });
+
+  test("stops at once when it is stopped from within a turn", () => {
+    const { loop, scheduler } = bench();
+    let ran = 0;
+    const job = new Job("job", () => {
+      ran++;
+      if (ran === 3) scheduler.stop();
+      return undefined;
+    });
+    for (let i = 0; i < 10; i++) scheduler.ready(job);
+    loop.run();
+    expect(ran).toBe(3);
+    expect(loop.macro).toHaveLength(0);
+  });
+});

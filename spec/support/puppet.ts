@@ -1,0 +1,58 @@
+// A process that does what a test tells it to, and keeps the signals it meets.
+
+import type { Context, ExitReason, Pid, ProcessSystem, Signal, SpawnOptions } from "signalbox";
+
+/** Done by the puppet as its own code, within one activation. */
+export type Order = (ctx: Context<Order>) => unknown;
+
+export interface Puppet {
+  readonly pid: Pid<Order>;
+  /** Signals met so far, in order. */
+  readonly signals: Signal[];
+  /** Has the puppet do something, and gives what came of it; what is thrown goes to the test, not to the puppet. */
+  do<T>(order: (ctx: Context<Order>) => T): Promise<Awaited<T>>;
+}
+
+/** The behaviour of a puppet made by hand: with `ctx.spawnLink`, for example. */
+export function obedient(signals: Signal[] = []): {
+  handle(ctx: Context<Order>, order: Order): unknown;
+  signal(ctx: Context<Order>, signal: Signal): unknown;
+} {
+  return {
+    handle: (ctx, order) => order(ctx),
+    signal: (_ctx, signal) => {
+      signals.push(signal);
+    },
+  };
+}
+
+export function puppet(system: ProcessSystem, options?: SpawnOptions): Puppet {
+  const signals: Signal[] = [];
+  const pid = system.spawn<Order>(obedient(signals), options);
+  return {
+    pid,
+    signals,
+    do: (order) =>
+      new Promise((resolve, reject) => {
+        system.send(pid, (ctx: Context<Order>) => {
+          try {
+            resolve(order(ctx) as Awaited<ReturnType<typeof order>>);
+          } catch (error) {
+            reject(error);
+          }
+        });
+      }),
+  };
+}
+
+/** The body of a process that waits for ever. */
+export async function sleep(ctx: { receive(): Promise<unknown> }): Promise<void> {
+  for (;;) await ctx.receive();
+}
+
+/** Why each process ended that has ended since. A listener is no observer: crashes are still reported. */
+export function endings(system: ProcessSystem): Map<Pid, ExitReason> {
+  const ends = new Map<Pid, ExitReason>();
+  system.events.on("exit", ({ pid, reason }) => ends.set(pid, reason));
+  return ends;
+}

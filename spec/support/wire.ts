@@ -1,0 +1,36 @@
+// A wire between systems of one thread, which a test may cut.
+
+import { System, type Transport, type WireSignal } from "signalbox";
+import { macrotask } from "./host.js";
+
+/** Carries signals between systems of one thread, in the order in which they were sent, while it is not cut. */
+export class Wire {
+  cut = false;
+  readonly log: WireSignal[] = [];
+  private readonly systems: System[] = [];
+
+  readonly transport: Transport = {
+    send: (node, signal) => {
+      const to = this.systems.find((system) => system.node.id === node.id);
+      if (this.cut || to === undefined) return false;
+      this.log.push(signal);
+      setImmediate(() => to.deliver(signal));
+      return true;
+    },
+  };
+
+  join(name: string): System {
+    const system = new System({ name, transport: this.transport, report: false });
+    this.systems.push(system);
+    return system;
+  }
+
+  /** Until nothing moves on the wire or in the systems. */
+  async settle(): Promise<void> {
+    for (let quiet = 0, before = -1; quiet < 3; quiet = this.log.length === before ? quiet + 1 : 0) {
+      before = this.log.length;
+      for (const system of this.systems) await system.idle();
+      await macrotask();
+    }
+  }
+}
