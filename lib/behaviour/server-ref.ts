@@ -6,7 +6,7 @@ import { NoProcessError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 import { type ExitInput, toReason } from "../process/reason.js";
-import { CallMessage, CastMessage } from "./server-process.js";
+import { CallMessage, CastMessage, StopMessage } from "./server-process.js";
 import type { Calls, Casts } from "./types.js";
 
 /** Options of the calls of a handle, and who makes them. */
@@ -23,21 +23,28 @@ export type MethodsOf = (kernel: Kernel, to: Target, options: CallerOptions | un
 /** A class with a method per call, so that every handle of a definition has the same shape. */
 export function callMethods(names: readonly string[]): MethodsOf {
   class ServerCalls {
-    readonly kernel: Kernel;
-    readonly to: Target;
-    readonly options: CallerOptions | undefined;
+    // Private: a call may have any name.
+    readonly #kernel: Kernel;
+    readonly #to: Target;
+    readonly #options: CallerOptions | undefined;
     constructor(kernel: Kernel, to: Target, options: CallerOptions | undefined) {
-      this.kernel = kernel;
-      this.to = to;
-      this.options = options;
+      this.#kernel = kernel;
+      this.#to = to;
+      this.#options = options;
+    }
+    static request(calls: ServerCalls, message: CallMessage): Promise<unknown> {
+      const options = calls.#options;
+      const from = options?.from;
+      // A process that has ended calls nobody; its signal tells why.
+      if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
+      const promise = message.await();
+      calls.#kernel.calls.request(from?.self.process, calls.#to, message, options);
+      return promise;
     }
   }
   for (const name of names) {
     const method = function (this: ServerCalls, ...args: readonly unknown[]): Promise<unknown> {
-      const message = new CallMessage(name, args);
-      const promise = message.await();
-      this.kernel.request(this.options?.from?.self.process, this.to, message, this.options);
-      return promise;
+      return ServerCalls.request(this, new CallMessage(name, args));
     };
     Object.defineProperty(ServerCalls.prototype, name, { value: method });
   }
@@ -47,16 +54,19 @@ export function callMethods(names: readonly string[]): MethodsOf {
 /** The same for casts. */
 export function castMethods(names: readonly string[]): MethodsOf {
   class ServerCasts {
-    readonly kernel: Kernel;
-    readonly to: Target;
+    readonly #kernel: Kernel;
+    readonly #to: Target;
     constructor(kernel: Kernel, to: Target) {
-      this.kernel = kernel;
-      this.to = to;
+      this.#kernel = kernel;
+      this.#to = to;
+    }
+    static send(casts: ServerCasts, message: CastMessage): void {
+      casts.#kernel.send(casts.#to, message);
     }
   }
   for (const name of names) {
     const method = function (this: ServerCasts, ...args: readonly unknown[]): void {
-      this.kernel.send(this.to, new CastMessage(name, args));
+      ServerCasts.send(this, new CastMessage(name, args));
     };
     Object.defineProperty(ServerCasts.prototype, name, { value: method });
   }
@@ -99,9 +109,15 @@ export class ServerRef<C, K> {
     return { call: this.#makeCalls(this.#kernel, this.#address, options) as Calls<C> };
   }
 
-  /** Tells the server to end, with `shutdown` unless given. */
+  /**
+   * Tells the server to end, with `shutdown` unless given, after what waits in its mailbox already; its `terminate`
+   * runs, as with gen_server:stop. A supervisor may start it again. Nothing happens when it is gone.
+   */
   stop(reason: ExitInput = "shutdown"): void {
-    this.#kernel.links.exit(this.#kernel.outside, this.pid, toReason(reason), "exit");
+    const message = new StopMessage(toReason(reason));
+    const address = this.#address;
+    const alive = typeof address === "string" ? this.#kernel.names.find(address) : address.process;
+    if (alive !== undefined) this.#kernel.send(address, message);
   }
 
   toString(): string {

@@ -86,7 +86,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
     this.owner = owner;
     this.to = to;
     this.timeoutMs = timeoutMs;
-    if (timeoutMs !== Number.POSITIVE_INFINITY) kernel.addTimeout(this as Request);
+    if (timeoutMs !== Number.POSITIVE_INFINITY) kernel.calls.addTimeout(this as Request);
     if (owner !== undefined) owner.extras.waits = include(owner.extras.waits, this);
     if (callee !== undefined) {
       this.callee = callee;

@@ -105,7 +105,7 @@ export class Context<M = unknown> {
   ): Promise<R> {
     const process = this.#process;
     if (process.state === DEAD) return Promise.reject(exitedError(process));
-    return process.kernel.call(process, to, build, options);
+    return process.kernel.calls.call(process, to, build, options);
   }
 
   /**
@@ -122,7 +122,7 @@ export class Context<M = unknown> {
   ): void {
     const process = this.#live;
     if (process.handle === undefined) throw new NotCallbacksError(process.pid);
-    process.kernel.ask(process, to, build, onReply, options);
+    process.kernel.calls.ask(process, to, build, onReply, options);
   }
 
   /** Answers a call. Dropped when the call has ended already. */

@@ -3,7 +3,14 @@ export * from "./behaviour.js";
 export type { CallOptions, Reply, ReplyTo } from "./call.js";
 export type { Address, BodyContext, Context } from "./context.js";
 export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
-export type { Environment, RejectionListener, Runnable, Scheduler, SchedulerHost, TurnLimits } from "./environment.js";
+export type {
+  Environment,
+  RejectionListener,
+  Runnable,
+  Scheduler,
+  SchedulerHost,
+  TurnLimits,
+} from "./environment.js";
 export * from "./errors.js";
 export type { DeadLetterReason, SystemEventMap, SystemEvents } from "./events.js";
 export { type ExitSource, type ExitVerdict, exitVerdict } from "./exit-signal.js";

@@ -3,29 +3,20 @@
 import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
 import { deferStart, ignore, Stop } from "./behaviour.js";
 import { checkBound } from "./bound.js";
-import {
-  type CallOptions,
-  exitedError,
-  failRequests,
-  messageOf,
-  type Reply,
-  type ReplyTo,
-  Request,
-  replyAddress,
-} from "./call.js";
+import { exitedError, failRequests, messageOf, Request } from "./call.js";
+import { Calls } from "./calls.js";
 import { Entry, type Signal } from "./entries.js";
 import type { Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
-import { CallSelfError, NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
+import { NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
 import type { Limits } from "./limits.js";
 import { Links } from "./links.js";
 import { Names } from "./names.js";
 import { members } from "./one-or-many.js";
-import { delay } from "./options.js";
 import { type Node, Pid } from "./pid.js";
 import { DEAD, isThenable, Process, type Rare, STARTING, TERMINATING } from "./process.js";
-import { crash, type ExitReason, isOrderly, NOPROC, NORMAL } from "./reason.js";
+import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import { Remote } from "./remote.js";
 import { crashReport } from "./report.js";
 import { type Due, type Timer, TimerQueue } from "./timers.js";
@@ -40,6 +31,7 @@ export class Kernel implements SchedulerHost {
   readonly groups: Groups = new Groups();
   readonly links: Links = new Links(this);
   readonly remote: Remote = new Remote(this);
+  readonly calls: Calls = new Calls(this);
   /** Stands for the code outside of all processes: signals from there come from this pid. */
   readonly outside: Pid;
   /** Processes alive, newest first, as a list of their own links. */
@@ -47,8 +39,6 @@ export class Kernel implements SchedulerHost {
   population = 0;
   stopped = false;
   private readonly timers = new TimerQueue();
-  /** Calls made in this turn, whose timeouts have not begun. */
-  private readonly fresh: Request[] = [];
   private readonly unwatch: () => void;
   /** Prints a report where the system's owner wants it. */
   readonly print: (text: string) => void;
@@ -230,81 +220,11 @@ export class Kernel implements SchedulerHost {
     else this.remote.send(to, message);
   }
 
-  /** Sends the message that `build` makes around a reply address, and returns the promise of the reply. */
-  call<R>(
-    owner: Process | undefined,
-    to: Pid<never> | string,
-    build: (replyTo: ReplyTo<R>) => unknown,
-    options: CallOptions | undefined,
-  ): Promise<R> {
-    const request = new Request<R>();
-    const promise = request.await();
-    this.build(owner, to, request, build, options);
-    return promise;
-  }
-
-  /** The same for a caller made from callbacks, which goes on and gets the reply between its messages. */
-  ask<R>(
-    owner: Process,
-    to: Pid<never> | string,
-    build: (replyTo: ReplyTo<R>) => unknown,
-    onReply: (reply: Reply<R>) => unknown,
-    options: CallOptions | undefined,
-  ): void {
-    const request = new Request<R>();
-    request.handBack(owner, onReply);
-    this.build(owner, to, request, build, options);
-  }
-
-  private build<R>(
-    owner: Process | undefined,
-    to: Pid<never> | string,
-    request: Request<R>,
-    build: (replyTo: ReplyTo<R>) => unknown,
-    options: CallOptions | undefined,
-  ): void {
-    try {
-      request.message = build(replyAddress(request));
-    } catch (error) {
-      request.fail(error);
-    }
-    if (request.open) this.request(owner, to, request, options);
-  }
-
-  /** Sends a request and arms what may end it. */
-  request<R>(
-    owner: Process | undefined,
-    to: Pid<never> | string,
-    request: Request<R>,
-    options?: CallOptions,
-  ): void {
-    const target = typeof to === "string" ? this.names.find(to) : to.process;
-    const here = target !== undefined && target.kernel === this;
-    try {
-      const timeoutMs =
-        options?.timeout === undefined
-          ? this.limits.callTimeoutMs
-          : delay("timeout", options.timeout, 0, true);
-      if (this.stopped) throw new SystemStoppedError(this.node.name);
-      if (here && target === owner) throw new CallSelfError(target.pid);
-      options?.signal?.throwIfAborted();
-      request.begin(this, owner, to, here ? target : undefined, timeoutMs);
-      if (options?.signal !== undefined) request.obey(options.signal);
-      if (here) target.deliverRequest(request as Request);
-      else if (typeof to === "string" || to.node === this.node) request.calleeExited(NOPROC);
-      else this.remote.request(to, request as Request);
-    } catch (error) {
-      request.fail(error);
-    }
-  }
-
   /** A mailbox entry that will not be handled. Signals to the dead are simply gone, as in OTP. */
   refuse(to: Pid, entry: unknown, reason: DeadLetterReason): void {
     if (entry instanceof Request) {
       if (!entry.open) return;
-      const message = entry.message;
-      if (reason === "mailbox-full") entry.calleeExited(NOPROC);
-      this.deadLetter(to, message, reason);
+      this.deadLetter(to, entry.message, reason);
     } else if (!(entry instanceof Entry)) this.deadLetter(to, entry, reason);
   }
 
@@ -347,18 +267,8 @@ export class Kernel implements SchedulerHost {
     return timer;
   }
 
-  /** Begins a call's timeout at the end of this turn, when the clock is read anyway and most calls have ended. */
-  addTimeout(request: Request): void {
-    this.fresh.push(request);
-    this.scheduler.nudge();
-  }
-
   turnEnded(now: number): void {
-    if (this.fresh.length === 0) return;
-    for (let request = this.fresh.pop(); request !== undefined; request = this.fresh.pop()) {
-      if (request.open) request.timer = this.timers.add(now + request.timeoutMs, request);
-    }
-    if (this.timers.size > 0) this.scheduler.alarm();
+    if (this.calls.armTimeouts(now, this.timers)) this.scheduler.alarm();
   }
 
   cancelTimer(timer: Timer): boolean {

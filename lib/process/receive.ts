@@ -34,6 +34,8 @@ export class Waiting implements Due, Abandonable {
   /** Entries before this one have been looked at and left. */
   scanned = 0;
   readonly promise: Promise<unknown>;
+  /** The wait is over, unless the activation that is due finds something. */
+  ended: { readonly error: unknown } | undefined = undefined;
   private readonly process: Process;
   private readonly wanted: Wanted;
   private readonly filter: ((item: never) => boolean) | undefined;
@@ -93,17 +95,21 @@ export class Waiting implements Due, Abandonable {
     this.reject(error);
   }
 
-  /** The timeout. What arrived before it still counts. */
+  /** The timeout. */
   fire(): void {
-    const { process } = this;
-    if (process.waiting !== this) return;
-    if (process.state === READY) resumeBody(process);
-    if (process.waiting === this) this.wake(new ReceiveTimeoutError(process.pid, this.options?.timeout ?? 0));
+    this.giveUp(new ReceiveTimeoutError(this.process.pid, this.options?.timeout ?? 0));
   }
 
-  private readonly onAbort = (): void => this.wake(this.options?.signal?.reason);
+  private readonly onAbort = (): void => this.giveUp(this.options?.signal?.reason);
 
-  private wake(error: unknown): void {
+  /** What arrived before the end of the wait still counts: a body that is ready looks at it first. */
+  private giveUp(error: unknown): void {
+    if (this.process.waiting !== this) return;
+    if (this.process.state === READY) this.ended = { error };
+    else this.wake(error);
+  }
+
+  wake(error: unknown): void {
     this.process.state = SUSPENDED;
     this.abandon(error as Error);
   }
@@ -171,7 +177,8 @@ export function resumeBody(process: Process): void {
   }
   if (!process.alive) return; // its filter ended it
   if (item === EMPTY) {
-    process.state = IDLE;
+    if (waiting.ended === undefined) process.state = IDLE;
+    else waiting.wake(waiting.ended.error);
     return;
   }
   process.handled++;

@@ -111,7 +111,7 @@ export class ProcessSystem implements AsyncDisposable {
     build: (replyTo: ReplyTo<R>) => T,
     options?: CallOptions,
   ): Promise<R> {
-    return this.kernel.call(undefined, to, build, options);
+    return this.kernel.calls.call(undefined, to, build, options);
   }
 
   /** Sends an exit signal; a process that was started from outside takes it as its parent's. */

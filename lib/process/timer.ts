@@ -58,8 +58,12 @@ export class OwnedTimer implements Due, TimerRef {
       const late = this.kernel.env.now() - this.timer.deadline;
       this.timer = this.kernel.addTimer(this.periodMs - (late % this.periodMs), this);
     } else if (this.owner !== undefined) this.owner.timers = exclude(this.owner.timers, this);
-    if ("to" in this.action) this.post(this.action.to, this.action.message);
-    else if (this.owner !== undefined) runIn(this.owner, this.action.run);
+    if ("to" in this.action) {
+      const { to, message } = this.action;
+      this.post(to, message);
+      // As in OTP, an interval ends with its receiver. A name may be taken again.
+      if (typeof to !== "string" && to.process === undefined && to.node === this.kernel.node) this.cancel();
+    } else if (this.owner !== undefined) runIn(this.owner, this.action.run);
   }
 
   /** Nobody stands behind a timer who could catch MailboxFullError: its message is a dead letter. */

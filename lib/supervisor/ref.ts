@@ -7,7 +7,7 @@ import { Pid } from "../process/pid.js";
 import type { ProcessSystem } from "../process/system.js";
 import type { ChildSpec, ChildType } from "./child.js";
 import { ChildError } from "./errors.js";
-import type { Answer, ChildStatus } from "./machine.js";
+import type { Answer, ChildStatus } from "./protocol.js";
 
 /** One child, as `whichChildren` shows it. */
 export interface ChildInfo {
@@ -53,7 +53,8 @@ export class SupervisorRef {
 
   /** Adds a child and starts it. Gives its pid, or undefined when its `init` asked to be ignored. @throws ChildError, OptionError */
   async startChild(spec: ChildSpec, options?: CallOptions): Promise<Pid<unknown> | undefined> {
-    return this.#settle(spec.id, (replyTo) => ({ type: "add", spec, replyTo }), options);
+    // What is no spec at all is refused where every spec is checked.
+    return this.#settle(String(spec?.id), (replyTo) => ({ type: "add", spec, replyTo }), options);
   }
 
   /** Starts a child like the template of a dynamic supervisor, with these arguments. @throws ChildError */
@@ -95,7 +96,10 @@ export class SupervisorRef {
   }
 
   #ask<R>(build: (replyTo: ReplyTo<R>) => SupervisorMessage, options: CallOptions | undefined): Promise<R> {
-    return this.#kernel.call(undefined, this.pid, build, { timeout: Number.POSITIVE_INFINITY, ...options });
+    return this.#kernel.calls.call(undefined, this.pid, build, {
+      timeout: Number.POSITIVE_INFINITY,
+      ...options,
+    });
   }
 
   async #settle(

@@ -105,6 +105,16 @@ describe("sendAfter", () => {
 });
 
 describe("sendInterval", () => {
+  it("ends with its receiver: one dead letter, not one for every beat", async () => {
+    const owner = puppet(system);
+    const target = system.spawn<string>({ handle: () => undefined });
+    const timer = await owner.do((ctx) => ctx.sendInterval(target, "tick", 10));
+    system.exit(target, "kill");
+    await clock.advance(100);
+    expect(system.deadLetters).toBe(1);
+    expect((timer as TimerRef).pending).toBe(false);
+  });
+
   it("sends after each period until it is cancelled", async () => {
     const owner = puppet(system);
     const timer = await owner.do((ctx) => ctx.sendInterval(inbox, "tick", 10));

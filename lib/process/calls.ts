@@ -1,0 +1,107 @@
+// Making calls: the request goes to its callee, and everything that may end the wait is armed.
+
+import { type CallOptions, type Reply, type ReplyTo, Request, replyAddress } from "./call.js";
+import { CallSelfError, SystemStoppedError } from "./errors.js";
+import type { Kernel } from "./kernel.js";
+import { delay } from "./options.js";
+import type { Pid } from "./pid.js";
+import type { Process } from "./process.js";
+import { NOPROC } from "./reason.js";
+import type { TimerQueue } from "./timers.js";
+
+type Build<R> = (replyTo: ReplyTo<R>) => unknown;
+
+export class Calls {
+  private readonly kernel: Kernel;
+  /** Calls made in this turn, whose timeouts have not begun (docs/decisions/0007). */
+  private readonly fresh: Request[] = [];
+
+  constructor(kernel: Kernel) {
+    this.kernel = kernel;
+  }
+
+  /** Sends the message that `build` makes around a reply address, and returns the promise of the reply. */
+  call<R>(
+    owner: Process | undefined,
+    to: Pid<never> | string,
+    build: Build<R>,
+    options: CallOptions | undefined,
+  ): Promise<R> {
+    const request = new Request<R>();
+    const promise = request.await();
+    this.build(owner, to, request, build, options);
+    return promise;
+  }
+
+  /** The same for a caller made from callbacks, which goes on and gets the reply between its messages. */
+  ask<R>(
+    owner: Process,
+    to: Pid<never> | string,
+    build: Build<R>,
+    onReply: (reply: Reply<R>) => unknown,
+    options: CallOptions | undefined,
+  ): void {
+    const request = new Request<R>();
+    request.handBack(owner, onReply);
+    this.build(owner, to, request, build, options);
+  }
+
+  private build<R>(
+    owner: Process | undefined,
+    to: Pid<never> | string,
+    request: Request<R>,
+    build: Build<R>,
+    options: CallOptions | undefined,
+  ): void {
+    try {
+      request.message = build(replyAddress(request));
+    } catch (error) {
+      request.fail(error);
+    }
+    if (request.open) this.request(owner, to, request, options);
+  }
+
+  /** Sends a request and arms what may end it. */
+  request<R>(
+    owner: Process | undefined,
+    to: Pid<never> | string,
+    request: Request<R>,
+    options?: CallOptions,
+  ): void {
+    const { kernel } = this;
+    const target = typeof to === "string" ? kernel.names.find(to) : to.process;
+    const here = target !== undefined && target.kernel === kernel;
+    try {
+      const given = options?.timeout;
+      const timeoutMs = given === undefined ? kernel.limits.callTimeoutMs : delay("timeout", given, 0, true);
+      if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
+      if (here && target === owner) throw new CallSelfError(target.pid);
+      options?.signal?.throwIfAborted();
+      request.begin(kernel, owner, to, here ? target : undefined, timeoutMs);
+      if (options?.signal !== undefined) request.obey(options.signal);
+      if (here) target.deliverRequest(request as Request);
+      else if (typeof to === "string" || to.node === kernel.node) request.calleeExited(NOPROC);
+      else kernel.remote.request(to, request as Request);
+    } catch (error) {
+      request.fail(error);
+    }
+  }
+
+  /** The timeout of this call begins at the end of the turn. */
+  addTimeout(request: Request): void {
+    this.fresh.push(request);
+    this.kernel.scheduler.nudge();
+  }
+
+  /** The turn has ended: calls that are still open get their timers. True when there are any timers. */
+  armTimeouts(now: number, timers: TimerQueue): boolean {
+    const { fresh } = this;
+    if (fresh.length === 0) return false;
+    for (const request of fresh) {
+      if (request.open) request.timer = timers.add(now + request.timeoutMs, request);
+    }
+    // A fresh array would be garbage at every turn; setting the length to 0 costs more than this.
+    while (fresh.pop() !== undefined);
+    return timers.size > 0;
+  }
+}

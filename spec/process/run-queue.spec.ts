@@ -1,0 +1,71 @@
+// A process is in the run queue at most once: what a scheduler may rely on, whatever it is.
+
+import { type Environment, production, type Runnable, System } from "signalbox";
+import { describe, expect, it } from "vitest";
+
+/** An environment that counts how often a process is made ready that is ready already. */
+function countingEnvironment(): { readonly environment: Environment; readonly twice: () => number } {
+  const queued = new Map<Runnable, Runnable>();
+  let twice = 0;
+  const environment: Environment = {
+    ...production,
+    createScheduler: (host, limits) => {
+      const inner = production.createScheduler(host, limits);
+      const ready = inner.ready.bind(inner);
+      inner.ready = (runnable) => {
+        if (queued.has(runnable)) twice++;
+        const once: Runnable = {
+          activate: (limit) => {
+            queued.delete(runnable);
+            return runnable.activate(limit);
+          },
+        };
+        queued.set(runnable, once);
+        ready(once);
+      };
+      return inner;
+    },
+  };
+  return { environment, twice: () => twice };
+}
+
+describe("the run queue", () => {
+  it("holds a body once, also when its receive is aborted while a message waits for it", async () => {
+    const { environment, twice } = countingEnvironment();
+    await using system = new System({ environment, report: false });
+    const seen: unknown[] = [];
+    const abort = new AbortController();
+    const pid = system.spawn<number>(async (ctx) => {
+      // The message that was there before the abort still counts.
+      seen.push(await ctx.receive({ signal: abort.signal }));
+      seen.push(
+        await ctx.receive((n) => n > 5, { signal: AbortSignal.abort("late") }).catch((reason) => reason),
+      );
+      seen.push(await ctx.receive());
+    });
+    await system.idle();
+    system.send(pid, 1);
+    abort.abort("gone");
+    system.send(pid, 2);
+    await system.exited(pid);
+    expect(seen).toEqual([1, "late", 2]);
+    expect(twice()).toBe(0);
+  });
+
+  it("holds a body once when its receive times out while a message that does not fit waits", async () => {
+    const { environment, twice } = countingEnvironment();
+    await using system = new System({ environment, report: false });
+    const abort = new AbortController();
+    const seen: unknown[] = [];
+    const pid = system.spawn<number>(async (ctx) => {
+      seen.push(await ctx.receive((n) => n > 5, { signal: abort.signal }).catch((reason) => reason));
+      seen.push(await ctx.receive());
+    });
+    await system.idle();
+    system.send(pid, 1);
+    abort.abort("gone");
+    await system.exited(pid);
+    expect(seen).toEqual(["gone", 1]);
+    expect(twice()).toBe(0);
+  });
+});
