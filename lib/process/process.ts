@@ -202,23 +202,19 @@ export class Process extends Mailbox implements Runnable {
     return entry;
   }
 
+  /** Handles what waits, oldest first. */
   activate(limit: number): number {
-    if (this.state !== READY || this.handle === undefined) return this.rouse();
+    if (this.state !== READY || this.handle === undefined || this.first === EMPTY) return this.rouse();
     this.state = RUNNING;
     let count = 0;
     let message: unknown;
     try {
       do {
         message = this.shift();
-        if (message === EMPTY) {
-          this.state = IDLE;
-          this.mixed = false;
-          break;
-        }
         count++;
         const result = this.mixed ? this.open(message) : this.handle.call(this.behaviour, this.ctx, message);
         if (result !== undefined && this.settle(result, message)) break;
-      } while (count < limit && this.state === RUNNING);
+      } while (this.first !== EMPTY && count < limit && this.state === RUNNING);
     } catch (error) {
       this.failed(error, message);
     }
@@ -230,7 +226,12 @@ export class Process extends Mailbox implements Runnable {
   /** An activation that is not simply the next message of callbacks. */
   private rouse(): number {
     if (this.state === DEAD) return 0;
-    if (this.handle !== undefined) return this.state === STARTING ? this.start() : 0;
+    if (this.handle !== undefined) {
+      if (this.state === STARTING) return this.start();
+      // What it was woken for has been taken back out of its mailbox.
+      if (this.state === READY) this.proceed();
+      return 0;
+    }
     if (this.state === STARTING) startBody(this);
     else resumeBody(this);
     return 1;
@@ -238,8 +239,10 @@ export class Process extends Mailbox implements Runnable {
 
   /** Ready again when something waits, idle otherwise. */
   proceed(): void {
-    if (this.isEmpty) this.state = IDLE;
-    else {
+    if (this.first === EMPTY) {
+      this.state = IDLE;
+      if (this.mixed) this.mixed = false;
+    } else {
       this.state = READY;
       this.scheduler.ready(this);
     }

@@ -1,6 +1,6 @@
 // A process is in the run queue at most once: what a scheduler may rely on, whatever it is.
 
-import { type Environment, production, type Runnable, System } from "signalbox";
+import { defineServer, type Environment, production, type Runnable, System } from "signalbox";
 import { describe, expect, it } from "vitest";
 
 /** An environment that counts how often a process is made ready that is ready already. */
@@ -67,5 +67,34 @@ describe("the run queue", () => {
     await system.exited(pid);
     expect(seen).toEqual(["gone", 1]);
     expect(twice()).toBe(0);
+  });
+
+  it("wakes nobody for an EXIT that a failed start took back out of the mailbox", async () => {
+    await using system = new System({ report: false });
+    const Broken = defineServer({
+      init: () => {
+        throw new Error("no");
+      },
+    });
+    const handled: unknown[] = [];
+    const failures: unknown[] = [];
+    const parent = system.spawn<string>(
+      {
+        handle: (ctx, message) => {
+          handled.push(message);
+          if (message === "start") ctx.start(Broken).catch((error) => failures.push(error.code));
+        },
+        signal: (_ctx, signal) => void handled.push(signal),
+      },
+      { trapExit: true },
+    );
+    system.send(parent, "start");
+    await system.idle();
+    expect(failures).toEqual(["ERR_START"]);
+    expect(handled).toEqual(["start"]);
+    expect(system.info(parent)?.status).toBe("waiting");
+    system.send(parent, "next");
+    await system.idle();
+    expect(handled).toEqual(["start", "next"]);
   });
 });

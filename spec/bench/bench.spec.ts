@@ -1,0 +1,199 @@
+// The benchmarks measure what they say: each program checks its own count, and the table is computed right.
+
+import { describe, expect, it } from "vitest";
+import { call, callAwait } from "./calls.js";
+import { CATALOGUE, type Entry } from "./catalogue.js";
+import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
+import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
+import { fanIn, pingPong, ring } from "./messages.js";
+import * as nact from "./nact.js";
+import { readOptions, UsageError } from "./options.js";
+import { programs as ours } from "./ours.js";
+import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
+import { format, judge, table } from "./result.js";
+import * as xstate from "./xstate.js";
+
+const tiny: readonly (readonly [name: string, operations: number, program: Program])[] = [
+  ["ping-pong", 20, pingPong(20)],
+  ["ring", 50, ring(10, 5)],
+  ["fan-in", 30, fanIn(3, 10)],
+  ["spawn-monitor-exit", 10, spawnMonitorExit(10)],
+  ["linked-crash", 10, linkedCrash(10)],
+  ["call", 10, call(10)],
+  ["call-await", 10, callAwait(10)],
+  ["skynet", 111, skynet(100)],
+  ["idle-linked-process", 10, idleLinkedProcesses(10)],
+  ["dispatch-ack", 30, dispatchAck(30)],
+  ["dispatch-crash", 30, dispatchCrash(30)],
+  ["crash-to-reroute", 10, crashToReroute(10)],
+  ["ping-pong on nact", 20, nact.pingPong(20)],
+  ["spawn-monitor-exit on nact", 10, nact.spawnMonitorExit(10)],
+  ["call on nact", 10, nact.call(10)],
+  ["ping-pong on XState", 20, xstate.pingPong(20)],
+  ["spawn-monitor-exit on XState", 10, xstate.spawnMonitorExit(10)],
+];
+
+describe.each(tiny)("the program %s", (_name, operations, program) => {
+  it("counts what it did, run after run", async () => {
+    const counts = [await program.run(), await program.run()];
+    for (const run of counts) await run.end?.();
+    expect(counts.map((run) => run.counted)).toEqual([program.expected, program.expected]);
+    expect(program.operations).toBe(operations);
+  });
+
+  it("has no speed when the count is wrong", async () => {
+    await expect(runOnce({ ...program, expected: program.expected + 1 })).rejects.toBeInstanceOf(
+      WrongCountError,
+    );
+  });
+});
+
+describe("a program", () => {
+  it("fails when one of its processes crashes, instead of waiting for ever", async () => {
+    const broken = onSystem(1, 1, (system) => {
+      system.spawn(() => {
+        throw new Error("no pong");
+      });
+    });
+    await expect(runOnce(broken)).rejects.toThrow("no pong");
+  });
+
+  it("that takes times gives its median and 99th percentile", async () => {
+    const { medianUs = Number.NaN, p99Us = Number.NaN } = await runOnce(crashToReroute(100));
+    expect(medianUs).toBeGreaterThan(0);
+    expect(p99Us).toBeGreaterThanOrEqual(medianUs);
+  });
+
+  it("is run once more than asked for, to warm up; a weight is taken once", async () => {
+    let runs = 0;
+    const counting: Program = {
+      operations: 1,
+      expected: 7,
+      run: async () => ({ counted: 7, figures: { runs: ++runs } }),
+    };
+    expect(await runRounds(counting, 3)).toEqual([{ runs: 2 }, { runs: 3 }, { runs: 4 }]);
+    expect(await runRounds({ ...counting, once: true }, 3)).toEqual([{ runs: 5 }]);
+  });
+});
+
+describe("the catalogue", () => {
+  it("has a program for every entry, on every side it names", () => {
+    const names = (of: readonly Entry[]): string[] => of.map((entry) => entry.name).sort();
+    expect(Object.keys(ours).sort()).toEqual(names(CATALOGUE));
+    expect(Object.keys(nact.programs).sort()).toEqual(
+      names(CATALOGUE.filter((e) => e.libraries.includes("nact"))),
+    );
+    expect(Object.keys(xstate.programs).sort()).toEqual(
+      names(CATALOGUE.filter((e) => e.libraries.includes("xstate"))),
+    );
+  });
+});
+
+describe("the result", () => {
+  const rate: Entry = {
+    name: "hops",
+    unit: "perSecond",
+    libraries: [],
+    target: { type: "times-otp", times: 10 },
+  };
+  const weight: Entry = {
+    name: "idle",
+    unit: "bytes",
+    libraries: [],
+    target: { type: "at-most", value: 600 },
+  };
+
+  it("is the median of all samples, of two middles their mean", () => {
+    expect(median([9, 1, 5])).toBe(5);
+    expect(median([100, 9, 1, 5])).toBe(7);
+    expect(judge(rate, { ours: [30, 10, 20] })).toMatchObject({ ours: 20, lowest: 10, highest: 30 });
+  });
+
+  it("compares rates upwards and weights downwards", () => {
+    expect(judge(rate, { ours: [20], otp: [5], nact: [2], xstate: [40] }).ratios).toEqual({
+      otp: 4,
+      nact: 10,
+      xstate: 0.5,
+    });
+    expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({ otp: 9, nact: null, xstate: null });
+  });
+
+  it("says whether the target is met, and nothing where there is nothing to compare with", () => {
+    expect(judge(rate, { ours: [100], otp: [10] })).toMatchObject({ target: ">= 10 x OTP", met: true });
+    expect(judge(rate, { ours: [99], otp: [10] }).met).toBe(false);
+    expect(judge(rate, { ours: [99], otp: [] })).toMatchObject({ otp: null, met: null });
+    expect(judge(weight, { ours: [600] })).toMatchObject({ target: "<= 600 B", met: true });
+    expect(judge(weight, { ours: [601] }).met).toBe(false);
+    const fast: Entry = { ...rate, target: { type: "at-least", perSecond: 500_000 } };
+    expect(judge(fast, { ours: [500_000] })).toMatchObject({ target: ">= 500 k/s", met: true });
+    expect(judge(fast, { ours: [499_999] }).met).toBe(false);
+    const soon: Entry = { ...rate, unit: "p99Us", target: { type: "below", value: 100 } };
+    expect(judge(soon, { ours: [99.9] })).toMatchObject({ target: "< 100 us", met: true });
+    expect(judge(soon, { ours: [100] }).met).toBe(false);
+    const aimless: Entry = { name: "hops", unit: "perSecond", libraries: [] };
+    expect(judge(aimless, { ours: [1] })).toMatchObject({ target: "-", met: null });
+  });
+
+  it("shows three digits and a unit", () => {
+    const shown = [999_499, 999_500, 9_994_000, 9_996_000, 31_400_000, 120_000_000, 5_120];
+    expect(shown.map((figure) => format(figure, "perSecond"))).toEqual([
+      "999 k/s",
+      "1.00 M/s",
+      "9.99 M/s",
+      "10.0 M/s",
+      "31.4 M/s",
+      "120 M/s",
+      "5.12 k/s",
+    ]);
+    expect(format(324.6, "bytes")).toBe("325 B");
+    expect(format(47.25, "p99Us")).toBe("47.3 us");
+  });
+
+  it("shows the median of a time beside its 99th percentile", () => {
+    const time: Entry = { name: "reroute", unit: "p99Us", libraries: [] };
+    expect(table([judge(time, { ours: [30, 50, 40], medianUs: [4, 6, 5] })], true)).toContain(
+      "40.0 us (median 5.00 us)",
+    );
+  });
+
+  it("is a table; without OTP its columns go", () => {
+    const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
+    expect(table(rows, true).split("\n")).toEqual([
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    <= 600 B |  no |",
+    ]);
+    expect(table(rows, false)).not.toContain("1.00 M/s");
+    expect(table(rows, false).split("\n")[0]).toBe(
+      "| program | signalbox |      lowest..highest | nact | XState |      target | met |",
+    );
+  });
+});
+
+describe("the command line", () => {
+  const names = ["ring", "call"];
+
+  it("takes programs, fewer rounds and a file", () => {
+    expect(readOptions([], names)).toEqual({ only: undefined, quick: false, json: undefined });
+    expect(readOptions(["--only", "call,ring", "--quick", "--json", "out.json"], names)).toEqual({
+      only: ["call", "ring"],
+      quick: true,
+      json: "out.json",
+    });
+  });
+
+  it.each([
+    [["--fast"], /^Unknown option '--fast'/],
+    [["ring"], /^Unexpected argument 'ring'/],
+    [["--json"], /--json <value>' argument missing/],
+    [["--json="], /^--json needs a file/],
+    [["--quick=yes"], /--quick' does not take an argument/],
+    [["--only", "ring,rnig"], /^no program is called "rnig"; there are ring, call$/],
+  ])("refuses %j in one line", (args, message) => {
+    const refused = (): unknown => readOptions(args, names);
+    expect(refused).toThrow(UsageError);
+    expect(refused).toThrow(message);
+    expect(refused).not.toThrow(/\n/);
+  });
+});

@@ -1,0 +1,113 @@
+// What is measured, against whom, and how good it has to be.
+
+import { SIZES } from "./sizes.js";
+
+/** The figure of a program that is shown and compared. */
+export type Unit = "perSecond" | "bytes" | "p99Us";
+
+/** Other libraries for Node; each is measured where it can do the same thing. */
+export type Library = "nact" | "xstate";
+
+export type Target =
+  | { readonly type: "times-otp"; readonly times: number }
+  | { readonly type: "at-least"; readonly perSecond: number }
+  | { readonly type: "at-most" | "below"; readonly value: number };
+
+export interface Entry {
+  readonly name: string;
+  readonly unit: Unit;
+  /** The same program in Erlang, as a call into otp_bench.erl. */
+  readonly otp?: string;
+  readonly libraries: readonly Library[];
+  readonly target?: Target;
+}
+
+const otpRate = (name: string, operations: number, work: string): string =>
+  `otp_bench:rate("${name}", ${operations}, fun() -> ${work} end)`;
+
+const timesOtp = (times: number): Target => ({ type: "times-otp", times });
+
+const { ring, fanIn, skynetLeaves } = SIZES;
+const skynetSum = (skynetLeaves * (skynetLeaves - 1)) / 2;
+
+export const CATALOGUE: readonly Entry[] = [
+  {
+    name: "ping-pong",
+    unit: "perSecond",
+    otp: otpRate("ping-pong", SIZES.pingPong, `otp_bench:ping_pong(${SIZES.pingPong})`),
+    libraries: ["nact", "xstate"],
+    target: timesOtp(10),
+  },
+  {
+    name: "ring",
+    unit: "perSecond",
+    otp: otpRate("ring", ring.processes * ring.rounds, `otp_bench:ring(${ring.processes}, ${ring.rounds})`),
+    libraries: [],
+    target: timesOtp(10),
+  },
+  {
+    name: "fan-in",
+    unit: "perSecond",
+    otp: otpRate("fan-in", fanIn.senders * fanIn.each, `otp_bench:fan_in(${fanIn.senders}, ${fanIn.each})`),
+    libraries: [],
+    target: timesOtp(5),
+  },
+  {
+    name: "spawn-monitor-exit",
+    unit: "perSecond",
+    otp: otpRate(
+      "spawn-monitor-exit",
+      SIZES.spawnMonitorExit,
+      `otp_bench:spawn_monitor_exit(${SIZES.spawnMonitorExit})`,
+    ),
+    libraries: ["nact", "xstate"],
+    target: timesOtp(5),
+  },
+  {
+    name: "linked-crash",
+    unit: "perSecond",
+    otp: otpRate(
+      "linked-crash",
+      SIZES.linkedCrash,
+      `process_flag(trap_exit, true), otp_bench:linked_crash(${SIZES.linkedCrash})`,
+    ),
+    libraries: [],
+    target: timesOtp(5),
+  },
+  {
+    name: "call",
+    unit: "perSecond",
+    otp: otpRate("call", SIZES.call, `otp_bench:calls(${SIZES.call})`),
+    libraries: [],
+    target: timesOtp(3),
+  },
+  {
+    name: "call-await",
+    unit: "perSecond",
+    otp: otpRate("call", SIZES.call, `otp_bench:calls(${SIZES.call})`),
+    libraries: ["nact"],
+    target: timesOtp(3),
+  },
+  {
+    name: "skynet",
+    unit: "perSecond",
+    otp: otpRate("skynet", 111_111, `${skynetSum} = otp_bench:skynet()`),
+    libraries: [],
+    target: timesOtp(5),
+  },
+  {
+    name: "idle-linked-process",
+    unit: "bytes",
+    otp: `otp_bench:idle(${SIZES.idle})`,
+    libraries: [],
+    target: { type: "at-most", value: 600 },
+  },
+  {
+    name: "dispatch-ack",
+    unit: "perSecond",
+    libraries: [],
+    target: { type: "at-least", perSecond: 500_000 },
+  },
+  { name: "dispatch-crash", unit: "perSecond", libraries: [] },
+  { name: "crash-to-reroute", unit: "p99Us", libraries: [], target: { type: "below", value: 100 } },
+];

@@ -1,0 +1,135 @@
+// Dispatches to a consumer group: how many are acknowledged, how many while consumers crash, how soon one is re-routed.
+
+import {
+  type Callbacks,
+  ConsumerGroup,
+  consumer,
+  custom,
+  type Delivery,
+  dispatch,
+  type System,
+  stop,
+} from "signalbox";
+import { onSystem, type Program } from "./program.js";
+
+const CONSUMERS = 10;
+/** Processes that dispatch, each its next envelope when the one before is acknowledged. */
+const CALLERS = 100;
+const BROKEN = stop(custom("broken"));
+
+/** Nobody crashes: each of the consumers adds up the payloads it acknowledges. */
+export function dispatchAck(count: number): Program {
+  return onSystem(count, count + (count * (count + 1)) / 2, (system, done) => {
+    let sum = 0;
+    const work = (payload: number): void => {
+      sum += payload;
+    };
+    const group = new ConsumerGroup<number>();
+    for (let i = 0; i < CONSUMERS; i++) group.join(system.spawn(consumer(work)));
+    dispatchAll(system, group, count, (acknowledged) => done(acknowledged + sum));
+  });
+}
+
+/** The consumer that is first to handle a tenth envelope crashes on it; what else it had in its mailbox re-routes too. */
+export function dispatchCrash(count: number): Program {
+  const expected = count + count + Math.floor(count / 10);
+  return onSystem(count, expected, (system, done) => {
+    const crashedOn = new Uint8Array(count + 1);
+    let handled = 0;
+    let crashes = 0;
+    const group = new ConsumerGroup<number>({ maxAttempts: Number.POSITIVE_INFINITY, patience: 1_000 });
+    staff(system, group, {
+      handle: (_ctx, delivery) => {
+        const { payload } = delivery;
+        if (payload % 10 === 0 && crashedOn[payload] === 0) {
+          crashedOn[payload] = 1;
+          crashes++;
+          return BROKEN;
+        }
+        handled++;
+        delivery.ack();
+        return undefined;
+      },
+    });
+    dispatchAll(system, group, count, (acknowledged) => done(acknowledged + handled + crashes));
+  });
+}
+
+/**
+ * One dispatch at a time: from the moment a consumer's code crashes to the moment another one's code has the envelope.
+ */
+export function crashToReroute(count: number): Program {
+  const elapsedUs = new Float64Array(count);
+  const program = onSystem(count, 2 * count, (system, done) => {
+    let crashedAt = 0;
+    let rerouted = 0;
+    const group = new ConsumerGroup<number>({ patience: 1_000 });
+    staff(system, group, {
+      handle: (_ctx, delivery) => {
+        if (delivery.attempt === 1) {
+          crashedAt = performance.now();
+          return BROKEN;
+        }
+        elapsedUs[delivery.payload] = (performance.now() - crashedAt) * 1_000;
+        delivery.ack();
+        return undefined;
+      },
+    });
+    system.spawn<never>(async (ctx) => {
+      for (let payload = 0; payload < count; payload++) {
+        const outcome = await dispatch(ctx, group, payload);
+        rerouted += outcome.attempts === 2 && outcome.reroutedFrom.length === 1 ? 2 : 0;
+      }
+      done(rerouted);
+    });
+  });
+  return {
+    ...program,
+    run: async () => {
+      const run = await program.run();
+      elapsedUs.sort();
+      return {
+        ...run,
+        figures: { medianUs: percentile(elapsedUs, 0.5), p99Us: percentile(elapsedUs, 0.99) },
+      };
+    },
+  };
+}
+
+const percentile = (sorted: Float64Array, share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+
+/** Dispatches 1 to `count` from all callers, and tells how many were acknowledged. */
+function dispatchAll(
+  system: System,
+  group: ConsumerGroup<number>,
+  count: number,
+  done: (acknowledged: number) => void,
+): void {
+  let next = 0;
+  let acknowledged = 0;
+  for (let i = 0; i < CALLERS; i++) {
+    system.spawn<never>(async (ctx) => {
+      while (next < count) {
+        const outcome = await dispatch(ctx, group, ++next);
+        if (outcome.settledBy === "ack" && ++acknowledged === count) done(acknowledged);
+      }
+    });
+  }
+}
+
+/** A process that keeps the group at its number of consumers. */
+function staff(system: System, group: ConsumerGroup<number>, behaviour: Callbacks<Delivery<number>>): void {
+  system.spawn<never>(
+    {
+      init: (ctx) => {
+        for (let i = 0; i < CONSUMERS; i++) group.join(ctx.spawnLink(behaviour));
+      },
+      handle: () => undefined,
+      signal: (ctx) => {
+        group.join(ctx.spawnLink(behaviour));
+      },
+    },
+    { trapExit: true },
+  );
+}

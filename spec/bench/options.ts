@@ -1,0 +1,42 @@
+// The command line of the benchmarks.
+
+import { parseArgs } from "node:util";
+
+export interface BenchOptions {
+  /** Programs to run; all unless given. */
+  readonly only: readonly string[] | undefined;
+  /** Fewer rounds. */
+  readonly quick: boolean;
+  /** Where to write the results as JSON. */
+  readonly json: string | undefined;
+}
+
+export const USAGE = "npm run bench -- [--only NAME[,NAME]] [--quick] [--json FILE]";
+
+/** What was given on the command line cannot be meant. */
+export class UsageError extends Error {
+  readonly code = "BENCH_USAGE";
+}
+
+/** @throws UsageError in one line */
+export function readOptions(args: readonly string[], names: readonly string[]): BenchOptions {
+  const { only, quick, json } = parse(args);
+  const wanted = only?.split(",");
+  const unknown = wanted?.find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new UsageError(`no program is called "${unknown}"; there are ${names.join(", ")}`);
+  if (json === "") throw new UsageError(`--json needs a file; usage: ${USAGE}`);
+  return { only: wanted, quick: quick ?? false, json };
+}
+
+function parse(args: readonly string[]): { only?: string; quick?: boolean; json?: string } {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: { only: { type: "string" }, quick: { type: "boolean" }, json: { type: "string" } },
+    }).values;
+  } catch (error) {
+    const [problem] = (error as Error).message.split(/\.\s|\n/);
+    throw new UsageError(`${problem}; usage: ${USAGE}`);
+  }
+}

@@ -1,0 +1,64 @@
+// The Erlang side: otp_bench.erl, compiled once, one Erlang node for each program.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** One scheduler, as Node has one thread, and room for the processes. */
+export const OTP_FLAGS: readonly string[] = ["+S", "1:1", "+P", "4000000"];
+
+export class Otp {
+  readonly version: string;
+  private readonly folder: string;
+
+  private constructor(version: string, folder: string) {
+    this.version = version;
+    this.folder = folder;
+  }
+
+  /** Undefined where Erlang is not installed. */
+  static find(): Otp | undefined {
+    let version: string;
+    try {
+      version = erl([], 'io:format("~s", [erlang:system_info(otp_release)])');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+    const folder = mkdtempSync(join(tmpdir(), "signalbox-bench-"));
+    // Exporting everything lets each program run in a node of its own, with the file as it is.
+    execFileSync("erlc", ["+export_all", "+nowarn_export_all", "-o", folder, sourceFile()], {
+      stdio: "inherit",
+    });
+    return new Otp(version, folder);
+  }
+
+  /** Runs one expression of otp_bench and gives the figure it printed. */
+  run(expression: string): number {
+    const line = erl([...OTP_FLAGS, "-pa", this.folder], expression);
+    const { ops_per_s, bytes } = JSON.parse(line) as { ops_per_s?: number; bytes?: number };
+    const figure = ops_per_s ?? bytes;
+    if (figure === undefined) throw new Error(`otp_bench printed no figure: ${line}`);
+    return figure;
+  }
+
+  close(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+function erl(flags: readonly string[], expression: string): string {
+  const args = ["-noshell", ...flags, "-eval", `${expression}, halt(0).`];
+  return execFileSync("erl", args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+}
+
+/** The compiled benchmarks run from another folder than their sources: look in the package, wherever this file is. */
+function sourceFile(): string {
+  for (let folder = new URL(".", import.meta.url); ; folder = new URL("..", folder)) {
+    const file = fileURLToPath(new URL("spec/bench/otp_bench.erl", folder));
+    if (existsSync(file)) return file;
+    if (folder.pathname === "/") throw new Error("spec/bench/otp_bench.erl is not there");
+  }
+}

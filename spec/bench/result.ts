@@ -1,0 +1,148 @@
+// From samples to a judged row, and from rows to the table.
+
+import type { Entry, Target, Unit } from "./catalogue.js";
+import { median } from "./program.js";
+
+/** Samples of a program's figure, by who took part. */
+export interface Samples {
+  readonly ours: readonly number[];
+  readonly otp?: readonly number[];
+  readonly nact?: readonly number[];
+  readonly xstate?: readonly number[];
+  /** Medians within each of our runs, in microseconds, where the figure is the 99th percentile. */
+  readonly medianUs?: readonly number[];
+}
+
+export interface Row {
+  readonly name: string;
+  readonly unit: Unit;
+  readonly ours: number;
+  readonly otp: number | null;
+  readonly nact: number | null;
+  readonly xstate: number | null;
+  /** How many times better signalbox is: more of a rate, less of a weight or a time. */
+  readonly ratios: {
+    readonly otp: number | null;
+    readonly nact: number | null;
+    readonly xstate: number | null;
+  };
+  readonly target: string;
+  /** Null without a target, and when OTP was not there to compare with. */
+  readonly met: boolean | null;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly medianUs: number | null;
+}
+
+export function judge(entry: Entry, samples: Samples): Row {
+  const middle = (of: readonly number[] | undefined): number | null => (of?.length ? median(of) : null);
+  const ours = median(samples.ours);
+  const better = (other: number | null): number | null => {
+    if (other === null) return null;
+    return entry.unit === "perSecond" ? ours / other : other / ours;
+  };
+  const otp = middle(samples.otp);
+  const nact = middle(samples.nact);
+  const xstate = middle(samples.xstate);
+  return {
+    name: entry.name,
+    unit: entry.unit,
+    ours,
+    otp,
+    nact,
+    xstate,
+    ratios: { otp: better(otp), nact: better(nact), xstate: better(xstate) },
+    target: describe(entry.target, entry.unit),
+    met: isMet(entry.target, ours, better(otp)),
+    lowest: Math.min(...samples.ours),
+    highest: Math.max(...samples.ours),
+    medianUs: middle(samples.medianUs),
+  };
+}
+
+function isMet(target: Target | undefined, ours: number, timesOtp: number | null): boolean | null {
+  switch (target?.type) {
+    case undefined:
+      return null;
+    case "times-otp":
+      return timesOtp === null ? null : timesOtp >= target.times;
+    case "at-least":
+      return ours >= target.perSecond;
+    case "at-most":
+      return ours <= target.value;
+    case "below":
+      return ours < target.value;
+    default:
+      return target satisfies never;
+  }
+}
+
+function describe(target: Target | undefined, unit: Unit): string {
+  switch (target?.type) {
+    case undefined:
+      return "-";
+    case "times-otp":
+      return `>= ${target.times} x OTP`;
+    case "at-least":
+      return `>= ${format(target.perSecond, unit)}`;
+    case "at-most":
+      return `<= ${format(target.value, unit)}`;
+    case "below":
+      return `< ${format(target.value, unit)}`;
+    default:
+      return target satisfies never;
+  }
+}
+
+/** A figure with its unit, in three digits. */
+export function format(figure: number, unit: Unit): string {
+  switch (unit) {
+    case "perSecond":
+      return figure >= 999_500 ? `${digits(figure / 1e6)} M/s` : `${digits(figure / 1e3)} k/s`;
+    case "bytes":
+      return `${Math.round(figure)} B`;
+    case "p99Us":
+      return `${digits(figure)} us`;
+    default:
+      return unit satisfies never;
+  }
+}
+
+const digits = (value: number): string => value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
+
+const HEADINGS = [
+  "program",
+  "signalbox",
+  "lowest..highest",
+  "OTP",
+  "x OTP",
+  "nact",
+  "XState",
+  "target",
+  "met",
+];
+
+/** The rows as a Markdown table that also reads well as plain text. The columns of OTP go when it was not there. */
+export function table(rows: readonly Row[], withOtp: boolean): string {
+  const lines = [HEADINGS, ...rows.map(cells)].map((line) =>
+    line.filter((_, i) => withOtp || (i !== 3 && i !== 4)),
+  );
+  const widths = (lines[0] ?? []).map((_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)));
+  const [head, ...body] = lines.map(
+    (line) => `| ${line.map((cell, i) => pad(cell, widths[i] ?? 0, i)).join(" | ")} |`,
+  );
+  const rule = `|${widths.map((width, i) => (i === 0 ? "-".repeat(width + 2) : `${"-".repeat(width + 1)}:`)).join("|")}|`;
+  return [head, rule, ...body].join("\n");
+}
+
+const pad = (cell: string, width: number, column: number): string =>
+  column === 0 ? cell.padEnd(width) : cell.padStart(width);
+
+function cells(row: Row): string[] {
+  const shown = (figure: number | null): string => (figure === null ? "-" : format(figure, row.unit));
+  const ratio = row.ratios.otp === null ? "-" : row.ratios.otp.toFixed(1);
+  const range = `${shown(row.lowest)} .. ${shown(row.highest)}`;
+  const ours = row.medianUs === null ? shown(row.ours) : `${shown(row.ours)} (median ${shown(row.medianUs)})`;
+  const met = row.met === null ? "-" : row.met ? "yes" : "no";
+  return [row.name, ours, range, shown(row.otp), ratio, shown(row.nact), shown(row.xstate), row.target, met];
+}

@@ -1,0 +1,16 @@
+// How much work each program does: the same for all sides.
+
+export const SIZES = {
+  pingPong: 1_000_000,
+  ring: { processes: 1_000, rounds: 1_000 },
+  fanIn: { senders: 100, each: 10_000 },
+  spawnMonitorExit: 300_000,
+  linkedCrash: 300_000,
+  call: 300_000,
+  /** A process for each, ten to a parent, up to one root: 111,111 in all. */
+  skynetLeaves: 100_000,
+  idle: 1_000_000,
+  dispatchAck: 200_000,
+  dispatchCrash: 100_000,
+  crashToReroute: 20_000,
+} as const;
