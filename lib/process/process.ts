@@ -204,7 +204,7 @@ export class Process extends Mailbox implements Runnable {
 
   /** Handles what waits, oldest first. */
   activate(limit: number): number {
-    if (this.state !== READY || this.handle === undefined || this.first === EMPTY) return this.rouse();
+    if (this.state !== READY || this.handle === undefined) return this.rouse();
     this.state = RUNNING;
     let count = 0;
     let message: unknown;
@@ -226,12 +226,7 @@ export class Process extends Mailbox implements Runnable {
   /** An activation that is not simply the next message of callbacks. */
   private rouse(): number {
     if (this.state === DEAD) return 0;
-    if (this.handle !== undefined) {
-      if (this.state === STARTING) return this.start();
-      // What it was woken for has been taken back out of its mailbox.
-      if (this.state === READY) this.proceed();
-      return 0;
-    }
+    if (this.handle !== undefined) return this.state === STARTING ? this.start() : 0;
     if (this.state === STARTING) startBody(this);
     else resumeBody(this);
     return 1;
@@ -262,7 +257,12 @@ export class Process extends Mailbox implements Runnable {
   }
 
   private open(entry: unknown): unknown {
-    if (!(entry instanceof Entry)) return this.handle?.call(this.behaviour, this.ctx, entry);
+    if (!(entry instanceof Entry)) {
+      if (entry !== EMPTY) return this.handle?.call(this.behaviour, this.ctx, entry);
+      // The signal it was woken for has been taken back out of its mailbox.
+      this.handled--;
+      return undefined;
+    }
     if (this.rare?.mailbox !== undefined && isOutsideBound(entry)) this.rare.unbounded--;
     if (entry instanceof SignalEntry) return this.kernel.openSignal(this, entry.signal);
     if (entry instanceof TaskEntry) return entry.run();

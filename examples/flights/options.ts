@@ -1,0 +1,71 @@
+// The command line: what may be asked for, what it is when it is not, and what is wrong with it.
+
+import { parseArgs } from "node:util";
+import { InputError } from "./input-error.js";
+
+export interface Options {
+  /** The flights of vega-datasets when undefined. */
+  readonly file: string | undefined;
+  /** Flights from one kill to the next, on average. */
+  readonly killEvery: number;
+  readonly workers: number;
+  readonly seed: number;
+}
+
+const DEFAULTS = { killEvery: 200, workers: 8, seed: 1 } as const;
+const MOST_WORKERS = 100;
+const LARGEST = 0xffff_ffff;
+
+export const HELP: string = `npm start -- [options]
+
+Dispatches every flight of a file to supervised workers that are killed at random all the while,
+and checks that each was counted exactly once.
+
+  --file FILE      JSON, an array of { delay, distance, time } (default: 200,000 flights of vega-datasets)
+  --kill-every N   a worker is killed every N flights on average (default: ${DEFAULTS.killEvery})
+  --workers N      how many workers (default: ${DEFAULTS.workers})
+  --seed N         seeds the choice of when and whom to kill (default: ${DEFAULTS.seed})
+  --help           this text
+
+Exit code: 0 when every flight was counted exactly once, 1 when not, 2 when an option or the file is wrong.
+`;
+
+/** @throws InputError */
+export function parseOptions(args: readonly string[]): Options | "help" {
+  const values = parse(args);
+  if (values.help === true) return "help";
+  return {
+    file: values.file,
+    killEvery: whole("--kill-every", values["kill-every"], 1, LARGEST) ?? DEFAULTS.killEvery,
+    workers: whole("--workers", values.workers, 1, MOST_WORKERS) ?? DEFAULTS.workers,
+    seed: whole("--seed", values.seed, 0, LARGEST) ?? DEFAULTS.seed,
+  };
+}
+
+interface Values {
+  readonly file?: string | undefined;
+  readonly "kill-every"?: string | undefined;
+  readonly workers?: string | undefined;
+  readonly seed?: string | undefined;
+  readonly help?: boolean | undefined;
+}
+
+function parse(args: readonly string[]): Values {
+  const text = { type: "string" } as const;
+  const help = { type: "boolean", short: "h" } as const;
+  try {
+    const options = { file: text, "kill-every": text, workers: text, seed: text, help };
+    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
+  } catch (error) {
+    // Node's own text goes on for several sentences; the first one says it.
+    const [said = ""] = (error as Error).message.split(/\n|\. /);
+    throw new InputError(`${said.replace(/\.$/, "")}; --help lists the options`);
+  }
+}
+
+function whole(name: string, text: string | undefined, least: number, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new InputError(`${name} is "${text}", expected a whole number from ${least} to ${most}`);
+}
