@@ -1,6 +1,6 @@
 // One run: the supervision tree, and every flight dispatched into it.
 
-import { type RestartReport, type SupervisorRef, System, supervisor } from "signalbox";
+import { type RestartReport, System, supervisor } from "signalbox";
 import { Chaos } from "./chaos.js";
 import type { Flight } from "./flights.js";
 import { type Account, Ledger } from "./ledger.js";
@@ -42,7 +42,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const crew = newCrew();
   const ledger = Ledger.at(system, "ledger");
   const chaos = Chaos.at(system, "chaos");
-  const root: SupervisorRef = await system.start(
+  const root = await system.start(
     supervisor({
       label: "root",
       name: "root",
@@ -75,8 +75,8 @@ export async function run(options: RunOptions): Promise<RunResult> {
 
   await system.idle(); // the last one killed is to be restarted, and counted
   if (show !== undefined) show.show(await viewOf(system, root.pid, progress, performance.now() - started));
-  const account = (await ledger.call.account()) as Account;
-  const kills = (await chaos.call.kills()) as number;
+  const account = await ledger.call.account();
+  const kills = await chaos.call.kills();
   return { ...progress, account, kills, elapsedMs: performance.now() - started };
 }
 

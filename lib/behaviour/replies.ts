@@ -15,7 +15,7 @@ export interface Caller<R> {
 
 /** The reply comes later, from whoever holds the {@link Caller}; the server goes on with its next message. */
 export class Deferred<R> {
-  /** @internal */
+  /** Called by the server, once. */
   readonly begin: (caller: Caller<R>) => void;
   constructor(begin: (caller: Caller<R>) => void) {
     this.begin = begin;

@@ -188,7 +188,7 @@ export class Kernel implements SchedulerHost {
 
   /** Code of a process that is no more threw. A refused effect is what should happen; the rest is told. */
   late(process: Process, error: unknown): void {
-    if (error instanceof ProcessExitedError && error.pid === process.pid) return;
+    if (isRefusal(error, process)) return;
     if (this.events.wants.lateError) this.events.publish("lateError", { pid: process.pid, error });
     this.print(
       `${process.pid} threw after its exit: ${error instanceof Error ? (error.stack ?? error) : String(error)}`,
@@ -306,4 +306,10 @@ export class Kernel implements SchedulerHost {
     this.scheduler.stop();
     this.unwatch();
   }
+}
+
+/** The error that a dead process's code is refused with; or an AbortError that its `ctx.signal` caused. */
+function isRefusal(error: unknown, process: Process): boolean {
+  const cause = error instanceof Error && error.name === "AbortError" ? error.cause : error;
+  return cause instanceof ProcessExitedError && cause.pid === process.pid;
 }

@@ -22,7 +22,7 @@ export const launch: unique symbol = Symbol("signalbox.launch");
 
 /** Something `start` can start: what `defineServer` and `supervisor` make. */
 export interface Startable<in Args extends readonly unknown[], out Ref> {
-  /** @internal */
+  /** How it is launched: the library's own affair, but what the types of its arguments and its handle hang on. */
   readonly [launch]: (args: Args) => Launch<Ref>;
 }
 

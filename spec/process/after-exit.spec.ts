@@ -1,5 +1,6 @@
 // After its end a process can do nothing more: what it waited for rejects, and every effect of its ctx is refused.
 
+import { setTimeout as delay } from "node:timers/promises";
 import {
   type BodyContext,
   custom,
@@ -53,6 +54,31 @@ async function failLater(steps: number): Promise<void> {
   if (steps === 0) throw boom;
   await failLater(steps - 1);
 }
+
+describe("a wait of the host's that `ctx.signal` ended", () => {
+  it("ends with the process without a word: that is what the signal is for", async () => {
+    const pid = system.spawn(async (ctx) => {
+      await delay(3_600_000, undefined, { signal: ctx.signal });
+    });
+    await system.idle();
+    system.exit(pid, "kill");
+    await system.idle();
+    expect(late).toEqual([]);
+    expect(reports.filter((text) => text.includes("after its exit"))).toEqual([]);
+  });
+
+  it("is told when another signal ended it", async () => {
+    const other = new AbortController();
+    const pid = system.spawn(async () => {
+      await delay(3_600_000, undefined, { signal: other.signal });
+    });
+    await system.idle();
+    system.exit(pid, "kill");
+    other.abort();
+    await system.idle();
+    expect(late).toEqual([expect.objectContaining({ name: "AbortError" })]);
+  });
+});
 
 describe("after its exit", () => {
   async function departed(): Promise<BodyContext<unknown>> {
