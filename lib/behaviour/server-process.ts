@@ -1,6 +1,6 @@
 // The process of a server: takes calls and casts to their handlers, and what these return back to the callers.
 
-import { type Callbacks, ignore, Stop } from "../process/behaviour.js";
+import { type Callbacks, ignore, Stop, stop } from "../process/behaviour.js";
 import { Request } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
@@ -28,6 +28,14 @@ export class CastMessage {
   constructor(method: string, args: readonly unknown[]) {
     this.method = method;
     this.args = args;
+  }
+}
+
+/** A server told to end by a handle of it. */
+export class StopMessage {
+  readonly reason: ExitReason;
+  constructor(reason: ExitReason) {
+    this.reason = reason;
   }
 }
 
@@ -59,7 +67,7 @@ export function serverProcess(server: LooseServer, args: readonly unknown[]): Ca
     state = made;
     return undefined;
   };
-  const handle = (ctx: Context<unknown>, message: unknown): unknown => {
+  const handle = (ctx: Context<never>, message: unknown): unknown => {
     if (message instanceof CallMessage) {
       const handler = calls[message.method];
       if (handler === undefined) {
@@ -69,13 +77,12 @@ export function serverProcess(server: LooseServer, args: readonly unknown[]): Ca
       const result = handler(state, ...message.args);
       return isThenable(result) ? result.then((value) => answer(message, value)) : answer(message, result);
     }
-    if (message instanceof CastMessage && casts[message.method] !== undefined) {
-      return onlyStop((casts[message.method] as Loose)(state, ...message.args));
+    if (message instanceof CastMessage) {
+      const handler = casts[message.method];
+      return handler === undefined ? unhandled(ctx, message) : onlyStop(handler(state, ...message.args));
     }
-    if (info !== undefined) return onlyStop(info(state, message));
-    const { process } = ctx.self;
-    process?.kernel.deadLetter(process.pid, message, "unhandled");
-    return undefined;
+    if (message instanceof StopMessage) return stop(message.reason);
+    return info === undefined ? unhandled(ctx, message) : onlyStop(info(state, message));
   };
   return {
     init: (ctx) => {
@@ -85,15 +92,17 @@ export function serverProcess(server: LooseServer, args: readonly unknown[]): Ca
     handle,
     signal: (ctx, signal) => {
       const handler = signals?.[signal.type];
-      if (handler !== undefined) return onlyStop(handler(state, signal));
-      const { process } = ctx.self;
-      process?.kernel.deadLetter(process.pid, signal, "unhandled");
-      return undefined;
+      return handler === undefined ? unhandled(ctx, signal) : onlyStop(handler(state, signal));
     },
     ...(terminate === undefined
       ? {}
       : { terminate: (_ctx: unknown, reason: ExitReason) => terminate(state, reason) }),
   };
+}
+
+function unhandled(ctx: Context<never>, message: unknown): undefined {
+  const { process } = ctx.self;
+  process?.kernel.deadLetter(process.pid, message, "unhandled");
 }
 
 /** Ends a call as its handler said; gives back what ends the server. */

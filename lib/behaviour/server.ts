@@ -4,6 +4,7 @@ import type { Context } from "../process/context.js";
 import type { DownSignal, ExitSignal, GroupSignal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
+import { text } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import type { ExitReason } from "../process/reason.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
@@ -68,9 +69,15 @@ export function defineServer<
   C = Record<never, never>,
   K = Record<never, never>,
 >(options: ServerOptions<A, R, C, K>): ServerDefinition<A, C, K> {
-  checkFunction("init", options.init);
+  const { init, info, terminate } = options;
+  checkFunction("init", init);
   const calls = checkHandlers("calls", options.calls);
   const casts = checkHandlers("casts", options.casts);
+  const signals = checkHandlers("signals", options.signals);
+  if (info !== undefined) checkFunction("info", info);
+  if (terminate !== undefined) checkFunction("terminate", terminate);
+  const label = text("label", options.label ?? "server");
+  const { trapExit = false } = options;
   const makeCalls = callMethods(Object.keys(calls));
   const makeCasts = castMethods(Object.keys(casts));
   const ref = (address: Pid<never> | string, kernel: Kernel): ServerRef<C, K> =>
@@ -78,8 +85,8 @@ export function defineServer<
   return {
     at: (system, address) => ref(address, system.kernel),
     [launch]: (args): Launch<ServerRef<C, K>> => ({
-      behaviour: serverProcess({ ...options, calls, casts } as never, args),
-      options: { label: options.label ?? "server", trapExit: options.trapExit ?? false },
+      behaviour: serverProcess({ init, calls, casts, signals, info, terminate } as never, args),
+      options: { label, trapExit },
       ref,
     }),
   };
@@ -89,7 +96,10 @@ function checkFunction(path: string, value: unknown): void {
   if (typeof value !== "function") throw new OptionError(path, value, "a function");
 }
 
-function checkHandlers(path: string, handlers: object | undefined): Record<string, Handler<never>> {
-  for (const [name, handler] of Object.entries(handlers ?? {})) checkFunction(`${path}.${name}`, handler);
-  return (handlers ?? {}) as Record<string, Handler<never>>;
+/** Without a prototype: `toString` is a handler only when somebody wrote one. */
+function checkHandlers(path: string, handlers: object = {}): Record<string, Handler<never>> {
+  if (typeof handlers !== "object" || handlers === null)
+    throw new OptionError(path, handlers, "an object of functions");
+  for (const [name, handler] of Object.entries(handlers)) checkFunction(`${path}.${name}`, handler);
+  return Object.assign(Object.create(null), handlers);
 }

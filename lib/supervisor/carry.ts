@@ -34,6 +34,11 @@ export function launchChild<M>(
   return child.pid;
 }
 
+/** Cuts a start short. A supervisor obeys at any time and stops what it has started; of a worker's `init` nobody knows. */
+export function abortStart<M>(ctx: Context<M>, pid: Pid, spec: FullChildSpec): void {
+  killAfter(ctx, pid, spec.type === "supervisor" ? spec.shutdown : "brutal_kill");
+}
+
 /** Tells a child to stop; kills it at once, or when its time is up. */
 export function killAfter<M>(ctx: Context<M>, pid: Pid, shutdown: Shutdown): TimerRef | undefined {
   if (shutdown === "brutal_kill") {

@@ -101,11 +101,13 @@ export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShut
     0,
     true,
   );
+  const args = spec.args ?? [];
+  if (!Array.isArray(args)) throw new OptionError(`${where}.args`, args, "an array of arguments");
   const name = spec.name === undefined ? undefined : text(`${where}.name`, spec.name);
   return {
     id,
     start: spec.start,
-    args: spec.args ?? [],
+    args,
     restart,
     shutdown,
     significant,

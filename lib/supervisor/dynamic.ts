@@ -1,39 +1,33 @@
 // A supervisor of many children of one kind, started on demand: OTP's simple_one_for_one, with Elixir's maxChildren.
 // Children are addressed by pid, restarted alone, and stopped all at once under one timer.
 
-import { type Backoff, checkBackoff } from "../process/backoff.js";
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { ReplyTo } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
-import { count, delay } from "../process/options.js";
+import { count } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import { crash, type ExitReason, SHUTDOWN } from "../process/reason.js";
 import { type Launch, launch } from "../process/start.js";
-import { killAfter, launchChild, type Outcome } from "./carry.js";
+import type { TimerRef } from "../process/timer.js";
+import { abortStart, killAfter, launchChild, type Outcome } from "./carry.js";
 import { type ChildSpec, checkChild, type FullChildSpec, supervising } from "./child.js";
 import { countOf } from "./counts.js";
 import { ChildError } from "./errors.js";
-import type { Answer } from "./machine.js";
-import { type SupervisorMessage, SupervisorRef } from "./ref.js";
+import { checkLimits, checkNaming, type SupervisionOptions } from "./options.js";
+import type { Answer } from "./protocol.js";
+import { type ChildInfo, type SupervisorMessage, SupervisorRef } from "./ref.js";
 import { publishRestart } from "./report.js";
 import { countRestart, isRestarted, type RestartLimits } from "./restart-rule.js";
 import type { SupervisorDefinition } from "./supervisor.js";
 
 /** Options of a dynamic supervisor. */
-export interface DynamicSupervisorOptions {
+export interface DynamicSupervisorOptions extends SupervisionOptions {
   /** What every child is like; `startLike(args)` gives the arguments of its definition's `init`. */
   readonly child: ChildSpec;
   /** More than this many are refused with ChildError `max_children`. Default `Infinity`. */
   readonly maxChildren?: number;
-  /** Default 1. */
-  readonly intensity?: number;
-  /** Milliseconds. Default 5,000. */
-  readonly period?: number;
-  readonly backoff?: Backoff;
-  readonly label?: string;
-  readonly name?: string;
 }
 
 interface Settings extends RestartLimits {
@@ -54,31 +48,40 @@ export function dynamicSupervisor(options: DynamicSupervisorOptions): Supervisor
   const settings: Settings = {
     spec: checkChild("child", options.child, "never"),
     maxChildren: count("maxChildren", options.maxChildren ?? Number.POSITIVE_INFINITY, 1, true),
-    intensity: count("intensity", options.intensity ?? 1, 0, true),
-    periodMs: delay("period", options.period ?? 5_000, 1, true),
-    backoff: options.backoff === undefined ? undefined : checkBackoff("backoff", options.backoff),
+    ...checkLimits(options),
   };
-  const naming = options.name === undefined ? {} : { name: options.name };
+  const naming = checkNaming(options, "dynamic supervisor");
   return {
     [supervising]: true,
     [launch]: (): Launch<SupervisorRef> => ({
       behaviour: behaviourOf(settings),
-      options: { label: options.label ?? "dynamic supervisor", trapExit: true, ...naming },
+      options: naming,
       ref: (pid, kernel) => new SupervisorRef(pid, kernel),
     }),
   };
 }
 
-/** One child: running under `pid`, or waiting for its next attempt. */
+/** One child. */
 interface DynamicChild {
   readonly key: string;
   readonly args: readonly unknown[];
+  /** Its process, if there is one now: it waits for its next attempt if there is not. */
   pid: Pid | undefined;
-  replyTo: ReplyTo<Answer<Pid>> | undefined;
+  /** Its last process, while it is started again: whoever knows only that one can still terminate it. */
+  former: Pid | undefined;
   starting: boolean;
+  /** Who asked for it, until its first start has ended. */
+  asker: ReplyTo<Answer<Pid>> | undefined;
+  stopping: Stopping | undefined;
   since: number;
   attempts: number;
   failure: ExitReason;
+}
+
+/** The stop of one child, asked for by at least one. */
+interface Stopping {
+  readonly askers: ReplyTo<Answer<Pid>>[];
+  readonly timer: TimerRef | undefined;
 }
 
 type Message = SupervisorMessage | Outcome | { readonly type: "retry" | "resume"; readonly id: string };
@@ -100,8 +103,6 @@ class Keeper {
   private readonly settings: Settings;
   private readonly children = new Map<string, DynamicChild>();
   private readonly byPid = new Map<Pid, DynamicChild>();
-  /** Who asked for the stop of a child, by its pid. */
-  private readonly stopping = new Map<Pid, ReplyTo<Answer<Pid>>>();
   private restarts: readonly number[] = [];
   private closing: ExitReason | undefined;
   private lastKey = 0;
@@ -119,39 +120,24 @@ class Keeper {
       case "terminate":
         this.terminate(message.id, message.replyTo);
         return undefined;
-      case "which": {
-        const { id, type } = this.settings.spec;
-        const all = [...this.children.values()].filter((child) => !child.starting);
-        const show = (child: DynamicChild) => {
-          const pid = child.pid as Pid<unknown> | undefined;
-          return {
-            id,
-            type,
-            pid,
-            status: pid === undefined ? ("restarting" as const) : ("running" as const),
-          };
-        };
-        this.ctx.reply(message.replyTo, all.reverse().map(show));
+      case "which":
+        this.ctx.reply(message.replyTo, this.listed().reverse());
         return undefined;
-      }
       case "count":
-        this.ctx.reply(
-          message.replyTo,
-          countOf([...this.children.values()].map(({ pid }) => ({ type: this.settings.spec.type, pid }))),
-        );
+        this.ctx.reply(message.replyTo, countOf(this.listed()));
         return undefined;
       case "outcome":
         return this.outcome(message);
       case "retry":
       case "resume": {
         const child = this.children.get(message.id);
-        if (child === undefined || child.pid !== undefined || this.closing !== undefined) return undefined;
-        if (message.type === "retry") return this.restart(child);
+        if (child === undefined || this.closing !== undefined) return undefined;
+        if (message.type === "retry") return this.restart(child, child.failure, 0);
         this.start(child);
         return undefined;
       }
       default: {
-        const given = message.type === "add" ? message.spec.id : String(message.id);
+        const given = message.type === "add" ? message.spec?.id : String(message.id);
         const error = new OptionError(
           `${message.type}Child`,
           given,
@@ -166,36 +152,34 @@ class Keeper {
   hear(signal: Signal): Stop | undefined {
     if (signal.type !== "exit") return undefined;
     const child = this.byPid.get(signal.from);
-    if (child === undefined) return undefined;
-    this.byPid.delete(signal.from);
-    child.pid = undefined;
-    const asked = this.stopping.get(signal.from);
-    this.stopping.delete(signal.from);
-    if (asked !== undefined) this.ctx.reply(asked, { ok: true, pid: undefined });
+    if (child === undefined || child.pid !== signal.from) return undefined;
+    if (child.stopping !== undefined) return this.stopped(child, child.stopping, signal.reason);
     // The start's own outcome follows and tells the rest.
     if (child.starting) return undefined;
-    const again = isRestarted(this.settings.spec.restart, signal.reason);
-    if (asked !== undefined || !again || this.closing !== undefined) {
-      this.children.delete(child.key);
+    if (this.closing !== undefined || !isRestarted(this.settings.spec.restart, signal.reason)) {
+      this.forget(child);
       return this.ended();
     }
-    child.failure = signal.reason;
-    return this.restart(child);
+    child.former = child.pid;
+    child.pid = undefined;
+    return this.restart(child, signal.reason, this.ctx.now() - child.since);
   }
 
   /** All children are told at once, and share one time to stop in. */
   close(reason: ExitReason): Stop | undefined {
     if (this.closing !== undefined) return undefined;
     this.closing = reason;
-    const { shutdown } = this.settings.spec;
+    const { ctx } = this;
+    const { spec } = this.settings;
     for (const child of [...this.children.values()]) {
-      if (child.pid === undefined) this.children.delete(child.key);
-      else if (child.starting || shutdown === "brutal_kill") this.ctx.exit(child.pid, "kill");
-      else this.ctx.exit(child.pid, SHUTDOWN);
+      if (child.pid === undefined) this.forget(child);
+      else if (child.stopping !== undefined) continue;
+      else if (child.starting) abortStart(ctx, child.pid, spec);
+      else ctx.exit(child.pid, spec.shutdown === "brutal_kill" ? "kill" : SHUTDOWN);
     }
-    if (shutdown !== "brutal_kill" && shutdown !== Number.POSITIVE_INFINITY) {
-      this.ctx.after(shutdown, () => {
-        for (const pid of [...this.byPid.keys()]) this.ctx.exit(pid, "kill");
+    if (spec.shutdown !== "brutal_kill" && spec.shutdown !== Number.POSITIVE_INFINITY) {
+      ctx.after(spec.shutdown, () => {
+        for (const pid of this.byPid.keys()) ctx.exit(pid, "kill");
       });
     }
     return this.ended();
@@ -205,25 +189,41 @@ class Keeper {
     return this.closing !== undefined && this.children.size === 0 ? stop(this.closing) : undefined;
   }
 
-  private add(args: readonly unknown[], replyTo: ReplyTo<Answer<Pid>>): void {
+  /** Those that came up at least once: what is asked for and not answered yet is no child so far. */
+  private listed(): ChildInfo[] {
+    const { id, type } = this.settings.spec;
+    const children = [...this.children.values()].filter((child) => child.asker === undefined);
+    return children.map(({ pid, starting }) =>
+      pid === undefined || starting
+        ? { id, type, pid: undefined, status: "restarting" }
+        : { id, type, pid: pid as Pid<unknown>, status: "running" },
+    );
+  }
+
+  private add(args: readonly unknown[], asker: ReplyTo<Answer<Pid>>): void {
     const { settings, ctx } = this;
     if (this.closing !== undefined) return;
-    if (this.children.size >= settings.maxChildren) {
-      ctx.refuse(replyTo, new ChildError(String(ctx.self), settings.spec.id, "max_children"));
+    if (!Array.isArray(args)) {
+      ctx.refuse(asker, new OptionError("args", args, "an array of arguments"));
       return;
     }
-    const key = String(++this.lastKey);
+    if (this.children.size >= settings.maxChildren) {
+      ctx.refuse(asker, new ChildError(String(ctx.self), settings.spec.id, "max_children"));
+      return;
+    }
     const child: DynamicChild = {
-      key,
+      key: String(++this.lastKey),
       args,
       pid: undefined,
-      replyTo,
+      former: undefined,
       starting: true,
-      since: ctx.now(),
+      asker,
+      stopping: undefined,
+      since: 0,
       attempts: 0,
       failure: SHUTDOWN,
     };
-    this.children.set(key, child);
+    this.children.set(child.key, child);
     this.start(child);
   }
 
@@ -241,61 +241,82 @@ class Keeper {
     }
   }
 
-  private outcome(message: Outcome): Stop | undefined {
-    const { outcome } = message;
-    const child = this.children.get(message.id);
-    if (child === undefined) return this.ended();
-    const { replyTo } = child;
-    child.replyTo = undefined;
+  private outcome({ id, outcome }: Outcome): Stop | undefined {
+    const child = this.children.get(id);
+    if (child === undefined) return undefined;
+    const { asker } = child;
+    child.asker = undefined;
     child.starting = false;
-    child.since = this.ctx.now();
     if (outcome.type === "started") {
-      if (replyTo !== undefined) this.ctx.reply(replyTo, { ok: true, pid: child.pid });
+      child.since = this.ctx.now();
+      if (child.former !== undefined) this.byPid.delete(child.former);
+      child.former = undefined;
+      if (asker !== undefined) this.ctx.reply(asker, { ok: true, pid: child.pid });
       return undefined;
     }
-    const answer: Answer<Pid> =
-      outcome.type === "ignored"
-        ? { ok: true, pid: undefined }
-        : { ok: false, problem: "start_failed", reason: outcome.reason };
-    if (replyTo !== undefined || outcome.type === "ignored" || this.closing !== undefined) {
-      this.children.delete(child.key);
-      if (replyTo !== undefined) this.ctx.reply(replyTo, answer);
+    if (outcome.type === "ignored" || asker !== undefined || this.closing !== undefined) {
+      this.forget(child);
+      const answer: Answer<Pid> =
+        outcome.type === "ignored"
+          ? { ok: true, pid: undefined }
+          : { ok: false, problem: "start_failed", reason: outcome.reason };
+      if (asker !== undefined) this.ctx.reply(asker, answer);
       return this.ended();
     }
     // A restart that failed counts too, and is tried again after whatever waits in the mailbox.
+    if (child.pid !== undefined) this.byPid.delete(child.pid);
+    child.pid = undefined;
     child.failure = outcome.reason;
     this.ctx.send(this.ctx.self, { type: "retry", id: child.key });
     return undefined;
   }
 
-  private terminate(id: string | Pid, replyTo: ReplyTo<Answer<Pid>>): void {
+  private terminate(id: string | Pid, asker: ReplyTo<Answer<Pid>>): void {
+    const { ctx } = this;
     const child = id instanceof Pid ? this.byPid.get(id) : undefined;
-    if (child?.pid === undefined) {
-      this.ctx.reply(replyTo, { ok: false, problem: "not_found" });
-      return;
+    if (child === undefined) {
+      ctx.reply(asker, { ok: false, problem: "not_found" });
+    } else if (child.pid === undefined) {
+      this.forget(child);
+      ctx.reply(asker, { ok: true, pid: undefined });
+    } else if (child.stopping !== undefined) {
+      child.stopping.askers.push(asker);
+    } else {
+      // One that closes has told its children already.
+      const timer =
+        this.closing === undefined ? killAfter(ctx, child.pid, this.settings.spec.shutdown) : undefined;
+      child.stopping = { askers: [asker], timer };
     }
-    this.stopping.set(child.pid, replyTo);
-    killAfter(this.ctx, child.pid, this.settings.spec.shutdown);
   }
 
-  private restart(child: DynamicChild): Stop | undefined {
+  private stopped(child: DynamicChild, { askers, timer }: Stopping, reason: ExitReason): Stop | undefined {
+    const { ctx } = this;
+    if (timer !== undefined) ctx.cancel(timer);
+    this.forget(child);
+    if (child.asker !== undefined) ctx.reply(child.asker, { ok: false, problem: "start_failed", reason });
+    for (const asker of askers) ctx.reply(asker, { ok: true, pid: undefined });
+    return this.ended();
+  }
+
+  private forget(child: DynamicChild): void {
+    this.children.delete(child.key);
+    if (child.pid !== undefined) this.byPid.delete(child.pid);
+    if (child.former !== undefined) this.byPid.delete(child.former);
+  }
+
+  private restart(child: DynamicChild, reason: ExitReason, ranForMs: number): Stop | undefined {
     const { ctx, settings } = this;
-    const decision = countRestart(settings, this.restarts, child, ctx.now(), ctx.random());
+    const history = { attempts: child.attempts, ranForMs };
+    const decision = countRestart(settings, this.restarts, history, ctx.now(), ctx.random());
     const { intensityLeft, delayMs } = decision;
     this.restarts = decision.restarts;
     child.attempts = decision.attempts;
+    child.failure = reason;
     const { id } = settings.spec;
-    const restart = {
-      id,
-      reason: child.failure,
-      strategy: "one_for_one",
-      siblings: [],
-      intensityLeft,
-      delayMs,
-    } as const;
+    const restart = { id, reason, strategy: "one_for_one", siblings: [], intensityLeft, delayMs } as const;
     publishRestart(ctx, restart, settings.periodMs);
     if (intensityLeft < 0) {
-      this.children.delete(child.key);
+      this.forget(child);
       return this.close(SHUTDOWN);
     }
     if (settings.backoff === undefined) this.start(child);

@@ -2,7 +2,7 @@
 
 import { SignalboxError } from "../process/errors.js";
 import { type ExitReason, formatReason } from "../process/reason.js";
-import type { ChildProblem } from "./machine.js";
+import type { ChildProblem } from "./protocol.js";
 
 /** A request about a child could not be met; `problem` is OTP's word for why. */
 export class ChildError extends SignalboxError {

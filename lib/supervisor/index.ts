@@ -2,7 +2,8 @@ export type { AutoShutdown, ChildSpec, ChildStart, ChildType, Restart, Shutdown 
 export { CHILD_DEFAULTS } from "./child.js";
 export { type DynamicSupervisorOptions, dynamicSupervisor } from "./dynamic.js";
 export { ChildError } from "./errors.js";
-export { type ChildProblem, type ChildStatus, FailedChild } from "./machine.js";
+export { SUPERVISION_DEFAULTS, type SupervisionOptions } from "./options.js";
+export { type ChildProblem, type ChildStatus, FailedChild } from "./protocol.js";
 export { type ChildCounts, type ChildInfo, SupervisorRef, supervisorRef } from "./ref.js";
 export type { RestartReport } from "./report.js";
 export type { Strategy } from "./strategies.js";

@@ -4,7 +4,16 @@
 
 import { type ExitReason, SHUTDOWN } from "../process/reason.js";
 import type { AutoShutdown, FullChildSpec } from "./child.js";
-import { countRestart, isRestarted, type RestartHistory, type RestartLimits } from "./restart-rule.js";
+import {
+  type Answer,
+  type Ask,
+  type ChildProblem,
+  type ChildStatus,
+  type Effect,
+  type Event,
+  FailedChild,
+} from "./protocol.js";
+import { countRestart, isRestarted, type RestartLimits } from "./restart-rule.js";
 import { STRATEGIES, type Strategy } from "./strategies.js";
 
 /** Options of a supervisor that the machine decides by. */
@@ -13,15 +22,19 @@ export interface Config extends RestartLimits {
   readonly autoShutdown: AutoShutdown;
 }
 
-export type ChildStatus = "running" | "restarting" | "stopped";
-
-/** One child. `P` is whatever the process around the machine identifies a running child by: a pid. */
-export interface Child<P> extends RestartHistory {
+/** One child. */
+export interface Child<P> {
   readonly spec: FullChildSpec;
   readonly status: ChildStatus;
   readonly pid: P | undefined;
   /** What it last ended of. */
   readonly failure: ExitReason;
+  /** When it last came up. */
+  readonly since: number;
+  /** How often it was started again without a calm time between. */
+  readonly attempts: number;
+  /** With backoff: when its next start is due. A `resume` that comes before is of a wait that was given up. */
+  readonly dueAt: number;
 }
 
 /** Something to do that takes time; the first of the agenda is in progress. */
@@ -50,82 +63,13 @@ export interface State<P> {
   readonly booting: boolean;
 }
 
-/** A request from outside; `token` names it in the reply. */
-export type Ask =
-  | { readonly ask: "add"; readonly spec: FullChildSpec }
-  | { readonly ask: "terminate" | "restart" | "delete"; readonly id: string };
-
-export type Event<P> =
-  | { readonly type: "boot"; readonly at: number }
-  | { readonly type: "started"; readonly id: string; readonly pid: P; readonly at: number }
-  | { readonly type: "ignored"; readonly id: string }
-  | { readonly type: "failed"; readonly id: string; readonly reason: ExitReason }
-  | { readonly type: "stopped"; readonly id: string }
-  | {
-      readonly type: "exited";
-      readonly pid: P;
-      readonly reason: ExitReason;
-      readonly at: number;
-      readonly roll: number;
-    }
-  | { readonly type: "retry"; readonly id: string; readonly at: number; readonly roll: number }
-  | { readonly type: "resume"; readonly id: string }
-  | { readonly type: "asked"; readonly token: number; readonly request: Ask }
-  | { readonly type: "close"; readonly reason: ExitReason };
-
-/** Why a request about a child could not be met; OTP's words. */
-export type ChildProblem =
-  | "not_found"
-  | "running"
-  | "restarting"
-  | "already_started"
-  | "already_present"
-  | "start_failed";
-
-export type Answer<P> =
-  | { readonly ok: true; readonly pid: P | undefined }
-  | { readonly ok: false; readonly problem: ChildProblem; readonly reason?: ExitReason };
-
-/** One restart, or the giving up of it. */
-export interface Restarting {
-  readonly id: string;
-  readonly reason: ExitReason;
-  readonly strategy: Strategy;
-  /** Siblings that go down and come up with it. */
-  readonly siblings: readonly string[];
-  /** Restarts that are still allowed within the period; -1 when this one was too many. */
-  readonly intensityLeft: number;
-  readonly delayMs: number;
-}
-
-export type Effect<P> =
-  | { readonly type: "start"; readonly spec: FullChildSpec }
-  | { readonly type: "abort-start"; readonly id: string }
-  | { readonly type: "stop"; readonly id: string; readonly pid: P; readonly spec: FullChildSpec }
-  | { readonly type: "retry"; readonly id: string }
-  | { readonly type: "resume-after"; readonly id: string; readonly delayMs: number }
-  | { readonly type: "answer"; readonly token: number; readonly answer: Answer<P> }
-  | { readonly type: "up" }
-  | { readonly type: "report"; readonly restart: Restarting }
-  | { readonly type: "exit"; readonly reason: ExitReason };
-
-/** Why a supervisor's own start failed: the `detail` of its `shutdown`. */
-export class FailedChild {
-  readonly id: string;
-  readonly reason: ExitReason;
-  constructor(id: string, reason: ExitReason) {
-    this.id = id;
-    this.reason = reason;
-  }
-}
-
 export function initial<P>(config: Config, specs: readonly FullChildSpec[]): State<P> {
   const children = specs.map((spec): Child<P> => newChild(spec));
   return { config, children, restarts: [], agenda: [], waiting: [], closing: undefined, booting: true };
 }
 
 function newChild<P>(spec: FullChildSpec): Child<P> {
-  return { spec, status: "stopped", pid: undefined, since: 0, attempts: 0, failure: SHUTDOWN };
+  return { spec, status: "stopped", pid: undefined, failure: SHUTDOWN, since: 0, attempts: 0, dueAt: 0 };
 }
 
 /** The state after `event`, and what to do about it, in order. */
@@ -176,12 +120,13 @@ function begin<P>(
     case "retry": {
       const child = find(state, event.id);
       if (child?.status !== "restarting") return state;
-      return restart(state, child, child.failure, event.at, event.roll, effects);
+      return restart(state, child, { ...event, reason: child.failure, ranForMs: 0 }, effects);
     }
-    case "resume":
-      return find(state, event.id)?.status === "restarting"
-        ? proceed(startRange(state, event.id), effects)
-        : state;
+    case "resume": {
+      const child = find(state, event.id);
+      const due = child?.status === "restarting" && child.dueAt <= event.at;
+      return due ? proceed(startRange(state, event.id), effects) : state;
+    }
     case "asked":
       return asked(state, event.token, event.request, effects);
     default:
@@ -198,7 +143,7 @@ function exited<P>(
 ): State<P> {
   const { restart: rule, significant } = child.spec;
   if (isRestarted(rule, event.reason)) {
-    return restart(state, child, event.reason, event.at, event.roll, effects);
+    return restart(state, child, { ...event, ranForMs: event.at - child.since }, effects);
   }
   const gone = down(state, child);
   if (!significant || state.config.autoShutdown === "never") return gone;
@@ -211,32 +156,35 @@ function exited<P>(
 function restart<P>(
   state: State<P>,
   child: Child<P>,
-  reason: ExitReason,
-  at: number,
-  roll: number,
+  end: { readonly reason: ExitReason; readonly ranForMs: number; readonly at: number; readonly roll: number },
   effects: Effect<P>[],
 ): State<P> {
   const { strategy, backoff } = state.config;
-  const { restarts, intensityLeft, attempts, delayMs } = countRestart(
-    state.config,
-    state.restarts,
-    child,
-    at,
-    roll,
-  );
+  const { reason, ranForMs, at, roll } = end;
+  const history = { attempts: child.attempts, ranForMs };
+  const decision = countRestart(state.config, state.restarts, history, at, roll);
+  const { restarts, intensityLeft, attempts, delayMs } = decision;
   const { id } = child.spec;
   const range = rangeOf(state, id);
   const siblings = range.filter((one) => one !== child && one.status === "running").map((one) => one.spec.id);
   effects.push({ type: "report", restart: { id, reason, strategy, siblings, intensityLeft, delayMs } });
   if (intensityLeft < 0) return close(down({ ...state, restarts }, child), SHUTDOWN, effects);
-  const marked = replace(
-    { ...state, restarts },
-    { ...child, status: "restarting", pid: undefined, attempts, failure: reason },
-  );
+  const failed = { ...child, attempts, failure: reason, dueAt: at + delayMs };
+  const marked = restarting({ ...state, restarts }, failed);
   const stops = [...range].reverse().map((one): Step<P> => ({ do: "stop", id: one.spec.id }));
   if (backoff === undefined) return proceed(startRange({ ...marked, agenda: stops }, id), effects);
   effects.push({ type: "resume-after", id, delayMs });
   return proceed({ ...marked, agenda: stops }, effects);
+}
+
+/**
+ * Marks `child` as restarting. Whatever else its strategy brings up with it waits for that, and no longer for a start
+ * of its own: it would come up before those it depends on, or, when nobody remembers its turn, never.
+ */
+function restarting<P>(state: State<P>, child: Child<P>): State<P> {
+  const range = rangeOf(state, child.spec.id).filter((one) => one.status === "restarting");
+  const waiting = range.reduce((next, one) => replace(next, { ...one, status: "stopped" }), state);
+  return replace(waiting, { ...child, status: "restarting", pid: undefined });
 }
 
 /** Adds to the agenda the start of whatever the strategy brings up with `id`. */
@@ -257,15 +205,16 @@ function completed<P>(
   const done: State<P> = { ...state, agenda: rest };
   if (step.do === "stop") return proceed(stepStopped(done, step, effects), effects);
   const asked = step.why === "add" || step.why === "again" ? step : undefined;
-  const child = asked?.child ?? find(state, step.id);
+  const child = childOf(state, step);
   if (child === undefined) return proceed(done, effects);
   switch (event.type) {
     case "started": {
       const up: Child<P> = { ...child, status: "running", pid: event.pid, since: event.at };
       if (asked !== undefined)
         effects.push({ type: "answer", token: asked.token, answer: { ok: true, pid: event.pid } });
-      const agenda: readonly Step<P>[] =
-        state.closing && asked ? [{ do: "stop", id: step.id }, ...rest] : rest;
+      // One that came up too late to be added takes its place, the last, in the stops of a closing supervisor.
+      const late = state.closing !== undefined && step.why === "add";
+      const agenda: readonly Step<P>[] = late ? [{ do: "stop", id: step.id }, ...rest] : rest;
       return proceed({ ...replace(done, up), agenda }, effects);
     }
     case "ignored": {
@@ -290,13 +239,7 @@ function completed<P>(
       }
       // Back to the mailbox before trying again, so that a shutdown can come between.
       effects.push({ type: "retry", id: step.id });
-      return proceed(
-        {
-          ...replace(done, { ...child, status: "restarting", pid: undefined, failure: event.reason }),
-          agenda: [],
-        },
-        effects,
-      );
+      return proceed({ ...restarting(done, { ...child, failure: event.reason }), agenda: [] }, effects);
     default:
       return done;
   }
@@ -354,7 +297,8 @@ function close<P>(state: State<P>, reason: ExitReason, effects: Effect<P>[]): St
   const stops = [...state.children].reverse().map((child): Step<P> => ({ do: "stop", id: child.spec.id }));
   const closing: State<P> = { ...state, closing: reason, waiting: [], agenda: stops };
   if (step === undefined) return proceed(closing, effects);
-  if (step.do === "start") effects.push({ type: "abort-start", id: step.id });
+  const spec = step.do === "start" ? childOf(state, step)?.spec : undefined;
+  if (spec !== undefined) effects.push({ type: "abort-start", spec });
   return { ...closing, agenda: [step, ...stops.filter((one) => step.do === "start" || one.id !== step.id)] };
 }
 
@@ -365,10 +309,7 @@ function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
   for (;;) {
     const step = agenda[0];
     if (step === undefined) break;
-    const child =
-      step.do === "start" && (step.why === "add" || step.why === "again")
-        ? step.child
-        : find(current, step.id);
+    const child = childOf(current, step);
     if (child !== undefined && step.do === "start" && child.status !== "running") {
       effects.push({ type: "start", spec: child.spec });
       return { ...current, agenda };
@@ -389,6 +330,13 @@ function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
     return { ...current, booting: false };
   }
   return current;
+}
+
+/** The child that a step is about. One that is being added is not in the list yet. */
+function childOf<P>(state: State<P>, step: Step<P>): Child<P> | undefined {
+  return step.do === "start" && (step.why === "add" || step.why === "again")
+    ? step.child
+    : find(state, step.id);
 }
 
 function find<P>(state: State<P>, id: string): Child<P> | undefined {

@@ -4,7 +4,7 @@ import type { Context } from "../process/context.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { formatReason } from "../process/reason.js";
-import type { Restarting } from "./machine.js";
+import type { Restarting } from "./protocol.js";
 
 /** A child is started again, or its supervisor gives up on it (`gaveUp`). */
 export interface RestartReport extends Restarting {

@@ -11,10 +11,12 @@ export interface RestartLimits {
   readonly backoff: Backoff | undefined;
 }
 
-/** When a child last came up, and how often it was started again without a calm time between. */
+/** What of a child's past counts when it is started once more. */
 export interface RestartHistory {
-  readonly since: number;
+  /** How often it was started again without a calm time between. */
   readonly attempts: number;
+  /** How long it ran before it ended now; 0 when it did not even come up. */
+  readonly ranForMs: number;
 }
 
 export interface RestartDecision {
@@ -33,7 +35,7 @@ export function isRestarted(rule: Restart, reason: ExitReason): boolean {
 }
 
 /**
- * Counts one more restart: those older than the period are dropped.
+ * Counts one more restart: those older than the period are dropped, and none is kept that no limit asks for.
  *
  * @param at - now, in milliseconds of the system's clock
  * @param roll - a number in [0, 1) for the backoff's jitter
@@ -45,9 +47,10 @@ export function countRestart(
   at: number,
   roll: number,
 ): RestartDecision {
-  const restarts = [...earlier.filter((time) => at - time <= periodMs), at];
+  const restarts =
+    intensity === Number.POSITIVE_INFINITY ? [] : [...earlier.filter((time) => at - time <= periodMs), at];
   const intensityLeft = intensity - restarts.length;
   if (backoff === undefined) return { restarts, intensityLeft, attempts: child.attempts + 1, delayMs: 0 };
-  const attempts = isCalm(backoff, at - child.since) ? 1 : child.attempts + 1;
+  const attempts = isCalm(backoff, child.ranForMs) ? 1 : child.attempts + 1;
   return { restarts, intensityLeft, attempts, delayMs: backoffMs(backoff, attempts, roll) };
 }

@@ -1,53 +1,34 @@
 // A supervisor: the process around machine.ts. It decides nothing; it carries effects out and reports what comes back.
 
-import type { Backoff } from "../process/backoff.js";
-import { checkBackoff } from "../process/backoff.js";
 import { type Callbacks, deferStart, type Stop, stop } from "../process/behaviour.js";
 import type { ReplyTo } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
 import type { Monitor } from "../process/monitor.js";
-import { count, delay, oneOf } from "../process/options.js";
+import { oneOf } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { crash } from "../process/reason.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { TimerRef } from "../process/timer.js";
-import { killAfter, launchChild, type Outcome } from "./carry.js";
+import { abortStart, killAfter, launchChild, type Outcome } from "./carry.js";
 import { type AutoShutdown, type ChildSpec, checkChild, type FullChildSpec, supervising } from "./child.js";
 import { countOf } from "./counts.js";
-import {
-  type Answer,
-  type Ask,
-  type Config,
-  decide,
-  type Effect,
-  type Event,
-  initial,
-  type State,
-} from "./machine.js";
+import { type Config, decide, initial, type State } from "./machine.js";
+import { checkLimits, checkNaming, type SupervisionOptions } from "./options.js";
+import type { Answer, Ask, Effect, Event } from "./protocol.js";
 import { type SupervisorMessage, SupervisorRef } from "./ref.js";
 import { publishRestart } from "./report.js";
 import type { Strategy } from "./strategies.js";
 
 /** Options of a supervisor; the defaults are OTP's. */
-export interface SupervisorOptions {
+export interface SupervisorOptions extends SupervisionOptions {
   /** Which children go down and come up with a failed one. Default `one_for_one`. */
   readonly strategy?: Strategy;
-  /** Restarts allowed within `period`; one more, and the supervisor ends with `shutdown`. Default 1. */
-  readonly intensity?: number;
-  /** Milliseconds. Default 5,000. */
-  readonly period?: number;
   /** Whether the end of significant children ends the supervisor. Default `never`. */
   readonly autoShutdown?: AutoShutdown;
-  /** Waits before restarts, longer each time, instead of restarting at once. */
-  readonly backoff?: Backoff;
   /** In start order. */
   readonly children?: readonly ChildSpec[];
-  /** What to call the supervisor in reports. Default `supervisor`. */
-  readonly label?: string;
-  /** Registers the supervisor under this name. */
-  readonly name?: string;
   /** Runs in the supervisor before its children start. */
   readonly onStart?: (ctx: Context<never>) => void;
 }
@@ -71,38 +52,40 @@ export interface SupervisorDefinition extends Startable<readonly [], SupervisorR
  * const shop = await system.start(Shop);
  */
 export function supervisor(options: SupervisorOptions): SupervisorDefinition {
-  const config = checkOptions(options);
+  const config = checkConfig(options);
   const specs = checkChildren(options.children ?? [], config.autoShutdown);
-  const label = options.label ?? "supervisor";
+  const naming = checkNaming(options, "supervisor");
+  const { onStart } = options;
+  if (onStart !== undefined && typeof onStart !== "function")
+    throw new OptionError("onStart", onStart, "a function");
   return {
     [supervising]: true,
     [launch]: (): Launch<SupervisorRef> => ({
-      behaviour: behaviourOf(config, specs, options.onStart),
-      options: { label, trapExit: true, ...(options.name === undefined ? {} : { name: options.name }) },
+      behaviour: behaviourOf(config, specs, onStart),
+      options: naming,
       ref: (pid, kernel) => new SupervisorRef(pid, kernel),
     }),
   };
 }
 
-function checkOptions(options: SupervisorOptions): Config {
+function checkConfig(options: SupervisorOptions): Config {
   return {
     strategy: oneOf("strategy", options.strategy ?? "one_for_one", [
       "one_for_one",
       "one_for_all",
       "rest_for_one",
     ]),
-    intensity: count("intensity", options.intensity ?? 1, 0, true),
-    periodMs: delay("period", options.period ?? 5_000, 1, true),
     autoShutdown: oneOf("autoShutdown", options.autoShutdown ?? "never", [
       "never",
       "any_significant",
       "all_significant",
     ]),
-    backoff: options.backoff === undefined ? undefined : checkBackoff("backoff", options.backoff),
+    ...checkLimits(options),
   };
 }
 
 function checkChildren(children: readonly ChildSpec[], autoShutdown: AutoShutdown): readonly FullChildSpec[] {
+  if (!Array.isArray(children)) throw new OptionError("children", children, "an array of child specs");
   const specs = children.map((child, index) => checkChild(`children[${index}]`, child, autoShutdown));
   const ids = new Set<string>();
   for (const [index, { id }] of specs.entries()) {
@@ -172,7 +155,7 @@ class Keeper {
       case "retry":
         return this.apply({ type: "retry", id: message.id, at: ctx.now(), roll: ctx.random() });
       case "resume":
-        return this.apply({ type: "resume", id: message.id });
+        return this.apply({ type: "resume", id: message.id, at: ctx.now() });
       case "add":
         try {
           return this.ask(
@@ -237,7 +220,7 @@ class Keeper {
         this.start(effect.spec);
         return undefined;
       case "abort-start":
-        if (this.starting?.id === effect.id) ctx.exit(this.starting.pid, "kill");
+        if (this.starting?.id === effect.spec.id) abortStart(ctx, this.starting.pid, effect.spec);
         return undefined;
       case "stop": {
         const ref = ctx.monitor(effect.pid);

@@ -1,0 +1,43 @@
+// What every kind of supervisor may be told, its defaults (OTP's), and how that is checked.
+
+import { type Backoff, checkBackoff } from "../process/backoff.js";
+import type { SpawnOptions } from "../process/behaviour.js";
+import { count, delay, text } from "../process/options.js";
+import type { RestartLimits } from "./restart-rule.js";
+
+/** Options of every supervisor. */
+export interface SupervisionOptions {
+  /** Restarts allowed within `period`; one more, and the supervisor ends with `shutdown`. Default 1. */
+  readonly intensity?: number;
+  /** Milliseconds. Default 5,000. */
+  readonly period?: number;
+  /** Waits before restarts, longer each time, instead of restarting at once. Restarts count against `intensity` all the same. */
+  readonly backoff?: Backoff;
+  /** What to call the supervisor in reports. Default `supervisor`, or `dynamic supervisor`. */
+  readonly label?: string;
+  /** Registers the supervisor under this name. */
+  readonly name?: string;
+}
+
+export const SUPERVISION_DEFAULTS: { readonly intensity: number; readonly period: number } = {
+  intensity: 1,
+  period: 5_000,
+};
+
+/** @throws OptionError */
+export function checkLimits(options: SupervisionOptions): RestartLimits {
+  return {
+    intensity: count("intensity", options.intensity ?? SUPERVISION_DEFAULTS.intensity, 0, true),
+    periodMs: delay("period", options.period ?? SUPERVISION_DEFAULTS.period, 1, true),
+    backoff: options.backoff === undefined ? undefined : checkBackoff("backoff", options.backoff),
+  };
+}
+
+/** How a supervisor's own process is spawned. @throws OptionError */
+export function checkNaming(options: SupervisionOptions, label: string): SpawnOptions {
+  return {
+    label: text("label", options.label ?? label),
+    trapExit: true,
+    ...(options.name === undefined ? {} : { name: text("name", options.name) }),
+  };
+}

@@ -1,0 +1,211 @@
+// Calls of a server: how each ends, and who may make them.
+
+import { type Caller, defer, defineServer, System, stop, UnknownRequestError } from "signalbox";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { gate } from "../support/gate.js";
+import { puppet } from "../support/puppet.js";
+import { VirtualClock } from "../support/virtual.js";
+import { Stock } from "./stock.js";
+
+let clock: VirtualClock;
+let system: System;
+beforeEach(() => {
+  clock = new VirtualClock();
+  system = new System({ name: "shop", environment: clock.environment, report: false });
+});
+afterEach(() => system.stop());
+
+describe("a call", () => {
+  it("resolves with what its handler returns, or with what that resolves to", async () => {
+    const stock = await system.start(Stock, 10);
+    expect(await stock.call.take(3)).toBe(7);
+    expect(await stock.call.slowly(Promise.resolve(), "a")).toEqual(["a begins", "a ends"]);
+  });
+
+  it("that is refused rejects with exactly that error, and the server goes on", async () => {
+    const stock = await system.start(Stock, 2);
+    await expect(stock.call.take(3)).rejects.toEqual(new RangeError("only 2 left"));
+    expect(await stock.call.take(2)).toBe(0);
+  });
+
+  it("may be answered later, while the server serves others", async () => {
+    const stock = await system.start(Stock, 1);
+    const deliveries = Promise.all([stock.call.nextDelivery(), stock.call.nextDelivery()]);
+    expect(await stock.call.left()).toBe(1);
+    stock.cast.restock(5);
+    expect(await deliveries).toEqual([5, 5]);
+  });
+
+  it("may be refused later", async () => {
+    const stock = await system.start(Stock, 1);
+    const delivery = stock.call.nextDelivery();
+    stock.cast.cancelDeliveries();
+    await expect(delivery).rejects.toThrow("no delivery");
+  });
+
+  it("that has ended meanwhile shows that to whoever would answer it, and the answer is dropped", async () => {
+    const callers: Caller<string>[] = [];
+    const Later = defineServer({
+      init: () => ({}),
+      calls: { ask: () => defer<string>((caller) => callers.push(caller)) },
+    });
+    const later = await system.start(Later);
+    const outcome = later
+      .with({ timeout: 50 })
+      .call.ask()
+      .catch((e) => e.code);
+    await system.idle();
+    expect(callers[0]?.open).toBe(true);
+    await clock.advance(50);
+    expect(await outcome).toBe("ERR_CALL_TIMEOUT");
+    expect(callers[0]?.open).toBe(false);
+    callers[0]?.reply("late");
+    callers[0]?.refuse(new Error("late"));
+    expect(system.deadLetters).toBe(0);
+  });
+
+  it("may be answered with a reply and the server's end", async () => {
+    const stock = await system.start(Stock, 4);
+    const end = system.exited(stock.pid);
+    expect(await stock.call.close()).toBe(4);
+    expect(await end).toEqual({ type: "normal" });
+  });
+
+  it("whose handler stops the server ends with that reason", async () => {
+    const stock = await system.start(Stock, 4);
+    await expect(stock.call.burn()).rejects.toMatchObject({
+      code: "ERR_CALLEE_EXITED",
+      reason: { type: "custom", value: "fire" },
+    });
+  });
+
+  it("waits 5 seconds unless told otherwise", async () => {
+    const stock = await system.start(Stock, 0);
+    const outcomes: string[] = [];
+    const note = (name: string) => (error: { code: string }) => outcomes.push(`${name} ${error.code}`);
+    void stock.call.nextDelivery().catch(note("default"));
+    void stock.with({ timeout: 100 }).call.nextDelivery().catch(note("short"));
+    void stock.with({ timeout: Number.POSITIVE_INFINITY }).call.nextDelivery().catch(note("endless"));
+    await clock.advance(100);
+    expect(outcomes).toEqual(["short ERR_CALL_TIMEOUT"]);
+    await clock.advance(4_899);
+    expect(outcomes).toHaveLength(1);
+    await clock.advance(1);
+    expect(outcomes).toEqual(["short ERR_CALL_TIMEOUT", "default ERR_CALL_TIMEOUT"]);
+    await clock.advance(1e9);
+    expect(outcomes).toHaveLength(2);
+  });
+
+  it("ends early by an AbortSignal, with its reason", async () => {
+    const stock = await system.start(Stock, 0);
+    const abort = new AbortController();
+    const delivery = stock.with({ signal: abort.signal }).call.nextDelivery();
+    const reason = new Error("changed my mind");
+    abort.abort(reason);
+    await expect(delivery).rejects.toBe(reason);
+  });
+
+  it("that timed out before the server came to it is not carried out", async () => {
+    const stock = await system.start(Stock, 10);
+    const door = gate();
+    stock.cast.note(door.promise, "busy");
+    const outcome = stock
+      .with({ timeout: 100 })
+      .call.take(3)
+      .catch((e) => e.code);
+    await clock.advance(100);
+    expect(await outcome).toBe("ERR_CALL_TIMEOUT");
+    door.open();
+    expect(await stock.call.left()).toBe(10);
+  });
+
+  it("to a server that is gone, or to a name that nobody holds, ends at once", async () => {
+    const stock = await system.start(Stock, 0);
+    system.exit(stock.pid, "kill");
+    await expect(stock.call.left()).rejects.toMatchObject({
+      code: "ERR_CALLEE_EXITED",
+      reason: { type: "noproc" },
+    });
+    const nobody = Stock.at(system, "stock");
+    await expect(nobody.call.left()).rejects.toMatchObject({ reason: { type: "noproc" } });
+  });
+
+  it("may have any name, those of a handle's own insides included", async () => {
+    const Odd = defineServer({
+      init: () => ({}),
+      calls: {
+        to: () => "to",
+        options: () => "options",
+        kernel: () => "kernel",
+        constructor: () => "constructor",
+      },
+      casts: { to: () => stop("shutdown") },
+    });
+    const odd = await system.start(Odd);
+    const names = await Promise.all([
+      odd.call.to(),
+      odd.call.options(),
+      odd.call.kernel(),
+      odd.call.constructor(),
+    ]);
+    expect(names).toEqual(["to", "options", "kernel", "constructor"]);
+    const end = system.exited(odd.pid);
+    odd.cast.to();
+    expect(await end).toEqual({ type: "shutdown" });
+  });
+
+  it.each(["left", "toString"])(
+    "that the server does not have (%s) is refused: it is another server",
+    async (name) => {
+      const Other = defineServer({ init: () => ({}), calls: { something: () => 1 } });
+      await system.startWith({ name: "other" }, Other);
+      const Asking = defineServer({ init: () => ({}), calls: { [name]: () => 1 } });
+      const error = await Asking.at(system, "other")
+        .call[name]?.()
+        .catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(UnknownRequestError);
+      expect((error as Error).message).toBe(`this server has no call "${name}"; it has something`);
+    },
+  );
+});
+
+describe("a call made by a process", () => {
+  it("to itself is an error, and no deadlock", async () => {
+    const Selfish = defineServer({
+      init: (ctx) => ({ ctx }),
+      calls: {
+        ask: (state): Promise<unknown> =>
+          Selfish.at(system, state.ctx.self)
+            .with({ from: state.ctx })
+            .call.ask()
+            .catch((e) => e.code),
+      },
+    });
+    expect(await (await system.start(Selfish)).call.ask()).toBe("ERR_CALL_SELF");
+  });
+
+  it("ends with that process, and counts as withdrawn for the server", async () => {
+    const stock = await system.start(Stock, 10);
+    const caller = puppet(system);
+    const outcome = caller.do((ctx) => ({
+      call: stock
+        .with({ from: ctx })
+        .call.nextDelivery()
+        .catch((e) => e.code),
+    }));
+    const { call } = await outcome;
+    system.exit(caller.pid, "kill");
+    expect(await call).toBe("ERR_PROCESS_EXITED");
+  });
+
+  it("that has ended is refused: the dead do not call", async () => {
+    const stock = await system.start(Stock, 10);
+    const caller = puppet(system);
+    const ctx = await caller.do((ctx) => ({ ctx })).then(({ ctx }) => ctx);
+    system.exit(caller.pid, "kill");
+    await expect(stock.with({ from: ctx }).call.take(3)).rejects.toMatchObject({
+      code: "ERR_PROCESS_EXITED",
+    });
+    expect(await stock.call.left()).toBe(10);
+  });
+});

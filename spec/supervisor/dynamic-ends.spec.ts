@@ -1,0 +1,154 @@
+// How dynamic children are stopped: one by its pid, or all at once, under one timer.
+
+import {
+  type Callbacks,
+  custom,
+  type DynamicSupervisorOptions,
+  dynamicSupervisor,
+  type ExitInput,
+  type Pid,
+  type SupervisorRef,
+  stop,
+} from "signalbox";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { child, House, hanging, stubborn, worker } from "./house.js";
+
+let house: House;
+beforeEach(() => {
+  house = new House();
+});
+afterEach(() => house.close());
+
+type More = Partial<DynamicSupervisorOptions>;
+
+function many(
+  more: Partial<DynamicSupervisorOptions["child"]> = {},
+  options: More = {},
+): Promise<SupervisorRef> {
+  return house.system.start(dynamicSupervisor({ label: "supervisor", child: child("a", more), ...options }));
+}
+
+const broken = custom("broken");
+
+async function fail(pid: Pid | undefined, reason: ExitInput = broken): Promise<void> {
+  house.system.send(pid as Pid<ExitInput>, reason);
+  await house.system.idle();
+}
+
+const running = (): Pid<unknown>[] => house.find("a");
+
+describe("terminateChild by pid", () => {
+  it("stops one child, which is not started again", async () => {
+    const sessions = await many();
+    const [first, second] = [await sessions.startLike(), await sessions.startLike()];
+    await sessions.terminateChild(first as Pid);
+    expect(running()).toEqual([second]);
+    expect(house.system.kernel.pendingTimers).toBe(0);
+  });
+
+  it("answers everybody who asked for it", async () => {
+    const sessions = await many({ start: stubborn, shutdown: 100 });
+    const pid = (await sessions.startLike()) as Pid;
+    const asked = Promise.all([sessions.terminateChild(pid), sessions.terminateChild(pid)]);
+    await house.clock.advance(100);
+    await asked;
+    expect(running()).toEqual([]);
+  });
+
+  it("of a child in mid-start ends that start for good", async () => {
+    const sessions = await many({ start: hanging });
+    const outcome = sessions.startLike().catch((e) => e.problem);
+    await house.system.idle();
+    await sessions.terminateChild(house.the("a"));
+    expect(await outcome).toBe("start_failed");
+    expect(await sessions.countChildren()).toMatchObject({ specs: 0 });
+  });
+
+  it("of a child in mid-restart ends that restart for good", async () => {
+    let starts = 0;
+    const start: Callbacks<ExitInput> = {
+      init: () => (starts++ === 0 ? undefined : new Promise(() => undefined)),
+      handle: (_ctx, reason) => stop(reason),
+    };
+    const sessions = await many({ start });
+    await fail(await sessions.startLike());
+    await sessions.terminateChild(house.the("a"));
+    await house.system.idle();
+    expect(running()).toEqual([]);
+    expect(starts).toBe(2);
+  });
+
+  it("of a stranger is refused, and so is an id", async () => {
+    const sessions = await many();
+    await sessions.startLike();
+    await expect(sessions.terminateChild(sessions.pid)).rejects.toMatchObject({ problem: "not_found" });
+    await expect(sessions.terminateChild("a")).rejects.toMatchObject({ problem: "not_found" });
+  });
+});
+
+describe("a dynamic supervisor that ends", () => {
+  it("tells all its children at once, and they share one time", async () => {
+    let stubborns = 0;
+    const start: Callbacks<never> = { ...stubborn, init: (ctx) => void ctx.trapExit(stubborns++ > 0) };
+    const sessions = await many({ start, shutdown: 100 });
+    for (let i = 0; i < 3; i++) await sessions.startLike();
+    const end = house.system.exited(sessions.pid);
+    house.news();
+    house.system.exit(sessions.pid, broken);
+    await house.clock.advance(99);
+    expect(house.news()).toEqual(["a down: shutdown"]);
+    await house.clock.advance(1);
+    expect(house.news()).toEqual(["a down: killed", "a down: killed"]);
+    expect(await end).toEqual(broken);
+  });
+
+  it("kills them at once under brutal_kill, and waits without limit under Infinity", async () => {
+    const brutal = await many({ start: stubborn, shutdown: "brutal_kill" });
+    await brutal.startLike();
+    house.system.exit(brutal.pid, "shutdown");
+    await house.system.idle();
+    expect(house.system.population).toBe(0);
+
+    const patient = await many({ start: stubborn, shutdown: Number.POSITIVE_INFINITY });
+    await patient.startLike();
+    house.system.exit(patient.pid, "shutdown");
+    await house.clock.advance(1e9);
+    expect(house.system.isAlive(patient.pid)).toBe(true);
+    house.system.exit(house.the("a"), "kill");
+    await house.system.idle();
+    expect(house.system.population).toBe(0);
+  });
+
+  it("waits for a child that was being terminated already, and answers who asked", async () => {
+    const sessions = await many({ start: stubborn, shutdown: 100 });
+    const pid = (await sessions.startLike()) as Pid;
+    const asked = sessions.terminateChild(pid);
+    await house.clock.advance(60);
+    house.system.exit(sessions.pid, "shutdown");
+    const again = sessions.terminateChild(pid);
+    await house.clock.advance(40);
+    await Promise.all([asked, again]);
+    expect(house.system.population).toBe(0);
+  });
+
+  it("does not wait for a start in progress, nor for one that is to come", async () => {
+    const sessions = await many({ start: hanging });
+    const outcome = sessions.startLike().catch((e) => e.code);
+    await house.system.idle();
+    house.system.exit(sessions.pid, "shutdown");
+    expect(await outcome).toBe("ERR_CHILD");
+
+    const waiting = await many({ start: worker }, { backoff: { min: 1_000, max: 1_000 } });
+    await fail(await waiting.startLike());
+    house.system.exit(waiting.pid, "shutdown");
+    await house.system.idle();
+    expect(house.system.population).toBe(0);
+  });
+
+  it("with nobody left to stop ends at once", async () => {
+    const sessions = await many();
+    house.system.exit(sessions.pid, "shutdown");
+    await house.system.idle();
+    expect(house.system.population).toBe(0);
+  });
+});

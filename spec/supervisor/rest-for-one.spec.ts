@@ -1,0 +1,62 @@
+// rest_for_one: children that depend on those before them in the list.
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { child, House, planned, statuses } from "./house.js";
+
+let house: House;
+beforeEach(() => {
+  house = new House();
+});
+afterEach(() => house.close());
+
+const strategy = "rest_for_one";
+
+describe("under rest_for_one", () => {
+  it("when one fails, those after it stop in reverse order, and it and they start in order", async () => {
+    await house.start({ strategy, children: [child("a"), child("b"), child("c"), child("d")] });
+    const a = house.the("a");
+    house.news();
+    await house.end("b");
+    expect(house.news()).toEqual([
+      'b down: custom "broken"',
+      "d down: shutdown",
+      "c down: shutdown",
+      "b up",
+      "c up",
+      "d up",
+    ]);
+    expect(house.the("a")).toBe(a);
+    expect(house.restarts).toMatchObject([{ id: "b", strategy, siblings: ["c", "d"] }]);
+  });
+
+  it("the last one fails alone, the first one takes all along", async () => {
+    await house.start({ strategy, intensity: 2, children: [child("a"), child("b")] });
+    house.news();
+    await house.end("b");
+    expect(house.news()).toEqual(['b down: custom "broken"', "b up"]);
+    await house.end("a");
+    expect(house.news()).toEqual(['a down: custom "broken"', "b down: shutdown", "a up", "b up"]);
+  });
+
+  it("a later one that cannot come up again is tried alone with those after it", async () => {
+    const c = planned("c", ["up", "fail", "up"]);
+    const shop = await house.start({
+      strategy,
+      intensity: 2,
+      children: [child("a"), child("b"), c, child("d")],
+    });
+    house.news();
+    await house.end("b");
+    expect(house.news()).toEqual([
+      'b down: custom "broken"',
+      "d down: shutdown",
+      "c down: shutdown",
+      "b up",
+      "c up",
+      "c down: crash, Error: c cannot",
+      "c up",
+      "d up",
+    ]);
+    expect(await statuses(shop)).toBe("a running, b running, c running, d running");
+  });
+});
