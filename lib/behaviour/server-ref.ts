@@ -11,7 +11,10 @@ import type { Calls, Casts } from "./types.js";
 
 /** Options of the calls of a handle, and who makes them. */
 export interface CallerOptions extends CallOptions {
-  /** The process that calls: its exit then ends the call, and calling itself is an error instead of a deadlock. */
+  /**
+   * The process that asks: its exit then ends the call, after its exit calls and casts are refused, and calling itself
+   * is an error instead of a deadlock.
+   */
   readonly from?: Context<never> | Context<unknown>;
 }
 
@@ -56,11 +59,15 @@ export function castMethods(names: readonly string[]): MethodsOf {
   class ServerCasts {
     readonly #kernel: Kernel;
     readonly #to: Target;
-    constructor(kernel: Kernel, to: Target) {
+    readonly #from: CallerOptions["from"];
+    constructor(kernel: Kernel, to: Target, from: CallerOptions["from"]) {
       this.#kernel = kernel;
       this.#to = to;
+      this.#from = from;
     }
     static send(casts: ServerCasts, message: CastMessage): void {
+      const from = casts.#from;
+      if (from !== undefined && !from.alive) throw from.signal.reason;
       casts.#kernel.send(casts.#to, message);
     }
   }
@@ -70,7 +77,7 @@ export function castMethods(names: readonly string[]): MethodsOf {
     };
     Object.defineProperty(ServerCasts.prototype, name, { value: method });
   }
-  return (kernel, to) => new ServerCasts(kernel, to);
+  return (kernel, to, options) => new ServerCasts(kernel, to, options?.from);
 }
 
 /** A running server, by pid or by name. */
@@ -82,12 +89,14 @@ export class ServerRef<C, K> {
   readonly #address: Target;
   readonly #kernel: Kernel;
   readonly #makeCalls: MethodsOf;
+  readonly #makeCasts: MethodsOf;
 
   /** @internal */
   constructor(address: Target, kernel: Kernel, makeCalls: MethodsOf, makeCasts: MethodsOf) {
     this.#address = address;
     this.#kernel = kernel;
     this.#makeCalls = makeCalls;
+    this.#makeCasts = makeCasts;
     this.call = makeCalls(kernel, address, undefined) as Calls<C>;
     this.cast = makeCasts(kernel, address, undefined) as Casts<K>;
   }
@@ -101,12 +110,15 @@ export class ServerRef<C, K> {
   }
 
   /**
-   * The same calls with other limits.
+   * The same calls and casts with other limits, or in a process's name.
    *
    * @example await stock.with({ timeout: 100, signal }).call.take(3);
    */
-  with(options: CallerOptions): { readonly call: Calls<C> } {
-    return { call: this.#makeCalls(this.#kernel, this.#address, options) as Calls<C> };
+  with(options: CallerOptions): { readonly call: Calls<C>; readonly cast: Casts<K> } {
+    return {
+      call: this.#makeCalls(this.#kernel, this.#address, options) as Calls<C>,
+      cast: this.#makeCasts(this.#kernel, this.#address, options) as Casts<K>,
+    };
   }
 
   /**

@@ -21,15 +21,25 @@ export class Pid<in M = never> {
   readonly id: number;
   /** What the process was called at its spawn, for people. */
   readonly label: string | undefined;
-  /** @internal The process while it is alive in this thread. */
-  process: Process | undefined;
+  /** Private, so that comparing or cloning a message with a pid in it does not walk through the whole system. */
+  #process: Process | undefined;
 
   /** @internal */
   constructor(node: Node, id: number, label: string | undefined, process: Process | undefined) {
     this.node = node;
     this.id = id;
     this.label = label;
-    this.process = process;
+    this.#process = process;
+  }
+
+  /** @internal The process while it is alive in this thread. */
+  get process(): Process | undefined {
+    return this.#process;
+  }
+
+  /** @internal */
+  set process(process: Process | undefined) {
+    this.#process = process;
   }
 
   /** `<shop.17 clerk>`: node, number and label. */

@@ -206,6 +206,18 @@ describe("a call made by a process", () => {
     await expect(stock.with({ from: ctx }).call.take(3)).rejects.toMatchObject({
       code: "ERR_PROCESS_EXITED",
     });
+
+    it("that has ended is refused its casts too: nothing is done in its name", async () => {
+      const stock = await system.start(Stock, 10);
+      const caller = puppet(system);
+      const ctx = await caller.do((own) => own);
+      stock.with({ from: ctx }).cast.restock(1);
+      system.exit(caller.pid, "kill");
+      expect(() => stock.with({ from: ctx }).cast.restock(1)).toThrow(
+        expect.objectContaining({ code: "ERR_PROCESS_EXITED" }),
+      );
+      expect(await stock.call.left()).toBe(11);
+    });
     expect(await stock.call.left()).toBe(10);
   });
 });

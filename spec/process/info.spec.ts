@@ -224,6 +224,14 @@ describe("a pid", () => {
     expect(stock.get(system.whereis("me") as Pid)).toBe(1);
   });
 
+  test("is compared and shown without the system behind it", async () => {
+    await using system = new System({ name: "shop" });
+    const pid = system.spawn({ handle: () => undefined });
+    expect(Object.keys(pid)).toEqual(["node", "id", "label"]);
+    expect({ from: pid }).toEqual({ from: pid });
+    expect(Object.keys(structuredClone({ ...pid }))).toEqual(["node", "id", "label"]);
+  });
+
   test("is never used again", async () => {
     await using system = new System({ report: false });
     const texts = new Set<string>();
