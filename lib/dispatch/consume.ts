@@ -5,7 +5,7 @@ import { type Callbacks, Stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import { isThenable } from "../process/process.js";
 import type { JoinOptions } from "./consumer.js";
-import { Delivery } from "./delivery.js";
+import type { Delivery } from "./delivery.js";
 import type { ConsumerGroup } from "./group.js";
 
 /** Works on one payload. What it returns is the reply; `refuse(error)` rejects; a throw is a crash, and re-routes. */

@@ -32,7 +32,7 @@ export interface ConsumerView {
   readonly bufferDepth: number;
   readonly maxBuffer: number;
   readonly pressure: Pressure;
-  /** Share of the work that `weighted` gives it. */
+  /** Its share of the work, for `weighted` and `leastLoaded`; 0 for none. */
   readonly weight: number;
   readonly tags: Tags;
   /** Envelopes forwarded to it so far. */
@@ -47,13 +47,13 @@ export interface JoinOptions {
   readonly maxInFlight?: number;
   /** Messages that may wait in its mailbox; beyond that dispatches to it are rejected. Default `Infinity`. */
   readonly maxBuffer?: number;
-  /** For `weighted`. Default 1. */
+  /** Its share of the work, for `weighted` and `leastLoaded`; 0 for none. Default 1. */
   readonly weight?: number;
   /** For predicates. */
   readonly tags?: Tags;
   /**
    * Whether it acknowledges. One that cannot is sent the bare payload, and a dispatch to it counts as delivered when it
-   * has not crashed within the hand-off window. Default true.
+   * has not ended within the hand-off window. Default true.
    */
   readonly acknowledges?: boolean;
 }

@@ -2,52 +2,24 @@
 // forwards, hears of its end by the EXIT itself, and re-routes in the same turn.
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
-import { Request } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
-import type { Process } from "../process/process.js";
-import { crash, type ExitReason } from "../process/reason.js";
+import { show } from "../process/errors.js";
+import type { Kernel } from "../process/kernel.js";
+import { isThenable, type Process } from "../process/process.js";
+import { crash } from "../process/reason.js";
 import type { Registration, Waiter } from "./consumer.js";
 import { Delivery } from "./delivery.js";
 import type { Envelope } from "./envelope.js";
-import { ConversationError } from "./errors.js";
 import { failureError } from "./failure.js";
 import type { ConsumerGroup, FullSettings } from "./group.js";
 import { IsolatedRoute } from "./isolated.js";
 import { decide, type Effect, type Event, initial, type State } from "./machine.js";
 import type { Outcome, RerouteTiming } from "./outcome.js";
+import { type DEADLINE, DispatchRequest } from "./request.js";
 import type { RoutingFunction } from "./route.js";
 import "./events.js";
 
-/** The caller's side of a dispatch: ends with the conversation, and when that dies, with a ConversationError. */
-export class DispatchRequest<T> extends Request<Outcome<T>> {
-  conversation: Process | undefined = undefined;
-  private readonly of: Conversation<T>;
-
-  constructor(of: Conversation<T>) {
-    super();
-    this.of = of;
-  }
-
-  override calleeExited(reason: ExitReason): void {
-    const { group, envelope, state } = this.of;
-    this.of.died();
-    this.fail(new ConversationError(group.name, "died", reason, envelope, state.history));
-  }
-
-  /** The deadline. */
-  override fire(): void {
-    this.conversation?.deliver(DEADLINE);
-  }
-
-  /** The caller gave up. */
-  override abandon(error: Error): void {
-    this.fail(error);
-    this.conversation?.deliver(WITHDRAWN);
-  }
-}
-
-const DEADLINE = { type: "deadline" } as const;
 const WITHDRAWN = { type: "withdrawn" } as const;
 const ROOM = { type: "room" } as const;
 const DONE = stop();
@@ -60,8 +32,7 @@ type Message<T> =
   | { readonly type: "impatient" }
   | { readonly type: "handoff"; readonly attempt: number }
   | { readonly type: "chosen"; readonly chosen: unknown; readonly candidates: readonly Registration[] }
-  | { readonly type: "unchosen"; readonly cause: unknown }
-  | { readonly type: "compensated"; readonly reason: ExitReason | undefined };
+  | { readonly type: "unchosen"; readonly cause: unknown };
 
 export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   readonly group: ConsumerGroup<T>;
@@ -72,15 +43,19 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   private readonly route: RoutingFunction<T> | IsolatedRoute<T>;
   private ctx!: Context<Message<T>>;
   wokenBy = 0;
-  private waitingAt: Registration | undefined = undefined;
-  /** Whose vacancy this was woken for, until it is used or offered on. */
+  /** Woken, and has yet to choose. */
+  private woken = false;
+  /** Whose vacancy it was woken for, until that is used or offered on. */
   private wokenFor: Registration | undefined = undefined;
+  private waitingAt: Registration | undefined = undefined;
   private patient: boolean;
   private settledBy: Outcome<T>["settledBy"] = "ack";
   private reply: unknown = undefined;
   private timings: RerouteTiming[] | undefined = undefined;
-  /** When the EXIT that led to the next attempt was observed. */
-  private exitAt = -1;
+  /** A consumer ended, and its envelope has yet to be forwarded to the next. */
+  private rerouting = false;
+  /** Names what the envelope has in common with others, to the routing function. */
+  private key: string | undefined = undefined;
 
   constructor(group: ConsumerGroup<T>, envelope: Envelope<T>, settings: FullSettings<T>) {
     this.group = group;
@@ -107,16 +82,18 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
         this.settledBy = "handoff";
         return this.apply({ type: "settled", attempt: message.attempt });
       case "chosen":
-        return this.chosen(message.chosen, message.candidates);
+        return this.state.phase === "selecting"
+          ? this.chosenLate(message.chosen, message.candidates)
+          : undefined;
       case "unchosen":
         return this.apply({ type: "misrouted", failure: { type: "evaluation", cause: message.cause } });
       case "impatient":
         this.patient = false;
         return this.state.phase === "waiting" && this.waitingAt === undefined ? this.retry() : undefined;
-      case "room":
-      case "compensated":
-      case "deadline":
       case "withdrawn":
+        return this.state.phase === "closed" ? DONE : undefined;
+      case "room":
+      case "deadline":
         return this.apply(message);
       default:
         return message satisfies never;
@@ -130,33 +107,41 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
       return this.apply({ type: "compensated", reason });
     }
     if (signal.type !== "exit" || consumer?.pid !== signal.from) return undefined;
-    const at = ctx.now();
-    this.exitAt = at;
-    return this.apply({ type: "exited", consumer, reason: signal.reason, at });
+    this.rerouting = true;
+    return this.apply({ type: "exited", consumer, reason: signal.reason, at: ctx.now() });
   }
 
   /** Called by the group, which is no process: what it says comes as a message. */
   wake(vacancy: number, consumer: Registration | undefined): boolean {
     this.group.stopWaiting(this, this.waitingAt);
-    const process = this.request.conversation;
-    if (process === undefined || !process.alive) return false;
+    if (!this.process.alive) return false;
+    this.woken = true;
     this.wokenBy = vacancy;
     this.wokenFor = consumer;
-    process.deliver(ROOM);
+    this.process.deliver(ROOM);
     return true;
   }
 
   /** A vacancy that this conversation was woken for and does not use is somebody else's. */
-  private offerOn(used: Registration | undefined): void {
+  private decided(used: Registration | undefined): void {
+    if (!this.woken) return;
     const { wokenFor } = this;
+    this.woken = false;
     this.wokenFor = undefined;
+    this.group.decided();
     if (wokenFor !== undefined && wokenFor !== used) this.group.offer(wokenFor, this.wokenBy);
+  }
+
+  /** The caller gave up: what it held is given back at once, and the process ends in a turn of its own. */
+  withdraw(): void {
+    this.apply(WITHDRAWN);
+    this.process.deliver(WITHDRAWN);
   }
 
   /** The conversation was ended from outside: what it held is given back all the same. */
   died(): void {
     this.group.stopWaiting(this, this.waitingAt);
-    this.offerOn(undefined);
+    this.decided(undefined);
     const { phase, consumer } = this.state;
     if (phase !== "delivered" || consumer === undefined) return;
     consumer.inFlight--;
@@ -196,7 +181,8 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
         return this.deliver(effect.consumer, effect.attempt);
       case "release":
         effect.consumer.inFlight--;
-        if (!effect.exited) this.ctx.unlink(effect.consumer.pid, { flush: true });
+        // An EXIT that is queued already is of nobody that this conversation has to do with any more.
+        if (!effect.exited) this.kernel.links.unlink(this.process, effect.consumer.pid);
         this.group.room(effect.consumer);
         return undefined;
       case "compensate":
@@ -218,7 +204,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
         return undefined;
       }
       case "end":
-        this.offerOn(undefined);
+        this.decided(undefined);
         return DONE;
       default:
         return effect satisfies never;
@@ -226,41 +212,43 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   }
 
   private select(): Stop | undefined {
-    const { group, route, envelope, state } = this;
-    const candidates = group.candidates(state.excluded);
+    const { ctx, group, route, envelope, state, kernel } = this;
+    const candidates = group.candidates(kernel, state.excluded);
     if (candidates.length === 0) {
       const why = state.excluded.length === 0 ? "empty" : "excluded";
       return this.apply({ type: "unselected", why, patient: this.patient });
     }
     let chosen: unknown;
     try {
-      const context = group.context(route, envelope, candidates, this.ctx.random());
       if (route instanceof IsolatedRoute) {
-        const { ctx } = this;
+        const context = group.context(undefined, candidates, ctx.random());
         const tell = (message: Message<T>): void => {
           if (ctx.alive) ctx.send(ctx.self, message);
         };
-        route.choose(this.kernel, envelope, candidates, context).then(
+        route.choose(kernel, envelope, candidates, context, ctx.signal).then(
           (id) => tell({ type: "chosen", chosen: id, candidates }),
           (cause) => tell({ type: "unchosen", cause }),
         );
         return undefined;
       }
-      chosen = route(envelope, candidates, context);
+      this.key = route.affinityKey?.(envelope);
+      chosen = route(envelope, candidates, group.context(this.key, candidates, ctx.random()));
     } catch (cause) {
       return this.apply({ type: "misrouted", failure: { type: "evaluation", cause } });
     }
     return this.chosen(chosen, candidates);
   }
 
+  /** The choice was made elsewhere, which took its time: one that has left or ended since is no candidate any more. */
+  private chosenLate(chosen: unknown, before: readonly Registration[]): Stop | undefined {
+    const consumer = among(before, chosen);
+    const now = this.group.candidates(this.kernel, this.state.excluded);
+    return consumer === undefined || now.includes(consumer) ? this.chosen(chosen, before) : this.select();
+  }
+
   private chosen(chosen: unknown, candidates: readonly Registration[]): Stop | undefined {
     if (chosen === undefined) return this.apply({ type: "unselected", why: "none", patient: this.patient });
-    const consumer =
-      typeof chosen === "string"
-        ? candidates.find((one) => one.id === chosen)
-        : candidates.includes(chosen as Registration)
-          ? (chosen as Registration)
-          : undefined;
+    const consumer = among(candidates, chosen);
     if (consumer === undefined) {
       return this.apply({
         type: "misrouted",
@@ -272,18 +260,15 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
 
   /** Link before forward: from here on no end of the consumer goes unheard. */
   private deliver(consumer: Registration, attempt: number): Stop | undefined {
-    const { ctx, envelope, group, kernel } = this;
-    this.offerOn(consumer);
+    const { ctx, envelope, group, kernel, key } = this;
+    this.decided(consumer);
     consumer.inFlight++;
     consumer.delivered++;
-    group.remember(this.route, envelope, consumer);
+    if (key !== undefined) group.remember(key, consumer);
     ctx.link(consumer.pid);
     try {
       if (consumer.acknowledges) {
-        kernel.send(
-          consumer.pid,
-          new Delivery(envelope, attempt, ctx.self.process as Process, consumer.pid.process),
-        );
+        kernel.send(consumer.pid, new Delivery(envelope, attempt, this.process, consumer.pid.process));
       } else {
         kernel.send(consumer.pid, envelope.payload);
         ctx.sendAfter(ctx.self, { type: "handoff", attempt }, this.settings.handoff);
@@ -292,32 +277,25 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
       // Its bounded mailbox is full: another consumer's turn.
       return this.apply({ type: "rejected", attempt, reason: crash(error), final: false, at: ctx.now() });
     }
-    if (this.exitAt >= 0) this.noteReroute();
+    if (this.rerouting) this.noteReroute();
     return undefined;
   }
 
   private noteReroute(): void {
-    const last = this.state.history.at(-1);
-    const exitAt = this.exitAt;
-    this.exitAt = -1;
-    if (last === undefined) return;
+    this.rerouting = false;
+    // Between that end and now there may be a consumer whose mailbox was full.
+    const crashed = this.state.history.findLast((one) => one.end === "crashed");
+    if (crashed === undefined) return;
+    const { consumer, reason, at: exitAt } = crashed;
     const reroutedAt = this.ctx.now();
     this.timings ??= [];
-    this.timings.push({
-      consumer: last.consumer,
-      reason: last.reason,
-      exitAt,
-      reroutedAt,
-      elapsedMs: reroutedAt - exitAt,
-    });
+    this.timings.push({ consumer, reason, exitAt, reroutedAt, elapsedMs: reroutedAt - exitAt });
   }
 
   private wait(consumer: Registration | undefined): Stop | undefined {
     this.waitingAt = consumer;
-    this.offerOn(undefined);
-    if (this.group.wait(this, consumer)) return undefined;
-    this.state = { ...this.state, phase: "selecting" };
-    return this.apply({ type: "unselected", why: "waiting-full", patient: false });
+    this.decided(undefined);
+    return this.group.wait(this, consumer) ? undefined : this.apply({ type: "turned-away" });
   }
 
   private retry(): Stop | undefined {
@@ -366,16 +344,26 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     }
   }
 
-  private get kernel(): Process["kernel"] {
-    return (this.ctx.self.process as Process).kernel;
+  private get process(): Process {
+    return this.request.conversation as Process;
+  }
+
+  private get kernel(): Kernel {
+    return this.process.kernel;
   }
 }
 
 const NONE: readonly string[] = Object.freeze([]);
 const NO_TIMINGS: readonly RerouteTiming[] = Object.freeze([]);
 
+/** The candidate that was chosen, itself or by id. */
+function among(candidates: readonly Registration[], chosen: unknown): Registration | undefined {
+  if (typeof chosen === "string") return candidates.find((one) => one.id === chosen);
+  return candidates.includes(chosen as Registration) ? (chosen as Registration) : undefined;
+}
+
 function nameOf(chosen: unknown): string {
-  if (typeof chosen === "string") return `"${chosen}"`;
+  if (isThenable(chosen)) return "a promise (a routing function answers at once)";
   const id = typeof chosen === "object" && chosen !== null ? (chosen as { id?: unknown }).id : undefined;
-  return typeof id === "string" ? `"${id}"` : String(chosen);
+  return show(typeof id === "string" ? id : chosen);
 }

@@ -2,12 +2,11 @@
 
 import type { Outcome } from "./outcome.js";
 
-type Entry<T> = { readonly claimed: Promise<Outcome<T>> } | { readonly receipt: Outcome<T> };
-
 export class Deduplication<T> {
-  private readonly entries = new Map<string, Entry<T>>();
+  private readonly claims = new Map<string, Promise<Outcome<T>>>();
+  /** In the order of completion. */
+  private readonly receipts = new Map<string, Outcome<T>>();
   private readonly window: number;
-  private receipts = 0;
 
   /** @param window - receipts remembered; the oldest are forgotten first */
   constructor(window: number) {
@@ -16,32 +15,28 @@ export class Deduplication<T> {
 
   /** What is known of the id: the receipt of a completed dispatch, or the one under way. */
   find(id: string): Promise<Outcome<T>> | undefined {
-    const entry = this.entries.get(id);
-    if (entry === undefined) return undefined;
-    if ("receipt" in entry) return Promise.resolve({ ...entry.receipt, duplicate: true });
-    return entry.claimed.then((outcome) => ({ ...outcome, duplicate: true }));
+    const receipt = this.receipts.get(id);
+    if (receipt !== undefined) return Promise.resolve({ ...receipt, duplicate: true });
+    return this.claims.get(id)?.then((outcome) => ({ ...outcome, duplicate: true }));
   }
 
-  /** Remembers a dispatch under way. One that fails is forgotten, so that it can be tried again. */
+  /** Notes a dispatch under way. */
   claim(id: string, outcome: Promise<Outcome<T>>): void {
-    this.entries.set(id, { claimed: outcome });
-    outcome.then(
-      (receipt) => this.complete(id, receipt),
-      () => this.entries.delete(id),
-    );
+    this.claims.set(id, outcome);
   }
 
-  private complete(id: string, receipt: Outcome<T>): void {
-    // Written anew, so that the order of the map is the order of completion.
-    this.entries.delete(id);
+  /** A dispatch that failed is forgotten, so that it can be tried again. */
+  release(id: string): void {
+    this.claims.delete(id);
+  }
+
+  complete(id: string, receipt: Outcome<T>): void {
+    this.claims.delete(id);
     if (this.window === 0) return;
-    this.entries.set(id, { receipt });
-    this.receipts++;
-    if (this.receipts <= this.window) return;
-    for (const [oldest, entry] of this.entries) {
-      if (!("receipt" in entry)) continue;
-      this.entries.delete(oldest);
-      this.receipts--;
+    this.receipts.set(id, receipt);
+    if (this.receipts.size <= this.window) return;
+    for (const oldest of this.receipts.keys()) {
+      this.receipts.delete(oldest);
       return;
     }
   }

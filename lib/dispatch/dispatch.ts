@@ -26,15 +26,17 @@ export function dispatchFrom<T>(
   options: DispatchOptions<T> | undefined,
 ): Promise<Outcome<T>> {
   try {
-    const own = what instanceof OwnEnvelope;
-    if (own) {
-      const known = group.dedup.find(what.id);
-      if (known !== undefined) return known;
-    }
     if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
     options?.signal?.throwIfAborted();
     const settings = options === undefined ? group.settings : settingsOf(options, group.settings);
+    // The envelope of an error or an outcome may be dispatched again, and is one of the caller's own by then.
+    const own = what instanceof OwnEnvelope || what instanceof BareEnvelope;
     const envelope: Envelope<T> = own ? what : new BareEnvelope(what as T, kernel.env);
+    if (own) {
+      const known = group.dedup.find(envelope.id);
+      if (known !== undefined)
+        return options?.signal === undefined ? known : orAborted(known, options.signal);
+    }
     const conversation = new Conversation(group, envelope, settings);
     const { request } = conversation;
     const outcome = request.await();
@@ -42,11 +44,23 @@ export function dispatchFrom<T>(
     request.conversation = process;
     request.begin(kernel, owner, process.pid, process, settings.deadline);
     if (options?.signal !== undefined) request.obey(options.signal);
-    if (own) group.dedup.claim(envelope.id, outcome);
+    if (own) {
+      request.claims = true;
+      group.dedup.claim(envelope.id, outcome);
+    }
     return outcome;
   } catch (error) {
     return Promise.reject(error);
   }
+}
+
+/** One who only waits for the outcome of another's dispatch gives up alone. */
+function orAborted<T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    outcome.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }
 
 /**

@@ -13,7 +13,7 @@ export interface Undeliverable {
 
 declare module "../process/events.js" {
   interface SystemEventMap {
-    /** A dead letter: its attempts are used up, or a consumer rejected it for good. */
+    /** A dead letter: its attempts are used up, every member has failed on it, or one rejected it for good. */
     undeliverable: [Undeliverable];
   }
 }

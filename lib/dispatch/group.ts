@@ -92,12 +92,14 @@ export class ConsumerGroup<T = unknown> {
   readonly dedup: Deduplication<T>;
   /** @internal Dispatches that wait, the longest first. */
   readonly waiting: Set<Waiter> = new Set();
+  /** Dispatches that were woken and have yet to choose: they keep their place among those that wait. */
+  #woken = 0;
   #members: readonly Registration[] = Object.freeze([]);
   #route: RoutingFunction<T> | IsolatedRoute<T>;
   #turn = 0;
   #vacancy = 0;
   readonly #maxWaiting: number;
-  readonly #keepers = new Map<Kernel, Pid<Pid>>();
+  readonly #keepers = new WeakMap<Kernel, Pid<Pid>>();
   readonly #affinities = new Map<string, Registration>();
 
   constructor(options: GroupOptions<T> = {}) {
@@ -115,7 +117,7 @@ export class ConsumerGroup<T = unknown> {
 
   /** Dispatches that wait for room or for a member. */
   get waitingCount(): number {
-    return this.waiting.size;
+    return this.waiting.size + this.#woken;
   }
 
   get route(): RoutingFunction<T> | IsolatedRoute<T> {
@@ -155,58 +157,58 @@ export class ConsumerGroup<T = unknown> {
 
   /** Takes a consumer out, by id or pid: it is given nothing more; what it has in flight goes on. False when it is no member. */
   leave(consumer: string | Pid): boolean {
-    const member = this.#members.find((one) => one.id === consumer || one.pid === consumer);
-    if (member === undefined) return false;
-    this.#remove(member);
-    return true;
+    const members = this.#members.filter((one) => one.id === consumer || one.pid === consumer);
+    for (const member of members) this.#remove(member);
+    return members.length > 0;
   }
 
   #remove(member: Registration): void {
     this.#members = Object.freeze(this.#members.filter((one) => one !== member));
     const vacancy = ++this.#vacancy;
-    for (const waiter of [...member.waiters]) waiter.wake(vacancy, undefined);
+    for (const waiter of [...member.waiters]) this.#wake(waiter, vacancy, undefined);
   }
 
   /** A process of the group watches over the members, in each system that has some. */
   #watch(kernel: Kernel, pid: Pid<never>): void {
     let keeper = this.#keepers.get(kernel);
     if (keeper?.process === undefined) {
+      const watched = new Set<Pid>();
       const watch: Callbacks<Pid> = {
         handle: (ctx, member) => {
+          if (watched.has(member)) return; // it left and came back
+          watched.add(member);
           ctx.monitor(member);
         },
         signal: (_ctx, signal) => {
           if (signal.type !== "down") return;
+          watched.delete(signal.pid);
           for (const member of this.#members) if (member.pid === signal.pid) this.#remove(member);
         },
       };
       keeper = kernel.spawn(watch, undefined, { label: `group ${this.name}` }).pid as Pid<Pid>;
       this.#keepers.set(kernel, keeper);
-      for (const member of this.#members) if (member.pid !== pid) kernel.send(keeper, member.pid);
+      // Those that the keeper before it, if somebody ended that, watched over.
+      for (const member of this.#members) {
+        if (member.pid !== pid && member.pid.node === kernel.node) kernel.send(keeper, member.pid);
+      }
     }
     kernel.send(keeper, pid);
   }
 
   // ── for conversations ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @internal Members alive that are not excluded. */
-  candidates(excluded: readonly Registration[]): readonly Registration[] {
+  /** @internal Members alive in that system that are not excluded. */
+  candidates(kernel: Kernel, excluded: readonly Registration[]): readonly Registration[] {
     for (const member of this.#members) {
-      if (member.pid.process === undefined || excluded.includes(member)) {
-        return this.#members.filter((one) => one.pid.process !== undefined && !excluded.includes(one));
+      if (member.pid.process?.kernel !== kernel || excluded.includes(member)) {
+        return this.#members.filter((one) => one.pid.process?.kernel === kernel && !excluded.includes(one));
       }
     }
     return this.#members;
   }
 
-  /** @internal */
-  context(
-    route: RoutingFunction<T> | IsolatedRoute<T>,
-    envelope: Envelope<T>,
-    candidates: readonly Registration[],
-    roll: number,
-  ): RouteContext {
-    const key = route instanceof IsolatedRoute ? undefined : route.affinityKey?.(envelope);
+  /** @internal @param key - what the routing function calls the envelope's affinity key */
+  context(key: string | undefined, candidates: readonly Registration[], roll: number): RouteContext {
     const previous = key === undefined ? undefined : this.#affinities.get(key);
     return {
       turn: this.#turn++,
@@ -215,14 +217,9 @@ export class ConsumerGroup<T = unknown> {
     };
   }
 
-  /** @internal Notes who takes the envelopes of its key from now on. */
-  remember(
-    route: RoutingFunction<T> | IsolatedRoute<T>,
-    envelope: Envelope<T>,
-    consumer: Registration,
-  ): void {
-    const key = route instanceof IsolatedRoute ? undefined : route.affinityKey?.(envelope);
-    if (key === undefined) return;
+  /** @internal Notes who takes the envelopes of the key from now on. */
+  remember(key: string, consumer: Registration): void {
+    // Written anew, so that the order of the map is the order of use.
     this.#affinities.delete(key);
     this.#affinities.set(key, consumer);
     if (this.#affinities.size <= GROUP_DEFAULTS.affinities) return;
@@ -234,7 +231,7 @@ export class ConsumerGroup<T = unknown> {
 
   /** @internal False when as many wait as may. */
   wait(waiter: Waiter, at: Registration | undefined): boolean {
-    if (this.waiting.size >= this.#maxWaiting) return false;
+    if (this.waitingCount >= this.#maxWaiting) return false;
     this.waiting.add(waiter);
     at?.waiters.add(waiter);
     return true;
@@ -259,15 +256,26 @@ export class ConsumerGroup<T = unknown> {
     for (const waiters of [consumer.waiters, this.waiting]) {
       for (const waiter of waiters) {
         if (waiter.wokenBy >= vacancy) break;
-        if (waiter.wake(vacancy, consumer)) return;
+        if (this.#wake(waiter, vacancy, consumer)) return;
       }
     }
+  }
+
+  /** @internal One that was woken has chosen, waits again, or has ended. */
+  decided(): void {
+    this.#woken--;
+  }
+
+  #wake(waiter: Waiter, vacancy: number, consumer: Registration | undefined): boolean {
+    if (!waiter.wake(vacancy, consumer)) return false;
+    this.#woken++;
+    return true;
   }
 
   #wakeAll(): void {
     if (this.waiting.size === 0) return;
     const vacancy = ++this.#vacancy;
-    for (const waiter of [...this.waiting]) waiter.wake(vacancy, undefined);
+    for (const waiter of [...this.waiting]) this.#wake(waiter, vacancy, undefined);
   }
 }
 

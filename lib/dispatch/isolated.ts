@@ -31,10 +31,13 @@ export interface IsolatedOptions {
 }
 
 interface Pending {
+  readonly question: object;
   readonly resolve: (id: string | undefined) => void;
   readonly reject: (error: Error) => void;
-  readonly timer: Timer | undefined;
   readonly kernel: Kernel;
+  readonly asker: AbortSignal;
+  readonly onAbort: () => void;
+  timer: Timer | undefined;
 }
 
 interface Answer {
@@ -77,38 +80,43 @@ export class IsolatedRoute<T = unknown> {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @internal Chooses among the consumers; rejects when the function fails or takes too long. */
+  /**
+   * @internal Chooses among the consumers; rejects when the function fails or takes too long.
+   * @param asker - aborted when nobody wants the choice any more
+   */
   choose(
     kernel: Kernel,
     envelope: Envelope<T>,
     consumers: readonly ConsumerView[],
     context: RouteContext,
+    asker: AbortSignal,
   ): Promise<string | undefined> {
     const n = ++this.#last;
+    const { id, payload, timestamp, causal, schema, publisher } = envelope;
+    const question = {
+      n,
+      envelope: { id, payload, timestamp, causal, schema, publisher },
+      consumers: consumers.map(plain),
+      context,
+    };
     return new Promise((resolve, reject) => {
-      const timer =
-        this.#timeoutMs === Number.POSITIVE_INFINITY
-          ? undefined
-          : kernel.addTimer(this.#timeoutMs, {
-              fire: () => this.#abandon(new RouteTimeoutError(this.#timeoutMs)),
-            });
-      this.#pending.set(n, { resolve, reject, timer, kernel });
-      try {
-        const { id, payload, timestamp } = envelope;
-        this.#thread().postMessage({
-          n,
-          envelope: { id, payload, timestamp },
-          consumers: consumers.map(plain),
-          context: {
-            turn: context.turn,
-            roll: context.roll,
-            previous: context.previous && plain(context.previous),
-          },
-        });
-      } catch (error) {
-        this.#settle(n)?.reject(error as Error);
-      }
+      const onAbort = (): void => this.#forget(n);
+      asker.addEventListener("abort", onAbort, { once: true });
+      const pending: Pending = { question, resolve, reject, kernel, asker, onAbort, timer: undefined };
+      this.#pending.set(n, pending);
+      this.#ask(n, pending);
     });
+  }
+
+  #ask(n: number, pending: Pending): void {
+    try {
+      this.#thread().postMessage(pending.question);
+    } catch (error) {
+      this.#settle(n)?.reject(error as Error);
+      return;
+    }
+    if (this.#timeoutMs !== Number.POSITIVE_INFINITY)
+      pending.timer = pending.kernel.addTimer(this.#timeoutMs, { fire: () => this.#timedOut(n) });
   }
 
   /** Ends the thread. The next choice would start another. */
@@ -147,10 +155,26 @@ export class IsolatedRoute<T = unknown> {
     const pending = this.#pending.get(n);
     if (pending === undefined) return undefined;
     this.#pending.delete(n);
+    pending.asker.removeEventListener("abort", pending.onAbort);
     if (pending.timer !== undefined) pending.kernel.cancelTimer(pending.timer);
     // A thread with nothing to do must not keep the host alive.
     if (this.#pending.size === 0) this.#worker?.unref();
     return pending;
+  }
+
+  /** The thread is lost to this question; those that waited behind it begin again in the next one. */
+  #timedOut(n: number): void {
+    this.#settle(n)?.reject(new RouteTimeoutError(this.#timeoutMs));
+    this.#drop();
+    for (const [other, pending] of [...this.#pending]) {
+      if (pending.timer !== undefined) pending.kernel.cancelTimer(pending.timer);
+      this.#ask(other, pending);
+    }
+  }
+
+  /** Nobody waits for this choice any more. A thread that may still be at it, with nobody else waiting, has to end. */
+  #forget(n: number): void {
+    if (this.#settle(n) !== undefined && this.#pending.size === 0) this.#drop();
   }
 
   #lost(worker: Worker, error: unknown): void {
@@ -158,9 +182,13 @@ export class IsolatedRoute<T = unknown> {
   }
 
   #abandon(error: Error): void {
+    this.#drop();
+    for (const n of [...this.#pending.keys()]) this.#settle(n)?.reject(error);
+  }
+
+  #drop(): void {
     const worker = this.#worker;
     this.#worker = undefined;
-    for (const n of [...this.#pending.keys()]) this.#settle(n)?.reject(error);
     void worker?.terminate();
   }
 }

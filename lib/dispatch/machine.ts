@@ -52,6 +52,8 @@ export type Event<C extends Identified> =
   | { readonly type: "misrouted"; readonly failure: Failure }
   /** There is room, or a new member: select again. */
   | { readonly type: "room" }
+  /** As many wait already as may. */
+  | { readonly type: "turned-away" }
   /** The consumer acknowledged, or survived the hand-off window. */
   | { readonly type: "settled"; readonly attempt: number }
   | {
@@ -117,17 +119,22 @@ export function decide<C extends Identified>(policy: Policy, state: State<C>, ev
   if (phase === "closed") return [state, NOTHING];
   switch (event.type) {
     case "begin":
-      return [state, SELECT];
+      return phase === "selecting" ? [state, SELECT] : [state, NOTHING];
     case "selected":
       return phase === "selecting" ? selected(state, event.consumer, event.pressure) : [state, NOTHING];
     case "unselected":
       if (phase !== "selecting") return [state, NOTHING];
       if (event.patient) return [{ ...state, phase: "waiting" }, [{ type: "wait", consumer: undefined }]];
-      return fail(state, { type: "no-consumer", why: event.why });
+      // What has failed on every member there is, is a dead letter, however many attempts it had left.
+      return fail(state, { type: "no-consumer", why: event.why }, NOTHING, event.why === "excluded");
     case "misrouted":
       return phase === "selecting" ? fail(state, event.failure) : [state, NOTHING];
     case "room":
       return phase === "waiting" ? [{ ...state, phase: "selecting" }, SELECT] : [state, NOTHING];
+    case "turned-away":
+      return phase === "waiting"
+        ? fail(state, { type: "no-consumer", why: "waiting-full" })
+        : [state, NOTHING];
     case "settled": {
       const { consumer } = state;
       if (phase !== "delivered" || consumer === undefined || event.attempt !== state.attempt)
@@ -159,10 +166,11 @@ export function decide<C extends Identified>(policy: Policy, state: State<C>, ev
       const end = event.reason === undefined ? "compensated" : "compensation-failed";
       return fail(state, { type: "conversation", end, reason });
     }
+    // A compensation that has begun is seen through, within its own limit.
     case "deadline":
-      // A compensation that has begun is seen through, within its own limit.
       return phase === "compensating" ? [state, NOTHING] : fail(state, { type: "deadline" }, letGo(state));
     case "withdrawn":
+      if (phase === "compensating") return [state, NOTHING];
       return [{ ...state, phase: "closed" }, [...letGo(state), END]];
     default:
       return event satisfies never;

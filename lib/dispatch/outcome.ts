@@ -22,7 +22,7 @@ export interface Outcome<T> {
   /** Id of the consumer that took it. */
   readonly deliveredTo: string;
   readonly pid: Pid;
-  /** `ack`, `reply`, or `handoff`: the consumer cannot acknowledge, and did not crash within the hand-off window. */
+  /** `ack`, `reply`, or `handoff`: the consumer cannot acknowledge, and did not end within the hand-off window. */
   readonly settledBy: "ack" | "reply" | "handoff";
   /** What the consumer replied, if it did. */
   readonly reply: unknown;

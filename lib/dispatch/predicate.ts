@@ -1,5 +1,6 @@
 // Predicates over payload fields and consumer tags, as data: they print, travel and are checked. A missing field is false.
 
+import { OptionError } from "../process/errors.js";
 import type { ConsumerView } from "./consumer.js";
 import type { Envelope } from "./envelope.js";
 
@@ -67,6 +68,38 @@ export function or(...of: readonly Predicate[]): Predicate {
 /** True when the other is not: also where that is false for want of a field. */
 export function not(of: Predicate): Predicate {
   return { op: "not", of };
+}
+
+const COMPARISONS: readonly unknown[] = ["eq", "ne", "lt", "le", "gt", "ge"] satisfies Comparison[];
+
+/** Checks a predicate, which may have come from elsewhere. @throws OptionError that names the part that is wrong */
+export function checkPredicate(path: string, predicate: unknown): void {
+  const { op, of, left, right, from, to } = (predicate ?? {}) as Record<string, unknown>;
+  if (op === "and" || op === "or") {
+    if (!Array.isArray(of)) throw new OptionError(`${path}.of`, of, "a list of predicates");
+    for (const [i, one] of of.entries()) checkPredicate(`${path}.of[${i}]`, one);
+  } else if (op === "not") checkPredicate(`${path}.of`, of);
+  else if (op === "exists") checkOperand(`${path}.of`, of);
+  else if (op === "range") {
+    checkOperand(`${path}.of`, of);
+    checkBound(`${path}.from`, from);
+    checkBound(`${path}.to`, to);
+  } else if (COMPARISONS.includes(op)) {
+    checkOperand(`${path}.left`, left);
+    checkOperand(`${path}.right`, right);
+  } else throw new OptionError(path, predicate, "a predicate: and, or, not, compare, range or exists");
+}
+
+function checkOperand(path: string, of: unknown): void {
+  const { payload: names, tag: name, value } = (of ?? {}) as Record<string, unknown>;
+  if (Array.isArray(names) && names.every((one) => typeof one === "string")) return;
+  if (typeof name === "string" || ["string", "number", "boolean"].includes(typeof value)) return;
+  throw new OptionError(path, of, "payload(path), tag(name), or a text, number or boolean");
+}
+
+function checkBound(path: string, bound: unknown): void {
+  if (typeof bound !== "number" && typeof bound !== "string")
+    throw new OptionError(path, bound, "a number or a text");
 }
 
 /** Whether the predicate holds for this envelope and this consumer. */

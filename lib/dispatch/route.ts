@@ -3,11 +3,11 @@
 import { OptionError } from "../process/errors.js";
 import type { ConsumerView } from "./consumer.js";
 import type { Envelope } from "./envelope.js";
-import { evaluate, type Predicate } from "./predicate.js";
+import { checkPredicate, evaluate, type Predicate } from "./predicate.js";
 
 /** What a routing function may go by besides envelope and consumers, so that it needs no memory of its own. */
 export interface RouteContext {
-  /** Number of this dispatch within its group, from 0. */
+  /** Number of this choice within its group, from 0. */
   readonly turn: number;
   /** A number in [0, 1), drawn for this choice. */
   readonly roll: number;
@@ -39,7 +39,10 @@ export function available(consumers: readonly ConsumerView[]): readonly Consumer
   return consumers.filter((consumer) => consumer.pressure === wanted);
 }
 
-/** The one with the fewest envelopes in flight, relative to its weight; the one that joined first among equals. */
+/**
+ * The one with the fewest envelopes in flight, relative to its weight; the one that joined first among equals. One of
+ * weight 0 is given nothing.
+ */
 export function leastLoaded<T>(): RoutingFunction<T> {
   return (_envelope, consumers) => {
     let best: ConsumerView | undefined;
@@ -47,7 +50,7 @@ export function leastLoaded<T>(): RoutingFunction<T> {
     let bestRank = 0;
     for (const consumer of consumers) {
       const pressure = consumer.pressure;
-      if (pressure === "reject") continue;
+      if (pressure === "reject" || consumer.weight === 0) continue;
       const rank = pressure === "accept" ? 0 : 1;
       const load = consumer.inFlight / consumer.weight;
       if (best === undefined || rank < bestRank || (rank === bestRank && load < bestLoad)) {
@@ -68,7 +71,7 @@ export function roundRobin<T>(): RoutingFunction<T> {
   };
 }
 
-/** By chance, in proportion to `weight`. */
+/** By chance, in proportion to `weight`. One of weight 0 is given nothing. */
 export function weighted<T>(): RoutingFunction<T> {
   return (_envelope, consumers, { roll }) => {
     const candidates = available(consumers).filter((consumer) => consumer.weight > 0);
@@ -115,8 +118,9 @@ export function sticky<T>(
   return Object.assign(route, { affinityKey: key });
 }
 
-/** Only consumers for which the predicate holds, among which `then` chooses. */
+/** Only consumers for which the predicate holds, among which `then` chooses. @throws OptionError */
 export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastLoaded()): RoutingFunction<T> {
+  checkPredicate("where(predicate)", predicate);
   const route: RoutingFunction<T> = (envelope, consumers, context) =>
     then(
       envelope,

@@ -1,0 +1,205 @@
+// A routing function in a thread of its own: what it does wrong, it does to its own dispatch only.
+
+import {
+  ConsumerGroup,
+  consumer,
+  type IsolatedOptions,
+  type IsolatedRoute,
+  isolated,
+  System,
+} from "signalbox";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { VirtualClock } from "../support/virtual.js";
+import { desk, doomed, type Fate, fate } from "./support.js";
+
+let clock: VirtualClock;
+let system: System;
+let group: ConsumerGroup<string>;
+let route: IsolatedRoute<string> | undefined;
+beforeEach(() => {
+  clock = new VirtualClock();
+  system = new System({ environment: clock.environment, report: false });
+  group = new ConsumerGroup({ deadline: Number.POSITIVE_INFINITY, maxAttempts: 5 });
+});
+afterEach(async () => {
+  await system.stop();
+  await route?.close();
+  route = undefined;
+});
+
+/** Routes by the code of a module. */
+function by(code: string, options?: IsolatedOptions): IsolatedRoute<string> {
+  route = isolated(`data:text/javascript,${encodeURIComponent(code)}`, options);
+  group.route = route;
+  return route;
+}
+
+const staff = (...ids: string[]): void => {
+  for (const id of ids) group.join(system.spawn(consumer(() => undefined)), { id });
+};
+
+/** The fate of a dispatch that has asked the thread. */
+async function asked(payload: string): Promise<Fate<unknown> & { readonly end: Promise<unknown> }> {
+  const promise = system.dispatch(group, payload);
+  const followed = fate(promise);
+  await system.idle();
+  return Object.assign(followed, { end: promise.catch((error) => error) });
+}
+
+const LOOP = `export default ({ payload }, [first]) => {
+  if (payload === "poison") for (;;);
+  return first;
+};`;
+
+describe("an isolated routing function", () => {
+  it("chooses among the consumers, by themselves or by id", async () => {
+    staff("ann", "bob");
+    by(`export default ({ payload }, consumers) => payload === "id" ? "ann" : consumers[1];`);
+    expect((await system.dispatch(group, "id")).deliveredTo).toBe("ann");
+    expect((await system.dispatch(group, "itself")).deliveredTo).toBe("bob");
+  });
+
+  it("may be any export of its module, and answer later", async () => {
+    staff("ann", "bob");
+    by(`export const last = async (_envelope, consumers) => consumers.at(-1);`, { export: "last" });
+    expect((await system.dispatch(group, "one")).deliveredTo).toBe("bob");
+  });
+
+  it("sees the whole envelope, and the consumers without their processes", async () => {
+    staff("ann");
+    by(
+      `export default (envelope, consumers) => { throw new Error(JSON.stringify([envelope, consumers[0]])); };`,
+    );
+    const fields = { id: "e", timestamp: 5, causal: { causedBy: "x" }, schema: "order/1", publisher: "shop" };
+    const error = await system.dispatch(group, system.envelope("tea", fields)).catch((one) => one);
+    const [envelope, first] = JSON.parse(error.cause.message);
+    expect(envelope).toEqual({ ...fields, payload: "tea" });
+    expect(Object.keys(first).sort()).toEqual([
+      "bufferDepth",
+      "delivered",
+      "id",
+      "inFlight",
+      "maxBuffer",
+      "maxInFlight",
+      "pressure",
+      "tags",
+      "weight",
+    ]);
+  });
+
+  it("re-routes as any other does", async () => {
+    doomed(system, group, "ann", "shutdown");
+    staff("bob");
+    by(`export default (_envelope, [first]) => first;`);
+    expect(await system.dispatch(group, "one")).toMatchObject({ deliveredTo: "bob", reroutedFrom: ["ann"] });
+  });
+
+  it("may choose none", async () => {
+    staff("ann");
+    by(`export default () => undefined;`);
+    await expect(system.dispatch(group, "one")).rejects.toMatchObject({
+      code: "ERR_NO_CONSUMER",
+      why: "none",
+    });
+  });
+
+  it("is asked again when the one it chose has left meanwhile", async () => {
+    const ann = desk(system, group, { id: "ann" });
+    staff("bob");
+    by(`export default (_envelope, [first]) => first;`);
+    const one = await asked("one");
+    group.leave("ann");
+    expect(await one.end).toMatchObject({ deliveredTo: "bob", attempts: 1 });
+    expect(ann.deliveries).toEqual([]);
+  });
+});
+
+describe("an isolated routing function that fails", () => {
+  it.each([
+    ["throws", `export default () => { throw new RangeError("too far"); };`, "too far"],
+    ["does not load", `throw new Error("no module");`, "no module"],
+    ["is not there", `export const other = 1;`, "the module has no function default"],
+  ])("because it %s, fails that dispatch", async (_why, code, text) => {
+    staff("ann");
+    by(code);
+    const error = await system.dispatch(group, "one").catch((one) => one);
+    expect(error).toMatchObject({ code: "ERR_EVALUATION", cause: { code: "ERR_ISOLATED_ROUTE" } });
+    expect(error.cause.message).toContain(text);
+  });
+
+  it("by a choice that is none, fails that dispatch", async () => {
+    staff("ann");
+    by(`export default () => 5;`);
+    await expect(system.dispatch(group, "one")).rejects.toMatchObject({
+      code: "ERR_UNKNOWN_CONSUMER",
+      selected: "5",
+    });
+  });
+
+  it("because the payload cannot travel, fails that dispatch", async () => {
+    const functions = new ConsumerGroup<unknown>();
+    by(`export default (_envelope, [first]) => first;`);
+    functions.route = route as IsolatedRoute;
+    functions.join(system.spawn(consumer(() => undefined)), { id: "ann" });
+    await expect(system.dispatch(functions, () => undefined)).rejects.toMatchObject({
+      code: "ERR_EVALUATION",
+    });
+    expect((await system.dispatch(functions, "text")).deliveredTo).toBe("ann");
+  });
+
+  it("by ending its thread, fails that dispatch; the next choice gets a new thread", async () => {
+    staff("ann");
+    by(`export default ({ payload }, [first]) => payload === "end" ? process.exit() : first;`);
+    await expect(system.dispatch(group, "end")).rejects.toMatchObject({
+      cause: { code: "ERR_ISOLATED_ROUTE" },
+    });
+    expect((await system.dispatch(group, "one")).deliveredTo).toBe("ann");
+  });
+
+  it("by an endless loop, times out, and only that dispatch: what waited behind it begins again", async () => {
+    staff("ann");
+    by(LOOP);
+    const poison = await asked("poison");
+    const behind = await asked("behind");
+    await clock.advance(4_999);
+    expect(poison.done).toBe(false);
+    await clock.advance(1);
+    expect(poison.error).toMatchObject({ code: "ERR_EVALUATION", cause: { code: "ERR_ROUTE_TIMEOUT" } });
+    expect(await behind.end).toMatchObject({ deliveredTo: "ann" });
+    expect((await system.dispatch(group, "next")).deliveredTo).toBe("ann");
+  });
+
+  it("by an endless loop whose dispatch was withdrawn, holds up nobody", async () => {
+    staff("ann");
+    by(LOOP, { timeout: Number.POSITIVE_INFINITY });
+    const controller = new AbortController();
+    const poison = fate(system.dispatch(group, "poison", { signal: controller.signal }));
+    await system.idle();
+    controller.abort("enough");
+    await system.idle();
+    expect(poison.error).toBe("enough");
+    expect((await system.dispatch(group, "next")).deliveredTo).toBe("ann");
+  });
+});
+
+describe("closing an isolated routing function", () => {
+  it("fails what waits for it, and it may be used again", async () => {
+    staff("ann");
+    const closed = by(LOOP);
+    const poison = await asked("poison");
+    await closed.close();
+    await system.idle();
+    expect(poison.error).toMatchObject({ cause: { code: "ERR_ISOLATED_ROUTE" } });
+    expect((await system.dispatch(group, "next")).deliveredTo).toBe("ann");
+  });
+
+  it("is what `await using` does", async () => {
+    staff("ann");
+    const poison = await (async () => {
+      await using _closed = by(LOOP);
+      return await asked("poison");
+    })();
+    await system.idle();
+    expect(poison.error).toMatchObject({ code: "ERR_EVALUATION" });
+  });
+});

@@ -1,0 +1,312 @@
+// What holds of a dispatch conversation whatever happens to it, in whatever order.
+
+import fc from "fast-check";
+import { custom } from "signalbox";
+import { describe, expect, it } from "vitest";
+import type { Pressure } from "../../lib/dispatch/consumer.js";
+import {
+  decide,
+  type Effect,
+  type Event,
+  type Identified,
+  initial,
+  type Policy,
+  type State,
+} from "../../lib/dispatch/machine.js";
+
+type E = Event<Identified>;
+type Fx = Effect<Identified>;
+
+const consumers: readonly Identified[] = ["ann", "bob", "cem", "dot"].map((id) => ({ id }));
+const consumer = fc.constantFrom(...consumers);
+const attempt = fc.nat({ max: 5 });
+const reason = fc.constantFrom(custom("broken"), { type: "normal" } as const);
+const at = fc.nat({ max: 9 });
+
+const event: fc.Arbitrary<E> = fc.oneof(
+  fc.record({ type: fc.constant("begin" as const) }),
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant("selected" as const),
+      consumer,
+      pressure: fc.constantFrom<Pressure>("accept", "accept", "accept", "defer", "reject"),
+    }),
+  },
+  fc.record({
+    type: fc.constant("unselected" as const),
+    why: fc.constantFrom("empty" as const, "excluded" as const),
+    patient: fc.boolean(),
+  }),
+  fc.constant<E>({ type: "misrouted", failure: { type: "evaluation", cause: "x" } }),
+  { weight: 2, arbitrary: fc.constant<E>({ type: "room" }) },
+  fc.constant<E>({ type: "turned-away" }),
+  fc.record({ type: fc.constant("settled" as const), attempt }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant("rejected" as const),
+      attempt,
+      reason,
+      final: fc.boolean(),
+      at,
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ type: fc.constant("exited" as const), consumer, reason, at }) },
+  fc.record({
+    type: fc.constant("compensated" as const),
+    reason: fc.constantFrom(undefined, custom("stuck")),
+  }),
+  fc.constant<E>({ type: "deadline" }),
+  fc.constant<E>({ type: "withdrawn" }),
+);
+const events = fc.array(event, { maxLength: 40 });
+const policy: fc.Arbitrary<Policy> = fc.record({
+  onCrash: fc.constantFrom("reroute", "reroute", "fail", "compensate"),
+  maxAttempts: fc.integer({ min: 1, max: 4 }),
+});
+
+interface Step {
+  readonly before: State<Identified>;
+  readonly event: E;
+  readonly state: State<Identified>;
+  readonly effects: readonly Fx[];
+}
+
+/** Carries out what the events lead to, and keeps each step. */
+function run(how: Policy, given: readonly E[]): Step[] {
+  const steps: Step[] = [];
+  let state = initial<Identified>();
+  for (const one of [{ type: "begin" } as const, ...given]) {
+    const [next, effects] = decide(how, state, one);
+    steps.push({ before: state, event: one, state: next, effects });
+    state = next;
+  }
+  return steps;
+}
+
+const all = (steps: readonly Step[]): Fx[] => steps.flatMap((step) => step.effects);
+const count = (effects: readonly Fx[], type: Fx["type"]): number =>
+  effects.filter((effect) => effect.type === type).length;
+
+/** The same rules in another form: what is held at any moment, without phases, and a log in words. */
+function naive(how: Policy, given: readonly E[]): string[] {
+  const log: string[] = [];
+  let over = false;
+  let choosing = true;
+  let inLine = false;
+  let working: Identified | undefined;
+  let undoing: Identified | undefined;
+  let tries = 0;
+  const close = (word: string): void => {
+    if (word !== "") log.push(word);
+    over = true;
+  };
+  const again = (): void => {
+    choosing = true;
+    log.push("select");
+  };
+  const giveBack = (): void => {
+    if (inLine) log.push("leave the line");
+    if (working !== undefined) log.push(`release ${working.id}`);
+    inLine = choosing = false;
+    working = undefined;
+  };
+  const failedOnIt = (): void => (tries < how.maxAttempts ? again() : close("fail attempts"));
+  again();
+  for (const one of given) {
+    if (over) break;
+    const current = "attempt" in one && working !== undefined && one.attempt === tries;
+    if (one.type === "begin" && choosing) log.push("select");
+    if (one.type === "selected" && choosing) {
+      choosing = false;
+      if (one.pressure === "accept") {
+        working = one.consumer;
+        log.push(`deliver ${one.consumer.id} ${++tries}`);
+      } else if (one.pressure === "defer") {
+        inLine = true;
+        log.push("join the line");
+      } else close("fail no-consumer");
+    } else if (one.type === "unselected" && choosing) {
+      choosing = false;
+      inLine = one.patient;
+      if (inLine) log.push("join the line");
+      else close("fail no-consumer");
+    } else if (one.type === "misrouted" && choosing) close("fail evaluation");
+    else if (one.type === "room" && inLine) {
+      inLine = false;
+      again();
+    } else if (one.type === "turned-away" && inLine) close("fail no-consumer");
+    else if (one.type === "settled" && current) {
+      const by = working?.id;
+      giveBack();
+      close(`complete ${by}`);
+    } else if (one.type === "rejected" && current) {
+      giveBack();
+      if (one.final) close("fail conversation");
+      else failedOnIt();
+    } else if (one.type === "exited" && working === one.consumer) {
+      giveBack();
+      if (how.onCrash === "reroute") failedOnIt();
+      else if (how.onCrash === "fail") close("fail conversation");
+      else {
+        undoing = one.consumer;
+        log.push(`undo ${undoing.id}`);
+      }
+    } else if (one.type === "compensated" && undoing !== undefined) close("fail conversation");
+    else if ((one.type === "deadline" || one.type === "withdrawn") && undoing === undefined) {
+      giveBack();
+      close(one.type === "deadline" ? "fail deadline" : "");
+    }
+  }
+  return log;
+}
+
+function inWords(effects: readonly Fx[]): string[] {
+  return effects.flatMap((effect) => {
+    switch (effect.type) {
+      case "end":
+        return [];
+      case "wait":
+        return ["join the line"];
+      case "stop-waiting":
+        return ["leave the line"];
+      case "fail":
+        return [`fail ${effect.failure.type}`];
+      case "compensate":
+        return [`undo ${effect.consumer.id}`];
+      case "deliver":
+        return [`deliver ${effect.consumer.id} ${effect.attempt}`];
+      case "select":
+        return ["select"];
+      default:
+        return [`${effect.type} ${effect.consumer.id}`];
+    }
+  });
+}
+
+const holds = (check: (steps: readonly Step[], how: Policy) => void): void =>
+  fc.assert(
+    fc.property(policy, events, (how, given) => check(run(how, given), how)),
+    { numRuns: 500 },
+  );
+
+describe("whatever happens to a conversation", () => {
+  it("it does what a naive model of it does", () => {
+    fc.assert(
+      fc.property(policy, events, (how, given) => {
+        expect(inWords(all(run(how, given)))).toEqual(naive(how, given));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("closed is final", () => {
+    holds((steps) => {
+      for (const { before, state, effects } of steps) {
+        if (before.phase !== "closed") continue;
+        expect(state).toBe(before);
+        expect(effects).toEqual([]);
+      }
+    });
+  });
+
+  it("it ends once: by completion, by failure or by withdrawal", () => {
+    holds((steps) => {
+      const effects = all(steps);
+      const closed = steps.at(-1)?.state.phase === "closed";
+      const withdrawn = steps.some(
+        (step) => step.event.type === "withdrawn" && step.before.phase !== step.state.phase,
+      );
+      const ends = count(effects, "complete") + count(effects, "fail") + Number(withdrawn);
+      expect(ends).toBe(closed ? 1 : 0);
+      expect(count(effects, "end")).toBe(ends);
+      if (closed) expect(effects.at(-1)?.type).toBe("end");
+    });
+  });
+
+  it("each delivery is released once, before the next and before the end", () => {
+    holds((steps) => {
+      let held: Identified | undefined;
+      for (const effect of all(steps)) {
+        if (effect.type === "deliver") {
+          expect(held).toBe(undefined);
+          held = effect.consumer;
+        } else if (effect.type === "release") {
+          expect(held).toBe(effect.consumer);
+          held = undefined;
+        } else if (effect.type === "end") expect(held).toBe(undefined);
+      }
+    });
+  });
+
+  it("attempts are numbered from 1, and never more than there may be", () => {
+    holds((steps, { maxAttempts }) => {
+      const numbers = all(steps).flatMap((effect) => (effect.type === "deliver" ? [effect.attempt] : []));
+      expect(numbers).toEqual(numbers.map((_, i) => i + 1));
+      expect(numbers.length).toBeLessThanOrEqual(maxAttempts);
+    });
+  });
+
+  it("no consumer is given the envelope twice, as long as choices leave out the excluded", () => {
+    fc.assert(
+      fc.property(events, (given) => {
+        const seen: string[] = [];
+        let state = initial<Identified>();
+        for (const one of given) {
+          const honoured = one.type !== "selected" || !state.excluded.includes(one.consumer);
+          const [next, effects] = decide(
+            { onCrash: "reroute", maxAttempts: 10 },
+            state,
+            honoured ? one : { type: "room" },
+          );
+          state = next;
+          for (const effect of effects) if (effect.type === "deliver") seen.push(effect.consumer.id);
+        }
+        expect(new Set(seen).size).toBe(seen.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("events of earlier attempts change nothing", () => {
+    holds((steps) => {
+      for (const { before, event: one, state } of steps) {
+        if ("attempt" in one && one.attempt !== before.attempt) expect(state).toBe(before);
+        if (one.type === "exited" && one.consumer !== before.consumer) expect(state).toBe(before);
+      }
+    });
+  });
+
+  it("a compensation that has begun is left by its own end only", () => {
+    holds((steps) => {
+      for (const { before, event: one, state } of steps) {
+        if (before.phase === "compensating" && one.type !== "compensated") expect(state).toBe(before);
+      }
+    });
+  });
+
+  it("it waits in line once at a time, and leaves the line when it ends there", () => {
+    holds((steps) => {
+      let inLine = false;
+      for (const { event: one, effects } of steps) {
+        if (one.type === "room" || one.type === "turned-away") inLine = false;
+        for (const effect of effects) {
+          if (effect.type === "wait") {
+            expect(inLine).toBe(false);
+            inLine = true;
+          } else if (effect.type === "stop-waiting") inLine = false;
+          else if (effect.type === "end") expect(inLine).toBe(false);
+        }
+      }
+    });
+  });
+
+  it("the history tells each attempt that ended, in order, and excludes its consumer", () => {
+    holds((steps) => {
+      const last = steps.at(-1)?.state;
+      expect(last?.history.map((one) => one.attempt)).toEqual(last?.history.map((_, i) => i + 1));
+      expect(last?.excluded.map((one) => one.id)).toEqual(last?.history.map((one) => one.consumer));
+    });
+  });
+});

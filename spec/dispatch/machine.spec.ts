@@ -1,0 +1,275 @@
+// The dispatch conversation as a table: each event in each phase, and what comes of it.
+
+import { custom } from "signalbox";
+import { describe, expect, it } from "vitest";
+import {
+  decide,
+  type Effect,
+  type Event,
+  type Identified,
+  initial,
+  type Policy,
+  type State,
+} from "../../lib/dispatch/machine.js";
+
+const ann: Identified = { id: "ann" };
+const bob: Identified = { id: "bob" };
+const broken = custom("broken");
+const busy = custom("busy");
+const REROUTE: Policy = { onCrash: "reroute", maxAttempts: 3 };
+
+type E = Event<Identified>;
+const accept = (consumer: Identified): E => ({ type: "selected", consumer, pressure: "accept" });
+const defer = (consumer: Identified): E => ({ type: "selected", consumer, pressure: "defer" });
+const exited = (consumer: Identified, at = 7): E => ({ type: "exited", consumer, reason: broken, at });
+const rejected = (attempt: number, final = false): E => ({
+  type: "rejected",
+  attempt,
+  reason: busy,
+  final,
+  at: 8,
+});
+const settled = (attempt: number): E => ({ type: "settled", attempt });
+
+/** The state after these events. */
+function stateAfter(policy: Policy, ...events: readonly E[]): State<Identified> {
+  return events.reduce<State<Identified>>((state, event) => decide(policy, state, event)[0], initial());
+}
+
+/** What the last of these events leads to, in short: "release ann", "select", "fail no-consumer". */
+function effects(policy: Policy, ...events: readonly E[]): string[] {
+  const before = stateAfter(policy, ...events.slice(0, -1));
+  return decide(policy, before, events.at(-1) as E)[1].map(brief);
+}
+
+function brief(effect: Effect<Identified>): string {
+  switch (effect.type) {
+    case "deliver":
+      return `deliver ${effect.consumer.id} #${effect.attempt}`;
+    case "release":
+      return `release ${effect.consumer.id}${effect.exited ? ", gone" : ""}`;
+    case "wait":
+      return `wait ${effect.consumer?.id ?? "for anybody"}`;
+    case "compensate":
+    case "complete":
+      return `${effect.type} ${effect.consumer.id}`;
+    case "fail": {
+      const { failure } = effect;
+      const more = "why" in failure ? ` ${failure.why}` : "end" in failure ? ` ${failure.end}` : "";
+      return `fail ${failure.type}${more}${effect.deadLetter ? ", dead letter" : ""}`;
+    }
+    default:
+      return effect.type;
+  }
+}
+
+const begin: E = { type: "begin" };
+const none = (patient: boolean): E => ({ type: "unselected", why: "empty", patient });
+const start = [begin] as const;
+const out = [begin, accept(ann)] as const;
+const queued = [begin, defer(ann)] as const;
+const undoing = [begin, accept(ann), exited(ann)] as const;
+const COMPENSATE: Policy = { onCrash: "compensate", maxAttempts: 3 };
+const FAIL: Policy = { onCrash: "fail", maxAttempts: 3 };
+
+describe("a conversation", () => {
+  it.each<[string, Policy, readonly E[], string, string[]]>([
+    ["asks the routing function first", REROUTE, [begin], "selecting", ["select"]],
+    ["delivers to whom it chose", REROUTE, [begin, accept(ann)], "delivered", ["deliver ann #1"]],
+    ["waits at one that defers", REROUTE, [begin, defer(ann)], "waiting", ["wait ann"]],
+    [
+      "fails when the one chosen rejects",
+      REROUTE,
+      [begin, { type: "selected", consumer: ann, pressure: "reject" }],
+      "closed",
+      ["fail no-consumer rejecting", "end"],
+    ],
+    [
+      "fails when there is nobody",
+      REROUTE,
+      [begin, none(false)],
+      "closed",
+      ["fail no-consumer empty", "end"],
+    ],
+    ["or waits, with patience", REROUTE, [begin, none(true)], "waiting", ["wait for anybody"]],
+    [
+      "calls what failed on every member a dead letter",
+      REROUTE,
+      [...out, exited(ann), { type: "unselected", why: "excluded", patient: false }],
+      "closed",
+      ["fail no-consumer excluded, dead letter", "end"],
+    ],
+    [
+      "fails when the routing function does",
+      REROUTE,
+      [begin, { type: "misrouted", failure: { type: "evaluation", cause: 1 } }],
+      "closed",
+      ["fail evaluation", "end"],
+    ],
+    ["selects again when there is room", REROUTE, [...queued, { type: "room" }], "selecting", ["select"]],
+    [
+      "fails when as many wait as may",
+      REROUTE,
+      [...queued, { type: "turned-away" }],
+      "closed",
+      ["fail no-consumer waiting-full", "end"],
+    ],
+    [
+      "completes when the consumer settles",
+      REROUTE,
+      [...out, settled(1)],
+      "closed",
+      ["release ann", "complete ann", "end"],
+    ],
+    [
+      "re-routes when the consumer rejects",
+      REROUTE,
+      [...out, rejected(1)],
+      "selecting",
+      ["release ann", "select"],
+    ],
+    [
+      "fails when it rejects for good",
+      REROUTE,
+      [...out, rejected(1, true)],
+      "closed",
+      ["release ann", "fail conversation rejected, dead letter", "end"],
+    ],
+    [
+      "re-routes when the consumer exits",
+      REROUTE,
+      [...out, exited(ann)],
+      "selecting",
+      ["release ann, gone", "select"],
+    ],
+    [
+      "or fails, by policy",
+      FAIL,
+      [...out, exited(ann)],
+      "closed",
+      ["release ann, gone", "fail conversation crashed", "end"],
+    ],
+    [
+      "or compensates, by policy",
+      COMPENSATE,
+      [...out, exited(ann)],
+      "compensating",
+      ["release ann, gone", "compensate ann"],
+    ],
+    [
+      "re-routes a rejection under every crash policy",
+      FAIL,
+      [...out, rejected(1)],
+      "selecting",
+      ["release ann", "select"],
+    ],
+    [
+      "fails once it has compensated",
+      COMPENSATE,
+      [...undoing, { type: "compensated", reason: undefined }],
+      "closed",
+      ["fail conversation compensated", "end"],
+    ],
+    [
+      "fails otherwise when that failed",
+      COMPENSATE,
+      [...undoing, { type: "compensated", reason: custom("late") }],
+      "closed",
+      ["fail conversation compensation-failed", "end"],
+    ],
+    [
+      "fails by its deadline while it selects",
+      REROUTE,
+      [...start, { type: "deadline" }],
+      "closed",
+      ["fail deadline", "end"],
+    ],
+    [
+      "and while it waits",
+      REROUTE,
+      [...queued, { type: "deadline" }],
+      "closed",
+      ["stop-waiting", "fail deadline", "end"],
+    ],
+    [
+      "and while a consumer is at work",
+      REROUTE,
+      [...out, { type: "deadline" }],
+      "closed",
+      ["release ann", "fail deadline", "end"],
+    ],
+    ["but not while it compensates", COMPENSATE, [...undoing, { type: "deadline" }], "compensating", []],
+    ["ends when it is withdrawn", REROUTE, [...start, { type: "withdrawn" }], "closed", ["end"]],
+    ["and while it waits", REROUTE, [...queued, { type: "withdrawn" }], "closed", ["stop-waiting", "end"]],
+    [
+      "and while a consumer is at work",
+      REROUTE,
+      [...out, { type: "withdrawn" }],
+      "closed",
+      ["release ann", "end"],
+    ],
+    ["but sees a compensation through", COMPENSATE, [...undoing, { type: "withdrawn" }], "compensating", []],
+  ])("%s", (_name, policy, events, phase, expected) => {
+    expect(effects(policy, ...events)).toEqual(expected);
+    expect(stateAfter(policy, ...events).phase).toBe(phase);
+  });
+
+  it("ends with its attempts, as a dead letter", () => {
+    const policy: Policy = { onCrash: "reroute", maxAttempts: 2 };
+    expect(effects(policy, ...out, exited(ann), accept(bob), exited(bob))).toEqual([
+      "release bob, gone",
+      "fail attempts, dead letter",
+      "end",
+    ]);
+  });
+
+  it("remembers what was tried, with what and when", () => {
+    const { history, excluded, attempt } = stateAfter(
+      REROUTE,
+      ...out,
+      exited(ann, 7),
+      accept(bob),
+      rejected(2),
+    );
+    expect(history).toEqual([
+      { attempt: 1, consumer: "ann", end: "crashed", reason: broken, at: 7 },
+      { attempt: 2, consumer: "bob", end: "rejected", reason: busy, at: 8 },
+    ]);
+    expect(excluded).toEqual([ann, bob]);
+    expect(attempt).toBe(2);
+  });
+
+  it("gives the reason of the crash once it has compensated, or of the failure to", () => {
+    const before = stateAfter(COMPENSATE, ...undoing);
+    const failure = (reason: typeof broken | undefined): unknown =>
+      decide(COMPENSATE, before, { type: "compensated", reason })[1][0];
+    expect(failure(undefined)).toMatchObject({ failure: { reason: broken } });
+    expect(failure(busy)).toMatchObject({ failure: { reason: busy } });
+  });
+});
+
+describe("an event that comes too late, or from another attempt,", () => {
+  const closed = [...out, settled(1)] as const;
+  const again = [...out, rejected(1), accept(bob)] as const;
+  it.each<[string, readonly E[], E]>([
+    ["a second begin", out, begin],
+    ["a choice when somebody is at work already", out, accept(bob)],
+    ["no choice when somebody is at work already", out, none(false)],
+    ["a failed choice then", out, { type: "misrouted", failure: { type: "evaluation", cause: 1 } }],
+    ["room for one that does not wait", out, { type: "room" }],
+    ["a turning away of one that does not wait", out, { type: "turned-away" }],
+    ["the settlement of an earlier attempt", again, settled(1)],
+    ["the rejection of an earlier attempt", again, rejected(1, true)],
+    ["the exit of an earlier consumer", again, exited(ann)],
+    ["the end of no compensation", out, { type: "compensated", reason: undefined }],
+    ["a choice when all is over", closed, accept(bob)],
+    ["an exit when all is over", closed, exited(ann)],
+    ["a deadline when all is over", closed, { type: "deadline" }],
+    ["a withdrawal when all is over", closed, { type: "withdrawn" }],
+  ])("%s changes nothing", (_name, events, event) => {
+    const before = stateAfter(REROUTE, ...events);
+    const [state, done] = decide(REROUTE, before, event);
+    expect(state).toBe(before);
+    expect(done).toEqual([]);
+  });
+});

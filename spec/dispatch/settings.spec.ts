@@ -1,0 +1,133 @@
+// Settings of groups, dispatches, members and envelopes are checked at the boundary.
+
+import {
+  ConsumerGroup,
+  consumer,
+  type DispatchOptions,
+  GROUP_DEFAULTS,
+  type GroupOptions,
+  isolated,
+  type JoinOptions,
+  leastLoaded,
+  System,
+} from "signalbox";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { settingsOf } from "../../lib/dispatch/group.js";
+import { VirtualClock } from "../support/virtual.js";
+
+let system: System;
+beforeEach(() => {
+  system = new System({ environment: new VirtualClock().environment, report: false });
+});
+afterEach(() => system.stop());
+
+const refused = (path: string): unknown => expect.objectContaining({ code: "ERR_OPTION", path });
+
+const settings: readonly [string, unknown][] = [
+  ["deadline", -1],
+  ["deadline", "5s"],
+  ["maxAttempts", 0],
+  ["maxAttempts", 1.5],
+  ["onCrash", "ignore"],
+  ["patience", Number.NaN],
+  ["handoff", Number.POSITIVE_INFINITY],
+  ["handoff", -1],
+  ["compensationTimeout", -1],
+];
+
+describe("a group's options", () => {
+  it.each([
+    ...settings,
+    ["name", ""],
+    ["name", 3],
+    ["route", "leastLoaded"],
+    ["maxWaiting", -1],
+    ["window", -1],
+    ["window", Number.POSITIVE_INFINITY],
+  ] as [string, unknown][])("refuse %s of %s", (path, value) => {
+    expect(() => new ConsumerGroup({ [path]: value } as GroupOptions<unknown>)).toThrow(
+      refused(path) as Error,
+    );
+  });
+
+  it("have the defaults of the table", () => {
+    expect(new ConsumerGroup().settings).toMatchObject({
+      deadline: GROUP_DEFAULTS.deadline,
+      maxAttempts: GROUP_DEFAULTS.maxAttempts,
+      onCrash: GROUP_DEFAULTS.onCrash,
+      patience: GROUP_DEFAULTS.patience,
+      handoff: GROUP_DEFAULTS.handoff,
+      compensationTimeout: GROUP_DEFAULTS.compensationTimeout,
+    });
+    expect(new ConsumerGroup().name).toBe("consumers");
+  });
+
+  it("say what undoes the work, when a crash is to be compensated", () => {
+    expect(() => new ConsumerGroup({ onCrash: "compensate" })).toThrow(refused("compensate") as Error);
+    expect(() => new ConsumerGroup({ onCrash: "compensate", compensate: () => undefined })).not.toThrow();
+  });
+});
+
+describe("a dispatch's options", () => {
+  it.each(settings)("refuse %s of %s, as a rejection", async (path, value) => {
+    const dispatch = system.dispatch(new ConsumerGroup(), 1, { [path]: value } as DispatchOptions<unknown>);
+    await expect(dispatch).rejects.toEqual(refused(path));
+  });
+
+  it("are the group's where they are left out", () => {
+    const { settings: base } = new ConsumerGroup({ deadline: 7, maxAttempts: 8, patience: 9 });
+    expect(settingsOf({ maxAttempts: 2 }, base)).toMatchObject({ deadline: 7, maxAttempts: 2, patience: 9 });
+  });
+});
+
+describe("a member's options", () => {
+  it.each([
+    ["id", ""],
+    ["maxInFlight", 0],
+    ["maxBuffer", 0.5],
+    ["weight", -1],
+    ["weight", Number.POSITIVE_INFINITY],
+    ["weight", "2"],
+  ])("refuse %s of %s", (path, value) => {
+    const pid = system.spawn(consumer(() => undefined));
+    const join = (): unknown => new ConsumerGroup().join(pid, { [path]: value } as JoinOptions);
+    expect(join).toThrow(refused(path) as Error);
+  });
+});
+
+describe("an envelope's options", () => {
+  it.each([
+    ["id", ""],
+    ["id", 3],
+    ["timestamp", Number.NaN],
+    ["timestamp", "today"],
+  ])("refuse %s of %s", (path, value) => {
+    expect(() => system.envelope("a", { [path]: value })).toThrow(refused(path) as Error);
+  });
+
+  it("are kept, and the rest is filled in", () => {
+    const causal = { causedBy: "x", correlation: "y" };
+    const given = { id: "a", timestamp: 5, causal, schema: "order/1", publisher: "shop" };
+    expect(system.envelope("tea", given)).toEqual({ ...given, payload: "tea" });
+    const made = system.envelope("tea");
+    expect(made).toEqual({ id: expect.any(String), timestamp: 1_700_000_000_000, payload: "tea" });
+    expect(system.envelope("tea").id).not.toBe(made.id);
+  });
+});
+
+describe("an isolated route's options", () => {
+  it.each<[string, () => unknown]>([
+    ["module", () => isolated("")],
+    ["module", () => isolated("./route.js")],
+    ["module", () => isolated("https://example.org/route.js")],
+    ["export", () => isolated("file:///route.js", { export: "" })],
+    ["timeout", () => isolated("file:///route.js", { timeout: 0 })],
+  ])("refuse a wrong %s", (path, make) => {
+    expect(make).toThrow(refused(path) as Error);
+  });
+
+  it("are right for a group, as a function is", () => {
+    expect(new ConsumerGroup({ route: isolated("file:///route.js") }).route).toBeDefined();
+    expect(new ConsumerGroup({ route: leastLoaded() }).route).toBeTypeOf("function");
+  });
+});
