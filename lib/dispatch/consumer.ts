@@ -62,6 +62,8 @@ export interface JoinOptions {
 export interface Waiter {
   /** Number of the last vacancy that it was told of. */
   readonly wokenBy: number;
+  /** It has waited before, in effect: it goes ahead of those that have not. */
+  readonly urgent: boolean;
   /** Tells of a vacancy, at `consumer` or anywhere. False when there is nobody any more to tell. */
   wake(vacancy: number, consumer: Registration | undefined): boolean;
 }

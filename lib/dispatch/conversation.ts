@@ -43,6 +43,11 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   private readonly route: RoutingFunction<T> | IsolatedRoute<T>;
   private ctx!: Context<Message<T>>;
   wokenBy = 0;
+  /** Lost its consumer: it is ahead of those that have not had one yet. */
+  get urgent(): boolean {
+    return this.state.attempt > 0;
+  }
+
   /** Woken, and has yet to choose. */
   private woken = false;
   /** Whose vacancy it was woken for, until that is used or offered on. */
@@ -52,6 +57,8 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   private settledBy: Outcome<T>["settledBy"] = "ack";
   private reply: unknown = undefined;
   private timings: RerouteTiming[] | undefined = undefined;
+  /** What the current consumer was given, if it acknowledges. */
+  private delivery: Delivery<T> | undefined = undefined;
   /** A consumer ended, and its envelope has yet to be forwarded to the next. */
   private rerouting = false;
   /** Names what the envelope has in common with others, to the routing function. */
@@ -108,7 +115,8 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     }
     if (signal.type !== "exit" || consumer?.pid !== signal.from) return undefined;
     this.rerouting = true;
-    return this.apply({ type: "exited", consumer, reason: signal.reason, at: ctx.now() });
+    const type = this.delivery?.untaken === true ? "returned" : "exited";
+    return this.apply({ type, consumer, reason: signal.reason, at: ctx.now() });
   }
 
   /** Called by the group, which is no process: what it says comes as a message. */
@@ -138,12 +146,13 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     this.process.deliver(WITHDRAWN);
   }
 
-  /** The conversation was ended from outside: what it held is given back all the same. */
+  /** The conversation was ended from outside: what it held is given back all the same, its consumer unharmed. */
   died(): void {
     this.group.stopWaiting(this, this.waitingAt);
     this.decided(undefined);
     const { phase, consumer } = this.state;
     if (phase !== "delivered" || consumer === undefined) return;
+    this.kernel.links.unlink(this.process, consumer.pid);
     consumer.inFlight--;
     this.group.room(consumer);
   }
@@ -268,8 +277,10 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     ctx.link(consumer.pid);
     try {
       if (consumer.acknowledges) {
-        kernel.send(consumer.pid, new Delivery(envelope, attempt, this.process, consumer.pid.process));
+        this.delivery = new Delivery(envelope, attempt, this.process, consumer.pid.process);
+        kernel.send(consumer.pid, this.delivery);
       } else {
+        this.delivery = undefined;
         kernel.send(consumer.pid, envelope.payload);
         ctx.sendAfter(ctx.self, { type: "handoff", attempt }, this.settings.handoff);
       }
@@ -284,9 +295,9 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   private noteReroute(): void {
     this.rerouting = false;
     // Between that end and now there may be a consumer whose mailbox was full.
-    const crashed = this.state.history.findLast((one) => one.end === "crashed");
-    if (crashed === undefined) return;
-    const { consumer, reason, at: exitAt } = crashed;
+    const ended = this.state.history.findLast((one) => one.end !== "rejected");
+    if (ended === undefined) return;
+    const { consumer, reason, at: exitAt } = ended;
     const reroutedAt = this.ctx.now();
     this.timings ??= [];
     this.timings.push({ consumer, reason, exitAt, reroutedAt, elapsedMs: reroutedAt - exitAt });

@@ -1,6 +1,8 @@
 // What an acknowledging consumer is sent: the envelope, and the ways to settle it.
 
 import { exitedError } from "../process/call.js";
+import { Returnable } from "../process/entries.js";
+import type { DeadLetterReason } from "../process/events.js";
 import type { Process } from "../process/process.js";
 import { crash, custom, type ExitReason } from "../process/reason.js";
 import type { Envelope } from "./envelope.js";
@@ -14,17 +16,20 @@ export type Settlement =
  * One attempt at one envelope. Settle it once; a second time, and after the attempt is over, nothing happens and the
  * answer is false. From a process that has exited it is refused with ProcessExitedError.
  */
-export class Delivery<T = unknown> {
+export class Delivery<T = unknown> extends Returnable {
   readonly envelope: Envelope<T>;
   /** Which attempt this is, from 1. */
   readonly attempt: number;
   /** @internal */
   settlement: Settlement | undefined = undefined;
+  /** @internal The consumer ended before it took this out of its mailbox. */
+  untaken = false;
   readonly #conversation: Process;
   readonly #consumer: Process | undefined;
 
   /** @internal */
   constructor(envelope: Envelope<T>, attempt: number, conversation: Process, consumer: Process | undefined) {
+    super();
     this.envelope = envelope;
     this.attempt = attempt;
     this.#conversation = conversation;
@@ -52,6 +57,12 @@ export class Delivery<T = unknown> {
   reject(why: unknown, options?: { readonly final?: boolean }): boolean {
     const reason = why instanceof Error ? crash(why) : custom(why);
     return this.#settle({ type: "rejected", reason, final: options?.final === true });
+  }
+
+  /** @internal Called by the kernel: this is nobody's dead letter, its conversation finds another consumer. */
+  override returned(why: DeadLetterReason): void {
+    if (why === "exited") this.untaken = true;
+    else this.#settle({ type: "rejected", reason: custom(why), final: false });
   }
 
   #settle(settlement: Settlement): boolean {

@@ -18,9 +18,14 @@ export abstract class DispatchError extends SignalboxError {
   }
 }
 
+/** Attempts that an error's text names; the `history` has more. */
+const MENTIONED = 5;
+
 function tried(history: readonly EndedAttempt[]): string {
-  if (history.length === 0) return "";
-  return `; tried ${history.map((one) => `${one.consumer} (${one.end}: ${formatReason(one.reason)})`).join(", ")}`;
+  const last = history.slice(-MENTIONED);
+  if (last.length === 0) return "";
+  const more = history.length > last.length ? "among others " : "";
+  return `; tried ${more}${last.map((one) => `${one.consumer} (${one.end}: ${formatReason(one.reason)})`).join(", ")}`;
 }
 
 /**
@@ -98,9 +103,14 @@ export class DeadlineError extends DispatchError {
 /** As many consumers as may be tried have failed on this envelope; it is a dead letter now. */
 export class AttemptsExhaustedError extends DispatchError {
   readonly code = "ERR_ATTEMPTS_EXHAUSTED";
-  constructor(group: string, envelope: Envelope<unknown>, history: readonly EndedAttempt[]) {
+  constructor(
+    group: string,
+    failures: number,
+    envelope: Envelope<unknown>,
+    history: readonly EndedAttempt[],
+  ) {
     super(
-      `the envelope failed on ${history.length} consumers of ${group}, as many as may be tried`,
+      `the envelope failed on ${failures} consumers of ${group}, as many as may be tried`,
       envelope,
       history,
       cause(history),

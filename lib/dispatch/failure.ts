@@ -29,7 +29,7 @@ export function failureError(
     case "deadline":
       return new DeadlineError(group, deadlineMs, envelope, history);
     case "attempts":
-      return new AttemptsExhaustedError(group, envelope, history);
+      return new AttemptsExhaustedError(group, failure.failures, envelope, history);
     case "conversation":
       return new ConversationError(group, failure.end, failure.reason, envelope, history);
     default:

@@ -90,8 +90,9 @@ export class ConsumerGroup<T = unknown> {
   readonly settings: FullSettings<T>;
   /** @internal */
   readonly dedup: Deduplication<T>;
-  /** @internal Dispatches that wait, the longest first. */
-  readonly waiting: Set<Waiter> = new Set();
+  /** Dispatches that wait, the longest first; those that have lost a consumer are ahead of all others. */
+  readonly #urgent: Set<Waiter> = new Set();
+  readonly #waiting: Set<Waiter> = new Set();
   /** Dispatches that were woken and have yet to choose: they keep their place among those that wait. */
   #woken = 0;
   #members: readonly Registration[] = Object.freeze([]);
@@ -117,7 +118,7 @@ export class ConsumerGroup<T = unknown> {
 
   /** Dispatches that wait for room or for a member. */
   get waitingCount(): number {
-    return this.waiting.size + this.#woken;
+    return this.#urgent.size + this.#waiting.size + this.#woken;
   }
 
   get route(): RoutingFunction<T> | IsolatedRoute<T> {
@@ -232,20 +233,21 @@ export class ConsumerGroup<T = unknown> {
   /** @internal False when as many wait as may. */
   wait(waiter: Waiter, at: Registration | undefined): boolean {
     if (this.waitingCount >= this.#maxWaiting) return false;
-    this.waiting.add(waiter);
+    (waiter.urgent ? this.#urgent : this.#waiting).add(waiter);
     at?.waiters.add(waiter);
     return true;
   }
 
   /** @internal */
   stopWaiting(waiter: Waiter, at: Registration | undefined): void {
-    this.waiting.delete(waiter);
+    this.#urgent.delete(waiter);
+    this.#waiting.delete(waiter);
     at?.waiters.delete(waiter);
   }
 
   /** @internal A consumer has room again. */
   room(consumer: Registration): void {
-    if (this.waiting.size > 0) this.offer(consumer, ++this.#vacancy);
+    if (this.#urgent.size + this.#waiting.size > 0) this.offer(consumer, ++this.#vacancy);
   }
 
   /**
@@ -253,7 +255,7 @@ export class ConsumerGroup<T = unknown> {
    * offers it on, so that none is lost; nobody is offered the same one twice.
    */
   offer(consumer: Registration, vacancy: number): void {
-    for (const waiters of [consumer.waiters, this.waiting]) {
+    for (const waiters of [consumer.waiters, this.#urgent, this.#waiting]) {
       for (const waiter of waiters) {
         if (waiter.wokenBy >= vacancy) break;
         if (this.#wake(waiter, vacancy, consumer)) return;
@@ -273,9 +275,10 @@ export class ConsumerGroup<T = unknown> {
   }
 
   #wakeAll(): void {
-    if (this.waiting.size === 0) return;
+    const waiting = [...this.#urgent, ...this.#waiting];
+    if (waiting.length === 0) return;
     const vacancy = ++this.#vacancy;
-    for (const waiter of [...this.waiting]) this.#wake(waiter, vacancy, undefined);
+    for (const waiter of waiting) this.#wake(waiter, vacancy, undefined);
   }
 }
 

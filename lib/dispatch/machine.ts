@@ -25,7 +25,8 @@ export interface EndedAttempt {
   readonly attempt: number;
   /** Id of the consumer. */
   readonly consumer: string;
-  readonly end: "crashed" | "rejected";
+  /** `returned`: the consumer ended before it took the envelope out of its mailbox, which is no failure of this one. */
+  readonly end: "crashed" | "rejected" | "returned";
   readonly reason: ExitReason;
   /** When that was observed, in milliseconds of the system's clock. */
   readonly at: number;
@@ -42,7 +43,10 @@ export interface State<C extends Identified> {
   readonly consumer: C | undefined;
   /** Consumers that this envelope is not given to any more. */
   readonly excluded: readonly C[];
+  /** The last attempts that ended without a delivery. */
   readonly history: readonly EndedAttempt[];
+  /** Attempts that count against the budget: crashed or rejected. */
+  readonly failures: number;
 }
 
 export type Event<C extends Identified> =
@@ -64,6 +68,8 @@ export type Event<C extends Identified> =
       readonly at: number;
     }
   | { readonly type: "exited"; readonly consumer: C; readonly reason: ExitReason; readonly at: number }
+  /** It ended, and had not taken the envelope yet. */
+  | { readonly type: "returned"; readonly consumer: C; readonly reason: ExitReason; readonly at: number }
   | { readonly type: "compensated"; readonly reason: ExitReason | undefined }
   | { readonly type: "deadline" }
   | { readonly type: "withdrawn" };
@@ -74,7 +80,7 @@ export type Failure =
   | { readonly type: "unknown-consumer"; readonly selected: string }
   | { readonly type: "evaluation"; readonly cause: unknown }
   | { readonly type: "deadline" }
-  | { readonly type: "attempts" }
+  | { readonly type: "attempts"; readonly failures: number }
   | {
       readonly type: "conversation";
       readonly end: "crashed" | "compensated" | "compensation-failed" | "rejected";
@@ -104,7 +110,10 @@ const START: State<never> = {
   consumer: undefined,
   excluded: [],
   history: [],
+  failures: 0,
 };
+/** Attempts that are remembered of one dispatch, however many there are. */
+const REMEMBERED = 100;
 const SELECT: readonly Effect<never>[] = [{ type: "select" }];
 const NOTHING: readonly Effect<never>[] = [];
 const END: Effect<never> = { type: "end" };
@@ -160,6 +169,20 @@ export function decide<C extends Identified>(policy: Policy, state: State<C>, ev
         event.consumer,
         event.reason,
       );
+    case "returned": {
+      if (phase !== "delivered" || event.consumer !== state.consumer) return [state, NOTHING];
+      const { consumer, reason, at } = event;
+      const entry: EndedAttempt = {
+        attempt: state.attempt,
+        consumer: consumer.id,
+        end: "returned",
+        reason,
+        at,
+      };
+      const history = remember(state.history, entry);
+      const selecting: State<C> = { ...state, phase: "selecting", consumer: undefined, history };
+      return [selecting, [{ type: "release", consumer, exited: true }, { type: "select" }]];
+    }
     case "compensated": {
       if (phase !== "compensating") return [state, NOTHING];
       const reason = event.reason ?? state.history.at(-1)?.reason ?? { type: "normal" };
@@ -200,7 +223,12 @@ function ended<C extends Identified>(
   at: number,
 ): State<C> {
   const entry: EndedAttempt = { attempt: state.attempt, consumer: consumer.id, end, reason, at };
-  return { ...state, excluded: [...state.excluded, consumer], history: [...state.history, entry] };
+  const history = remember(state.history, entry);
+  return { ...state, excluded: remember(state.excluded, consumer), history, failures: state.failures + 1 };
+}
+
+function remember<T>(list: readonly T[], item: T): readonly T[] {
+  return [...list.slice(1 - REMEMBERED), item];
 }
 
 function crashed<C extends Identified>(
@@ -223,7 +251,8 @@ function crashed<C extends Identified>(
 }
 
 function reroute<C extends Identified>(policy: Policy, state: State<C>, release: Effect<C>): Decision<C> {
-  if (state.attempt >= policy.maxAttempts) return fail(state, { type: "attempts" }, [release], true);
+  const { failures } = state;
+  if (failures >= policy.maxAttempts) return fail(state, { type: "attempts", failures }, [release], true);
   return [{ ...state, phase: "selecting", consumer: undefined }, [release, { type: "select" }]];
 }
 

@@ -1,5 +1,6 @@
 // What waits in a mailbox besides plain messages. Only the kernel makes these, so no message can be taken for one.
 
+import type { DeadLetterReason } from "./events.js";
 import type { Monitor } from "./monitor.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
@@ -29,6 +30,12 @@ export interface GroupSignal {
 
 /** What a process is told beside its messages. */
 export type Signal = ExitSignal | DownSignal | GroupSignal;
+
+/** A message that is told when its receiver will not come to it, in place of becoming a dead letter. */
+export abstract class Returnable {
+  /** @param why - the receiver ended before it took the message (`exited`), or its bounded mailbox dropped it */
+  abstract returned(why: DeadLetterReason): void;
+}
 
 /** Anything in a mailbox that is not simply a message. */
 export abstract class Entry {}

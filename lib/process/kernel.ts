@@ -5,7 +5,7 @@ import { deferStart, ignore, Stop } from "./behaviour.js";
 import { checkBound } from "./bound.js";
 import { exitedError, failRequests, messageOf, Request } from "./call.js";
 import { Calls } from "./calls.js";
-import { Entry, type Signal } from "./entries.js";
+import { Entry, Returnable, type Signal } from "./entries.js";
 import type { Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
 import { NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, SystemEvents } from "./events.js";
@@ -225,7 +225,8 @@ export class Kernel implements SchedulerHost {
     if (entry instanceof Request) {
       if (!entry.open) return;
       this.deadLetter(to, entry.message, reason);
-    } else if (!(entry instanceof Entry)) this.deadLetter(to, entry, reason);
+    } else if (entry instanceof Returnable) entry.returned(reason);
+    else if (!(entry instanceof Entry)) this.deadLetter(to, entry, reason);
   }
 
   deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason): void {

@@ -3,7 +3,7 @@
 import { type Body, type Callbacks, type MailboxLimits, type StartOutcome, Stop } from "./behaviour.js";
 import { Request } from "./call.js";
 import { Context } from "./context.js";
-import { Entry, SignalEntry, TaskEntry } from "./entries.js";
+import { Entry, Returnable, SignalEntry, TaskEntry } from "./entries.js";
 import type { Runnable, Scheduler } from "./environment.js";
 import { MailboxFullError, ProcessExitedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
@@ -173,7 +173,8 @@ export class Process extends Mailbox implements Runnable {
         }
         return this.state !== DEAD;
       case "exit":
-        this.drop(message, capacity);
+        if (message instanceof Returnable) message.returned("exited");
+        else this.drop(message, capacity);
         this.kernel.end(this, crash(new MailboxFullError(this.pid, capacity)));
         return false;
       default:
@@ -184,13 +185,8 @@ export class Process extends Mailbox implements Runnable {
 
   /** A message that found no room is a dead letter; a call is told why, at once. */
   private drop(entry: unknown, capacity: number): void {
-    let message = entry;
-    if (entry instanceof Request) {
-      if (!entry.open) return;
-      message = entry.message;
-      entry.fail(new MailboxFullError(this.pid, capacity));
-    }
-    this.kernel.deadLetter(this.pid, message, "mailbox-full");
+    this.kernel.refuse(this.pid, entry, "mailbox-full");
+    if (entry instanceof Request) entry.fail(new MailboxFullError(this.pid, capacity));
   }
 
   /** Keeps what is known by position or number true: a receive under way, and the count of signals. */

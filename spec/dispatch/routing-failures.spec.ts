@@ -169,7 +169,7 @@ describe("an error of a dispatch", () => {
     ["ERR_DEADLINE", new DeadlineError("clerks", 5, envelope, history), "within 5 ms"],
     [
       "ERR_ATTEMPTS_EXHAUSTED",
-      new AttemptsExhaustedError("clerks", envelope, history),
+      new AttemptsExhaustedError("clerks", 2, envelope, history),
       "failed on 2 consumers",
     ],
     [
@@ -186,8 +186,8 @@ describe("an error of a dispatch", () => {
 
   it("has as its cause what the last consumer died of", () => {
     const [crashed] = history;
-    expect(new AttemptsExhaustedError("clerks", envelope, [crashed]).cause).toBe(error);
-    expect(new AttemptsExhaustedError("clerks", envelope, history).cause).toBe(undefined);
+    expect(new AttemptsExhaustedError("clerks", 1, envelope, [crashed]).cause).toBe(error);
+    expect(new AttemptsExhaustedError("clerks", 2, envelope, history).cause).toBe(undefined);
     expect(new ConversationError("clerks", "died", { type: "crash", error }, envelope, []).cause).toBe(error);
   });
 
