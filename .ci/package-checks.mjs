@@ -23,28 +23,51 @@ const checks = {
   "the package packs": () => {
     const [packed] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", work]));
     tarball = join(work, packed.filename);
-    const stray = packed.files.map((file) => file.path).filter((path) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/.test(path));
+    const stray = packed.files
+      .map((file) => file.path)
+      .filter((path) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/.test(path));
     if (stray.length > 0) throw new Error(`files that do not belong: ${stray.join(", ")}`);
   },
   "publint has nothing to say": () => run("npx", ["publint", "--strict", tarball]),
   "types resolve, ESM only": () => run("npx", ["attw", "--profile", "esm-only", tarball]),
   "the README's quick start runs in an empty project": () => {
     mkdirSync(project);
-    const typescript = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies.typescript;
-    writeFileSync(join(project, "package.json"), JSON.stringify({ name: "quick-start", private: true, type: "module" }));
+    const typescript = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies
+      .typescript;
+    writeFileSync(
+      join(project, "package.json"),
+      JSON.stringify({ name: "quick-start", private: true, type: "module" }),
+    );
     run("npm", ["install", "--no-audit", "--no-fund", tarball, `typescript@${typescript}`], project);
     const start = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1];
     writeFileSync(join(project, "quick-start.ts"), start);
-    const options = { target: "ES2022", module: "NodeNext", strict: true, skipLibCheck: false, lib: ["ES2023", "ESNext.Disposable", "DOM"], types: [], rootDir: "." };
-    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["quick-start.ts"] }));
+    const options = {
+      target: "ES2022",
+      module: "NodeNext",
+      strict: true,
+      skipLibCheck: false,
+      lib: ["ES2023", "ESNext.Disposable", "DOM"],
+      types: [],
+      rootDir: ".",
+    };
+    writeFileSync(
+      join(project, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: options, files: ["quick-start.ts"] }),
+    );
     run("npx", ["tsc"], project);
     const printed = run(process.execPath, ["quick-start.js"], project);
     const lines = printed.trim().split("\n");
-    if (lines.length !== 5 || !lines[4].startsWith("5 picked by") || !printed.includes("85 left")) throw new Error(`it printed:\n${printed}`);
+    if (lines.length !== 5 || !lines[4].startsWith("5 picked by") || !printed.includes("85 left"))
+      throw new Error(`it printed:\n${printed}`);
   },
   "the whole of it stays under 30 kB, minified and gzipped": async () => {
     const { rolldown } = await import("rolldown");
-    const bundle = await rolldown({ input: join(root, "dist/index.js"), platform: "node", external: ["eventemitter3", "nanoid"], logLevel: "silent" });
+    const bundle = await rolldown({
+      input: join(root, "dist/index.js"),
+      platform: "node",
+      external: ["eventemitter3", "nanoid"],
+      logLevel: "silent",
+    });
     const { output } = await bundle.generate({ format: "esm", minify: true });
     const size = gzipSync(output[0].code, { level: 9 }).length;
     console.log(`      ${size} bytes`);

@@ -22,7 +22,7 @@ describe("a call", () => {
     expect(await stock.call.slowly(Promise.resolve(), "a")).toEqual(["a begins", "a ends"]);
   });
 
-  it("that is refused rejects with exactly that error, and the server goes on", async () => {
+  it("that is refused rejects with exactly that error, and the server goes on [B4]", async () => {
     const stock = await system.start(Stock, 2);
     await expect(stock.call.take(3)).rejects.toEqual(new RangeError("only 2 left"));
     expect(await stock.call.take(2)).toBe(0);
@@ -105,7 +105,7 @@ describe("a call", () => {
     await expect(delivery).rejects.toBe(reason);
   });
 
-  it("that timed out before the server came to it is not carried out", async () => {
+  it("that timed out before the server came to it is not carried out [B5]", async () => {
     const stock = await system.start(Stock, 10);
     const door = gate();
     stock.cast.note(door.promise, "busy");

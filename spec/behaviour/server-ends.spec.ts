@@ -58,7 +58,7 @@ const failure = (error: CalleeExitedError): unknown => [error.code, (error.cause
 describe("a handler that throws", () => {
   const start = () => system.start(Shaky);
 
-  it("ends the server: whoever waits for a reply hears of it at once, with the error as cause", async () => {
+  it("ends the server: whoever waits for a reply hears of it at once, with the error as cause [B3]", async () => {
     const shaky = await system.start(Shaky);
     const calls = [
       shaky.call.wait().catch(failure),
@@ -92,7 +92,7 @@ describe("a handler that throws", () => {
     expect(await end).toMatchObject({ type: "crash", error: { message } });
   });
 
-  it("under a supervisor is started again, and a handle by name goes on with the new server", async () => {
+  it("under a supervisor is started again, and a handle by name goes on with the new server [B6]", async () => {
     await system.start(
       supervisor({ children: [{ id: "shaky", start: Shaky, name: "shaky" }], label: "root" }),
     );

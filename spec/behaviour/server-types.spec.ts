@@ -42,7 +42,7 @@ const Slow = defineServer({
 });
 
 describe("the types of a server", () => {
-  it("come from its definition: arguments, replies and the arguments of start", async () => {
+  it("come from its definition: arguments, replies and the arguments of start [B1]", async () => {
     await using system = new System({ report: false });
     const stock = await system.start(Stock, 100);
     expectTypeOf(stock.call.take).toEqualTypeOf<(n: number) => Promise<number>>();

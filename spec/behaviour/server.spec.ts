@@ -103,7 +103,7 @@ describe("a cast", () => {
 });
 
 describe("handlers", () => {
-  it("run one at a time, in the order of arrival, however long each takes", async () => {
+  it("run one at a time, in the order of arrival, however long each takes [B2]", async () => {
     const stock = await system.start(Stock, 1);
     const doors = [gate(), gate()] as const;
     const first = stock.call.slowly(doors[0].promise, "first");

@@ -118,7 +118,7 @@ function actor(
 }
 
 describe("under every plan of crashes, with supervisors that replace who died,", () => {
-  it("each envelope is acknowledged once, and its outcome tells of the crashes as they happened", async () => {
+  it("each envelope is acknowledged once, and its outcome tells of the crashes as they happened [D8]", async () => {
     await fc.assert(
       fc.asyncProperty(plan, async ({ consumers, batches, maxInFlight, route }) => {
         const clock = new VirtualClock();

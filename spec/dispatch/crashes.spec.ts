@@ -76,7 +76,7 @@ describe("a consumer that ends before it has acknowledged", () => {
     expect([...bob.payloads].sort()).toEqual(["one", "three", "two"]);
   });
 
-  it("between two of its awaits, hands it on, and its late acknowledgement is refused", async () => {
+  it("between two of its awaits, hands it on, and its late acknowledgement is refused [D9]", async () => {
     const [begun, late] = [gate(), gate()];
     const seen: unknown[] = [];
     const ann = system.spawn<Delivery<string>>({

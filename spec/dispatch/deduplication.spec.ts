@@ -39,7 +39,7 @@ describe("an envelope dispatched twice", () => {
     expect(fates.map((one) => one.value?.reply)).toEqual([7, 7]);
   });
 
-  it("after the first is done gets its receipt", async () => {
+  it("after the first is done gets its receipt [D10]", async () => {
     expect(await done("a")).toBe(false);
     const again = await system.dispatch(group, order("a"));
     expect(again).toMatchObject({ duplicate: true, deliveredTo: "ann", envelope: { id: "a" } });

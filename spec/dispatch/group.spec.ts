@@ -18,7 +18,7 @@ afterEach(() => system.stop());
 const ids = (): string[] => group.consumers.map((one) => one.id);
 
 describe("a group's members", () => {
-  it("are a snapshot that joins and leaves do not change", () => {
+  it("are a snapshot that joins and leaves do not change [D11]", () => {
     const before = group.consumers;
     desk(system, group, { id: "ann" });
     const between = group.consumers;
@@ -211,7 +211,7 @@ describe("a consumer's counters", () => {
 });
 
 describe("the routing function of a group", () => {
-  it("may be exchanged: dispatches that have begun keep theirs", async () => {
+  it("may be exchanged: dispatches that have begun keep theirs [D12]", async () => {
     const seen: string[] = [];
     group.route = (one, [first]) => {
       seen.push(`old ${one.payload}`);

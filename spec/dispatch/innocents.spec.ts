@@ -177,7 +177,7 @@ describe("a dispatch that lost its consumer", () => {
 });
 
 describe("a conversation that is ended from outside", () => {
-  it("leaves its consumer alive: an orderly stop does not go along that link", async () => {
+  it("leaves its consumer alive: an orderly stop does not go along that link [D15]", async () => {
     const group = new ConsumerGroup<string>();
     const worker = desk(system, group);
     const dispatched = system.dispatch(group, "work").catch((error) => error.end);

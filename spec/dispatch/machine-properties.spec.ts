@@ -192,7 +192,7 @@ const holds = (check: (steps: readonly Step[], how: Policy) => void): void =>
   );
 
 describe("whatever happens to a conversation", () => {
-  it("it does what a naive model of it does", () => {
+  it("it does what a naive model of it does [D14]", () => {
     fc.assert(
       fc.property(policy, events, (how, given) => {
         expect(inWords(all(run(how, given)))).toEqual(naive(how, given));

@@ -305,7 +305,7 @@ describe("a vacancy", () => {
   );
   const rooms = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 4 });
 
-  it("is never lost: whatever settles in whatever order, every dispatch ends and all counters are back at zero", async () => {
+  it("is never lost: whatever settles in whatever order, every dispatch ends and all counters are back at zero [D13]", async () => {
     await fc.assert(
       fc.asyncProperty(
         rooms,

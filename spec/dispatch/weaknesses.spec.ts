@@ -25,7 +25,7 @@ afterEach(() => system.stop());
 const first: RoutingFunction<string> = (_envelope, [one]) => one;
 
 describe("weakness", () => {
-  it("1, delivery by the passing of 250 ms: an acknowledgement settles at once, a crash re-routes at any time before", async () => {
+  it("1, delivery by the passing of 250 ms: an acknowledgement settles at once, a crash re-routes at any time before [D1]", async () => {
     const group = new ConsumerGroup<string>({ route: first, deadline: Number.POSITIVE_INFINITY });
     const ann = desk(system, group, { id: "ann" });
     const bob = desk(system, group, { id: "bob" });
@@ -48,7 +48,7 @@ describe("weakness", () => {
     expect(slow.value?.rerouteTimings).toMatchObject([{ exitAt: 3_600_000, elapsedMs: 0 }]);
   });
 
-  it("2, a load that is set when the consumer joins: routing functions see what is in flight now", async () => {
+  it("2, a load that is set when the consumer joins: routing functions see what is in flight now [D2]", async () => {
     const seen: number[][] = [];
     const group = new ConsumerGroup<string>({
       route: (_envelope, consumers) => {
@@ -72,7 +72,7 @@ describe("weakness", () => {
     ]);
   });
 
-  it("3, crash policies that do nothing: each of the three does what it says", async () => {
+  it("3, crash policies that do nothing: each of the three does what it says [D3]", async () => {
     const undone: string[] = [];
     const ends: unknown[] = [];
     for (const onCrash of ["reroute", "fail", "compensate"] as const) {
@@ -88,7 +88,7 @@ describe("weakness", () => {
     expect(undone).toEqual(["compensate"]);
   });
 
-  it("4, back-pressure that gates nothing: a consumer that defers is waited for, one that rejects gets nothing", async () => {
+  it("4, back-pressure that gates nothing: a consumer that defers is waited for, one that rejects gets nothing [D4]", async () => {
     const group = new ConsumerGroup<string>({ route: first });
     const ann = desk(system, group, { maxInFlight: 1 });
     for (const payload of ["one", "two"]) void system.dispatch(group, payload);
@@ -112,7 +112,7 @@ describe("weakness", () => {
     expect(system.info(pid)?.mailboxDepth).toBe(1);
   });
 
-  it("5, a message that takes the whole group down: it is a dead letter after its attempts, and the rest live on", async () => {
+  it("5, a message that takes the whole group down: it is a dead letter after its attempts, and the rest live on [D5]", async () => {
     const group = new ConsumerGroup<string>({ route: first, maxAttempts: 2 });
     const letters: unknown[] = [];
     system.events.on("undeliverable", ({ history }) => letters.push(history.map((one) => one.consumer)));
@@ -134,7 +134,7 @@ describe("weakness", () => {
     expect((await system.dispatch(group, "one")).deliveredTo).toBe("cem");
   });
 
-  it("6, a routing function in an endless loop: in a thread of its own it is stopped, and the next choice is made", async () => {
+  it("6, a routing function in an endless loop: in a thread of its own it is stopped, and the next choice is made [D7]", async () => {
     const code = `export default ({ payload }, [first]) => { if (payload === "loop") for (;;); return first; };`;
     await using route = isolated<string>(`data:text/javascript,${encodeURIComponent(code)}`, {
       timeout: 100,

@@ -13,15 +13,19 @@ interface Guarantee {
 }
 
 function guarantees(page: string): Guarantee[] {
-  return [...page.matchAll(/^\| ([A-Z]\d+) \| .+ \| `(spec\/[\w/-]+\.spec\.ts)` \|$/gm)].map(([, number, file]) => ({
-    number: number as string,
-    file: file as string,
-  }));
+  return [...page.matchAll(/^\| ([A-Z]\d+) \| .+ \| `(spec\/[\w/-]+\.spec\.ts)` \|$/gm)].map(
+    ([, number, file]) => ({
+      number: number as string,
+      file: file as string,
+    }),
+  );
 }
 
 /** Numbers in the names of a spec's tests: "does so [P1]". */
 function numbers(source: string): string[] {
-  return [...source.matchAll(/^\s*(?:it|test)(?:\.each\(.*\))?\(\s*["'`].*\[([A-Z]\d+)\]/gm)].map(([, number]) => number as string);
+  return [...source.matchAll(/^\s*(?:it|test)(?:\.each\(.*\))?\(\s*["'`].*\[([A-Z]\d+)\]/gm)].map(
+    ([, number]) => number as string,
+  );
 }
 
 const stated = guarantees(readFileSync(join(root, "docs/semantics.md"), "utf8"));

@@ -19,11 +19,11 @@ function traceFile(name: string): string {
 }
 
 describe("the traces of a real OTP node", () => {
-  test("links, monitors and exit signals go as in OTP, with function bodies and with callbacks", async () => {
+  test("links, monitors and exit signals go as in OTP, with function bodies and with callbacks [S8]", async () => {
     expect(await replay(links)).toEqual({ passed: 500, failed: 0, differences: [] });
   });
 
-  test("supervisors start, restart, stop and answer as in OTP", async () => {
+  test("supervisors start, restart, stop and answer as in OTP [V15]", async () => {
     expect(await replay(trees)).toEqual({ passed: 400, failed: 0, differences: [] });
   });
 });

@@ -67,7 +67,7 @@ describe("a wait of the host's that `ctx.signal` ended", () => {
     expect(reports.filter((text) => text.includes("after its exit"))).toEqual([]);
   });
 
-  it("is told when another signal ended it", async () => {
+  it("is told when another signal ended it [P7]", async () => {
     const other = new AbortController();
     const pid = system.spawn(async () => {
       await delay(3_600_000, undefined, { signal: other.signal });
@@ -92,7 +92,7 @@ describe("after its exit", () => {
     return kept as BodyContext<unknown>;
   }
 
-  it("every operation of its ctx is refused: nothing is done in its name", async () => {
+  it("every operation of its ctx is refused: nothing is done in its name [P4]", async () => {
     const other = puppet(system, { name: "other" });
     const ref = await other.do((ctx): Monitor => ctx.monitor(ctx.self));
     const timer = await other.do((ctx): TimerRef => ctx.sendAfter(ctx.self, () => undefined, 1_000));
@@ -235,7 +235,7 @@ describe("after its exit", () => {
 });
 
 describe("the end of a process", () => {
-  it("rejects what it waits for in receive, so that its finally blocks run", async () => {
+  it("rejects what it waits for in receive, so that its finally blocks run [P5]", async () => {
     const log: unknown[] = [];
     const pid = system.spawn(async (ctx) => {
       try {

@@ -172,7 +172,7 @@ describe("whatever happens", () => {
     how: string;
   }
 
-  it("each call ends exactly once, and in a way that had come about", async () => {
+  it("each call ends exactly once, and in a way that had come about [C1]", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
         const made: Made[] = [];

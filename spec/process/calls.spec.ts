@@ -36,7 +36,7 @@ describe("a call", () => {
     expect(answers).toEqual([2, 4]);
   });
 
-  it("keeps its place among the messages of one sender", async () => {
+  it("keeps its place among the messages of one sender [S2]", async () => {
     const log: unknown[] = [];
     const pid = system.spawn<unknown>({ handle: (_ctx, message) => void log.push(message) });
     system.send(pid, "before");
@@ -93,7 +93,7 @@ describe("a call", () => {
 });
 
 describe("a call's timeout", () => {
-  it("ends it when no reply has come by then, not before", async () => {
+  it("ends it when no reply has come by then, not before [C3]", async () => {
     const callee = silent(system);
     let ended: unknown;
     void ask(system, callee.pid, 1, { timeout: 100 }).then((value) => {
@@ -114,7 +114,7 @@ describe("a call's timeout", () => {
     expect(await call).toBe("ERR_CALL_TIMEOUT");
   });
 
-  it("withdraws the request that still waits: the callee never sees it", async () => {
+  it("withdraws the request that still waits: the callee never sees it [C2]", async () => {
     const callee = busy(system);
     await system.idle();
     const call = ask(system, callee.pid, 1, { timeout: 10 });

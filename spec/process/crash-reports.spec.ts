@@ -28,7 +28,7 @@ function fail(): never {
 }
 
 describe("a crash that nobody observed", () => {
-  it("is an event with reason, last message and stack, and is printed", async () => {
+  it("is an event with reason, last message and stack, and is printed [P6]", async () => {
     const pid = system.spawn<{ order: number }>({ handle: fail }, { label: "clerk" });
     system.send(pid, { order: 7 });
     await system.idle();

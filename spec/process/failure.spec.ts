@@ -111,7 +111,7 @@ describe("a process ends by", () => {
     expect(ends.get(pid)).toEqual({ type: "crash", error: boom });
   });
 
-  it("a rejection nobody awaited, while its neighbours with the same code go on", async () => {
+  it("a rejection nobody awaited, while its neighbours with the same code go on [P2]", async () => {
     const pids = [0, 1, 2, 3, 4].map((n) =>
       system.spawn(async (ctx) => {
         await ctx.receive();
@@ -168,7 +168,7 @@ describe("a rejection made outside of any process", () => {
     expect(system.isAlive(pid)).toBe(true);
   });
 
-  it("is an uncaught exception, as ever, when the host has no listener", async () => {
+  it("is an uncaught exception, as ever, when the host has no listener [P3]", async () => {
     process.off("unhandledRejection", listen);
     const uncaught: unknown[] = [];
     const others = process.listeners("uncaughtException");

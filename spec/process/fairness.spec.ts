@@ -25,7 +25,7 @@ function rally(system: System): Rally {
   return { system, returns: () => returns };
 }
 
-test("while two processes ping-pong for ever, timers, immediates and files of the host have their go", async () => {
+test("while two processes ping-pong for ever, timers, immediates and files of the host have their go [C7]", async () => {
   await using system = new System({ report: false });
   const { returns } = rally(system);
   await new Promise((resolve) => setTimeout(resolve, 1));

@@ -132,7 +132,7 @@ describe("groups", () => {
     expect(system.members("one")).toEqual([]);
   });
 
-  it("count as a bag of joinings does, whatever the order of joining, leaving and dying", async () => {
+  it("count as a bag of joinings does, whatever the order of joining, leaving and dying [C5]", async () => {
     const event = fc.record({
       who: fc.nat(3),
       what: fc.constantFrom("join", "join", "leave", "leave", "die"),

@@ -52,7 +52,7 @@ describe("a process made from callbacks", () => {
     expect(log).toEqual(["init", 1]);
   });
 
-  it("awaits an asynchronous handler before its next message, while others go on", async () => {
+  it("awaits an asynchronous handler before its next message, while others go on [P1]", async () => {
     const log: unknown[] = [];
     const { promise, open } = gate();
     const pid = system.spawn<number>({
@@ -261,7 +261,7 @@ describe("terminate", () => {
     expect(system.isAlive(pid)).toBe(true);
   });
 
-  it("does not run at a kill, nor at an exit signal that is not trapped", async () => {
+  it("does not run at a kill, nor at an exit signal that is not trapped [P8]", async () => {
     const killed = watched({}, true);
     const told = watched({});
     await system.idle();

@@ -75,7 +75,7 @@ describe("a link", () => {
     expect(system.isAlive(a.pid)).toBe(true);
   });
 
-  it("is there once, however often it is set, and from whichever side", async () => {
+  it("is there once, however often it is set, and from whichever side [S3]", async () => {
     const a = puppet(system, { trapExit: true });
     const b = puppet(system);
     await a.do((ctx) => {
@@ -167,7 +167,7 @@ describe("a link", () => {
 });
 
 describe("spawnLink", () => {
-  it("links before the child has run: also a child that ends in its first step is heard of", async () => {
+  it("links before the child has run: also a child that ends in its first step is heard of [S4]", async () => {
     const a = puppet(system, { trapExit: true });
     const child = await a.do((ctx) => ctx.spawnLink(() => stop(broken)));
     await system.idle();
@@ -287,7 +287,7 @@ describe("unlink", () => {
 describe("many linked processes", () => {
   const MANY = 100_000;
 
-  it("in a chain end to the last one, without a stack as deep as the chain", async () => {
+  it("in a chain end to the last one, without a stack as deep as the chain [S7]", async () => {
     const pids = await chain(MANY);
     system.exit(pids[0] as Pid, broken);
     expect(ends.size).toBe(MANY);

@@ -7,7 +7,7 @@ import { bench, Job } from "../support/stepped.js";
 import { VirtualClock } from "../support/virtual.js";
 
 describe("a long turn", () => {
-  test("is reported with the one that held it up, when that ran alone", () => {
+  test("is reported with the one that held it up, when that ran alone [C8]", () => {
     const { loop, scheduler, long } = bench({ longTurnMs: 50 });
     scheduler.ready(
       new Job("hog", () => {

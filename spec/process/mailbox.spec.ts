@@ -167,7 +167,7 @@ describe("a bounded mailbox", () => {
   });
 
   for (const overflow of ["reject", "drop-newest", "drop-oldest", "exit"] as const) {
-    test(`with policy \`${overflow}\` never drops a signal, and does not count it as a message`, async () => {
+    test(`with policy \`${overflow}\` never drops a signal, and does not count it as a message [C6]`, async () => {
       await using system = new System({ report: false });
       const letters = lettersOf(system);
       const { pid, seen, open } = blocked(system, { capacity: 2, overflow });

@@ -60,7 +60,7 @@ describe("a monitor", () => {
     expect(watcher.signals).toMatchObject([{ type: "down", reason: { type: "killed" } }]);
   });
 
-  it("stacks: each has an identity and a DOWN of its own", async () => {
+  it("stacks: each has an identity and a DOWN of its own [S5]", async () => {
     const watcher = puppet(system);
     const target = puppet(system);
     const refs = await watcher.do((ctx) => [1, 2, 3].map(() => ctx.monitor(target.pid)));

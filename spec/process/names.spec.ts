@@ -90,7 +90,7 @@ describe("a name", () => {
 });
 
 describe("at the end of the holder", () => {
-  it("its name is free when a DOWN comes: the watcher starts the next holder at once", async () => {
+  it("its name is free when a DOWN comes: the watcher starts the next holder at once [S6]", async () => {
     const successors: Pid[] = [];
     system.spawn<never>({
       init: (ctx) => {

@@ -80,7 +80,7 @@ describe("messages", () => {
 });
 
 describe("links", () => {
-  test("carry the real reason to the other node", async () => {
+  test("carry the real reason to the other node [C10]", async () => {
     await near.do((ctx) => ctx.link(farPid));
     await wire.settle();
     expect(there.info(far.pid)?.links).toHaveLength(1);

@@ -30,7 +30,7 @@ function countingEnvironment(): { readonly environment: Environment; readonly tw
 }
 
 describe("the run queue", () => {
-  it("holds a body once, also when its receive is aborted while a message waits for it", async () => {
+  it("holds a body once, also when its receive is aborted while a message waits for it [P9]", async () => {
     const { environment, twice } = countingEnvironment();
     await using system = new System({ environment, report: false });
     const seen: unknown[] = [];

@@ -79,7 +79,7 @@ describe("a system", () => {
 });
 
 describe("stop", () => {
-  test("tells the top-level processes to shut down, the last started first, each waited for", async () => {
+  test("tells the top-level processes to shut down, the last started first, each waited for [C9]", async () => {
     const system = new System({ report: false });
     const log: string[] = [];
     for (const name of ["a", "b", "c"]) {

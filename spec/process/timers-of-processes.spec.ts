@@ -36,7 +36,7 @@ describe("sendAfter", () => {
     ]);
   });
 
-  it("keeps the order of those that are due together", async () => {
+  it("keeps the order of those that are due together [C4]", async () => {
     const owner = puppet(system);
     await owner.do((ctx) => {
       for (const n of [1, 2, 3]) ctx.sendAfter(inbox, n, 10);

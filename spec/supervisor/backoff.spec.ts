@@ -14,7 +14,7 @@ const intensity = Number.POSITIVE_INFINITY;
 const waits = (): number[] => house.restarts.map(({ delayMs }) => delayMs);
 
 describe("with backoff", () => {
-  it("a restart waits, and twice as long each time, up to the longest wait", async () => {
+  it("a restart waits, and twice as long each time, up to the longest wait [V11]", async () => {
     const shop = await house.start({ backoff, intensity, children: [child("a"), child("b")] });
     for (const wait of [100, 200, 400, 800, 1_000, 1_000]) {
       await house.end("a");

@@ -87,7 +87,7 @@ describe("terminateChild by pid", () => {
 });
 
 describe("a dynamic supervisor that ends", () => {
-  it("tells all its children at once, and they share one time", async () => {
+  it("tells all its children at once, and they share one time [V12]", async () => {
     let stubborns = 0;
     const start: Callbacks<never> = { ...stubborn, init: (ctx) => void ctx.trapExit(stubborns++ > 0) };
     const sessions = await many({ start, shutdown: 100 });

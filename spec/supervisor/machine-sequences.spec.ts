@@ -237,7 +237,7 @@ function lived({ config, kinds, commands }: typeof life extends fc.Arbitrary<inf
 }
 
 describe("whatever happens to a supervisor", () => {
-  it("it gets through with it: nothing is left in progress, nobody waits, and everything runs that it says", () => {
+  it("it gets through with it: nothing is left in progress, nobody waits, and everything runs that it says [V13]", () => {
     fc.assert(
       fc.property(life, (given) => {
         const world = lived(given);

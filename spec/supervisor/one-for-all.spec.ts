@@ -12,7 +12,7 @@ afterEach(() => house.close());
 const strategy = "one_for_all";
 
 describe("under one_for_all", () => {
-  it("when one fails, the others stop in reverse order and all start in order", async () => {
+  it("when one fails, the others stop in reverse order and all start in order [V3]", async () => {
     await house.start({ strategy, children: [child("a"), child("b"), child("c")] });
     house.news();
     await house.end("b");

@@ -20,7 +20,7 @@ describe("under one_for_one", () => {
     expect(house.system.population).toBe(0);
   });
 
-  it("a child that fails is started again, and nobody else notices", async () => {
+  it("a child that fails is started again, and nobody else notices [V2]", async () => {
     const shop = await house.start({ children: [child("a"), child("b"), child("c")] });
     const before = [house.the("a"), house.the("b"), house.the("c")];
     house.news();
@@ -40,7 +40,7 @@ describe("under one_for_one", () => {
     expect(house.news()).toEqual(['b down: custom "broken"', 'a down: custom "broken"', "b up", "a up"]);
   });
 
-  it("the restart is told of: who, why, by which strategy, and how many more there may be", async () => {
+  it("the restart is told of: who, why, by which strategy, and how many more there may be [V16]", async () => {
     const shop = await house.start({ intensity: 2, children: [child("a"), child("b")] });
     await house.end("b");
     expect(house.restarts).toEqual([

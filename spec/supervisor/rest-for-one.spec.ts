@@ -12,7 +12,7 @@ afterEach(() => house.close());
 const strategy = "rest_for_one";
 
 describe("under rest_for_one", () => {
-  it("when one fails, those after it stop in reverse order, and it and they start in order", async () => {
+  it("when one fails, those after it stop in reverse order, and it and they start in order [V4]", async () => {
     await house.start({ strategy, children: [child("a"), child("b"), child("c"), child("d")] });
     const a = house.the("a");
     house.news();

@@ -91,7 +91,7 @@ describe("intensity", () => {
     expect(house.system.isAlive(shop.pid)).toBe(false);
   });
 
-  it("counts restarts that fail, and is not deceived by them", async () => {
+  it("counts restarts that fail, and is not deceived by them [V5]", async () => {
     const a = planned("a", ["up", "fail", "fail", "fail"]);
     const shop = await house.start({ intensity: 3, children: [a, child("b")] });
     house.news();
@@ -131,7 +131,7 @@ describe("giving up", () => {
     expect(house.restarts).toMatchObject([{ id: "a", intensityLeft: -1, gaveUp: true }]);
   });
 
-  it("goes to the supervisor above, which starts the whole branch again", async () => {
+  it("goes to the supervisor above, which starts the whole branch again [V6]", async () => {
     const branch = supervisor({ intensity: 1, children: [child("a"), child("b")] });
     const root = await house.start({ children: [{ id: "branch", start: branch }, child("c")] });
     house.news();

@@ -22,7 +22,7 @@ describe("a child that is told to stop", () => {
     expect(house.system.kernel.pendingTimers).toBe(0);
   });
 
-  it("and does not, is killed when its time is up, 5 seconds unless given", async () => {
+  it("and does not, is killed when its time is up, 5 seconds unless given [V7]", async () => {
     const shop = await house.start({ children: [stubbornChild("a"), stubbornChild("b", 200)] });
     house.news();
     const gone = [shop.terminateChild("b"), shop.terminateChild("a")];

@@ -13,7 +13,7 @@ afterEach(() => house.close());
 const significant = { significant: true, restart: "transient" } as const;
 
 describe("auto-shutdown", () => {
-  it("any_significant: the first significant child that is done ends the supervisor", async () => {
+  it("any_significant: the first significant child that is done ends the supervisor [V10]", async () => {
     const shop = await house.start({
       autoShutdown: "any_significant",
       children: [child("a", significant), child("b", significant), child("c")],

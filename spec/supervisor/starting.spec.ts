@@ -32,7 +32,7 @@ describe("a supervisor", () => {
     expect(house.news()).toEqual(["c up"]);
   });
 
-  it("whose child fails to start stops those that run, in reverse, and does not start either", async () => {
+  it("whose child fails to start stops those that run, in reverse, and does not start either [V8]", async () => {
     const error = await house
       .start({ children: [child("a"), child("b"), planned("c", ["fail"]), child("d")] })
       .catch((e: unknown) => e);
@@ -84,7 +84,7 @@ describe("a supervisor", () => {
     expect(house.news()).toEqual(["b down: killed", "a down: shutdown"]);
   });
 
-  it("that is told to end does not wait for a slow init: it cuts that short and stops the rest in order", async () => {
+  it("that is told to end does not wait for a slow init: it cuts that short and stops the rest in order [V9]", async () => {
     const starting = house.start({ children: [child("a"), child("b"), child("c", { start: hanging })] });
     const outcome = starting.catch((e) => e);
     await house.system.idle();

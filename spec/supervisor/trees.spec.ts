@@ -23,7 +23,7 @@ describe("a tree", () => {
   });
   afterEach(() => house.close());
 
-  it("starts depth first in order, and stops in exactly the reverse order", async () => {
+  it("starts depth first in order, and stops in exactly the reverse order [V1]", async () => {
     const front = supervisor({ children: [child("a"), child("b")] });
     const back = supervisor({ children: [child("c"), child("d")] });
     const root = await house.start({
@@ -166,7 +166,7 @@ async function below(system: System, pid: Pid, found: Pid[] = []): Promise<Pid[]
 }
 
 describe("any tree, after any crashes", () => {
-  it("has a living supervisor for every process, and knows of every one", async () => {
+  it("has a living supervisor for every process, and knows of every one [V14]", async () => {
     await fc.assert(
       fc.asyncProperty(tree, fc.array(blow, { maxLength: 12 }), async (node, blows) => {
         if (node.kind !== "branch") return;
