@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const work = mkdtempSync(join(tmpdir(), "signalbox-package-"));
-const GZIP_LIMIT = 30_000;
+const GZIP_LIMIT = 32_000;
 
 function run(command, args, cwd = root) {
   return execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
@@ -60,7 +60,7 @@ const checks = {
     if (lines.length !== 5 || !lines[4].startsWith("5 picked by") || !printed.includes("85 left"))
       throw new Error(`it printed:\n${printed}`);
   },
-  "the whole of it stays under 30 kB, minified and gzipped": async () => {
+  "the whole of it stays under 32 kB, minified and gzipped": async () => {
     const { rolldown } = await import("rolldown");
     const bundle = await rolldown({
       input: join(root, "dist/index.js"),

@@ -59,7 +59,7 @@ export class Delivery<T = unknown> extends Returnable {
     return this.#settle({ type: "rejected", reason, final: options?.final === true });
   }
 
-  /** @internal Called by the kernel: this is nobody's dead letter, its conversation finds another consumer. */
+  /** Called by the kernel: this is nobody's dead letter, its conversation finds another consumer. */
   override returned(why: DeadLetterReason): void {
     if (why === "exited") this.untaken = true;
     else this.#settle({ type: "rejected", reason: custom(why), final: false });
