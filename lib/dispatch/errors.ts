@@ -3,7 +3,7 @@
 import { SignalboxError } from "../process/errors.js";
 import { type ExitReason, formatReason } from "../process/reason.js";
 import type { Envelope } from "./envelope.js";
-import type { EndedAttempt } from "./machine.js";
+import type { EndedAttempt, NoConsumerReason } from "./machine.js";
 
 /** Base of the dispatch errors. */
 export abstract class DispatchError extends SignalboxError {
@@ -27,12 +27,6 @@ function tried(history: readonly EndedAttempt[]): string {
   const more = history.length > last.length ? "among others " : "";
   return `; tried ${more}${last.map((one) => `${one.consumer} (${one.end}: ${formatReason(one.reason)})`).join(", ")}`;
 }
-
-/**
- * Why there was no consumer: the group is `empty`; all members have been tried (`excluded`); the routing function
- * chose `none`; the one it chose is `rejecting`; or as many dispatches wait already as may (`waiting-full`).
- */
-export type NoConsumerReason = "empty" | "excluded" | "none" | "rejecting" | "waiting-full";
 
 const WHY: { readonly [why in NoConsumerReason]: string } = {
   empty: "the group has no members; join some, or give the dispatch `patience`",

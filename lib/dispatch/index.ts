@@ -19,7 +19,7 @@ export {
   isolated,
   RouteTimeoutError,
 } from "./isolated.js";
-export type { CrashPolicy, EndedAttempt } from "./machine.js";
+export type { CrashPolicy, EndedAttempt, NoConsumerReason } from "./machine.js";
 export type { Outcome, RerouteTiming } from "./outcome.js";
 export type { Comparison, Operand, Predicate } from "./predicate.js";
 export * as match from "./predicate.js";

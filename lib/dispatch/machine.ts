@@ -9,7 +9,6 @@
 
 import type { ExitReason } from "../process/reason.js";
 import type { Pressure } from "./consumer.js";
-import type { NoConsumerReason } from "./errors.js";
 
 /** What a crash of the consumer leads to: another consumer, an error, or an error after undoing what was done. */
 export type CrashPolicy = "reroute" | "fail" | "compensate";
@@ -31,6 +30,12 @@ export interface EndedAttempt {
   /** When that was observed, in milliseconds of the system's clock. */
   readonly at: number;
 }
+
+/**
+ * Why there was no consumer: the group is `empty`; all members have been tried (`excluded`); the routing function
+ * chose `none`; the one it chose is `rejecting`; or as many dispatches wait already as may (`waiting-full`).
+ */
+export type NoConsumerReason = "empty" | "excluded" | "none" | "rejecting" | "waiting-full";
 
 export interface Identified {
   readonly id: string;

@@ -12,9 +12,10 @@ import {
   type Effect,
   type Event,
   FailedChild,
+  type Strategy,
 } from "./protocol.js";
 import { countRestart, isRestarted, type RestartLimits } from "./restart-rule.js";
-import { STRATEGIES, type Strategy } from "./strategies.js";
+import { STRATEGIES } from "./strategies.js";
 
 /** Options of a supervisor that the machine decides by. */
 export interface Config extends RestartLimits {

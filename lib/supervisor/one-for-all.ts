@@ -1,5 +1,5 @@
 // one_for_all: all children depend on each other; when one fails, all go down and come up together.
 
-import type { StrategyRange } from "./strategies.js";
+import type { StrategyRange } from "./protocol.js";
 
 export const oneForAll: StrategyRange = (_failed, count) => ({ from: 0, to: count });

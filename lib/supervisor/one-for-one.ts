@@ -1,5 +1,5 @@
 // one_for_one: children do not depend on each other; only the failed one is started again.
 
-import type { StrategyRange } from "./strategies.js";
+import type { StrategyRange } from "./protocol.js";
 
 export const oneForOne: StrategyRange = (failed) => ({ from: failed, to: failed + 1 });

@@ -3,7 +3,6 @@
 
 import type { ExitReason } from "../process/reason.js";
 import type { FullChildSpec } from "./child.js";
-import type { Strategy } from "./strategies.js";
 
 export type ChildStatus = "running" | "restarting" | "stopped";
 
@@ -75,3 +74,11 @@ export class FailedChild {
     this.reason = reason;
   }
 }
+
+/**
+ * Given the place of the failed child and the number of children in start order, the range of children that are
+ * stopped, last first, and then started, first first. `to` is exclusive.
+ */
+export type StrategyRange = (failed: number, count: number) => { readonly from: number; readonly to: number };
+
+export type Strategy = "one_for_one" | "one_for_all" | "rest_for_one";

@@ -1,5 +1,5 @@
 // rest_for_one: children depend on those started before them; the failed one and all later ones start again.
 
-import type { StrategyRange } from "./strategies.js";
+import type { StrategyRange } from "./protocol.js";
 
 export const restForOne: StrategyRange = (failed, count) => ({ from: failed, to: count });

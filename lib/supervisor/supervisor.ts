@@ -16,10 +16,9 @@ import { type AutoShutdown, type ChildSpec, checkChild, type FullChildSpec, supe
 import { countOf } from "./counts.js";
 import { type Config, decide, initial, type State } from "./machine.js";
 import { checkLimits, checkNaming, type SupervisionOptions } from "./options.js";
-import type { Answer, Ask, Effect, Event } from "./protocol.js";
+import type { Answer, Ask, Effect, Event, Strategy } from "./protocol.js";
 import { type SupervisorMessage, SupervisorRef } from "./ref.js";
 import { publishRestart } from "./report.js";
-import type { Strategy } from "./strategies.js";
 
 /** Options of a supervisor; the defaults are OTP's. */
 export interface SupervisorOptions extends SupervisionOptions {

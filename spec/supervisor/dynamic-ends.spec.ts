@@ -1,41 +1,19 @@
 // How dynamic children are stopped: one by its pid, or all at once, under one timer.
 
-import {
-  type Callbacks,
-  custom,
-  type DynamicSupervisorOptions,
-  dynamicSupervisor,
-  type ExitInput,
-  type Pid,
-  type SupervisorRef,
-  stop,
-} from "signalbox";
+import { type Callbacks, type ExitInput, type Pid, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { child, House, hanging, stubborn, worker } from "./house.js";
+import { hanging, stubborn, worker } from "./house.js";
+import { broken, Sessions } from "./sessions.js";
 
-let house: House;
+let house: Sessions;
 beforeEach(() => {
-  house = new House();
+  house = new Sessions();
 });
 afterEach(() => house.close());
 
-type More = Partial<DynamicSupervisorOptions>;
-
-function many(
-  more: Partial<DynamicSupervisorOptions["child"]> = {},
-  options: More = {},
-): Promise<SupervisorRef> {
-  return house.system.start(dynamicSupervisor({ label: "supervisor", child: child("a", more), ...options }));
-}
-
-const broken = custom("broken");
-
-async function fail(pid: Pid | undefined, reason: ExitInput = broken): Promise<void> {
-  house.system.send(pid as Pid<ExitInput>, reason);
-  await house.system.idle();
-}
-
-const running = (): Pid<unknown>[] => house.find("a");
+const many: Sessions["many"] = (more, options) => house.many(more, options);
+const fail: Sessions["fail"] = (pid, reason) => house.fail(pid, reason);
+const running = (): Pid<unknown>[] => house.running();
 
 describe("terminateChild by pid", () => {
   it("stops one child, which is not started again", async () => {

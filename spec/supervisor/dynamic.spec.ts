@@ -1,45 +1,20 @@
 // Dynamic supervisors: many children of one kind, started while it runs and addressed by pid.
 
-import {
-  type Callbacks,
-  custom,
-  type DynamicSupervisorOptions,
-  defineServer,
-  dynamicSupervisor,
-  type ExitInput,
-  ignore,
-  type Pid,
-  type SupervisorRef,
-  stop,
-  supervisor,
-} from "signalbox";
+import { type Callbacks, defineServer, type ExitInput, ignore, type Pid, stop, supervisor } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { gate } from "../support/gate.js";
-import { child, House, hanging, planned } from "./house.js";
+import { child, hanging, planned } from "./house.js";
+import { broken, Sessions } from "./sessions.js";
 
-let house: House;
+let house: Sessions;
 beforeEach(() => {
-  house = new House();
+  house = new Sessions();
 });
 afterEach(() => house.close());
 
-type More = Partial<DynamicSupervisorOptions>;
-
-function many(
-  more: Partial<DynamicSupervisorOptions["child"]> = {},
-  options: More = {},
-): Promise<SupervisorRef> {
-  return house.system.start(dynamicSupervisor({ label: "supervisor", child: child("a", more), ...options }));
-}
-
-const broken = custom("broken");
-
-async function fail(pid: Pid | undefined, reason: ExitInput = broken): Promise<void> {
-  house.system.send(pid as Pid<ExitInput>, reason);
-  await house.system.idle();
-}
-
-const running = (): Pid<unknown>[] => house.find("a");
+const many: Sessions["many"] = (more, options) => house.many(more, options);
+const fail: Sessions["fail"] = (pid, reason) => house.fail(pid, reason);
+const running = (): Pid<unknown>[] => house.running();
 
 describe("a dynamic supervisor", () => {
   it("has no children at first, and starts one for each request", async () => {
