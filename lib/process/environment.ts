@@ -36,8 +36,8 @@ export interface Scheduler {
   stop(): void;
 }
 
-/** Told of a promise rejection that nobody handled, with the process that made the promise. */
-export type RejectionListener = (owner: object, error: unknown) => void;
+/** Told of a promise rejection that nobody handled, with the process that made the promise. True when that is its own. */
+export type RejectionListener = (owner: object, error: unknown) => boolean;
 
 /** Limits of a turn of the scheduler; see DEFAULTS in limits.ts. */
 export interface TurnLimits {

@@ -53,7 +53,9 @@ export class Kernel implements SchedulerHost {
     this.events = new SystemEvents();
     this.scheduler = env.createScheduler(this, limits);
     this.unwatch = env.watchRejections((owner, error) => {
-      if (owner instanceof Process && owner.kernel === this) owner.failed(error, owner.rare?.message);
+      if (!(owner instanceof Process) || owner.kernel !== this) return false;
+      owner.failed(error, owner.rare?.message);
+      return true;
     });
   }
 

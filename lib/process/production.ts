@@ -2,6 +2,7 @@
 
 import { nanoid } from "nanoid";
 import type { Environment, RejectionListener, Scheduler, SchedulerHost, TurnLimits } from "./environment.js";
+import { ProcessExitedError } from "./errors.js";
 import { markPromises, ownerOf } from "./origin.js";
 import { type HostLoop, TurnScheduler } from "./scheduler.js";
 
@@ -35,14 +36,17 @@ const hostLoop: HostLoop = {
 
 const listeners = new Set<RejectionListener>();
 
-/** A rejection of a process's promise is that process's crash; any other is the host's own affair, as without us. */
+/**
+ * A rejection of a process's promise is that process's crash. Any other is the host's own affair, as without us; so is
+ * one of a process whose system has stopped, unless it is only the refusal of an effect.
+ */
 function onUnhandledRejection(error: unknown, promise: Promise<unknown>): void {
   const owner = ownerOf(promise);
   if (owner !== undefined) {
-    for (const listener of listeners) listener(owner, error);
-  } else if (process.listenerCount("unhandledRejection") === 1) {
-    throw error;
+    for (const listener of listeners) if (listener(owner, error)) return;
+    if (error instanceof ProcessExitedError) return;
   }
+  if (process.listenerCount("unhandledRejection") === 1) throw error;
 }
 
 /** What a System runs on unless it is given another Environment. */

@@ -183,3 +183,37 @@ describe("a rejection made outside of any process", () => {
     expect(uncaught).toEqual([outside]);
   });
 });
+
+describe("a rejection of a process whose system has stopped, while another system runs", () => {
+  /** What reaches the host as an uncaught exception when a process's side promise rejects after its system has stopped. */
+  async function uncaughtAfterStop(reject: (ctx: Context<unknown>) => void): Promise<unknown[]> {
+    const uncaught: unknown[] = [];
+    const others = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException");
+    const catcher = (error: unknown): void => void uncaught.push(error);
+    process.on("uncaughtException", catcher);
+    const stopped = new System({ report: false });
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    stopped.spawn((ctx) => {
+      void gate.then(() => reject(ctx));
+    });
+    await stopped.idle();
+    await stopped.stop();
+    release();
+    await system.idle();
+    process.off("uncaughtException", catcher);
+    for (const listener of others) process.on("uncaughtException", listener);
+    return uncaught;
+  }
+
+  it("is not swallowed: nobody is left to report it, so it is the host's", async () => {
+    expect(await uncaughtAfterStop(fail)).toEqual([boom]);
+  });
+
+  it("is quiet when it is a refused effect, which is what should happen", async () => {
+    expect(await uncaughtAfterStop((ctx) => ctx.send(ctx.self, "late"))).toEqual([]);
+  });
+});
