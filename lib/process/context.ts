@@ -12,7 +12,7 @@ import type { Pid } from "./pid.js";
 import { DEAD, type Process } from "./process.js";
 import { type ExitInput, NORMAL, toReason } from "./reason.js";
 import { type ReceiveOptions, receive, type Wanted } from "./receive.js";
-import { type Startable, type StartOptions, startLinked } from "./start.js";
+import { type Startable, type StartOptions, startAwaited } from "./start.js";
 import { OwnedTimer, type TimerRef } from "./timer.js";
 
 /** A pid, or the name a process is registered under. */
@@ -167,7 +167,7 @@ export class Context<M = unknown> {
    * @throws StartError when it fails, is ignored or takes too long
    */
   async start<Args extends readonly unknown[], Ref>(what: Startable<Args, Ref>, ...args: Args): Promise<Ref> {
-    return startLinked(this.#live, what, args, undefined);
+    return this.#start(what, args, undefined);
   }
 
   /** {@link Context.start} with options. */
@@ -176,7 +176,16 @@ export class Context<M = unknown> {
     what: Startable<Args, Ref>,
     ...args: Args
   ): Promise<Ref> {
-    return startLinked(this.#live, what, args, options);
+    return this.#start(what, args, options);
+  }
+
+  #start<Args extends readonly unknown[], Ref>(
+    what: Startable<Args, Ref>,
+    args: Args,
+    options: StartOptions | undefined,
+  ): Promise<Ref> {
+    const process = this.#live;
+    return startAwaited(process.kernel, process, what, args, options);
   }
 
   /** Counts this process as started, after an `init` that returned `deferStart`. Again changes nothing. */

@@ -35,27 +35,11 @@ export function isStartable(value: unknown): value is Startable<readonly unknown
   return typeof value === "object" && value !== null && launch in value;
 }
 
-/** Starts something linked to `parent`. A failed start leaves no EXIT behind in a trapping parent's mailbox. */
-export function startLinked<Args extends readonly unknown[], Ref>(
-  parent: Process,
-  what: Startable<Args, Ref>,
-  args: Args,
-  options: StartOptions | undefined,
-): Promise<Ref> {
-  return begin(parent.kernel, parent, what, args, options);
-}
-
-/** Starts something from outside all processes. */
-export function startOutside<Args extends readonly unknown[], Ref>(
-  kernel: Kernel,
-  what: Startable<Args, Ref>,
-  args: Args,
-  options: StartOptions | undefined,
-): Promise<Ref> {
-  return begin(kernel, undefined, what, args, options);
-}
-
-async function begin<Args extends readonly unknown[], Ref>(
+/**
+ * Starts something, linked to `parent` if that is a process, and waits until its `init` is done. A failed start leaves no
+ * EXIT behind in a trapping parent's mailbox.
+ */
+export async function startAwaited<Args extends readonly unknown[], Ref>(
   kernel: Kernel,
   parent: Process | undefined,
   what: Startable<Args, Ref>,

@@ -17,7 +17,7 @@ import type { Process } from "./process.js";
 import { production } from "./production.js";
 import { type ExitInput, type ExitReason, KILL, KILLED, NOPROC, SHUTDOWN, toReason } from "./reason.js";
 import type { PidAddress, Transport, WireSignal } from "./remote.js";
-import { type Startable, type StartOptions, startOutside } from "./start.js";
+import { type Startable, type StartOptions, startAwaited } from "./start.js";
 import { OwnedTimer, type TimerRef } from "./timer.js";
 
 /** Limits that a system may set differently from {@link DEFAULTS}. */
@@ -86,7 +86,7 @@ export class ProcessSystem implements AsyncDisposable {
    * @throws StartError when it fails, is ignored or takes too long
    */
   async start<Args extends readonly unknown[], Ref>(what: Startable<Args, Ref>, ...args: Args): Promise<Ref> {
-    return startOutside(this.kernel, what, args, undefined);
+    return startAwaited(this.kernel, undefined, what, args, undefined);
   }
 
   /** {@link ProcessSystem.start} with options. */
@@ -95,7 +95,7 @@ export class ProcessSystem implements AsyncDisposable {
     what: Startable<Args, Ref>,
     ...args: Args
   ): Promise<Ref> {
-    return startOutside(this.kernel, what, args, options);
+    return startAwaited(this.kernel, undefined, what, args, options);
   }
 
   /** Sends a message from outside all processes. */
