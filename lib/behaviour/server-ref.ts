@@ -40,8 +40,9 @@ export function callMethods(names: readonly string[]): MethodsOf {
       const from = options?.from;
       // A process that has ended calls nobody; its signal tells why.
       if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
-      const promise = message.await();
-      calls.#kernel.calls.request(from?.self.process, calls.#to, message, options);
+      const caller = from?.self.process;
+      const promise = message.await(calls.#kernel, caller);
+      calls.#kernel.calls.request(caller, calls.#to, message, options);
       return promise;
     }
   }

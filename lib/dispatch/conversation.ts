@@ -170,6 +170,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   }
 
   private apply(event: Event<Registration>): Stop | undefined {
+    this.group.touched(this.kernel);
     const [state, effects] = decide(this.settings, this.state, event);
     this.state = state;
     let end: Stop | undefined;

@@ -39,7 +39,7 @@ export function dispatchFrom<T>(
     }
     const conversation = new Conversation(group, envelope, settings);
     const { request } = conversation;
-    const outcome = request.await();
+    const outcome = request.await(kernel, owner);
     const process = kernel.spawn(conversation, undefined, CONVERSATION);
     request.conversation = process;
     request.begin(kernel, owner, process.pid, process, settings.deadline);

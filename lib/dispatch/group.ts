@@ -150,6 +150,7 @@ export class ConsumerGroup<T = unknown> {
       );
     }
     if (taken !== undefined) this.#remove(taken);
+    this.touched(process.kernel);
     this.#members = Object.freeze([...this.#members, registration]);
     this.#watch(process.kernel, pid);
     this.#wakeAll();
@@ -183,6 +184,7 @@ export class ConsumerGroup<T = unknown> {
         signal: (_ctx, signal) => {
           if (signal.type !== "down") return;
           watched.delete(signal.pid);
+          this.touched(kernel);
           for (const member of this.#members) if (member.pid === signal.pid) this.#remove(member);
         },
       };
@@ -194,6 +196,11 @@ export class ConsumerGroup<T = unknown> {
       }
     }
     kernel.send(keeper, pid);
+  }
+
+  /** @internal Members and counters are shared by all conversations: a simulator has to know. */
+  touched(kernel: Kernel): void {
+    kernel.interception?.touched(`c:${this.name}`, "write");
   }
 
   // ── for conversations ─────────────────────────────────────────────────────────────────────────────────────────

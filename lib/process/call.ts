@@ -4,6 +4,8 @@
 import { Entry, SignalEntry, TaskEntry } from "./entries.js";
 import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
+import type { WatchedProcess } from "./intercepted.js";
+import type { Settler } from "./interception.js";
 import { exclude, include } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
 import type { Abandonable, Process } from "./process.js";
@@ -38,7 +40,7 @@ export interface CallOptions {
 }
 
 /** A call under way. Sits in the callee's mailbox until it is taken, and in its list of open calls until it ends. */
-export class Request<R = unknown> extends Entry implements Due, Abandonable {
+export class Request<R = unknown> extends Entry implements Due, Abandonable, Settler {
   open = true;
   message: unknown = undefined;
   callee: Process | undefined = undefined;
@@ -52,19 +54,21 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable {
   timer: Timer | undefined = undefined;
   timeoutMs = 0;
   private signal: AbortSignal | undefined = undefined;
-  private resolve: ((value: unknown) => void) | undefined = undefined;
-  private reject: ((error: unknown) => void) | undefined = undefined;
+  /** The ends of the promise, of a call that is awaited. */
+  resolve: ((value: unknown) => void) | undefined = undefined;
+  reject: ((error: unknown) => void) | undefined = undefined;
   /** Something to do once the call has ended, however it did. */
   onClose: (() => void) | undefined = undefined;
   private onReply: ((reply: Reply<never>) => unknown) | undefined = undefined;
 
-  /** A promise of the reply. */
-  await(): Promise<R> {
+  /** A promise of the reply, for code of `owner`, or of nobody. */
+  await(kernel: Kernel, owner: Process | undefined): Promise<R> {
     const promise = new Promise<R>((resolve, reject) => {
       this.resolve = resolve as (value: unknown) => void;
       this.reject = reject;
     });
     this.promise = promise;
+    kernel.interception?.gate(owner as WatchedProcess | undefined, "a call", this);
     return promise;
   }
 

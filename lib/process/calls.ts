@@ -28,7 +28,7 @@ export class Calls {
     options: CallOptions | undefined,
   ): Promise<R> {
     const request = new Request<R>();
-    const promise = request.await();
+    const promise = request.await(this.kernel, owner);
     this.build(owner, to, request, build, options);
     return promise;
   }

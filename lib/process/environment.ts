@@ -1,5 +1,7 @@
 // The one seam to the world. Production has one Environment (production.ts), a simulator has another.
 
+import type { Interception } from "./interception.js";
+
 /** Something the scheduler can run for a while: a process. */
 export interface Runnable {
   /** Handles at most `limit` messages and returns how many it handled. */
@@ -60,4 +62,6 @@ export interface Environment {
   createScheduler(host: SchedulerHost, limits: TurnLimits): Scheduler;
   /** Starts attributing promises to the processes that make them; returns the call that ends it. */
   watchRejections(listener: RejectionListener): () => void;
+  /** Sees, holds and orders what passes between processes. Production has none. */
+  readonly interception?: Interception;
 }

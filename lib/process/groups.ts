@@ -2,6 +2,7 @@
 // Monitoring gives a snapshot and then each first joining and last leaving.
 
 import { SignalEntry } from "./entries.js";
+import type { Interception } from "./interception.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 
@@ -12,6 +13,11 @@ interface Group {
 
 export class Groups {
   private readonly groups = new Map<string, Group>();
+  private readonly interception: Interception | undefined;
+
+  constructor(interception?: Interception) {
+    this.interception = interception;
+  }
 
   join(name: string, process: Process): void {
     const group = this.open(name);
@@ -23,6 +29,7 @@ export class Groups {
 
   /** False when the process was no member. */
   leave(name: string, process: Process): boolean {
+    this.interception?.touched(`g:${name}`, "write");
     const group = this.groups.get(name);
     const times = group?.members.get(process);
     if (group === undefined || times === undefined) return false;
@@ -36,6 +43,7 @@ export class Groups {
 
   /** Members, each once, in the order in which they came. */
   members(name: string): Pid<unknown>[] {
+    this.interception?.touched(`g:${name}`, "read");
     return [...(this.groups.get(name)?.members.keys() ?? [])].map((process) => process.pid);
   }
 
@@ -52,6 +60,7 @@ export class Groups {
   }
 
   demonitor(name: string, process: Process): void {
+    this.interception?.touched(`g:${name}`, "write");
     const group = this.groups.get(name);
     if (group === undefined) return;
     group.watchers.delete(process);
@@ -62,6 +71,7 @@ export class Groups {
   /** The process has ended. */
   leaveAll(process: Process): void {
     for (const name of process.rare?.groups?.keys() ?? []) {
+      this.interception?.touched(`g:${name}`, "write");
       const group = this.groups.get(name);
       if (group === undefined) continue;
       group.watchers.delete(process);
@@ -78,6 +88,7 @@ export class Groups {
   }
 
   private open(name: string): Group {
+    this.interception?.touched(`g:${name}`, "write");
     let group = this.groups.get(name);
     if (group === undefined) {
       group = { members: new Map(), watchers: new Set() };

@@ -10,6 +10,8 @@ import type { Environment, Runnable, Scheduler, SchedulerHost } from "./environm
 import { NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
+import { WatchedProcess } from "./intercepted.js";
+import type { Interception } from "./interception.js";
 import type { Limits } from "./limits.js";
 import { Links } from "./links.js";
 import { Names } from "./names.js";
@@ -27,8 +29,9 @@ export class Kernel implements SchedulerHost {
   readonly limits: Limits;
   readonly scheduler: Scheduler;
   readonly events: SystemEvents;
-  readonly names: Names = new Names();
-  readonly groups: Groups = new Groups();
+  readonly interception: Interception | undefined;
+  readonly names: Names;
+  readonly groups: Groups;
   readonly links: Links = new Links(this);
   readonly remote: Remote = new Remote(this);
   readonly calls: Calls = new Calls(this);
@@ -42,6 +45,7 @@ export class Kernel implements SchedulerHost {
   private readonly unwatch: () => void;
   /** Prints a report where the system's owner wants it. */
   readonly print: (text: string) => void;
+  private readonly processClass: typeof Process;
   private lastId = 0;
 
   constructor(node: Node, env: Environment, limits: Limits, print: (text: string) => void) {
@@ -51,6 +55,10 @@ export class Kernel implements SchedulerHost {
     this.print = print;
     this.outside = new Pid(node, 0, "outside", undefined);
     this.events = new SystemEvents();
+    this.interception = env.interception;
+    this.processClass = env.interception === undefined ? Process : WatchedProcess;
+    this.names = new Names(env.interception);
+    this.groups = new Groups(env.interception);
     this.scheduler = env.createScheduler(this, limits);
     this.unwatch = env.watchRejections((owner, error) => {
       if (!(owner instanceof Process) || owner.kernel !== this) return false;
@@ -69,7 +77,7 @@ export class Kernel implements SchedulerHost {
   ): Process {
     if (this.stopped) throw new SystemStoppedError(this.node.name);
     const pid = new Pid<unknown>(this.node, ++this.lastId, options?.label, undefined);
-    const process = new Process(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
+    const process = new this.processClass(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
     if (options !== undefined) {
       if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);
       if (options.name !== undefined) this.names.register(options.name, process);
@@ -153,6 +161,7 @@ export class Kernel implements SchedulerHost {
     this.remote.forget(pid);
     if (process.timers !== undefined) for (const timer of members(process.timers)) timer.cancel();
     process.exitReason = reason;
+    this.interception?.died(process as WatchedProcess, reason);
     if (rare !== undefined) {
       if (rare.name !== undefined) this.names.release(process);
       if (rare.groups !== undefined) this.groups.leaveAll(process);
@@ -233,6 +242,7 @@ export class Kernel implements SchedulerHost {
 
   deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason): void {
     this.events.deadLetters++;
+    if (typeof to !== "string") this.interception?.met(to);
     if (this.events.wants.deadLetter) this.events.publish("deadLetter", { to, message, reason });
   }
 

@@ -29,6 +29,7 @@ export class Links {
 
   /** Links two processes; again changes nothing, to oneself does nothing, to a dead one is an EXIT `noproc`. */
   link(process: Process, to: Pid): void {
+    this.kernel.interception?.met(to);
     if (to === process.pid || includes(process.links, to)) return;
     const other = to.process;
     if (other !== undefined && other.kernel === this.kernel) {
@@ -46,6 +47,7 @@ export class Links {
 
   /** Ends the link at once: an exit signal that comes along it from now on is dropped. */
   unlink(process: Process, from: Pid): void {
+    this.kernel.interception?.met(from);
     if (!includes(process.links, from)) return;
     process.links = exclude(process.links, from);
     const other = from.process;
@@ -54,6 +56,7 @@ export class Links {
   }
 
   monitor(process: Process, target: Pid): Monitor {
+    this.kernel.interception?.met(target);
     const monitor = new Monitor(++this.lastMonitor, process.pid, target);
     const other = target.process;
     if (other !== undefined && other.kernel === this.kernel) {
@@ -70,6 +73,7 @@ export class Links {
 
   /** Ends a monitor of `process`. With `flush`, a DOWN that is queued goes too. */
   demonitor(process: Process, monitor: Monitor, flush: boolean): void {
+    this.kernel.interception?.met(monitor.target);
     if (monitor.watcher !== process.pid) return;
     process.watching = exclude(process.watching, monitor);
     const other = monitor.target.process;
@@ -81,6 +85,7 @@ export class Links {
 
   /** Applies one exit signal to its receiver, by the table in exit-signal.ts. */
   exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void {
+    this.kernel.interception?.met(to);
     const target = to.process;
     if (target === undefined || target.kernel !== this.kernel) {
       if (to.node !== this.kernel.node) this.kernel.remote.exit(from, to, reason, source);

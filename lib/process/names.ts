@@ -1,13 +1,20 @@
 // Names of processes: one process a name, one name a process; released before anybody hears of the holder's end.
 
 import { NameTakenError } from "./errors.js";
+import type { Interception } from "./interception.js";
 import { text } from "./options.js";
 import type { Process } from "./process.js";
 
 export class Names {
   private readonly holders = new Map<string, Process>();
+  private readonly interception: Interception | undefined;
+
+  constructor(interception?: Interception) {
+    this.interception = interception;
+  }
 
   find(name: string): Process | undefined {
+    this.interception?.touched(`n:${name}`, "read");
     return this.holders.get(name);
   }
 
@@ -17,6 +24,7 @@ export class Names {
     if (holder !== undefined) throw new NameTakenError(name, holder.pid, "held");
     const held = process.rare?.name;
     if (held !== undefined) throw new NameTakenError(name, process.pid, "has-name", held);
+    this.interception?.touched(`n:${name}`, "write");
     this.holders.set(name, process);
     process.extras.name = name;
   }
@@ -25,6 +33,7 @@ export class Names {
   release(process: Process): void {
     const name = process.rare?.name;
     if (name === undefined || process.rare === undefined) return;
+    this.interception?.touched(`n:${name}`, "write");
     this.holders.delete(name);
     process.rare.name = undefined;
   }

@@ -55,7 +55,7 @@ export class Process extends Mailbox implements Runnable {
   state: State = STARTING;
   trapping = false;
   /** The mailbox may hold entries that are not plain messages. */
-  private mixed = false;
+  protected mixed = false;
   handled = 0;
   links: OneOrMany<Pid> = undefined;
   watching: OneOrMany<Monitor> = undefined;

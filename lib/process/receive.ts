@@ -4,6 +4,8 @@ import type { Body } from "./behaviour.js";
 import { exitedError, Request } from "./call.js";
 import { Entry, SignalEntry } from "./entries.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
+import type { WatchedProcess } from "./intercepted.js";
+import type { Settler } from "./interception.js";
 import { EMPTY } from "./mailbox.js";
 import { delay } from "./options.js";
 import {
@@ -30,7 +32,7 @@ export interface ReceiveOptions {
 export type Wanted = "messages" | "signals" | "any";
 
 /** A function body waiting for an entry of its mailbox. */
-export class Waiting implements Due, Abandonable {
+export class Waiting implements Due, Abandonable, Settler {
   /** Entries before this one have been looked at and left. */
   scanned = 0;
   readonly promise: Promise<unknown>;
@@ -41,8 +43,8 @@ export class Waiting implements Due, Abandonable {
   private readonly filter: ((item: never) => boolean) | undefined;
   private readonly options: ReceiveOptions | undefined;
   private timer: Timer | undefined = undefined;
-  private resolve!: (item: unknown) => void;
-  private reject!: (error: unknown) => void;
+  resolve!: (item: unknown) => void;
+  reject!: (error: unknown) => void;
 
   constructor(
     process: Process,
@@ -58,6 +60,7 @@ export class Waiting implements Due, Abandonable {
       this.resolve = resolve;
       this.reject = reject;
     });
+    process.kernel.interception?.gate(process as WatchedProcess, "a receive", this);
     const timeoutMs = options?.timeout ?? Number.POSITIVE_INFINITY;
     if (timeoutMs !== Number.POSITIVE_INFINITY) this.timer = process.kernel.addTimer(timeoutMs, this);
     options?.signal?.addEventListener("abort", this.onAbort, { once: true });

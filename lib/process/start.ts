@@ -2,6 +2,8 @@
 
 import type { Behaviour, SpawnOptions, StartOutcome } from "./behaviour.js";
 import { StartError } from "./errors.js";
+import type { WatchedProcess } from "./intercepted.js";
+import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { removeSignal } from "./links.js";
 import { delay } from "./options.js";
@@ -49,15 +51,17 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
   const timeoutMs = delay("timeout", options?.timeout ?? kernel.limits.startTimeoutMs, 0, true);
   const { behaviour, options: own, ref } = what[launch](args);
   return new Promise<Ref>((resolve, reject) => {
+    const ends: Settler = { resolve, reject };
+    kernel.interception?.gate(parent as WatchedProcess | undefined, "a start", ends);
     const child = spawnAwaited(kernel, parent, behaviour, { ...own, ...options }, timeoutMs, (outcome) => {
       const { pid } = child;
       if (outcome.type === "started") {
-        resolve(ref(pid, kernel));
+        ends.resolve?.(ref(pid, kernel) as never);
         return;
       }
       if (parent !== undefined)
         removeSignal(parent, (signal) => signal.type === "exit" && signal.from === pid);
-      reject(new StartError(String(pid), outcome.type === "ignored" ? IGNORED : outcome.reason));
+      ends.reject?.(new StartError(String(pid), outcome.type === "ignored" ? IGNORED : outcome.reason));
     });
     if (parent !== undefined) kernel.links.link(parent, child.pid);
   });

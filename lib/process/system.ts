@@ -7,6 +7,7 @@ import type { Environment } from "./environment.js";
 import { OptionError, SystemStoppedError } from "./errors.js";
 import type { SystemEvents } from "./events.js";
 import { type ProcessInfo, processInfo } from "./info.js";
+import type { Settler } from "./interception.js";
 import { Kernel } from "./kernel.js";
 import { DEFAULTS, type Limits } from "./limits.js";
 import { include } from "./one-or-many.js";
@@ -303,12 +304,14 @@ function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | undefined):
       resolve(NOPROC);
       return;
     }
+    const ends: Settler = { resolve, reject };
+    kernel.interception?.gate(undefined, "an exit", ends);
     const watcher = kernel.spawn<never>(
       {
         handle: () => undefined,
         signal: (_ctx, down) => {
           signal?.removeEventListener("abort", onAbort);
-          if (down.type === "down") resolve(down.reason);
+          if (down.type === "down") ends.resolve?.(down.reason as never);
           return stop();
         },
       },
@@ -317,11 +320,11 @@ function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | undefined):
     );
     waiters.add(watcher);
     watcher.extras.waits = include(watcher.extras.waits, {
-      abandon: () => reject(new SystemStoppedError(kernel.node.name)),
+      abandon: () => ends.reject?.(new SystemStoppedError(kernel.node.name)),
     });
     kernel.links.monitor(watcher, pid);
     const onAbort = (): void => {
-      reject(signal?.reason);
+      ends.reject?.(signal?.reason);
       kernel.end(watcher, SHUTDOWN);
     };
     signal?.addEventListener("abort", onAbort, { once: true });
