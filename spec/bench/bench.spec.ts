@@ -11,6 +11,7 @@ import { readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { format, judge, table } from "./result.js";
+import { simulatedDispatch, simulatedSteps } from "./simulator.js";
 import * as xstate from "./xstate.js";
 
 const tiny: readonly (readonly [name: string, operations: number, program: Program])[] = [
@@ -26,6 +27,8 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["dispatch-ack", 30, dispatchAck(30)],
   ["dispatch-crash", 30, dispatchCrash(30)],
   ["crash-to-reroute", 10, crashToReroute(10)],
+  ["sim-steps", 1_000, simulatedSteps(1_000)],
+  ["sim-dispatch", 20, simulatedDispatch(20)],
   ["ping-pong on nact", 20, nact.pingPong(20)],
   ["spawn-monitor-exit on nact", 10, nact.spawnMonitorExit(10)],
   ["call on nact", 10, nact.call(10)],

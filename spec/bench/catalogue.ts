@@ -110,4 +110,6 @@ export const CATALOGUE: readonly Entry[] = [
   },
   { name: "dispatch-crash", unit: "perSecond", libraries: [] },
   { name: "crash-to-reroute", unit: "p99Us", libraries: [], target: { type: "below", value: 100 } },
+  { name: "sim-steps", unit: "perSecond", libraries: [], target: { type: "at-least", perSecond: 500_000 } },
+  { name: "sim-dispatch", unit: "perSecond", libraries: [], target: { type: "at-least", perSecond: 1_000 } },
 ];

@@ -5,6 +5,7 @@ import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, ring } from "./messages.js";
 import type { Program } from "./program.js";
+import { simulatedDispatch, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
 
 export const programs: Readonly<Record<string, Program>> = {
@@ -20,4 +21,6 @@ export const programs: Readonly<Record<string, Program>> = {
   "dispatch-ack": dispatchAck(SIZES.dispatchAck),
   "dispatch-crash": dispatchCrash(SIZES.dispatchCrash),
   "crash-to-reroute": crashToReroute(SIZES.crashToReroute),
+  "sim-steps": simulatedSteps(SIZES.simulatedSteps),
+  "sim-dispatch": simulatedDispatch(SIZES.simulatedDispatch),
 };

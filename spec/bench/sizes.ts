@@ -13,4 +13,7 @@ export const SIZES = {
   dispatchAck: 200_000,
   dispatchCrash: 100_000,
   crashToReroute: 20_000,
+  simulatedSteps: 500_000,
+  /** Schedules of ten dispatches each. */
+  simulatedDispatch: 1_000,
 } as const;

@@ -20,6 +20,32 @@ export function codeBlocks(markdown: string): Block[] {
   return blocks;
 }
 
+/** A file of a page. */
+export interface PageFile {
+  readonly path: string;
+  readonly code: string;
+}
+
+/**
+ * The blocks of a page as files: one whose first line is `// name.ts` is that file, beside those named before it; when
+ * the name comes again, a new folder begins. Any other is a file of its own.
+ */
+export function filesOf(blocks: readonly Block[]): PageFile[] {
+  const files: PageFile[] = [];
+  let folder = 0;
+  let names = new Set<string>();
+  for (const { code, line } of blocks) {
+    const name = /^\/\/ ([\w.-]+\.ts)$/m.exec(code.split("\n")[0] ?? "")?.[1];
+    if (name !== undefined && names.has(name)) {
+      folder++;
+      names = new Set();
+    }
+    if (name !== undefined) names.add(name);
+    files.push({ path: name === undefined ? `line_${line}.ts` : `files_${folder}/${name}`, code });
+  }
+  return files;
+}
+
 /** What follows `@example` in the comments of a source file, up to the next tag or the comment's end. */
 export function tsdocExamples(source: string): Block[] {
   const blocks: Block[] = [];

@@ -2,10 +2,10 @@
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { codeBlocks, tsdocExamples } from "./blocks.js";
+import { codeBlocks, filesOf, tsdocExamples } from "./blocks.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const work = join(root, ".build", "docs-check");
@@ -32,7 +32,7 @@ const options = {
     rootDir: "../..",
     declaration: false,
     isolatedDeclarations: false,
-    paths: { signalbox: ["../../lib/index.ts"] },
+    paths: { signalbox: ["../../lib/index.ts"], "signalbox/*": ["../../lib/*/index.ts"] },
   },
 };
 
@@ -52,13 +52,16 @@ describe("code in the documentation", () => {
     ];
     let count = 0;
     for (const page of pages) {
-      for (const { code, line } of codeBlocks(readFileSync(join(root, page), "utf8"))) {
-        writeFileSync(join(work, `${page.replaceAll(/\W/g, "_")}_line_${line}.ts`), code);
+      const blocks = codeBlocks(readFileSync(join(root, page), "utf8"));
+      for (const { path, code } of filesOf(blocks)) {
+        const file = join(work, "pages", page.replaceAll(/\W/g, "_"), path);
+        mkdirSync(dirname(file), { recursive: true });
+        writeFileSync(file, code);
         count++;
       }
     }
     expect(count).toBeGreaterThan(5);
-    expect(compile({ ...options, include: ["*_md_line_*.ts"] })).toBe("");
+    expect(compile({ ...options, include: ["pages"] })).toBe("");
   });
 
   it("compiles: every @example of lib", () => {

@@ -1,5 +1,6 @@
 // What the examples in TSDoc comments take for granted: they are compiled behind this.
 
+import * as fc from "fast-check";
 import {
   type BodyContext,
   type Caller,
@@ -18,6 +19,29 @@ import {
   System,
   supervisor,
 } from "signalbox";
+import {
+  assertLinearizable,
+  checkLinearizable,
+  delayBounded,
+  exhaustive,
+  explore,
+  History,
+  mermaid,
+  pct,
+  portfolio,
+  pos,
+  probe,
+  randomWalk,
+  render,
+  SimulatedDisk,
+  type Simulation,
+  schedules,
+  simulate,
+  testClock,
+  usualStrategies,
+} from "signalbox/testing";
+import { brief } from "../../lib/testing/brief.js";
+import { decodeToken, encodeToken, scenarioHash } from "../../lib/testing/token.js";
 
 interface Order {
   readonly item: string;
@@ -40,7 +64,8 @@ declare const log: (what: unknown) => void;
 declare const signal: AbortSignal;
 declare const pickers: ConsumerGroup<Order>;
 declare const system: System;
-declare const Stock: Startable<readonly [number], unknown>;
+declare const Stock: Startable<readonly [number], typeof stock>;
+declare function serve(sim: Simulation, orders: readonly number[]): Promise<void>;
 declare const Session: Startable<readonly [string], unknown>;
 
 export const used: readonly unknown[] = [
@@ -57,5 +82,31 @@ export const alsoUsed: readonly unknown[] = [
   System,
   supervisor,
   () => [ctx, till, stock, shelf, order, pick, log],
+];
+export const testing: readonly unknown[] = [
+  assertLinearizable,
+  checkLinearizable,
+  delayBounded,
+  exhaustive,
+  explore,
+  History,
+  mermaid,
+  pct,
+  portfolio,
+  pos,
+  probe,
+  randomWalk,
+  render,
+  SimulatedDisk,
+  schedules,
+  simulate,
+  testClock,
+  usualStrategies,
+  fc,
+  brief,
+  decodeToken,
+  encodeToken,
+  scenarioHash,
+  () => serve,
 ];
 export const rest: () => readonly unknown[] = () => [signal, pickers, system, Stock, Session, {} as Desk];

@@ -1,0 +1,148 @@
+// What the test kit takes from the host: its event loop, Node's own idea of equality and of a value as text; to know
+// when it has run dry and what it is at work on, and to catch code under simulation at using its timers.
+
+import { setImmediate } from "node:timers";
+import { inspect, isDeepStrictEqual } from "node:util";
+import { promiseHooks } from "node:v8";
+import { origin } from "../process/origin.js";
+
+// Taken once: a test runner that fakes the timers does so later, and on the global object or the module.
+const immediate = setImmediate;
+const settled = Promise.resolve();
+
+/** Runs `fn` as a microtask. */
+export function soon(fn: () => void): void {
+  void settled.then(fn);
+}
+
+/** Runs `fn` as a macrotask, after the microtasks and rejections of this one. */
+export function later(fn: () => void): void {
+  immediate(fn);
+}
+
+/** Structural equality, as `assert.deepStrictEqual` sees it. */
+export function same(a: unknown, b: unknown): boolean {
+  return isDeepStrictEqual(a, b);
+}
+
+/** A value as a person reads it, of a length that an error text can bear. */
+export function legible(value: unknown): string {
+  return inspect(value, { depth: 4, breakLength: 100, maxArrayLength: 20, maxStringLength: 200 });
+}
+
+// ── for the simulator ──────────────────────────────────────────────────────────────────────────────────────────────
+
+type Callback = (...args: never[]) => unknown;
+
+/** Told when code uses a timer of the host; it throws when that is not to be. */
+export type TimerWatch = (name: string) => void;
+
+const realTimeout = globalThis.setTimeout;
+const clock = globalThis.performance;
+
+let watched = 0;
+let unwatch: (() => void) | undefined;
+const watches = new Set<TimerWatch>();
+
+/** The host, as the simulator uses it. */
+export interface SimulatorHost {
+  /** Promises made and settled so far: when a step has not changed it, nothing waits in the host for that step's end. */
+  readonly promises: { count: number; made: (() => void) | undefined };
+  /** Resolves when all microtasks have run: the next macrotask comes after them. */
+  drain(): Promise<void>;
+  /** What the host is at work on that it was not before: open handles and requests, by kind. */
+  busy(): string[];
+  /** Waits in real time, at most `ms`, until `done` holds. */
+  until(done: () => boolean, ms: number): Promise<boolean>;
+  /** Starts counting promises and watching timers; returns the call that ends it. Several may watch at once. */
+  watch(timers: TimerWatch): () => void;
+  /** The call stack, as text. */
+  stack(): string;
+}
+
+export const host: SimulatorHost = {
+  promises: { count: 0, made: undefined },
+
+  drain() {
+    return new Promise((done) => {
+      immediate(done);
+    });
+  },
+
+  busy() {
+    const before = [...baseline];
+    return process.getActiveResourcesInfo().filter((kind) => {
+      const known = before.indexOf(kind);
+      if (known >= 0) before.splice(known, 1);
+      return known < 0 && kind !== "Immediate";
+    });
+  },
+
+  async until(done, ms) {
+    const end = clock.now() + ms;
+    while (!done()) {
+      if (clock.now() > end) return false;
+      await new Promise<void>((next) => {
+        realTimeout(next, 1);
+      });
+      await host.drain();
+    }
+    return true;
+  },
+
+  watch(timers) {
+    watches.add(timers);
+    if (watched++ === 0) {
+      baseline = process.getActiveResourcesInfo();
+      const { promises } = host;
+      const unhook = promiseHooks.createHook({
+        init: () => {
+          promises.count++;
+          promises.made?.();
+        },
+        settled: () => {
+          promises.count++;
+        },
+      }) as unknown as () => void;
+      const restore = guardTimers();
+      unwatch = () => {
+        unhook();
+        restore();
+      };
+    }
+    let ended = false;
+    return () => {
+      if (ended) return;
+      ended = true;
+      watches.delete(timers);
+      if (--watched === 0) unwatch?.();
+    };
+  },
+
+  stack: () => new Error().stack ?? "",
+};
+
+let baseline: string[] = [];
+
+/** Replaces the host's timers by ones that ask first. */
+function guardTimers(): () => void {
+  const undo: (() => void)[] = [];
+  const guard = (holder: object, name: string, label: string): void => {
+    const real = Reflect.get(holder, name) as Callback;
+    const guarded = function (this: unknown, ...args: never[]): unknown {
+      if (origin.current !== undefined || origin.scheduler !== undefined)
+        for (const watch of watches) watch(label);
+      return Reflect.apply(real, this, args);
+    };
+    Object.defineProperties(guarded, Object.getOwnPropertyDescriptors(real));
+    Reflect.set(holder, name, guarded);
+    undo.push(() => {
+      if (Reflect.get(holder, name) === guarded) Reflect.set(holder, name, real);
+    });
+  };
+  for (const name of ["setTimeout", "setInterval", "setImmediate"]) guard(globalThis, name, name);
+  guard(AbortSignal, "timeout", "AbortSignal.timeout");
+  return () => {
+    for (const one of undo) one();
+  };
+}

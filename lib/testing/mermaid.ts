@@ -1,0 +1,142 @@
+// A schedule as a sequence diagram in Mermaid's language, for reports and pull requests.
+
+import { cut, printable } from "./brief.js";
+import { called, effectsOf, excerpt, happening, summary, time } from "./render.js";
+import type { Effect, Trace, TraceStep } from "./trace.js";
+
+/** As in the text of a schedule, see render.ts; fewer when these do not fit. */
+const FIRST_STEPS = 20;
+const LAST_STEPS = 60;
+/** Mermaid refuses texts of more than 50,000 characters, unless it is configured otherwise. */
+const MOST_TEXT = 45_000;
+/** Characters of a message, a note, a participant's name. */
+const LABEL = 60;
+const FAILURE_LINES = 6;
+
+/**
+ * Writes a schedule as a Mermaid sequence diagram. The participants are the processes, by their path, in the order in
+ * which they occur. What happens to a process is a note on it that begins with the number of the step; solid arrows are
+ * messages as they are sent, one with an open point is held, and dotted arrows are held messages as they arrive, and
+ * spawned processes. Of long schedules the beginning and the end are drawn, as much as Mermaid takes.
+ *
+ * @example
+ * console.log(mermaid({ steps: [], failure: undefined })); // sequenceDiagram
+ */
+export function mermaid(trace: Trace): string {
+  let text = draw(trace, FIRST_STEPS, LAST_STEPS);
+  for (let share = 2; text.length > MOST_TEXT && share <= LAST_STEPS; share *= 2)
+    text = draw(trace, Math.floor(FIRST_STEPS / share), Math.floor(LAST_STEPS / share));
+  return text;
+}
+
+function draw(trace: Trace, firstSteps: number, lastSteps: number): string {
+  const { first, left, last } = excerpt(trace.steps, firstSteps, lastSteps);
+  const stage = new Stage();
+  stage.act(first);
+  if (left.length > 0) stage.across(`… ${summary(left)} …`);
+  stage.act(last);
+  if (trace.failure !== undefined) stage.fail(trace.failure);
+  return stage.text();
+}
+
+/** The participants and the lines of a diagram. */
+class Stage {
+  /** Aliases by the names of processes, which may have any characters. */
+  readonly #aliases = new Map<string, string>();
+  /** Notes across all participants have to wait until all are known. */
+  readonly #lines: ((all: string) => string)[] = [];
+  #now: number | undefined;
+
+  act(steps: readonly TraceStep[]): void {
+    for (const step of steps) {
+      if (step.at !== this.#now) this.across(`at ${time(step.at)}`);
+      this.#now = step.at;
+      const actor = this.#alias(step.process);
+      const text = `${step.number} ${happening(step)}`;
+      if (step.type === "deliver")
+        this.#arrow(this.#alias(step.from), "-->>", actor, `${step.number} arrived: ${step.message}`);
+      else if (step.type === "fault") this.#note(actor, `⚡ ${text}`);
+      else this.#note(actor, text);
+      const { shown, more } = effectsOf(step);
+      for (const effect of shown) this.#effect(actor, effect);
+      if (more !== undefined) this.#note(actor, `… ${more}`);
+    }
+  }
+
+  #effect(actor: string, effect: Effect): void {
+    switch (effect.type) {
+      case "send":
+        this.#arrow(actor, effect.held ? "-)" : "->>", this.#alias(effect.to), effect.message);
+        break;
+      case "spawn":
+        this.#arrow(actor, "-->>", this.#alias(effect.process), "spawned");
+        break;
+      case "exit":
+        this.#note(this.#alias(effect.process), `× exited: ${effect.reason}`);
+        break;
+      case "settle":
+        this.#note(this.#alias(effect.process), `✓ may go on: ${effect.what}`);
+        break;
+      case "note":
+        this.#note(actor, effect.text);
+        break;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** A note over the whole diagram. */
+  across(text: string): void {
+    this.#lines.push((all) => `Note over ${all}: ${label(text)}`);
+  }
+
+  fail(failure: string): void {
+    const lines = `FAILED: ${failure}`.split("\n").filter((line) => line.trim() !== "");
+    const shown = lines.slice(0, FAILURE_LINES).map(label);
+    if (lines.length > shown.length) shown.push("…");
+    this.#lines.push((all) => `Note over ${all}: ${shown.join("<br/>")}`);
+  }
+
+  text(): string {
+    // A note needs somebody to stand over.
+    if (this.#aliases.size === 0 && this.#lines.length > 0) this.#alias("no process");
+    const aliases = [...this.#aliases.values()];
+    const all = aliases.length > 1 ? `${aliases[0]},${aliases.at(-1)}` : String(aliases[0]);
+    const names = [...this.#aliases].map(([name, alias]) => `participant ${alias} as ${label(called(name))}`);
+    const lines = this.#lines.map((line) => line(all));
+    return ["sequenceDiagram", ...[...names, ...lines].map((line) => `  ${line}`), ""].join("\n");
+  }
+
+  #alias(name: string): string {
+    let alias = this.#aliases.get(name);
+    if (alias === undefined) {
+      alias = `p${this.#aliases.size + 1}`;
+      this.#aliases.set(name, alias);
+    }
+    return alias;
+  }
+
+  #note(actor: string, text: string): void {
+    this.#lines.push(() => `Note over ${actor}: ${label(text)}`);
+  }
+
+  #arrow(from: string, arrow: "->>" | "-)" | "-->>", to: string, text: string): void {
+    this.#lines.push(() => `${from}${arrow}${to}: ${label(text)}`);
+  }
+}
+
+/**
+ * What Mermaid would not take as it is: `;` and `#` end a text, `%%` begins a comment and `%%{` a directive, `$$` a
+ * formula; `<`, `>`, `&` and `"` are HTML to it. Then words: `end`; `wrap:` and `nowrap:`, which it removes; `style` and
+ * `classDef`, with which it takes the semicolon from an entity further on (its encodeEntities).
+ */
+const UNSAFE = /[;#%$<>&"]|\bend\b|\b(?:no)?wrap(?=:)|style|classDef/gi;
+
+/** A text on one line and not too long, with character entities (`#59;` is `;`) where Mermaid needs them. */
+function label(text: string): string {
+  const line = cut(printable(text), LABEL).replace(
+    UNSAFE,
+    (found) => `#${found.charCodeAt(0)};${found.slice(1)}`,
+  );
+  return line.trim() === "" ? "(blank)" : line;
+}

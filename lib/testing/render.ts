@@ -1,0 +1,155 @@
+// A schedule as text for a terminal of 100 columns: a line for each step, below it what it did, at the end what failed.
+
+import { cut, printable } from "./brief.js";
+import type { Effect, Trace, TraceStep } from "./trace.js";
+
+const COLUMNS = 100;
+/** Of a long schedule its beginning is shown, which says what it is about, and more of its end, where it fails. */
+const FIRST_STEPS = 20;
+const LAST_STEPS = 60;
+/** What a process may do instead of taking a message; a text that was sent would have quotes. */
+const UNSENT = /^(?:starts|wakes)$/;
+/** Effects that are shown of one step. */
+const EFFECTS = 10;
+/** Names of processes are padded up to this length; longer ones stand out of line. */
+const NAME = 28;
+/** Of still longer ones the end is shown. */
+const MOST_NAME = 48;
+const FAULT = "! ";
+const NO_FAULT = "  ";
+
+/**
+ * Writes a schedule for people. A step is its number, the process and what happened to it; `!` in the margin marks a
+ * fault. Below a step are its effects: `→` a message sent, `⇢` one that is held and arrives in a step of its own, `+` a
+ * process spawned, `×` one that exited, `✓` a promise settled, `·` a note. The virtual time stands above the first step
+ * that happens at it. Of more than 80 steps the first 20 and the last 60 are shown. Lines are cut at 100 characters,
+ * except those of the failure, which stands at the end.
+ *
+ * @example
+ * console.log(render({ steps: [], failure: "the shop never opened" })); // FAILED: the shop never opened
+ */
+export function render(trace: Trace): string {
+  const steps = trace.steps.length === 0 ? [] : [renderSteps(trace.steps)];
+  return [...steps, ...ending(trace.failure)].join("\n");
+}
+
+/** @internal The steps alone. */
+export function renderSteps(steps: readonly TraceStep[]): string {
+  const { first, left, last } = excerpt(steps, FIRST_STEPS, LAST_STEPS);
+  const shown = [...first, ...last];
+  const format = {
+    digits: Math.max(0, ...shown.map(({ number }) => String(number).length)),
+    name: Math.min(NAME, Math.max(0, ...shown.map(({ process }) => called(process).length))),
+  };
+  const lines = section(first, format);
+  if (left.length > 0) lines.push(`… ${summary(left)} …`, ...section(last, format));
+  return lines.map((line) => cut(line, COLUMNS)).join("\n");
+}
+
+/** @internal The steps at both ends; `left` are those between, when there are more than both together. */
+export function excerpt<Step>(
+  steps: readonly Step[],
+  first: number,
+  last: number,
+): { readonly first: readonly Step[]; readonly left: readonly Step[]; readonly last: readonly Step[] } {
+  if (steps.length <= first + last) return { first: steps, left: [], last: [] };
+  const end = steps.length - last;
+  return { first: steps.slice(0, first), left: steps.slice(first, end), last: steps.slice(end) };
+}
+
+/** @internal What is left out, in a few words. */
+export function summary(left: readonly TraceStep[]): string {
+  const faults = left.filter(({ type }) => type === "fault").length;
+  const which =
+    left.length === 1 ? `step ${left[0]?.number}` : `steps ${left[0]?.number} to ${left.at(-1)?.number}`;
+  return `${which} left out${faults === 0 ? "" : `, with ${faults} ${faults === 1 ? "fault" : "faults"}`}`;
+}
+
+/** @internal What happened to the process of a step. */
+export function happening(step: TraceStep): string {
+  switch (step.type) {
+    case "run":
+      return UNSENT.test(step.took) ? step.took : `took ${step.took}`;
+    case "resume":
+      return `goes on after ${step.from}`;
+    case "deliver":
+      return `held message from ${step.from} arrived: ${step.message}`;
+    case "timer":
+      return `timer: ${step.what}`;
+    case "fault":
+      return `FAULT: ${step.fault}`;
+    default:
+      return step satisfies never;
+  }
+}
+
+/** @internal Virtual time for people, in milliseconds. */
+export function time(at: number): string {
+  return `${Math.round(at * 1_000) / 1_000} ms`;
+}
+
+/** @internal The effects of a step that are shown, and what to say of the others. */
+export function effectsOf(step: TraceStep): {
+  readonly shown: readonly Effect[];
+  readonly more: string | undefined;
+} {
+  if (step.effects.length <= EFFECTS) return { shown: step.effects, more: undefined };
+  const counts = new Map<Effect["type"], number>();
+  for (const { type } of step.effects.slice(EFFECTS)) counts.set(type, (counts.get(type) ?? 0) + 1);
+  const more = [...counts].map(([type, count]) => `${count} × ${type}`).join(", ");
+  return { shown: step.effects.slice(0, EFFECTS), more: `and more: ${more}` };
+}
+
+interface Format {
+  /** Of the step numbers. */
+  readonly digits: number;
+  /** Of the processes' names. */
+  readonly name: number;
+}
+
+/** Steps that follow each other. */
+function section(steps: readonly TraceStep[], { digits, name }: Format): string[] {
+  const lines: string[] = [];
+  const indent = " ".repeat(NO_FAULT.length + digits + 4);
+  let now: number | undefined;
+  for (const step of steps) {
+    if (step.at !== now) lines.push(`at ${time(step.at)}`);
+    now = step.at;
+    const margin = step.type === "fault" ? FAULT : NO_FAULT;
+    const number = String(step.number).padStart(digits);
+    lines.push(`${margin}${number}  ${called(step.process).padEnd(name)}  ${printable(happening(step))}`);
+    const { shown, more } = effectsOf(step);
+    for (const effect of shown) lines.push(indent + effectText(effect));
+    if (more !== undefined) lines.push(`${indent}… ${more}`);
+  }
+  return lines;
+}
+
+function effectText(effect: Effect): string {
+  switch (effect.type) {
+    case "send":
+      return effect.held
+        ? `⇢ ${called(effect.to)} (held): ${printable(effect.message)}`
+        : `→ ${called(effect.to)}: ${printable(effect.message)}`;
+    case "spawn":
+      return `+ ${called(effect.process)} spawned`;
+    case "exit":
+      return `× ${called(effect.process)} exited: ${printable(effect.reason)}`;
+    case "settle":
+      return `✓ ${called(effect.process)} may go on: ${printable(effect.what)}`;
+    case "note":
+      return `· ${printable(effect.text)}`;
+    default:
+      return effect satisfies never;
+  }
+}
+
+/** @internal A process's path, or its end, which says more than its beginning. */
+export function called(name: string): string {
+  const text = printable(name);
+  return text.length <= MOST_NAME ? text : `…${printable(text.slice(1 - MOST_NAME))}`;
+}
+
+function ending(failure: string | undefined): string[] {
+  return failure === undefined ? ["nothing failed"] : `FAILED: ${failure}`.split("\n").map(printable);
+}

@@ -1,0 +1,85 @@
+// Delay-bounded scheduling: first come, first served, but for a few tasks that chance puts behind the others.
+
+import { count } from "../../process/options.js";
+import type { Random } from "../random.js";
+import type { Chooser, SearchHistory, Strategy, Task } from "../strategy.js";
+import { drawSteps } from "./pct.js";
+import { Patience } from "./random-walk.js";
+import { checkRates, type RateOptions, FaultRates, type Rates } from "./swarm.js";
+
+/** Options of {@link delayBounded}. */
+export interface DelayBoundedOptions extends RateOptions {
+  /** At most this many tasks of a schedule are delayed; 0 for none. Default 3. */
+  readonly delays?: number;
+}
+
+class DelayBounded implements Chooser {
+  private readonly faults: FaultRates;
+  private readonly patience: Patience;
+  /** Numbers of the steps before which a task is delayed. */
+  private readonly places: readonly number[];
+  private steps = 0;
+  private delayed = 0;
+
+  constructor(delays: number, rates: Rates, random: Random, history: SearchHistory) {
+    this.faults = new FaultRates(random, rates);
+    this.patience = new Patience(history);
+    this.places = drawSteps(delays, random, history);
+  }
+
+  pick(tasks: readonly Task[]): number {
+    if (this.patience.isOver(tasks)) return 0;
+    let first = this.first(tasks);
+    // A place at which there was no choice counts for the next choice, or few delays would happen at all.
+    while (this.delayed < this.places.length && (this.places[this.delayed] as number) <= this.steps + 1) {
+      (tasks[first] as Task).rank = this.delayed++;
+      first = this.first(tasks);
+    }
+    return first;
+  }
+
+  draw(n: number, label: string): number {
+    return this.faults.draw(n, label);
+  }
+
+  ran(): void {
+    this.steps++;
+  }
+
+  /** The first that was never delayed, or else the one whose last delay is the longest ago. */
+  private first(tasks: readonly Task[]): number {
+    let first = 0;
+    let firstRank = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < tasks.length; i++) {
+      const rank = (tasks[i] as Task).rank;
+      if (rank === undefined) return i;
+      if (rank < firstRank) {
+        first = i;
+        firstRank = rank;
+      }
+    }
+    return first;
+  }
+}
+
+/**
+ * Runs tasks in the order in which they became possible, except that at `delays` places, drawn over the longest
+ * schedule so far, the first of them is put behind all others, until it has run. Many bugs need only one or two
+ * delays, and the schedules stay close to the ordinary one, so that a failure is easy to read.
+ *
+ * A delayed task is overtaken no more than 1,000 times or half as often as the longest schedule has steps, whichever is
+ * more.
+ *
+ * @see Emmi, Qadeer and Rakamaric, "Delay-Bounded Scheduling", 2011
+ * @throws OptionError for delays that are no whole number, 0 or more, or rates that are none
+ * @example
+ * const strategy = delayBounded({ delays: 1 });
+ */
+export function delayBounded(options: DelayBoundedOptions = {}): Strategy {
+  const delays = count("delays", options.delays ?? 3, 0);
+  const rates = checkRates(options.rates);
+  return {
+    name: `delay-bounded(${delays})`,
+    begin: (_index, random, history) => new DelayBounded(delays, rates, random, history),
+  };
+}

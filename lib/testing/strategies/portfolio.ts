@@ -1,0 +1,70 @@
+// Several strategies by turns: each finds bugs that the others are slow to find.
+
+import { OptionError } from "../../process/errors.js";
+import type { Strategy } from "../strategy.js";
+import { delayBounded } from "./delay-bounded.js";
+import { pct } from "./pct.js";
+import { pos } from "./pos.js";
+import { randomWalk } from "./random-walk.js";
+import type { RateOptions } from "./swarm.js";
+
+/**
+ * The members of a {@link portfolio} that is given none: random walk, POS, PCT of depth 2 and 3, delay-bounded.
+ *
+ * @param options - passed to each, for rates of faults that are not left to chance
+ * @throws OptionError for rates that are none
+ * @example
+ * const strategy = portfolio(usualStrategies({ rates: { crash: 0.01 } }));
+ */
+export function usualStrategies(options: RateOptions = {}): Strategy[] {
+  return [
+    randomWalk(options),
+    pos(options),
+    pct({ ...options, depth: 2 }),
+    pct({ ...options, depth: 3 }),
+    delayBounded(options),
+  ];
+}
+
+/**
+ * Gives schedules to its members by turns: of `n`, the one that begins schedule `i` is number `i % n`. Each counts its
+ * own schedules from 0. A member that has none left passes its turns to the next one; when no member has any, the
+ * search is over. It observes if a member does.
+ *
+ * @param strategies - at least one; {@link usualStrategies} unless given
+ * @throws OptionError for no strategies, or what is none
+ * @example
+ * const strategy = portfolio([pct({ depth: 2 }), pct({ depth: 4 }), randomWalk()]);
+ */
+export function portfolio(strategies: readonly Strategy[] = usualStrategies()): Strategy {
+  if (!Array.isArray(strategies) || strategies.length === 0)
+    throw new OptionError("strategies", strategies, "a list of strategies, at least one");
+  for (const [i, strategy] of strategies.entries()) {
+    if (typeof (strategy as Partial<Strategy> | null)?.begin !== "function")
+      throw new OptionError(`strategies[${i}]`, strategy, "a strategy, as randomWalk() gives one");
+  }
+  const members: readonly Strategy[] = [...strategies];
+  const begun: number[] = members.map(() => 0);
+  const over: boolean[] = members.map(() => false);
+  return {
+    name: `portfolio of ${members.map((member) => member.name).join(", ")}`,
+    observes: members.some((member) => member.observes === true),
+    begin: (index, random, history) => {
+      if (index === 0) {
+        begun.fill(0);
+        over.fill(false);
+      }
+      for (let i = 0; i < members.length; i++) {
+        const turn = (index + i) % members.length;
+        if (over[turn]) continue;
+        const chooser = (members[turn] as Strategy).begin(begun[turn] as number, random, history);
+        if (chooser !== undefined) {
+          begun[turn] = (begun[turn] as number) + 1;
+          return chooser;
+        }
+        over[turn] = true;
+      }
+      return undefined;
+    },
+  };
+}

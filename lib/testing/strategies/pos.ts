@@ -1,0 +1,103 @@
+// Partial order sampling: tasks have random ranks, and a task keeps its rank until it meets a step it conflicts with.
+
+import type { Random } from "../random.js";
+import type { Chooser, Footprint, SearchHistory, Strategy, Task } from "../strategy.js";
+import { Patience } from "./random-walk.js";
+import { checkRates, type RateOptions, FaultRates, type Rates } from "./swarm.js";
+
+const SMALL_A = 97;
+const SMALL_M = 109;
+const DIGIT_0 = 48;
+
+/** The actor whose state (`a3`) or mailbox (`m3`) a key is; -1 for any other key. */
+function actorOf(key: string): number {
+  const first = key.charCodeAt(0);
+  if ((first !== SMALL_A && first !== SMALL_M) || key.length === 1) return -1;
+  let actor = 0;
+  for (let i = 1; i < key.length; i++) {
+    const digit = key.charCodeAt(i) - DIGIT_0;
+    if (!(digit >= 0 && digit <= 9)) return -1;
+    actor = actor * 10 + digit;
+  }
+  return actor;
+}
+
+class Pos implements Chooser {
+  private readonly random: Random;
+  private readonly faults: FaultRates;
+  private readonly patience: Patience;
+  /** Number of the pick after which a step last conflicted with whatever the actor does next. */
+  private readonly conflicts = new Map<number, number>();
+  private picks = 0;
+  private fair = false;
+
+  constructor(rates: Rates, random: Random, history: SearchHistory) {
+    this.random = random;
+    this.faults = new FaultRates(random, rates);
+    this.patience = new Patience(history);
+  }
+
+  pick(tasks: readonly Task[]): number {
+    this.fair ||= this.patience.isOver(tasks);
+    if (this.fair) return this.random.below(tasks.length);
+    let best = 0;
+    let bestRank = -1;
+    for (let i = 0; i < tasks.length; i++) {
+      const task = tasks[i] as Task;
+      if (task.rank === undefined || this.conflicted(task)) {
+        // 30 bits: numbers of that size need no room on the heap.
+        task.rank = this.random.bits() >>> 2;
+      }
+      if (task.rank > bestRank) {
+        best = i;
+        bestRank = task.rank;
+      }
+    }
+    this.picks++;
+    return best;
+  }
+
+  draw(n: number, label: string): number {
+    return this.faults.draw(n, label);
+  }
+
+  ran(_task: Task, footprint: Footprint | undefined): void {
+    if (footprint === undefined) return;
+    for (const key of footprint.writes) this.mark(key);
+    for (const key of footprint.reads) this.mark(key);
+  }
+
+  private mark(key: string): void {
+    const actor = actorOf(key);
+    if (actor >= 0) this.conflicts.set(actor, this.picks);
+  }
+
+  /** A task that has not run yet will write the state and the mailbox of its actor. A delivery has no actor's number. */
+  private conflicted(task: Task): boolean {
+    return this.conflicts.get(task.actor) === this.picks;
+  }
+}
+
+/**
+ * Gives each task a random rank when it becomes possible, and always runs the highest. Afterwards the tasks that
+ * conflict with the step that ran draw new ranks; the others keep theirs. So the order of steps that could change
+ * places anyway takes no part in chance: a step that must wait for a chain of `k` others comes last with probability
+ * 1 / (k + 1), where it is 2^-k on a random walk. It observes: footprints cost some speed.
+ *
+ * What a task will do is known only of its own actor: that it takes from its mailbox and changes its state. Ranks are
+ * not fair: once a task has been overtaken 1,000 times and as often as half the longest schedule has steps, the rest of
+ * the schedule is a random walk.
+ *
+ * @see Yuan, Yang and Gu, "Partial Order Aware Concurrency Sampling", 2018
+ * @throws OptionError for rates that are none
+ * @example
+ * const strategy = pos({ rates: { drop: 0.05 } });
+ */
+export function pos(options: RateOptions = {}): Strategy {
+  const rates = checkRates(options.rates);
+  return {
+    name: "POS",
+    observes: true,
+    begin: (_index, random, history) => new Pos(rates, random, history),
+  };
+}

@@ -1,0 +1,190 @@
+// The tree of decisions, depth first and without stored states: each schedule is executed anew, along the path to the
+// deepest fork that has something left.
+
+import { SignalboxError } from "../../process/errors.js";
+import type { Chooser, Task } from "../strategy.js";
+
+/** The same choices led to something else than before, so that no search of all schedules can be complete. */
+export class ExplorationDivergedError extends SignalboxError {
+  readonly code = "ERR_SIM_DIVERGED";
+  /** Number of the choice that differs, from 1. */
+  readonly depth: number;
+  readonly expected: string;
+  readonly actual: string;
+  constructor(depth: number, expected: string, actual: string) {
+    super(
+      `the same choices led to something else: choice ${depth} was ${expected}, and now there is ${actual}. Something ` +
+        "in the scenario is not under the simulator's control, such as state that is shared between schedules, real " +
+        "time or real randomness: an exhaustive search needs the same choices to have the same consequences",
+    );
+    this.depth = depth;
+    this.expected = expected;
+    this.actual = actual;
+  }
+}
+
+/** For {@link ExplorationDivergedError}. */
+export function tasksText(tasks: readonly { readonly kind: string; readonly actor: number }[]): string {
+  return `a choice of ${tasks.length} tasks (${tasks.map(({ kind, actor }) => `${kind} ${actor}`).join(", ")})`;
+}
+
+/** For {@link ExplorationDivergedError}. */
+export function drawText(n: number, label: string): string {
+  return `a draw of ${n} (${label})`;
+}
+
+/** For {@link ExplorationDivergedError}. */
+export const END_TEXT = "the end of the schedule";
+
+/** What stands before the ":" of a draw's label. */
+export function kindOf(label: string): string {
+  const colon = label.indexOf(":");
+  return colon < 0 ? label : label.slice(0, colon);
+}
+
+/** Random numbers are not enumerated: each would multiply the schedules, and few programs branch on them. */
+export function isEnumerated(label: string): boolean {
+  return kindOf(label) !== "random";
+}
+
+/** What a task is known by in every execution of the same choices. */
+export interface TaskName {
+  readonly kind: Task["kind"];
+  readonly actor: number;
+}
+
+/** A decision on the way to the present schedule. Holds no task itself: tasks are of an execution that is over. */
+export abstract class Fork {
+  choice = 0;
+  /** What comes after `choice`, everything behind which has been explored; undefined when nothing is left. */
+  abstract next(): number | undefined;
+  abstract toString(): string;
+}
+
+export class TaskFork extends Fork {
+  readonly tasks: readonly TaskName[];
+
+  constructor(tasks: readonly TaskName[]) {
+    super();
+    this.tasks = tasks;
+  }
+
+  next(): number | undefined {
+    return this.choice + 1 < this.tasks.length ? this.choice + 1 : undefined;
+  }
+
+  fits(tasks: readonly Task[]): boolean {
+    return (
+      tasks.length === this.tasks.length &&
+      this.tasks.every(({ kind, actor }, i) => tasks[i]?.kind === kind && tasks[i]?.actor === actor)
+    );
+  }
+
+  override toString(): string {
+    return tasksText(this.tasks);
+  }
+}
+
+export class DrawFork extends Fork {
+  readonly n: number;
+  readonly label: string;
+
+  constructor(n: number, label: string) {
+    super();
+    this.n = n;
+    this.label = label;
+  }
+
+  next(): number | undefined {
+    return this.choice + 1 < this.n ? this.choice + 1 : undefined;
+  }
+
+  override toString(): string {
+    return drawText(this.n, this.label);
+  }
+}
+
+/** The forks of the present schedule, and how far its execution has come along them. */
+export class Path<T extends TaskFork = TaskFork, D extends DrawFork = DrawFork> {
+  private readonly forks: (T | D)[] = [];
+  private depth = 0;
+  private diverged: ExplorationDivergedError | undefined;
+
+  /** The fork that the execution has come to, if the schedule before came by here; undefined on new ground. */
+  atTasks(tasks: readonly Task[]): T | undefined {
+    const fork = this.forks[this.depth];
+    if (fork === undefined) return undefined;
+    if (!(fork instanceof TaskFork && fork.fits(tasks))) throw this.diverge(fork, tasksText(tasks));
+    this.depth++;
+    return fork;
+  }
+
+  /** As {@link Path.atTasks}. */
+  atDraw(n: number, label: string): D | undefined {
+    const fork = this.forks[this.depth];
+    if (fork === undefined) return undefined;
+    if (!(fork instanceof DrawFork && fork.n === n && fork.label === label))
+      throw this.diverge(fork, drawText(n, label));
+    this.depth++;
+    return fork;
+  }
+
+  add(fork: T | D): void {
+    this.forks.push(fork);
+    this.depth++;
+  }
+
+  /** The execution is over: it must have come as far as it was led. */
+  close(): void {
+    // Code under test may have caught what a decision in its midst threw.
+    if (this.diverged !== undefined) throw this.diverged;
+    const fork = this.forks[this.depth];
+    if (fork !== undefined) throw this.diverge(fork, END_TEXT);
+  }
+
+  /** Turns to the next schedule: the fork whose choice is a new one, or undefined when the tree is done. */
+  turn(): T | D | undefined {
+    this.depth = 0;
+    for (let fork = this.forks.at(-1); fork !== undefined; fork = this.forks.at(-1)) {
+      const next = fork.next();
+      if (next !== undefined) {
+        fork.choice = next;
+        return fork;
+      }
+      this.forks.pop();
+    }
+    return undefined;
+  }
+
+  private diverge(fork: Fork, actual: string): ExplorationDivergedError {
+    this.diverged ??= new ExplorationDivergedError(this.depth + 1, String(fork), actual);
+    return this.diverged;
+  }
+}
+
+/** One walk after another through the whole tree. */
+export class Walk implements Chooser {
+  private readonly path = new Path();
+
+  /** Whether there is a schedule left. The first one is there from the start. */
+  turn(): boolean {
+    this.path.close();
+    return this.path.turn() !== undefined;
+  }
+
+  pick(tasks: readonly Task[]): number {
+    return (
+      this.path.atTasks(tasks) ?? this.enter(new TaskFork(tasks.map(({ kind, actor }) => ({ kind, actor }))))
+    ).choice;
+  }
+
+  draw(n: number, label: string): number {
+    if (!isEnumerated(label)) return 0;
+    return (this.path.atDraw(n, label) ?? this.enter(new DrawFork(n, label))).choice;
+  }
+
+  private enter<F extends TaskFork | DrawFork>(fork: F): F {
+    this.path.add(fork);
+    return fork;
+  }
+}
