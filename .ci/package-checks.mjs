@@ -60,6 +60,41 @@ const checks = {
     if (lines.length !== 5 || !lines[4].startsWith("5 picked by") || !printed.includes("85 left"))
       throw new Error(`it printed:\n${printed}`);
   },
+  "the simulator works under node:test": () => {
+    const fastCheck = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies["fast-check"];
+    run("npm", ["install", "--no-audit", "--no-fund", `fast-check@${fastCheck}`], project);
+    writeFileSync(
+      join(project, "race.test.mjs"),
+      `import { strict as assert } from "node:assert";
+import { test } from "node:test";
+import { explore, probe, testClock } from "signalbox/testing";
+import { System } from "signalbox";
+const first = async (sim) => {
+  const system = sim.system();
+  const seen = [];
+  const sink = system.spawn({ handle: (_ctx, from) => void seen.push(from) });
+  for (const name of ["a", "b"]) system.spawn((ctx) => ctx.send(sink, name));
+  await sim.quiet();
+  assert.equal(seen[0], "a");
+};
+test("a race is found, and its token replays it", async () => {
+  const error = await explore(first).catch((reason) => reason);
+  assert.equal(error.code, "ERR_SIM_SCHEDULE");
+  const again = await explore(first, { replay: error.token }).catch((reason) => reason);
+  assert.equal(again.token, error.token);
+});
+test("a probe expects, on a clock", async () => {
+  const clock = testClock();
+  const system = new System({ environment: clock.environment });
+  const me = probe(system);
+  system.sendAfter(me.pid, "late", 60_000);
+  assert.equal(await me.expect("late", { timeout: 60_000 }), "late");
+  await clock.until(system.stop());
+});
+`,
+    );
+    run(process.execPath, ["--test", "race.test.mjs"], project);
+  },
   "the whole of it stays under 32 kB, minified and gzipped": async () => {
     const { rolldown } = await import("rolldown");
     const sizeOf = async (entry) => {
