@@ -3,9 +3,9 @@
 
 import { Entry, SignalEntry, TaskEntry } from "./entries.js";
 import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
-import type { Kernel } from "./kernel.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
+import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
 import type { Abandonable, Process } from "./process.js";

@@ -13,7 +13,6 @@ export class WatchedProcess extends Process {
   constructor(...args: ConstructorParameters<typeof Process>) {
     super(...args);
     this.interception = this.kernel.interception as Interception;
-    this.interception.born(this);
   }
 
   override deliver(message: unknown): void {

@@ -85,6 +85,7 @@ export class Kernel implements SchedulerHost {
     }
     pid.process = process;
     this.enlist(process);
+    this.interception?.born(process as WatchedProcess);
     if (this.events.wants.spawn) this.events.publish("spawn", { pid, parent: parent?.pid });
     // Who awaits the start has to have the process in hand before it is told: then it starts in a turn of its own.
     if (onStart !== undefined) process.extras.onStart = onStart;

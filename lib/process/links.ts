@@ -2,6 +2,7 @@
 
 import { type Signal, SignalEntry } from "./entries.js";
 import { type ExitSource, exitVerdict } from "./exit-signal.js";
+import type { WatchedProcess } from "./intercepted.js";
 import type { Kernel } from "./kernel.js";
 import { Monitor } from "./monitor.js";
 import { exclude, include, includes, members } from "./one-or-many.js";
@@ -182,4 +183,5 @@ export function removeSignal(process: Process, fits: (signal: Signal) => boolean
       return;
     }
   }
+  process.kernel.interception?.recall(process as WatchedProcess, fits);
 }

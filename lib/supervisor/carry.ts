@@ -34,9 +34,14 @@ export function launchChild<M>(
   return child.pid;
 }
 
+/** Whether the start of a child has ended, and only the news of that may still be on their way. */
+export function hasStarted(pid: Pid): boolean {
+  return pid.process?.rare?.onStart === undefined;
+}
+
 /** Cuts a start short. A supervisor obeys at any time and stops what it has started; of a worker's `init` nobody knows. */
 export function abortStart<M>(ctx: Context<M>, pid: Pid, spec: FullChildSpec): void {
-  killAfter(ctx, pid, spec.type === "supervisor" ? spec.shutdown : "brutal_kill");
+  killAfter(ctx, pid, spec.type === "supervisor" || hasStarted(pid) ? spec.shutdown : "brutal_kill");
 }
 
 /** Tells a child to stop; kills it at once, or when its time is up. */

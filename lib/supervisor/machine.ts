@@ -73,16 +73,30 @@ function newChild<P>(spec: FullChildSpec): Child<P> {
   return { spec, status: "stopped", pid: undefined, failure: SHUTDOWN, since: 0, attempts: 0, dueAt: 0 };
 }
 
-/** The state after `event`, and what to do about it, in order. */
-export function decide<P>(state: State<P>, event: Event<P>): readonly [State<P>, readonly Effect<P>[]] {
+/**
+ * The state after `event`, and what to do about it, in order.
+ *
+ * @param now - when the machine is told; a restart counts from when it is made, as in OTP, which hears of one end after
+ * the other
+ */
+export function decide<P>(
+  state: State<P>,
+  event: Event<P>,
+  now = 0,
+): readonly [State<P>, readonly Effect<P>[]] {
   const effects: Effect<P>[] = [];
   let next = take(state, event, effects);
   // Whatever waited is looked at as soon as nothing is in progress.
   while (next.agenda.length === 0 && next.waiting.length > 0 && next.closing === undefined) {
     const [first, ...rest] = next.waiting;
-    next = take({ ...next, waiting: rest }, first as Event<P>, effects);
+    next = take({ ...next, waiting: rest }, afterWaiting(first as Event<P>, now), effects);
   }
   return [next, effects];
+}
+
+function afterWaiting<P>(event: Event<P>, now: number): Event<P> {
+  if (event.type !== "exited" || event.at >= now) return event;
+  return { ...event, at: now, waitedMs: now - event.at };
 }
 
 function take<P>(state: State<P>, event: Event<P>, effects: Effect<P>[]): State<P> {
@@ -144,7 +158,12 @@ function exited<P>(
 ): State<P> {
   const { restart: rule, significant } = child.spec;
   if (isRestarted(rule, event.reason)) {
-    return restart(state, child, { ...event, ranForMs: event.at - child.since }, effects);
+    return restart(
+      state,
+      child,
+      { ...event, ranForMs: event.at - (event.waitedMs ?? 0) - child.since },
+      effects,
+    );
   }
   const gone = down(state, child);
   if (!significant || state.config.autoShutdown === "never") return gone;

@@ -23,6 +23,8 @@ export type Event<P> =
       readonly reason: ExitReason;
       readonly at: number;
       readonly roll: number;
+      /** How long it had to wait until what was in progress was done. */
+      readonly waitedMs?: number;
     }
   | { readonly type: "retry"; readonly id: string; readonly at: number; readonly roll: number }
   | { readonly type: "resume"; readonly id: string; readonly at: number }

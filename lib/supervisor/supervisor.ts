@@ -11,7 +11,7 @@ import type { Pid } from "../process/pid.js";
 import { crash } from "../process/reason.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { TimerRef } from "../process/timer.js";
-import { abortStart, killAfter, launchChild, type Outcome } from "./carry.js";
+import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./carry.js";
 import { type AutoShutdown, type ChildSpec, checkChild, type FullChildSpec, supervising } from "./child.js";
 import { countOf } from "./counts.js";
 import { type Config, decide, initial, type State } from "./machine.js";
@@ -134,7 +134,7 @@ class Keeper {
 
   /** Lets the machine decide, and does what it says. Gives the end of the supervisor, when that is what it says. */
   apply(event: Event<Pid>): Stop | undefined {
-    const [state, effects] = decide(this.state, event);
+    const [state, effects] = decide(this.state, event, this.ctx.now());
     this.state = state;
     let end: Stop | undefined;
     for (const effect of effects) end = this.carry(effect) ?? end;
@@ -219,7 +219,9 @@ class Keeper {
         this.start(effect.spec);
         return undefined;
       case "abort-start":
-        if (this.starting?.id === effect.spec.id) abortStart(ctx, this.starting.pid, effect.spec);
+        // One that is up already is stopped in its turn, when the news of that have come.
+        if (this.starting?.id === effect.spec.id && !hasStarted(this.starting.pid))
+          abortStart(ctx, this.starting.pid, effect.spec);
         return undefined;
       case "stop": {
         const ref = ctx.monitor(effect.pid);

@@ -2,6 +2,7 @@
 
 import { OptionError } from "../process/errors.js";
 import { count, text } from "../process/options.js";
+import { origin } from "../process/origin.js";
 import { production } from "../process/production.js";
 import { Actor } from "./actor.js";
 import { HostTimerError, NeverReachedError, NondeterminismError, ReplayOutdatedError } from "./errors.js";
@@ -97,7 +98,7 @@ function settingsOf(options: SimulateOptions): RunSettings {
   return {
     faults: planFaults(options.faults),
     maxSteps: count("maxSteps", options.maxSteps ?? EXPLORE_DEFAULTS.maxSteps, 1),
-    freeze: options.freeze === true,
+    freeze: flag("freeze", options.freeze ?? false),
     watch: options.watch ?? {},
     allowed: options.allow === undefined ? () => false : matcher("allow", options.allow),
     patienceMs: count("patience", options.patience ?? EXPLORE_DEFAULTS.patience, 1),
@@ -142,7 +143,8 @@ let queue: Promise<unknown> = Promise.resolve();
 
 /** One exploration after the other: they share the host's microtasks and timers. */
 function exclusively<T>(work: () => Promise<T>): Promise<T> {
-  if (stage.world !== undefined)
+  const code = origin.current ?? origin.scheduler?.running;
+  if (stage.world !== undefined && code !== undefined)
     return Promise.reject(
       new OptionError("explore", "a scenario", "called outside of scenarios: they do not nest"),
     );
@@ -172,12 +174,28 @@ function onHostTimer(name: string): void {
   throw error;
 }
 
+function flag(path: string, value: unknown): boolean {
+  if (typeof value === "boolean") return value;
+  throw new OptionError(path, value, "true or false");
+}
+
+function labels(given: unknown = []): readonly string[] {
+  if (Array.isArray(given)) return given;
+  throw new OptionError("sometimes", given, "a list of labels");
+}
+
+function checkStrategy(given: Strategy): Strategy {
+  if (typeof given?.begin === "function" && typeof given.name === "string") return given;
+  throw new OptionError("strategy", given, "a strategy, such as randomWalk() or exhaustive()");
+}
+
 class Explorer {
   private readonly scenario: Scenario;
   private readonly settings: RunSettings;
   private readonly options: ExploreOptions;
   private readonly strategy: Strategy;
   private readonly seed: number;
+  private readonly mostShrinks: number;
   private readonly title: string;
   private readonly digests = new Set<number>();
   private readonly states = new Set<string>();
@@ -198,12 +216,13 @@ class Explorer {
     this.scenario = scenario;
     this.options = options;
     this.settings = settingsOf(options);
-    this.strategy = options.strategy ?? portfolio();
+    this.strategy = checkStrategy(options.strategy ?? portfolio());
+    this.mostShrinks = count("shrink", options.shrink ?? EXPLORE_DEFAULTS.shrink, 0);
     this.seed = count("seed", options.seed ?? EXPLORE_DEFAULTS.seed, 0);
     const { faults = {}, freeze = false } = options;
     this.title =
       text("name", options.name ?? "exploration") + JSON.stringify([Object.keys(faults).sort(), freeze]);
-    for (const label of options.sometimes ?? []) this.reached.set(text("sometimes", label), 0);
+    for (const label of labels(options.sometimes)) this.reached.set(text("sometimes", label), 0);
   }
 
   async explore(): Promise<Exploration> {
@@ -291,7 +310,7 @@ class Explorer {
     const again = await this.run(new Script(result.choices));
     if (!alike(result, again)) return this.divergence(result);
     const what = kindOf(result);
-    const most = count("shrink", this.options.shrink ?? EXPLORE_DEFAULTS.shrink, 0);
+    const most = this.mostShrinks;
     let tried = 0;
     const choices =
       most === 0

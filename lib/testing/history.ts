@@ -134,8 +134,8 @@ export class History<Op, Result> {
     try {
       result = await call();
     } catch (error) {
+      // Anything else stays without an answer.
       if (this.#options.refused?.(error) === true) open.refused();
-      else open.unknown();
       throw error;
     }
     open.end(result);

@@ -46,20 +46,25 @@ export {
 export { type Found, ScheduleFailedError } from "./failure.js";
 export type { CrashRule, FaultOptions, FaultRule, PauseRule } from "./faults.js";
 export {
+  type Answered,
   History,
   type HistoryOptions,
   type OpenOperation,
   type Operation,
   OperationEndedError,
+  type Unanswered,
 } from "./history.js";
 export {
   assertLinearizable,
   checkLinearizable,
+  type Linearizable,
   type LinearizableOptions,
+  type NotLinearizable,
   NotLinearizableError,
   type Verdict,
 } from "./linearizable.js";
-export type { SequentialModel } from "./linearizable-model.js";
+export { type SequentialModel, SequentialModelError } from "./linearizable-model.js";
+export { LinearizabilityLimitError } from "./linearizable-search.js";
 export type { Match } from "./match.js";
 export { mermaid } from "./mermaid.js";
 export { type NetworkOptions, SimulatedNetwork } from "./network.js";

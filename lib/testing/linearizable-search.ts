@@ -98,9 +98,8 @@ class Search<State, Op, Result> {
     until: number,
     most: number,
   ) {
-    const begun = operations.filter((one) => one.begin <= until);
-    const answered = begun.filter((one) => answeredBy(one, until));
-    const open = begun.filter((one) => !answeredBy(one, until));
+    const answered = operations.filter((one) => answeredBy(one, until));
+    const open = operations.filter((one) => !answeredBy(one, until));
     this.#rules = rules;
     this.#most = most;
     this.#operations = [...answered, ...open];

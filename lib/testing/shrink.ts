@@ -87,7 +87,7 @@ export async function shrinkChoices(
 ): Promise<readonly number[]> {
   let tried = 0;
   const property = fc.asyncProperty(new Schedules(choices.length, 1), async (candidate) => {
-    if (tried > most) return true;
+    if (tried >= most) return true;
     tried++;
     return !(await fails(candidate));
   });

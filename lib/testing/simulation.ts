@@ -135,9 +135,7 @@ export class Simulation {
           within,
           next === undefined ? "and no timer is set" : `the next timer is at ${next} ms`,
         );
-      await this.#world.gated<void>(`the time after ${this.now} ms`, (resolve) =>
-        this.#world.afterTime(resolve),
-      );
+      await this.#world.gated<void>(`this: ${goal}`, (resolve) => this.#world.afterChange(resolve));
     }
   }
 

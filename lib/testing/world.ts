@@ -71,7 +71,7 @@ export class World {
   private readonly parts: Part[] = [];
   private readonly timers = new TimerQueue();
   private readonly quiet: (() => void)[] = [];
-  private readonly patient: (() => void)[] = [];
+  private readonly patient: { readonly fn: () => void; readonly since: number }[] = [];
   /** Called whenever nothing can run. */
   atQuiet: () => void = () => undefined;
   /** The task of the step under way. */
@@ -212,8 +212,8 @@ export class World {
         this.atQuiet();
         if (this.over) return;
         const waiter = this.quiet.shift();
-        if (waiter !== undefined) {
-          waiter();
+        if (waiter !== undefined || this.wakePatient()) {
+          waiter?.();
           this.options.recorder?.between();
           continue;
         }
@@ -323,9 +323,20 @@ export class World {
     return this.nextTimer()?.deadline;
   }
 
-  /** Calls `fn` once, when time has passed to the next timer. */
-  afterTime(fn: () => void): void {
-    this.patient.push(fn);
+  /** Calls `fn` at the next quiet moment after something has happened, or when nothing will. */
+  afterChange(fn: () => void): void {
+    // The step under way is the asker's own, and changes nothing for it.
+    this.patient.push({ fn, since: this.steps + (this.performing === undefined ? 0 : 1) });
+  }
+
+  private wakePatient(): boolean {
+    const hopeless = this.nextTimer() === undefined;
+    const woken = this.patient.filter(({ since }) => hopeless || since < this.steps);
+    for (const one of woken) {
+      this.patient.splice(this.patient.indexOf(one), 1);
+      one.fn();
+    }
+    return woken.length > 0;
   }
 
   /** Lets time pass to the next timer. False when none is set. */
@@ -337,7 +348,6 @@ export class World {
     this.options.recorder?.time(first?.root.path ?? "the simulator");
     if (first !== undefined) first.host.fireTimers();
     else this.timers.take(this.now)?.due.fire();
-    for (const fn of this.patient.splice(0)) fn();
     return true;
   }
 

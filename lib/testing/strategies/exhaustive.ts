@@ -132,9 +132,12 @@ function sizeText(size: number | undefined): string {
  *
  * Every order of tasks and every value of every draw is a schedule of its own, random numbers excepted, which stay what
  * they ordinarily are. Of the schedules that differ only in the order of independent steps, one is explored in full
- * (`reduction`): they end in the same state. Steps are independent when their footprints say so; a fault between steps
- * (`crash`, `pause`, `start`, `rush`) depends on all of them. A schedule that turns out to be one of those explored
- * before is given up, and counts as redundant. A search without reduction is for those who doubt footprints.
+ * (`reduction`); where draws differ in what they lead to, now and then two. Steps are independent when their footprints
+ * say so; a step without one, and a fault between steps, depends on everything. A schedule that turns out to be one of
+ * those explored before is given up, and counts as redundant.
+ *
+ * Such schedules end in the same state, but come to it by other states. What is checked after every step, of several
+ * processes at once, is therefore checked in some of the states only: search without reduction for that.
  *
  * With `preemptions`, schedules come by the number of deviations from first come, first served, so that the first
  * failure has as few as can be, and those with more than the bound never come. Few bugs need more than two. There is no

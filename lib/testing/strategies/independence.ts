@@ -1,15 +1,20 @@
 // Partial-order reduction: of the schedules that differ only in the order of independent steps, one is enough.
 //
-// Two rules together. Races: a step that ran before another it conflicts with, when the other could have come first, is
-// the reason, and the only one, to run another task in its place (dynamic partial-order reduction: Flanagan and
-// Godefroid 2005; which task, by the source sets of Abdulla, Aronsson, Jonsson and Sagonas 2014). Sleep: what has been
-// explored from a fork need not be run behind its siblings until a step conflicts with it (Godefroid 1996).
+// Races: a step that ran before another it conflicts with, when the other could have come first, is the reason, and the
+// only one, to run another task in its place (dynamic partial-order reduction: Flanagan and Godefroid 2005; which task,
+// by the source sets of Abdulla, Aronsson, Jonsson and Sagonas 2014). Sleep: what has been explored from a fork need not
+// be run behind its siblings until a step conflicts with it (Godefroid 1996). Both rules are of steps that touch the
+// same whatever comes before them. Those of actors do not, so where a task turns out to have another footprint than
+// in its sleep, the forks that relied on that try everything.
 
 import type { Chooser, Footprint, Task } from "../strategy.js";
 import { DrawFork, isEnumerated, kindOf, Path, TaskFork, type TaskName } from "./tree.js";
 
-/** Faults that strike between two steps, whose effects are in no footprint. */
-const BETWEEN_STEPS: readonly string[] = ["crash", "pause", "start", "rush"];
+/**
+ * Faults that strike between two steps, whose effects are in no footprint: kinds of draws, or whole labels. Whether one
+ * can strike depends on the state of what it strikes, never on which step came last.
+ */
+const BETWEEN_STEPS: readonly string[] = ["crash", "pause", "start", "rush", "drop:connection"];
 
 const NOTHING: ReadonlySet<string> = new Set();
 
@@ -47,6 +52,10 @@ interface Step {
 type Sleep = ReadonlyMap<Offer, readonly Deed[]>;
 
 const AWAKE: Sleep = new Map();
+
+function isBetweenSteps(label: string): boolean {
+  return BETWEEN_STEPS.includes(label) || BETWEEN_STEPS.includes(kindOf(label));
+}
 
 /** Two steps in this order may not change places: of one actor, or one writes what the other reads or writes. */
 function conflict(a: Deed, b: Deed): boolean {
@@ -156,7 +165,7 @@ export class ReducedWalk implements Chooser {
       fork = new ReducedDrawFork(n, label, this.steps.length);
       this.path.add(fork);
     }
-    if (this.picked === undefined && BETWEEN_STEPS.includes(kindOf(label))) {
+    if (isBetweenSteps(label)) {
       this.spared = fork.choice === 0;
       if (!this.spared) this.strike();
     }
@@ -280,7 +289,7 @@ export class ReducedWalk implements Chooser {
     const { fork } = this.steps[early] as Step;
     if (fork === undefined) return;
     const free: number[] = [];
-    let first: number | undefined;
+    let candidate: number | undefined;
     for (let i = early + 1; i <= this.steps.length; i++) {
       const step = this.steps[i];
       if (step?.past[early] === 1) continue;
@@ -290,9 +299,9 @@ export class ReducedWalk implements Chooser {
       const place = offer === undefined || !begins ? -1 : fork.offers.indexOf(offer);
       if (place < 0) continue;
       if (fork.wants(place) || fork.sleep.has(offer as Offer)) return;
-      first ??= place;
+      candidate = place;
     }
-    if (first !== undefined) fork.want(first);
+    if (candidate !== undefined) fork.want(candidate);
   }
 }
 

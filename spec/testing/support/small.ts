@@ -24,8 +24,14 @@ export interface Program {
   readonly scripts: readonly (readonly (readonly Op[])[])[];
   /** Messages that are there from the start. */
   readonly start: readonly { readonly to: number; readonly tag: number }[];
+  /** So many actors may crash between two steps, whatever they have done. */
   readonly crashes?: number;
+  /** So many may crash before their first step. */
+  readonly starts?: number;
+  /** So often may time pass though there is work to do. */
   readonly rushes?: number;
+  /** What the draws of crashes are labelled. Default `crash:process`. */
+  readonly label?: string;
   /** Numbers go by birth, as in the simulator, or belong to paths. Default: to paths. */
   readonly byBirth?: boolean;
 }
@@ -98,6 +104,7 @@ class World {
   private readonly reads = new Set<string>();
   private readonly writes = new Set<string>();
   private crashesLeft: number;
+  private startsLeft: number;
   private rushesLeft: number;
   private failure: string | undefined = undefined;
 
@@ -105,6 +112,7 @@ class World {
     this.program = program;
     this.chooser = chooser;
     this.crashesLeft = program.crashes ?? 0;
+    this.startsLeft = program.starts ?? 0;
     this.rushesLeft = program.rushes ?? 0;
     for (const script of program.scripts.keys()) this.born(`${script}`, script);
     for (const [i, { to, tag }] of program.start.entries())
@@ -246,24 +254,34 @@ class World {
   }
 
   private strike(): boolean {
-    if (this.crashesLeft > 0) {
-      const targets = this.actors.filter(({ alive }) => alive).sort((a, b) => (a.path < b.path ? -1 : 1));
-      const choice = targets.length === 0 ? 0 : this.draw(targets.length + 1, "crash:process");
-      if (choice > 0) {
-        this.crashesLeft--;
-        const target = targets[choice - 1] as Actor;
-        this.barrier(`crash of ${target.path}`);
-        this.kill(target);
-        // Somebody hears of it.
-        this.put(this.actors[0] as Actor, { id: `end of ${target.path}`, tag: 0, value: 7 });
-        this.writes.clear();
-        return true;
-      }
+    const { label = "crash:process" } = this.program;
+    if (this.crashesLeft > 0 && this.crash(label, () => true)) {
+      this.crashesLeft--;
+      return true;
     }
-    if (this.rushesLeft === 0 || this.timers.length === 0 || this.tasks.length === 0) return false;
+    if (this.startsLeft > 0 && this.crash("start:process", ({ steps }) => steps === 0)) {
+      this.startsLeft--;
+      return true;
+    }
+    if (this.rushesLeft === 0 || this.timers.length === 0) return false;
     if (this.draw(2, "rush:time") === 0) return false;
     this.rushesLeft--;
-    return this.passTime();
+    return this.passTime("rush to ");
+  }
+
+  private crash(label: string, able: (actor: Actor) => boolean): boolean {
+    const targets = this.actors
+      .filter((actor) => actor.alive && able(actor))
+      .sort((a, b) => (a.path < b.path ? -1 : 1));
+    const choice = targets.length === 0 ? 0 : this.draw(targets.length + 1, label);
+    if (choice === 0) return false;
+    const target = targets[choice - 1] as Actor;
+    this.barrier(`${label} ${target.path}`);
+    this.kill(target);
+    // Somebody hears of it.
+    this.put(this.actors[0] as Actor, { id: `end of ${target.path}`, tag: 0, value: 7 });
+    this.writes.clear();
+    return true;
   }
 
   /** Nothing changes places with a fault, nor with time. */
@@ -271,11 +289,11 @@ class World {
     this.events.push({ label, actor: undefined, reads: [], writes: [], barrier: true });
   }
 
-  private passTime(): boolean {
+  private passTime(how = ""): boolean {
     this.timers.sort((a, b) => (a.message.id < b.message.id ? -1 : 1));
     const timer = this.timers.shift();
     if (timer === undefined) return false;
-    this.barrier(`timer ${timer.message.id}`);
+    this.barrier(`${how}${timer.message.id}`);
     this.put(timer.owner, timer.message);
     return true;
   }
@@ -444,6 +462,7 @@ export function programs(features: Features = {}): fc.Arbitrary<Program> {
       maxLength: 4,
     }),
     crashes: faults,
+    starts: faults,
     rushes: faults,
     byBirth: fc.constant(features.byBirth === true),
   });

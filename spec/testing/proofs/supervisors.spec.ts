@@ -1,0 +1,966 @@
+// Supervisors under any schedule: whoever crashes when, what is seen of a supervisor and its children follows from its
+// strategy and its intensity, and no child is ever left without a supervisor.
+
+import {
+  type Callbacks,
+  CalleeExitedError,
+  ChildError,
+  type ChildSpec,
+  type Pid,
+  type ReplyTo,
+  type System,
+  stop,
+  supervisor,
+} from "signalbox";
+import { explore, type FaultOptions, type Simulation } from "signalbox/testing";
+import { describe, expect, it } from "vitest";
+import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import { DYNAMIC_STATES, type DynamicAct, type DynamicCharter, judgeDynamic } from "./support-dynamic.js";
+import { Sessions } from "./support-sessions.js";
+import {
+  type Act,
+  type Charter,
+  judgeSupervisor,
+  type Rule,
+  type SupervisionState,
+} from "./support-supervision.js";
+import {
+  type Branch,
+  Chronicle,
+  COMMANDS,
+  type Command,
+  drawCharter,
+  drawLeaf,
+  type Leaf,
+  obey,
+  STRUCK,
+} from "./support-tree.js";
+
+/** Long enough for everything that takes time, pauses and children that have to be killed included. */
+const LONG_MS = 20_000;
+
+/** Processes with a parent that is no more. */
+function orphans(system: System): Pid<unknown>[] {
+  return system.processes().filter((pid) => {
+    const parent = system.info(pid)?.parent;
+    return parent !== undefined && !system.isAlive(parent);
+  });
+}
+
+/** Nothing strikes during the first start, in two of three schedules: else most of them end there. */
+async function started(sim: Simulation, start: () => Promise<unknown>): Promise<void> {
+  const early = sim.choose(3, "early faults") === 0;
+  if (!early) sim.calm();
+  await start();
+  sim.storm();
+}
+
+/** Children are told to fail or to leave, time passes, and perhaps there is a shutdown in the end. */
+async function dayIn(sim: Simulation, system: System, ids: RegExp, shutdown: () => void): Promise<void> {
+  for (let i = 0; i < 3; i++) {
+    const all = system.processes().filter((pid) => ids.test(pid.label ?? ""));
+    const pid = all[sim.choose(3, "whom") % Math.max(1, all.length)] as Pid<Command> | undefined;
+    const command = sim.oneOf(COMMANDS, "command");
+    if (pid !== undefined) system.send(pid, command);
+    await sim.sleep(sim.oneOf([0, 5, 600], "wait"));
+  }
+  if (sim.choose(3, "shutdown") === 1) shutdown();
+  await sim.quiet();
+  sim.calm();
+  await sim.sleep(LONG_MS);
+}
+
+/** One supervisor with three children. */
+async function flat(sim: Simulation, inOrder: boolean): Promise<void> {
+  const system = sim.system({ name: "s" });
+  const chronicle = new Chronicle(sim, system);
+  const kinds = ["prompt", "slow to start", "slow to stop"] as const;
+  const root: Branch = {
+    id: "root",
+    restart: "permanent",
+    ...drawCharter(sim),
+    children: ["a", "b", "c"].map((id) => drawLeaf(sim, id, kinds)),
+  };
+  sim.finally("all that was seen follows from the strategy", () => chronicle.judge(sim, inOrder));
+  sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+  let pid: Pid | undefined;
+  const start = system.start(chronicle.define(root)).then(
+    (ref) => {
+      pid = ref.pid;
+    },
+    () => undefined,
+  );
+  await started(sim, () => start);
+  await dayIn(sim, system, /^[abc]$/, () => {
+    if (pid === undefined) return;
+    chronicle.asked(pid);
+    system.exit(pid, "shutdown");
+  });
+}
+
+/** A process that has started a supervisor, with a child, a supervisor of two, and one more child. */
+async function twoLevels(sim: Simulation): Promise<void> {
+  const system = sim.system({ name: "s" });
+  const chronicle = new Chronicle(sim, system, { nested: true });
+  const kinds = ["prompt", "slow to stop"] as const;
+  const branch: Branch = {
+    id: "branch",
+    restart: "permanent",
+    ...drawCharter(sim),
+    children: ["x", "y"].map((id) => drawLeaf(sim, id, kinds)),
+  };
+  const root: Branch = {
+    id: "root",
+    restart: "permanent",
+    ...drawCharter(sim),
+    children: [drawLeaf(sim, "a", kinds), branch, drawLeaf(sim, "z", kinds)],
+  };
+  sim.finally("all that was seen follows from the strategies", () => chronicle.judge(sim, true));
+  sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+  const owner = system.spawn<never>(
+    async (ctx) => {
+      await ctx.start(chronicle.define(root));
+      await ctx.receive();
+    },
+    { label: "owner" },
+  );
+  await started(sim, () => sim.sleep(100));
+  await dayIn(sim, system, /^[axyz]$/, () => system.exit(owner, "shutdown"));
+}
+
+/** A supervisor whose children are added, stopped, started again and forgotten while they crash. */
+async function requests(sim: Simulation): Promise<void> {
+  const system = sim.system({ name: "s" });
+  const mute = system.spawn<unknown>({ handle: () => undefined }, { label: "mute" });
+  const start: Callbacks<Command> = {
+    init: async (ctx) => {
+      ctx.trapExit(true);
+      if (sim.choose(2, "slow") === 1)
+        await ctx.call(mute, (to: ReplyTo<never>) => to, { timeout: 10 }).catch(String);
+    },
+    handle: (_ctx, command) => obey(command, 0),
+  };
+  const spec = (id: string): ChildSpec => {
+    return { id, start, restart: sim.oneOf<Rule>(["permanent", "transient", "temporary"], "rule") };
+  };
+  const { strategy } = drawCharter(sim);
+  const children = [spec("a"), spec("b")];
+  sim.calm();
+  const ref = await system.start(supervisor({ label: "root", strategy, intensity: 20, children }));
+  sim.storm();
+  const ask = (): Promise<unknown> => {
+    const id = sim.oneOf(["a", "b", "c"], "id");
+    switch (sim.oneOf(["add", "terminate", "restart", "delete"], "request")) {
+      case "add":
+        return ref.startChild(spec("c"));
+      case "terminate":
+        return ref.terminateChild(id);
+      case "restart":
+        return ref.restartChild(id);
+      default:
+        return ref.deleteChild(id);
+    }
+  };
+  const answers: Promise<unknown>[] = [];
+  for (let i = 0; i < 4; i++) {
+    // Each is answered: with what was asked for, with why not, or with the end of the supervisor.
+    answers.push(
+      ask().catch((error) => expect([ChildError, CalleeExitedError]).toContain(error.constructor)),
+    );
+    const whom = sim.oneOf(["a", "b", "c"], "whom");
+    const victim = system.processes().find(({ label }) => label === whom);
+    if (victim !== undefined) system.send(victim as Pid<Command>, sim.oneOf(COMMANDS, "command"));
+    await sim.sleep(sim.oneOf([0, 5], "wait"));
+  }
+  if (sim.choose(3, "shutdown") === 1) system.exit(ref.pid, "shutdown");
+  await sim.quiet();
+  sim.calm();
+  await sim.sleep(LONG_MS);
+  await Promise.all(answers);
+  const alive = system.processes().filter((pid) => /^[abc]$/.test(pid.label ?? ""));
+  sim.sometimes("it has ended", !system.isAlive(ref.pid));
+  sim.sometimes("it has three children", alive.length === 3);
+  if (!system.isAlive(ref.pid)) expect(alive).toEqual([]);
+  else {
+    const listed = await ref.whichChildren();
+    const running = listed.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+    expect(new Set(running)).toEqual(new Set(alive));
+    expect(running).toHaveLength(alive.length);
+    for (const { pid, status } of listed) expect(status).toBe(pid === undefined ? "stopped" : "running");
+  }
+}
+
+/** A dynamic supervisor that is asked for more sessions than it may have. */
+async function sessions(sim: Simulation): Promise<void> {
+  const system = sim.system({ name: "s" });
+  const house = new Sessions(sim, system, {
+    restart: sim.oneOf(["permanent", "transient", "temporary"], "rule"),
+    intensity: sim.oneOf([20, 1, 2], "intensity"),
+    periodMs: 1_000,
+    maxChildren: sim.oneOf([3, 2], "most"),
+    kind: sim.oneOf(["prompt", "slow to start", "slow to stop"], "kind"),
+  });
+  sim.finally("all that was seen is as it should be", () => house.judge());
+  sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+  sim.calm();
+  await house.begin();
+  sim.storm();
+  for (let i = 0; i < 3; i++) house.want();
+  for (let i = 0; i < 3; i++) {
+    await sim.sleep(sim.oneOf([0, 5, 600], "wait"));
+    const pid = house.up[sim.choose(3, "whom") % Math.max(1, house.up.length)];
+    const deed = sim.oneOf<Command | "dismiss">([...COMMANDS, "dismiss"], "deed");
+    if (pid === undefined) continue;
+    if (deed === "dismiss") house.dismiss(pid);
+    else house.tell(pid, deed);
+  }
+  if (sim.choose(3, "shutdown") === 1) house.shutdown();
+  await sim.quiet();
+  sim.calm();
+  await sim.sleep(LONG_MS);
+  await house.answers();
+}
+
+const CRASHES: FaultOptions = {
+  crash: [
+    { of: "s/root/*", atMost: 2 },
+    { of: "s/root/*", reason: STRUCK },
+  ],
+  start: { of: "s/root/*", atMost: 2 },
+  pause: { of: "s/root/**" },
+};
+
+const REPAIRS: readonly SupervisionState[] = [
+  "a crash during a restart",
+  "two crashes in one period",
+  "one repair covers two crashes",
+  "a restart fails and is tried again",
+  "a failed restart is covered by the repair of another",
+  "a crash while its siblings are being stopped",
+  "a temporary child goes down with its siblings",
+  "a transient child that had ended comes up with its siblings",
+  "a normal end is left alone",
+  "old restarts are forgotten",
+  "a shutdown in the middle of a repair",
+  "a shutdown in the middle of a start",
+  "the first start fails",
+];
+
+describe("a supervisor, under any schedule", () => {
+  it("restarts whom its strategy says, in its order, within its intensity, and stops in reverse [V4]", async () => {
+    await explore((sim) => flat(sim, true), {
+      name: "one supervisor",
+      schedules: 10_000,
+      faults: CRASHES,
+      sometimes: [...REPAIRS, "the intensity is exceeded"],
+    });
+  }, 60_000);
+
+  it("does so when it hears of ends in another order than they came about in, and children hang [V7]", async () => {
+    await explore((sim) => flat(sim, false), {
+      name: "one supervisor that hears late",
+      schedules: 10_000,
+      faults: { ...CRASHES, delay: { of: "s/root", atMost: 3 } },
+      sometimes: REPAIRS,
+    });
+  }, 60_000);
+
+  it("leaves nobody behind when it crashes itself, is killed, or its parent or supervisor is [V14]", async () => {
+    await explore(twoLevels, {
+      name: "two levels",
+      schedules: 10_000,
+      faults: {
+        crash: [
+          { of: "s/owner/**", atMost: 2 },
+          { of: ["**/root", "**/branch*"], reason: "kill" },
+          { of: "s/owner" },
+        ],
+        start: { of: "s/owner/root/**" },
+        pause: { of: "s/owner/**" },
+      },
+      sometimes: [
+        ...REPAIRS,
+        "the intensity is exceeded",
+        "the supervisor itself is struck",
+        "the supervisor is struck in the middle of a repair",
+      ],
+    });
+  }, 60_000);
+
+  it("answers every request, and has exactly the children that it lists, whatever crashes meanwhile [V13]", async () => {
+    await explore(requests, {
+      name: "requests",
+      schedules: 10_000,
+      faults: {
+        crash: [
+          { of: "s/root/*", atMost: 2 },
+          { of: "s/root", reason: "kill" },
+        ],
+        start: { of: "s/root/*", atMost: 2 },
+        pause: { of: "s/**", ms: [1, 20] },
+      },
+      sometimes: ["it has ended", "it has three children"],
+    });
+  }, 60_000);
+
+  // An end that waited its turn was once counted as of when it was heard of. OTP counts as of the restart.
+  it("counts a restart when it makes it, however long the one before took [V5]", async () => {
+    await explore(
+      async (sim) => {
+        const system = sim.system({ name: "s" });
+        const mute = system.spawn<unknown>({ handle: () => undefined });
+        let starts = 0;
+        const slow: Callbacks<string> = {
+          init: async (ctx) => {
+            if (++starts > 1)
+              await ctx.call(mute, (replyTo: ReplyTo<never>) => replyTo, { timeout: 1_200 }).catch(String);
+          },
+          handle: () => stop("shutdown"),
+        };
+        const prompt: Callbacks<string> = { handle: () => stop("shutdown") };
+        const children = [
+          { id: "a", start: slow, name: "a" },
+          { id: "b", start: prompt, name: "b" },
+        ];
+        const { pid } = await system.start(supervisor({ intensity: 1, period: 1_000, children }));
+        for (const name of ["a", "b"]) system.send(name, "fail");
+        await sim.sleep(5_000);
+        // It restarted one at 0 ms and the other at 1,200 ms.
+        expect(system.isAlive(pid)).toBe(true);
+      },
+      { name: "counting", schedules: 1 },
+    );
+  });
+
+  // A child that was up was once killed, as if it were still being started, while the news of that were on their way.
+  it("gives a child that is up its time to stop, also when it has just come up [V7]", async () => {
+    await explore(
+      async (sim) => {
+        const system = sim.system({ name: "s" });
+        const log: string[] = [];
+        const child: Callbacks<string> = {
+          init: (ctx) => {
+            ctx.trapExit(true);
+            log.push("up");
+          },
+          handle: () => stop("shutdown"),
+          terminate: () => void log.push("down"),
+        };
+        const { pid } = await system.start(supervisor({ children: [{ id: "a", start: child, name: "a" }] }));
+        const boss = system.spawn<string>({ handle: () => system.exit(pid, "shutdown") });
+        system.send("a", "fail");
+        system.send(boss, "go");
+        await sim.quiet();
+        expect(log.filter((line) => line === "down")).toHaveLength(log.length / 2);
+      },
+      { name: "just up", strategy: exhaustive() },
+    );
+  });
+});
+
+describe("the scenario that waits for a supervisor", () => {
+  // `until` once waited for a timer, and did not notice that it was cancelled.
+  it("goes on when what it waits for has come, and no timer is left", async () => {
+    await explore(
+      async (sim) => {
+        const system = sim.system({ name: "s" });
+        const child: Callbacks<string> = {
+          init: (ctx) => void ctx.trapExit(true),
+          handle: () => undefined,
+          parentExit: () => undefined,
+        };
+        const { pid } = await system.start(supervisor({ children: [{ id: "a", start: child, name: "a" }] }));
+        // It waits 5,000 ms for its child, unless that ends before.
+        system.exit(pid, "shutdown");
+        const ended = sim.until("it has ended", () => !system.isAlive(pid));
+        await sim.quiet();
+        system.exit("a", "kill");
+        await ended;
+      },
+      { name: "until", schedules: 1 },
+    );
+  });
+});
+
+describe("a dynamic supervisor, under any schedule", () => {
+  it("restarts each session alone, with its arguments, within its intensity, and ends with all of them [V12]", async () => {
+    await explore(sessions, {
+      name: "sessions",
+      schedules: 10_000,
+      faults: {
+        crash: [
+          { of: "s/sessions/*", atMost: 2 },
+          { of: "s/sessions", reason: "kill" },
+        ],
+        start: { of: "s/sessions/*", atMost: 2 },
+        pause: { of: "**" },
+      },
+      sometimes: DYNAMIC_STATES,
+    });
+  }, 60_000);
+});
+
+/** A process of its own that ends something from outside when it comes to it. */
+function later(system: System, end: () => void): void {
+  const boss = system.spawn<string>({ handle: end }, { label: "boss" });
+  system.send(boss, "now");
+}
+
+function fail(system: System, label: string): void {
+  for (const pid of system.processes()) if (pid.label === label) system.send(pid as Pid<Command>, "fail");
+}
+
+const prompt = (id: string): Leaf => ({ id, restart: "permanent", kind: "prompt" });
+
+describe("in every schedule there is", () => {
+  it.each(["one_for_one", "one_for_all", "rest_for_one"] as const)(
+    "three children under %s, a failure, two crashes of anybody and a shutdown end as they should [V4]",
+    async (strategy) => {
+      const { complete } = await explore(
+        async (sim) => {
+          const system = sim.system({ name: "s" });
+          const chronicle = new Chronicle(sim, system);
+          const children = ["a", "b", "c"].map(prompt);
+          const root: Branch = {
+            id: "root",
+            restart: "permanent",
+            strategy,
+            intensity: 1,
+            periodMs: 1_000,
+            children,
+          };
+          sim.finally("all that was seen follows from the strategy", () => chronicle.judge(sim, true));
+          sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+          sim.calm();
+          const { pid } = await system.start(chronicle.define(root));
+          sim.storm();
+          fail(system, "a");
+          later(system, () => {
+            chronicle.asked(pid);
+            system.exit(pid, "shutdown");
+          });
+          await sim.quiet();
+        },
+        {
+          name: `all of ${strategy}`,
+          strategy: exhaustive(),
+          schedules: 50_000,
+          faults: { crash: { of: "s/root/**", atMost: 2 } },
+          sometimes: [
+            "the intensity is exceeded",
+            "a crash during a restart",
+            "a shutdown in the middle of a start",
+          ],
+        },
+      );
+      expect(complete).toBe(true);
+    },
+    60_000,
+  );
+
+  it("a supervisor under another, killed or not, leaves nobody behind when its owner dies [V14]", async () => {
+    const { complete } = await explore(
+      async (sim) => {
+        const system = sim.system({ name: "s" });
+        const chronicle = new Chronicle(sim, system, { nested: true });
+        const plain = {
+          restart: "permanent",
+          strategy: "one_for_one",
+          intensity: 1,
+          periodMs: 1_000,
+        } as const;
+        const root: Branch = {
+          id: "root",
+          ...plain,
+          children: [{ id: "branch", ...plain, children: [prompt("x")] }],
+        };
+        sim.finally("all that was seen follows from the strategies", () => chronicle.judge(sim, true));
+        sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+        const definition = chronicle.define(root);
+        sim.calm();
+        const owner = system.spawn<never>(
+          async (ctx) => {
+            await ctx.start(definition);
+            await ctx.receive();
+          },
+          { label: "owner" },
+        );
+        await sim.quiet();
+        sim.storm();
+        fail(system, "x");
+        later(system, () => system.exit(owner, "shutdown"));
+        await sim.quiet();
+      },
+      {
+        name: "all of two levels",
+        strategy: exhaustive(),
+        schedules: 50_000,
+        faults: { crash: [{ of: "s/owner/root/**" }, { of: ["**/root", "**/branch*"], reason: "kill" }] },
+        sometimes: [
+          "the supervisor is struck in the middle of a repair",
+          "a shutdown in the middle of a start",
+        ],
+      },
+    );
+    expect(complete).toBe(true);
+  }, 60_000);
+
+  it("two sessions, a failure, a dismissal, a crash of anybody and a shutdown end as they should [V12]", async () => {
+    const { complete } = await explore(
+      async (sim) => {
+        const system = sim.system({ name: "s" });
+        const charter = { restart: "permanent", intensity: 1, periodMs: 1_000, maxChildren: 2 } as const;
+        const house = new Sessions(sim, system, { ...charter, kind: "prompt" });
+        sim.finally("all that was seen is as it should be", () => house.judge());
+        sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+        sim.calm();
+        await house.begin();
+        house.want();
+        house.want();
+        await sim.quiet();
+        sim.storm();
+        const [first, second] = house.up as [Pid<unknown>, Pid<unknown>];
+        house.tell(first, "fail");
+        house.dismiss(first);
+        house.tell(second, "fail");
+        later(system, () => house.shutdown());
+        await house.answers();
+        await sim.quiet();
+      },
+      {
+        name: "all of two sessions",
+        strategy: exhaustive(),
+        schedules: 50_000,
+        faults: { crash: { of: "s/sessions/**" } },
+        sometimes: ["too many restarts", "a shutdown with a start under way"],
+      },
+    );
+    expect(complete).toBe(true);
+  }, 60_000);
+});
+
+// ── the judges ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Seen = Act extends infer A ? (A extends unknown ? Omit<A, "step"> : never) : never;
+
+/** Each act in a step of its own. */
+function steps(seen: readonly Seen[]): Act[] {
+  return seen.map((act, step) => ({ ...act, step }) as Act);
+}
+
+function ups(...ids: string[]): Seen[] {
+  return ids.flatMap((id): Seen[] => [
+    { act: "start", id },
+    { act: "up", id },
+  ]);
+}
+
+function end(id: string, reason: string): Seen {
+  return { act: "end", id, reason, own: true };
+}
+
+function downs(...ids: string[]): Seen[] {
+  return ids.map((id) => ({ act: "end", id, reason: "shutdown", own: false }));
+}
+
+function restart(id: string, reason: string, siblings: readonly string[], left: number, at = 0): Seen {
+  return { act: "restart", id, reason, siblings, left, gaveUp: left < 0, at };
+}
+
+const OVER: Seen = { act: "over", reason: "shutdown", struck: false };
+
+function charter(
+  strategy: Charter["strategy"],
+  rule: "permanent" | "transient" | "temporary" = "permanent",
+): Charter {
+  const children = ["a", "b", "c"].map((id) => ({ id, restart: id === "c" ? rule : "permanent" }) as const);
+  return { strategy, intensity: 2, periodMs: 1_000, children, nested: false };
+}
+
+const ALL = charter("one_for_all");
+const REST = charter("rest_for_one");
+const ONE = charter("one_for_one");
+const BOOT = ups("a", "b", "c");
+
+describe("the judge of supervisors", () => {
+  it.each<[string, Charter, readonly Seen[]]>([
+    [
+      "all for one",
+      ALL,
+      [end("b", "x"), restart("b", "x", ["a", "c"], 1), ...downs("c", "a"), ...ups("a", "b", "c")],
+    ],
+    ["the rest for one", REST, [end("b", "x"), restart("b", "x", ["c"], 1), ...downs("c"), ...ups("b", "c")]],
+    ["one for one", ONE, [end("b", "x"), restart("b", "x", [], 1), ...ups("b")]],
+    [
+      "two repairs",
+      ONE,
+      [
+        end("b", "x"),
+        end("a", "y"),
+        restart("b", "x", [], 1),
+        ...ups("b"),
+        restart("a", "y", [], 0),
+        ...ups("a"),
+      ],
+    ],
+    [
+      "a repair that covers another's crash",
+      ALL,
+      [end("b", "x"), end("a", "y"), restart("b", "x", ["a", "c"], 1), ...downs("c"), ...ups("a", "b", "c")],
+    ],
+    [
+      "a restart that fails at first",
+      ONE,
+      [
+        end("b", "x"),
+        restart("b", "x", [], 1),
+        { act: "start", id: "b" },
+        end("b", "y"),
+        restart("b", "y", [], 0),
+        ...ups("b"),
+      ],
+    ],
+    ["a shutdown in reverse", ONE, [{ act: "asked" }, ...downs("c", "b", "a"), OVER]],
+    ["giving up", charter("one_for_one"), [...fails(3), ...downs("c", "b"), OVER]],
+    [
+      "old restarts that are forgotten",
+      ONE,
+      [...fails(2), end("a", "z"), restart("a", "z", [], 1, 2_000), ...ups("a")],
+    ],
+    [
+      "a temporary child that goes with its siblings",
+      charter("rest_for_one", "temporary"),
+      [end("b", "x"), restart("b", "x", ["c"], 1), ...downs("c"), ...ups("b")],
+    ],
+    ["a transient child that stays away", charter("one_for_one", "transient"), [end("c", "normal")]],
+    [
+      "a transient child that comes back with its siblings",
+      charter("one_for_all", "transient"),
+      [end("c", "normal"), end("b", "x"), restart("b", "x", ["a"], 1), ...downs("a"), ...ups("a", "b", "c")],
+    ],
+  ])("accepts %s", (_name, rules, seen) => {
+    expect(judgeSupervisor(rules, steps([...BOOT, ...seen]), true, true).complaint).toBeUndefined();
+  });
+
+  it.each<[string, Charter, readonly Seen[], RegExp]>([
+    ["a crash that nothing comes of", ONE, [end("b", "x")], /nothing came of the end of b/],
+    [
+      "a repair that is not carried out",
+      ONE,
+      [end("b", "x"), restart("b", "x", [], 1)],
+      /b has not been started/,
+    ],
+    [
+      "siblings that are left running",
+      ALL,
+      [end("b", "x"), restart("b", "x", ["a", "c"], 1), ...downs("c"), ...ups("b")],
+      /a are to be stopped first/,
+    ],
+    [
+      "siblings that are stopped for nothing",
+      ONE,
+      [end("b", "x"), restart("b", "x", [], 1), ...downs("c")],
+      /nobody asked it to/,
+    ],
+    [
+      "an earlier one in rest_for_one",
+      REST,
+      [end("b", "x"), restart("b", "x", ["c"], 1), ...downs("c", "a")],
+      /nobody asked it to/,
+    ],
+    [
+      "stops in start order",
+      ALL,
+      [end("b", "x"), restart("b", "x", ["a", "c"], 1), ...downs("a", "c")],
+      /c is to be stopped first/,
+    ],
+    [
+      "starts in another order",
+      REST,
+      [end("b", "x"), restart("b", "x", ["c"], 1), ...downs("c"), ...ups("c", "b")],
+      /b is to be started now/,
+    ],
+    [
+      "a start before the one before is up",
+      REST,
+      [end("b", "x"), restart("b", "x", ["c"], 1), ...downs("c"), { act: "start", id: "b" }, ...ups("c")],
+      /b has not come up yet/,
+    ],
+    [
+      "a sibling that does not come up again",
+      REST,
+      [end("b", "x"), restart("b", "x", ["c"], 1), ...downs("c"), ...ups("b")],
+      /c has not been started/,
+    ],
+    ["a restart for nothing", ONE, [restart("b", "x", [], 1), ...ups("b")], /no such end/],
+    [
+      "two restarts for one end",
+      ONE,
+      [end("b", "x"), restart("b", "x", [], 1), ...ups("b"), restart("b", "x", [], 0)],
+      /no such end/,
+    ],
+    [
+      "a restart for a covered end",
+      ALL,
+      [
+        end("b", "x"),
+        end("a", "y"),
+        restart("b", "x", ["a", "c"], 1),
+        ...downs("c"),
+        ...ups("a", "b", "c"),
+        restart("a", "y", ["b", "c"], 0),
+      ],
+      /no such end/,
+    ],
+    ["a restart of a wrong reason", ONE, [end("b", "x"), restart("b", "y", [], 1)], /no such end/],
+    [
+      "restarts in another order than the ends",
+      ONE,
+      [end("b", "x"), end("a", "y"), restart("a", "y", [], 1)],
+      /b ended before it/,
+    ],
+    [
+      "a repair within a repair",
+      ALL,
+      [end("b", "x"), restart("b", "x", ["a", "c"], 1), end("c", "y"), restart("c", "y", [], 0)],
+      /another repair is under way/,
+    ],
+    [
+      "a transient child that is restarted after a normal end",
+      charter("one_for_one", "transient"),
+      [end("c", "normal"), restart("c", "normal", [], 1)],
+      /no such end/,
+    ],
+    [
+      "a temporary child that is restarted",
+      charter("one_for_one", "temporary"),
+      [end("c", "x"), restart("c", "x", [], 1)],
+      /no such end/,
+    ],
+    [
+      "a temporary child that comes back with its siblings",
+      charter("rest_for_one", "temporary"),
+      [end("b", "x"), restart("b", "x", ["c"], 1), ...downs("c"), ...ups("b", "c")],
+      /nobody is to be started now/,
+    ],
+    [
+      "siblings that are not said to go",
+      ALL,
+      [end("b", "x"), restart("b", "x", ["a"], 1)],
+      /c goes with it, and is not said to/,
+    ],
+    [
+      "siblings that are said to go and do not",
+      REST,
+      [end("b", "x"), restart("b", "x", ["a", "c"], 1)],
+      /a is said to go with it/,
+    ],
+    ["one restart too many", ONE, [...fails(2), end("a", "z"), restart("a", "z", [], 0)], /-1 are left of 2/],
+    [
+      "a restart that is not forgotten in time",
+      ONE,
+      [...fails(2), end("a", "z"), restart("a", "z", [], -1, 1_001)],
+      /1 are left of 2/,
+    ],
+    [
+      "giving up too soon",
+      ONE,
+      [end("b", "x"), { ...restart("b", "x", [], 1), gaveUp: true } as Seen],
+      /number 1 of 2/,
+    ],
+    ["giving up and going on", ONE, [...fails(3), ...ups("a")], /on its way out: gave up/],
+    ["giving up and staying", ONE, [...fails(3), ...downs("c", "b")], /it should have ended: gave up/],
+    [
+      "giving up with another reason",
+      ONE,
+      [...fails(3), ...downs("c", "b"), { ...OVER, reason: "normal" } as Seen],
+      /ends with shutdown/,
+    ],
+    [
+      "a shutdown in start order",
+      ONE,
+      [{ act: "asked" }, ...downs("a", "b", "c"), OVER],
+      /b is to be stopped first/,
+    ],
+    ["a shutdown that leaves somebody", ONE, [{ act: "asked" }, ...downs("c", "b"), OVER], /a still run/],
+    [
+      "a shutdown that does not come to its end",
+      ONE,
+      [{ act: "asked" }, ...downs("c", "b")],
+      /it should have ended/,
+    ],
+    ["a shutdown nobody asked for", ONE, [...downs("c", "b", "a"), OVER], /nobody asked it to/],
+    [
+      "a child that outlives its supervisor",
+      ONE,
+      [{ act: "over", reason: "fault 1", struck: true }],
+      /run on without their supervisor/,
+    ],
+    [
+      "a start after the end",
+      ONE,
+      [{ act: "over", reason: "fault 1", struck: true }, ...ups("a")],
+      /its supervisor is no more/,
+    ],
+    ["one child in two", ONE, [...ups("a")], /it runs already/],
+  ])("objects to %s", (_name, rules, seen, complaint) => {
+    expect(judgeSupervisor(rules, steps([...BOOT, ...seen]), true, true).complaint).toMatch(complaint);
+  });
+
+  it("objects to a first start that fails and is tried again", () => {
+    const seen: Seen[] = [...ups("a"), { act: "start", id: "b" }, end("b", "x")];
+    const judge = (more: readonly Seen[]): string | undefined =>
+      judgeSupervisor(ONE, steps([...seen, ...more]), true, true).complaint;
+    expect(judge([...downs("a"), { ...OVER, reason: "shutdown 1" } as Seen])).toBeUndefined();
+    expect(judge([...downs("a"), OVER])).toMatch(/say which child failed/);
+    expect(judge([restart("b", "x", [], 1)])).toMatch(/on its way out/);
+    expect(judge([...ups("b")])).toMatch(/did not start/);
+  });
+});
+
+/** `a` fails so often at the same time, and is restarted as long as two restarts are allowed. */
+function fails(times: number): Seen[] {
+  return Array.from({ length: times }, (_, i): Seen[] => [
+    end("a", `x${i}`),
+    restart("a", `x${i}`, [], 1 - i),
+    ...(i < 2 ? ups("a") : []),
+  ]).flat();
+}
+
+type SeenDynamic = DynamicAct extends infer A ? (A extends unknown ? Omit<A, "step"> : never) : never;
+
+const SESSIONS: DynamicCharter = { restart: "permanent", intensity: 2, periodMs: 1_000, maxChildren: 2 };
+
+/** A restart and the start that it leads to are in one step, everything else is in one of its own. */
+function dynamicSteps(seen: readonly SeenDynamic[]): DynamicAct[] {
+  return seen.map((act, index) => ({ ...act, step: act.act === "start" ? index - 1 : index }) as DynamicAct);
+}
+
+/** Session 1 as process 0. */
+const FIRST: readonly SeenDynamic[] = [
+  { act: "wanted", session: 1 },
+  { act: "start", process: 0 },
+  { act: "up", process: 0, session: 1 },
+  { act: "answered", session: 1, process: 0, problem: undefined },
+];
+
+function lost(process: number, reason: string): SeenDynamic {
+  return { act: "end", process, reason, own: true };
+}
+
+function told(process: number): SeenDynamic {
+  return { act: "end", process, reason: "shutdown", own: false };
+}
+
+function again(reason: string, left: number, at = 0): SeenDynamic {
+  return { act: "restart", reason, left, gaveUp: left < 0, at };
+}
+
+function second(process: number, session = 1): SeenDynamic[] {
+  return [
+    { act: "start", process },
+    { act: "up", process, session },
+  ];
+}
+
+describe("the judge of dynamic supervisors", () => {
+  it.each<[string, readonly SeenDynamic[]]>([
+    ["a restart", [lost(0, "x"), again("x", 1), ...second(1)]],
+    [
+      "a restart that fails at first",
+      [lost(0, "x"), again("x", 1), { act: "start", process: 1 }, lost(1, "y"), again("y", 0), ...second(2)],
+    ],
+    ["a dismissal", [{ act: "dismissed", session: 1 }, told(0), { act: "is gone", session: 1, found: true }]],
+    ["a shutdown", [{ act: "asked" }, told(0), OVER]],
+    [
+      "giving up",
+      [
+        lost(0, "x"),
+        again("x", 1),
+        ...second(1),
+        lost(1, "y"),
+        again("y", 0),
+        ...second(2),
+        lost(2, "z"),
+        again("z", -1),
+        OVER,
+      ],
+    ],
+  ])("accepts %s", (_name, seen) => {
+    expect(judgeDynamic(SESSIONS, dynamicSteps([...FIRST, ...seen])).complaint).toBeUndefined();
+  });
+
+  it.each<[string, readonly SeenDynamic[], RegExp]>([
+    ["an end that nothing comes of", [lost(0, "x")], /nothing came of the end of session 1/],
+    ["a restart without a start", [lost(0, "x"), again("x", 1), { act: "asked" }], /is not started again/],
+    ["a restart for nothing", [again("x", 1), ...second(1)], /no such end/],
+    [
+      "a restart with another's arguments",
+      [lost(0, "x"), again("x", 1), ...second(1, 2)],
+      /in the place of session 1/,
+    ],
+    [
+      "two processes for one session",
+      [lost(0, "x"), again("x", 1), ...second(1), ...second(2)],
+      /nobody asked for it/,
+    ],
+    ["a start nobody asked for", second(1), /nobody asked for it/],
+    ["one restart too many", [lost(0, "x"), again("x", 2)], /1 are left of 2/],
+    [
+      "giving up too soon",
+      [lost(0, "x"), { ...again("x", 1), gaveUp: true } as SeenDynamic],
+      /number 1 of 2/,
+    ],
+    ["one session too many", [...wants(2, 1), ...wants(3, 2)], /3 of at most 2/],
+    ["an end that nobody asked for", [told(0)], /nobody asked it to/],
+    [
+      "a dismissal that is not carried out",
+      [
+        { act: "dismissed", session: 1 },
+        { act: "is gone", session: 1, found: true },
+      ],
+      /it runs on/,
+    ],
+    [
+      "a start after a dismissal",
+      [
+        lost(0, "x"),
+        { act: "dismissed", session: 1 },
+        again("x", 1),
+        ...second(1).slice(0, 1),
+        lost(1, "y"),
+        { act: "is gone", session: 1, found: true },
+        again("y", 0),
+      ],
+      /no such end/,
+    ],
+    ["a shutdown that leaves a session", [{ act: "asked" }, OVER], /1 still run/],
+    ["a shutdown that does not come to its end", [{ act: "asked" }, told(0)], /should have ended/],
+    [
+      "a session that outlives its supervisor",
+      [{ act: "over", reason: "killed", struck: true }],
+      /run on without their supervisor/,
+    ],
+    ["another process in the answer", wrongAnswer(), /its process is session 1/],
+  ])("objects to %s", (_name, seen, complaint) => {
+    expect(judgeDynamic(SESSIONS, dynamicSteps([...FIRST, ...seen])).complaint).toMatch(complaint);
+  });
+});
+
+function wants(session: number, process: number): SeenDynamic[] {
+  return [
+    { act: "wanted", session },
+    { act: "start", process },
+    { act: "up", process, session },
+    { act: "answered", session, process, problem: undefined },
+  ];
+}
+
+function wrongAnswer(): SeenDynamic[] {
+  return [
+    { act: "wanted", session: 2 },
+    { act: "start", process: 1 },
+    { act: "up", process: 1, session: 2 },
+    { act: "answered", session: 2, process: 0, problem: undefined },
+  ];
+}
