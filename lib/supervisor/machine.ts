@@ -95,8 +95,8 @@ export function decide<P>(
 }
 
 function afterWaiting<P>(event: Event<P>, now: number): Event<P> {
-  if (event.type !== "exited" || event.at >= now) return event;
-  return { ...event, at: now, waitedMs: now - event.at };
+  if ((event.type !== "exited" && event.type !== "retry") || event.at >= now) return event;
+  return event.type === "retry" ? { ...event, at: now } : { ...event, at: now, waitedMs: now - event.at };
 }
 
 function take<P>(state: State<P>, event: Event<P>, effects: Effect<P>[]): State<P> {

@@ -13,7 +13,6 @@ const GRAPH: Plan = {
   bond: "link",
   orders: 7,
   kinds: ["link", "unlink", "signal", "stop", "note", "link", "unlink", "trap", "spawn"],
-  flush: true,
 };
 
 const DEATHS: FaultOptions = {

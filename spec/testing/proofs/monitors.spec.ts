@@ -14,7 +14,6 @@ const WATCH: Plan = {
   bond: "monitor",
   orders: 7,
   kinds: ["monitor", "demonitor", "signal", "stop", "note", "demonitor", "spawn"],
-  flush: true,
 };
 
 const DEATHS: FaultOptions = {

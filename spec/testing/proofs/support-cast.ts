@@ -241,7 +241,7 @@ export class Cast {
 const REASONS: readonly [Reason, ...Reason[]] = ["normal", "own", "kill", "shutdown"];
 
 /** Draws an order of one of these kinds. */
-function drawOrder(sim: Simulation, kinds: Plan["kinds"], among: number, flushes: boolean): Order {
+function drawOrder(sim: Simulation, kinds: Plan["kinds"], among: number): Order {
   const order = sim.oneOf(kinds, "order");
   const flag = (): boolean => sim.choose(2, "flag") === 1;
   const to = (): number => sim.choose(among, "to");
@@ -251,9 +251,9 @@ function drawOrder(sim: Simulation, kinds: Plan["kinds"], among: number, flushes
     case "monitor":
       return { do: order, to: to() };
     case "unlink":
-      return { do: order, to: to(), flush: flushes && flag() };
+      return { do: order, to: to(), flush: flag() };
     case "demonitor":
-      return { do: order, nth: sim.choose(2, "nth"), flush: flushes && flag() };
+      return { do: order, nth: sim.choose(2, "nth"), flush: flag() };
     case "signal":
       return { do: order, to: to(), reason: sim.oneOf(REASONS, "reason") };
     case "stop":
@@ -276,8 +276,6 @@ export interface Plan {
   /** Orders after that. */
   readonly orders: number;
   readonly kinds: readonly [Order["do"], ...Order["do"][]];
-  /** Whether links and monitors may be ended with flush. */
-  readonly flush: boolean;
 }
 
 /** What the judge has against a cast, at the end; the system has to agree with it on who is linked to whom. */
@@ -306,6 +304,6 @@ export async function play(sim: Simulation, plan: Plan): Promise<void> {
     if (bonds.length > 0) cast.order(a, bonds);
   }
   for (let i = 0; i < plan.orders; i++)
-    cast.order(sim.choose(plan.first, "who"), [drawOrder(sim, plan.kinds, plan.first + 1, plan.flush)]);
+    cast.order(sim.choose(plan.first, "who"), [drawOrder(sim, plan.kinds, plan.first + 1)]);
   await sim.quiet();
 }
