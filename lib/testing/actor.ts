@@ -31,8 +31,8 @@ export class Actor {
   /** Numbers for `random` and `id`, so that they do not depend on what others draw. */
   randoms = 0;
   ids = 0;
-  /** Where its code last made a promise; known when the schedule is run for a report. */
-  place: string | undefined = undefined;
+  /** Where its code made or awaits promises that are not settled, in order; known when the schedule is run for a report. */
+  readonly places: Map<object, { readonly place: string; readonly awaited: boolean }> = new Map();
   private readonly root: string;
   private base: string | undefined = undefined;
   private whole: string | undefined = undefined;
@@ -69,6 +69,12 @@ export class Actor {
     const above = this.parent?.process === undefined ? this.root : this.parent.path;
     this.whole = `${above}/${this.name}${ordinal > 1 ? `#${ordinal}` : ""}`;
     return this.whole;
+  }
+
+  /** Where its code waits: the innermost of the calls that wait for each other waited first. */
+  get place(): string | undefined {
+    const all = [...this.places.values()];
+    return (all.find(({ awaited }) => awaited) ?? all.at(-1))?.place;
   }
 
   get alive(): boolean {

@@ -22,11 +22,12 @@ export class NondeterminismError extends SignalboxError {
   readonly code = "ERR_SIM_NONDETERMINISM";
   /** Number of the first step that differs. */
   readonly step: number;
-  constructor(step: number, first: string, second: string, token: string) {
+  constructor(step: number, first: string, second: string, token: string, cause: unknown) {
     super(
       `the same choices led to different runs, from step ${step} on: first "${first}", then "${second}". Something is not ` +
         "under the simulator's control: state shared between runs, Math.random (use ctx.random), Date.now (use ctx.now), " +
         `the order of a Set or Map filled by real I/O. Token: ${token}`,
+      cause === undefined ? undefined : { cause },
     );
     this.step = step;
   }

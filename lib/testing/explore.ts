@@ -1,6 +1,7 @@
 // Exploring: a scenario is run under schedule after schedule, and the first that fails is made as simple as it gets.
 
-import { OptionError } from "../process/errors.js";
+import { OptionError, ProcessExitedError } from "../process/errors.js";
+import { WatchedProcess } from "../process/intercepted.js";
 import { count, text } from "../process/options.js";
 import { origin } from "../process/origin.js";
 import { production } from "../process/production.js";
@@ -151,13 +152,23 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
   const result = queue.then(async () => {
     const unwatchTimers = host.watch(onHostTimer);
     const unwatchRejections = production.watchRejections((owner, error) => {
-      if (!(owner instanceof Actor)) return false;
-      if (owner === stage.world?.main) stage.world.fail(error);
+      const { world } = stage;
+      if (owner instanceof Actor) {
+        if (owner === world?.main) world.fail(error);
+        return true;
+      }
+      if (!(owner instanceof WatchedProcess)) return false;
+      // Of a schedule that is over nothing is heard; of a system that has stopped nobody else hears.
+      if (world?.owns(owner) !== true) return true;
+      if (!owner.kernel.stopped) return false;
+      if (!(error instanceof ProcessExitedError)) world.fail(error);
       return true;
     });
     try {
       return await work();
     } finally {
+      // What the end of the last schedule has caused is not for others to hear of.
+      await host.drain();
       unwatchRejections();
       unwatchTimers();
     }
@@ -168,7 +179,9 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
 
 function onHostTimer(name: string): void {
   const { world } = stage;
-  if (world === undefined || world.options.allowed(world.current.path)) return;
+  const code = origin.current ?? origin.scheduler?.running;
+  const ours = code instanceof Actor || (code instanceof WatchedProcess && world?.owns(code) === true);
+  if (world === undefined || !ours || world.options.allowed(world.current.path)) return;
   const error = new HostTimerError(world.current.path, name, placeOf(host.stack()));
   world.fail(error);
   throw error;
@@ -293,22 +306,27 @@ class Explorer {
   /** Runs a schedule again: it has to come to the same. */
   private async again(result: RunResult): Promise<void> {
     const second = await this.run(new Script(result.choices));
-    if (!alike(result, second)) throw await this.divergence(result);
+    if (!alike(result, second)) throw await this.divergence(result, second);
   }
 
-  private async divergence(result: RunResult): Promise<NondeterminismError> {
-    const [first, second] = [new Recorder(), new Recorder()];
-    await this.run(new Script(result.choices), first);
-    await this.run(new Script(result.choices), second);
-    let step = first.digests.findIndex((digest, index) => digest !== second.digests[index]);
-    if (step < 0) step = Math.max(0, Math.min(first.steps.length, second.steps.length) - 1);
-    return new NondeterminismError(step + 1, first.line(step), second.line(step), this.token(result));
+  private async divergence(result: RunResult, second: RunResult): Promise<NondeterminismError> {
+    const [one, other] = [new Recorder(), new Recorder()];
+    await this.run(new Script(result.choices), one);
+    await this.run(new Script(result.choices), other);
+    const apart = (a: readonly number[], b: readonly number[]): number => {
+      const step = a.findIndex((digest, index) => digest !== b[index]);
+      return step >= 0 ? step : Math.max(0, Math.min(a.length, b.length) - 1);
+    };
+    const step = apart(result.digests, second.digests);
+    const [first, then] = [one.line(step), other.line(step)];
+    const { error } = result.failure ?? { error: undefined };
+    return new NondeterminismError(step + 1, first, then, this.token(result), error);
   }
 
   /** What to tell of a failing schedule: the simplest one like it. */
   private async report(result: RunResult): Promise<Error> {
     const again = await this.run(new Script(result.choices));
-    if (!alike(result, again)) return this.divergence(result);
+    if (!alike(result, again)) return this.divergence(result, again);
     const what = kindOf(result);
     const most = this.mostShrinks;
     let tried = 0;
@@ -325,7 +343,7 @@ class Explorer {
           );
     const recorder = new Recorder();
     const simplest = await this.run(new Script(choices), recorder);
-    if (simplest.failure === undefined) return this.divergence(result);
+    if (simplest.failure === undefined) return this.divergence(result, simplest);
     return this.failed(simplest, recorder, { strategy: this.strategy.name, steps: result.steps, tried });
   }
 
@@ -372,5 +390,7 @@ function kindOf({ failure }: RunResult): string | undefined {
 }
 
 function alike(a: RunResult, b: RunResult): boolean {
-  return a.digest === b.digest && a.steps === b.steps && kindOf(a) === kindOf(b) && a.state === b.state;
+  if (a.digest !== b.digest || a.steps !== b.steps || kindOf(a) !== kindOf(b)) return false;
+  // A schedule that failed may have been cut off in the middle of something.
+  return a.failure !== undefined || a.state === b.state;
 }

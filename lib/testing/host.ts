@@ -1,8 +1,10 @@
 // What the test kit takes from the host: its event loop, Node's own idea of equality and of a value as text; to know
 // when it has run dry and what it is at work on, and to catch code under simulation at using its timers.
 
-import { setImmediate } from "node:timers";
-import { inspect, isDeepStrictEqual } from "node:util";
+import { syncBuiltinESMExports } from "node:module";
+import timers, { setImmediate } from "node:timers";
+import timersPromises from "node:timers/promises";
+import { inspect, isDeepStrictEqual, promisify } from "node:util";
 import { promiseHooks } from "node:v8";
 import { origin } from "../process/origin.js";
 
@@ -47,10 +49,17 @@ const watches = new Set<TimerWatch>();
 /** The host, as the simulator uses it. */
 export interface SimulatorHost {
   /** Promises made and settled so far: when a step has not changed it, nothing waits in the host for that step's end. */
-  readonly promises: { count: number; made: (() => void) | undefined };
-  /** Resolves when all microtasks have run: the next macrotask comes after them. */
+  readonly promises: {
+    count: number;
+    /** Told of each promise made; `awaited`: it stands for an await, or a `then`, of another. */
+    made: ((promise: object, awaited: boolean) => void) | undefined;
+    settled: ((promise: object) => void) | undefined;
+  };
+  /** Resolves when all microtasks have run, before the host's I/O has its go. */
+  microtasks(): Promise<void>;
+  /** Resolves in the next macrotask: after all microtasks, and after the host has told of rejections. */
   drain(): Promise<void>;
-  /** What the host is at work on that it was not before: open handles and requests, by kind. */
+  /** What the host is at work on that it was not before, handles and requests by kind. */
   busy(): string[];
   /** Waits in real time, at most `ms`, until `done` holds. */
   until(done: () => boolean, ms: number): Promise<boolean>;
@@ -61,7 +70,13 @@ export interface SimulatorHost {
 }
 
 export const host: SimulatorHost = {
-  promises: { count: 0, made: undefined },
+  promises: { count: 0, made: undefined, settled: undefined },
+
+  microtasks() {
+    return new Promise((done) => {
+      process.nextTick(done);
+    });
+  },
 
   drain() {
     return new Promise((done) => {
@@ -96,12 +111,13 @@ export const host: SimulatorHost = {
       baseline = process.getActiveResourcesInfo();
       const { promises } = host;
       const unhook = promiseHooks.createHook({
-        init: () => {
+        init: (promise, parent) => {
           promises.count++;
-          promises.made?.();
+          promises.made?.(promise, (parent as unknown) !== undefined);
         },
-        settled: () => {
+        settled: (promise) => {
           promises.count++;
+          promises.settled?.(promise);
         },
       }) as unknown as () => void;
       const restore = guardTimers();
@@ -127,22 +143,35 @@ let baseline: string[] = [];
 /** Replaces the host's timers by ones that ask first. */
 function guardTimers(): () => void {
   const undo: (() => void)[] = [];
-  const guard = (holder: object, name: string, label: string): void => {
+  const guard = (holder: object, name: string, label: string, promised?: unknown): void => {
     const real = Reflect.get(holder, name) as Callback;
     const guarded = function (this: unknown, ...args: never[]): unknown {
       if (origin.current !== undefined || origin.scheduler !== undefined)
         for (const watch of watches) watch(label);
       return Reflect.apply(real, this, args);
     };
-    Object.defineProperties(guarded, Object.getOwnPropertyDescriptors(real));
+    const own: PropertyDescriptorMap & { [promisify.custom]?: PropertyDescriptor } =
+      Object.getOwnPropertyDescriptors(real);
+    if (promised !== undefined) own[promisify.custom] = { value: promised, configurable: true };
+    Object.defineProperties(guarded, own);
     Reflect.set(holder, name, guarded);
     undo.push(() => {
       if (Reflect.get(holder, name) === guarded) Reflect.set(holder, name, real);
     });
   };
-  for (const name of ["setTimeout", "setInterval", "setImmediate"]) guard(globalThis, name, name);
+  const names = ["setTimeout", "setInterval", "setImmediate"] as const;
+  for (const name of names) guard(timersPromises, name, `${name} of node:timers/promises`);
+  guard(timersPromises.scheduler, "wait", "scheduler.wait of node:timers/promises");
+  for (const name of names) {
+    const promised = name === "setInterval" ? undefined : timersPromises[name];
+    guard(globalThis, name, name, promised);
+    guard(timers, name, `${name} of node:timers`, promised);
+  }
   guard(AbortSignal, "timeout", "AbortSignal.timeout");
+  // What was imported by name from the modules follows.
+  syncBuiltinESMExports();
   return () => {
     for (const one of undo) one();
+    syncBuiltinESMExports();
   };
 }

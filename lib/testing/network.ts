@@ -96,9 +96,7 @@ export class SimulatedNetwork {
     const pair = this.#pair(a, b);
     const before = this.#cuts.get(pair);
     if (before !== undefined) this.#world.cancel(before);
-    const connected = !this.#cuts.has(pair);
     this.#cuts.set(pair, end);
-    if (!connected) return;
     this.#world.wrote(pair);
     for (const key of [`${a.node.id} ${b.node.id}`, `${b.node.id} ${a.node.id}`]) {
       const way = this.#ways.get(key);
@@ -197,9 +195,7 @@ export class SimulatedNetwork {
     if (way === undefined) {
       const { main } = this.#world;
       const [sender, receiver] = [from, to].map((one) => this.#world.rootOf(one.node) ?? main);
-      way = this.#world.agenda.way(sender ?? main, receiver ?? main, (parcel) => {
-        if (!to.stopped) (parcel as Parcel).arrive();
-      });
+      way = this.#world.agenda.way(sender ?? main, receiver ?? main, (parcel) => (parcel as Parcel).arrive());
       this.#ways.set(key, way);
     }
     return way;

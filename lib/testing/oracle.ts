@@ -10,6 +10,8 @@ export class Oracle {
   /** How many alternatives each had. */
   readonly sizes: number[] = [];
   readonly chooser: Chooser;
+  /** The chooser could not decide: whoever's code asked may have caught the error, and the schedule is void all the same. */
+  broken: { readonly error: unknown } | undefined = undefined;
 
   constructor(chooser: Chooser) {
     this.chooser = chooser;
@@ -18,12 +20,24 @@ export class Oracle {
   /** Index of the task that is to run. A choice with one alternative is none, and not written down. */
   pick(tasks: readonly Task[]): number {
     const size = tasks.length;
-    return size < 2 ? 0 : this.note(size, this.chooser.pick(tasks), "task");
+    if (size < 2) return 0;
+    try {
+      return this.note(size, this.chooser.pick(tasks), "task");
+    } catch (error) {
+      this.broken ??= { error };
+      throw error;
+    }
   }
 
   /** A number from 0 to `size` - 1, 0 being what ordinarily happens. */
   draw(size: number, label: string): number {
-    return size < 2 ? 0 : this.note(size, this.chooser.draw(size, label), label);
+    if (size < 2) return 0;
+    try {
+      return this.note(size, this.chooser.draw(size, label), label);
+    } catch (error) {
+      this.broken ??= { error };
+      throw error;
+    }
   }
 
   private note(size: number, choice: number, label: string): number {
@@ -44,8 +58,6 @@ export const ORDINARY: Chooser = { pick: () => 0, draw: () => 0 };
  * @param sizes - alternatives of each choice that is not 0, when they have to be as they were
  */
 export class Script implements Chooser {
-  /** Where the choices do not fit any more. */
-  outdated: ReplayOutdatedError | undefined = undefined;
   private next = 0;
   private readonly choices: readonly number[];
   private readonly sizes: readonly number[] | undefined;
@@ -64,9 +76,7 @@ export class Script implements Chooser {
     const choice = this.choices[index] ?? 0;
     if (this.sizes === undefined) return choice < size ? choice : 0;
     const before = this.sizes[index] ?? 0;
-    if (choice > 0 && before !== size) this.outdated ??= new ReplayOutdatedError(index, label, before, size);
-    // Again each time: what was thrown first may have been some process's crash, and nobody heard of it.
-    if (this.outdated !== undefined) throw this.outdated;
+    if (choice > 0 && before !== size) throw new ReplayOutdatedError(index, label, before, size);
     return choice;
   }
 

@@ -23,8 +23,6 @@ type Doing =
 
 export class Recorder {
   readonly steps: TraceStep[] = [];
-  /** Digests after each step, to find where two runs part. */
-  readonly digests: number[] = [];
   private world!: World;
   private doing: Doing | undefined = undefined;
   private effects: Effect[] = [];
@@ -105,7 +103,6 @@ export class Recorder {
     const doing = this.doing ?? { type: "run" as const, process: "scenario", took: "starts" };
     const effects = this.effects.map((effect) => ({ ...effect }));
     this.steps.push({ number: this.steps.length + 1, at: this.world.now, effects, ...doing });
-    this.digests.push(this.world.digest);
     this.doing = undefined;
     this.effects = [];
   }

@@ -1,6 +1,7 @@
 // Runs one schedule of a scenario, from its first step to its last check.
 
 import { isThenable } from "../process/process.js";
+import type { Actor } from "./actor.js";
 import type { FaultPlan } from "./faults.js";
 import { host } from "./host.js";
 import { placeOf } from "./place.js";
@@ -29,6 +30,8 @@ export interface RunResult {
   readonly sizes: readonly number[];
   readonly steps: number;
   readonly digest: number;
+  /** The same after each step, to find where two runs part. */
+  readonly digests: readonly number[];
   /** Cut off at the most steps it may have. */
   readonly bounded: boolean;
   /** Given up, since it could show nothing new. */
@@ -61,13 +64,19 @@ export async function runSchedule(
   recorder?.attach(world);
   stage.world = world;
   if (recorder !== undefined) {
-    host.promises.made = () => {
-      world.current.place = placeOf(host.stack()) ?? world.current.place;
+    const waiting = new WeakMap<object, Actor>();
+    host.promises.made = (promise, awaited) => {
+      const place = placeOf(host.stack());
+      if (place === undefined) return;
+      world.current.places.set(promise, { place, awaited });
+      waiting.set(promise, world.current);
     };
+    host.promises.settled = (promise) => waiting.get(promise)?.places.delete(promise);
   }
   try {
     await world.begin(() => start(scenario, sim, world));
     await world.drive();
+    if (world.oracle.broken !== undefined) throw world.oracle.broken.error;
     if (world.failure === undefined && !world.bounded && chooser.redundant !== true) {
       watch?.end();
       sim.conclude();
@@ -78,6 +87,7 @@ export async function runSchedule(
       sizes: world.oracle.sizes,
       steps: world.steps,
       digest: world.digest,
+      digests: world.digests,
       bounded: world.bounded,
       redundant: chooser.redundant === true,
       reached,
@@ -87,6 +97,7 @@ export async function runSchedule(
     };
   } finally {
     host.promises.made = undefined;
+    host.promises.settled = undefined;
     stage.world = undefined;
     world.close();
   }

@@ -52,8 +52,9 @@ export class World {
   bounded = false;
   /** What went wrong. */
   failure: { readonly error: unknown } | undefined = undefined;
-  /** A number for what happened, step by step. */
+  /** A number for what happened, step by step, and what it was after each step. */
   digest = 0x811c9dc5;
+  readonly digests: number[] = [];
   readonly oracle: Oracle;
   readonly options: WorldOptions;
   readonly agenda: Agenda = new Agenda();
@@ -69,6 +70,8 @@ export class World {
   /** The process that is being activated; asked for when a promise is made. */
   running: Process | undefined = undefined;
   private readonly parts: Part[] = [];
+  /** Names of all systems so far. */
+  private readonly names: string[] = [];
   private readonly timers = new TimerQueue();
   private readonly quiet: (() => void)[] = [];
   private readonly patient: { readonly fn: () => void; readonly since: number }[] = [];
@@ -93,9 +96,10 @@ export class World {
 
   /** A system joins. */
   join(name: string, host: Kernel): Scheduler {
-    const namesakes = this.parts.filter((part) => part.name === name).length;
+    const namesakes = this.names.filter((one) => one === name).length;
+    this.names.push(name);
     const root = new Actor(
-      -1 - this.parts.length,
+      -this.names.length,
       undefined,
       undefined,
       namesakes > 0 ? `${name}#${namesakes + 1}` : name,
@@ -114,6 +118,11 @@ export class World {
       idle: () => this.whenQuiet("the system to be idle"),
       stop: () => this.leave(part),
     };
+  }
+
+  /** Whether the process is one of this world. */
+  owns(process: WatchedProcess): boolean {
+    return process.kernel.interception === this.interceptor;
   }
 
   /** Stands for a system: above the processes that no process has started. */
@@ -178,7 +187,12 @@ export class World {
 
   /** Whether the schedule is at its end, one way or another. */
   private get over(): boolean {
-    return this.failure !== undefined || this.bounded || this.oracle.chooser.redundant === true;
+    return (
+      this.failure !== undefined ||
+      this.bounded ||
+      this.oracle.chooser.redundant === true ||
+      this.oracle.broken !== undefined
+    );
   }
 
   /** Runs the scenario's code for the first time. */
@@ -208,7 +222,8 @@ export class World {
       } else if (!this.drained) {
         await this.settleHost();
         continue;
-      } else {
+      } else if ((this.timeOfNextTimer ?? Number.POSITIVE_INFINITY) <= this.now) this.passTime();
+      else {
         this.atQuiet();
         if (this.over) return;
         const waiter = this.quiet.shift();
@@ -217,7 +232,7 @@ export class World {
           this.options.recorder?.between();
           continue;
         }
-        if (this.finished || !this.goOn()) return;
+        if (this.finished || !(await this.goOn())) return;
       }
       if (host.promises.count !== made) await this.settleHost();
       else this.drained = false;
@@ -256,10 +271,11 @@ export class World {
 
   /** Lets everything happen that the last step set going, and the host can do without waiting. */
   private async settleHost(): Promise<void> {
+    await host.microtasks();
+    if (this.performing?.kind !== "deliver") await this.settleReal();
     await host.drain();
     this.drained = true;
     for (const part of this.parts) part.host.turnEnded(this.now);
-    if (this.performing?.kind !== "deliver") await this.awaitAllowed();
   }
 
   private ended(task: SimulatedTask | undefined): void {
@@ -267,6 +283,7 @@ export class World {
     this.performing = undefined;
     this.steps++;
     this.mark(task === undefined ? -1 : task.actor * 4 + kindNumber(task));
+    this.digests.push(this.digest);
     const { chooser } = this.oracle;
     const footprint = this.footprint();
     if (task !== undefined) chooser.ran?.(task, footprint);
@@ -297,30 +314,22 @@ export class World {
   }
 
   /** Nothing can run, so time goes on. False when no timer is set. */
-  private goOn(): boolean {
-    const obstacle = realWork(this);
+  private async goOn(): Promise<boolean> {
+    const adrift = this.actors.find((actor) => actor.adrift);
+    const obstacle = adrift === undefined ? undefined : await realWork(adrift);
     if (obstacle === undefined && this.passTime()) return true;
     this.fail(obstacle ?? stalemate(this));
     return false;
   }
 
-  /** The next timer, and whose it is: the simulator's own before those of the systems. */
-  private nextTimer(): { readonly deadline: number; readonly part: Part | undefined } | undefined {
-    let part: Part | undefined;
-    let deadline = this.timers.next ?? Number.POSITIVE_INFINITY;
-    for (const one of this.parts) {
-      const next = one.host.nextTimer();
-      if (next !== undefined && next < deadline) {
-        deadline = next;
-        part = one;
-      }
-    }
-    return deadline === Number.POSITIVE_INFINITY ? undefined : { deadline, part };
-  }
-
   /** When the next timer is due, if one is set. */
   get timeOfNextTimer(): number | undefined {
-    return this.nextTimer()?.deadline;
+    let first = this.timers.next;
+    for (const { host: kernel } of this.parts) {
+      const next = kernel.nextTimer();
+      if (next !== undefined && (first === undefined || next < first)) first = next;
+    }
+    return first;
   }
 
   /** Calls `fn` at the next quiet moment after something has happened, or when nothing will. */
@@ -330,7 +339,7 @@ export class World {
   }
 
   private wakePatient(): boolean {
-    const hopeless = this.nextTimer() === undefined;
+    const hopeless = this.timeOfNextTimer === undefined;
     const woken = this.patient.filter(({ since }) => hopeless || since < this.steps);
     for (const one of woken) {
       this.patient.splice(this.patient.indexOf(one), 1);
@@ -339,28 +348,30 @@ export class World {
     return woken.length > 0;
   }
 
-  /** Lets time pass to the next timer. False when none is set. */
+  /** Lets time pass to the next timer, and fires all that are due then. False when none is set. */
   passTime(): boolean {
-    const next = this.nextTimer();
+    const next = this.timeOfNextTimer;
     if (next === undefined) return false;
-    const { deadline, part: first } = next;
-    this.now = Math.max(this.now, deadline);
-    this.options.recorder?.time(first?.root.path ?? "the simulator");
-    if (first !== undefined) first.host.fireTimers();
-    else this.timers.take(this.now)?.due.fire();
+    this.now = Math.max(this.now, next);
+    const due = this.parts.filter((part) => (part.host.nextTimer() ?? Number.POSITIVE_INFINITY) <= this.now);
+    this.options.recorder?.time(due.map(({ root }) => root.path).join(", ") || "the simulator");
+    for (let timer = this.timers.take(this.now); timer !== undefined; timer = this.timers.take(this.now))
+      timer.due.fire();
+    for (const { host: kernel } of due) kernel.fireTimers();
     return true;
   }
 
-  /** Processes that may use the host's I/O are waited for, so that their step has a definite end. */
-  private async awaitAllowed(): Promise<void> {
+  /** An await of what the simulator does not control: waited for in real time where that is allowed, else a failure. */
+  private async settleReal(): Promise<void> {
     const actor = this.performing?.owner ?? this.main;
-    if (!actor.adrift || !this.options.allowed(actor.path)) return;
-    if (!(await host.until(() => !actor.adrift, this.options.patienceMs)))
-      this.fail(
-        new UncontrolledAwaitError(actor.path, actor.place, [
-          `more than ${this.options.patienceMs} ms of real time`,
-        ]),
-      );
+    if (!actor.adrift) return;
+    if (!this.options.allowed(actor.path)) {
+      const obstacle = await realWork(actor);
+      if (obstacle !== undefined) this.fail(obstacle);
+    } else if (!(await host.until(() => !actor.adrift, this.options.patienceMs))) {
+      const patience = `more than ${this.options.patienceMs} ms of real time`;
+      this.fail(new UncontrolledAwaitError(actor.path, actor.place, [patience]));
+    }
   }
 
   /** A process has been made; one that no process has started stands below its system. */

@@ -23,12 +23,29 @@ function guarantees(page: string): Guarantee[] {
 
 /** Numbers in the names of a spec's tests: "does so [P1]". */
 function numbers(source: string): string[] {
-  return [...source.matchAll(/^\s*(?:it|test)(?:\.each\(.*\))?\(\s*["'`].*\[([A-Z]\d+)\]/gm)].map(
-    ([, number]) => number as string,
-  );
+  return [
+    ...source.matchAll(/\b(?:it|test)(?:\.(?:each|prop)\([^;]*?\))?\(\s*["'`][^\n]*\[([A-Z]\d+)\]/g),
+  ].map(([, number]) => number as string);
 }
 
 const stated = guarantees(readFileSync(join(root, "docs/semantics.md"), "utf8"));
+
+/** Which guarantees each exploration is about, as the page says. */
+function explorations(page: string): Map<string, string[]> {
+  const rows = page.matchAll(/^\| `(spec\/testing\/proofs\/[\w-]+\.spec\.ts)` \| ([^|]+) \|/gm);
+  return new Map([...rows].map(([, file, list]) => [file as string, (list as string).trim().split(", ")]));
+}
+
+describe("the explorations", () => {
+  const page = readFileSync(join(root, "docs/semantics.md"), "utf8");
+  const files = readdirSync(join(root, "spec/testing/proofs")).filter((name) => name.endsWith(".spec.ts"));
+
+  it.each(files)("of %s are about the guarantees that the page says", (name) => {
+    const file = `spec/testing/proofs/${name}`;
+    const tagged = new Set(numbers(readFileSync(join(root, file), "utf8")));
+    expect(new Set(explorations(page).get(file))).toEqual(tagged);
+  });
+});
 
 describe("the numbered guarantees", () => {
   it("are many, and each number is given once", () => {

@@ -20,7 +20,7 @@ import {
 
 const WHOLE: ExhaustiveOptions = { reduction: false };
 /** Programs with more schedules than that take too long to count up. */
-const MOST = 400;
+const MOST = 300;
 
 /** As many actors as there are numbers: each takes so many messages, and does nothing about them. */
 function chains(lengths: readonly number[]): Program {
@@ -168,6 +168,24 @@ describe("with reduction", () => {
     expect(orders("resume", "deliver")).toBe(1);
   });
 
+  test("a step that ends the schedule without a word depends on everything", () => {
+    const strategy = exhaustive();
+    const orders: string[] = [];
+    for (let index = 0; ; index++) {
+      const chooser = strategy.begin(index, new Random(index), { longest: 0, actors: 0 });
+      if (chooser === undefined) break;
+      const tasks = [1, 2, 3].map((actor): Task => ({ kind: "run", actor, rank: undefined }));
+      let order = "";
+      while (tasks.length > 0 && !chooser.redundant && !order.includes("1")) {
+        const [task] = tasks.splice(tasks.length > 1 ? chooser.pick(tasks) : 0, 1) as [Task];
+        order += task.actor;
+        if (task.actor !== 1) chooser.ran?.(task, { reads: new Set(), writes: new Set() });
+      }
+      if (!chooser.redundant) orders.push(order);
+    }
+    expect(orders.sort()).toEqual(["1", "21", "231", "31"]);
+  });
+
   test("a message and a promise of one actor race", () => {
     const settled: Program = {
       scripts: [[[]], [[{ op: "settle", to: 0 }]]],
@@ -222,8 +240,79 @@ describe("with reduction", () => {
     expect(schedules(6)).toBe(schedules(2));
   });
 
-  test.prop([programs({ processes: true })], { numRuns: 100 })(
-    "each trace is explored to its end exactly once",
+  test("of several tasks that could come before an early step, one is enough: nothing is given up", () => {
+    // Each of the middle three has a step of its own before it races with the first; the last races with the first too.
+    const middle: readonly (readonly Op[])[] = [[{ op: "peek" }], [write]];
+    const y: Op = { op: "write", name: "y" };
+    const race: Program = {
+      scripts: [[[write, y]], middle, middle, middle, [[y]]],
+      start: [0, 1, 1, 2, 2, 3, 3, 4].map((to, i, all) => ({ to, tag: all[i - 1] === to ? 1 : 0 })),
+    };
+    const runs = explore(race, exhaustive());
+    expect(runs).toHaveLength(48);
+    expect(complete(runs)).toHaveLength(48);
+  });
+
+  test("a step that makes another possible comes before it, even where the two touch nothing in common", () => {
+    const program: Program = {
+      scripts: [
+        [[{ op: "peek" }, { op: "if", yes: { op: "kill", who: 2 }, no: { op: "settle", to: 2 } }], []],
+        [],
+        [[]],
+        [[], [{ op: "settle", to: 0 }]],
+      ],
+      start: [
+        { to: 3, tag: 1 },
+        { to: 2, tag: 0 },
+        { to: 0, tag: 1 },
+        { to: 0, tag: 0 },
+      ],
+    };
+    const runs = explore(program, exhaustive());
+    expect(complete(runs)).toHaveLength(runs.length);
+  });
+
+  test("few schedules of any program are given up", () => {
+    const runs = fc
+      .sample(programs({ processes: true }), { numRuns: 100, seed: 7 })
+      .filter((program) => everySchedule(program, MOST) !== undefined)
+      .flatMap((program) => explore(program, exhaustive()));
+    expect(runs.length - complete(runs).length).toBeLessThan(complete(runs).length / 3);
+  });
+
+  test.prop([programs({ processes: true, draws: true, faults: true })], { numRuns: 50 })(
+    "whoever goes on with a schedule that was given up gets 0 for an answer, and does no harm",
+    (program) => {
+      const stubborn = (): Ran[] => {
+        const strategy = exhaustive();
+        const all: Ran[] = [];
+        for (let index = 0; ; index++) {
+          const chooser = strategy.begin(index, new Random(index), { longest: 0, actors: 0 });
+          if (chooser === undefined) return all;
+          const answers: number[] = [];
+          const answer = (choice: number): number => {
+            if (chooser.redundant === true) answers.push(choice);
+            return choice;
+          };
+          const ran = run(program, {
+            pick: (tasks) => answer(chooser.pick(tasks)),
+            draw: (n, label) => answer(chooser.draw(n, label)),
+            ran: (task, footprint) => chooser.ran?.(task, footprint),
+          });
+          expect(answers.every((choice) => choice === 0)).toBe(true);
+          all.push({ ...ran, redundant: chooser.redundant === true });
+        }
+      };
+      counted(program);
+      const given = explore(program, exhaustive());
+      const all = stubborn();
+      expect(choicesOf(complete(all))).toEqual(choicesOf(complete(given)));
+      expect(all).toHaveLength(given.length);
+    },
+  );
+
+  test.prop([programs({ processes: true })], { numRuns: 70 })(
+    "each trace is explored to its end exactly once [T7]",
     (program) => {
       const all = counted(program);
       const explored = complete(explore(program, exhaustive()));
@@ -233,7 +322,7 @@ describe("with reduction", () => {
     },
   );
 
-  test.prop([programs({ processes: true, draws: true, faults: true })], { numRuns: 100 })(
+  test.prop([programs({ processes: true, draws: true, faults: true })], { numRuns: 70 })(
     "with draws and faults too no trace is left out",
     (program) => {
       const all = counted(program);
@@ -243,7 +332,7 @@ describe("with reduction", () => {
     },
   );
 
-  test.prop([programs({ processes: true, draws: true, faults: true, failures: true })], { numRuns: 100 })(
+  test.prop([programs({ processes: true, draws: true, faults: true, failures: true })], { numRuns: 70 })(
     "a step that fails and ends the schedule hides no failure and no state of the schedules that go on",
     (program) => {
       const all = counted(program);
@@ -251,7 +340,7 @@ describe("with reduction", () => {
     },
   );
 
-  test.prop([programs({ processes: true, faults: true, byBirth: true })], { numRuns: 100 })(
+  test.prop([programs({ processes: true, faults: true, byBirth: true })], { numRuns: 70 })(
     "numbers that depend on the order of spawns do no harm",
     (program) => {
       const all = counted(program);
@@ -297,12 +386,16 @@ describe("with reduction, once found the hard way", () => {
     );
   };
 
-  test("a task that slept and then does something else has hidden a race", () => {
-    // Actor 1 asks for x only in the state that a message first of all leaves it in, and not once its promise is settled.
+  const readZ: Op = { op: "read", name: "z" };
+  test.each<[Op, Op]>([
+    [write, { op: "settle", to: 0 }],
+    [read, readZ],
+  ])("a task that slept and then does something else has hidden a race: %j or %j", (yes, no) => {
+    // Actor 1 touches x only in the state that its first message leaves it in, and not once its promise is settled.
     same({
       scripts: [
         [[write]],
-        [[], [], [{ op: "if", yes: write, no: { op: "settle", to: 0 } }]],
+        [[], [], [{ op: "if", yes, no }]],
         [
           [],
           [
@@ -331,6 +424,22 @@ describe("with reduction, once found the hard way", () => {
         { to: 3, tag: 0 },
         { to: 3, tag: 1 },
         { to: 1, tag: 0 },
+      ],
+    });
+  });
+
+  test("what depends on the early step of a race does not come with the late one", () => {
+    same({
+      scripts: [
+        [[], [{ op: "settle", to: 2 }]],
+        [[], [{ op: "kill", who: 0 }]],
+        [[], [{ op: "if", yes: { op: "settle", to: 0 }, no: { op: "hold", to: 2, tag: 0 } }]],
+      ],
+      start: [
+        { to: 2, tag: 1 },
+        { to: 0, tag: 0 },
+        { to: 0, tag: 1 },
+        { to: 1, tag: 1 },
       ],
     });
   });
@@ -426,6 +535,16 @@ describe("with a bound on preemptions", () => {
     },
   );
 
+  test("that no schedule reaches, the search ends all the same", () => {
+    const preemptions = Number.MAX_SAFE_INTEGER;
+    expect(explore(chains([2, 1]), exhaustive({ preemptions }))).toHaveLength(3);
+  });
+
+  test("random numbers stay what they ordinarily are", () => {
+    const random: Op = { op: "draw", n: 256, label: "random" };
+    expect(explore(atOnce([random]), exhaustive({ preemptions: 1 }))).toHaveLength(1);
+  });
+
   test("the first failure is among the simplest", () => {
     // Actor 1 fails when it is overtaken twice; in the order of depth first, many other schedules come before.
     const late: Op[] = [{ op: "peek" }];
@@ -470,8 +589,8 @@ describe("the same choices must have the same consequences", () => {
     return undefined;
   }
 
-  const step = (chooser: Chooser, actors: readonly number[]): void => {
-    const tasks = actors.map(task);
+  const step = (chooser: Chooser, actors: readonly number[], kind: Task["kind"] = "run"): void => {
+    const tasks = actors.map((actor): Task => ({ ...task(actor), kind }));
     const picked = tasks[chooser.pick(tasks)] as Task;
     chooser.ran?.(picked, NOTHING);
   };
@@ -487,6 +606,7 @@ describe("the same choices must have the same consequences", () => {
     });
 
     test("another number of tasks is found", () => {
+      expect(diverge(options, usual, (chooser) => step(chooser, [1, 2, 3, 4]))).toMatchObject({ depth: 1 });
       const error = diverge(options, usual, (chooser) => step(chooser, [1, 2]));
       expect(error).toBeInstanceOf(ExplorationDivergedError);
       expect(error).toMatchObject({ code: "ERR_SIM_DIVERGED", depth: 1 });
@@ -544,6 +664,8 @@ describe("the same choices must have the same consequences", () => {
           expected: "a choice of 2 tasks (run 4, run 5)",
           actual: "a choice of 2 tasks (run 4, run 6)",
         });
+        const kinds = diverge(options, usual, (chooser) => step(chooser, [1, 2, 3], "resume"));
+        expect(kinds).toMatchObject({ depth: 1 });
         const label = diverge(options, usual, (chooser) => {
           step(chooser, [1, 2, 3]);
           chooser.draw(2, "die");

@@ -89,7 +89,7 @@ describe("schedules", () => {
     expect([...new Set(seen)].sort()).toEqual(["abc", "acb", "bac", "bca", "cab", "cba"]);
   });
 
-  test("the same seed explores the same schedules, another seed others", async () => {
+  test("the same seed explores the same schedules, another seed others [T1]", async () => {
     const ofSeed = async (seed: number): Promise<string> => {
       const { seen, scenario } = noting(threeSenders);
       await explore(scenario, { schedules: 50, seed, recheck: 0 });
@@ -216,7 +216,7 @@ describe("a failing schedule", () => {
     expect(error.message).toContain(`schedule ${error.found.schedule} by random walk, seed 3`);
   });
 
-  test("has no deviation from the ordinary order that it could do without", async () => {
+  test("has no deviation from the ordinary order that it could do without [T6]", async () => {
     const { choices } = await failureOf(lostUpdate, { schedules: 500 });
     const deviations = choices.flatMap((choice, index) => (choice > 0 ? [index] : []));
     expect(deviations.length).toBeLessThanOrEqual(2);

@@ -181,7 +181,7 @@ function tame({ ops, make }: Kind, choices: readonly number[], clients: number, 
 
 describe("the verdict", () => {
   test.prop([kind, fc.array(number, { maxLength: 16 })], { numRuns: 400 })(
-    "on any small history is that of trying every order",
+    "on any small history is that of trying every order [T10]",
     (given, choices) => {
       const history = wild(given, choices, 7);
       expect(checkLinearizable(history, given.model).linearizable).toBe(

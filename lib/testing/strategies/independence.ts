@@ -98,12 +98,16 @@ class ReducedTaskFork extends TaskFork {
     this.sleep = sleep;
   }
 
+  sleeps(place: number): boolean {
+    return this.sleep.has(this.offers[place] as Offer);
+  }
+
   want(place: number): void {
     this.wanted.add(place);
   }
 
   wantAll(): void {
-    for (const place of this.offers.keys()) this.wanted.add(place);
+    for (const place of this.offers.keys()) this.want(place);
   }
 
   wants(place: number): boolean {
@@ -112,7 +116,7 @@ class ReducedTaskFork extends TaskFork {
 
   override next(): number | undefined {
     this.sleep = new Map(this.sleep).set(this.offers[this.choice] as Offer, this.deeds.splice(0));
-    for (const place of this.wanted) if (!this.sleep.has(this.offers[place] as Offer)) return place;
+    for (const place of this.wanted) if (!this.sleeps(place)) return place;
     return undefined;
   }
 }
@@ -142,7 +146,7 @@ export class ReducedWalk implements Chooser {
   /** Whether there is a schedule left. The first one is there from the start. */
   turn(): boolean {
     this.path.close();
-    if (!this.redundant) this.end();
+    this.end();
     const fork = this.path.turn();
     this.redundant = false;
     this.ranSteps = 0;
@@ -193,14 +197,14 @@ export class ReducedWalk implements Chooser {
     this.add({ deed, offer, fork, others: fork.offers.filter((other) => other !== offer) });
   }
 
-  /** A fault is a step too. Everything before happened before it, and all else happens after. */
+  /** A fault is a step too. Everything before happened before it, and whatever is possible after it is as if new. */
   private strike(): void {
     if (this.ranSteps < this.steps.length) {
       this.ranSteps++;
       return;
     }
     const deed: Deed = { task: undefined, reads: NOTHING, writes: NOTHING, barrier: true };
-    this.add({ deed, offer: undefined, fork: undefined, others: this.steps.at(-1)?.others ?? [] });
+    this.add({ deed, offer: undefined, fork: undefined, others: [] });
   }
 
   /** What sleeps now. */
@@ -211,7 +215,7 @@ export class ReducedWalk implements Chooser {
   /** New ground: a fork of tasks; undefined when all of them sleep. */
   private fork(tasks: readonly Task[]): ReducedTaskFork | undefined {
     const fork = new ReducedTaskFork(this.offers(tasks), this.steps.length, this.sleep);
-    fork.choice = fork.offers.findIndex((offer) => !fork.sleep.has(offer));
+    fork.choice = fork.offers.findIndex((_, place) => !fork.sleeps(place));
     if (fork.choice < 0) {
       this.redundant = true;
       return undefined;
@@ -283,7 +287,7 @@ export class ReducedWalk implements Chooser {
 
   /**
    * Has the new step tried before the one at `early`: together with the steps between them that do not depend on the
-   * early one. Any of these that can come first will do, and what sleeps there has been tried.
+   * early one. Any of these that can come first will do; what sleeps there has been tried.
    */
   private reverse(early: number, late: Offer | undefined, past: Uint8Array): void {
     const { fork } = this.steps[early] as Step;
@@ -298,7 +302,7 @@ export class ReducedWalk implements Chooser {
       const offer = step === undefined ? late : step.offer;
       const place = offer === undefined || !begins ? -1 : fork.offers.indexOf(offer);
       if (place < 0) continue;
-      if (fork.wants(place) || fork.sleep.has(offer as Offer)) return;
+      if (fork.wants(place)) return;
       candidate = place;
     }
     if (candidate !== undefined) fork.want(candidate);
@@ -307,7 +311,7 @@ export class ReducedWalk implements Chooser {
 
 /** They touched the same. */
 function alike(a: Deed, b: Deed): boolean {
-  return same(a.reads, b.reads) && same(a.writes, b.writes) && a.barrier === b.barrier;
+  return same(a.reads, b.reads) && same(a.writes, b.writes);
 }
 
 function same(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {

@@ -1,6 +1,7 @@
 // Calls under any schedule: whatever dies, is late or is aborted, each call ends once, and of what came first.
 
 import {
+  type Callbacks,
   CalleeExitedError,
   type Caller,
   type CallOptions,
@@ -11,6 +12,7 @@ import {
   formatReason,
   type Pid,
   ProcessExitedError,
+  type Reply,
   type ReplyTo,
   refuse,
   replyAndStop,
@@ -22,10 +24,7 @@ import { describe, expect, it } from "vitest";
 import { History } from "../../../lib/testing/history.js";
 import { assertLinearizable, NotLinearizableError } from "../../../lib/testing/linearizable.js";
 import type { SequentialModel } from "../../../lib/testing/linearizable-model.js";
-import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
-
-const SCHEDULES = Number(process.env["N"] ?? 10_000);
-const TIMEOUT_MS = 60_000;
+import { exhausted, explored, TIMEOUT_MS } from "./dispatch-support.js";
 
 // ── what is judged ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -484,72 +483,85 @@ function deal(
   }
 }
 
-/** Two offices, and calls to them from a body, from callbacks and from outside, each under one of two AbortSignals. */
-async function offices(sim: Simulation, callsEach: number): Promise<void> {
-  const system = sim.system({ name: "s" });
-  const journal = new Journal(sim, system, true);
-  const clerk = system.spawn<Question>(
-    { handle: (ctx, question) => journal.reply(ctx, question) },
-    { label: "clerk" },
-  );
-  const office = system.spawn<Question>(
-    { handle: (ctx, question) => deal(journal, ctx, question, clerk) },
-    { label: "office" },
-  );
-  const bureau = system.spawn<Question>(
+/** One that deals with calls between its messages. */
+function officeOf(journal: Journal, clerk: Pid<Question>): Pid<Question> {
+  const handle = (ctx: Context<Question>, question: Question): unknown => deal(journal, ctx, question, clerk);
+  return journal.system.spawn<Question>({ handle }, { label: "office" });
+}
+
+/** One that receives them. */
+function bureauOf(journal: Journal, clerk: Pid<Question>): Pid<Question> {
+  return journal.system.spawn<Question>(
     async (ctx) => {
       for (;;) await deal(journal, ctx, await ctx.receive(), clerk);
     },
     { label: "bureau" },
   );
-  const controllers = { first: new AbortController(), second: new AbortController() };
+}
 
-  interface Plan {
-    readonly call: string;
-    readonly to: Pid<Question>;
-    readonly options: CallOptions;
-    readonly build: (to: ReplyTo<string>) => Question;
-  }
-  const plan = (by: string, number: number, ask = false): Plan => {
-    const call = `${by}${number}`;
-    const manner = sim.oneOf(MANNERS, "manner");
-    const to = sim.oneOf([office, bureau], "callee");
-    const timeout = sim.oneOf([50, 5, 0], "timeout");
-    const signal = sim.oneOf<keyof typeof controllers>(["first", "second"], "signal");
-    journal.note({ what: "call", call, by, to: sim.path(to), timeoutMs: timeout, signal, ask });
-    const build = (replyTo: ReplyTo<string>): Question => {
-      journal.watch(call, replyTo);
-      return { call, manner, to: replyTo };
-    };
-    return { call, to, options: { timeout, signal: controllers[signal].signal }, build };
+function clerkOf(journal: Journal): Pid<Question> {
+  const handle = (ctx: Context<Question>, question: Question): void => journal.reply(ctx, question);
+  return journal.system.spawn<Question>({ handle }, { label: "clerk" });
+}
+
+/** Begins a call: whoever asks for this makes the call at once. */
+type Plan = () => {
+  readonly call: string;
+  readonly to: Pid<Question>;
+  readonly build: (to: ReplyTo<string>) => Question;
+  readonly options: CallOptions;
+};
+
+/** Makes one call after the other. */
+function calling(journal: Journal, plans: readonly Plan[]): (ctx: Context<never>) => Promise<void> {
+  return async (ctx) => {
+    for (const plan of plans) {
+      const { call, to, build, options } = plan();
+      await journal.follow(call, ctx.call(to, build, options));
+    }
   };
+}
 
-  system.spawn<never>(
-    async (ctx) => {
-      for (let i = 0; i < callsEach; i++) {
-        const { call, to, build, options } = plan("s/body", i);
-        await journal.follow(call, ctx.call(to, build, options));
+/** Makes all calls at once, and is told of their ends between its messages. */
+function asking(journal: Journal, plans: readonly Plan[]): Callbacks<never> {
+  return {
+    init: (ctx) => {
+      for (const plan of plans) {
+        const { call, to, build, options } = plan();
+        const told = (reply: Reply<string>): void =>
+          journal.note({ what: "end", call, end: reply.ok ? reply.value : endOf(reply.error) });
+        ctx.ask(to, build, told, options);
       }
     },
-    { label: "body" },
-  );
-  system.spawn<never>(
-    {
-      init: (ctx) => {
-        for (let i = 0; i < callsEach; i++) {
-          const { call, to, build, options } = plan("s/asker", i, true);
-          ctx.ask(
-            to,
-            build,
-            (reply) => journal.note({ what: "end", call, end: reply.ok ? reply.value : endOf(reply.error) }),
-            options,
-          );
-        }
-      },
-      handle: () => undefined,
-    },
-    { label: "asker" },
-  );
+    handle: () => undefined,
+  };
+}
+
+/** Calls to the two, from a body, from callbacks and from outside, each under one of two AbortSignals. */
+async function offices(sim: Simulation): Promise<void> {
+  const system = sim.system({ name: "s" });
+  const journal = new Journal(sim, system, true);
+  const clerk = clerkOf(journal);
+  const [office, bureau] = [officeOf(journal, clerk), bureauOf(journal, clerk)];
+  const controllers = { first: new AbortController(), second: new AbortController() };
+  const plan =
+    (call: string, by: string, ask = false): Plan =>
+    () => {
+      const manner = sim.oneOf(MANNERS, "manner");
+      const to = sim.oneOf([office, bureau], "callee");
+      const timeout = sim.oneOf([50, 5, 0], "timeout");
+      const signal = sim.oneOf<keyof typeof controllers>(["first", "second"], "signal");
+      journal.note({ what: "call", call, by, to: sim.path(to), timeoutMs: timeout, signal, ask });
+      const build = (replyTo: ReplyTo<string>): Question => {
+        journal.watch(call, replyTo);
+        return { call, manner, to: replyTo };
+      };
+      return { call, to, build, options: { timeout, signal: controllers[signal].signal } };
+    };
+  const body = ["a", "b"].map((call) => plan(call, "s/body"));
+  system.spawn<never>(calling(journal, body), { label: "body" });
+  const asker = ["c", "d"].map((call) => plan(call, "s/asker", true));
+  system.spawn<never>(asking(journal, asker), { label: "asker" });
   system.spawn<never>(
     async () => {
       for (const name of ["first", "second"] as const) {
@@ -560,8 +572,42 @@ async function offices(sim: Simulation, callsEach: number): Promise<void> {
     },
     { label: "aborter" },
   );
-  const { call, to, build, options } = plan("outside", 0);
+  const { call, to, build, options } = plan("e", "outside")();
   await journal.follow(call, system.call(to, build, options));
+  await settled(sim);
+}
+
+/** One call, which is answered, times out and is aborted at the same moment. */
+async function one(sim: Simulation, kind: "call" | "ask" | "outside"): Promise<void> {
+  const system = sim.system({ name: "s" });
+  const journal = new Journal(sim, system, true);
+  const office = officeOf(journal, clerkOf(journal));
+  const manner = sim.oneOf<Manner>(["after a while", "at once", "by another"], "manner");
+  const controller = new AbortController();
+  system.spawn<never>(
+    async () => {
+      await sim.sleep(5);
+      journal.note({ what: "abort", signal: "it" });
+      controller.abort(new Error("aborted it"));
+    },
+    { label: "aborter" },
+  );
+  const plan: Plan = () => {
+    const by = kind === "outside" ? kind : "s/caller";
+    const call = "it";
+    journal.note({ what: "call", call, by, to: "s/office", timeoutMs: 5, signal: "it", ask: kind === "ask" });
+    const build = (to: ReplyTo<string>): Question => {
+      journal.watch(call, to);
+      return { call, manner, to };
+    };
+    return { call, to: office, build, options: { timeout: 5, signal: controller.signal } };
+  };
+  if (kind === "call") system.spawn<never>(calling(journal, [plan]), { label: "caller" });
+  else if (kind === "ask") system.spawn<never>(asking(journal, [plan]), { label: "caller" });
+  else {
+    const { call, to, build, options } = plan();
+    await journal.follow(call, system.call(to, build, options));
+  }
   await settled(sim);
 }
 
@@ -705,7 +751,7 @@ function linkOf(journal: Journal) {
           const timeoutMs = sim.oneOf([40, 10], "timeout");
           journal.note({ what: "call", call: hop, by, to: sim.path(below.pid), timeoutMs });
           const end = await journal.follow(hop, below.with({ from: ctx, timeout: timeoutMs }).call.ask(hop));
-          if (end?.startsWith("reply") !== true) {
+          if (!end.startsWith("reply")) {
             if (sim.choose(2, "despair") === 1) throw new Error(`${hop} ended with ${end}`);
             journal.note({ what: "answer", call, end: `refused ${call}` });
             return refuse(new Error(`refused ${call}`)) as never;
@@ -827,14 +873,11 @@ describe("a call, under any schedule", () => {
   it(
     "ends once, by what comes first: reply, refusal, timeout, abort, or the end of one of the two [C1]",
     async () => {
-      const result = await explore((sim) => offices(sim, 2), {
+      await explored(offices, {
         name: "calls",
-        schedules: SCHEDULES,
         faults: EVERYTHING,
         sometimes: STATES,
       });
-      console.log(result);
-      expect(result.schedules).toBe(SCHEDULES);
     },
     TIMEOUT_MS,
   );
@@ -842,9 +885,8 @@ describe("a call, under any schedule", () => {
   it(
     "by name goes to whoever has it at that moment, and to nobody during a restart [B6]",
     async () => {
-      const result = await explore(restarts, {
+      await explored(restarts, {
         name: "calls by name",
-        schedules: SCHEDULES,
         faults: {
           crash: [
             { of: "s/supervisor/*", atMost: 2 },
@@ -856,7 +898,6 @@ describe("a call, under any schedule", () => {
         },
         sometimes: STATES,
       });
-      console.log(result);
     },
     TIMEOUT_MS,
   );
@@ -864,13 +905,11 @@ describe("a call, under any schedule", () => {
   it(
     "that waits for another call ends once, like that one, wherever the chain breaks [C1]",
     async () => {
-      const result = await explore(chain, {
+      await explored(chain, {
         name: "chained calls",
-        schedules: SCHEDULES,
         faults: { ...EVERYTHING, crash: [{ of: "s/*", atMost: 2 }] },
         sometimes: ["the callee exits at work", "the caller exits", "timed out", "answered too late"],
       });
-      console.log(result);
     },
     TIMEOUT_MS,
   );
@@ -878,12 +917,10 @@ describe("a call, under any schedule", () => {
   it(
     "of a register takes effect at one moment between its begin and its answer, or at any later one or never if it has none",
     async () => {
-      const result = await explore((sim) => register(sim, false), {
+      await explored((sim) => register(sim, false), {
         name: "register",
-        schedules: SCHEDULES,
         faults: REGISTER_FAULTS,
       });
-      console.log(result);
     },
     TIMEOUT_MS,
   );
@@ -893,96 +930,26 @@ describe("a call, under any schedule", () => {
     async () => {
       const found = await explore((sim) => register(sim, true), {
         name: "careless register",
-        schedules: SCHEDULES,
         faults: REGISTER_FAULTS,
       }).catch((error) => error);
       expect(found).toBeInstanceOf(ScheduleFailedError);
-      console.log(found.message);
       expect(found.cause.cause).toBeInstanceOf(NotLinearizableError);
     },
     TIMEOUT_MS,
   );
 });
 
-/** One call, and all that may end it, at the same moment too. */
-async function one(sim: Simulation, kind: "call" | "ask" | "outside"): Promise<void> {
-  const system = sim.system({ name: "s" });
-  const journal = new Journal(sim, system, true);
-  const manner = sim.oneOf<Manner>(["after a while", "at once", "by another", "leave"], "manner");
-  const clerk = system.spawn<Question>(
-    { handle: (ctx, question) => journal.reply(ctx, question) },
-    { label: "clerk" },
-  );
-  const office = system.spawn<Question>(
-    {
-      handle: (ctx, question) => deal(journal, ctx, question, clerk),
-    },
-    { label: "office" },
-  );
-  const controller = new AbortController();
-  system.spawn<never>(
-    async () => {
-      await sim.sleep(5);
-      journal.note({ what: "abort", signal: "it" });
-      controller.abort(new Error("aborted it"));
-    },
-    { label: "aborter" },
-  );
-  const by = kind === "outside" ? kind : "s/caller";
-  const options = { timeout: 5, signal: controller.signal };
-  const call = "it";
-  const begin = (): void =>
-    journal.note({ what: "call", call, by, to: "s/office", timeoutMs: 5, signal: "it", ask: kind === "ask" });
-  const build = (to: ReplyTo<string>): Question => {
-    journal.watch(call, to);
-    return { call, manner, to };
-  };
-  if (kind === "outside") {
-    begin();
-    await journal.follow(call, system.call(office, build, options));
-  } else if (kind === "call")
-    system.spawn<never>(
-      async (ctx) => {
-        begin();
-        await journal.follow(call, ctx.call(office, build, options));
-      },
-      { label: "caller" },
-    );
-  else
-    system.spawn<never>(
-      {
-        init: (ctx) => {
-          begin();
-          ctx.ask(
-            office,
-            build,
-            (reply) => journal.note({ what: "end", call, end: reply.ok ? reply.value : endOf(reply.error) }),
-            options,
-          );
-        },
-        handle: () => undefined,
-      },
-      { label: "caller" },
-    );
-  await settled(sim);
-}
-
 describe("one call, under all schedules there are", () => {
   it.each(["call", "ask", "outside"] as const)(
     "by `%s` ends once, by what comes first",
     async (kind) => {
-      const result = await explore((sim) => one(sim, kind), {
+      await exhausted((sim) => one(sim, kind), {
         name: `one ${kind}`,
-        schedules: Number.POSITIVE_INFINITY,
-        strategy: exhaustive(),
         faults: {
           crash: [{ of: "s/office" }, { of: "s/caller", reason: "kill" }],
-          delay: { of: ["s/office", "s/caller"] },
           rush: { atMost: 1 },
         },
       });
-      console.log(result, kind);
-      expect(result.complete).toBe(true);
     },
     TIMEOUT_MS,
   );

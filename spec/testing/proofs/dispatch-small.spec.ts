@@ -1,0 +1,171 @@
+// Small dispatches under all schedules there are: what holds here is not only probable.
+
+import {
+  type Callbacks,
+  ConsumerGroup,
+  type Delivery,
+  leastLoaded,
+  type RoutingFunction,
+  supervisor,
+} from "signalbox";
+import type { FaultOptions, Simulation } from "signalbox/testing";
+import { describe, it } from "vitest";
+import { exhausted, type Manner, type Rules, TIMEOUT_MS, Witness } from "./dispatch-support.js";
+
+const first: RoutingFunction<string> = (_envelope, [one]) => one;
+
+interface Small {
+  readonly consumers: readonly string[];
+  readonly orders: readonly string[];
+  readonly manners: readonly [Manner, ...Manner[]];
+  readonly route: RoutingFunction<string>;
+  readonly maxInFlight: number;
+  readonly deadline: number;
+  /** Whether a supervisor replaces who has ended. */
+  readonly supervised?: boolean;
+}
+
+async function small(sim: Simulation, plan: Small): Promise<void> {
+  const system = sim.system({ name: "s" });
+  const rules: Rules = { maxAttempts: 2, onCrash: "reroute" };
+  const witness = new Witness(sim, system, rules);
+  const route = witness.watched(plan.route);
+  const patience = plan.supervised === true ? Number.POSITIVE_INFINITY : 0;
+  const group = new ConsumerGroup<string>({ ...rules, name: "pickers", patience, route });
+  witness.guard(group);
+  witness.audit();
+  const picker = (id: string): Callbacks<Delivery<string>> => ({
+    init: (ctx) => witness.join(group, ctx.self, { id, maxInFlight: plan.maxInFlight }),
+    handle: (ctx, delivery) => witness.work(ctx, delivery, sim.oneOf(plan.manners, "manner")),
+  });
+  sim.calm();
+  if (plan.supervised === true) {
+    const children = plan.consumers.map((id) => ({ id, start: picker(id) }));
+    await system.start(supervisor({ intensity: 100, children }));
+  } else for (const id of plan.consumers) system.spawn(picker(id), { label: id });
+  await sim.quiet();
+  sim.storm();
+  for (const name of plan.orders) void witness.dispatch(name, group, { deadline: plan.deadline });
+  await sim.sleep(100);
+  sim.calm();
+  await sim.sleep(100);
+}
+
+const PATIENCE_MS = 8;
+
+async function patient(sim: Simulation): Promise<void> {
+  const system = sim.system({ name: "s" });
+  const rules: Rules = { maxAttempts: 2, onCrash: "reroute" };
+  const witness = new Witness(sim, system, rules);
+  const route = witness.watched(first);
+  const group = new ConsumerGroup<string>({ ...rules, name: "pickers", patience: PATIENCE_MS, route });
+  witness.guard(group);
+  witness.audit();
+  let told = 0;
+  const dispatched = witness.dispatch("tea", group, { deadline: Number.POSITIVE_INFINITY }).then(() => {
+    told = sim.now;
+  });
+  sim.finally("it waits no longer", () => told <= PATIENCE_MS);
+  await sim.sleep(sim.oneOf([4, PATIENCE_MS, 12], "newcomer"));
+  const newcomer: Callbacks<Delivery<string>> = {
+    init: (ctx) => witness.join(group, ctx.self, { id: "newcomer" }),
+    handle: (ctx, delivery) => witness.work(ctx, delivery, sim.oneOf(["at once", "crash"], "manner")),
+  };
+  system.spawn(newcomer, { label: "newcomer" });
+  await dispatched;
+}
+
+async function all(name: string, plan: Small, faults: FaultOptions): Promise<void> {
+  await exhausted((sim) => small(sim, plan), { name, faults });
+}
+
+describe("all schedules there are", () => {
+  it(
+    "of one envelope and two consumers, of which any may crash at any moment",
+    async () => {
+      await all(
+        "one envelope",
+        {
+          consumers: ["ann", "bob"],
+          orders: ["tea"],
+          manners: ["at once", "after a while", "acknowledge and crash"],
+          route: first,
+          maxInFlight: 1,
+          deadline: Number.POSITIVE_INFINITY,
+        },
+        { crash: { of: ["s/ann", "s/bob"], atMost: 2 } },
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    "of two envelopes, and consumers that take one at a time",
+    async () => {
+      await all(
+        "two envelopes",
+        {
+          consumers: ["ann", "bob"],
+          orders: ["tea", "jam"],
+          manners: ["at once"],
+          route: first,
+          maxInFlight: 1,
+          deadline: Number.POSITIVE_INFINITY,
+        },
+        { crash: { of: ["s/ann", "s/bob"] } },
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    "of one envelope and a consumer that crashes, and comes back",
+    async () => {
+      await all(
+        "supervised",
+        {
+          consumers: ["ann"],
+          orders: ["tea"],
+          manners: ["at once", "after a while"],
+          route: first,
+          maxInFlight: 1,
+          deadline: Number.POSITIVE_INFINITY,
+          supervised: true,
+        },
+        { crash: { of: "s/supervisor/*" } },
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    "of one envelope that may be past its deadline, or whose conversation is killed",
+    async () => {
+      await all(
+        "deadline",
+        {
+          consumers: ["ann"],
+          orders: ["tea"],
+          manners: ["at once", "after a while"],
+          route: leastLoaded(),
+          maxInFlight: 1,
+          deadline: 5,
+        },
+        { crash: [{ of: "s/ann" }, { of: "s/dispatch", reason: "kill" }], rush: { atMost: 1 } },
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    "of one envelope for an empty group, which waits for a member as long as its patience lasts",
+    async () => {
+      await exhausted(patient, {
+        name: "patience",
+        faults: { crash: { of: "s/newcomer" } },
+        sometimes: ["nobody left", "delivered at the first attempt", "waited"],
+      });
+    },
+    TIMEOUT_MS,
+  );
+});
