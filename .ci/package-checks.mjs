@@ -61,7 +61,9 @@ const checks = {
       throw new Error(`it printed:\n${printed}`);
   },
   "the simulator works under node:test": () => {
-    const fastCheck = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies["fast-check"];
+    const fastCheck = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies[
+      "fast-check"
+    ];
     run("npm", ["install", "--no-audit", "--no-fund", `fast-check@${fastCheck}`], project);
     writeFileSync(
       join(project, "race.test.mjs"),

@@ -298,7 +298,7 @@ class Explorer {
     if (result.bounded) this.bounded++;
     if (result.redundant) this.redundant++;
     this.digests.add(result.digest);
-    this.states.add(result.state);
+    if (!result.redundant) this.states.add(result.state);
     for (const [label, holds] of result.reached)
       this.reached.set(label, (this.reached.get(label) ?? 0) + (holds ? 1 : 0));
   }

@@ -85,12 +85,15 @@ export const host: SimulatorHost = {
   },
 
   busy() {
-    const before = [...baseline];
-    return process.getActiveResourcesInfo().filter((kind) => {
-      const known = before.indexOf(kind);
-      if (known >= 0) before.splice(known, 1);
-      return known < 0 && kind !== "Immediate";
-    });
+    const now = process.getActiveResourcesInfo().filter((kind) => kind !== "Immediate");
+    const known: string[] = [];
+    for (const kind of baseline) {
+      const index = now.indexOf(kind);
+      if (index >= 0) known.push(...now.splice(index, 1));
+    }
+    // What has come to its end since is known no more: the next of its kind is another.
+    baseline = known;
+    return now;
   },
 
   async until(done, ms) {

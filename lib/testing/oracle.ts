@@ -79,9 +79,4 @@ export class Script implements Chooser {
     if (choice > 0 && before !== size) throw new ReplayOutdatedError(index, label, before, size);
     return choice;
   }
-
-  /** Choices that were never asked for. */
-  get left(): number {
-    return this.choices.slice(this.next).filter((choice) => choice > 0).length;
-  }
 }

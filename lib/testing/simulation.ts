@@ -157,6 +157,7 @@ export class Simulation {
 
   /** A check after every step from now on. */
   invariant(name: string, check: Check): void {
+    this.#world.checked = true;
     this.#invariants.push({ name: text("name", name), check });
   }
 

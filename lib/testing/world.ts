@@ -63,6 +63,8 @@ export class World {
   readonly actors: Actor[] = [];
   /** The scenario's own code. */
   readonly main: Actor;
+  /** Something looks at the state after every step. */
+  checked = false;
   /** Run after each step. */
   afterStep: () => void = () => undefined;
   /** The scenario's promise is settled. */
@@ -211,6 +213,10 @@ export class World {
         this.bounded = true;
         return;
       }
+      if (this.agenda.tasks.length === 0 && !this.drained) {
+        await this.settleHost();
+        continue;
+      }
       const made = host.promises.count;
       let task: SimulatedTask | undefined;
       if (this.struck()) this.drained = false;
@@ -219,9 +225,6 @@ export class World {
         if (this.over) return;
         task = this.agenda.take(index);
         this.perform(task);
-      } else if (!this.drained) {
-        await this.settleHost();
-        continue;
       } else if ((this.timeOfNextTimer ?? Number.POSITIVE_INFINITY) <= this.now) this.passTime();
       else {
         this.atQuiet();
@@ -286,7 +289,8 @@ export class World {
     this.digests.push(this.digest);
     const { chooser } = this.oracle;
     const footprint = this.footprint();
-    if (task !== undefined) chooser.ran?.(task, footprint);
+    // A check after every step sees the state of all: then no two steps can change places.
+    if (task !== undefined) chooser.ran?.(task, this.checked ? undefined : footprint);
     this.options.recorder?.ended();
     this.afterStep();
   }

@@ -2,6 +2,7 @@
 
 import { defineServer, type Pid, type ReplyTo, stop } from "signalbox";
 import {
+  exhaustive,
   explore,
   InjectedCrash,
   InvariantError,
@@ -11,7 +12,6 @@ import {
   simulate,
 } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
-import { exhaustive } from "../../lib/testing/strategies/exhaustive.js";
 import { causeOf, errorOf, failureOf, hostErrors } from "./support/found.js";
 
 const Stock = defineServer({
@@ -191,6 +191,23 @@ describe("what a process rejects after its system has stopped", () => {
 });
 
 describe("an invariant", () => {
+  test("is checked in every order, also of steps that have nothing to do with each other", async () => {
+    const cause = await causeOf(
+      async (sim) => {
+        const system = sim.system();
+        let order = "";
+        for (const name of ["a", "b"])
+          system.spawn(() => {
+            order += name;
+          });
+        sim.invariant("a is first", () => order === "" || order.startsWith("a"));
+        await sim.quiet();
+      },
+      { strategy: exhaustive() },
+    );
+    expect(cause).toBeInstanceOf(InvariantError);
+  });
+
   const counting = (check: (count: number) => unknown) => async (sim: Simulation) => {
     const system = sim.system();
     let count = 0;

@@ -5,7 +5,7 @@ import type { Random } from "../random.js";
 import type { Chooser, SearchHistory, Strategy, Task } from "../strategy.js";
 import { drawSteps } from "./pct.js";
 import { Patience } from "./random-walk.js";
-import { checkRates, type RateOptions, FaultRates, type Rates } from "./swarm.js";
+import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
 
 /** Options of {@link delayBounded}. */
 export interface DelayBoundedOptions extends RateOptions {

@@ -4,7 +4,7 @@ import { count } from "../../process/options.js";
 import type { Random } from "../random.js";
 import type { Chooser, SearchHistory, Strategy, Task } from "../strategy.js";
 import { Patience } from "./random-walk.js";
-import { checkRates, type RateOptions, FaultRates, type Rates } from "./swarm.js";
+import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
 
 /** Options of {@link pct}. */
 export interface PctOptions extends RateOptions {

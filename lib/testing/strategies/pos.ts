@@ -3,7 +3,7 @@
 import type { Random } from "../random.js";
 import type { Chooser, Footprint, SearchHistory, Strategy, Task } from "../strategy.js";
 import { Patience } from "./random-walk.js";
-import { checkRates, type RateOptions, FaultRates, type Rates } from "./swarm.js";
+import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
 
 const SMALL_A = 97;
 const SMALL_M = 109;

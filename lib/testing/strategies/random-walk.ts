@@ -2,7 +2,7 @@
 
 import type { Random } from "../random.js";
 import type { Chooser, SearchHistory, Strategy, Task } from "../strategy.js";
-import { checkRates, type RateOptions, FaultRates, type Rates } from "./swarm.js";
+import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
 
 class RandomWalk implements Chooser {
   private readonly random: Random;
