@@ -6,11 +6,18 @@ import { count, text } from "../process/options.js";
 import { origin } from "../process/origin.js";
 import { production } from "../process/production.js";
 import { Actor } from "./actor.js";
-import { HostTimerError, NeverReachedError, NondeterminismError, ReplayOutdatedError } from "./errors.js";
+import {
+  HostTimerError,
+  NeverReachedError,
+  NondeterminismError,
+  ReplayOutdatedError,
+  UncontrolledAwaitError,
+} from "./errors.js";
 import { type Found, ScheduleFailedError } from "./failure.js";
 import { type FaultOptions, planFaults } from "./faults.js";
 import { host } from "./host.js";
 import { type Match, matcher } from "./match.js";
+import { flag, words } from "./options.js";
 import { ORDINARY, Script } from "./oracle.js";
 import { placeOf } from "./place.js";
 import { Random } from "./random.js";
@@ -187,21 +194,6 @@ function onHostTimer(name: string): void {
   throw error;
 }
 
-function flag(path: string, value: unknown): boolean {
-  if (typeof value === "boolean") return value;
-  throw new OptionError(path, value, "true or false");
-}
-
-function labels(given: unknown = []): readonly string[] {
-  if (Array.isArray(given)) return given;
-  throw new OptionError("sometimes", given, "a list of labels");
-}
-
-function checkStrategy(given: Strategy): Strategy {
-  if (typeof given?.begin === "function" && typeof given.name === "string") return given;
-  throw new OptionError("strategy", given, "a strategy, such as randomWalk() or exhaustive()");
-}
-
 class Explorer {
   private readonly scenario: Scenario;
   private readonly settings: RunSettings;
@@ -229,13 +221,15 @@ class Explorer {
     this.scenario = scenario;
     this.options = options;
     this.settings = settingsOf(options);
-    this.strategy = checkStrategy(options.strategy ?? portfolio());
+    this.strategy = options.strategy ?? portfolio();
     this.mostShrinks = count("shrink", options.shrink ?? EXPLORE_DEFAULTS.shrink, 0);
+    if (typeof this.strategy?.begin !== "function" || typeof this.strategy.name !== "string")
+      throw new OptionError("strategy", this.strategy, "a strategy, such as randomWalk() or exhaustive()");
     this.seed = count("seed", options.seed ?? EXPLORE_DEFAULTS.seed, 0);
     const { faults = {}, freeze = false } = options;
     this.title =
       text("name", options.name ?? "exploration") + JSON.stringify([Object.keys(faults).sort(), freeze]);
-    for (const label of labels(options.sometimes)) this.reached.set(text("sometimes", label), 0);
+    for (const label of words("sometimes", options.sometimes)) this.reached.set(text("sometimes", label), 0);
   }
 
   async explore(): Promise<Exploration> {
@@ -390,6 +384,8 @@ function kindOf({ failure }: RunResult): string | undefined {
 }
 
 function alike(a: RunResult, b: RunResult): boolean {
+  // The host's own work ends when it likes: the code may have gone on meanwhile, or not.
+  if (a.failure?.error instanceof UncontrolledAwaitError) return kindOf(a) === kindOf(b);
   if (a.digest !== b.digest || a.steps !== b.steps || kindOf(a) !== kindOf(b)) return false;
   // A schedule that failed may have been cut off in the middle of something.
   return a.failure !== undefined || a.state === b.state;

@@ -24,3 +24,15 @@ export function durations(path: string, given: readonly number[]): readonly numb
     throw new OptionError(path, given, "a list of milliseconds, at least one");
   return given.map((ms, index) => delay(`${path}[${index}]`, ms));
 }
+
+/** True or false. @throws OptionError */
+export function flag(path: string, given: unknown): boolean {
+  if (typeof given === "boolean") return given;
+  throw new OptionError(path, given, "true or false");
+}
+
+/** A list of texts; none unless given. @throws OptionError */
+export function words(path: string, given: unknown = []): readonly string[] {
+  if (Array.isArray(given)) return given;
+  throw new OptionError(path, given, "a list of texts");
+}
