@@ -129,7 +129,7 @@ function hostUses(source: Source): string[] {
 }
 
 /** From the ground up; `.` is the files of lib itself. */
-const FLOORS = ["process", "behaviour", "supervisor", "dispatch", ".", "testing"];
+const FLOORS = ["process", "behaviour", "supervisor", "dispatch", "topology", ".", "testing"];
 
 /** Rule 2: a floor imports only from floors below it. */
 function upwardImports(source: Source): string[] {
