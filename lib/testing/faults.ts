@@ -132,8 +132,6 @@ export class Faults {
   private readonly delayOf: ((path: string) => boolean) | undefined;
   private delaysLeft: number;
   private rushesLeft: number;
-  /** Processes whose path is not known yet: they have a name only after their spawn. */
-  private readonly fresh: Actor[] = [];
   /** Who is held up, and the timer that ends it. */
   private readonly pauses = new Map<Actor, Timer>();
   /** Nothing may strike at this moment. */
@@ -167,7 +165,7 @@ export class Faults {
   }
 
   born(actor: Actor): void {
-    if (this.live.length > 0) this.fresh.push(actor);
+    for (const { rule, targets } of this.live) if (rule.of(actor.path)) targets.push(actor);
   }
 
   died(actor: Actor): void {
@@ -188,16 +186,8 @@ export class Faults {
   /** True when a fault struck: that was the step. */
   strike(): boolean {
     if (this.calm) return false;
-    if (this.fresh.length > 0) this.sort();
     for (const live of this.live) if (live.left > 0 && live.targets.length > 0 && this.one(live)) return true;
     return this.rushesLeft > 0 && this.rush();
-  }
-
-  private sort(): void {
-    for (const actor of this.fresh.splice(0)) {
-      if (!actor.alive) continue;
-      for (const { rule, targets } of this.live) if (rule.of(actor.path)) targets.push(actor);
-    }
   }
 
   private one(live: Live): boolean {

@@ -80,7 +80,7 @@ export const host: SimulatorHost = {
 
   drain() {
     return new Promise((done) => {
-      immediate(done);
+      later(done);
     });
   },
 

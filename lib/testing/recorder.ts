@@ -71,10 +71,7 @@ export class Recorder {
   }
 
   spawned(actor: Actor): void {
-    // Its name comes after its birth: the path is asked for when the step has ended.
-    const effect = { type: "spawn" as const, process: "" };
-    Object.defineProperty(effect, "process", { get: () => actor.path, enumerable: true });
-    this.effects.push(effect);
+    this.effects.push({ type: "spawn", process: actor.path });
   }
 
   exited(actor: Actor, reason: ExitReason): void {
@@ -101,8 +98,7 @@ export class Recorder {
 
   ended(): void {
     const doing = this.doing ?? { type: "run" as const, process: "scenario", took: "starts" };
-    const effects = this.effects.map((effect) => ({ ...effect }));
-    this.steps.push({ number: this.steps.length + 1, at: this.world.now, effects, ...doing });
+    this.steps.push({ number: this.steps.length + 1, at: this.world.now, effects: this.effects, ...doing });
     this.doing = undefined;
     this.effects = [];
   }

@@ -39,7 +39,6 @@ export interface WorldOptions {
 
 /** One system of the world. */
 interface Part {
-  readonly name: string;
   readonly host: Kernel;
   /** Stands above the processes that no process has started. */
   readonly root: Actor;
@@ -106,7 +105,7 @@ export class World {
       undefined,
       namesakes > 0 ? `${name}#${namesakes + 1}` : name,
     );
-    const part: Part = { name, host, root };
+    const part: Part = { host, root };
     this.parts.push(part);
     const world = this;
     return {
