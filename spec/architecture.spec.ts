@@ -84,8 +84,13 @@ function complain({ path, text }: Source, code: string, pattern: RegExp, why: st
 // ── the rules ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const SEAM = "lib/process/production.ts";
-/** The simulator has to hold the host in check, and its clock stands in for it. */
-const SEAMS = [SEAM, "lib/testing/host.ts"];
+/** The simulator has to hold the host in check, and its clock stands in for it; programs in other languages are the host's. */
+const SEAMS = [
+  SEAM,
+  "lib/testing/host.ts",
+  "lib/topology/multilang/child.ts",
+  "lib/topology/multilang/stdio.ts",
+];
 /** Which modules of the host may be imported, and where. */
 const HOST_MODULES: readonly (readonly [module: string, where: string])[] = [
   ["node:v8", "lib/process/origin.ts"],

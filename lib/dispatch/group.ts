@@ -316,8 +316,16 @@ export function settingsOf<T>(
 }
 
 function checkRoute<T>(route: RoutingFunction<T> | IsolatedRoute<T>): RoutingFunction<T> | IsolatedRoute<T> {
-  if (typeof route === "function" || route instanceof IsolatedRoute) return route;
-  throw new OptionError("route", route, "a routing function, or isolated(…)");
+  if (route instanceof IsolatedRoute) return route;
+  if (typeof route !== "function")
+    throw new OptionError("route", route, "a routing function, or isolated(…)");
+  if (route.everyone === true)
+    throw new OptionError(
+      "route",
+      route,
+      "a function that chooses one: a dispatch goes to one consumer, not to all",
+    );
+  return route;
 }
 
 function checkJoin(pid: Pid<never>, options: JoinOptions): Required<JoinOptions> {

@@ -28,6 +28,12 @@ export interface RoutingFunction<T = unknown> {
   ): ConsumerView | string | undefined;
   /** When given, the group remembers who took the last envelope of each key, and tells the function. */
   readonly affinityKey?: (envelope: Envelope<T>) => string;
+  /** What to call it in graphs. Default: the function's name. */
+  readonly label?: string;
+  /** Any candidate is as good: what one had waiting when it ended may go to another that the function chooses. */
+  readonly interchangeable?: boolean;
+  /** Every candidate gets the message, and the function is not asked. For topologies: a dispatch has one consumer. */
+  readonly everyone?: boolean;
 }
 
 /** Those that accept, or else those that would let the dispatch wait; never those that reject. */
@@ -44,7 +50,7 @@ export function available(consumers: readonly ConsumerView[]): readonly Consumer
  * weight 0 is given nothing.
  */
 export function leastLoaded<T>(): RoutingFunction<T> {
-  return (_envelope, consumers) => {
+  const route: RoutingFunction<T> = (_envelope, consumers) => {
     let best: ConsumerView | undefined;
     let bestLoad = 0;
     let bestRank = 0;
@@ -61,19 +67,21 @@ export function leastLoaded<T>(): RoutingFunction<T> {
     }
     return best;
   };
+  return Object.assign(route, { label: "least loaded", interchangeable: true });
 }
 
 /** Each in turn. */
 export function roundRobin<T>(): RoutingFunction<T> {
-  return (_envelope, consumers, { turn }) => {
+  const route: RoutingFunction<T> = (_envelope, consumers, { turn }) => {
     const candidates = available(consumers);
     return candidates[turn % candidates.length];
   };
+  return Object.assign(route, { label: "round robin", interchangeable: true });
 }
 
 /** By chance, in proportion to `weight`. One of weight 0 is given nothing. */
 export function weighted<T>(): RoutingFunction<T> {
-  return (_envelope, consumers, { roll }) => {
+  const route: RoutingFunction<T> = (_envelope, consumers, { roll }) => {
     const candidates = available(consumers).filter((consumer) => consumer.weight > 0);
     let left = roll * candidates.reduce((sum, consumer) => sum + consumer.weight, 0);
     for (const consumer of candidates) {
@@ -82,6 +90,7 @@ export function weighted<T>(): RoutingFunction<T> {
     }
     return candidates.at(-1);
   };
+  return Object.assign(route, { label: "weighted", interchangeable: true });
 }
 
 /**
@@ -92,19 +101,50 @@ export function weighted<T>(): RoutingFunction<T> {
  */
 export function rendezvous<T>(key: (envelope: Envelope<T>) => string): RoutingFunction<T> {
   checkKey("rendezvous", key);
-  return (envelope, consumers) => {
-    const of = key(envelope);
+  const ranking = new Ranking();
+  const route: RoutingFunction<T> = (envelope, consumers) => ranking.first(consumers, hash(key(envelope)));
+  return Object.assign(route, { label: "rendezvous" });
+}
+
+/**
+ * @internal Ranks consumers for a key: each has a number of its own for each key, made from the hashes of both, and the
+ * highest is first. These numbers are compared and never counted, so nobody moves up or down when another leaves.
+ */
+export class Ranking {
+  // Hashes of ids by place in the array, where the same consumer mostly stands the next time too. A memory that cannot
+  // be wrong: it is looked at only for an id that is still there.
+  readonly #ids: string[] = [];
+  readonly #hashes: number[] = [];
+
+  /** The first for a key with this hash, `except` left out; undefined when there is none. */
+  first(consumers: readonly ConsumerView[], key: number, except?: ConsumerView): ConsumerView | undefined {
     let best: ConsumerView | undefined;
-    let bestScore = -1;
-    for (const consumer of consumers) {
-      const score = hash(`${consumer.id}\u0000${of}`);
-      if (score > bestScore || (score === bestScore && best !== undefined && consumer.id < best.id)) {
+    let bestScore = 0;
+    for (let place = 0; place < consumers.length; place++) {
+      const consumer = consumers[place] as ConsumerView;
+      if (consumer === except) continue;
+      const score = mix(key ^ this.#hashAt(place, consumer.id));
+      if (best === undefined || score > bestScore || (score === bestScore && precedes(consumer, best, key))) {
         best = consumer;
         bestScore = score;
       }
     }
     return best;
-  };
+  }
+
+  #hashAt(place: number, id: string): number {
+    if (this.#ids[place] !== id) {
+      this.#ids[place] = id;
+      this.#hashes[place] = hash(id) | 0;
+    }
+    return this.#hashes[place] as number;
+  }
+}
+
+/** Two ids with the same hash would tie for every key, and one of them get nothing: they are hashed anew for each. */
+function precedes(one: ConsumerView, other: ConsumerView, key: number): boolean {
+  const [a, b] = [hash(one.id, key), hash(other.id, key)];
+  return a === b ? one.id < other.id : a > b;
 }
 
 /** The consumer that took the last envelope of the same key, for as long as it stays; else what `first` chooses. */
@@ -115,7 +155,7 @@ export function sticky<T>(
   checkKey("sticky", key);
   const route: RoutingFunction<T> = (envelope, consumers, context) =>
     context.previous ?? first(envelope, consumers, context);
-  return Object.assign(route, { affinityKey: key });
+  return Object.assign(route, { affinityKey: key, label: "sticky" });
 }
 
 /** Only consumers for which the predicate holds, among which `then` chooses. @throws OptionError */
@@ -127,19 +167,27 @@ export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastL
       consumers.filter((consumer) => evaluate(predicate, envelope, consumer)),
       context,
     );
-  return then.affinityKey === undefined ? route : Object.assign(route, { affinityKey: then.affinityKey });
+  for (const trait of TRAITS) if (then[trait] !== undefined) Object.assign(route, { [trait]: then[trait] });
+  return route;
 }
+
+const TRAITS = ["affinityKey", "label", "interchangeable", "everyone"] as const;
 
 function checkKey(name: string, key: unknown): void {
   if (typeof key !== "function")
     throw new OptionError(`${name}(key)`, key, "a function from an envelope to its key");
 }
 
-/** FNV-1a with a final mix: even over short, similar texts. 32 bits. */
-export function hash(text: string): number {
-  let h = 0x811c9dc5;
+/** FNV-1a with a final mix: even over short, similar texts. 32 bits. @param seed - another, and it is another hash */
+export function hash(text: string, seed = 0x811c9dc5): number {
+  let h = seed;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  return mix(h) >>> 0;
+}
+
+/** Spreads each bit of a number over all 32; two numbers are never mixed into the same one. */
+export function mix(bits: number): number {
+  let h = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return (h ^ (h >>> 16)) >>> 0;
+  return h ^ (h >>> 16);
 }

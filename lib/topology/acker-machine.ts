@@ -56,8 +56,8 @@ export interface AckerMachineOptions {
 export class AckerMachine {
   /** The spout task of the last verdict other than {@link PENDING}. */
   spout = 0;
-  private readonly capacity: number;
-  private readonly mostUntracked: number;
+  private room = 0;
+  private mostUntracked = 0;
   private untracked = 0;
   // The buckets. An entry is made in the youngest, and moves back to it when it is tracked.
   private young = new IdTable();
@@ -68,7 +68,12 @@ export class AckerMachine {
 
   /** @throws OptionError if the capacity is no whole number of at least 1 */
   constructor({ capacity }: AckerMachineOptions) {
-    this.capacity = count("capacity", capacity, 1);
+    this.capacity = capacity;
+  }
+
+  /** What there is room for. Made less, nothing is thrown out: it takes in less from then on. @throws OptionError */
+  set capacity(capacity: number) {
+    this.room = count("capacity", capacity, 1);
     this.mostUntracked = Math.ceil(capacity / 2);
   }
 
@@ -97,7 +102,7 @@ export class AckerMachine {
     const found = this.find(hi, lo);
     if (found >= 0) return this.adopt(found, hi, lo, xorHi, xorLo, spout);
     if ((xorHi | xorLo) === 0) return this.told(COMPLETED, spout);
-    if (this.size >= this.capacity) return this.told(REFUSED, spout);
+    if (this.size >= this.room) return this.told(REFUSED, spout);
     const { young } = this;
     const slot = young.add(hi, lo);
     young.mix(slot, xorHi, xorLo);
@@ -190,7 +195,7 @@ export class AckerMachine {
 
   /** Begins an early entry in the youngest bucket, or gives -1 when there is no room. */
   private begin(hi: number, lo: number): number {
-    if (this.untracked >= this.mostUntracked || this.size >= this.capacity) return -1;
+    if (this.untracked >= this.mostUntracked || this.size >= this.room) return -1;
     const slot = this.young.add(hi, lo);
     this.untracked++;
     return slot;

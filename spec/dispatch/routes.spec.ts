@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import {
   available,
+  ConsumerGroup,
   type ConsumerView,
   leastLoaded,
   match,
@@ -14,6 +15,8 @@ import {
   where,
 } from "signalbox";
 import { describe, expect, it } from "vitest";
+import { hash } from "../../lib/dispatch/route.js";
+import { chiSquare, limit } from "../support/evenness.js";
 import { context, envelopeOf, view } from "./support.js";
 
 const envelope = envelopeOf("a payload");
@@ -190,6 +193,37 @@ describe("rendezvous", () => {
     }
   });
 
+  it.each([
+    ["numbers", 2, String],
+    ["numbers", 16, String],
+    ["names that end alike", 5, (i: number) => `${i.toString(36)}@example.org`],
+    ["names that begin alike", 7, (i: number) => `customer/${i}`],
+    ["single signs", 3, (i: number) => String.fromCharCode(i)],
+  ])("is even over keys that are %s, for %i consumers", (_name, members, key) => {
+    const names = Array.from({ length: members }, (_, i) => `count-${i}`);
+    expect(chiSquare(names, 4_000, (i) => placed(key(i), names))).toBeLessThan(limit(members));
+  });
+
+  it("is even for two consumers whose ids have the same hash", () => {
+    const names = ["count-1579599", "count-1762382"];
+    expect(hash(names[0] as string)).toBe(hash(names[1] as string));
+    expect(chiSquare(names, 4_000, (i) => placed(String(i), names))).toBeLessThan(limit(2));
+    for (let i = 0; i < 100; i++)
+      expect(placed(String(i), [...names].reverse())).toBe(placed(String(i), names));
+  });
+
+  it("goes by the consumers of each call, not by those of the call before", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.array(ids, { minLength: 2, maxLength: 5 }), (key, calls) => {
+        for (const names of calls) {
+          const fresh = rendezvous<string>((one) => one.payload);
+          const views = names.map((id) => view(id));
+          expect(byPayload(envelopeOf(key), views, context())).toBe(fresh(envelopeOf(key), views, context()));
+        }
+      }),
+    );
+  });
+
   it("insists on its consumer, full or not", () => {
     const consumers = ["ann", "bob", "cem"].map((id) => view(id));
     const id = choose(byPayload, consumers);
@@ -232,6 +266,42 @@ describe("where", () => {
     );
     expect(route.affinityKey?.(envelope)).toBe("a payload");
     expect(where(north).affinityKey).toBe(undefined);
+  });
+});
+
+describe("what a routing function says of itself", () => {
+  it.each([
+    ["least loaded", true, leastLoaded()],
+    ["round robin", true, roundRobin()],
+    ["weighted", true, weighted()],
+    ["rendezvous", undefined, rendezvous(() => "a key")],
+    ["sticky", undefined, sticky(() => "a key")],
+  ])("%s: whether any consumer is as good is %s", (label, interchangeable, route) => {
+    expect(route.label).toBe(label);
+    expect([route.interchangeable, route.everyone]).toEqual([interchangeable, undefined]);
+  });
+
+  it("is said by `where` too, of the function it leads to", () => {
+    const everyone = Object.assign(() => undefined, { label: "all", everyone: true });
+    const always = match.exists(match.tag("site"));
+    expect({ ...where(always) }).toEqual({ label: "least loaded", interchangeable: true });
+    expect({ ...where(always, everyone) }).toEqual({ label: "all", everyone: true });
+    expect({ ...where(always, () => undefined) }).toEqual({});
+  });
+
+  it("keeps a function for everyone out of a group, for a dispatch goes to one consumer", () => {
+    const everyone = Object.assign(() => undefined, { everyone: true });
+    const refusal = expect.objectContaining({
+      code: "ERR_OPTION",
+      path: "route",
+      message: expect.stringContaining("a dispatch goes to one consumer, not to all"),
+    });
+    expect(() => new ConsumerGroup({ route: everyone })).toThrow(refusal);
+    const group = new ConsumerGroup();
+    expect(() => {
+      group.route = where(match.exists(match.tag("site")), everyone);
+    }).toThrow(refusal);
+    expect({ ...group.route }).toEqual({ label: "least loaded", interchangeable: true });
   });
 });
 

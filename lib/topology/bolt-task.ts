@@ -1,0 +1,250 @@
+// The process of a bolt's task: it gives each tuple to the bolt's function, and settles it as the bolt's mode says.
+
+import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
+import type { Context } from "../process/context.js";
+import type { Signal } from "../process/entries.js";
+import { isThenable, type Process } from "../process/process.js";
+import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "./component.js";
+import { SettledError } from "./errors.js";
+import type { Streams } from "./field.js";
+import type { Order } from "./messages.js";
+import { type Lane, Outlet } from "./outlet.js";
+import type { Run } from "./run.js";
+import type { Life, Slot } from "./slot.js";
+import { after, initContext, processOf, samplingOf } from "./task.js";
+import { TAKEN, Tuple } from "./tuple.js";
+
+export type BoltMessage = Tuple | Order;
+
+/** The behaviour of a task of the bolt in this slot. */
+export function boltTask(run: Run, slot: Slot): Callbacks<BoltMessage> {
+  let task: BoltTask;
+  return {
+    init: (ctx) => {
+      task = new BoltTask(run, slot, ctx as Context<never>);
+      return task.start();
+    },
+    handle: (_ctx, message) => (message instanceof Tuple ? task.take(message) : task.obey(message)),
+    signal: (_ctx, signal) => task.hear(signal),
+    terminate: () => task.end(),
+  };
+}
+
+class BoltTask {
+  private readonly run: Run;
+  private readonly slot: Slot;
+  private readonly ctx: Context<never>;
+  private readonly process: Process;
+  private readonly options: BoltOptions<Streams, unknown, Tuple>;
+  private readonly mode: "ack" | "fail" | "manual";
+  /** Tuples from one sample to the next, and how many are left until then. */
+  private readonly sampling: number;
+  private untilSample = 1;
+  private life!: Life;
+  private outlet!: Outlet;
+  private own!: BoltContext<Streams, unknown>;
+  /** The tuple at hand: what is emitted is anchored to it. */
+  private at: Tuple | undefined = undefined;
+  private active = false;
+  private started = false;
+
+  constructor(run: Run, slot: Slot, ctx: Context<never>) {
+    this.run = run;
+    this.slot = slot;
+    this.ctx = ctx;
+    this.process = processOf(ctx);
+    this.options = (slot.component.plan.definition as BoltDefinition).options;
+    this.mode = this.options.mode ?? "ack";
+    this.sampling = samplingOf(slot.component.plan.config.sampleRate);
+  }
+
+  start(): unknown {
+    const { run, slot, ctx, options } = this;
+    const known = initContext(run, slot, ctx);
+    return after(options.init?.(known), (state) => {
+      if (!ctx.alive) return undefined;
+      this.life = run.enter(slot, this.process);
+      this.outlet = new Outlet(run, this.life);
+      this.own = {
+        ...known,
+        state,
+        emit: this.emitters(),
+        ack: (tuple) => this.settleOwn(tuple as Tuple, true),
+        fail: (tuple) => this.settleOwn(tuple as Tuple, false),
+      };
+      this.started = true;
+      return run.is.running ? this.activate() : undefined;
+    });
+  }
+
+  take(tuple: Tuple): unknown {
+    this.slot.leaves();
+    tuple.state = TAKEN;
+    const { meter } = tuple.way as Lane;
+    meter.executed++;
+    if (--this.untilSample <= 0) {
+      this.untilSample = this.sampling;
+      tuple.takenAt = this.ctx.now();
+    }
+    this.at = tuple;
+    this.life.current = tuple;
+    if (this.mode === "manual") return this.takeManual(tuple);
+    let result: unknown;
+    try {
+      result = this.options.execute(tuple, this.own);
+    } catch (error) {
+      this.threw(tuple, error);
+      return undefined;
+    }
+    if (isThenable(result)) return this.await(tuple, result);
+    this.done(tuple);
+    return undefined;
+  }
+
+  obey(order: Order): unknown {
+    const { options, own } = this;
+    switch (order) {
+      case "activate":
+        return this.activate();
+      case "deactivate":
+        return this.deactivate();
+      case "tick":
+        this.slot.ticking = false;
+        return options.tick === undefined ? undefined : after(options.tick(own), () => this.run.rest());
+      case "flush":
+        return options.flush === undefined ? undefined : after(options.flush(own), () => this.run.rest());
+      case "go":
+        return undefined;
+      default:
+        return order satisfies never;
+    }
+  }
+
+  /** Somebody it linked itself to has ended; its own end does not depend on its supervisor alone. */
+  hear(signal: Signal): Stop | undefined {
+    return signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined;
+  }
+
+  end(): unknown {
+    if (!this.started) return undefined;
+    return after(this.deactivate(), () =>
+      this.options.close?.(this.own, this.run.is.ending || this.slot.retired),
+    );
+  }
+
+  // ── one tuple ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private takeManual(tuple: Tuple): unknown {
+    this.life.held.add(tuple);
+    const result = this.options.execute(tuple, this.own);
+    if (isThenable(result)) return result.then(() => this.free(tuple));
+    this.free(tuple);
+    return undefined;
+  }
+
+  /** The function has returned: what it emits from now on is not for this tuple. */
+  private free(tuple: Tuple): void {
+    this.timeExecution(tuple);
+    this.at = undefined;
+    this.life.current = undefined;
+    this.run.rest();
+  }
+
+  private await(tuple: Tuple, result: PromiseLike<unknown>): PromiseLike<unknown> {
+    return result.then(
+      () => {
+        // If the task ended meanwhile, the custodian settles it.
+        if (this.process.alive) this.done(tuple);
+      },
+      (error) => {
+        if (!this.process.alive) throw error;
+        this.threw(tuple, error);
+      },
+    );
+  }
+
+  private done(tuple: Tuple): void {
+    this.timeExecution(tuple);
+    this.at = undefined;
+    this.life.current = undefined;
+    this.settle(tuple, this.mode === "ack");
+  }
+
+  /** The bolt goes on: whoever lets it crash has mode `manual`, or ends it by `ctx.process.exit`. */
+  private threw(tuple: Tuple, error: unknown): void {
+    // Its own exit, called within the function, is no failure of the function.
+    if (!this.process.alive) throw error;
+    this.at = undefined;
+    this.life.current = undefined;
+    this.slot.meter.errors++;
+    this.own.log("error", () => `failed a tuple of ${tuple.component}.${tuple.stream}: ${textOf(error)}`);
+    this.settle(tuple, false);
+  }
+
+  private settle(tuple: Tuple, good: boolean): void {
+    const { meter } = tuple.way as Lane;
+    if (good) {
+      meter.acked++;
+      this.run.ack(tuple);
+    } else {
+      meter.failed++;
+      this.run.fail(tuple);
+    }
+    if (tuple.takenAt >= 0) {
+      const now = this.ctx.now();
+      meter.process.record(now - tuple.takenAt, now);
+    }
+    this.run.rest();
+  }
+
+  private settleOwn(tuple: Tuple, good: boolean): void {
+    if (!this.life.held.delete(tuple))
+      throw new SettledError(
+        this.slot.component.name,
+        this.slot.task,
+        `${tuple?.component}.${tuple?.stream}`,
+      );
+    this.settle(tuple, good);
+  }
+
+  private timeExecution(tuple: Tuple): void {
+    if (tuple.takenAt < 0) return;
+    const now = this.ctx.now();
+    (tuple.way as Lane).meter.execute.record(now - tuple.takenAt, now);
+  }
+
+  // ── the rest ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private emitters(): BoltContext<Streams, unknown>["emit"] {
+    const emit: Record<string, (values: object, options?: BoltEmitOptions) => void> = Object.create(null);
+    for (const name of Object.keys(this.slot.component.plan.streams)) {
+      const out = this.outlet.stream(name);
+      emit[name] = (values, options) =>
+        this.outlet.emit(
+          out,
+          values,
+          options === undefined || options.anchors === undefined
+            ? this.at
+            : (options.anchors as Tuple | readonly Tuple[]),
+          options,
+        );
+    }
+    return emit;
+  }
+
+  private activate(): unknown {
+    if (this.active) return undefined;
+    this.active = true;
+    return this.options.activate?.(this.own);
+  }
+
+  private deactivate(): unknown {
+    if (!this.active) return undefined;
+    this.active = false;
+    return this.options.deactivate?.(this.own);
+  }
+}
+
+export function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,258 @@
+// How a topology is put together: components are added one after the other, and the builder's type carries the streams
+// there are so far, so that a wire to a stream that nobody emits, or that lacks a field, does not compile.
+
+import type { Blueprint, ComponentPlan, Grouping, Wire } from "./blueprint.js";
+import { findProblems } from "./check.js";
+import type { BoltDefinition, Definition, Inputs, SpoutDefinition } from "./component.js";
+import { type ComponentConfig, checkTopologyConfig, fullConfig, type TopologyConfig } from "./config.js";
+import { type Problem, TopologyError } from "./errors.js";
+import { checkName, type Fields, type Streams, type ValuesOf } from "./field.js";
+import { shuffle } from "./groupings.js";
+import { type Topology, topologyOf } from "./topology.js";
+
+/** The streams of a topology, each under `component.stream`. */
+export type KnownStreams = Readonly<Record<string, Fields>>;
+
+/** The streams of one component, as keys of wires. */
+export type StreamKeys<N extends string, S extends Streams> = {
+  readonly [K in keyof S & string as `${N}.${K}`]: S[K];
+};
+
+/** Whether a bolt with inputs `I` can read the stream `Key` with fields `F`. */
+type Reads<I extends Inputs, Key extends string, F extends Fields> = "*" extends keyof I
+  ? Carries<F, I["*"]>
+  : Key extends `${string}.${infer S}`
+    ? S extends keyof I
+      ? Carries<F, I[S]>
+      : false
+    : false;
+
+type Carries<F, Wanted> = ValuesOf<F> extends ValuesOf<Wanted> ? true : false;
+
+/** The streams that a bolt with inputs `I` can read. */
+export type ReadableBy<K extends KnownStreams, I extends Inputs> = {
+  [Key in keyof K & string]: Reads<I, Key, K[Key]> extends true ? Key : never;
+}[keyof K & string];
+
+/** A subscription: a grouping, and whether what comes along it joins the trees of what it comes from (default: yes). */
+export interface WireOptions<V> {
+  /** Default {@link shuffle}. */
+  readonly grouping?: Grouping<V>;
+  readonly anchored?: boolean;
+}
+
+/** What a bolt reads: a grouping, or more options, for each stream `component.stream`. */
+export type Subscriptions<K extends KnownStreams, I extends Inputs> = {
+  readonly [Key in ReadableBy<K, I>]?: Grouping<ValuesOf<K[Key]>> | WireOptions<ValuesOf<K[Key]>>;
+};
+
+/** How a component is placed, and its own configuration. */
+export interface Placement extends ComponentConfig {
+  /** Processes that the component is. Default 1. */
+  readonly tasks?: number;
+  /** Supervisors that these are spread over. Default: one for each task. */
+  readonly executors?: number;
+}
+
+export interface BoltPlacement<K extends KnownStreams, I extends Inputs> extends Placement {
+  /** The streams that the bolt reads. */
+  readonly from?: Subscriptions<K, I>;
+}
+
+/** A component as it was added, not yet checked against the others. */
+export interface Draft {
+  readonly name: string;
+  readonly definition: Definition;
+  readonly placement: Placement;
+}
+
+export interface DraftWire {
+  /** `component.stream`. */
+  readonly from: string;
+  readonly to: string;
+  readonly how: Grouping<never> | WireOptions<never> | undefined;
+}
+
+/**
+ * A topology in the making. Every method gives a new builder; `build()` checks the whole.
+ *
+ * `K` are its streams, `B` the inputs of its bolts.
+ */
+export class TopologyBuilder<
+  K extends KnownStreams = Record<never, never>,
+  B extends Readonly<Record<string, Inputs>> = Record<never, never>,
+> {
+  readonly name: string;
+  /** Never there: what the type of later wires hangs on. */
+  declare readonly known?: { readonly streams: K; readonly bolts: B };
+  readonly #config: TopologyConfig;
+  readonly #drafts: readonly Draft[];
+  readonly #wires: readonly DraftWire[];
+
+  /** @internal */
+  constructor(
+    name: string,
+    config: TopologyConfig,
+    drafts: readonly Draft[] = [],
+    wires: readonly DraftWire[] = [],
+  ) {
+    this.name = name;
+    this.#config = config;
+    this.#drafts = drafts;
+    this.#wires = wires;
+  }
+
+  /** Adds a spout under a name. */
+  spout<N extends string, S extends Streams>(
+    name: N,
+    definition: SpoutDefinition<S>,
+    placement: Placement = {},
+  ): TopologyBuilder<K & StreamKeys<N, S>, B> {
+    return this.#with([{ name, definition, placement }], []);
+  }
+
+  /**
+   * Adds a bolt under a name, with the streams it reads.
+   *
+   * @example
+   * topology("word-count")
+   *   .spout("sentences", sentences)
+   *   .bolt("split", split, { tasks: 2, from: { "sentences.lines": shuffle() } })
+   *   .bolt("count", count, { tasks: 2, from: { "split.words": fields("word") } });
+   */
+  bolt<N extends string, I extends Inputs, S extends Streams>(
+    name: N,
+    definition: BoltDefinition<I, S>,
+    placement: BoltPlacement<K, I> = {},
+  ): TopologyBuilder<K & StreamKeys<N, S>, B & { readonly [name in N]: I }> {
+    const { from = {}, ...rest } = placement;
+    const wires = Object.entries(from).map(([key, how]) => ({
+      from: key,
+      to: name,
+      how: how as DraftWire["how"],
+    }));
+    return this.#with([{ name, definition, placement: rest }], wires);
+  }
+
+  /** Adds a subscription to a bolt that is there already: for loops, and for wires between merged topologies. */
+  wire<N extends keyof B & string, Key extends ReadableBy<K, B[N]>>(
+    from: Key,
+    to: N,
+    how?: Grouping<ValuesOf<K[Key]>> | WireOptions<ValuesOf<K[Key]>>,
+  ): TopologyBuilder<K, B> {
+    return this.#with([], [{ from, to, how: how as DraftWire["how"] }]);
+  }
+
+  /** Takes in the components of another topology, under this one's name and configuration. */
+  merge<K2 extends KnownStreams, B2 extends Readonly<Record<string, Inputs>>>(
+    other: TopologyBuilder<K2, B2>,
+  ): TopologyBuilder<K & K2, B & B2> {
+    // What both took from the same place is there once.
+    const drafts = other.#drafts.filter((draft) => !this.#drafts.includes(draft));
+    const wires = other.#wires.filter((wire) => !this.#wires.includes(wire));
+    return this.#with(drafts, wires);
+  }
+
+  /** Checks the whole. @throws TopologyError that names every problem and its component */
+  build(): Topology {
+    const problems: Problem[] = [];
+    const plans = this.#drafts.map((draft) => planOf(draft, this.#config, problems));
+    const wires = this.#wires.flatMap((wire) => wireOf(wire, plans, problems));
+    const blueprint: Blueprint = {
+      name: this.name,
+      config: fullConfig(this.#config),
+      components: plans,
+      wires,
+    };
+    problems.push(...findProblems(blueprint));
+    if (problems.length > 0) throw new TopologyError(this.name, problems);
+    return topologyOf(blueprint);
+  }
+
+  #with<K2 extends KnownStreams, B2 extends Readonly<Record<string, Inputs>>>(
+    drafts: readonly Draft[],
+    wires: readonly DraftWire[],
+  ): TopologyBuilder<K2, B2> {
+    return new TopologyBuilder<K2, B2>(
+      this.name,
+      this.#config,
+      [...this.#drafts, ...drafts],
+      [...this.#wires, ...wires],
+    );
+  }
+}
+
+/**
+ * Begins a topology.
+ *
+ * @param config - of the topology, and defaults of its components; see TOPOLOGY_DEFAULTS
+ * @throws OptionError
+ * @example
+ * const wordCount = topology("word-count", { maxPending: 1_000 })
+ *   .spout("sentences", sentences)
+ *   .bolt("split", split, { tasks: 2, from: { "sentences.lines": shuffle() } })
+ *   .bolt("count", count, { tasks: 2, from: { "split.words": fields("word") } })
+ *   .build();
+ * const running = await system.start(wordCount);
+ */
+export function topology(name: string, config: TopologyConfig = {}): TopologyBuilder {
+  return new TopologyBuilder(
+    checkName("topology(name)", name),
+    checkTopologyConfig("topology(config)", config),
+  );
+}
+
+function planOf(
+  { name, definition, placement }: Draft,
+  config: TopologyConfig,
+  problems: Problem[],
+): ComponentPlan {
+  const { tasks = 1, executors = tasks, ...own } = placement;
+  const attempt = <T>(fn: () => T, otherwise: T): T => {
+    try {
+      return fn();
+    } catch (error) {
+      problems.push({ component: String(name), text: (error as Error).message });
+      return otherwise;
+    }
+  };
+  attempt(() => checkName("its name", name), name);
+  const inherent = definition.options.config ?? {};
+  return {
+    name,
+    kind: definition.kind,
+    definition,
+    streams: definition.streams,
+    tasks,
+    executors,
+    config: fullConfig(
+      attempt(() => checkTopologyConfig("its configuration", own), {}),
+      inherent,
+      config,
+    ),
+  };
+}
+
+function wireOf({ from, to, how }: DraftWire, plans: readonly ComponentPlan[], problems: Problem[]): Wire[] {
+  const [component = "", stream = ""] = from.split(".");
+  const source = plans.find((plan) => plan.name === component);
+  const fields = source?.streams[stream];
+  if (fields === undefined) {
+    const known = plans.flatMap((plan) => Object.keys(plan.streams).map((name) => `${plan.name}.${name}`));
+    problems.push({
+      component: to,
+      text: `reads ${from}, which nobody emits; there are ${known.join(", ")}`,
+    });
+    return [];
+  }
+  const options = typeof how === "function" ? { grouping: how } : (how ?? {});
+  const { grouping = shuffle(), anchored = true, ...unknown } = options as WireOptions<never>;
+  if (typeof grouping !== "function" || typeof anchored !== "boolean" || Object.keys(unknown).length > 0) {
+    problems.push({
+      component: to,
+      text: `its wire from ${from} must be a grouping, such as shuffle(), or { grouping, anchored }`,
+    });
+    return [];
+  }
+  return [{ from: component, stream, to, fields, grouping, anchored }];
+}

@@ -1,0 +1,135 @@
+// What types cannot see: the rules that a whole topology has to keep, each with the component that breaks it.
+
+import type { Blueprint, ComponentPlan } from "./blueprint.js";
+import type { BoltDefinition, Inputs } from "./component.js";
+import type { Problem } from "./errors.js";
+import type { Fields } from "./field.js";
+
+/** Everything that is wrong, component by component. */
+export function findProblems(blueprint: Blueprint): Problem[] {
+  return RULES.flatMap((rule) => rule(blueprint));
+}
+
+type Rule = (blueprint: Blueprint) => Problem[];
+
+const RULES: readonly Rule[] = [
+  hasSpout,
+  namesAreUnique,
+  parallelismIsSound,
+  wiresLeadToBolts,
+  streamsCarryFields,
+  everyBoltIsReached,
+  ticksHaveListeners,
+  ackersHaveRoom,
+];
+
+function hasSpout({ components }: Blueprint): Problem[] {
+  if (components.some(({ kind }) => kind === "spout")) return [];
+  return [{ component: undefined, text: "it has no spout, so that nothing ever comes in" }];
+}
+
+function namesAreUnique({ components }: Blueprint): Problem[] {
+  return components
+    .filter(({ name }, at) => components.findIndex((other) => other.name === name) < at)
+    .map(({ name }) => problem(name, "there are two components of this name"));
+}
+
+function parallelismIsSound({ components }: Blueprint): Problem[] {
+  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1;
+  return components.flatMap(({ name, tasks, executors }) => [
+    ...(isCount(tasks)
+      ? []
+      : [problem(name, `tasks must be a whole number, 1 or more; got ${String(tasks)}`)]),
+    ...(isCount(executors)
+      ? []
+      : [problem(name, `executors must be a whole number, 1 or more; got ${String(executors)}`)]),
+  ]);
+}
+
+function wiresLeadToBolts({ components, wires }: Blueprint): Problem[] {
+  return wires.flatMap(({ from, stream, to }, at) => {
+    const bolt = components.find(({ name }) => name === to);
+    if (bolt === undefined)
+      return [problem(to, `is wired to ${from}.${stream}, but there is no such component`)];
+    if (bolt.kind === "spout") return [problem(to, `is a spout: it cannot read ${from}.${stream}`)];
+    const first = wires.findIndex((wire) => wire.to === to && wire.from === from && wire.stream === stream);
+    return first < at ? [problem(to, `is wired to ${from}.${stream} twice`)] : [];
+  });
+}
+
+function streamsCarryFields({ components, wires }: Blueprint): Problem[] {
+  return wires.flatMap(({ from, stream, to, fields }) => {
+    const bolt = components.find(({ name }) => name === to);
+    if (bolt?.kind !== "bolt") return [];
+    const wanted = wantedFrom(bolt, stream);
+    if (wanted === undefined) {
+      const known = Object.keys((bolt.definition as BoltDefinition).inputs).join(", ");
+      return [problem(to, `does not read streams of the name ${stream}, but only ${known}`)];
+    }
+    return Object.entries(wanted).flatMap(([name, { type }]) => {
+      const there = fields[name];
+      if (there === undefined)
+        return [problem(to, `reads the field ${name}, which ${from}.${stream} does not carry`)];
+      return there.type === type || there.type === "value" || type === "value"
+        ? []
+        : [problem(to, `reads ${name} as ${type}, but in ${from}.${stream} it is ${there.type}`)];
+    });
+  });
+}
+
+/** What a bolt wants of a stream of that name. */
+export function wantedFrom(bolt: ComponentPlan, stream: string): Fields | undefined {
+  const inputs: Inputs = (bolt.definition as BoltDefinition).inputs;
+  return Object.hasOwn(inputs, stream) ? inputs[stream] : inputs["*"];
+}
+
+/** A bolt that no spout leads to gets nothing, for ever: it reads nothing, or it is in a cycle of bolts. */
+function everyBoltIsReached({ components, wires }: Blueprint): Problem[] {
+  const reached = new Set(components.filter(({ kind }) => kind === "spout").map(({ name }) => name));
+  for (let before = -1; before < reached.size; ) {
+    before = reached.size;
+    for (const { from, to } of wires) if (reached.has(from)) reached.add(to);
+  }
+  return components
+    .filter(({ name }) => !reached.has(name))
+    .map(({ name }) => {
+      const sources = wires.filter(({ to }) => to === name).map(({ from, stream }) => `${from}.${stream}`);
+      return problem(
+        name,
+        sources.length === 0 ? "reads no stream" : `no spout leads to it, by way of ${sources.join(", ")}`,
+      );
+    });
+}
+
+function ticksHaveListeners({ components }: Blueprint): Problem[] {
+  return components.flatMap(({ name, kind, definition, config }) => {
+    const listens = kind === "bolt" && (definition as BoltDefinition).options.tick !== undefined;
+    if (listens && config.tick === undefined)
+      return [problem(name, "has a `tick` function, but no period: give `tick` in its configuration")];
+    return [];
+  });
+}
+
+function ackersHaveRoom(blueprint: Blueprint): Problem[] {
+  const { ackerCapacity } = blueprint.config;
+  const least = capacityFor(
+    blueprint.components.map(({ kind, tasks, config }) => (kind === "spout" ? tasks * config.maxPending : 0)),
+  );
+  if (ackerCapacity === undefined || ackerCapacity >= least) return [];
+  return [
+    problem(
+      undefined,
+      `ackerCapacity is ${ackerCapacity}, but the spouts may have ${least / 2} tuples pending, of which one acker may get ` +
+        `all: it must be ${least} or more, or maxPending less`,
+    ),
+  ];
+}
+
+/** Trees that an acker has to have room for, given what the spouts may have pending: twice that; see AckerMachine. */
+export function capacityFor(pending: readonly number[]): number {
+  return 2 * pending.reduce((sum, each) => sum + each, 0);
+}
+
+function problem(component: string | undefined, text: string): Problem {
+  return { component, text };
+}

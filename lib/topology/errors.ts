@@ -1,0 +1,66 @@
+// Errors of topologies. Each says which component it is about, and what would have been right.
+
+import { SignalboxError } from "../process/errors.js";
+
+/** One thing that is wrong with a topology. */
+export interface Problem {
+  /** The component it is about; undefined when it is about the whole. */
+  readonly component: string | undefined;
+  readonly text: string;
+}
+
+/** A topology that cannot be built: everything that is wrong with it, each problem with the component's name. */
+export class TopologyError extends SignalboxError {
+  readonly code = "ERR_TOPOLOGY";
+  readonly topology: string;
+  readonly problems: readonly Problem[];
+  constructor(topology: string, problems: readonly Problem[]) {
+    const list = problems.map(({ component, text }) =>
+      component === undefined ? text : `${component}: ${text}`,
+    );
+    super(`topology ${topology} cannot be built: ${list.join("; ")}`);
+    this.topology = topology;
+    this.problems = problems;
+  }
+}
+
+/** A bolt acked or failed a tuple that it had acked or failed before, or that was not its own. */
+export class SettledError extends SignalboxError {
+  readonly code = "ERR_TUPLE_SETTLED";
+  readonly component: string;
+  readonly task: number;
+  constructor(component: string, task: number, stream: string) {
+    super(
+      `${component} (task ${task}) has settled this tuple of ${stream} already; ack or fail each tuple once`,
+    );
+    this.component = component;
+    this.task = task;
+  }
+}
+
+/** A tuple was emitted anchored to one that is settled: its tree may have been told to be complete already. */
+export class AnchorError extends SignalboxError {
+  readonly code = "ERR_TUPLE_ANCHOR";
+  readonly component: string;
+  readonly task: number;
+  constructor(component: string, task: number, stream: string) {
+    super(
+      `${component} (task ${task}) emitted a tuple anchored to one of ${stream} that it has settled; ` +
+        "emit before the ack, or give `anchors: []`",
+    );
+    this.component = component;
+    this.task = task;
+  }
+}
+
+/** The topology does not run any more, or not yet, and cannot do what was asked. */
+export class TopologyPhaseError extends SignalboxError {
+  readonly code = "ERR_TOPOLOGY_PHASE";
+  readonly topology: string;
+  readonly phase: string;
+  constructor(topology: string, phase: string, asked: string) {
+    super(`topology ${topology} is ${phase}: it cannot ${asked}`);
+    this.topology = topology;
+    this.phase = phase;
+  }
+}

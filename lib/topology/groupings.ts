@@ -1,0 +1,183 @@
+// Groupings: which task of a bolt gets a tuple. Each is a routing function of dispatch; a topology gives it the bolt's
+// tasks as consumers, whose `delivered` counts tuples, and whose pressure is "reject" while a task is down.
+
+import type { ConsumerView } from "../dispatch/consumer.js";
+import type { Envelope } from "../dispatch/envelope.js";
+import { available, hash, mix, Ranking, type RoutingFunction, roundRobin } from "../dispatch/route.js";
+import { text } from "../process/options.js";
+
+/** What a topology says of an emit besides the values. */
+interface Emission {
+  /** The task that the emit names. */
+  readonly directTask?: number | undefined;
+  /** The node that it is made on. */
+  readonly node?: string | undefined;
+}
+
+/**
+ * Each task in turn, among those that are up and have room; when none has room, among those that are up.
+ *
+ * @example const grouping = shuffle();
+ */
+export function shuffle<T>(): RoutingFunction<T> {
+  return Object.assign(roundRobin<T>(), { label: "shuffle" });
+}
+
+/**
+ * The same task for the same values of these fields. A task more takes over its share and leaves the rest where it was.
+ * Tuples of a task that is down wait for it.
+ *
+ * Values of different types are different. Objects are the same when their JSON is, so the order of their properties
+ * counts; one that cannot be written as JSON makes the emit throw.
+ *
+ * @throws OptionError when a name is not a text
+ * @example const grouping = fields("word", "file");
+ */
+export function fields<K extends string>(
+  first: K,
+  ...more: K[]
+): RoutingFunction<Readonly<Record<K, unknown>>> {
+  const names = checkNames("fields", [first, ...more]);
+  const keyOf = keyHash(names);
+  const ranking = new Ranking();
+  const route: RoutingFunction<Readonly<Record<K, unknown>>> = (envelope, consumers) =>
+    ranking.first(consumers, keyOf(envelope.payload));
+  return Object.assign(route, { label: `fields(${names.join(", ")})` });
+}
+
+/**
+ * One of two tasks for the same values of these fields: whichever was given less so far, of all keys. Evens out the load
+ * when some keys are much more frequent than others. For bolts whose results per key can be put together by the next
+ * bolt. While one of the two is down, the other gets all. Values are compared as by {@link fields}.
+ *
+ * @throws OptionError when a name is not a text
+ * @see Nasir et al., "The Power of Both Choices: Practical Load Balancing for Distributed Stream Processing Engines",
+ * ICDE 2015
+ * @example const grouping = partialKey("word");
+ */
+export function partialKey<K extends string>(
+  first: K,
+  ...more: K[]
+): RoutingFunction<Readonly<Record<K, unknown>>> {
+  const names = checkNames("partialKey", [first, ...more]);
+  const keyOf = keyHash(names);
+  const ranking = new Ranking();
+  const route: RoutingFunction<Readonly<Record<K, unknown>>> = (envelope, consumers) => {
+    const key = keyOf(envelope.payload);
+    const one = ranking.first(consumers, key);
+    // The second of the same ranking, where the paper has a second hash: never the same task twice.
+    const other = ranking.first(consumers, key, one);
+    return one === undefined || other === undefined ? one : freer(one, other);
+  };
+  return Object.assign(route, { label: `partial key(${names.join(", ")})` });
+}
+
+/**
+ * Every task gets every tuple: each a copy, acked or failed by itself.
+ *
+ * @example const grouping = all();
+ */
+export function all<T>(): RoutingFunction<T> {
+  const route: RoutingFunction<T> = () => undefined;
+  return Object.assign(route, { label: "all", everyone: true });
+}
+
+/**
+ * Always the task with the lowest id.
+ *
+ * @example const grouping = global();
+ */
+export function global<T>(): RoutingFunction<T> {
+  const route: RoutingFunction<T> = (_envelope, consumers) => {
+    let lowest: ConsumerView | undefined;
+    for (const consumer of consumers) {
+      if (lowest === undefined || taskOf(consumer) < taskOf(lowest)) lowest = consumer;
+    }
+    return lowest;
+  };
+  return Object.assign(route, { label: "global" });
+}
+
+/**
+ * The task that the emit names, by its option `task`; none when it names none, or one of another bolt.
+ *
+ * @example const grouping = direct();
+ */
+export function direct<T>(): RoutingFunction<T> {
+  const route: RoutingFunction<T> = (envelope, consumers) => {
+    const { directTask } = envelope as Envelope<T> & Emission;
+    return directTask === undefined ? undefined : consumers.find((one) => taskOf(one) === directTask);
+  };
+  return Object.assign(route, { label: "direct" });
+}
+
+/**
+ * Each in turn among the tasks with room on the node of the emitting task, so that tuples need not travel; when none of
+ * these has room, as {@link shuffle}.
+ *
+ * @example const grouping = localOrShuffle();
+ */
+export function localOrShuffle<T>(): RoutingFunction<T> {
+  const route: RoutingFunction<T> = (envelope, consumers, { turn }) => {
+    const { node } = envelope as Envelope<T> & Emission;
+    const inReach = available(consumers);
+    const local = inReach.filter((one) => one.tags.node === node);
+    const candidates = local.length > 0 ? local : inReach;
+    return candidates[turn % candidates.length];
+  };
+  return Object.assign(route, { label: "local or shuffle", interchangeable: true });
+}
+
+/**
+ * The author does not care which: as {@link shuffle}, as it is in Storm.
+ *
+ * @example const grouping = none();
+ */
+export function none<T>(): RoutingFunction<T> {
+  return Object.assign(roundRobin<T>(), { label: "none" });
+}
+
+function taskOf(consumer: ConsumerView): number {
+  return consumer.tags.task as number;
+}
+
+const RANKS = { accept: 0, defer: 1, reject: 2 } as const;
+
+function freer(one: ConsumerView, other: ConsumerView): ConsumerView {
+  const [a, b] = [RANKS[one.pressure], RANKS[other.pressure]];
+  if (a !== b) return a < b ? one : other;
+  return one.delivered <= other.delivered ? one : other;
+}
+
+function checkNames<K extends string>(grouping: string, names: readonly K[]): readonly K[] {
+  for (const name of names) text(`a field's name in ${grouping}(…)`, name);
+  return names;
+}
+
+/**
+ * @internal Makes the function that hashes what a tuple has in these fields. Fields are hashed one by one and never
+ * strung together, so that "a", "bc" is another key than "ab", "c".
+ */
+export function keyHash<K extends string>(
+  names: readonly K[],
+): (values: Readonly<Record<K, unknown>>) => number {
+  const only = names[0];
+  if (names.length === 1 && only !== undefined) return (values) => hashOf(values[only]);
+  return (values) => {
+    let h = 0;
+    for (const name of names) h = mix(Math.imul(h, 0x9e3779b1) ^ hashOf(values[name]));
+    return h;
+  };
+}
+
+// Seeds that keep the types apart: 1 is not "1", nor is a text the object whose JSON it is.
+const NUMBER = hash("number");
+const OBJECT = hash("object");
+
+function hashOf(value: unknown): number {
+  if (typeof value === "string") return hash(value);
+  if (typeof value === "number")
+    return (value | 0) === value ? mix(value ^ NUMBER) : hash(String(value), NUMBER);
+  if (typeof value === "object") return hash(JSON.stringify(value) ?? "", OBJECT);
+  return hash(String(value), hash(typeof value));
+}

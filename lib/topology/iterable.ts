@@ -1,0 +1,155 @@
+// A spout from an iterable: an array, a generator, an async iterable, a Node stream. The iterator outlives the tasks that
+// read it, so that what one had asked for when it crashed is not lost.
+
+import { OptionError } from "../process/errors.js";
+import { isThenable } from "../process/process.js";
+import {
+  type DeadStream,
+  type Failure,
+  type Hooks,
+  type SpoutContext,
+  type SpoutDefinition,
+  spout,
+} from "./component.js";
+import type { ComponentConfig } from "./config.js";
+import { checkName, type Fields, type ValuesOf } from "./field.js";
+
+type Source<V> = Iterable<V> | AsyncIterable<V>;
+
+export interface IterableOptions<F extends Fields, N extends string> {
+  /** The fields of its stream: what every item carries. */
+  readonly fields: F;
+  /** Name of its stream. Default `items`. */
+  readonly stream?: N;
+  /** Whether its tuples are tracked, and tried again when they fail. Default true. */
+  readonly reliable?: boolean;
+  /** An item and all that came of it are done. */
+  readonly ack?: (item: ValuesOf<F>) => unknown;
+  /** An item has failed for good, all retries included. */
+  readonly fail?: (item: ValuesOf<F>, failure: Failure) => unknown;
+  readonly config?: ComponentConfig;
+}
+
+/**
+ * A spout whose tuples are the items of an iterable. Each is emitted once, whichever task of the spout is free; items
+ * are asked for one at a time, when there is room. With a function, every start of the topology has an iterable of its
+ * own. When it ends, the spout is done; when it throws, its task crashes, again at every restart.
+ *
+ * @throws OptionError when a part of it is not what it has to be
+ * @example
+ * const lines = spoutFrom(() => createReadStream("words.txt", "utf8"), { fields: { text: field.text } });
+ * const orders = spoutFrom([{ item: "tea", n: 3 }], { stream: "orders", fields: { item: field.text, n: field.number } });
+ */
+export function spoutFrom<F extends Fields, N extends string = "items">(
+  source: Source<ValuesOf<F>> | (() => Source<ValuesOf<F>>),
+  options: IterableOptions<F, N>,
+): SpoutDefinition<{ readonly [name in N]: F } & DeadStream> {
+  const open = typeof source === "function" ? source : () => source;
+  if (typeof source !== "function") iteratorOf(source);
+  const { reliable = true, ack, fail, config } = options;
+  if (typeof reliable !== "boolean") throw new OptionError("reliable", reliable, "true or false");
+  const stream = checkName("stream", options.stream ?? "items");
+  type Item = ValuesOf<F>;
+  const feedOf = (ctx: { readonly shared: Map<unknown, unknown> }): Feed<Item> => {
+    let feed = ctx.shared.get(Feed) as Feed<Item> | undefined;
+    if (feed === undefined) {
+      feed = new Feed(iteratorOf(open()));
+      ctx.shared.set(Feed, feed);
+    }
+    return feed;
+  };
+  const hooks: Hooks<SpoutContext<Fed<F>, Feed<Item>, Item>> = {
+    close: ({ state }, final) => (final ? state.close() : undefined),
+    ...(config === undefined ? {} : { config }),
+  };
+  return spout<Fed<F>, Feed<Item>, Item>({
+    ...hooks,
+    streams: { [stream]: options.fields },
+    init: (ctx) => feedOf(ctx),
+    next: ({ emit, state, wake, done }) => {
+      const item = state.take(wake);
+      if (item !== undefined) emit[stream]?.(item as never, reliable ? { id: item } : {});
+      else if (state.ended) done();
+    },
+    ...(ack === undefined ? {} : { ack: (item: Item) => ack(item) }),
+    ...(fail === undefined ? {} : { fail: (item: Item, _ctx, failure) => fail(item, failure) }),
+  }) as unknown as SpoutDefinition<{ readonly [name in N]: F } & DeadStream>;
+}
+
+type Fed<F extends Fields> = Readonly<Record<string, F>>;
+
+function iteratorOf<V>(source: Source<V>): Iterator<V> | AsyncIterator<V> {
+  const given = source as Partial<Iterable<V> & AsyncIterable<V>> | null | undefined;
+  const iterator = given?.[Symbol.asyncIterator]?.() ?? given?.[Symbol.iterator]?.();
+  if (iterator !== undefined && typeof source !== "string") return iterator;
+  throw new OptionError(
+    "source",
+    source,
+    "an iterable or async iterable of objects, or a function that makes one",
+  );
+}
+
+/** An iterator, and what came from it and was not taken yet. */
+class Feed<V> {
+  ended = false;
+  private readonly iterator: Iterator<V> | AsyncIterator<V>;
+  private readonly ready: V[] = [];
+  private readonly wakes = new Set<() => void>();
+  private asking = false;
+  private failure: { readonly error: unknown } | undefined = undefined;
+
+  constructor(iterator: Iterator<V> | AsyncIterator<V>) {
+    this.iterator = iterator;
+  }
+
+  /** The next item, if it is there; else `wake` is called when there is something new. */
+  take(wake: () => void): V | undefined {
+    const item = this.ready.shift();
+    if (item !== undefined) return item;
+    if (this.failure !== undefined) throw this.failure.error;
+    if (this.ended) return undefined;
+    this.wakes.add(wake);
+    if (!this.asking) this.ask();
+    const atOnce = this.ready.shift();
+    if (atOnce !== undefined || this.ended) this.wakes.delete(wake);
+    return atOnce;
+  }
+
+  async close(): Promise<void> {
+    if (this.ended) return;
+    this.ended = true;
+    await this.iterator.return?.();
+  }
+
+  private ask(): void {
+    const result = this.iterator.next();
+    if (!isThenable(result)) {
+      this.came(result);
+      return;
+    }
+    this.asking = true;
+    result.then(
+      (one) => {
+        this.asking = false;
+        this.came(one);
+        this.tell();
+      },
+      (error) => {
+        this.asking = false;
+        this.failure = { error };
+        this.tell();
+      },
+    );
+  }
+
+  private came({ done, value }: IteratorResult<V, unknown>): void {
+    if (done === true) this.ended = true;
+    else this.ready.push(value as V);
+  }
+
+  private tell(): void {
+    const wakes = [...this.wakes];
+    this.wakes.clear();
+    for (const wake of wakes) wake();
+  }
+}

@@ -1,0 +1,57 @@
+// What the tasks of a topology tell each other, besides tuples.
+
+import type { Life } from "./slot.js";
+
+export const TRACK = 0;
+export const ACK = 1;
+export const FAIL = 2;
+export const RETURN = 3;
+
+/** To an acker: a tree has begun, a tuple of it is done, has failed, or came back untaken. Ids and XORs are pairs of 32-bit integers. */
+export class AckerMessage {
+  readonly kind: typeof TRACK | typeof ACK | typeof FAIL | typeof RETURN;
+  readonly hi: number;
+  readonly lo: number;
+  readonly xorHi: number;
+  readonly xorLo: number;
+  /** Of a track: the spout's process. */
+  readonly spout: Life | undefined;
+  constructor(
+    kind: typeof TRACK | typeof ACK | typeof FAIL | typeof RETURN,
+    hi: number,
+    lo: number,
+    xorHi: number,
+    xorLo: number,
+    spout: Life | undefined,
+  ) {
+    this.kind = kind;
+    this.hi = hi;
+    this.lo = lo;
+    this.xorHi = xorHi;
+    this.xorLo = xorLo;
+    this.spout = spout;
+  }
+}
+
+export const DONE = 0;
+export const FAILED = 1;
+export const EXPIRED = 2;
+export const RETURNED = 3;
+
+/** To a spout: what became of a tree. */
+export class Verdict {
+  readonly kind: typeof DONE | typeof FAILED | typeof EXPIRED | typeof RETURNED;
+  readonly hi: number;
+  readonly lo: number;
+  constructor(kind: Verdict["kind"], hi: number, lo: number) {
+    this.kind = kind;
+    this.hi = hi;
+    this.lo = lo;
+  }
+}
+
+/**
+ * To any task: `activate` and `deactivate` at the start, the end and around a pause; `go`: there may be something to do
+ * for a spout; `tick`: a period has passed; `flush`: no more will come, settle what is held back.
+ */
+export type Order = "activate" | "deactivate" | "go" | "tick" | "flush";

@@ -1,0 +1,269 @@
+// One component of a topology as a program under another host, such as Storm: it speaks multilang on the standard
+// streams. Who reads and writes is here; what a bolt or a spout makes of it is in wire-bolt.ts and wire-spout.ts.
+
+import type { Callbacks } from "../../process/behaviour.js";
+import { stop } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { Environment } from "../../process/environment.js";
+import { count, oneOf } from "../../process/options.js";
+import type { Pid } from "../../process/pid.js";
+import { production } from "../../process/production.js";
+import { type ExitReason, formatReason, isOrderly } from "../../process/reason.js";
+import { ProcessSystem } from "../../process/system.js";
+import type { Blueprint, ComponentPlan } from "../blueprint.js";
+import type { LogLevel } from "../component.js";
+import { Decoder, encode, MAX_MESSAGE } from "./codec.js";
+import { ComponentFailedError, MultilangError } from "./errors.js";
+import { ownOf } from "./fields.js";
+import { LEVELS } from "./messages.js";
+import { type Handshake, type HostMessage, parseHandshake, parseHostMessage } from "./requests.js";
+import { type OpenStdio, openStdio, type StdioOptions, type StdioPort } from "./stdio.js";
+import { type BoltItem, WireBolt } from "./wire-bolt.js";
+import { type SpoutItem, WireSpout } from "./wire-spout.js";
+import type { HostWire, Place, WireTask } from "./wire-task.js";
+
+export interface RunComponentOptions extends StdioOptions {
+  /** Lines of a lower level are not sent to the host. Default `info`. */
+  readonly logLevel?: LogLevel;
+  /** Bytes of one message from the host. Default 16 MiB. */
+  readonly maxMessage?: number;
+  /** Tuples that wait for the one at hand; with more, nothing is read until half of them are done. Default 10,000. */
+  readonly maxWaiting?: number;
+  /** Clock and randomness. Default: production. */
+  readonly environment?: Environment;
+}
+
+type Item = BoltItem | SpoutItem;
+
+/**
+ * Runs one spout or bolt of a topology under another host, which says which one it is to be. Resolves when the host has
+ * closed the input, or has sent SIGTERM: the component's `close` has run by then.
+ *
+ * Acks, fails, ticks and the default anchors of emits are as under our own host. A component that crashes is started
+ * again with a new state, within `intensity` and `period` of its configuration; what it held is failed. What others
+ * write to the standard output goes to the host as log lines.
+ *
+ * @throws OptionError when an option is not what it has to be
+ * @throws MultilangError when the host breaks the protocol, or names a component that the topology does not have
+ * @throws ComponentFailedError when the component crashed too often
+ * @example await runComponent(wordCount);
+ */
+export function runComponent(
+  topology: { readonly blueprint: Blueprint },
+  options: RunComponentOptions = {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    new Runner(openStdio, topology.blueprint, options, (error) => {
+      if (error === undefined) resolve();
+      else reject(error);
+    });
+  });
+}
+
+class Runner {
+  readonly #blueprint: Blueprint;
+  readonly #environment: Environment;
+  readonly #logLevel: LogLevel;
+  readonly #maxWaiting: number;
+  readonly #decoder: Decoder;
+  readonly #over: (error: unknown) => void;
+  readonly #port: StdioPort;
+  readonly #wire: HostWire;
+  #system: ProcessSystem | undefined;
+  /** Makes the task, for each life of its process. */
+  #make: ((process: Context<never>) => WireTask<Item>) | undefined;
+  #plan: ComponentPlan | undefined;
+  #task: WireTask<Item> | undefined;
+  #pid: Pid<Item> | undefined;
+  /** The first is at hand when `#busy`. */
+  readonly #items: Item[] = [];
+  #busy = false;
+  /** The one at hand has been begun, and is not to be begun again after a crash. */
+  #begun = false;
+  #paused = false;
+  #room = true;
+  #ending = false;
+  readonly #asked: ((tasks: readonly number[]) => void)[] = [];
+  #crashes: number[] = [];
+
+  constructor(
+    open: OpenStdio,
+    blueprint: Blueprint,
+    options: RunComponentOptions,
+    over: (error: unknown) => void,
+  ) {
+    const { logLevel = "info", maxMessage = MAX_MESSAGE, maxWaiting = 10_000 } = options;
+    this.#blueprint = blueprint;
+    this.#environment = options.environment ?? production;
+    this.#logLevel = oneOf("logLevel", logLevel, LEVELS);
+    this.#maxWaiting = count("maxWaiting", maxWaiting, 1);
+    this.#decoder = new Decoder(maxMessage);
+    this.#over = over;
+    this.#wire = {
+      send: (message) => this.#write(message),
+      asked: (answer) => this.#asked.push(answer),
+    };
+    this.#port = open(options, {
+      data: (bytes) => this.#data(bytes),
+      ended: () => void this.#end(undefined),
+      drained: () => {
+        this.#room = true;
+        this.#pump();
+      },
+      stray: (line) => this.#write({ command: "log", msg: line, level: LEVELS.indexOf("info") }),
+    });
+  }
+
+  // ── the host ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #write(message: object): void {
+    this.#room = this.#port.write(encode(message));
+  }
+
+  #data(bytes: Uint8Array): void {
+    if (this.#ending) return;
+    try {
+      this.#decoder.push(bytes, (value) => {
+        if (this.#ending) return;
+        if (this.#make === undefined) this.#begin(parseHandshake(value));
+        else this.#heard(parseHostMessage(value));
+      });
+    } catch (error) {
+      void this.#end(error);
+    }
+  }
+
+  #begin(handshake: Handshake): void {
+    const { component, task, tasks, pidDir, sourceFields } = handshake;
+    const { components, name } = this.#blueprint;
+    const plan = components.find((one) => one.name === component);
+    if (plan === undefined)
+      throw new MultilangError(
+        "shape",
+        `topology ${name} has no component ${component}; it has ${components.map((one) => one.name).join(", ")}`,
+      );
+    const siblings = [...tasks].filter(([, other]) => other === component).map(([id]) => id);
+    const index = Math.max(0, siblings.sort((a, b) => a - b).indexOf(task));
+    const place: Place = { component, task, index, shared: new Map(), logLevel: this.#logLevel };
+    let lastId = 0;
+    this.#plan = plan;
+    this.#make = (process) =>
+      plan.kind === "bolt"
+        ? new WireBolt(plan, place, this.#wire, process, sourceFields, (from, stream) => {
+            return ownOf(components.find((one) => one.name === from)?.streams, stream);
+          })
+        : new WireSpout(plan, place, this.#wire, process, () => `${task}-${++lastId}`);
+    this.#write({ pid: this.#port.touch(pidDir) });
+    this.#system = new ProcessSystem({ name: component, environment: this.#environment });
+    this.#spawn();
+  }
+
+  #heard(message: HostMessage): void {
+    switch (message.type) {
+      case "heartbeat":
+        // Not behind what is at hand: it tells that this program lives.
+        this.#write({ command: "sync" });
+        return;
+      case "tasks": {
+        const answer = this.#asked.shift();
+        if (answer === undefined)
+          throw new MultilangError("command", `task ids came unasked: ${message.tasks.join(", ")}`);
+        answer(message.tasks);
+        return;
+      }
+      default:
+        this.#checkKind(message);
+        this.#items.push(message);
+        if (this.#items.length > this.#maxWaiting && !this.#paused) {
+          this.#paused = true;
+          this.#port.pause();
+        }
+        this.#pump();
+    }
+  }
+
+  #checkKind({ type }: Item): void {
+    const { kind, name } = this.#plan as ComponentPlan;
+    if ((type === "command") !== (kind === "spout"))
+      throw new MultilangError("command", `${name} is a ${kind}, and was sent a ${type}`);
+  }
+
+  // ── the component ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  #spawn(): void {
+    const system = this.#system as ProcessSystem;
+    const behaviour: Callbacks<Item> = {
+      init: async (process) => {
+        this.#task = this.#make?.(process as unknown as Context<never>);
+        await this.#task?.start();
+      },
+      handle: async (process, item) => {
+        // Whatever the component's own helpers send it: a task has no messages but its items.
+        if (item !== this.#items[0]) return;
+        this.#begun = true;
+        await this.#task?.handle(item);
+        if (process.alive) this.#done();
+      },
+      // It traps exits for the sake of `terminate` alone.
+      signal: (_process, signal) =>
+        signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined,
+      terminate: (_process, reason) => (isOrderly(reason) ? this.#task?.stop() : undefined),
+    };
+    const pid = system.spawn(behaviour, { label: this.#plan?.name ?? "component", trapExit: true });
+    this.#pid = pid;
+    void system.exited(pid).then((reason) => this.#exited(reason));
+    this.#busy = false;
+    this.#pump();
+  }
+
+  /** Gives the component its next item, when it is done with the last and the host has taken what came of it. */
+  #pump(): void {
+    const next = this.#items[0];
+    if (this.#busy || this.#ending || !this.#room || next === undefined || this.#pid === undefined) return;
+    this.#busy = true;
+    this.#begun = false;
+    this.#system?.send(this.#pid, next);
+  }
+
+  #done(): void {
+    this.#items.shift();
+    this.#busy = false;
+    if (this.#paused && this.#items.length <= this.#maxWaiting / 2) {
+      this.#paused = false;
+      this.#port.resume();
+    }
+    this.#pump();
+  }
+
+  /** It has ended by itself: what it was at and what it held goes back to the host, and it starts anew. */
+  #exited(reason: ExitReason): void {
+    if (this.#ending) return;
+    const { name, config } = this.#plan as ComponentPlan;
+    const error = reason.type === "crash" ? reason.error : undefined;
+    this.#write({ command: "error", msg: `${name} ended: ${error?.stack ?? formatReason(reason)}` });
+    if (this.#busy && this.#begun) this.#items.shift();
+    this.#task?.crashed();
+    const now = this.#environment.now();
+    this.#crashes = [...this.#crashes.filter((at) => now - at < config.period), now];
+    if (this.#crashes.length > config.intensity)
+      void this.#end(
+        new ComponentFailedError(
+          name,
+          config.intensity,
+          config.period,
+          error === undefined ? {} : { cause: error },
+        ),
+      );
+    else this.#spawn();
+  }
+
+  async #end(error: unknown): Promise<void> {
+    if (this.#ending) return;
+    this.#ending = true;
+    if (error instanceof Error && !(error instanceof ComponentFailedError))
+      this.#write({ command: "error", msg: error.message });
+    await this.#system?.stop();
+    this.#port.close();
+    this.#over(error);
+  }
+}

@@ -1,0 +1,191 @@
+// A bolt of ours under another host: tuples from the wire are executed one at a time, and settled over the wire.
+
+import type { Context } from "../../process/context.js";
+import { show } from "../../process/errors.js";
+import type { ComponentPlan } from "../blueprint.js";
+import type { BoltContext, BoltDefinition, BoltEmitOptions, Emitters } from "../component.js";
+import { AnchorError, SettledError } from "../errors.js";
+import type { AnyValues, Fields, Streams } from "../field.js";
+import { Tuple } from "../tuple.js";
+import { MultilangError } from "./errors.js";
+import { checkValues, named, ownOf, toValues } from "./fields.js";
+import type { MessageId } from "./messages.js";
+import type { HostMessage, SourceFields, WireTuple } from "./requests.js";
+import {
+  type HostWire,
+  initContext,
+  type Place,
+  sendTuple,
+  taskContext,
+  type WireTask,
+} from "./wire-task.js";
+
+export type BoltItem = Extract<HostMessage, { readonly type: "tuple" | "tick" }>;
+
+/** What is known of the fields of a stream that comes in. */
+export type FieldsOf = (component: string, stream: string) => Fields | undefined;
+
+type Ctx = BoltContext<Streams, unknown>;
+
+export class WireBolt implements WireTask<BoltItem> {
+  readonly #plan: ComponentPlan;
+  readonly #definition: BoltDefinition;
+  readonly #place: Place;
+  readonly #wire: HostWire;
+  readonly #process: Context<never>;
+  readonly #sourceFields: SourceFields;
+  readonly #fieldsOf: FieldsOf;
+  /** Tuples that are not settled, with their ids on the wire. */
+  readonly #held: Map<Tuple<unknown>, MessageId> = new Map();
+  /** What `execute` is at. */
+  #current: Tuple<unknown> | undefined;
+  /** The tick that is at hand. */
+  #tick: MessageId | undefined;
+  #ctx: Ctx | undefined;
+
+  constructor(
+    plan: ComponentPlan,
+    place: Place,
+    wire: HostWire,
+    process: Context<never>,
+    sourceFields: SourceFields,
+    fieldsOf: FieldsOf,
+  ) {
+    this.#plan = plan;
+    this.#definition = plan.definition as BoltDefinition;
+    this.#place = place;
+    this.#wire = wire;
+    this.#process = process;
+    this.#sourceFields = sourceFields;
+    this.#fieldsOf = fieldsOf;
+  }
+
+  async start(): Promise<void> {
+    const { init, activate } = this.#definition.options;
+    const task = initContext(this.#place, this.#wire, this.#process);
+    this.#ctx = {
+      ...taskContext(task, await init?.(task)),
+      emit: this.#emitters(),
+      ack: (tuple) => this.#settle("ack", tuple),
+      fail: (tuple) => this.#settle("fail", tuple),
+    };
+    await activate?.(this.#ctx);
+  }
+
+  async handle(item: BoltItem): Promise<void> {
+    const ctx = this.#ctx as Ctx;
+    const { options } = this.#definition;
+    if (item.type === "tick") {
+      this.#tick = item.id;
+      await options.tick?.(ctx);
+      // Of a task that has ended meanwhile it is failed.
+      if (this.#tick === undefined) return;
+      this.#tick = undefined;
+      this.#wire.send({ command: "ack", id: item.id });
+      return;
+    }
+    const tuple = this.#read(item);
+    if (tuple === undefined) return;
+    this.#held.set(tuple, item.id);
+    this.#current = tuple;
+    const { mode = "ack" } = options;
+    let done = mode === "ack";
+    try {
+      await options.execute(tuple, ctx);
+    } catch (error) {
+      // As under our own host: only a bolt that settles by itself cannot go on.
+      if (mode === "manual" || !this.#process.alive) throw error;
+      this.#report(error, `failed a tuple of ${item.component}.${item.stream}: `);
+      done = false;
+    }
+    this.#current = undefined;
+    if (mode !== "manual" && this.#held.has(tuple)) this.#settle(done ? "ack" : "fail", tuple);
+  }
+
+  async stop(): Promise<void> {
+    const { deactivate, close } = this.#definition.options;
+    if (this.#ctx === undefined) return;
+    await deactivate?.(this.#ctx);
+    await close?.(this.#ctx, true);
+  }
+
+  crashed(): void {
+    const ids = [...this.#held.values(), ...(this.#tick === undefined ? [] : [this.#tick])];
+    for (const id of ids) this.#wire.send({ command: "fail", id });
+    this.#held.clear();
+    this.#tick = undefined;
+  }
+
+  #emitters(): Emitters<Streams, BoltEmitOptions> {
+    const { streams } = this.#plan;
+    return Object.fromEntries(
+      Object.entries(streams).map(([name, fields]) => [
+        name,
+        (values: AnyValues, options: BoltEmitOptions = {}) => {
+          const { anchors = this.#current ?? [] } = options;
+          const tuples = anchors instanceof Tuple ? [anchors] : anchors;
+          const ids = (tuples as readonly Tuple<unknown>[]).map((tuple) => this.#idOf(tuple));
+          sendTuple(this.#wire, this.#process, name, fields, values, options, { anchors: ids });
+        },
+      ]),
+    );
+  }
+
+  #idOf(tuple: Tuple<unknown>): MessageId {
+    this.#process.now();
+    const id = this.#held.get(tuple);
+    if (id === undefined) throw new AnchorError(...this.#whose(tuple));
+    return id;
+  }
+
+  #settle(how: "ack" | "fail", tuple: Tuple<unknown>): void {
+    this.#process.now();
+    const id = this.#held.get(tuple);
+    if (id === undefined) throw new SettledError(...this.#whose(tuple));
+    this.#held.delete(tuple);
+    this.#wire.send({ command: how, id });
+  }
+
+  #whose({ component, stream }: Tuple<unknown>): [component: string, task: number, stream: string] {
+    return [this.#place.component, this.#place.task, `${component}.${stream}`];
+  }
+
+  /** A tuple whose values are not what this bolt reads is failed: to crash would lose all others with it. */
+  #read(wire: WireTuple): Tuple | undefined {
+    const { id, component, stream, task } = wire;
+    try {
+      return new Tuple(this.#values(wire), component, stream, task, undefined);
+    } catch (error) {
+      if (!(error instanceof MultilangError)) throw error;
+      this.#report(error, "failed a tuple: ");
+      this.#wire.send({ command: "fail", id });
+      return undefined;
+    }
+  }
+
+  #report(error: unknown, text: string): void {
+    const what = error instanceof Error ? (error.stack ?? error.message) : show(error);
+    this.#wire.send({ command: "error", msg: `${this.#place.component} ${text}${what}` });
+  }
+
+  /** By the names that the host told; or else by those of the topology; or else by what this bolt says it reads. */
+  #values({ component, stream, values }: WireTuple): AnyValues {
+    const what = `stream ${stream} of ${component}`;
+    const { inputs } = this.#definition;
+    const wanted = ownOf(inputs, stream) ?? inputs["*"];
+    const names = ownOf(ownOf(this.#sourceFields, component), stream);
+    if (names === undefined) {
+      const fields = this.#fieldsOf(component, stream) ?? wanted;
+      if (fields === undefined) throw new MultilangError("stream", `${what} is none of those that it reads`);
+      return toValues(what, fields, values);
+    }
+    if (names.length !== values.length)
+      throw new MultilangError(
+        "field",
+        `a tuple of ${what} must have ${names.length} values (${names.join(", ")}); got ${values.length}`,
+      );
+    const result = named(names, values);
+    if (wanted !== undefined) checkValues(what, wanted, result);
+    return result;
+  }
+}

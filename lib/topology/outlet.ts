@@ -1,0 +1,340 @@
+// What a task emits through: one copy of a tuple for each task that it goes to, with an edge of its own in each tree.
+
+import { exitedError } from "../process/call.js";
+import { OptionError } from "../process/errors.js";
+import type { Process } from "../process/process.js";
+import type { Wire } from "./blueprint.js";
+import type { EmitOptions } from "./component.js";
+import { AnchorError } from "./errors.js";
+import { AckerMessage, TRACK } from "./messages.js";
+import type { InputMeter, StreamMeter } from "./metrics.js";
+import { Emission, Router, UNREACHABLE } from "./router.js";
+import type { Run } from "./run.js";
+import type { ComponentRun, Life, Slot } from "./slot.js";
+import { ACKED, FAILED_TUPLE, type MoreRoots, Tuple, WAITING, type Way } from "./tuple.js";
+
+const TWO_32 = 0x1_0000_0000;
+const NO_OPTIONS: EmitOptions = {};
+const NO_TASKS: readonly number[] = [];
+
+/** A random 32-bit integer. */
+export function random32(env: { random(): number }): number {
+  return (env.random() * TWO_32) | 0;
+}
+
+/** One task at the end of a wire, for one task that emits. */
+export class Lane implements Way {
+  readonly slot: Slot;
+  /** Counts what the task makes of what it is given along this wire. */
+  readonly meter: InputMeter;
+  readonly anchored: boolean;
+  private readonly lanes: Lanes;
+  private readonly run: Run;
+
+  constructor(lanes: Lanes, slot: Slot, run: Run) {
+    this.lanes = lanes;
+    this.anchored = lanes.anchored;
+    this.slot = slot;
+    this.run = run;
+    this.meter = slot.meter.input(lanes.input);
+  }
+
+  send(tuple: Tuple): void {
+    const { slot, run } = this;
+    const process = slot.process;
+    if (run.kernel.interception !== undefined) run.looked(slot);
+    if (process === undefined) {
+      slot.miss();
+      this.lost(tuple);
+      return;
+    }
+    slot.arrives();
+    process.deliver(tuple);
+  }
+
+  /** Its task ended before it came to it: where any task will do, another gets it; else it has failed. */
+  cameBack(tuple: Tuple): void {
+    this.slot.leaves();
+    if (tuple.state !== WAITING) return;
+    const { lanes, run } = this;
+    const other = run.is.ending || !lanes.interchangeable ? undefined : lanes.again(tuple);
+    if (other === undefined) this.lost(tuple);
+    else lanes.lane(other).send(lanes.forward(tuple, other));
+    run.rest();
+  }
+
+  lost(tuple: Tuple): void {
+    if (tuple.anchored) this.meter.failed++;
+    else this.slot.meter.lost++;
+    this.run.fail(tuple);
+  }
+}
+
+/** A wire, for one task that emits along it. */
+export class Lanes {
+  readonly target: ComponentRun;
+  readonly anchored: boolean;
+  readonly everyone: boolean;
+  readonly interchangeable: boolean;
+  /** What the bolt at its end knows the stream as: `component.stream`. */
+  readonly input: string;
+  private readonly emission: Emission;
+  private readonly router: Router<Slot>;
+  private readonly byIndex: Lane[] = [];
+  private readonly run: Run;
+
+  constructor(wire: Wire, emission: Emission, firstTurn: number, run: Run) {
+    this.target = run.component(wire.to);
+    this.anchored = wire.anchored;
+    this.everyone = wire.grouping.everyone === true;
+    this.interchangeable = wire.grouping.interchangeable === true;
+    this.input = `${wire.from}.${wire.stream}`;
+    this.emission = emission;
+    this.router = new Router(wire.grouping, firstTurn, run.kernel.env);
+    this.run = run;
+  }
+
+  /** Who gets what the emission shows; undefined when nobody is to have it. */
+  choose(): Slot | undefined | typeof UNREACHABLE {
+    const { slots } = this.target;
+    if (this.run.kernel.interception !== undefined) for (const slot of slots) this.run.looked(slot);
+    return this.router.choose(this.emission, slots);
+  }
+
+  lane(slot: Slot): Lane {
+    const known = this.byIndex[slot.index];
+    if (known?.slot === slot) return known;
+    const lane = new Lane(this, slot, this.run);
+    this.byIndex[slot.index] = lane;
+    return lane;
+  }
+
+  /** Another task for a tuple that came back. */
+  again(tuple: Tuple): Slot | undefined {
+    this.emission.payload = tuple.values;
+    this.emission.directTask = undefined;
+    const slot = this.choose();
+    return slot === UNREACHABLE ? undefined : slot;
+  }
+
+  /** The same copy, on its way to another task. */
+  forward(tuple: Tuple, slot: Slot): Tuple {
+    const copy = this.copy(tuple.values, tuple.component, tuple.stream, tuple.task, this.lane(slot));
+    copy.rootHi = tuple.rootHi;
+    copy.rootLo = tuple.rootLo;
+    copy.edgeHi = tuple.edgeHi;
+    copy.edgeLo = tuple.edgeLo;
+    copy.more = tuple.more;
+    return copy;
+  }
+
+  copy(values: object, component: string, stream: string, task: number, lane: Lane): Tuple {
+    return new Tuple(values as Readonly<Record<string, unknown>>, component, stream, task, lane);
+  }
+}
+
+/** A stream of the component, for one task that emits on it. */
+export class OutStream {
+  readonly name: string;
+  readonly meter: StreamMeter;
+  readonly wires: readonly Lanes[];
+  readonly emission: Emission;
+
+  constructor(name: string, slot: Slot, run: Run) {
+    const component = slot.component.name;
+    this.name = name;
+    this.meter = slot.meter.stream(name);
+    this.emission = new Emission(component, name, run.kernel.node.name, run.kernel.env);
+    this.wires = run.blueprint.wires
+      .filter((wire) => wire.from === component && wire.stream === name)
+      .map((wire) => new Lanes(wire, this.emission, slot.index, run));
+  }
+}
+
+/** All that one life of a task emits. */
+export class Outlet {
+  private readonly streams: ReadonlyMap<string, OutStream>;
+  private readonly run: Run;
+  private readonly slot: Slot;
+  private readonly process: Process;
+  /** Copies made and not yet sent: of one emit. */
+  private copies: Tuple[] = [];
+
+  constructor(run: Run, life: Life) {
+    this.run = run;
+    this.slot = life.slot;
+    this.process = life.process;
+    const names = Object.keys(life.slot.component.plan.streams);
+    this.streams = new Map(names.map((name) => [name, new OutStream(name, life.slot, run)]));
+  }
+
+  stream(name: string): OutStream {
+    const stream = this.streams.get(name);
+    if (stream !== undefined) return stream;
+    throw new OptionError(
+      `${this.slot.component.name}.${name}`,
+      name,
+      `one of its streams: ${[...this.streams.keys()].join(", ")}`,
+    );
+  }
+
+  /** Emits for a bolt: anchored to these tuples, where the wires are. */
+  emit(
+    out: OutStream,
+    values: object,
+    anchors: Tuple | readonly Tuple[] | undefined,
+    options?: EmitOptions,
+  ): void {
+    if (anchors instanceof Tuple) this.checkAnchor(anchors);
+    else if (anchors !== undefined) for (const anchor of anchors) this.checkAnchor(anchor);
+    const copies = this.make(out, values, options);
+    if (anchors !== undefined) {
+      for (const copy of copies) {
+        if (!(copy.way as Lane).anchored) continue;
+        if (anchors instanceof Tuple) this.anchor(copy, anchors);
+        else for (const anchor of anchors) this.anchor(copy, anchor);
+      }
+    }
+    this.send(out, copies, options);
+  }
+
+  /** Emits unanchored, for a spout. */
+  emitLoose(out: OutStream, values: object, options?: EmitOptions): void {
+    this.send(out, this.make(out, values, options), options);
+  }
+
+  /**
+   * Emits a new tree for a spout. Its acker is told before any copy is sent. False, and nothing is done, when that
+   * acker does not run; `tracked` hears of root and acker.
+   */
+  emitTree(
+    out: OutStream,
+    values: object,
+    life: Life,
+    options: EmitOptions | undefined,
+    tracked: (hi: number, lo: number, acker: Process) => void,
+  ): boolean {
+    const { env } = this.run.kernel;
+    const hi = random32(env);
+    const lo = random32(env) || 1;
+    const slot = this.run.ackerOf(lo);
+    this.run.looked(slot);
+    const acker = slot.process;
+    if (acker === undefined) return false;
+    const copies = this.make(out, values, options);
+    let xorHi = 0;
+    let xorLo = 0;
+    for (const copy of copies) {
+      if (!(copy.way as Lane).anchored) continue;
+      copy.rootHi = hi;
+      copy.rootLo = lo;
+      copy.edgeHi = random32(env);
+      copy.edgeLo = random32(env) || 1;
+      xorHi ^= copy.edgeHi;
+      xorLo ^= copy.edgeLo;
+    }
+    tracked(hi, lo, acker);
+    acker.deliver(new AckerMessage(TRACK, hi, lo, xorHi, xorLo, life));
+    this.send(out, copies, options);
+    return true;
+  }
+
+  private make(out: OutStream, values: object, options: EmitOptions | undefined): readonly Tuple[] {
+    const { process, slot } = this;
+    if (!process.alive) throw exitedError(process);
+    out.meter.emitted++;
+    const { emission } = out;
+    emission.payload = values;
+    emission.directTask = options?.task;
+    const copies = this.copies;
+    copies.length = 0;
+    const component = slot.component.name;
+    for (const wire of out.wires) {
+      if (wire.everyone) {
+        for (const target of wire.target.slots)
+          copies.push(wire.copy(values, component, out.name, slot.task, wire.lane(target)));
+        continue;
+      }
+      const chosen = wire.choose();
+      if (chosen === undefined) continue;
+      // To any task, then: it does not run, and so the tuple fails on its way.
+      const target = chosen === UNREACHABLE ? wire.target.slots[0] : chosen;
+      if (target !== undefined)
+        copies.push(wire.copy(values, component, out.name, slot.task, wire.lane(target)));
+    }
+    return copies;
+  }
+
+  private send(out: OutStream, copies: readonly Tuple[], options: EmitOptions | undefined): void {
+    const { onTasks } = options ?? NO_OPTIONS;
+    const { debug } = this.slot.component.plan.config;
+    const tasks =
+      onTasks !== undefined || debug ? copies.map(({ way }) => (way as Lane).slot.task) : NO_TASKS;
+    if (debug && copies[0] !== undefined) this.publish(out, copies[0].values, tasks);
+    for (let i = 0; i < copies.length; i++) {
+      const copy = copies[i] as Tuple;
+      (copy.way as Lane).send(copy);
+    }
+    onTasks?.(tasks);
+  }
+
+  private checkAnchor(anchor: Tuple): void {
+    if (anchor.state === ACKED || anchor.state === FAILED_TUPLE)
+      throw new AnchorError(this.slot.component.name, this.slot.task, `${anchor.component}.${anchor.stream}`);
+  }
+
+  /** The copy joins the trees of the anchor, by an edge of its own; by the XOR of its edges, a tree that it joins twice. */
+  private anchor(copy: Tuple, anchor: Tuple): void {
+    if (!anchor.anchored) return;
+    const { env } = this.run.kernel;
+    const edgeHi = random32(env);
+    const edgeLo = random32(env) || 1;
+    anchor.childrenHi ^= edgeHi;
+    anchor.childrenLo ^= edgeLo;
+    join(copy, anchor.rootHi, anchor.rootLo, edgeHi, edgeLo);
+    for (let more = anchor.more; more !== undefined; more = more.next)
+      join(copy, more.rootHi, more.rootLo, edgeHi, edgeLo);
+  }
+
+  private publish(out: OutStream, values: object, to: readonly number[]): void {
+    const { events } = this.run.kernel;
+    if (!events.wants.tuple) return;
+    events.publish("tuple", {
+      topology: this.run.name,
+      component: this.slot.component.name,
+      task: this.slot.task,
+      stream: out.name,
+      values,
+      to,
+    });
+  }
+}
+
+function join(copy: Tuple, rootHi: number, rootLo: number, edgeHi: number, edgeLo: number): void {
+  if (!copy.anchored) {
+    copy.rootHi = rootHi;
+    copy.rootLo = rootLo;
+    copy.edgeHi = edgeHi;
+    copy.edgeLo = edgeLo;
+    return;
+  }
+  if (copy.rootHi === rootHi && copy.rootLo === rootLo) {
+    copy.edgeHi ^= edgeHi;
+    copy.edgeLo ^= edgeLo;
+    return;
+  }
+  copy.more = joinMore(copy.more, rootHi, rootLo, edgeHi, edgeLo);
+}
+
+function joinMore(
+  more: MoreRoots | undefined,
+  rootHi: number,
+  rootLo: number,
+  edgeHi: number,
+  edgeLo: number,
+): MoreRoots {
+  if (more === undefined) return { rootHi, rootLo, edgeHi, edgeLo, next: undefined };
+  if (more.rootHi === rootHi && more.rootLo === rootLo)
+    return { ...more, edgeHi: more.edgeHi ^ edgeHi, edgeLo: more.edgeLo ^ edgeLo };
+  return { ...more, next: joinMore(more.next, rootHi, rootLo, edgeHi, edgeLo) };
+}

@@ -1,0 +1,148 @@
+// What a spout task has under way: its reliable tuples, from their emit until they are acked or have failed for good.
+//
+//   emitted ─▶ flying ── acked ──────────────────────────▶ told `ack`
+//                │ ▲
+//        failed, │ │ its wait is over
+//        expired ▼ │
+//              waiting      (as often as there are retries)
+//                │ no retry left; what failed by no fault of its own spends none
+//                ▼
+//              dying  ── the stream `dead` has taken it, or nobody reads that ──▶ told `fail`
+//
+// It counts what is under way and knows which tree is whose; a process carries out what it decides. It changes in place,
+// for speed, but as a pure machine would: the same calls give the same answers.
+
+import type { Failure } from "./component.js";
+import { IdTable } from "./id-table.js";
+
+/** A reliable tuple of a spout. */
+export interface Kept {
+  readonly id: unknown;
+  readonly stream: string;
+  readonly values: object;
+  /** The task that a direct emit named. */
+  readonly task: number | undefined;
+  /** How often it was emitted, but for the times when it failed by no fault of its own. */
+  attempts: number;
+  /** How often in a row that was so. */
+  setbacks: number;
+  /** Milliseconds at which it was emitted first; -1 when its latency is not measured. */
+  readonly emittedAt: number;
+  /** It has failed for good, and this is why: what flies now is its dead letter. */
+  dying: Failure["type"] | undefined;
+  /** How often its dead letter was emitted. */
+  letters: number;
+}
+
+/** What is to be done about a tuple. */
+export type Decision =
+  | { readonly type: "acked"; readonly kept: Kept }
+  /** Emit it again, after the wait before attempt number `attempt` of the retries. */
+  | { readonly type: "retry"; readonly kept: Kept; readonly attempt: number }
+  /** Emit its dead letter, after the wait before attempt number `attempt`; 0 for at once. */
+  | { readonly type: "letter"; readonly kept: Kept; readonly attempt: number }
+  | { readonly type: "failed"; readonly kept: Kept; readonly failure: Failure };
+
+/** Why a tree failed. `returned`: a task ended before it took its tuple, or did not run; or its acker ended. */
+export type Cause = "failed" | "expired" | "returned";
+
+export class Pending {
+  private readonly retries: number;
+  /** Whether anybody reads the stream `dead`. */
+  private readonly letters: boolean;
+  private readonly roots = new IdTable();
+  /** The tuple of each root, and the acker that it is with, by the owner's number in `roots`. */
+  private readonly kept: (Kept | undefined)[] = [];
+  private readonly ackers: (object | undefined)[] = [];
+  private readonly free: number[] = [];
+
+  constructor(retries: number, letters: boolean) {
+    this.retries = retries;
+    this.letters = letters;
+  }
+
+  /** Trees that wait for a verdict. */
+  get flying(): number {
+    return this.roots.size;
+  }
+
+  /** The tuple flies, as a tree of this root, which that acker keeps account of. */
+  fly(kept: Kept, hi: number, lo: number, acker: object): void {
+    const place = this.free.pop() ?? this.kept.length;
+    this.kept[place] = kept;
+    this.ackers[place] = acker;
+    this.roots.setOwner(this.roots.add(hi, lo), place);
+    if (kept.dying === undefined) kept.attempts++;
+    else kept.letters++;
+  }
+
+  /** The tree is done. Undefined when it is none of ours, or has ended before. */
+  done(hi: number, lo: number): Decision | undefined {
+    const kept = this.take(hi, lo);
+    if (kept === undefined) return undefined;
+    return kept.dying === undefined ? { type: "acked", kept } : this.over(kept, kept.dying, true);
+  }
+
+  /** The tree has failed. Undefined when it is none of ours, or has ended before. */
+  failed(hi: number, lo: number, cause: Cause): Decision | undefined {
+    const kept = this.take(hi, lo);
+    return kept === undefined ? undefined : this.decide(kept, cause);
+  }
+
+  /** An acker has ended: all that it kept account of has failed. */
+  ackerGone(acker: object): Decision[] {
+    const places: number[] = [];
+    this.roots.forEach((slot) => {
+      const place = this.roots.owner(slot);
+      if (this.ackers[place] === acker) places.push(this.roots.hi(slot), this.roots.lo(slot));
+    });
+    const decisions: Decision[] = [];
+    for (let i = 0; i < places.length; i += 2) {
+      const decision = this.failed(places[i] as number, places[i + 1] as number, "returned");
+      if (decision !== undefined) decisions.push(decision);
+    }
+    return decisions;
+  }
+
+  /** What becomes of a tuple, or of its dead letter, that could not be done. */
+  private decide(kept: Kept, cause: Cause): Decision {
+    if (cause === "returned" && this.retries > 0) return this.setBack(kept);
+    kept.setbacks = 0;
+    if (kept.dying !== undefined) {
+      if (kept.letters > this.retries) return this.over(kept, kept.dying, false);
+      return { type: "letter", kept, attempt: kept.letters };
+    }
+    if (kept.attempts <= this.retries) return { type: "retry", kept, attempt: kept.attempts };
+    const type = cause === "expired" ? "expired" : "failed";
+    if (!this.letters) return this.over(kept, type, false);
+    kept.dying = type;
+    return { type: "letter", kept, attempt: 0 };
+  }
+
+  /** It failed by no fault of its own: another try, later, that costs it nothing. */
+  setBack(kept: Kept): Decision {
+    kept.setbacks++;
+    if (kept.dying !== undefined) {
+      kept.letters = Math.max(0, kept.letters - 1);
+      return { type: "letter", kept, attempt: kept.setbacks };
+    }
+    kept.attempts = Math.max(0, kept.attempts - 1);
+    return { type: "retry", kept, attempt: kept.setbacks };
+  }
+
+  private over(kept: Kept, type: Failure["type"], deadLettered: boolean): Decision {
+    return { type: "failed", kept, failure: { type, attempts: kept.attempts, deadLettered } };
+  }
+
+  private take(hi: number, lo: number): Kept | undefined {
+    const slot = this.roots.find(hi, lo);
+    if (slot < 0) return undefined;
+    const place = this.roots.owner(slot);
+    const kept = this.kept[place];
+    this.kept[place] = undefined;
+    this.ackers[place] = undefined;
+    this.free.push(place);
+    this.roots.remove(slot);
+    return kept;
+  }
+}

@@ -1,0 +1,308 @@
+// A topology while it runs: the places of its tasks, and what these share. It belongs to the process that started it
+// (director.ts), and outlives the restart of any other.
+
+import type { Kernel } from "../process/kernel.js";
+import type { Pid } from "../process/pid.js";
+import type { Process } from "../process/process.js";
+import type { ExitReason } from "../process/reason.js";
+import type { Blueprint, ComponentPlan } from "./blueprint.js";
+import { capacityFor } from "./check.js";
+import type { LogLevel } from "./component.js";
+import { ACK, AckerMessage, FAIL, type Order, RETURN } from "./messages.js";
+import { ComponentRun, ExecutorRun, Life, Slot } from "./slot.js";
+import { ACKED, FAILED_TUPLE, TAKEN, type Tuple, WAITING } from "./tuple.js";
+
+/** Takes the lines that components log. */
+export type LogSink = (
+  level: LogLevel,
+  component: string,
+  task: number,
+  line: string | (() => string),
+) => void;
+
+/** What the tasks are told of the state of the whole. */
+export interface Switches {
+  /** Bolts are active. */
+  running: boolean;
+  /** Spouts are active: not in a pause, nor when it stops. */
+  flowing: boolean;
+  /** It stops, and what is under way is to end. */
+  draining: boolean;
+  /** It stops for good: what is left is given up. */
+  ending: boolean;
+}
+
+export class Run {
+  readonly blueprint: Blueprint;
+  readonly kernel: Kernel;
+  readonly log: LogSink;
+  readonly is: Switches = { running: false, flowing: false, draining: false, ending: false };
+  readonly startedAt: number;
+  /** The ackers, then the others as the blueprint has them. */
+  readonly components: readonly ComponentRun[];
+  readonly ackers: ComponentRun;
+  /** Processes that are not known to have ended: the custodian watches over them. */
+  readonly lives: Set<Life> = new Set();
+  /** The system task: it ticks, and fails what a bolt that has ended held. */
+  custodian: Process | undefined = undefined;
+  /** The supervisors of ackers, bolts, spouts and system, when they run. */
+  readonly groups: Map<string, Pid> = new Map();
+  /** The last task that crashed: when the topology fails, this is why. */
+  lastCrash: { readonly life: Life; readonly reason: ExitReason } | undefined = undefined;
+  /** Who is to hear, in a turn of its own, that something may have come to rest. */
+  readonly waiting: Set<Process> = new Set();
+  private lastTask = 0;
+
+  constructor(blueprint: Blueprint, kernel: Kernel, log: LogSink) {
+    this.blueprint = blueprint;
+    this.kernel = kernel;
+    this.log = log;
+    this.startedAt = kernel.env.now();
+    const ackers = this.begin(ackerPlan(blueprint));
+    const bolts = blueprint.components.filter(({ kind }) => kind === "bolt").map((plan) => this.begin(plan));
+    const spouts = blueprint.components
+      .filter(({ kind }) => kind === "spout")
+      .map((plan) => this.begin(plan));
+    this.ackers = ackers;
+    this.components = [ackers, ...bolts, ...spouts];
+    for (const spout of spouts)
+      for (const bolt of this.downstream(spout)) bolt.upstream = [...bolt.upstream, spout];
+  }
+
+  get name(): string {
+    return this.blueprint.name;
+  }
+
+  component(name: string): ComponentRun {
+    return this.components.find((one) => one.name === name) as ComponentRun;
+  }
+
+  get spouts(): readonly ComponentRun[] {
+    return this.components.filter(({ plan }) => plan.kind === "spout");
+  }
+
+  get bolts(): readonly ComponentRun[] {
+    return this.components.filter((one) => one.plan.kind === "bolt" && one !== this.ackers);
+  }
+
+  /** All tasks of a component, those that are being taken out as well. */
+  slotsOf(component: ComponentRun): readonly Slot[] {
+    return [...component.slots, ...component.retired];
+  }
+
+  /** Makes the place of one more task. Executors get their tasks in turn. */
+  addSlot(component: ComponentRun): Slot {
+    const wanted = Math.min(component.plan.executors, component.slots.length + 1);
+    if (component.executors.length < wanted)
+      component.executors.push(new ExecutorRun(component, component.executors.length));
+    const index = component.slots.length;
+    const executor = component.executors[index % component.executors.length] as ExecutorRun;
+    const slot = new Slot(++this.lastTask, index, executor, this.kernel.node.name, this.kernel.env.now());
+    executor.place(slot);
+    component.slots = [...component.slots, slot];
+    this.touched(slot);
+    return slot;
+  }
+
+  /** The last task of the component gets nothing more. */
+  retire(component: ComponentRun): Slot {
+    const slot = component.slots.at(-1) as Slot;
+    slot.retired = true;
+    component.slots = component.slots.slice(0, -1);
+    component.retired = [...component.retired, slot];
+    this.touched(slot);
+    return slot;
+  }
+
+  /** A task that was taken out has ended. */
+  remove(slot: Slot): void {
+    slot.component.retired = slot.component.retired.filter((one) => one !== slot);
+    slot.executor.displace(slot);
+    slot.back();
+  }
+
+  // ── lives ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A process fills a slot. */
+  enter(slot: Slot, process: Process): Life {
+    const life = new Life(slot, process);
+    slot.life = life;
+    slot.done = false;
+    slot.ticking = false;
+    slot.back();
+    if (slot.lives++ > 0) slot.meter.restarts++;
+    this.touched(slot);
+    this.lives.add(life);
+    this.looked(undefined);
+    if (this.custodian?.alive) this.custodian.deliver(life);
+    return life;
+  }
+
+  /** A bolt's process has ended: what it had taken and not settled has failed, and is told at once. */
+  settle(life: Life): void {
+    if (!this.lives.delete(life)) return;
+    const { held, current } = life;
+    life.current = undefined;
+    if (current?.state === TAKEN) held.add(current);
+    for (const tuple of held) tuple.way?.lost(tuple);
+    held.clear();
+    this.rest();
+  }
+
+  order(component: ComponentRun, what: Order): void {
+    for (const slot of this.slotsOf(component)) slot.process?.deliver(what);
+  }
+
+  // ── trees ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The acker of a tree, by the lower half of its root's id. */
+  ackerOf(lo: number): Slot {
+    const { slots } = this.ackers;
+    return slots[(lo >>> 0) % slots.length] as Slot;
+  }
+
+  /** A tuple is done: the acker of each of its trees is told its edge and those of its children. */
+  ack(tuple: Tuple): void {
+    tuple.state = ACKED;
+    if (!tuple.anchored) return;
+    const { childrenHi, childrenLo } = tuple;
+    this.tell(ACK, tuple.rootHi, tuple.rootLo, tuple.edgeHi ^ childrenHi, tuple.edgeLo ^ childrenLo);
+    for (let more = tuple.more; more !== undefined; more = more.next)
+      this.tell(ACK, more.rootHi, more.rootLo, more.edgeHi ^ childrenHi, more.edgeLo ^ childrenLo);
+  }
+
+  /** A tuple could not be done: the acker of each of its trees is told, and whether anybody had taken it. */
+  fail(tuple: Tuple): void {
+    const kind = tuple.state === WAITING ? RETURN : FAIL;
+    tuple.state = FAILED_TUPLE;
+    if (!tuple.anchored) return;
+    this.tell(kind, tuple.rootHi, tuple.rootLo, 0, 0);
+    for (let more = tuple.more; more !== undefined; more = more.next)
+      this.tell(kind, more.rootHi, more.rootLo, 0, 0);
+  }
+
+  /** An acker that does not run needs no telling: its spouts take its trees for failed. */
+  private tell(kind: AckerMessage["kind"], hi: number, lo: number, xorHi: number, xorLo: number): void {
+    const slot = this.ackerOf(lo);
+    this.looked(slot);
+    slot.process?.deliver(new AckerMessage(kind, hi, lo, xorHi, xorLo, undefined));
+  }
+
+  // ── rest ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Something was settled. */
+  rest(): void {
+    if (this.waiting.size === 0) return;
+    const all = [...this.waiting];
+    this.waiting.clear();
+    for (const process of all) if (process.alive) process.deliver("rest");
+  }
+
+  /** Reliable tuples that are not settled. */
+  get pending(): number {
+    let pending = 0;
+    for (const spout of this.spouts) for (const { kept } of this.slotsOf(spout)) pending += kept.size;
+    return pending;
+  }
+
+  /** Tuples on their way or in work, and spouts that may be about to emit; not those that bolts hold back. */
+  get moving(): number {
+    let moving = 0;
+    for (const spout of this.spouts)
+      for (const { life } of this.slotsOf(spout)) if (life?.alive && life.asking) moving++;
+    for (const bolt of this.bolts) {
+      for (const { waiting, life } of this.slotsOf(bolt))
+        moving += waiting + (life?.current === undefined ? 0 : 1);
+    }
+    return moving;
+  }
+
+  /** Whether no spout has any more to come. */
+  get isDone(): boolean {
+    return this.spouts.every((spout) =>
+      spout.slots.every(({ done, process }) => done && process !== undefined),
+    );
+  }
+
+  /** Tuples that tasks were sent, so far. */
+  get sent(): number {
+    let sent = 0;
+    for (const bolt of this.bolts) for (const { delivered } of this.slotsOf(bolt)) sent += delivered;
+    return sent;
+  }
+
+  /** Tuples that bolts have taken and hold back. */
+  get held(): number {
+    let held = 0;
+    for (const bolt of this.bolts) for (const { life } of this.slotsOf(bolt)) held += life?.held.size ?? 0;
+    return held;
+  }
+
+  // ── for a simulator ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Who fills a slot has changed. */
+  touched(slot: Slot): void {
+    this.kernel.interception?.touched(`t:${this.name}/${slot.id}`, "write");
+  }
+
+  /** There is a new system task. */
+  touchedCustodian(): void {
+    this.kernel.interception?.touched(`t:${this.name}/${CUSTODIAN}`, "write");
+  }
+
+  /** Somebody goes by who fills a slot, or who the system task is. */
+  looked(slot: Slot | undefined): void {
+    const { interception } = this.kernel;
+    if (interception === undefined) return;
+    interception.touched(`t:${this.name}/${slot?.id ?? CUSTODIAN}`, "read");
+    if (slot !== undefined) interception.met(slot.pid);
+    else if (this.custodian !== undefined) interception.met(this.custodian.pid);
+  }
+
+  // ── beginnings ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private begin(plan: ComponentPlan): ComponentRun {
+    const run = new ComponentRun(
+      plan,
+      this.kernel.nobody(plan.name),
+      (component) => this.kernel.interception?.touched(`t:${this.name}/${component.name}`, "write"),
+      (component) => this.order(component, "go"),
+    );
+    for (let task = 0; task < plan.tasks; task++) this.addSlot(run);
+    return run;
+  }
+
+  /** The bolts that a spout's tuples lead to, at however many removes. */
+  private downstream(spout: ComponentRun): readonly ComponentRun[] {
+    const reached = new Set([spout.name]);
+    for (let before = -1; before < reached.size; ) {
+      before = reached.size;
+      for (const { from, to } of this.blueprint.wires) if (reached.has(from)) reached.add(to);
+    }
+    return this.components.filter(({ name, plan }) => plan.kind === "bolt" && reached.has(name));
+  }
+
+  /** Trees that each acker has room for: enough for all that the spouts of this moment may have pending. */
+  get ackerCapacity(): number {
+    const { ackerCapacity } = this.blueprint.config;
+    if (ackerCapacity !== undefined) return ackerCapacity;
+    return capacityFor(this.spouts.map((spout) => this.slotsOf(spout).length * spout.plan.config.maxPending));
+  }
+}
+
+const CUSTODIAN = "__system";
+
+/** The name of the ackers among the components: no user's component can have it. */
+export const ACKERS = "__acker";
+
+function ackerPlan({ config }: Blueprint): ComponentPlan {
+  return {
+    name: ACKERS,
+    kind: "bolt",
+    definition: undefined as never,
+    streams: {},
+    tasks: config.ackers,
+    executors: Math.min(config.ackers, config.ackerExecutors),
+    config,
+  };
+}

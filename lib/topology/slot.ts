@@ -1,0 +1,235 @@
+// The places of a running topology: components, executors, and a slot for each task. A slot outlives the processes that
+// fill it one after the other; a life is one of these processes.
+
+import type { ConsumerView, Pressure, Tags } from "../dispatch/consumer.js";
+import type { Pid } from "../process/pid.js";
+import type { Process } from "../process/process.js";
+import type { ComponentPlan } from "./blueprint.js";
+import { TaskMeter } from "./metrics.js";
+import type { Kept } from "./pending.js";
+import type { Tuple } from "./tuple.js";
+
+/** One process that is, or was, a task: what it has taken and not settled belongs to it. */
+export class Life {
+  readonly slot: Slot;
+  readonly process: Process;
+  /** Tuples it has taken, of a bolt that settles by itself. */
+  readonly held: Set<Tuple> = new Set();
+  /** The tuple an asynchronous bolt is at work on. */
+  current: Tuple | undefined = undefined;
+  /** A spout's `next` is under way. */
+  asking = false;
+
+  constructor(slot: Slot, process: Process) {
+    this.slot = slot;
+    this.process = process;
+  }
+
+  get alive(): boolean {
+    return this.process.alive;
+  }
+}
+
+/** A task's place in its component, as groupings see it: a consumer. */
+export class Slot implements ConsumerView {
+  readonly id: string;
+  readonly task: number;
+  /** Which of its component's tasks it is, from 0. */
+  readonly index: number;
+  readonly executor: ExecutorRun;
+  readonly meter: TaskMeter;
+  readonly weight = 1;
+  readonly tags: Tags;
+  life: Life | undefined = undefined;
+  /** It is being taken out: it finishes what it has, and gets nothing more. */
+  retired = false;
+  /** Tuples in its mailbox. */
+  waiting = 0;
+  /** Tuples it was sent. */
+  delivered = 0;
+  /** Lives that it has had. */
+  lives = 0;
+  /** A spout has said that there is no more to come. */
+  done = false;
+  /** A tick is in its mailbox already. */
+  ticking = false;
+  /** A tuple came while it did not run: the spouts upstream pause until it does. */
+  private missed = false;
+  /** Reliable tuples of a spout that are not settled: they outlive its process. */
+  readonly kept: Set<Kept> = new Set();
+
+  constructor(task: number, index: number, executor: ExecutorRun, node: string, now: number) {
+    this.meter = new TaskMeter(now);
+    this.task = task;
+    this.index = index;
+    this.executor = executor;
+    this.id = `${executor.component.name}-${index}`;
+    this.tags = { task, index, executor: executor.index, node };
+  }
+
+  get component(): ComponentRun {
+    return this.executor.component;
+  }
+
+  /** The running process, if it runs. */
+  get process(): Process | undefined {
+    const process = this.life?.process;
+    return process?.alive ? process : undefined;
+  }
+
+  get pid(): Pid {
+    return this.life?.process.pid ?? this.executor.component.nobody;
+  }
+
+  get inFlight(): number {
+    return this.waiting;
+  }
+
+  get maxInFlight(): number {
+    return this.executor.capacity;
+  }
+
+  get bufferDepth(): number {
+    return this.waiting;
+  }
+
+  get maxBuffer(): number {
+    return Number.POSITIVE_INFINITY;
+  }
+
+  get pressure(): Pressure {
+    if (this.process === undefined) return "reject";
+    return this.executor.congested ? "defer" : "accept";
+  }
+
+  /** A tuple goes into its mailbox. */
+  arrives(): void {
+    this.waiting++;
+    this.delivered++;
+    this.executor.arrives();
+  }
+
+  /** A tuple is out of its mailbox. */
+  leaves(): void {
+    this.waiting--;
+    this.executor.leaves();
+  }
+
+  /** A tuple has come, and it does not run. */
+  miss(): void {
+    if (this.missed) return;
+    this.missed = true;
+    this.component.hold(1);
+  }
+
+  /** It runs again, or is gone for good. */
+  back(): void {
+    if (!this.missed) return;
+    this.missed = false;
+    this.component.hold(-1);
+  }
+
+  /** Trees of a spout, or tuples in front of a bolt and within it, that are under way. */
+  get pending(): number {
+    if (this.component.plan.kind === "spout") return this.kept.size;
+    const { life } = this;
+    return this.waiting + (life === undefined ? 0 : life.held.size + (life.current === undefined ? 0 : 1));
+  }
+}
+
+/** Some of a component's tasks, under one supervisor, with one receive buffer. */
+export class ExecutorRun {
+  readonly component: ComponentRun;
+  readonly index: number;
+  slots: Slot[] = [];
+  /** Its supervisor, when that runs. */
+  pid: Pid | undefined = undefined;
+  /** Tuples in the mailboxes of its tasks. */
+  waiting = 0;
+  /** The buffer is full, and has not been half empty since. */
+  congested = false;
+  private full = 0;
+
+  constructor(component: ComponentRun, index: number) {
+    this.component = component;
+    this.index = index;
+  }
+
+  /** Tuples that may wait before the spouts upstream pause. What is under way then still comes: the bound is soft. */
+  get capacity(): number {
+    return this.full;
+  }
+
+  place(slot: Slot): void {
+    this.slots = [...this.slots, slot];
+    this.full = this.slots.length * this.component.plan.config.receiveBuffer;
+  }
+
+  displace(slot: Slot): void {
+    this.slots = this.slots.filter((one) => one !== slot);
+    this.full = Math.max(1, this.slots.length) * this.component.plan.config.receiveBuffer;
+  }
+
+  arrives(): void {
+    if (++this.waiting > this.full && !this.congested) {
+      this.congested = true;
+      this.component.hold(1);
+    }
+  }
+
+  leaves(): void {
+    if (--this.waiting <= this.full >> 1 && this.congested) {
+      this.congested = false;
+      this.component.hold(-1);
+    }
+  }
+}
+
+/** A spout or bolt, or the ackers, while the topology runs. */
+export class ComponentRun {
+  readonly plan: ComponentPlan;
+  /** Stands for a task that has not started yet. */
+  readonly nobody: Pid;
+  executors: ExecutorRun[] = [];
+  /** Those that take tuples: a new array at every change. */
+  slots: readonly Slot[] = [];
+  /** Those that are being taken out. */
+  retired: readonly Slot[] = [];
+  /** For the user's functions, beyond the life of a task. */
+  readonly shared: Map<unknown, unknown> = new Map();
+  /** Spouts whose tuples may come here. */
+  upstream: readonly ComponentRun[] = [];
+  /** Full executors and missing tasks downstream: while there are some, a spout pauses. */
+  private blocked = 0;
+  private readonly touched: (component: ComponentRun) => void;
+  private readonly unblocked: (component: ComponentRun) => void;
+
+  constructor(
+    plan: ComponentPlan,
+    nobody: Pid,
+    touched: (component: ComponentRun) => void,
+    unblocked: (component: ComponentRun) => void,
+  ) {
+    this.plan = plan;
+    this.nobody = nobody;
+    this.touched = touched;
+    this.unblocked = unblocked;
+  }
+
+  get name(): string {
+    return this.plan.name;
+  }
+
+  get isBlocked(): boolean {
+    return this.blocked > 0;
+  }
+
+  /** An executor is full or a task is missing, or is so no more: the spouts upstream pause, or go on. */
+  hold(by: 1 | -1): void {
+    for (const spout of this.upstream) {
+      this.touched(spout);
+      spout.blocked += by;
+      if (spout.blocked === 0) this.unblocked(spout);
+    }
+  }
+}

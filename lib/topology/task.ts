@@ -1,0 +1,54 @@
+// What spouts and bolts have in common when they run: the context that their functions are given, and their ends.
+
+import { exitedError } from "../process/call.js";
+import type { Context } from "../process/context.js";
+import { isThenable, type Process } from "../process/process.js";
+import type { InitContext, LogLevel } from "./component.js";
+import type { Run } from "./run.js";
+import type { Slot } from "./slot.js";
+
+/** What a function of a component knows before there is a state. */
+export function initContext(run: Run, slot: Slot, ctx: Context<never>): InitContext {
+  const component = slot.component.name;
+  return {
+    component,
+    task: slot.task,
+    index: slot.index,
+    shared: slot.component.shared,
+    process: ctx,
+    now: () => ctx.now(),
+    random: () => ctx.random(),
+    log: (level: LogLevel, line: string | (() => string)) => run.log(level, component, slot.task, line),
+  };
+}
+
+/** The process whose callbacks run with this context. */
+export function processOf(ctx: Context<never>): Process {
+  const { process } = ctx.self;
+  if (process === undefined) throw new Error("the process of a context that is in use has ended");
+  return process;
+}
+
+/** Calls the second when the first, which may be a promise, is done: at once, if it is none. */
+export function after<T>(result: unknown, next: (value: unknown) => T): T | Promise<T> {
+  return isThenable(result) ? Promise.resolve(result).then(next) : next(result);
+}
+
+/** Runs functions one after the other, each when what the one before returned is done. */
+export function inTurn<T>(items: readonly T[], each: (item: T) => unknown, from = 0): unknown {
+  for (let at = from; at < items.length; at++) {
+    const result = each(items[at] as T);
+    if (isThenable(result)) return Promise.resolve(result).then(() => inTurn(items, each, at + 1));
+  }
+  return undefined;
+}
+
+/** Code of a task that goes on after its process has ended is stopped here. */
+export function refuseDead(process: Process): void {
+  if (!process.alive) throw exitedError(process);
+}
+
+/** How often a sample is taken, in tuples; `Infinity` for never. */
+export function samplingOf(rate: number): number {
+  return rate <= 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.round(1 / rate));
+}

@@ -1,0 +1,95 @@
+// The supervisors of a topology: a root, over one each for ackers, bolts, spouts and system, over one for each executor,
+// over its tasks. A task that crashes is restarted, alone. One that crashes too often takes its executor with it, which
+// is restarted once; after that the topology has failed.
+//
+// They start in this order, and stop in the opposite one.
+
+import type { Behaviour } from "../process/behaviour.js";
+import { launch, type Startable } from "../process/start.js";
+import type { ChildSpec } from "../supervisor/child.js";
+import type { SupervisorRef } from "../supervisor/ref.js";
+import { type SupervisorDefinition, type SupervisorOptions, supervisor } from "../supervisor/supervisor.js";
+import { ackerTask } from "./acker-task.js";
+import { boltTask } from "./bolt-task.js";
+import type { Run } from "./run.js";
+import type { ComponentRun, ExecutorRun, Slot } from "./slot.js";
+import { spoutTask } from "./spout-task.js";
+import { systemTask } from "./system-task.js";
+
+/** Restarts of executors within five seconds that a group allows. */
+const EXECUTOR_RESTARTS = 1;
+
+export function topologyTree(run: Run): SupervisorDefinition {
+  const groups: ChildSpec[] = [
+    group("ackers", () => executorsOf(run, [run.ackers])),
+    group("bolts", () => executorsOf(run, run.bolts)),
+    group("spouts", () => executorsOf(run, run.spouts)),
+    group("system", () => [{ id: "system-task", start: task(() => systemTask(run) as Behaviour<never>) }]),
+  ];
+  return supervisor({ label: "tree", strategy: "rest_for_one", intensity: 0, children: groups });
+
+  function group(id: string, children: () => readonly ChildSpec[]): ChildSpec {
+    return {
+      id,
+      type: "supervisor",
+      start: asOfNow(() =>
+        supervisor({
+          label: `${run.name}/${id}`,
+          intensity: EXECUTOR_RESTARTS,
+          children: children(),
+          onStart: (ctx) => {
+            run.groups.set(id, ctx.self);
+          },
+        }),
+      ),
+    };
+  }
+}
+
+function executorsOf(run: Run, components: readonly ComponentRun[]): readonly ChildSpec[] {
+  return components.flatMap((component) =>
+    component.executors.map((executor) => executorSpec(run, executor)),
+  );
+}
+
+/** The supervisor of an executor. */
+export function executorSpec(run: Run, executor: ExecutorRun): ChildSpec {
+  const { component } = executor;
+  const { intensity, period, restartBackoff } = component.plan.config;
+  const options: Omit<SupervisorOptions, "children"> = {
+    label: `${component.name}/${executor.index}`,
+    intensity,
+    period,
+    ...(restartBackoff === undefined ? {} : { backoff: restartBackoff }),
+  };
+  return {
+    id: `${component.name}/${executor.index}`,
+    type: "supervisor",
+    start: asOfNow(() =>
+      supervisor({
+        ...options,
+        children: executor.slots.map((slot) => taskSpec(run, slot)),
+        onStart: (ctx) => {
+          executor.pid = ctx.self;
+        },
+      }),
+    ),
+  };
+}
+
+export function taskSpec(run: Run, slot: Slot): ChildSpec {
+  const { component } = slot;
+  const behaviour =
+    component === run.ackers ? ackerTask : component.plan.kind === "bolt" ? boltTask : spoutTask;
+  return { id: slot.id, start: task(() => behaviour(run, slot) as Behaviour<never>) };
+}
+
+/** A task traps exits, so that it is told to end in order. */
+function task(behaviour: () => Behaviour<never>): Startable<readonly [], void> {
+  return { [launch]: () => ({ behaviour: behaviour(), options: { trapExit: true }, ref: () => undefined }) };
+}
+
+/** A supervisor whose children are what they are to be at the moment when it starts: tasks come and go by scaling. */
+function asOfNow(make: () => SupervisorDefinition): Startable<readonly [], SupervisorRef> {
+  return { [launch]: (args) => make()[launch](args) };
+}

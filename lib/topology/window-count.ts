@@ -1,0 +1,76 @@
+// Windows of so many items: one for every `every`, with the last `count` that came.
+
+import { HeldItems, type WindowView } from "./window-held.js";
+import type { Added, WindowMachine } from "./window-machine.js";
+
+export interface CountWindowsOptions {
+  readonly count: number;
+  /** From 1 to `count`; the same as `count`: each item is in one window. */
+  readonly every: number;
+}
+
+const NONE: ReadonlySet<never> = new Set();
+
+/**
+ * The first windows have fewer than `count` items, as there are none before. Flushed, it hands over one last
+ * window with the last `count`, if any came since the one before. Items that failed, or that are settled,
+ * leave a gap: no older ones come back in their place. It holds at most `count` items, if each window is
+ * taken when it is due.
+ */
+export class CountWindows<T> implements WindowMachine<T> {
+  private readonly count: number;
+  private readonly every: number;
+  private readonly items = new HeldItems<T>();
+  /** Items that came. */
+  private came = 0;
+  /** How many of them had come before it began anew, and when its last window closed. */
+  private base = 0;
+  private closed = 0;
+  private end = 0;
+  private flushing = false;
+
+  constructor({ count, every }: CountWindowsOptions) {
+    this.count = count;
+    this.every = every;
+  }
+
+  get held(): number {
+    return this.items.size;
+  }
+
+  add(_time: number, item: T): Added {
+    this.items.insert(this.came++, item);
+    return "held";
+  }
+
+  tick(_time: number): void {}
+
+  flush(): void {
+    this.flushing = true;
+  }
+
+  next(): WindowView<T> | undefined {
+    const end = this.closed + this.every;
+    if (end <= this.came) this.end = end;
+    else if (this.flushing && this.closed < this.came) this.end = this.came;
+    else return undefined;
+    return this.items.cut(Math.max(this.end - this.count, this.base), this.end);
+  }
+
+  done(settled: ReadonlySet<T> = NONE): readonly T[] {
+    this.closed = this.end;
+    return this.items.done(this.closed + this.every - this.count, settled);
+  }
+
+  failed(): readonly T[] {
+    this.closed = this.end;
+    return this.items.withdraw();
+  }
+
+  clear(): readonly T[] {
+    this.flushing = false;
+    this.base = this.came;
+    this.closed = this.came;
+    return this.items.clear();
+  }
+}
