@@ -32,6 +32,8 @@ export interface RoutingFunction<T = unknown> {
   readonly label?: string;
   /** Any candidate is as good: what one had waiting when it ended may go to another that the function chooses. */
   readonly interchangeable?: boolean;
+  /** The fields of the payload that it goes by. */
+  readonly fields?: readonly string[];
   /** Every candidate gets the message, and the function is not asked. For topologies: a dispatch has one consumer. */
   readonly everyone?: boolean;
 }
@@ -161,6 +163,8 @@ export function sticky<T>(
 /** Only consumers for which the predicate holds, among which `then` chooses. @throws OptionError */
 export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastLoaded()): RoutingFunction<T> {
   checkPredicate("where(predicate)", predicate);
+  if (then.everyone === true)
+    throw new OptionError("where(then)", then.label, "a function that chooses one, not all");
   const route: RoutingFunction<T> = (envelope, consumers, context) =>
     then(
       envelope,
@@ -171,7 +175,7 @@ export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastL
   return route;
 }
 
-const TRAITS = ["affinityKey", "label", "interchangeable", "everyone"] as const;
+const TRAITS = ["affinityKey", "label", "interchangeable", "fields"] as const;
 
 function checkKey(name: string, key: unknown): void {
   if (typeof key !== "function")

@@ -88,6 +88,7 @@ export function batchBolt(
     },
     tick: every === undefined ? undefined : { ms: tickFor(every), run: (ctx) => handOverOld(ctx, every) },
     flush: (ctx) => (ctx.state.held.tuples.length === 0 ? undefined : handOver(ctx)),
+    holdsMs: every,
   });
 
   function handOverOld(ctx: HoldingContext<Gathering>, age: number): unknown {

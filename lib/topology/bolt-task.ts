@@ -5,7 +5,7 @@ import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import { isThenable, type Process } from "../process/process.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "./component.js";
-import { SettledError } from "./errors.js";
+import { SettledError, textOf } from "./errors.js";
 import type { Streams } from "./field.js";
 import type { Order } from "./messages.js";
 import { type Lane, Outlet } from "./outlet.js";
@@ -176,7 +176,6 @@ class BoltTask {
     if (!this.process.alive) throw error;
     this.at = undefined;
     this.life.current = undefined;
-    this.slot.meter.errors++;
     this.own.log("error", () => `failed a tuple of ${tuple.component}.${tuple.stream}: ${textOf(error)}`);
     this.settle(tuple, false);
   }
@@ -243,8 +242,4 @@ class BoltTask {
     this.active = false;
     return this.options.deactivate?.(this.own);
   }
-}
-
-export function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

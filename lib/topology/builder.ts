@@ -42,9 +42,10 @@ export interface WireOptions<V> {
 }
 
 /** What a bolt reads: a grouping, or more options, for each stream `component.stream`. */
-export type Subscriptions<K extends KnownStreams, I extends Inputs> = {
-  readonly [Key in ReadableBy<K, I>]?: Grouping<ValuesOf<K[Key]>> | WireOptions<ValuesOf<K[Key]>>;
-};
+export type Subscriptions<K extends KnownStreams, I extends Inputs> = [ReadableBy<K, I>] extends [never]
+  ? // A type without any property would take all that there are.
+    Readonly<Record<string, never>>
+  : { readonly [Key in ReadableBy<K, I>]?: Grouping<ValuesOf<K[Key]>> | WireOptions<ValuesOf<K[Key]>> };
 
 /** How a component is placed, and its own configuration. */
 export interface Placement extends ComponentConfig {

@@ -20,6 +20,7 @@ const RULES: readonly Rule[] = [
   streamsCarryFields,
   everyBoltIsReached,
   ticksHaveListeners,
+  windowsEndInTime,
   ackersHaveRoom,
 ];
 
@@ -58,7 +59,7 @@ function wiresLeadToBolts({ components, wires }: Blueprint): Problem[] {
 }
 
 function streamsCarryFields({ components, wires }: Blueprint): Problem[] {
-  return wires.flatMap(({ from, stream, to, fields }) => {
+  return wires.flatMap(({ from, stream, to, fields, grouping }) => {
     const bolt = components.find(({ name }) => name === to);
     if (bolt?.kind !== "bolt") return [];
     const wanted = wantedFrom(bolt, stream);
@@ -66,7 +67,11 @@ function streamsCarryFields({ components, wires }: Blueprint): Problem[] {
       const known = Object.keys((bolt.definition as BoltDefinition).inputs).join(", ");
       return [problem(to, `does not read streams of the name ${stream}, but only ${known}`)];
     }
-    return Object.entries(wanted).flatMap(([name, { type }]) => {
+    const { fields: keys = [] } = grouping;
+    const missing = keys
+      .filter((key) => fields[key] === undefined)
+      .map((key) => problem(to, `is grouped by the field ${key}, which ${from}.${stream} does not carry`));
+    const wrong = Object.entries(wanted).flatMap(([name, { type }]) => {
       const there = fields[name];
       if (there === undefined)
         return [problem(to, `reads the field ${name}, which ${from}.${stream} does not carry`)];
@@ -74,6 +79,7 @@ function streamsCarryFields({ components, wires }: Blueprint): Problem[] {
         ? []
         : [problem(to, `reads ${name} as ${type}, but in ${from}.${stream} it is ${there.type}`)];
     });
+    return [...wrong, ...missing];
   });
 }
 
@@ -101,12 +107,25 @@ function everyBoltIsReached({ components, wires }: Blueprint): Problem[] {
     });
 }
 
-function ticksHaveListeners({ components }: Blueprint): Problem[] {
+function ticksHaveListeners({ components, config: { tick: byDefault } }: Blueprint): Problem[] {
   return components.flatMap(({ name, kind, definition, config }) => {
     const listens = kind === "bolt" && (definition as BoltDefinition).options.tick !== undefined;
     if (listens && config.tick === undefined)
       return [problem(name, "has a `tick` function, but no period: give `tick` in its configuration")];
+    if (!listens && config.tick !== undefined && config.tick !== byDefault)
+      return [problem(name, "is to be ticked, but its definition has no `tick` function")];
     return [];
+  });
+}
+
+/** What is held back for longer than that has expired, for certain, and comes again. */
+function windowsEndInTime({ components, wires, config }: Blueprint): Problem[] {
+  return components.flatMap(({ name, kind, definition }) => {
+    const held = kind === "bolt" ? (definition as BoltDefinition).options.holdsMs : undefined;
+    const anchored = wires.some((wire) => wire.to === name && wire.anchored);
+    if (held === undefined || held < config.messageTimeout || !anchored) return [];
+    const text = `holds tuples back for ${held} ms, but they expire after ${config.messageTimeout}: raise messageTimeout`;
+    return [problem(name, text)];
   });
 }
 

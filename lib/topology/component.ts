@@ -135,6 +135,8 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly execute: (tuple: In, ctx: BoltContext<S, State>) => unknown;
   /** Called every `tick` milliseconds of the configuration. */
   readonly tick?: (ctx: BoltContext<S, State>) => unknown;
+  /** For how many milliseconds, at most, it holds tuples back before it settles them: less than they take to expire. */
+  readonly holdsMs?: number;
   /** The topology drains: settle what is held back, for no more will come. */
   readonly flush?: (ctx: BoltContext<S, State>) => unknown;
 }

@@ -64,3 +64,8 @@ export class TopologyPhaseError extends SignalboxError {
     this.phase = phase;
   }
 }
+
+/** An error of a user's function, for the log. */
+export function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -42,7 +42,7 @@ export function fields<K extends string>(
   const ranking = new Ranking();
   const route: RoutingFunction<Readonly<Record<K, unknown>>> = (envelope, consumers) =>
     ranking.first(consumers, keyOf(envelope.payload));
-  return Object.assign(route, { label: `fields(${names.join(", ")})` });
+  return Object.assign(route, { label: `fields(${names.join(", ")})`, fields: names });
 }
 
 /**
@@ -69,7 +69,7 @@ export function partialKey<K extends string>(
     const other = ranking.first(consumers, key, one);
     return one === undefined || other === undefined ? one : freer(one, other);
   };
-  return Object.assign(route, { label: `partial key(${names.join(", ")})` });
+  return Object.assign(route, { label: `partial key(${names.join(", ")})`, fields: names });
 }
 
 /**

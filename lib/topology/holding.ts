@@ -13,6 +13,7 @@ import {
   type InitContext,
   type Inputs,
 } from "./component.js";
+import { textOf } from "./errors.js";
 import type { Fields, Streams } from "./field.js";
 import type { Tuple } from "./tuple.js";
 
@@ -42,6 +43,8 @@ export interface HoldingParts<H> {
   /** Run every so many milliseconds, unless the user says otherwise. */
   readonly tick: { readonly ms: number; readonly run: (ctx: HoldingContext<H>) => unknown } | undefined;
   readonly flush: (ctx: HoldingContext<H>) => unknown;
+  /** For how many milliseconds it holds tuples, if that is known. */
+  readonly holdsMs: number | undefined;
 }
 
 /** @throws OptionError when a part of the definition is not what it has to be */
@@ -66,6 +69,7 @@ export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>):
     },
     execute: parts.execute,
     flush: parts.flush,
+    ...(parts.holdsMs !== undefined && { holdsMs: parts.holdsMs }),
   });
 
   function hook<A extends readonly unknown[]>(
@@ -130,10 +134,6 @@ export function checkOptions(path: string, options: unknown, functions: readonly
  */
 export function tickFor(ms: number): number {
   return Math.min(1_000, Math.max(1, ms / 4));
-}
-
-export function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** The bolt's context, as it is while certain tuples are at hand. */

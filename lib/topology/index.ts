@@ -55,18 +55,18 @@ export {
 } from "./config.js";
 export type { StopReport } from "./director.js";
 export { toDot } from "./dot.js";
-export * from "./errors.js";
+export { AnchorError, type Problem, SettledError, TopologyError, TopologyPhaseError } from "./errors.js";
 export type { DeadTuple, EmittedTuple } from "./events.js";
 export { type AnyValues, type Field, type Fields, field, type Streams, type ValuesOf } from "./field.js";
 export type { Direction, EdgeLook, GraphOptions, LineStyle, NodeLook, Shape } from "./graph.js";
 export { all, direct, fields, global, localOrShuffle, none, partialKey, shuffle } from "./groupings.js";
 export { type IterableOptions, spoutFrom } from "./iterable.js";
+export type { LatencyMetrics } from "./latency.js";
 export type { Phase } from "./lifecycle.js";
 export { toMermaid } from "./mermaid.js";
 export type {
   ComponentMetrics,
   InputMetrics,
-  LatencyMetrics,
   StreamMetrics,
   TopologyMetrics,
 } from "./metrics.js";

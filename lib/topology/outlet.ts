@@ -3,6 +3,7 @@
 import { exitedError } from "../process/call.js";
 import { OptionError } from "../process/errors.js";
 import type { Process } from "../process/process.js";
+import { joinTrees, random32 } from "./anchors.js";
 import type { Wire } from "./blueprint.js";
 import type { EmitOptions } from "./component.js";
 import { AnchorError } from "./errors.js";
@@ -11,16 +12,10 @@ import type { InputMeter, StreamMeter } from "./metrics.js";
 import { Emission, Router, UNREACHABLE } from "./router.js";
 import type { Run } from "./run.js";
 import type { ComponentRun, Life, Slot } from "./slot.js";
-import { ACKED, FAILED_TUPLE, type MoreRoots, Tuple, WAITING, type Way } from "./tuple.js";
+import { ACKED, FAILED_TUPLE, Tuple, WAITING, type Way } from "./tuple.js";
 
-const TWO_32 = 0x1_0000_0000;
 const NO_OPTIONS: EmitOptions = {};
 const NO_TASKS: readonly number[] = [];
-
-/** A random 32-bit integer. */
-export function random32(env: { random(): number }): number {
-  return (env.random() * TWO_32) | 0;
-}
 
 /** One task at the end of a wire, for one task that emits. */
 export class Lane implements Way {
@@ -189,11 +184,8 @@ export class Outlet {
     else if (anchors !== undefined) for (const anchor of anchors) this.checkAnchor(anchor);
     const copies = this.make(out, values, options);
     if (anchors !== undefined) {
-      for (const copy of copies) {
-        if (!(copy.way as Lane).anchored) continue;
-        if (anchors instanceof Tuple) this.anchor(copy, anchors);
-        else for (const anchor of anchors) this.anchor(copy, anchor);
-      }
+      const { env } = this.run.kernel;
+      for (const copy of copies) if ((copy.way as Lane).anchored) joinTrees(copy, anchors, env);
     }
     this.send(out, copies, options);
   }
@@ -283,19 +275,6 @@ export class Outlet {
       throw new AnchorError(this.slot.component.name, this.slot.task, `${anchor.component}.${anchor.stream}`);
   }
 
-  /** The copy joins the trees of the anchor, by an edge of its own; by the XOR of its edges, a tree that it joins twice. */
-  private anchor(copy: Tuple, anchor: Tuple): void {
-    if (!anchor.anchored) return;
-    const { env } = this.run.kernel;
-    const edgeHi = random32(env);
-    const edgeLo = random32(env) || 1;
-    anchor.childrenHi ^= edgeHi;
-    anchor.childrenLo ^= edgeLo;
-    join(copy, anchor.rootHi, anchor.rootLo, edgeHi, edgeLo);
-    for (let more = anchor.more; more !== undefined; more = more.next)
-      join(copy, more.rootHi, more.rootLo, edgeHi, edgeLo);
-  }
-
   private publish(out: OutStream, values: object, to: readonly number[]): void {
     const { events } = this.run.kernel;
     if (!events.wants.tuple) return;
@@ -308,33 +287,4 @@ export class Outlet {
       to,
     });
   }
-}
-
-function join(copy: Tuple, rootHi: number, rootLo: number, edgeHi: number, edgeLo: number): void {
-  if (!copy.anchored) {
-    copy.rootHi = rootHi;
-    copy.rootLo = rootLo;
-    copy.edgeHi = edgeHi;
-    copy.edgeLo = edgeLo;
-    return;
-  }
-  if (copy.rootHi === rootHi && copy.rootLo === rootLo) {
-    copy.edgeHi ^= edgeHi;
-    copy.edgeLo ^= edgeLo;
-    return;
-  }
-  copy.more = joinMore(copy.more, rootHi, rootLo, edgeHi, edgeLo);
-}
-
-function joinMore(
-  more: MoreRoots | undefined,
-  rootHi: number,
-  rootLo: number,
-  edgeHi: number,
-  edgeLo: number,
-): MoreRoots {
-  if (more === undefined) return { rootHi, rootLo, edgeHi, edgeLo, next: undefined };
-  if (more.rootHi === rootHi && more.rootLo === rootLo)
-    return { ...more, edgeHi: more.edgeHi ^ edgeHi, edgeLo: more.edgeLo ^ edgeLo };
-  return { ...more, next: joinMore(more.next, rootHi, rootLo, edgeHi, edgeLo) };
 }

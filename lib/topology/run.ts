@@ -5,6 +5,7 @@ import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { ExitReason } from "../process/reason.js";
+import { eachTree } from "./anchors.js";
 import type { Blueprint, ComponentPlan } from "./blueprint.js";
 import { capacityFor } from "./check.js";
 import type { LogLevel } from "./component.js";
@@ -167,8 +168,10 @@ export class Run {
     if (!tuple.anchored) return;
     const { childrenHi, childrenLo } = tuple;
     this.tell(ACK, tuple.rootHi, tuple.rootLo, tuple.edgeHi ^ childrenHi, tuple.edgeLo ^ childrenLo);
-    for (let more = tuple.more; more !== undefined; more = more.next)
-      this.tell(ACK, more.rootHi, more.rootLo, more.edgeHi ^ childrenHi, more.edgeLo ^ childrenLo);
+    if (tuple.more === undefined) return;
+    eachTree(tuple.more, (hi, lo, edgeHi, edgeLo) =>
+      this.tell(ACK, hi, lo, edgeHi ^ childrenHi, edgeLo ^ childrenLo),
+    );
   }
 
   /** A tuple could not be done: the acker of each of its trees is told, and whether anybody had taken it. */
@@ -177,8 +180,7 @@ export class Run {
     tuple.state = FAILED_TUPLE;
     if (!tuple.anchored) return;
     this.tell(kind, tuple.rootHi, tuple.rootLo, 0, 0);
-    for (let more = tuple.more; more !== undefined; more = more.next)
-      this.tell(kind, more.rootHi, more.rootLo, 0, 0);
+    if (tuple.more !== undefined) eachTree(tuple.more, (hi, lo) => this.tell(kind, hi, lo, 0, 0));
   }
 
   /** An acker that does not run needs no telling: its spouts take its trees for failed. */

@@ -18,7 +18,10 @@ export function initContext(run: Run, slot: Slot, ctx: Context<never>): InitCont
     process: ctx,
     now: () => ctx.now(),
     random: () => ctx.random(),
-    log: (level: LogLevel, line: string | (() => string)) => run.log(level, component, slot.task, line),
+    log: (level: LogLevel, line: string | (() => string)) => {
+      if (level === "error") slot.meter.errors++;
+      run.log(level, component, slot.task, line);
+    },
   };
 }
 

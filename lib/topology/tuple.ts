@@ -14,15 +14,6 @@ export const ACKED = 2;
 export const FAILED_TUPLE = 3;
 export type TupleState = typeof WAITING | typeof TAKEN | typeof ACKED | typeof FAILED_TUPLE;
 
-/** Another tree that a tuple belongs to: it was anchored to tuples of several. */
-export interface MoreRoots {
-  readonly rootHi: number;
-  readonly rootLo: number;
-  readonly edgeHi: number;
-  readonly edgeLo: number;
-  readonly next: MoreRoots | undefined;
-}
-
 /** The way that a tuple took, which hears of what the tuple's task can no longer tell. */
 export interface Way {
   /** The task ended before it took the tuple out of its mailbox. */
@@ -54,8 +45,8 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
   childrenHi = 0;
   /** @internal */
   childrenLo = 0;
-  /** @internal */
-  more: MoreRoots | undefined = undefined;
+  /** @internal Further trees that it belongs to, if it comes from several: halves of root and edge, tree by tree. */
+  more: Int32Array | undefined = undefined;
   /** @internal */
   state: TupleState = WAITING;
   /** @internal Milliseconds at which it was taken, when its latency is measured; -1 when it is not. */

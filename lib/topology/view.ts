@@ -2,7 +2,8 @@
 // the terminal writes it.
 
 import { count } from "../process/options.js";
-import type { ComponentMetrics, LatencyMetrics, TopologyMetrics } from "./metrics.js";
+import type { LatencyMetrics } from "./latency.js";
+import type { ComponentMetrics, TopologyMetrics } from "./metrics.js";
 
 /** From here on a component's capacity makes it a bottleneck. */
 const BOTTLENECK = 0.8;

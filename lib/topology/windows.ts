@@ -9,6 +9,7 @@
 import { OptionError } from "../process/errors.js";
 import { count } from "../process/options.js";
 import type { BoltContext, BoltDefinition, Hooks, InitContext, Inputs, TupleOf } from "./component.js";
+import { textOf } from "./errors.js";
 import type { Fields, Streams, ValuesOf } from "./field.js";
 import {
   after,
@@ -17,7 +18,6 @@ import {
   type HoldingContext,
   type HoldingOptions,
   holdingBolt,
-  textOf,
   tickFor,
 } from "./holding.js";
 import type { Tuple } from "./tuple.js";
@@ -134,6 +134,7 @@ export function windowBolt(
               return handOverDue(ctx);
             },
           },
+    holdsMs: plan.kind === "time" && by === undefined ? plan.ms : undefined,
     flush: (ctx) => {
       const { machine } = ctx.state.held;
       machine.flush();

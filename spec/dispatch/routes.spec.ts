@@ -285,7 +285,7 @@ describe("what a routing function says of itself", () => {
     const everyone = Object.assign(() => undefined, { label: "all", everyone: true });
     const always = match.exists(match.tag("site"));
     expect({ ...where(always) }).toEqual({ label: "least loaded", interchangeable: true });
-    expect({ ...where(always, everyone) }).toEqual({ label: "all", everyone: true });
+    expect(() => where(always, everyone)).toThrow("a function that chooses one, not all");
     expect({ ...where(always, () => undefined) }).toEqual({});
   });
 
@@ -299,7 +299,7 @@ describe("what a routing function says of itself", () => {
     expect(() => new ConsumerGroup({ route: everyone })).toThrow(refusal);
     const group = new ConsumerGroup();
     expect(() => {
-      group.route = where(match.exists(match.tag("site")), everyone);
+      group.route = everyone;
     }).toThrow(refusal);
     expect({ ...group.route }).toEqual({ label: "least loaded", interchangeable: true });
   });

@@ -2,7 +2,8 @@
 
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
-import { componentMetrics, METRICS_WINDOW_MS, TaskMeter } from "../../lib/topology/metrics.js";
+import { METRICS_WINDOW_MS } from "../../lib/topology/latency.js";
+import { componentMetrics, TaskMeter } from "../../lib/topology/metrics.js";
 
 const MINUTE = 60_000;
 const lines = { name: "lines", kind: "spout", tasks: 2, executors: 1 } as const;

@@ -3,7 +3,8 @@
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../lib/process/errors.js";
-import type { ComponentMetrics, LatencyMetrics, TopologyMetrics } from "../../lib/topology/metrics.js";
+import type { LatencyMetrics } from "../../lib/topology/latency.js";
+import type { ComponentMetrics, TopologyMetrics } from "../../lib/topology/metrics.js";
 import { repaint, screen, summary } from "../../lib/topology/view.js";
 
 const NOTHING = {

@@ -49,11 +49,14 @@ export interface ChildPort {
 
 export type OpenChild = (spec: ChildSpec, events: ChildEvents) => ChildPort;
 
-/** Those that would outlive this program if it ended without stopping its systems. */
-const running = new Set<ChildProcess>();
+/** Those that would outlive this program if it ended without stopping its systems, with their directories. */
+const running = new Map<ChildProcess, string>();
 
 function killAll(): void {
-  for (const child of running) child.kill("SIGKILL");
+  for (const [child, pidDir] of running) {
+    child.kill("SIGKILL");
+    rmSync(pidDir, { recursive: true, force: true });
+  }
 }
 
 /** Starts a program. That it cannot be started is told by `ended`. */
@@ -66,7 +69,7 @@ export const openChild: OpenChild = ({ command, args, env, cwd }, events) => {
     windowsHide: true,
   });
   if (running.size === 0) host.on("exit", killAll);
-  running.add(child);
+  running.set(child, pidDir);
   let over = false;
   const end = (how: ChildEnd): void => {
     if (over) return;

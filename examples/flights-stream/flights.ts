@@ -1,0 +1,88 @@
+// The flights: read from a JSON file, checked, and put in the order of their dates before anything starts.
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { InputError } from "../flights/input-error.js";
+
+/** One flight of the United States' domestic traffic. */
+export interface Flight {
+  /** When it was to depart, in milliseconds, as if all clocks showed UTC. */
+  readonly at: number;
+  /** Minutes late at its destination; negative when early. */
+  readonly delay: number;
+  /** Codes of airports. */
+  readonly origin: string;
+  readonly destination: string;
+}
+
+const DATE = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d):(\d\d)$/;
+const AIRPORT = /^[A-Z0-9]{3,4}$/;
+
+/** @throws InputError */
+export async function readFlights(file: string = bundledFile()): Promise<readonly Flight[]> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    throw new InputError(`cannot read the flights: ${(error as Error).message}`);
+  }
+  return parseFlights(file, text);
+}
+
+/**
+ * Those of the same minute stay in the order of the file.
+ *
+ * @throws InputError that names the first record that is no flight
+ */
+export function parseFlights(file: string, text: string): readonly Flight[] {
+  let records: unknown;
+  try {
+    records = JSON.parse(text);
+  } catch (error) {
+    throw new InputError(`${file} is not JSON: ${(error as Error).message}`);
+  }
+  if (!Array.isArray(records)) throw new InputError(`${file} is not an array of flights`);
+  return records
+    .map((record: unknown, index) => flightOf(record, `${file}: record ${index}`))
+    .sort((one, other) => one.at - other.at);
+}
+
+function flightOf(record: unknown, where: string): Flight {
+  if (typeof record !== "object" || record === null) throw new InputError(`${where} is no object`);
+  const { date, delay, origin, destination } = record as Record<string, unknown>;
+  const wrong = (field: string, value: unknown, expected: string): InputError => {
+    const is = value === undefined ? "is missing" : `is ${String(JSON.stringify(value)).slice(0, 40)}`;
+    return new InputError(`${where}: "${field}" ${is}, expected ${expected}`);
+  };
+  const code = (field: string, value: unknown): string => {
+    if (typeof value === "string" && AIRPORT.test(value)) return value;
+    throw wrong(field, value, "the code of an airport, such as SFO");
+  };
+  const at = timeOf(date);
+  if (at === undefined) throw wrong("date", date, "a date such as 2001/01/31 23:59");
+  if (typeof delay !== "number" || !Number.isFinite(delay)) throw wrong("delay", delay, "a finite number");
+  return { at, delay, origin: code("origin", origin), destination: code("destination", destination) };
+}
+
+/** The file says no time zone. Read as local time, an hour would be missing in the spring of some places. */
+function timeOf(date: unknown): number | undefined {
+  const match = typeof date === "string" ? DATE.exec(date) : null;
+  if (match === null) return undefined;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = match.slice(1).map(Number);
+  const at = Date.UTC(year, month - 1, day, hour, minute);
+  return dateText(at) === date ? at : undefined; // no 30th of February
+}
+
+/** A time as the file writes it. */
+export function dateText(at: number): string {
+  return new Date(at).toISOString().slice(0, 16).replaceAll("-", "/").replace("T", " ");
+}
+
+function bundledFile(): string {
+  try {
+    const entry = createRequire(import.meta.url).resolve("vega-datasets");
+    return `${entry.slice(0, entry.lastIndexOf("build"))}data/flights-20k.json`;
+  } catch {
+    throw new InputError("vega-datasets is not installed: run npm ci, or give a --file");
+  }
+}

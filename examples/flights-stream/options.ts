@@ -1,0 +1,81 @@
+// The command line: what may be asked for, what it is when it is not, and what is wrong with it.
+
+import { parseArgs } from "node:util";
+import { InputError } from "../flights/input-error.js";
+import type { Plan } from "./stream.js";
+
+export interface Options extends Plan {
+  /** The flights of vega-datasets when undefined. */
+  readonly file: string | undefined;
+}
+
+const DEFAULTS = { window: 24, every: 6, top: 10, tasks: 2 } as const;
+const HOUR_MS = 3_600_000;
+/** Hours: 31 days. */
+const LONGEST_WINDOW = 744;
+const LONGEST_TABLE = 100;
+const MOST_TASKS = 16;
+
+export const HELP: string = `npm run flights-stream -- [options]
+
+Streams the flights of a file, in the order of their dates, through windows of time: the delay of each
+hour at each airport, and the routes with the most flights. Checks all of it against a straight loop.
+
+  --file FILE      JSON, an array of { date, delay, origin, destination }
+                   (default: 20,000 flights of vega-datasets)
+  --window HOURS   routes are counted over so many hours (default: ${DEFAULTS.window}) ...
+  --every HOURS    ... at each multiple of so many (default: ${DEFAULTS.every})
+  --top N          how many routes are listed (default: ${DEFAULTS.top})
+  --tasks N        tasks that each kind of windows is divided among (default: ${DEFAULTS.tasks})
+  --help           this text
+
+Exit code: 0 when all windows are right, 1 when not, 2 when an option or the file is wrong.
+`;
+
+/** @throws InputError */
+export function parseOptions(args: readonly string[]): Options | "help" {
+  const values = parse(args);
+  if (values.help === true) return "help";
+  const window = whole("--window", values.window, LONGEST_WINDOW) ?? DEFAULTS.window;
+  const every = whole("--every", values.every, LONGEST_WINDOW) ?? Math.min(DEFAULTS.every, window);
+  if (every > window)
+    throw new InputError(
+      `--every is ${every}, expected at most ${window}, or flights fall between two windows`,
+    );
+  return {
+    file: values.file,
+    windowMs: window * HOUR_MS,
+    everyMs: every * HOUR_MS,
+    top: whole("--top", values.top, LONGEST_TABLE) ?? DEFAULTS.top,
+    tasks: whole("--tasks", values.tasks, MOST_TASKS) ?? DEFAULTS.tasks,
+  };
+}
+
+interface Values {
+  readonly file?: string | undefined;
+  readonly window?: string | undefined;
+  readonly every?: string | undefined;
+  readonly top?: string | undefined;
+  readonly tasks?: string | undefined;
+  readonly help?: boolean | undefined;
+}
+
+function parse(args: readonly string[]): Values {
+  const text = { type: "string" } as const;
+  const help = { type: "boolean", short: "h" } as const;
+  try {
+    const options = { file: text, window: text, every: text, top: text, tasks: text, help };
+    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
+  } catch (error) {
+    // Node's own text goes on for several sentences; the first one says it.
+    const [said = ""] = (error as Error).message.split(/\n|\. /);
+    throw new InputError(`${said.replace(/\.$/, "")}; --help lists the options`);
+  }
+}
+
+function whole(name: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= 1 && value <= most) return value;
+  throw new InputError(`${name} is "${text}", expected a whole number from 1 to ${most}`);
+}

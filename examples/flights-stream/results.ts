@@ -1,0 +1,87 @@
+// What the windows came to.
+
+import type { Ranking } from "./ranking.js";
+
+/** What departed from one airport within one hour. */
+export interface HourRow {
+  /** Where the hour begins, in milliseconds. */
+  readonly hour: number;
+  readonly origin: string;
+  readonly flights: number;
+  /** Minutes, of all of these flights together. */
+  readonly delay: number;
+}
+
+/** The routes of one window. */
+export interface RouteWindow extends Ranking {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** All there is to know of a file of flights. */
+export interface Answer {
+  /** By {@link rowKey}. */
+  readonly rows: ReadonlyMap<string, HourRow>;
+  /** By the start of the window. */
+  readonly windows: ReadonlyMap<number, RouteWindow>;
+  /** Routes since the first flight. */
+  readonly overall: Ranking;
+}
+
+/**
+ * Results are set, never added up: one that comes twice, because something was tried again on its way, is the same as
+ * one that comes once.
+ */
+export class Results implements Answer {
+  readonly rows: Map<string, HourRow> = new Map();
+  readonly windows: Map<number, RouteWindow> = new Map();
+  overall: Ranking = { flights: 0, known: 0, best: [] };
+  /** The last hour that was handed over; undefined before the first. */
+  hour: number | undefined = undefined;
+  /** Flights of which every window was handed over, and those that were given up. */
+  done = 0;
+  failed = 0;
+
+  addRow(row: HourRow): void {
+    this.rows.set(rowKey(row), row);
+    this.hour = Math.max(this.hour ?? row.hour, row.hour);
+  }
+
+  addWindow(window: RouteWindow): void {
+    this.windows.set(window.start, window);
+  }
+}
+
+export function rowKey({ hour, origin }: Pick<HourRow, "hour" | "origin">): string {
+  return `${hour} ${origin}`;
+}
+
+/** Flights and minutes of delay. */
+export interface Sums {
+  flights: number;
+  delay: number;
+}
+
+/** Sums of rows that have something in common. */
+export function sumBy<K>(rows: Iterable<HourRow>, keyOf: (row: HourRow) => K): Map<K, Sums> {
+  const sums = new Map<K, Sums>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const sum = sums.get(key) ?? { flights: 0, delay: 0 };
+    sums.set(key, { flights: sum.flights + row.flights, delay: sum.delay + row.delay });
+  }
+  return sums;
+}
+
+export function meanOf({ flights, delay }: Sums): number {
+  return delay / flights;
+}
+
+/** Mean delay by hour of the day, 24 of them; undefined where nothing departed. */
+export function meansOfDay(rows: Iterable<HourRow>): readonly (number | undefined)[] {
+  const sums = sumBy(rows, ({ hour }) => new Date(hour).getUTCHours());
+  return Array.from({ length: 24 }, (_, hour) => {
+    const sum = sums.get(hour);
+    return sum === undefined ? undefined : meanOf(sum);
+  });
+}

@@ -1,0 +1,58 @@
+// One run: the topology from its start to its end, and a look at it every so often.
+
+import { System } from "signalbox";
+import type { TopologyRef } from "signalbox/topology";
+import type { Flight } from "./flights.js";
+import { Results } from "./results.js";
+import { flightsStream, type Plan } from "./stream.js";
+
+export interface RunOptions extends Plan {
+  readonly flights: readonly Flight[];
+  /** Where to show how it goes. */
+  readonly show?: Show;
+}
+
+/** All that the screen shows. */
+export interface View {
+  readonly flights: number;
+  /** Flights that were emitted and are not done: most of them are held by windows. */
+  readonly pending: number;
+  readonly elapsedMs: number;
+  readonly results: Results;
+}
+
+export interface Show {
+  readonly everyMs: number;
+  readonly show: (view: View) => void;
+}
+
+export async function run({ flights, show, ...plan }: RunOptions): Promise<Results> {
+  await using system = new System({ name: "flights" });
+  const results = new Results();
+  const running = await system.start(flightsStream(flights, plan, results));
+  const over = new AbortController();
+  const finish = async (): Promise<void> => {
+    await running.finished();
+    over.abort();
+  };
+  await Promise.all([finish(), show && watch(running, flights.length, results, show, over.signal)]);
+  await running.stop();
+  return results;
+}
+
+async function watch(
+  running: TopologyRef,
+  flights: number,
+  results: Results,
+  { everyMs, show }: Show,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const { components, uptimeMs } of running.watch({ every: everyMs, signal })) {
+      const pending = components.find(({ name }) => name === "flights")?.pending ?? 0;
+      show({ flights, pending, elapsedMs: uptimeMs, results });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

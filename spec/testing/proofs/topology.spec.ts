@@ -1,0 +1,87 @@
+// Topologies under any schedule: whatever crashes when, every reliable tuple is worked on at least once before it is
+// said to be done, and its spout is told once.
+
+import { type ExploreOptions, explore, type FaultOptions, type Simulation } from "signalbox/testing";
+import { all, fields } from "signalbox/topology";
+import { describe, expect, it } from "vitest";
+import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import { judge, type Plant, plantOn, seeThrough } from "./support-topology.js";
+
+const CRASHES: FaultOptions = {
+  crash: [
+    { of: "**/source-*" },
+    { of: "**/relay-*", atMost: 2 },
+    { of: "**/sink-*", atMost: 2 },
+    { of: "**/__acker-*", reason: "kill" },
+    { of: "**/system-task", reason: "kill" },
+  ],
+  pause: { of: "**" },
+};
+
+/** One run from the start to the drained end; faults strike once it is up. */
+async function whole(sim: Simulation, plant: Plant, everySink = 1): Promise<void> {
+  sim.calm();
+  const { running, records } = await plantOn(sim.system({ name: "s" }), plant);
+  sim.storm();
+  await seeThrough(sim, running, records, plant.tuples);
+  judge(records, plant.tuples, everySink);
+  const twice = [...records.seen.values()].some((times) => times > everySink);
+  sim.sometimes("a tuple was done twice", twice);
+}
+
+async function inMany(plant: Plant, options: ExploreOptions, everySink = 1): Promise<void> {
+  const result = await explore((sim) => whole(sim, plant, everySink), {
+    schedules: 1_000,
+    faults: CRASHES,
+    sometimes: ["a tuple was done twice"],
+    ...options,
+  });
+  expect(result.bounded).toBe(0);
+}
+
+describe("topologies, under any schedule", () => {
+  it("have every tuple worked on before it is said to be done, and say so once, whatever crashes [O1]", async () => {
+    await inMany({ tuples: 6, relays: 2, sinks: 2 }, { name: "topology" });
+  }, 60_000);
+
+  it("do so when each key has its task, and messages are late [O1]", async () => {
+    await inMany(
+      { tuples: 6, relays: 2, sinks: 2, toSink: fields("n") },
+      { name: "fields", faults: { ...CRASHES, delay: { of: "**", atMost: 3 } } },
+    );
+  }, 60_000);
+
+  it("do so when a bolt settles by itself, and when it awaits something [O1]", async () => {
+    await inMany({ tuples: 4, relays: 2, mode: "manual" }, { name: "manual" });
+    await inMany({ tuples: 4, relays: 2, waits: true }, { name: "asynchronous" });
+  }, 60_000);
+
+  it("say that a tuple is done when every task of an `all` grouping has done it, and not before [O2]", async () => {
+    await inMany(
+      { tuples: 4, relays: 1, sinks: 3, toSink: all(), config: { messageTimeout: 10_000 } },
+      { name: "all", faults: { ...CRASHES, rush: {} } },
+      3,
+    );
+  }, 60_000);
+
+  it("leave it to a source that replays by itself, when they are told to [O6]", async () => {
+    await inMany({ tuples: 4, relays: 2, source: "replays" }, { name: "replays" });
+  }, 60_000);
+});
+
+describe("in every schedule there is, but for those with more than one preemption", () => {
+  it.each(["source-0", "relay-0", "sink-0", "__acker-0", "system-task"])(
+    "a spout, two bolts, an acker and two tuples come out right, whenever %s is killed [O1]",
+    async (victim) => {
+      const { complete, schedules, bounded } = await explore((sim) => whole(sim, { tuples: 2 }), {
+        name: victim,
+        strategy: exhaustive({ preemptions: 1 }),
+        schedules: 10_000,
+        faults: { crash: { of: `**/${victim}`, reason: "kill" } },
+      });
+      expect({ complete, bounded }).toEqual({ complete: true, bounded: 0 });
+      expect(schedules).toBeGreaterThan(500);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,555 @@
+// Components of ours under another host, which a script plays: one task, from its handshake to its end.
+
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { type BoltContext, bolt, spout } from "../../../lib/topology/component.js";
+import { field } from "../../../lib/topology/field.js";
+import { runComponent } from "../../../lib/topology/multilang/run-component.js";
+import type { Tuple } from "../../../lib/topology/tuple.js";
+import { gate } from "../../support/gate.js";
+import { Storm, topologyOf } from "./storm.js";
+
+const streams = { words: { word: field.text, at: field.number } };
+const input = { text: field.text };
+
+const split = bolt({
+  input,
+  streams,
+  execute: ({ values }, { emit }) => {
+    for (const [at, word] of values.text.split(" ").entries()) {
+      if (word === "bad") throw new Error("a bad word");
+      emit.words({ word, at });
+    }
+  },
+});
+
+const emitted = (tuple: unknown[], more: object = {}) => ({
+  command: "emit",
+  stream: "words",
+  tuple,
+  need_task_ids: false,
+  ...more,
+});
+
+const heartbeat = { id: "h", comp: null, stream: "__heartbeat", task: -1, tuple: [] };
+const tick = (id: string) => ({ id, comp: "__system", stream: "__tick", task: -1, tuple: [60] });
+
+describe("a bolt", () => {
+  test("answers the handshake, and leaves a file named after its process", async () => {
+    const storm = new Storm(topologyOf({ split }), "split");
+    storm.say(heartbeat);
+    await storm.until(1);
+    expect(storm.heard).toEqual([{ pid: process.pid }, { command: "sync" }]);
+    expect(storm.pids).toEqual([String(process.pid)]);
+    expect(await storm.leave()).toBeUndefined();
+  });
+
+  test("emits anchored to the tuple at hand, and acks it", async () => {
+    const storm = new Storm(topologyOf({ split }), "split");
+    storm.tuple("17", ["a b"]);
+    storm.tuple(18, ["c"]);
+    expect(await storm.until(5)).toEqual([
+      emitted(["a", 0], { anchors: ["17"] }),
+      emitted(["b", 1], { anchors: ["17"] }),
+      { command: "ack", id: "17" },
+      emitted(["c", 0], { anchors: [18] }),
+      { command: "ack", id: 18 },
+    ]);
+    await storm.leave();
+  });
+
+  test("fails a tuple that it throws at, and goes on", async () => {
+    const storm = new Storm(topologyOf({ split }), "split");
+    storm.tuple("1", ["a bad"]);
+    storm.tuple("2", ["b"]);
+    expect(await storm.until(4)).toEqual([
+      emitted(["a", 0], { anchors: ["1"] }),
+      { command: "fail", id: "1" },
+      emitted(["b", 0], { anchors: ["2"] }),
+      { command: "ack", id: "2" },
+    ]);
+    expect(storm.errors[0]).toContain("split failed a tuple of lines.lines: Error: a bad word");
+    await storm.leave();
+  });
+
+  test("fails a tuple that is none it can read", async () => {
+    const storm = new Storm(topologyOf({ split }), "split");
+    storm.tuple("1", [5]);
+    storm.tuple("2", ["a", "b"]);
+    expect(await storm.until(2)).toEqual([
+      { command: "fail", id: "1" },
+      { command: "fail", id: "2" },
+    ]);
+    expect(storm.errors[0]).toContain("field text of stream lines of lines must be a text; got 5");
+    expect(storm.errors[1]).toContain("must have 1 values (text)");
+    await storm.leave();
+  });
+
+  test("goes by the names of the fields that the host tells", async () => {
+    const fields = { "source->stream->fields": { lines: { lines: ["file", "text"] } } };
+    const storm = new Storm(topologyOf({ split }), "split", fields);
+    storm.tuple("1", ["a.txt", "hello"]);
+    expect((await storm.until(2))[0]).toEqual(emitted(["hello", 0], { anchors: ["1"] }));
+    await storm.leave();
+  });
+
+  test("or of the topology's own streams", async () => {
+    const lines = spout({
+      streams: { lines: { file: field.text, text: field.text } },
+      next: () => undefined,
+    });
+    const storm = new Storm(topologyOf({ lines, split }), "split");
+    storm.tuple("1", ["a.txt", "hello"]);
+    expect((await storm.until(2))[0]).toEqual(emitted(["hello", 0], { anchors: ["1"] }));
+    await storm.leave();
+  });
+
+  test("of mode `fail` fails every tuple", async () => {
+    const sink = bolt({ input, mode: "fail", execute: () => undefined });
+    const storm = new Storm(topologyOf({ sink }), "sink");
+    storm.tuple("1", ["a"]);
+    expect(await storm.until(1)).toEqual([{ command: "fail", id: "1" }]);
+    await storm.leave();
+  });
+
+  test("may be asynchronous: one tuple at a time, anchored to it all along, heartbeats answered meanwhile", async () => {
+    const late = gate();
+    const slow = bolt({
+      input,
+      streams,
+      execute: async ({ values }, { emit }) => {
+        await late.promise;
+        emit.words({ word: values.text, at: 0 });
+      },
+    });
+    const storm = new Storm(topologyOf({ slow }), "slow");
+    storm.tuple("1", ["a"]);
+    storm.tuple("2", ["b"]);
+    storm.say(heartbeat);
+    expect(await storm.until(1)).toEqual([{ command: "sync" }]);
+    late.open();
+    expect((await storm.until(5)).slice(1)).toEqual([
+      emitted(["a", 0], { anchors: ["1"] }),
+      { command: "ack", id: "1" },
+      emitted(["b", 0], { anchors: ["2"] }),
+      { command: "ack", id: "2" },
+    ]);
+    await storm.leave();
+  });
+
+  test("of mode `manual` settles when it likes, and anchors to what it holds", async () => {
+    const held: Tuple<unknown>[] = [];
+    const pairs = bolt({
+      input,
+      streams,
+      mode: "manual",
+      execute: (tuple, { emit, ack, fail }) => {
+        if (held.push(tuple) < 2) return;
+        emit.words({ word: "pair", at: 0 }, { anchors: held });
+        emit.words({ word: "alone", at: 0 }, { anchors: [] });
+        ack(held[0] as Tuple);
+        fail(held[1] as Tuple);
+      },
+    });
+    const storm = new Storm(topologyOf({ pairs }), "pairs");
+    storm.tuple("1", ["a"]);
+    storm.tuple("2", ["b"]);
+    expect(await storm.until(4)).toEqual([
+      emitted(["pair", 0], { anchors: ["1", "2"] }),
+      emitted(["alone", 0], { anchors: [] }),
+      { command: "ack", id: "1" },
+      { command: "fail", id: "2" },
+    ]);
+    await storm.leave();
+  });
+
+  test.each<[string, string, (tuple: Tuple, ctx: BoltContext<typeof streams, unknown>) => void]>([
+    [
+      "acks twice",
+      "ERR_TUPLE_SETTLED",
+      (tuple, { ack }) => {
+        ack(tuple);
+        ack(tuple);
+      },
+    ],
+    [
+      "anchors to what it has acked",
+      "ERR_TUPLE_ANCHOR",
+      (tuple, { ack, emit }) => {
+        ack(tuple);
+        emit.words({ word: "late", at: 0 });
+      },
+    ],
+  ])("that %s is told so", async (_text, code, work) => {
+    let error: unknown;
+    const wrong = bolt({
+      input,
+      streams,
+      mode: "manual",
+      execute: (tuple, ctx) => {
+        try {
+          work(tuple as unknown as Tuple, ctx as BoltContext<typeof streams, unknown>);
+        } catch (thrown) {
+          error = thrown;
+        }
+      },
+    });
+    const storm = new Storm(topologyOf({ wrong }), "wrong");
+    storm.tuple("1", ["a"]);
+    expect(await storm.until(1)).toEqual([{ command: "ack", id: "1" }]);
+    await storm.leave();
+    expect(error).toMatchObject({ code, component: "wrong", task: 3 });
+  });
+
+  test("hears which tasks its emits went to, when it asks", async () => {
+    const told: unknown[] = [];
+    const asks = bolt({
+      input,
+      streams,
+      execute: (_tuple, { emit }) => {
+        emit.words({ word: "a", at: 0 }, { onTasks: (tasks) => told.push(["a", ...tasks]) });
+        emit.words({ word: "b", at: 0 });
+        emit.words({ word: "c", at: 0 }, { task: 9, onTasks: (tasks) => told.push(["c", ...tasks]) });
+        emit.words({ word: "d", at: 0 }, { onTasks: (tasks) => told.push(["d", ...tasks]) });
+      },
+    });
+    const storm = new Storm(topologyOf({ asks }), "asks");
+    storm.tuple("1", ["x"]);
+    const anchors = ["1"];
+    expect((await storm.until(5)).slice(0, 4)).toEqual([
+      emitted(["a", 0], { anchors, need_task_ids: true }),
+      emitted(["b", 0], { anchors }),
+      emitted(["c", 0], { anchors, task: 9 }),
+      emitted(["d", 0], { anchors, need_task_ids: true }),
+    ]);
+    storm.say([4, 5], [6], heartbeat);
+    await storm.until(6);
+    expect(told).toEqual([
+      ["c", 9],
+      ["a", 4, 5],
+      ["d", 6],
+    ]);
+    await storm.leave();
+  });
+
+  test("has its hooks called: init, activate, tick; deactivate and close at the end", async () => {
+    const calls: unknown[] = [];
+    const hooks = bolt({
+      input,
+      streams,
+      init: ({ component, task, index, log }) => {
+        log("warn", () => "hello");
+        log("debug", () => "not wanted");
+        calls.push(["init", component, task, index]);
+        return { ticks: 0 };
+      },
+      activate: ({ state }) => calls.push(["activate", state.ticks]),
+      execute: () => undefined,
+      tick: ({ state, emit }) => {
+        state.ticks++;
+        emit.words({ word: "tick", at: state.ticks });
+      },
+      deactivate: () => calls.push(["deactivate"]),
+      close: ({ state }, final) => calls.push(["close", state.ticks, final]),
+    });
+    const storm = new Storm(topologyOf({ hooks }), "hooks");
+    storm.say(tick("t1"));
+    expect(await storm.until(2)).toEqual([
+      emitted(["tick", 1], { anchors: [] }),
+      { command: "ack", id: "t1" },
+    ]);
+    expect(storm.heard[1]).toEqual({ command: "log", msg: "hello", level: 3 });
+    expect(await storm.leave()).toBeUndefined();
+    expect(calls).toEqual([["init", "hooks", 3, 1], ["activate", 0], ["deactivate"], ["close", 1, true]]);
+  });
+
+  test("without a tick of its own acks ticks", async () => {
+    const storm = new Storm(topologyOf({ split }), "split");
+    storm.say(tick("t1"));
+    expect(await storm.until(1)).toEqual([{ command: "ack", id: "t1" }]);
+    await storm.leave();
+  });
+});
+
+describe("a component that crashes", () => {
+  const fragile = bolt({
+    input,
+    streams,
+    mode: "manual",
+    init: () => ({ held: [] as Tuple<unknown>[] }),
+    execute: (tuple, { state, emit, ack, process }) => {
+      state.held.push(tuple);
+      if (tuple.values.text === "die") throw new Error("died");
+      if (tuple.values.text === "exit") process.exit("normal");
+      if (tuple.values.text !== "go") return;
+      emit.words({ word: "held", at: state.held.length }, { anchors: state.held });
+      for (const one of state.held) ack(one);
+    },
+  });
+
+  test("is started again; what it held has failed, and what waited is done", async () => {
+    const storm = new Storm(topologyOf({ fragile }), "fragile");
+    for (const [id, text] of ["a", "die", "b", "go"].entries()) storm.tuple(id, [text]);
+    expect(await storm.until(5)).toEqual([
+      { command: "fail", id: 0 },
+      { command: "fail", id: 1 },
+      emitted(["held", 2], { anchors: [2, 3] }),
+      { command: "ack", id: 2 },
+      { command: "ack", id: 3 },
+    ]);
+    expect(storm.errors[0]).toContain("fragile ended: Error: died");
+    await storm.leave();
+  });
+
+  test("may do so by its own exit", async () => {
+    const storm = new Storm(topologyOf({ fragile }), "fragile");
+    storm.tuple("1", ["exit"]);
+    storm.tuple("2", ["go"]);
+    expect(await storm.until(3)).toEqual([
+      { command: "fail", id: "1" },
+      emitted(["held", 1], { anchors: ["2"] }),
+      { command: "ack", id: "2" },
+    ]);
+    await storm.leave();
+  });
+
+  test("too often ends, with the last error as the cause", async () => {
+    const storm = new Storm(topologyOf({ fragile }, { intensity: 2, period: 60_000 }), "fragile");
+    for (const id of [1, 2, 3, 4]) storm.tuple(id, ["die"]);
+    expect(await storm.ended).toMatchObject({
+      code: "ERR_COMPONENT_FAILED",
+      component: "fragile",
+      cause: expect.objectContaining({ message: "died" }),
+    });
+    expect(storm.said).toHaveLength(3);
+  });
+
+  test("in its init does not lose the tuple that waits for it", async () => {
+    let starts = 0;
+    const late = bolt({
+      input,
+      init: () => {
+        if (++starts < 3) throw new Error("not yet");
+      },
+      execute: () => undefined,
+    });
+    const storm = new Storm(topologyOf({ late }), "late");
+    storm.tuple("1", ["a"]);
+    expect(await storm.until(1)).toEqual([{ command: "ack", id: "1" }]);
+    expect(storm.errors).toHaveLength(2);
+    await storm.leave();
+  });
+
+  test("may be a spout: its command is answered, and old acks are nobody's", async () => {
+    const acked: unknown[] = [];
+    let calls = 0;
+    const breaks = spout({
+      streams,
+      next: ({ emit }) => {
+        if (++calls === 2) throw new Error("died");
+        emit.words({ word: "w", at: calls }, { id: calls });
+      },
+      ack: (id) => void acked.push(id),
+    });
+    const storm = new Storm(topologyOf({ breaks }), "breaks");
+    storm.command("next");
+    storm.command("next");
+    storm.command("ack", "3-1");
+    storm.command("next");
+    expect(await storm.until(6)).toEqual([
+      emitted(["w", 1], { id: "3-1" }),
+      { command: "sync" },
+      { command: "sync" },
+      { command: "sync" },
+      emitted(["w", 3], { id: "3-2" }),
+      { command: "sync" },
+    ]);
+    storm.command("ack", "3-2");
+    await storm.until(7);
+    expect(acked).toEqual([3]);
+    await storm.leave();
+  });
+});
+
+describe("a spout", () => {
+  /** Emits what is in the source, and keeps a record of what it is told. */
+  function source(items: (readonly [id: unknown, word: string])[], retries: number) {
+    const told: unknown[] = [];
+    const definition = spout({
+      streams,
+      config: { retries },
+      activate: () => told.push("activate"),
+      deactivate: () => told.push("deactivate"),
+      next: async ({ emit }) => {
+        await undefined;
+        const item = items.shift();
+        if (item !== undefined)
+          emit.words({ word: item[1], at: 0 }, item[0] === undefined ? {} : { id: item[0] });
+      },
+      ack: (id) => told.push(["ack", id]),
+      fail: (id, _ctx, failure) => told.push(["fail", id, failure]),
+    });
+    return { definition, told };
+  }
+
+  test("answers each command with its emits and a sync, after an asynchronous next too", async () => {
+    const { definition, told } = source([[undefined, "a"]], 0);
+    const storm = new Storm(topologyOf({ source: definition }), "source");
+    for (const command of ["activate", "next", "next", "deactivate"]) storm.command(command);
+    expect(await storm.until(5)).toEqual([
+      { command: "sync" },
+      emitted(["a", 0]),
+      { command: "sync" },
+      { command: "sync" },
+      { command: "sync" },
+    ]);
+    await storm.leave();
+    expect(told).toEqual(["activate", "deactivate"]);
+  });
+
+  test("has ids of any kind, each tuple one of its own on the wire", async () => {
+    const key = { file: "a", line: 1 };
+    const { definition, told } = source(
+      [
+        [key, "a"],
+        [key, "b"],
+        [0, "c"],
+      ],
+      0,
+    );
+    const storm = new Storm(topologyOf({ source: definition }), "source");
+    for (let i = 0; i < 3; i++) storm.command("next");
+    expect((await storm.until(6)).filter((_one, index) => index % 2 === 0)).toEqual([
+      emitted(["a", 0], { id: "3-1" }),
+      emitted(["b", 0], { id: "3-2" }),
+      emitted(["c", 0], { id: "3-3" }),
+    ]);
+    for (const id of ["3-2", "3-3", "3-3", "of another host"]) storm.command("ack", id);
+    storm.command("fail", "3-1");
+    await storm.until(11);
+    expect(told.slice(1)).toEqual([
+      ["ack", key],
+      ["ack", 0],
+      ["fail", key, { type: "failed", attempts: 1, deadLettered: false }],
+    ]);
+    await storm.leave();
+  });
+
+  test("emits what failed again as often as it is to, and only then hears of it", async () => {
+    const { definition, told } = source([["x", "a"]], 2);
+    const storm = new Storm(topologyOf({ source: definition }), "source");
+    storm.command("next");
+    for (let i = 0; i < 4; i++) storm.command("fail", "3-1");
+    const again = [emitted(["a", 0], { id: "3-1" }), { command: "sync" }];
+    expect(await storm.until(8)).toEqual([
+      ...again,
+      ...again,
+      ...again,
+      { command: "sync" },
+      { command: "sync" },
+    ]);
+    expect(told.slice(1)).toEqual([["fail", "x", { type: "failed", attempts: 3, deadLettered: false }]]);
+    await storm.leave();
+  });
+
+  test("that is done is not asked any more", async () => {
+    let calls = 0;
+    const once = spout({
+      streams,
+      next: ({ done }) => {
+        calls++;
+        done();
+      },
+    });
+    const storm = new Storm(topologyOf({ once }), "once");
+    for (let i = 0; i < 3; i++) storm.command("next");
+    await storm.until(3);
+    expect(calls).toBe(1);
+    await storm.leave();
+  });
+});
+
+describe("the host", () => {
+  test("that names a component which is not there is told which are", async () => {
+    const storm = new Storm(topologyOf({ split }), "splitt");
+    expect(await storm.ended).toMatchObject({ code: "ERR_MULTILANG" });
+    expect(storm.errors).toEqual(["topology test has no component splitt; it has split"]);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["sends a command to a bolt", { command: "next" }, "split is a bolt, and was sent a command"],
+    ["sends task ids unasked", [1], "task ids came unasked: 1"],
+    ["sends what is no message", { id: 1 }, "tuple of a tuple must be an array"],
+  ])("that %s is told so", async (_text, message, named) => {
+    const storm = new Storm(topologyOf({ split }), "split");
+    storm.say(message);
+    expect(await storm.ended).toMatchObject({ message: expect.stringContaining(named) });
+    expect(storm.errors[0]).toContain(named);
+  });
+
+  test("that goes away ends the component, what waits undone", async () => {
+    const late = gate();
+    const done: string[] = [];
+    const slow = bolt({
+      input,
+      execute: async ({ values }) => {
+        await late.promise;
+        done.push(values.text);
+      },
+      close: () => void done.push("close"),
+    });
+    const storm = new Storm(topologyOf({ slow }), "slow");
+    storm.tuple("1", ["a"]);
+    storm.tuple("2", ["b"]);
+    storm.say(heartbeat);
+    await storm.until(1);
+    const end = storm.leave();
+    late.open();
+    expect(await end).toBeUndefined();
+    expect(done).toEqual(["a", "close"]);
+  });
+
+  test("that goes away before the handshake is no error", async () => {
+    const nobody = new PassThrough();
+    const run = runComponent(topologyOf({ split }), { input: nobody, output: new PassThrough() });
+    nobody.end();
+    await expect(run).resolves.toBeUndefined();
+  });
+
+  test("that does not read is waited for", async () => {
+    const storm = new Storm(topologyOf({ split }), "split");
+    await storm.until(0);
+    storm.say(heartbeat);
+    await storm.until(1);
+    storm.output.pause();
+    const long = "x".repeat(40_000);
+    for (let id = 0; id < 5; id++) storm.tuple(id, [long]);
+    await new Promise((resolve) => {
+      setImmediate(() => setImmediate(() => setImmediate(resolve)));
+    });
+    expect(storm.output.writableLength + storm.output.readableLength).toBeLessThan(3 * 40_000);
+    storm.output.resume();
+    expect(await storm.until(11)).toHaveLength(11);
+    await storm.leave();
+  });
+
+  test("that sends faster than the component works is held back, and nothing is lost", async () => {
+    const storm = new Storm(topologyOf({ split }), "split", {}, { maxWaiting: 3 });
+    for (let id = 0; id < 50; id++) storm.tuple(id, ["a"]);
+    const said = await storm.until(100);
+    const acks = (said as { command: string; id?: number }[]).filter(({ command }) => command === "ack");
+    expect(acks.map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_one, id) => id));
+    await storm.leave();
+  });
+});
+
+test.each([
+  ["logLevel", "loud"],
+  ["maxWaiting", 0],
+  ["maxMessage", 0],
+])("the option %s is checked", async (path, value) => {
+  await expect(runComponent(topologyOf({ split }), { [path]: value } as object)).rejects.toMatchObject({
+    code: "ERR_OPTION",
+    path,
+  });
+});
