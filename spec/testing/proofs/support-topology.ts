@@ -56,11 +56,16 @@ export class Records {
   }
 }
 
+export interface Planted {
+  readonly running: TopologyRef;
+  readonly records: Records;
+}
+
 /** Starts it; `records` fills as it runs. */
 export async function plantOn(
   system: System,
   { tuples, config, relays = 1, sinks = 1, toRelay, toSink, mode, waits = false, source = "forgets" }: Plant,
-): Promise<{ readonly running: TopologyRef; readonly records: Records }> {
+): Promise<Planted> {
   const records = new Records();
   // The source: what is in it was not given out, or has to be given out again.
   const store = new Set(Array.from({ length: tuples }, (_, n) => n));
