@@ -11,7 +11,7 @@ import type { Order } from "./messages.js";
 import { type Lane, Outlet } from "./outlet.js";
 import type { Run } from "./run.js";
 import type { Life, Slot } from "./slot.js";
-import { after, initContext, processOf, samplingOf } from "./task.js";
+import { after, initContext, processOf, samplingOf, starting } from "./task.js";
 import { TAKEN, Tuple } from "./tuple.js";
 
 export type BoltMessage = Tuple | Order;
@@ -22,7 +22,7 @@ export function boltTask(run: Run, slot: Slot): Callbacks<BoltMessage> {
   return {
     init: (ctx) => {
       task = new BoltTask(run, slot, ctx as Context<never>);
-      return task.start();
+      return starting(run, () => task.start());
     },
     handle: (_ctx, message) => (message instanceof Tuple ? task.take(message) : task.obey(message)),
     signal: (_ctx, signal) => task.hear(signal),
@@ -112,7 +112,7 @@ class BoltTask {
         this.slot.ticking = false;
         return options.tick === undefined ? undefined : after(options.tick(own), () => this.run.rest());
       case "flush":
-        return options.flush === undefined ? undefined : after(options.flush(own), () => this.run.rest());
+        return after(options.flush?.(own), () => this.run.rest());
       case "go":
         return undefined;
       default:
@@ -189,7 +189,7 @@ class BoltTask {
       meter.failed++;
       this.run.fail(tuple);
     }
-    if (tuple.takenAt >= 0) {
+    if (tuple.takenAt !== undefined) {
       const now = this.ctx.now();
       meter.process.record(now - tuple.takenAt, now);
     }
@@ -207,7 +207,7 @@ class BoltTask {
   }
 
   private timeExecution(tuple: Tuple): void {
-    if (tuple.takenAt < 0) return;
+    if (tuple.takenAt === undefined) return;
     const now = this.ctx.now();
     (tuple.way as Lane).meter.execute.record(now - tuple.takenAt, now);
   }

@@ -4,7 +4,13 @@
 import type { Blueprint, ComponentPlan, Grouping, Wire } from "./blueprint.js";
 import { findProblems } from "./check.js";
 import type { BoltDefinition, Definition, Inputs, SpoutDefinition } from "./component.js";
-import { type ComponentConfig, checkTopologyConfig, fullConfig, type TopologyConfig } from "./config.js";
+import {
+  type ComponentConfig,
+  checkConfig,
+  checkTopologyConfig,
+  fullConfig,
+  type TopologyConfig,
+} from "./config.js";
 import { type Problem, TopologyError } from "./errors.js";
 import { checkName, type Fields, type Streams, type ValuesOf } from "./field.js";
 import { shuffle } from "./groupings.js";
@@ -227,7 +233,7 @@ function planOf(
     tasks,
     executors,
     config: fullConfig(
-      attempt(() => checkTopologyConfig("its configuration", own), {}),
+      attempt(() => checkConfig("its configuration", own), {}),
       inherent,
       config,
     ),

@@ -113,7 +113,12 @@ function ticksHaveListeners({ components, config: { tick: byDefault } }: Bluepri
     if (listens && config.tick === undefined)
       return [problem(name, "has a `tick` function, but no period: give `tick` in its configuration")];
     if (!listens && config.tick !== undefined && config.tick !== byDefault)
-      return [problem(name, "is to be ticked, but its definition has no `tick` function")];
+      return [
+        problem(
+          name,
+          "is to be ticked, but its definition has no `tick` function; a shell bolt is told of ticks by its own `config`",
+        ),
+      ];
     return [];
   });
 }

@@ -10,6 +10,7 @@ import type { Pid } from "../process/pid.js";
 import { type ExitReason, isOrderly, NORMAL } from "../process/reason.js";
 import { launch, spawnAwaited } from "../process/start.js";
 import type { TimerRef } from "../process/timer.js";
+import { FailedChild } from "../supervisor/protocol.js";
 import type { Blueprint } from "./blueprint.js";
 import { TopologyPhaseError } from "./errors.js";
 import {
@@ -64,7 +65,7 @@ export class Director implements Callbacks<DirectorMessage> {
   /** Tuples sent when bolts were last told to settle what they hold back. */
   private flushedAt = -1;
   private drained = false;
-  private unfinished = 0;
+  private unfinished: number | undefined = undefined;
 
   constructor(blueprint: Blueprint, options: RunOptions) {
     const { restarts } = checkRunOptions(options, blueprint.config);
@@ -142,6 +143,10 @@ export class Director implements Callbacks<DirectorMessage> {
     return this.apply(ctx, { type: "stop", drainMs, end: reason });
   }
 
+  terminate(): void {
+    for (const ended of [...(this.current?.endings ?? [])]) ended();
+  }
+
   private apply(ctx: Context<DirectorMessage>, event: LifecycleEvent): Stop | undefined {
     const [state, effects] = decideLifecycle(this.state, event);
     this.state = state;
@@ -163,6 +168,7 @@ export class Director implements Callbacks<DirectorMessage> {
         run.is.running = true;
         for (const bolt of run.bolts) run.order(bolt, "activate");
         if (effect.flowing) this.flow(run, true);
+        else for (const spout of run.spouts) run.order(spout, "go");
         return undefined;
       case "pause":
       case "resume":
@@ -187,7 +193,7 @@ export class Director implements Callbacks<DirectorMessage> {
         return undefined;
       case "exit":
         for (const replyTo of this.stopping)
-          ctx.reply(replyTo, { drained: this.drained, unfinished: this.unfinished });
+          ctx.reply(replyTo, { drained: this.drained, unfinished: this.unfinished ?? run.pending });
         return stop(effect.reason);
       default:
         return effect satisfies never;
@@ -208,7 +214,8 @@ export class Director implements Callbacks<DirectorMessage> {
   /** The tree has ended: why, is known best from the task that crashed last. */
   private down(ctx: Context<DirectorMessage>, reason: ExitReason): Stop | undefined {
     const { lastCrash } = this.current as Run;
-    const why = reason.type === "shutdown" && lastCrash !== undefined ? lastCrash.reason : reason;
+    const root = rootOf(reason);
+    const why = root.type === "shutdown" && lastCrash !== undefined ? lastCrash : root;
     return this.apply(ctx, { type: "down", reason: why, at: ctx.now(), roll: ctx.random() });
   }
 
@@ -237,17 +244,18 @@ export class Director implements Callbacks<DirectorMessage> {
     const run = this.current as Run;
     run.waiting.add(processOf(ctx as Context<never>));
     if (run.moving > 0 || !(draining || run.isDone)) return undefined;
-    const held = run.held;
-    if (held > 0) {
-      const sent = run.sent;
-      if (sent === this.flushedAt) return undefined;
+    const { held, sent } = run;
+    if (held.length > 0 && sent !== this.flushedAt) {
       this.flushedAt = sent;
       for (const bolt of run.bolts) run.order(bolt, "flush");
       return undefined;
     }
-    if (run.pending > 0) return undefined;
-    for (const replyTo of this.finishing) ctx.reply(replyTo, undefined);
-    this.finishing = [];
+    // What is held still, and belongs to trees that have all ended, is nobody's loss.
+    if (run.pending > 0 || held.some(({ anchored }) => !anchored)) return undefined;
+    if (run.isDone) {
+      for (const replyTo of this.finishing) ctx.reply(replyTo, undefined);
+      this.finishing = [];
+    }
     if (!draining) return undefined;
     this.drained = true;
     return this.apply(ctx, { type: "rest" });
@@ -289,6 +297,13 @@ export class Director implements Callbacks<DirectorMessage> {
   private refuse(ctx: Context<DirectorMessage>, replyTo: ReplyTo<undefined>, asked: string): void {
     ctx.refuse(replyTo as ReplyTo<never>, new TopologyPhaseError(this.blueprint.name, this.phase, asked));
   }
+}
+
+/** Why a child at the bottom of the tree did not start. */
+function rootOf(reason: ExitReason): ExitReason {
+  return reason.type === "shutdown" && reason.detail instanceof FailedChild
+    ? rootOf(reason.detail.reason)
+    : reason;
 }
 
 /** Timers of the host go no further, some 24 days. */

@@ -71,7 +71,8 @@ export type {
   TopologyMetrics,
 } from "./metrics.js";
 export * from "./multilang/index.js";
-export type { StopOptions, TaskInfo, TopologyRef, WatchOptions } from "./ref.js";
+export type { StopOptions, TopologyRef, WatchOptions } from "./ref.js";
+export type { TaskInfo } from "./run.js";
 export type { LogLine, RunOptions } from "./run-options.js";
 export type { Topology } from "./topology.js";
 export type { Tuple } from "./tuple.js";

@@ -59,13 +59,17 @@ export function spoutFrom<F extends Fields, N extends string = "items">(
     return feed;
   };
   const hooks: Hooks<SpoutContext<Fed<F>, Feed<Item>, Item>> = {
-    close: ({ state }, final) => (final ? state.close() : undefined),
+    close: ({ state, task }, final) => (final ? state.leave(task) : undefined),
     ...(config === undefined ? {} : { config }),
   };
   return spout<Fed<F>, Feed<Item>, Item>({
     ...hooks,
     streams: { [stream]: options.fields },
-    init: (ctx) => feedOf(ctx),
+    init: (ctx) => {
+      const feed = feedOf(ctx);
+      feed.readers.add(ctx.task);
+      return feed;
+    },
     next: ({ emit, state, wake, done }) => {
       const item = state.take(wake);
       if (item !== undefined) emit[stream]?.(item as never, reliable ? { id: item } : {});
@@ -89,9 +93,14 @@ function iteratorOf<V>(source: Source<V>): Iterator<V> | AsyncIterator<V> {
   );
 }
 
+/** Items of an asynchronous iterator that are read before there is room for them. */
+const READ_AHEAD = 64;
+
 /** An iterator, and what came from it and was not taken yet. */
 class Feed<V> {
   ended = false;
+  /** The tasks that read it, also while they are being restarted. */
+  readonly readers: Set<number> = new Set();
   private readonly iterator: Iterator<V> | AsyncIterator<V>;
   private readonly ready: V[] = [];
   private readonly wakes = new Set<() => void>();
@@ -104,25 +113,32 @@ class Feed<V> {
 
   /** The next item, if it is there; else `wake` is called when there is something new. */
   take(wake: () => void): V | undefined {
+    if (!this.asking && !this.ended && this.failure === undefined && this.ready.length < READ_AHEAD)
+      this.ask();
     const item = this.ready.shift();
     if (item !== undefined) return item;
     if (this.failure !== undefined) throw this.failure.error;
-    if (this.ended) return undefined;
-    this.wakes.add(wake);
-    if (!this.asking) this.ask();
-    const atOnce = this.ready.shift();
-    if (atOnce !== undefined || this.ended) this.wakes.delete(wake);
-    return atOnce;
+    if (!this.ended) this.wakes.add(wake);
+    return undefined;
   }
 
-  async close(): Promise<void> {
-    if (this.ended) return;
+  /** A task reads no more. With the last of them, the iterator is let go. */
+  async leave(task: number): Promise<void> {
+    this.readers.delete(task);
+    if (this.readers.size > 0 || this.ended) return;
     this.ended = true;
     await this.iterator.return?.();
   }
 
   private ask(): void {
-    const result = this.iterator.next();
+    let result: IteratorResult<V, unknown> | Promise<IteratorResult<V, unknown>>;
+    try {
+      result = this.iterator.next();
+    } catch (error) {
+      // An iterator that threw would say next that it is done.
+      this.failure = { error };
+      return;
+    }
     if (!isThenable(result)) {
       this.came(result);
       return;
@@ -132,6 +148,7 @@ class Feed<V> {
       (one) => {
         this.asking = false;
         this.came(one);
+        if (!this.ended && this.ready.length < READ_AHEAD) this.ask();
         this.tell();
       },
       (error) => {

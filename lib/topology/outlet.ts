@@ -69,6 +69,7 @@ export class Lane implements Way {
 export class Lanes {
   readonly target: ComponentRun;
   readonly anchored: boolean;
+  readonly stream: string;
   readonly everyone: boolean;
   readonly interchangeable: boolean;
   /** What the bolt at its end knows the stream as: `component.stream`. */
@@ -81,6 +82,7 @@ export class Lanes {
   constructor(wire: Wire, emission: Emission, firstTurn: number, run: Run) {
     this.target = run.component(wire.to);
     this.anchored = wire.anchored;
+    this.stream = wire.stream;
     this.everyone = wire.grouping.everyone === true;
     this.interchangeable = wire.grouping.interchangeable === true;
     this.input = `${wire.from}.${wire.stream}`;
@@ -133,6 +135,8 @@ export class OutStream {
   readonly name: string;
   readonly meter: StreamMeter;
   readonly wires: readonly Lanes[];
+  /** Its wire, when it has one alone, to one task at a time, and nobody listens in. */
+  readonly only: Lanes | undefined;
   readonly emission: Emission;
 
   constructor(name: string, slot: Slot, run: Run) {
@@ -143,6 +147,9 @@ export class OutStream {
     this.wires = run.blueprint.wires
       .filter((wire) => wire.from === component && wire.stream === name)
       .map((wire) => new Lanes(wire, this.emission, slot.index, run));
+    const [first, ...others] = this.wires;
+    const isPlain = others.length === 0 && first?.everyone === false && !slot.component.plan.config.debug;
+    this.only = isPlain ? first : undefined;
   }
 }
 
@@ -152,8 +159,6 @@ export class Outlet {
   private readonly run: Run;
   private readonly slot: Slot;
   private readonly process: Process;
-  /** Copies made and not yet sent: of one emit. */
-  private copies: Tuple[] = [];
 
   constructor(run: Run, life: Life) {
     this.run = run;
@@ -182,17 +187,25 @@ export class Outlet {
   ): void {
     if (anchors instanceof Tuple) this.checkAnchor(anchors);
     else if (anchors !== undefined) for (const anchor of anchors) this.checkAnchor(anchor);
+    const { env } = this.run.kernel;
+    if (out.only !== undefined && options === undefined) {
+      // As most emits are: one copy, and nothing is allocated beside it.
+      const copy = this.begin(out, values, undefined).copyAlong(out.only, values);
+      if (copy === undefined) return;
+      if (anchors !== undefined && out.only.anchored) joinTrees(copy, anchors, env);
+      (copy.way as Lane).send(copy);
+      return;
+    }
     const copies = this.make(out, values, options);
     if (anchors !== undefined) {
-      const { env } = this.run.kernel;
       for (const copy of copies) if ((copy.way as Lane).anchored) joinTrees(copy, anchors, env);
     }
-    this.send(out, copies, options);
+    this.send(out, values, copies, options);
   }
 
   /** Emits unanchored, for a spout. */
   emitLoose(out: OutStream, values: object, options?: EmitOptions): void {
-    this.send(out, this.make(out, values, options), options);
+    this.send(out, values, this.make(out, values, options), options);
   }
 
   /**
@@ -227,42 +240,57 @@ export class Outlet {
     }
     tracked(hi, lo, acker);
     acker.deliver(new AckerMessage(TRACK, hi, lo, xorHi, xorLo, life));
-    this.send(out, copies, options);
+    this.send(out, values, copies, options);
     return true;
   }
 
-  private make(out: OutStream, values: object, options: EmitOptions | undefined): readonly Tuple[] {
-    const { process, slot } = this;
-    if (!process.alive) throw exitedError(process);
+  /** Shows the groupings what is emitted. */
+  private begin(out: OutStream, values: object, task: number | undefined): this {
+    if (!this.process.alive) throw exitedError(this.process);
     out.meter.emitted++;
-    const { emission } = out;
-    emission.payload = values;
-    emission.directTask = options?.task;
-    const copies = this.copies;
-    copies.length = 0;
-    const component = slot.component.name;
+    out.emission.payload = values;
+    out.emission.directTask = task;
+    return this;
+  }
+
+  private make(out: OutStream, values: object, options: EmitOptions | undefined): readonly Tuple[] {
+    this.begin(out, values, options?.task);
+    const copies: Tuple[] = [];
     for (const wire of out.wires) {
       if (wire.everyone) {
-        for (const target of wire.target.slots)
-          copies.push(wire.copy(values, component, out.name, slot.task, wire.lane(target)));
+        for (const target of wire.target.slots) copies.push(this.copyTo(wire, target, values));
         continue;
       }
-      const chosen = wire.choose();
-      if (chosen === undefined) continue;
-      // To any task, then: it does not run, and so the tuple fails on its way.
-      const target = chosen === UNREACHABLE ? wire.target.slots[0] : chosen;
-      if (target !== undefined)
-        copies.push(wire.copy(values, component, out.name, slot.task, wire.lane(target)));
+      const copy = this.copyAlong(wire, values);
+      if (copy !== undefined) copies.push(copy);
     }
     return copies;
   }
 
-  private send(out: OutStream, copies: readonly Tuple[], options: EmitOptions | undefined): void {
+  private copyAlong(wire: Lanes, values: object): Tuple | undefined {
+    const chosen = wire.choose();
+    if (chosen === undefined) return undefined;
+    // To any task, then: it does not run, and so the tuple fails on its way.
+    const target = chosen === UNREACHABLE ? wire.target.slots[0] : chosen;
+    return target === undefined ? undefined : this.copyTo(wire, target, values);
+  }
+
+  private copyTo(wire: Lanes, target: Slot, values: object): Tuple {
+    const { component, task } = this.slot;
+    return wire.copy(values, component.name, wire.stream, task, wire.lane(target));
+  }
+
+  private send(
+    out: OutStream,
+    values: object,
+    copies: readonly Tuple[],
+    options: EmitOptions | undefined,
+  ): void {
     const { onTasks } = options ?? NO_OPTIONS;
     const { debug } = this.slot.component.plan.config;
     const tasks =
       onTasks !== undefined || debug ? copies.map(({ way }) => (way as Lane).slot.task) : NO_TASKS;
-    if (debug && copies[0] !== undefined) this.publish(out, copies[0].values, tasks);
+    if (debug) this.publish(out, values, tasks);
     for (let i = 0; i < copies.length; i++) {
       const copy = copies[i] as Tuple;
       (copy.way as Lane).send(copy);

@@ -26,12 +26,16 @@ export interface Kept {
   attempts: number;
   /** How often in a row that was so. */
   setbacks: number;
-  /** Milliseconds at which it was emitted first; -1 when its latency is not measured. */
-  readonly emittedAt: number;
+  /** Milliseconds at which it was emitted first, when its latency is measured. */
+  readonly emittedAt: number | undefined;
   /** It has failed for good, and this is why: what flies now is its dead letter. */
   dying: Failure["type"] | undefined;
   /** How often its dead letter was emitted. */
   letters: number;
+  /** It is out, not waiting to be tried again. */
+  flying: boolean;
+  /** Who wants to know, once, which tasks it was sent to. */
+  onTasks: ((tasks: readonly number[]) => void) | undefined;
 }
 
 /** What is to be done about a tuple. */
@@ -72,8 +76,15 @@ export class Pending {
     this.kept[place] = kept;
     this.ackers[place] = acker;
     this.roots.setOwner(this.roots.add(hi, lo), place);
+    kept.flying = true;
     if (kept.dying === undefined) kept.attempts++;
     else kept.letters++;
+  }
+
+  /** The process that had it under way has ended. To be out just then was no fault of its own. */
+  inherit(kept: Kept): void {
+    if (kept.flying) this.setBack(kept);
+    kept.setbacks = 0;
   }
 
   /** The tree is done. Undefined when it is none of ours, or has ended before. */
@@ -120,7 +131,7 @@ export class Pending {
   }
 
   /** It failed by no fault of its own: another try, later, that costs it nothing. */
-  setBack(kept: Kept): Decision {
+  private setBack(kept: Kept): Decision {
     kept.setbacks++;
     if (kept.dying !== undefined) {
       kept.letters = Math.max(0, kept.letters - 1);
@@ -141,6 +152,7 @@ export class Pending {
     const kept = this.kept[place];
     this.kept[place] = undefined;
     this.ackers[place] = undefined;
+    if (kept !== undefined) kept.flying = false;
     this.free.push(place);
     this.roots.remove(slot);
     return kept;

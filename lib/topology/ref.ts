@@ -6,22 +6,12 @@ import type { Settler } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
 import { delay } from "../process/options.js";
 import { Pid } from "../process/pid.js";
+import type { Process } from "../process/process.js";
 import { Director, type DirectorMessage, type StopReport } from "./director.js";
 import type { Phase } from "./lifecycle.js";
 import { componentMetrics, type TopologyMetrics } from "./metrics.js";
-import { ACKERS, type Run } from "./run.js";
+import { ACKERS, type Run, SYSTEM, type TaskInfo } from "./run.js";
 import { summary } from "./view.js";
-
-/** A task of a running topology. */
-export interface TaskInfo {
-  readonly component: string;
-  readonly task: number;
-  /** Its process; undefined while it is being restarted. */
-  readonly pid: Pid | undefined;
-  /** Tuples in front of it. */
-  readonly waiting: number;
-  readonly restarts: number;
-}
 
 export interface StopOptions extends CallOptions {
   /** Milliseconds that what is under way gets; 0 for none. Default: `drain` of the configuration. */
@@ -31,7 +21,7 @@ export interface StopOptions extends CallOptions {
 export interface WatchOptions {
   /** Milliseconds from one snapshot to the next. Default 1,000. */
   readonly every?: number;
-  /** Ends the watch. */
+  /** Ends the watch, quietly. */
   readonly signal?: AbortSignal;
 }
 
@@ -64,7 +54,7 @@ export class TopologyRef {
   /** Where it is in its life. */
   get phase(): Phase {
     const { phase } = this.#find();
-    return this.pid.process === undefined ? "ended" : phase;
+    return this.#process === undefined ? "ended" : phase;
   }
 
   /**
@@ -105,14 +95,14 @@ export class TopologyRef {
     await this.#ask((replyTo) => ({ type: "scale", component, tasks, replyTo }), options);
   }
 
-  /** The tasks of a component, or of all. @throws OptionError */
+  /** The tasks of a component, or of all; the ackers are `__acker`, the system task is `__system`. @throws OptionError */
   tasks(component?: string): readonly TaskInfo[] {
     const run = this.#run();
-    if (component !== undefined && !run.components.some(({ name }) => name === component)) {
-      const known = run.blueprint.components.map(({ name }) => name).join(", ");
-      throw new OptionError("component", component, `one of ${known}`);
-    }
-    return run.components
+    const names = [...run.components.map(({ name }) => name), SYSTEM];
+    if (component !== undefined && !names.includes(component))
+      throw new OptionError("component", component, `one of ${names.join(", ")}`);
+    const system = run.systemTask;
+    const tasks = run.components
       .filter(({ name }) => component === undefined || name === component)
       .flatMap((one) => run.slotsOf(one))
       .map(({ component: { name }, task, process, waiting, meter }) => ({
@@ -122,6 +112,7 @@ export class TopologyRef {
         waiting,
         restarts: meter.restarts,
       }));
+    return component === undefined || component === SYSTEM ? [...tasks, system] : tasks;
   }
 
   /** What its components have done and are doing, at this moment. Also after its end. */
@@ -165,7 +156,7 @@ export class TopologyRef {
   }: WatchOptions = {}): AsyncGenerator<TopologyMetrics, void, undefined> {
     delay("every", every, 1);
     for (;;) {
-      signal?.throwIfAborted();
+      if (signal?.aborted) return;
       const metrics = this.metrics();
       yield metrics;
       if (metrics.phase === "ended" || this.#kernel.stopped) return;
@@ -182,27 +173,32 @@ export class TopologyRef {
     if (this.phase !== "ended") await this.stop();
   }
 
+  /** Until the time is over, the signal is aborted or the topology ends, whichever is first. */
   #sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const { endings } = this.#run();
     return new Promise((resolve, reject) => {
       const ends: Settler = { resolve, reject };
       this.#kernel.interception?.gate(undefined, "a watch", ends);
-      const onAbort = (): void => {
+      const over = (): void => {
         this.#kernel.cancelTimer(timer);
-        ends.reject?.(signal?.reason);
+        signal?.removeEventListener("abort", over);
+        endings.delete(over);
+        ends.resolve?.(undefined as never);
       };
-      const timer = this.#kernel.addTimer(ms, {
-        fire: () => {
-          signal?.removeEventListener("abort", onAbort);
-          ends.resolve?.(undefined as never);
-        },
-      });
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const timer = this.#kernel.addTimer(ms, { fire: over });
+      signal?.addEventListener("abort", over, { once: true });
+      endings.add(over);
     });
+  }
+
+  get #process(): Process | undefined {
+    const address = this.#address;
+    return address instanceof Pid ? address.process : this.#kernel.names.find(address);
   }
 
   #find(): Director {
     const address = this.#address;
-    const process = address instanceof Pid ? address.process : this.#kernel.names.find(address)?.pid.process;
+    const process = this.#process;
     if (process?.behaviour instanceof Director) this.#director = process.behaviour;
     if (this.#director === undefined) throw new NoProcessError(String(address), this.#kernel.node.name);
     return this.#director;

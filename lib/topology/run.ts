@@ -33,6 +33,17 @@ export interface Switches {
   ending: boolean;
 }
 
+/** A task of a running topology. */
+export interface TaskInfo {
+  readonly component: string;
+  readonly task: number;
+  /** Its process; undefined while it is being restarted. */
+  readonly pid: Pid | undefined;
+  /** Tuples in front of it. */
+  readonly waiting: number;
+  readonly restarts: number;
+}
+
 export class Run {
   readonly blueprint: Blueprint;
   readonly kernel: Kernel;
@@ -46,10 +57,14 @@ export class Run {
   readonly lives: Set<Life> = new Set();
   /** The system task: it ticks, and fails what a bolt that has ended held. */
   custodian: Process | undefined = undefined;
+  private custodians = 0;
+  private readonly systemNumber: number;
   /** The supervisors of ackers, bolts, spouts and system, when they run. */
   readonly groups: Map<string, Pid> = new Map();
-  /** The last task that crashed: when the topology fails, this is why. */
-  lastCrash: { readonly life: Life; readonly reason: ExitReason } | undefined = undefined;
+  /** Why the last task crashed that did: when the topology fails, this is why. */
+  lastCrash: ExitReason | undefined = undefined;
+  /** Called when it has ended. */
+  readonly endings: Set<() => void> = new Set();
   /** Who is to hear, in a turn of its own, that something may have come to rest. */
   readonly waiting: Set<Process> = new Set();
   private lastTask = 0;
@@ -66,6 +81,7 @@ export class Run {
       .map((plan) => this.begin(plan));
     this.ackers = ackers;
     this.components = [ackers, ...bolts, ...spouts];
+    this.systemNumber = ++this.lastTask;
     for (const spout of spouts)
       for (const bolt of this.downstream(spout)) bolt.upstream = [...bolt.upstream, spout];
   }
@@ -91,7 +107,7 @@ export class Run {
     return [...component.slots, ...component.retired];
   }
 
-  /** Makes the place of one more task. Executors get their tasks in turn. */
+  /** Makes the place of one more task, which gets no tuples yet. Executors get their tasks in turn. */
   addSlot(component: ComponentRun): Slot {
     const wanted = Math.min(component.plan.executors, component.slots.length + 1);
     if (component.executors.length < wanted)
@@ -100,9 +116,14 @@ export class Run {
     const executor = component.executors[index % component.executors.length] as ExecutorRun;
     const slot = new Slot(++this.lastTask, index, executor, this.kernel.node.name, this.kernel.env.now());
     executor.place(slot);
+    return slot;
+  }
+
+  /** The task of the slot has its share from now on. */
+  open(slot: Slot): void {
+    const { component } = slot;
     component.slots = [...component.slots, slot];
     this.touched(slot);
-    return slot;
   }
 
   /** The last task of the component gets nothing more. */
@@ -219,6 +240,13 @@ export class Run {
     return moving;
   }
 
+  /** What there is to say of the system task. */
+  get systemTask(): TaskInfo {
+    const { custodian, systemNumber, custodians } = this;
+    const pid = custodian?.alive ? custodian.pid : undefined;
+    return { component: SYSTEM, task: systemNumber, pid, waiting: 0, restarts: Math.max(0, custodians - 1) };
+  }
+
   /** Whether no spout has any more to come. */
   get isDone(): boolean {
     return this.spouts.every((spout) =>
@@ -234,10 +262,8 @@ export class Run {
   }
 
   /** Tuples that bolts have taken and hold back. */
-  get held(): number {
-    let held = 0;
-    for (const bolt of this.bolts) for (const { life } of this.slotsOf(bolt)) held += life?.held.size ?? 0;
-    return held;
+  get held(): readonly Tuple[] {
+    return this.bolts.flatMap((bolt) => this.slotsOf(bolt).flatMap(({ life }) => [...(life?.held ?? [])]));
   }
 
   // ── for a simulator ───────────────────────────────────────────────────────────────────────────────────────────
@@ -248,15 +274,17 @@ export class Run {
   }
 
   /** There is a new system task. */
-  touchedCustodian(): void {
-    this.kernel.interception?.touched(`t:${this.name}/${CUSTODIAN}`, "write");
+  watchedBy(process: Process): void {
+    this.custodian = process;
+    this.custodians++;
+    this.kernel.interception?.touched(`t:${this.name}/${SYSTEM}`, "write");
   }
 
   /** Somebody goes by who fills a slot, or who the system task is. */
   looked(slot: Slot | undefined): void {
     const { interception } = this.kernel;
     if (interception === undefined) return;
-    interception.touched(`t:${this.name}/${slot?.id ?? CUSTODIAN}`, "read");
+    interception.touched(`t:${this.name}/${slot?.id ?? SYSTEM}`, "read");
     if (slot !== undefined) interception.met(slot.pid);
     else if (this.custodian !== undefined) interception.met(this.custodian.pid);
   }
@@ -270,7 +298,7 @@ export class Run {
       (component) => this.kernel.interception?.touched(`t:${this.name}/${component.name}`, "write"),
       (component) => this.order(component, "go"),
     );
-    for (let task = 0; task < plan.tasks; task++) this.addSlot(run);
+    for (let task = 0; task < plan.tasks; task++) this.open(this.addSlot(run));
     return run;
   }
 
@@ -292,7 +320,8 @@ export class Run {
   }
 }
 
-const CUSTODIAN = "__system";
+/** The name of the system task. */
+export const SYSTEM = "__system";
 
 /** The name of the ackers among the components: no user's component can have it. */
 export const ACKERS = "__acker";

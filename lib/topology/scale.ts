@@ -67,7 +67,12 @@ async function grow(ctx: BodyContext<"rest">, run: Run, component: ComponentRun)
   const spec = isNew ? executorSpec(run, executor) : taskSpec(run, slot);
   const answer = await ask(ctx, isNew ? group : executor.pid, (replyTo) => ({ type: "add", spec, replyTo }));
   // A supervisor that is down, or comes up just now, starts with the new child anyway.
-  if (answer === undefined || answer.ok || answer.problem === "already_started") return;
+  if (answer === undefined || answer.ok || answer.problem === "already_started") {
+    run.open(slot);
+    return;
+  }
+  run.remove(slot);
+  if (isNew) component.executors.pop();
   throw new ChildError(component.name, spec.id, answer.problem, answer.reason);
 }
 
@@ -101,9 +106,16 @@ async function ask(
 /** Waits until the task has settled what it has, or the time to drain is over. */
 async function finish(ctx: BodyContext<"rest">, run: Run, slot: Slot): Promise<void> {
   const deadline = ctx.now() + run.blueprint.config.drain;
-  for (let left = deadline - ctx.now(); slot.pending > 0 && left > 0; left = deadline - ctx.now()) {
+  let flushedAt = -1;
+  const isBusy = (): boolean =>
+    slot.pending > 0 || (slot.process !== undefined && slot.life?.asking === true);
+  for (let left = deadline - ctx.now(); isBusy() && left > 0; left = deadline - ctx.now()) {
     run.waiting.add(ctx.self.process as Process);
-    if (slot.waiting === 0) slot.process?.deliver("flush");
+    // Once, as long as nothing more comes.
+    if (slot.waiting === 0 && slot.delivered !== flushedAt) {
+      flushedAt = slot.delivered;
+      slot.process?.deliver("flush");
+    }
     try {
       await ctx.receive({ timeout: left });
     } catch (error) {

@@ -8,7 +8,14 @@ import type { Signal } from "../process/entries.js";
 import type { Monitor } from "../process/monitor.js";
 import { isThenable, type Process } from "../process/process.js";
 import type { TimerRef } from "../process/timer.js";
-import type { Failure, SpoutContext, SpoutDefinition, SpoutEmitOptions, SpoutOptions } from "./component.js";
+import type {
+  EmitOptions,
+  Failure,
+  SpoutContext,
+  SpoutDefinition,
+  SpoutEmitOptions,
+  SpoutOptions,
+} from "./component.js";
 import type { FullComponentConfig } from "./config.js";
 import type { Streams } from "./field.js";
 import { DONE, EXPIRED, FAILED, type Order, RETURNED, Verdict } from "./messages.js";
@@ -16,7 +23,7 @@ import { Outlet, type OutStream } from "./outlet.js";
 import { type Decision, type Kept, Pending } from "./pending.js";
 import type { Run } from "./run.js";
 import type { Life, Slot } from "./slot.js";
-import { after, initContext, inTurn, processOf, refuseDead, samplingOf } from "./task.js";
+import { after, initContext, inTurn, processOf, refuseDead, samplingOf, starting } from "./task.js";
 
 export type SpoutMessage = Verdict | Order;
 
@@ -33,7 +40,7 @@ export function spoutTask(run: Run, slot: Slot): Callbacks<SpoutMessage> {
   return {
     init: (ctx) => {
       task = new SpoutTask(run, slot, ctx as Context<never>);
-      return task.start();
+      return starting(run, () => task.start());
     },
     handle: (_ctx, message) => (message instanceof Verdict ? task.hearVerdict(message) : task.obey(message)),
     signal: (_ctx, signal) => task.hear(signal),
@@ -52,6 +59,8 @@ class SpoutTask {
   private readonly kept: Set<Kept>;
   private readonly sampling: number;
   private untilSample = 1;
+  /** Tuples that wait until there is room: emitted in one go with others, or to be tried again. */
+  private readonly line: Kept[] = [];
   /** The ackers that trees are with, and the monitors that tell of their ends. */
   private readonly ackers = new Map<Process, Monitor>();
   private life!: Life;
@@ -60,6 +69,7 @@ class SpoutTask {
   private own!: SpoutContext<Streams, unknown>;
   private active = false;
   private started = false;
+  private tookOver = false;
   /** Tuples emitted so far: how a call of `next` that emitted nothing is known. */
   private emitted = 0;
   private idle: TimerRef | undefined = undefined;
@@ -103,6 +113,7 @@ class SpoutTask {
   obey(order: Order): unknown {
     switch (order) {
       case "activate":
+        this.takeOver();
         if (this.active) return undefined;
         this.active = true;
         return this.thenPump(this.options.activate?.(this.own));
@@ -110,6 +121,7 @@ class SpoutTask {
         return this.deactivate();
       case "go":
         this.going = false;
+        this.takeOver();
         return this.pump();
       case "tick":
       case "flush":
@@ -230,6 +242,7 @@ class SpoutTask {
 
   private thenPump(result: unknown): unknown {
     return after(result, () => {
+      this.sendNext();
       this.run.rest();
       return this.pump();
     });
@@ -246,21 +259,21 @@ class SpoutTask {
         refuseDead(this.process);
         this.emitted++;
         if (options.id === undefined) this.outlet.emitLoose(out, values, options);
-        else this.emitReliable(out, values, options);
+        else this.emitReliable(name, values, options);
       };
     }
     return emit;
   }
 
-  private emitReliable(out: OutStream, values: object, options: SpoutEmitOptions<unknown>): void {
-    let emittedAt = -1;
+  private emitReliable(stream: string, values: object, options: SpoutEmitOptions<unknown>): void {
+    let emittedAt: number | undefined;
     if (--this.untilSample <= 0) {
       this.untilSample = this.sampling;
       emittedAt = this.ctx.now();
     }
     const kept: Kept = {
       id: options.id,
-      stream: out.name,
+      stream,
       values,
       task: options.task,
       attempts: 0,
@@ -268,44 +281,79 @@ class SpoutTask {
       emittedAt,
       dying: undefined,
       letters: 0,
+      flying: false,
+      onTasks: options.onTasks,
     };
     this.kept.add(kept);
-    this.fly(out, kept, options);
+    try {
+      this.send(kept);
+    } catch (error) {
+      this.kept.delete(kept);
+      throw error;
+    }
   }
 
-  private fly(out: OutStream, kept: Kept, options: SpoutEmitOptions<unknown> | undefined): void {
-    const values = kept.dying === undefined ? kept.values : letterOf(kept);
-    const stream = kept.dying === undefined ? out : this.dead;
-    const flies = this.outlet.emitTree(stream, values, this.life, options, (hi, lo, acker) => {
-      if (!this.ackers.has(acker)) this.ackers.set(acker, this.ctx.monitor(acker.pid as never));
-      this.pending.fly(kept, hi, lo, acker);
-    });
-    // Its acker is being restarted: that is soon.
-    if (!flies) this.later(kept, kept.setbacks + 1);
+  /** No more than `maxPending` are out at a time: the ackers have room for no more. The others wait in line. */
+  private send(kept: Kept): void {
+    if (this.pending.flying < this.config.maxPending) this.fly(kept);
+    else this.line.push(kept);
   }
 
-  private again(kept: Kept): void {
-    this.fly(
-      this.outlet.stream(kept.stream),
-      kept,
-      kept.task === undefined ? undefined : { task: kept.task },
+  private sendNext(): void {
+    while (this.pending.flying < this.config.maxPending) {
+      const next = this.line.shift();
+      if (next === undefined) return;
+      this.fly(next);
+    }
+  }
+
+  private fly(kept: Kept): void {
+    const isLetter = kept.dying !== undefined;
+    const { task, onTasks } = kept;
+    const options: EmitOptions | undefined =
+      isLetter || (task === undefined && onTasks === undefined)
+        ? undefined
+        : { ...(task !== undefined && { task }), ...(onTasks !== undefined && { onTasks }) };
+    const flies = this.outlet.emitTree(
+      isLetter ? this.dead : this.outlet.stream(kept.stream),
+      isLetter ? letterOf(kept) : kept.values,
+      this.life,
+      options,
+      (hi, lo, acker) => {
+        if (!this.ackers.has(acker)) this.ackers.set(acker, this.ctx.monitor(acker.pid as never));
+        this.pending.fly(kept, hi, lo, acker);
+      },
     );
+    if (flies) kept.onTasks = undefined;
+    // Its acker is being restarted: that is soon.
+    else this.later(kept, kept.setbacks + 1);
   }
 
   private later(kept: Kept, attempt: number): void {
     const waitMs = backoffMs(this.config.retryBackoff, attempt, this.ctx.random());
     this.ctx.after(waitMs, () => {
-      if (this.kept.has(kept)) this.again(kept);
+      if (this.kept.has(kept)) this.send(kept);
     });
   }
 
-  /** What the life before this one left unsettled: tried again here, or, without retries, the source's own affair. */
+  /**
+   * What the life before this one left unsettled: tried again here, or, without retries, the source's own affair. Not
+   * before bolts are active.
+   */
   private takeOver(): void {
+    if (this.tookOver || !this.run.is.running) return;
+    this.tookOver = true;
     const left = [...this.kept];
     if (this.config.retries === 0) {
       this.kept.clear();
       this.run.rest();
-    } else for (const kept of left) this.again(kept);
+      return;
+    }
+    for (const kept of left) {
+      this.pending.inherit(kept);
+      kept.onTasks = undefined;
+      this.send(kept);
+    }
   }
 
   // ── settling ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -319,7 +367,7 @@ class SpoutTask {
         this.later(kept, decision.attempt);
         return undefined;
       case "letter":
-        if (decision.attempt === 0) this.again(kept);
+        if (decision.attempt === 0) this.send(kept);
         else this.later(kept, decision.attempt);
         return undefined;
       case "failed":
@@ -333,7 +381,7 @@ class SpoutTask {
     this.kept.delete(kept);
     const { meter } = this.outlet.stream(kept.stream);
     meter.acked++;
-    if (kept.emittedAt >= 0) {
+    if (kept.emittedAt !== undefined) {
       const now = this.ctx.now();
       meter.latency.record(now - kept.emittedAt, now);
     }

@@ -6,6 +6,7 @@ import type { Context } from "../process/context.js";
 import type { Monitor } from "../process/monitor.js";
 import { isOrderly } from "../process/reason.js";
 import type { BoltDefinition } from "./component.js";
+import { textOf } from "./errors.js";
 import type { Run } from "./run.js";
 import { type ComponentRun, Life } from "./slot.js";
 import { processOf } from "./task.js";
@@ -23,8 +24,7 @@ export function systemTask(run: Run): Callbacks<SystemMessage> {
   };
   return {
     init: (ctx) => {
-      run.custodian = processOf(ctx as Context<never>);
-      run.touchedCustodian();
+      run.watchedBy(processOf(ctx as Context<never>));
       // Those that began, or ended, while there was no system task.
       for (const life of run.lives) watch(ctx, life);
       ctx.sendInterval(ctx.self, run.ackers, run.blueprint.config.messageTimeout / 2);
@@ -44,7 +44,11 @@ export function systemTask(run: Run): Callbacks<SystemMessage> {
       if (life === undefined) return;
       watched.delete(signal.ref);
       known.delete(life);
-      if (!isOrderly(signal.reason)) run.lastCrash = { life, reason: signal.reason };
+      const reason = life.process.exitReason ?? signal.reason;
+      if (!isOrderly(reason)) run.lastCrash = reason;
+      // One that was killed was so by somebody, who knows.
+      if (reason.type === "crash")
+        run.log("error", life.slot.component.name, life.slot.task, () => `crashed: ${textOf(reason.error)}`);
       run.settle(life);
     },
   };

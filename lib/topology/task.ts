@@ -3,6 +3,7 @@
 import { exitedError } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import { isThenable, type Process } from "../process/process.js";
+import { crash } from "../process/reason.js";
 import type { InitContext, LogLevel } from "./component.js";
 import type { Run } from "./run.js";
 import type { Slot } from "./slot.js";
@@ -49,6 +50,20 @@ export function inTurn<T>(items: readonly T[], each: (item: T) => unknown, from 
 /** Code of a task that goes on after its process has ended is stopped here. */
 export function refuseDead(process: Process): void {
   if (!process.alive) throw exitedError(process);
+}
+
+/** Runs the start of a task. When that throws, it is why the topology fails, if it does. */
+export function starting(run: Run, start: () => unknown): unknown {
+  const note = (error: unknown): never => {
+    run.lastCrash = crash(error);
+    throw error;
+  };
+  try {
+    const result = start();
+    return isThenable(result) ? result.then(undefined, note) : result;
+  } catch (error) {
+    return note(error);
+  }
 }
 
 /** How often a sample is taken, in tuples; `Infinity` for never. */

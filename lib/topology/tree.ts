@@ -20,30 +20,43 @@ import { systemTask } from "./system-task.js";
 const EXECUTOR_RESTARTS = 1;
 
 export function topologyTree(run: Run): SupervisorDefinition {
-  const groups: ChildSpec[] = [
-    group("ackers", () => executorsOf(run, [run.ackers])),
-    group("bolts", () => executorsOf(run, run.bolts)),
-    group("spouts", () => executorsOf(run, run.spouts)),
-    group("system", () => [{ id: "system-task", start: task(() => systemTask(run) as Behaviour<never>) }]),
-  ];
-  return supervisor({ label: "tree", strategy: "rest_for_one", intensity: 0, children: groups });
+  const { intensity, period } = run.blueprint.config;
+  const system: ChildSpec = { id: "system-task", start: task(() => systemTask(run) as Behaviour<never>) };
+  return supervisor({
+    label: "tree",
+    strategy: "rest_for_one",
+    intensity: 0,
+    children: [
+      group(run, "ackers", {}, () => executorsOf(run, [run.ackers])),
+      group(run, "bolts", {}, () => executorsOf(run, run.bolts)),
+      group(run, "spouts", {}, () => executorsOf(run, run.spouts)),
+      // The system task is none of many executors: it is restarted as often as any task.
+      group(run, "system", { intensity, period }, () => [system]),
+    ],
+  });
+}
 
-  function group(id: string, children: () => readonly ChildSpec[]): ChildSpec {
-    return {
-      id,
-      type: "supervisor",
-      start: asOfNow(() =>
-        supervisor({
-          label: `${run.name}/${id}`,
-          intensity: EXECUTOR_RESTARTS,
-          children: children(),
-          onStart: (ctx) => {
-            run.groups.set(id, ctx.self);
-          },
-        }),
-      ),
-    };
-  }
+function group(
+  run: Run,
+  id: string,
+  limits: Pick<SupervisorOptions, "intensity" | "period">,
+  children: () => readonly ChildSpec[],
+): ChildSpec {
+  return {
+    id,
+    type: "supervisor",
+    start: asOfNow(() =>
+      supervisor({
+        label: `${run.name}/${id}`,
+        intensity: EXECUTOR_RESTARTS,
+        ...limits,
+        children: children(),
+        onStart: (ctx) => {
+          run.groups.set(id, ctx.self);
+        },
+      }),
+    ),
+  };
 }
 
 function executorsOf(run: Run, components: readonly ComponentRun[]): readonly ChildSpec[] {

@@ -49,8 +49,8 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
   more: Int32Array | undefined = undefined;
   /** @internal */
   state: TupleState = WAITING;
-  /** @internal Milliseconds at which it was taken, when its latency is measured; -1 when it is not. */
-  takenAt = -1;
+  /** @internal Milliseconds at which it was taken, when its latency is measured. */
+  takenAt: number | undefined = undefined;
   /** @internal Undefined for one that came from another host. */
   readonly way: Way | undefined;
 

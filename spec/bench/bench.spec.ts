@@ -7,11 +7,12 @@ import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, ring } from "./messages.js";
 import * as nact from "./nact.js";
-import { readOptions, UsageError } from "./options.js";
+import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { format, judge, table } from "./result.js";
 import { simulatedDispatch, simulatedSteps } from "./simulator.js";
+import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import * as xstate from "./xstate.js";
 
 const tiny: readonly (readonly [name: string, operations: number, program: Program])[] = [
@@ -29,6 +30,9 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["crash-to-reroute", 10, crashToReroute(10)],
   ["sim-steps", 1_000, simulatedSteps(1_000)],
   ["sim-dispatch", 20, simulatedDispatch(20)],
+  ["topology-reliable", 90, topologyReliable(10, 3)],
+  ["topology-unreliable", 90, topologyUnreliable(10)],
+  ["acker", 20, acker(20, 4)],
   ["ping-pong on nact", 20, nact.pingPong(20)],
   ["spawn-monitor-exit on nact", 10, nact.spawnMonitorExit(10)],
   ["call on nact", 10, nact.call(10)],
@@ -65,6 +69,14 @@ describe("a program", () => {
     const { medianUs = Number.NaN, p99Us = Number.NaN } = await runOnce(crashToReroute(100));
     expect(medianUs).toBeGreaterThan(0);
     expect(p99Us).toBeGreaterThanOrEqual(medianUs);
+  });
+
+  it("that lasts weighs and times all but its warm-up", async () => {
+    const lasting = topologyLasting({ edges: 20, rounds: 2, warmUp: 10 });
+    expect(lasting).toMatchObject({ operations: 2 * 27, expected: 2 * 27 + 18, once: true });
+    const { ns, bytes } = await runOnce(lasting);
+    expect(ns).toBeGreaterThan(0);
+    expect(bytes).toEqual(expect.any(Number));
   });
 
   it("is run five times more than asked for, to warm up; a weight is taken once", async () => {
@@ -150,6 +162,7 @@ describe("the result", () => {
     ]);
     expect(format(324.6, "bytes")).toBe("325 B");
     expect(format(47.25, "p99Us")).toBe("47.3 us");
+    expect(format(1_834.5, "ns")).toBe("1835 ns");
   });
 
   it("shows the median of a time beside its 99th percentile", () => {
@@ -184,6 +197,15 @@ describe("the command line", () => {
       quick: true,
       json: "out.json",
     });
+  });
+
+  it("leaves long programs out of a quick run, unless they are named", () => {
+    const long: Entry = { name: "ring", unit: "perSecond", libraries: [], long: true };
+    const wanted = (...args: readonly string[]): boolean => isWanted(long, readOptions(args, names));
+    expect(wanted()).toBe(true);
+    expect(wanted("--quick")).toBe(false);
+    expect(wanted("--quick", "--only", "ring")).toBe(true);
+    expect(wanted("--only", "call")).toBe(false);
   });
 
   it.each([

@@ -3,7 +3,7 @@
 import { SIZES } from "./sizes.js";
 
 /** The figure of a program that is shown and compared. */
-export type Unit = "perSecond" | "bytes" | "p99Us";
+export type Unit = "perSecond" | "bytes" | "p99Us" | "ns";
 
 /** Other libraries for Node; each is measured where it can do the same thing. */
 export type Library = "nact" | "xstate";
@@ -20,6 +20,8 @@ export interface Entry {
   readonly otp?: string;
   readonly libraries: readonly Library[];
   readonly target?: Target;
+  /** Takes many seconds: measured in one turn, and with `--quick` only when it is named. */
+  readonly long?: boolean;
 }
 
 const otpRate = (name: string, operations: number, work: string): string =>
@@ -112,4 +114,29 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "crash-to-reroute", unit: "p99Us", libraries: [], target: { type: "below", value: 100 } },
   { name: "sim-steps", unit: "perSecond", libraries: [], target: { type: "at-least", perSecond: 500_000 } },
   { name: "sim-dispatch", unit: "perSecond", libraries: [], target: { type: "at-least", perSecond: 1_000 } },
+  {
+    name: "topology-reliable-128",
+    unit: "perSecond",
+    libraries: [],
+    target: { type: "at-least", perSecond: 500_000 },
+  },
+  {
+    name: "topology-reliable-4096",
+    unit: "perSecond",
+    libraries: [],
+    target: { type: "at-least", perSecond: 500_000 },
+  },
+  { name: "topology-unreliable", unit: "perSecond", libraries: [] },
+  { name: "acker", unit: "perSecond", libraries: [], target: { type: "at-least", perSecond: 3_000_000 } },
+  { name: "edge-of-10k", unit: "ns", libraries: [] },
+  { name: "edge-of-100k", unit: "ns", libraries: [] },
+  { name: "edge-of-1m", unit: "ns", libraries: [] },
+  { name: "edge-of-10m", unit: "ns", libraries: [], long: true },
+  {
+    name: "heap-after-10m",
+    unit: "bytes",
+    libraries: [],
+    target: { type: "at-most", value: 1_000_000 },
+    long: true,
+  },
 ];

@@ -119,7 +119,8 @@ export function idleLinkedProcesses(count: number): Program {
   };
 }
 
-function usedBytes(): number {
+/** What is alive, where the garbage collector can be called. */
+export function usedBytes(): number {
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { CATALOGUE, type Entry, type Library } from "./catalogue.js";
-import { type BenchOptions, readOptions, UsageError } from "./options.js";
+import { type BenchOptions, isWanted, readOptions, UsageError } from "./options.js";
 import { Otp } from "./otp.js";
 import type { Figures } from "./program.js";
 import { judge, type Row, type Samples, table } from "./result.js";
@@ -31,7 +31,7 @@ function measure(side: "ours" | Library, entry: Entry, rounds: number): Figures[
 /** Ours and OTP take turns, so that a machine that grows faster or slower meanwhile favours neither. */
 function compare(entry: Entry, otp: Otp | undefined, quick: boolean): Samples {
   const rounds = quick ? QUICK_ROUNDS : ROUNDS;
-  const turns = quick ? 1 : TURNS;
+  const turns = quick || entry.long ? 1 : TURNS;
   const ours: Figures[] = [];
   const theirs: number[] = [];
   for (let turn = 0; turn < turns; turn++) {
@@ -61,7 +61,7 @@ function bench(options: BenchOptions): void {
   const rows: Row[] = [];
   try {
     for (const entry of CATALOGUE) {
-      if (options.only?.includes(entry.name) === false) continue;
+      if (!isWanted(entry, options)) continue;
       process.stderr.write(`${entry.name} ...\n`);
       rows.push(judge(entry, compare(entry, otp, options.quick)));
     }

@@ -1,11 +1,12 @@
 // The command line of the benchmarks.
 
 import { parseArgs } from "node:util";
+import type { Entry } from "./catalogue.js";
 
 export interface BenchOptions {
   /** Programs to run; all unless given. */
   readonly only: readonly string[] | undefined;
-  /** Fewer rounds. */
+  /** Fewer rounds, and no long programs but those named. */
   readonly quick: boolean;
   /** Where to write the results as JSON. */
   readonly json: string | undefined;
@@ -27,6 +28,11 @@ export function readOptions(args: readonly string[], names: readonly string[]): 
     throw new UsageError(`no program is called "${unknown}"; there are ${names.join(", ")}`);
   if (json === "") throw new UsageError(`--json needs a file; usage: ${USAGE}`);
   return { only: wanted, quick: quick ?? false, json };
+}
+
+/** Whether a program is to run. */
+export function isWanted({ name, long }: Entry, { only, quick }: BenchOptions): boolean {
+  return only === undefined ? !(quick && long) : only.includes(name);
 }
 
 function parse(args: readonly string[]): { only?: string; quick?: boolean; json?: string } {

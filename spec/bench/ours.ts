@@ -7,6 +7,7 @@ import { fanIn, pingPong, ring } from "./messages.js";
 import type { Program } from "./program.js";
 import { simulatedDispatch, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
+import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 
 export const programs: Readonly<Record<string, Program>> = {
   "ping-pong": pingPong(SIZES.pingPong),
@@ -23,4 +24,13 @@ export const programs: Readonly<Record<string, Program>> = {
   "crash-to-reroute": crashToReroute(SIZES.crashToReroute),
   "sim-steps": simulatedSteps(SIZES.simulatedSteps),
   "sim-dispatch": simulatedDispatch(SIZES.simulatedDispatch),
+  "topology-reliable-128": topologyReliable(SIZES.topology, 128),
+  "topology-reliable-4096": topologyReliable(SIZES.topology, 4_096),
+  "topology-unreliable": topologyUnreliable(SIZES.topology),
+  acker: acker(SIZES.acker.trees, SIZES.acker.pending),
+  "edge-of-10k": topologyLasting(SIZES.topologyLasting["10k"]),
+  "edge-of-100k": topologyLasting(SIZES.topologyLasting["100k"]),
+  "edge-of-1m": topologyLasting(SIZES.topologyLasting["1m"]),
+  "edge-of-10m": topologyLasting(SIZES.topologyLasting["10m"]),
+  "heap-after-10m": topologyLasting(SIZES.topologyLasting["10m"]),
 };

@@ -103,6 +103,8 @@ export function format(figure: number, unit: Unit): string {
       return `${Math.round(figure)} B`;
     case "p99Us":
       return `${digits(figure)} us`;
+    case "ns":
+      return `${digits(figure)} ns`;
     default:
       return unit satisfies never;
   }

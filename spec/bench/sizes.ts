@@ -16,4 +16,14 @@ export const SIZES = {
   simulatedSteps: 500_000,
   /** Schedules of ten dispatches each. */
   simulatedDispatch: 1_000,
+  /** Sentences of eight words, of which nine edges come. */
+  topology: 30_000,
+  /** The cost of an edge, by how many there are. */
+  topologyLasting: {
+    "10k": { edges: 10_000, rounds: 100, warmUp: 250_000 },
+    "100k": { edges: 100_000, rounds: 9, warmUp: 250_000 },
+    "1m": { edges: 1_000_000, rounds: 1, warmUp: 250_000 },
+    "10m": { edges: 10_000_000, rounds: 1, warmUp: 250_000 },
+  },
+  acker: { trees: 1_000_000, pending: 4_096 },
 } as const;

@@ -1,5 +1,6 @@
 // What the examples in TSDoc comments take for granted: they are compiled behind this.
 
+import { createReadStream } from "node:fs";
 import * as fc from "fast-check";
 import {
   type BodyContext,
@@ -40,6 +41,30 @@ import {
   testClock,
   usualStrategies,
 } from "signalbox/testing";
+import {
+  all,
+  batchBolt,
+  bolt,
+  direct,
+  field,
+  fields,
+  global,
+  localOrShuffle,
+  none,
+  partialKey,
+  runComponent,
+  shellBolt,
+  shellSpout,
+  shuffle,
+  sliding,
+  spout,
+  spoutFrom,
+  summary,
+  type TopologyRef,
+  topology,
+  tumbling,
+  windowBolt,
+} from "signalbox/topology";
 import { brief } from "../../lib/testing/brief.js";
 import { decodeToken, encodeToken, scenarioHash } from "../../lib/testing/token.js";
 
@@ -66,6 +91,7 @@ declare const pickers: ConsumerGroup<Order>;
 declare const system: System;
 declare const Stock: Startable<readonly [number], typeof stock>;
 declare function serve(sim: Simulation, orders: readonly number[]): Promise<void>;
+declare const running: TopologyRef;
 declare const Session: Startable<readonly [string], unknown>;
 
 export const used: readonly unknown[] = [
@@ -110,3 +136,28 @@ export const testing: readonly unknown[] = [
   () => serve,
 ];
 export const rest: () => readonly unknown[] = () => [signal, pickers, system, Stock, Session, {} as Desk];
+export const topologies: readonly unknown[] = [
+  all,
+  batchBolt,
+  bolt,
+  createReadStream,
+  direct,
+  field,
+  fields,
+  global,
+  localOrShuffle,
+  none,
+  partialKey,
+  runComponent,
+  shellBolt,
+  shellSpout,
+  shuffle,
+  sliding,
+  spout,
+  spoutFrom,
+  summary,
+  topology,
+  tumbling,
+  windowBolt,
+  () => running,
+];

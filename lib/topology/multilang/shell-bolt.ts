@@ -35,6 +35,8 @@ class BoltShell {
   readonly #early: Work[] = [];
   /** Lets `execute` go on, while it waits for room. */
   #goOn: (() => void) | undefined;
+  /** The child's input is full. */
+  #full = false;
   /** Ends the wait for the answer to a heartbeat. */
   #answered: (() => void) | undefined;
 
@@ -45,8 +47,8 @@ class BoltShell {
     this.#shell = new Shell(open, settings, task, streams, {
       work: (message) => this.#work(message),
       drained: () => {
-        this.#goOn?.();
-        this.#goOn = undefined;
+        this.#full = false;
+        this.#goOnIfRoom();
       },
     });
   }
@@ -81,21 +83,29 @@ class BoltShell {
   }
 
   #give(tuple: Tuple<unknown> | undefined, request: (id: string) => object): Promise<void> | undefined {
-    const { maxHeld } = this.#settings;
-    if (this.#ledger.size >= maxHeld)
-      throw this.#shell.error("limit", `holds ${maxHeld} tuples that it has not settled (maxHeld)`);
     const id = this.#ledger.give(tuple);
     try {
-      if (this.#shell.write(request(id))) return undefined;
+      this.#full = !this.#shell.write(request(id));
     } catch (error) {
       if (!(error instanceof MultilangError) || tuple === undefined) throw error;
       this.#ledger.settle(id);
       this.#refuse(tuple, error);
       return undefined;
     }
+    if (this.#hasRoom) return undefined;
     return new Promise((resolve) => {
       this.#goOn = resolve;
     });
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#full && this.#ledger.size < this.#settings.maxHeld;
+  }
+
+  #goOnIfRoom(): void {
+    if (!this.#hasRoom) return;
+    this.#goOn?.();
+    this.#goOn = undefined;
   }
 
   /** The child is not to blame for a tuple that cannot be sent, and goes on with the others. */
@@ -142,6 +152,7 @@ class BoltShell {
     }
     const tuple = this.#ledger.settle(message.id);
     if (tuple !== undefined) ctx[message.type](tuple);
+    this.#goOnIfRoom();
   }
 
   #emit({ stream, values, anchors, task, needTaskIds }: EmitMessage, ctx: Ctx): void {

@@ -35,7 +35,10 @@ export interface ShellOptions {
 export interface ShellBoltOptions extends ShellOptions {
   /** Milliseconds between heartbeats; Infinity for none. Default 1,000. */
   readonly heartbeat?: number;
-  /** Tuples that it may hold without having acked or failed them; with one more its task crashes. Default 100,000. */
+  /**
+   * Tuples that it may hold without having acked or failed them; others wait. When it dies, all that it holds has
+   * failed: with 1, that is the one it died of alone. Default 100,000.
+   */
   readonly maxHeld?: number;
 }
 

@@ -115,6 +115,9 @@ class SpoutShell {
  * The program emits arrays, in the order of the fields of `streams`. A tuple that it emits with an id is reliable: it
  * is told `ack` or `fail` with that id, `fail` only when the retries of the configuration have failed as well.
  *
+ * The protocol has no word for the end of a source: such a spout is never done, and `finished` of its topology waits for
+ * ever.
+ *
  * @throws OptionError when an option is not what it has to be
  * @example
  * const lines = shellSpout({

@@ -6,8 +6,11 @@ double-ack   it acks the line twice
 junk         it prints what is no message
 late-anchor  it emits anchored to the line after it acked it
 fail         it fails the line
+
+At the word `pid` it logs its process id.
 """
 
+import os
 import sys
 import time
 
@@ -22,6 +25,8 @@ for message in wire.tuples():
         continue
     words = message["tuple"][0].split(" ")
     for word in words:
+        if word == "pid":
+            wire.log("pid %d" % os.getpid())
         if word == "die":
             print("about to die", file=sys.stderr, flush=True)
             raise ValueError("the word is die")

@@ -1,0 +1,230 @@
+// How much may be under way: reliable tuples by count, unreliable ones by the room in front of the bolts.
+
+import { bolt, fields, shuffle, spout, topology } from "signalbox/topology";
+import { describe, expect, it } from "vitest";
+import { gate } from "../support/gate.js";
+import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
+
+describe("reliable tuples", () => {
+  it("are never more under way than `maxPending` for each task of the spout", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source(upTo(100)), new Keeper()];
+    await stage.start(
+      topology("bound", { maxPending: 5 })
+        .spout("source", source.spout, { tasks: 2 })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    let open = 0;
+    let most = 0;
+    for (let at = 0; at < 100; at++) {
+      open = keeper.got.length - at;
+      most = Math.max(most, open);
+      if (at % 3 === 0) keeper.got[at]?.fail();
+      else keeper.got[at]?.ack();
+      await stage.settle();
+    }
+    expect(most).toBe(10);
+  });
+
+  it("that are acked or fail for good make room for the next at once", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source(upTo(3)), new Keeper()];
+    await stage.start(
+      topology("room", { maxPending: 1, retries: 0 })
+        .spout("source", source.spout)
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    expect(keeper.numbers).toEqual([1]);
+    keeper.last.ack();
+    await stage.settle();
+    expect(keeper.numbers).toEqual([1, 2]);
+    keeper.last.fail();
+    await stage.settle();
+    expect(keeper.numbers).toEqual([1, 2, 3]);
+    expect(stage.clock.now).toBe(0);
+  });
+
+  it("whose emit threw are not under way, and take nobody's place", async () => {
+    await using stage = new Stage();
+    const circular: { self?: unknown } = {};
+    circular.self = circular;
+    const keys: unknown[] = [circular, circular, 1, 2, 3];
+    const thrown: unknown[] = [];
+    const careful = spout({
+      streams: { keys: { key: { type: "value", accepts: () => true } } },
+      next: ({ emit }) => {
+        const key = keys.shift();
+        if (key === undefined) return;
+        try {
+          emit.keys({ key }, { id: key });
+        } catch (error) {
+          thrown.push(error);
+        }
+      },
+    });
+    const seen: unknown[] = [];
+    const running = await stage.start(
+      topology("thrown", { maxPending: 1 })
+        .spout("careful", careful)
+        .bolt("sink", bolt({ input: {}, execute: ({ values }) => void seen.push(values) }), {
+          from: { "careful.keys": fields("key") },
+        })
+        .build(),
+    );
+    await stage.advance(1_000);
+    expect(thrown).toHaveLength(2);
+    expect(seen).toHaveLength(3);
+    expect(running.metrics().components.find(({ name }) => name === "careful")?.pending).toBe(0);
+  });
+});
+
+describe("a spout that has nothing", () => {
+  it("is asked again after its wait, and not before", async () => {
+    await using stage = new Stage();
+    const source = new Source();
+    await stage.start(topology("idle", { spoutWait: 250 }).spout("source", source.spout).build());
+    expect(source.asked).toBe(1);
+    await stage.advance(249);
+    expect(source.asked).toBe(1);
+    await stage.advance(1);
+    expect(source.asked).toBe(2);
+    await stage.advance(2_500);
+    expect(source.asked).toBe(12);
+  });
+
+  it("is asked at once when it is woken", async () => {
+    await using stage = new Stage();
+    const [source, sink] = [new Source(), new Sink()];
+    await stage.start(
+      topology("woken", { spoutWait: 60_000 })
+        .spout("source", source.spout)
+        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    source.put(1);
+    await stage.settle();
+    expect(sink.seen).toEqual([1]);
+    expect(stage.clock.now).toBe(0);
+  });
+
+  it("is asked no more when it has said that it is done", async () => {
+    await using stage = new Stage();
+    let asked = 0;
+    const once = spout({
+      streams: { numbers: N },
+      next: ({ emit, done }) => {
+        asked++;
+        emit.numbers({ n: 1 });
+        done();
+      },
+    });
+    await stage.start(topology("once").spout("once", once).build());
+    await stage.advance(10_000);
+    expect(asked).toBe(1);
+  });
+});
+
+describe("a full receive buffer", () => {
+  /** A bolt that waits for its gates, one for each number. */
+  const slow = (): { readonly done: number[]; release(n: number): void; readonly bolt: Keeper["bolt"] } => {
+    const gates = new Map(upTo(500).map((n) => [n, gate()]));
+    const done: number[] = [];
+    const definition = bolt({
+      input: N,
+      streams: { passed: N },
+      execute: async ({ values: { n } }) => {
+        await gates.get(n)?.promise;
+        done.push(n);
+      },
+    });
+    return { done, release: (n) => gates.get(n)?.open(), bolt: definition };
+  };
+
+  it("pauses an unreliable spout, which goes on when it is half empty", async () => {
+    await using stage = new Stage();
+    const [source, worker] = [new Source(upTo(100), false), slow()];
+    const running = await stage.start(
+      topology("full", { receiveBuffer: 10 })
+        .spout("source", source.spout)
+        .bolt("worker", worker.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    const waiting = (): number => running.tasks("worker")[0]?.waiting ?? 0;
+    await stage.advance(10_000);
+    const emitted = 100 - source.left;
+    expect(emitted).toBeLessThanOrEqual(12);
+    expect(waiting()).toBeGreaterThan(9);
+    for (let n = 1; waiting() > 6; n++) {
+      worker.release(n);
+      await stage.settle();
+    }
+    expect(100 - source.left).toBe(emitted);
+    for (const n of upTo(100)) {
+      worker.release(n);
+      await stage.settle();
+      expect(waiting()).toBeLessThanOrEqual(11);
+    }
+    expect(worker.done).toEqual(upTo(100));
+  });
+
+  it("pauses also spouts at several removes", async () => {
+    await using stage = new Stage();
+    const [source, worker] = [new Source(upTo(100), false), slow()];
+    const pass = bolt({
+      input: N,
+      streams: { passed: N },
+      execute: ({ values }, { emit }) => emit.passed(values),
+    });
+    await stage.start(
+      topology("far", { receiveBuffer: 10 })
+        .spout("source", source.spout)
+        .bolt("pass", pass, { from: { "source.numbers": shuffle() } })
+        .bolt("worker", worker.bolt, { from: { "pass.passed": shuffle() } })
+        .build(),
+    );
+    await stage.advance(10_000);
+    expect(source.left).toBeGreaterThan(60);
+    for (const n of upTo(100)) {
+      worker.release(n);
+      await stage.settle();
+    }
+    expect(worker.done).toHaveLength(100);
+  });
+
+  it("pauses no spout that does not lead there", async () => {
+    await using stage = new Stage();
+    const [source, other, worker, sink] = [
+      new Source(upTo(50), false),
+      new Source(upTo(50), false),
+      slow(),
+      new Sink(),
+    ];
+    await stage.start(
+      topology("apart", { receiveBuffer: 10 })
+        .spout("source", source.spout)
+        .spout("other", other.spout)
+        .bolt("worker", worker.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "other.numbers": shuffle() } })
+        .build(),
+    );
+    expect(source.left).toBeGreaterThan(30);
+    expect(sink.seen).toHaveLength(50);
+  });
+
+  it("is empty again when the task that did not keep up is killed", async () => {
+    await using stage = new Stage();
+    const [source, worker] = [new Source(upTo(100), false), slow()];
+    const running = await stage.start(
+      topology("killed", { receiveBuffer: 10 })
+        .spout("source", source.spout)
+        .bolt("worker", worker.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    const left = source.left;
+    await stage.kill(running, "worker");
+    expect(source.left).toBeLessThan(left);
+    expect(running.tasks("worker")[0]).toMatchObject({ restarts: 1 });
+  });
+});

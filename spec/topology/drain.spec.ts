@@ -1,0 +1,400 @@
+// Pause, stop and the end: what is under way comes to its end first, within the time that is given for it.
+
+import { CalleeExitedError, supervisor } from "signalbox";
+import {
+  batchBolt,
+  bolt,
+  shuffle,
+  spout,
+  spoutFrom,
+  type Topology,
+  TopologyPhaseError,
+  topology,
+  tumbling,
+  windowBolt,
+} from "signalbox/topology";
+import { describe, expect, it } from "vitest";
+import { gate } from "../support/gate.js";
+import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
+
+const line = (source: Source, end: Keeper | Sink, config = {}): Topology =>
+  topology("line", config)
+    .spout("source", source.spout)
+    .bolt("end", end.bolt, { from: { "source.numbers": shuffle() } })
+    .build();
+
+describe("a pause", () => {
+  it("asks spouts for nothing more, and lets go on what is under way", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const running = await stage.start(line(source, keeper));
+    await running.pause();
+    source.put(2);
+    keeper.last.ack();
+    await stage.advance(10_000);
+    expect(running.phase).toBe("paused");
+    expect(keeper.numbers).toEqual([1]);
+    expect(source.acked).toEqual([1]);
+    await running.resume();
+    await stage.settle();
+    expect(running.phase).toBe("running");
+    expect(keeper.numbers).toEqual([1, 2]);
+  });
+
+  it("of one that is paused changes nothing, nor does a resume of one that runs", async () => {
+    await using stage = new Stage();
+    const diary: string[] = [];
+    const told = spout({
+      streams: { numbers: N },
+      next: () => undefined,
+      activate: () => void diary.push("on"),
+      deactivate: () => void diary.push("off"),
+    });
+    const running = await stage.start(topology("twice").spout("told", told).build());
+    await running.resume();
+    await running.pause();
+    await running.pause();
+    await running.resume();
+    await running.resume();
+    await stage.settle();
+    expect(diary).toEqual(["on", "off", "on"]);
+  });
+
+  it("is refused with a TopologyPhaseError by one that stops", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const running = await stage.start(line(source, keeper));
+    const stopped = running.stop();
+    await stage.settle();
+    expect(running.phase).toBe("draining");
+    for (const request of [running.pause(), running.resume(), running.scale("end", 2)])
+      await expect(request).rejects.toBeInstanceOf(TopologyPhaseError);
+    keeper.last.ack();
+    expect(await stopped).toEqual({ drained: true, unfinished: 0 });
+  });
+});
+
+describe("a stop", () => {
+  it("asks spouts for nothing more, and waits until everything that is under way is done", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1, 2]), new Keeper()];
+    const running = await stage.start(line(source, keeper));
+    const stopped = running.stop();
+    await stage.settle();
+    source.put(3);
+    keeper.got[0]?.ack();
+    await stage.advance(1_000);
+    expect(running.phase).toBe("draining");
+    keeper.got[1]?.ack();
+    expect(await stopped).toEqual({ drained: true, unfinished: 0 });
+    expect(running.phase).toBe("ended");
+    expect(source.acked).toEqual([1, 2]);
+    expect(keeper.numbers).toEqual([1, 2]);
+    expect(source.left).toBe(1);
+    expect(stage.system.population).toBe(0);
+  });
+
+  it("waits for retries", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const running = await stage.start(line(source, keeper));
+    keeper.last.fail();
+    const stopped = running.stop();
+    await stage.advance(200);
+    keeper.last.ack();
+    expect(await stopped).toEqual({ drained: true, unfinished: 0 });
+    expect(source.outcomes).toEqual([[1, "acked"]]);
+  });
+
+  it("waits for tuples that nobody tracks, until they are out of the mailboxes and out of hand", async () => {
+    await using stage = new Stage();
+    const source = new Source([1, 2, 3], false);
+    const gates = [gate(), gate(), gate()];
+    const done: number[] = [];
+    const slow = bolt({
+      input: N,
+      execute: async ({ values: { n } }) => {
+        await gates[n - 1]?.promise;
+        done.push(n);
+      },
+    });
+    const running = await stage.start(
+      topology("loose")
+        .spout("source", source.spout)
+        .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    const stopped = running.stop();
+    for (const one of gates) {
+      await stage.settle();
+      expect(running.phase).toBe("draining");
+      one.open();
+    }
+    expect(await stopped).toEqual({ drained: true, unfinished: 0 });
+    expect(done).toEqual([1, 2, 3]);
+  });
+
+  it("waits for an asynchronous `next` that may be about to emit", async () => {
+    await using stage = new Stage();
+    const [fetched, sink] = [gate<number>(), new Sink()];
+    const slow = spout({
+      streams: { numbers: N },
+      next: async ({ emit }) => emit.numbers({ n: await fetched.promise }, { id: 1 }),
+    });
+    const running = await stage.start(
+      topology("asks")
+        .spout("slow", slow)
+        .bolt("sink", sink.bolt, { from: { "slow.numbers": shuffle() } })
+        .build(),
+    );
+    const stopped = running.stop();
+    await stage.settle();
+    expect(running.phase).toBe("draining");
+    fetched.open(9);
+    expect(await stopped).toEqual({ drained: true, unfinished: 0 });
+    expect(sink.seen).toEqual([9]);
+  });
+
+  it("gives up when its time is over, and tells the spouts", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1, 2]), new Keeper()];
+    const running = await stage.start(line(source, keeper));
+    const stopped = running.stop({ drain: 500 });
+    await stage.advance(499);
+    expect(running.phase).toBe("draining");
+    await stage.advance(1);
+    expect(await stopped).toEqual({ drained: false, unfinished: 2 });
+    expect(source.outcomes).toEqual([
+      [1, "stopped", 1],
+      [2, "stopped", 1],
+    ]);
+  });
+
+  it("without time to drain tells `fail` at once that it is `stopped`", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const running = await stage.start(line(source, keeper));
+    expect(await running.stop({ drain: 0 })).toEqual({ drained: false, unfinished: 1 });
+    expect(source.failures).toEqual([{ type: "stopped", attempts: 1, deadLettered: false }]);
+    expect(stage.clock.now).toBe(0);
+  });
+
+  it("has drained also when a bolt still holds tuples of trees that have ended meanwhile", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const running = await stage.start(line(source, keeper));
+    // Emitted again by the next life of the spout: what the bolt held before is nobody's.
+    await stage.kill(running, "source");
+    keeper.last.ack();
+    await stage.settle();
+    expect(source.outcomes).toEqual([[1, "acked"]]);
+    expect(await stage.until(running.stop())).toEqual({ drained: true, unfinished: 0 });
+  });
+
+  it("can be hurried by a second one", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const running = await stage.start(line(source, keeper));
+    const patient = running.stop();
+    await stage.settle();
+    const report = { drained: false, unfinished: 1 };
+    expect(await running.stop({ drain: 0 })).toEqual(report);
+    expect(await patient).toEqual(report);
+  });
+
+  it("gives what is under way as long as the message timeout, unless `drain` says otherwise", async () => {
+    for (const [config, ms] of [
+      [{ messageTimeout: 2_000, retries: 9 }, 2_000],
+      [{ messageTimeout: 2_000, retries: 9, drain: 300 }, 300],
+    ] as const) {
+      await using stage = new Stage();
+      const running = await stage.start(line(new Source([1]), new Keeper(), config));
+      const stopped = running.stop();
+      await stage.advance(ms - 1);
+      expect(running.phase).toBe("draining");
+      await stage.advance(1);
+      expect((await stopped).drained).toBe(false);
+    }
+  });
+
+  it("has bolts settle what they hold back: batches and windows that are not full", async () => {
+    await using stage = new Stage();
+    const source = new Source([1, 2, 3]);
+    const got: unknown[] = [];
+    const batches = batchBolt({
+      input: N,
+      size: 2,
+      execute: (batch) => void got.push(batch.map(({ values }) => values.n)),
+    });
+    const windows = windowBolt({
+      input: N,
+      window: tumbling({ count: 10 }),
+      execute: ({ tuples }) => void got.push(tuples.length),
+    });
+    const running = await stage.start(
+      topology("held")
+        .spout("source", source.spout)
+        .bolt("batches", batches, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", windows, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    expect(got).toEqual([[1, 2]]);
+    expect(await running.stop()).toEqual({ drained: true, unfinished: 0 });
+    expect(got).toHaveLength(3);
+    expect(got).toEqual(expect.arrayContaining([[3], 3]));
+    expect(source.acked).toHaveLength(3);
+  });
+
+  it("has them settle in the order of the stream: what one emits then, the next holds and settles too", async () => {
+    await using stage = new Stage();
+    const source = new Source([1, 2, 3]);
+    const sums: number[] = [];
+    const add = batchBolt({
+      input: N,
+      streams: { sums: N },
+      size: 2,
+      execute: (batch, { emit }) => emit.sums({ n: batch.reduce((sum, { values }) => sum + values.n, 0) }),
+    });
+    const store = batchBolt({
+      input: N,
+      size: 100,
+      execute: (batch) => void sums.push(...batch.map(({ values }) => values.n)),
+    });
+    const running = await stage.start(
+      topology("chain")
+        .spout("source", source.spout)
+        .bolt("add", add, { from: { "source.numbers": shuffle() } })
+        .bolt("store", store, { from: { "add.sums": shuffle() } })
+        .build(),
+    );
+    expect(await running.stop()).toEqual({ drained: true, unfinished: 0 });
+    expect(sums.sort()).toEqual([3, 3]);
+  });
+
+  it("lets no crash undo the end: one while it drains ends it with the reason", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const running = await stage.start(line(source, keeper, { intensity: 0 }));
+    const stopped = running.stop().catch((error: unknown) => error);
+    await stage.kill(running, "end");
+    await stage.kill(running, "end");
+    expect(running.phase).toBe("ended");
+    expect(await stopped).toMatchObject({ drained: false });
+  });
+
+  it("is what `await using` ends with", async () => {
+    await using stage = new Stage();
+    const [source, sink] = [new Source(upTo(3)), new Sink()];
+    {
+      await using running = await stage.start(line(source, sink));
+      expect(running.phase).toBe("running");
+    }
+    expect(source.acked).toHaveLength(3);
+    expect(stage.system.population).toBe(0);
+  });
+
+  it("rejects when the topology has ended before", async () => {
+    await using stage = new Stage();
+    const running = await stage.start(line(new Source(), new Sink()));
+    await running.stop();
+    await expect(running.stop()).rejects.toBeInstanceOf(CalleeExitedError);
+  });
+});
+
+describe("a topology whose supervisor shuts down", () => {
+  it("drains first", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const house = await stage.system.start(
+      supervisor({ children: [{ id: "line", start: line(source, keeper), shutdown: 60_000 }] }),
+    );
+    await stage.settle();
+    stage.system.exit(house.pid as never, "shutdown");
+    await stage.advance(1_000);
+    source.put(2);
+    keeper.last.ack();
+    await stage.settle();
+    expect(source.outcomes).toEqual([[1, "acked"]]);
+    expect(keeper.numbers).toEqual([1]);
+    expect(stage.system.population).toBe(0);
+  });
+
+  it("has no time for that when its starter has crashed", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const starter = stage.system.spawn<string>({
+      init: async (ctx) => void (await ctx.start(line(source, keeper))),
+      handle: () => {
+        throw new Error("the starter");
+      },
+    });
+    await stage.settle();
+    expect(keeper.numbers).toEqual([1]);
+    stage.system.send(starter, "crash");
+    await stage.settle();
+    expect(source.outcomes).toEqual([[1, "stopped", 1]]);
+    expect(stage.system.population).toBe(0);
+  });
+});
+
+describe("finished", () => {
+  const finite = (last: number): ReturnType<typeof spoutFrom<typeof N, "numbers">> =>
+    spoutFrom(
+      upTo(last).map((n) => ({ n })),
+      { stream: "numbers", fields: N },
+    );
+
+  it("waits until every spout is done, and everything that came; the topology goes on running", async () => {
+    await using stage = new Stage();
+    const keeper = new Keeper();
+    const running = await stage.start(
+      topology("finite")
+        .spout("source", finite(2))
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    let finished = false;
+    const told = running.finished().then(() => {
+      finished = true;
+    });
+    keeper.got[0]?.ack();
+    await stage.advance(1_000);
+    expect(finished).toBe(false);
+    keeper.got[1]?.ack();
+    await told;
+    expect(running.phase).toBe("running");
+    await running.finished();
+  });
+
+  it("has bolts settle what they hold back", async () => {
+    await using stage = new Stage();
+    const batches: number[] = [];
+    const store = batchBolt({ input: N, size: 4, execute: (batch) => void batches.push(batch.length) });
+    const running = await stage.start(
+      topology("finite")
+        .spout("source", finite(6))
+        .bolt("store", store, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    await running.finished();
+    expect(batches).toEqual([4, 2]);
+  });
+
+  it("waits while one spout of several is not done", async () => {
+    await using stage = new Stage();
+    const running = await stage.start(
+      topology("two").spout("source", finite(2)).spout("other", new Source().spout).build(),
+    );
+    const told = running.finished({ timeout: 5_000 }).catch((error: { code?: unknown }) => error.code);
+    await stage.advance(5_000);
+    expect(await told).toBe("ERR_CALL_TIMEOUT");
+  });
+
+  it("rejects when the topology ends before", async () => {
+    await using stage = new Stage();
+    const running = await stage.start(line(new Source(), new Sink()));
+    const told = running.finished().catch((error: unknown) => error);
+    await running.stop();
+    expect(await told).toBeInstanceOf(CalleeExitedError);
+  });
+});
