@@ -1,5 +1,8 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
+/** Specs that look at what the host does with the process they run in: each has one of its own. */
+const ALONE = ["spec/process/{failure,origin}.spec.ts", "spec/testing/**/*.spec.ts"];
+
 const config: ViteUserConfig = defineConfig({
   root: new URL("..", import.meta.url).pathname,
   resolve: {
@@ -9,11 +12,16 @@ const config: ViteUserConfig = defineConfig({
     ],
   },
   test: {
-    include: ["spec/**/*.spec.ts"],
     pool: "forks",
+    // All cores: left to itself, the runner keeps one of them free, which is half of two.
+    maxWorkers: "100%",
     testTimeout: 30_000,
     // The counts for the closing line of .ci/run.
     reporters: process.env["CI"] === "true" ? ["default", ["json", { outputFile: ".build/vitest.json" }]] : ["default"],
+    projects: [
+      { extends: true, test: { name: "shared", include: ["spec/**/*.spec.ts"], exclude: ALONE, isolate: false } },
+      { extends: true, test: { name: "alone", include: ALONE } },
+    ],
   },
 });
 export default config;

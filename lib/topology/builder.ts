@@ -122,10 +122,11 @@ export class TopologyBuilder<
    * Adds a bolt under a name, with the streams it reads.
    *
    * @example
-   * topology("word-count")
-   *   .spout("sentences", sentences)
-   *   .bolt("split", split, { tasks: 2, from: { "sentences.lines": shuffle() } })
-   *   .bolt("count", count, { tasks: 2, from: { "split.words": fields("word") } });
+   * const lines = spoutFrom([{ text: "to be" }], { fields: { text: field.text } });
+   * const print = bolt({ input: { text: field.text }, execute: ({ values }) => console.log(values.text) });
+   * topology("lines")
+   *   .spout("lines", lines)
+   *   .bolt("print", print, { tasks: 2, from: { "lines.items": shuffle() } });
    */
   bolt<N extends string, I extends Inputs, S extends Streams>(
     name: N,
@@ -195,12 +196,21 @@ export class TopologyBuilder<
  * @param config - of the topology, and defaults of its components; see TOPOLOGY_DEFAULTS
  * @throws OptionError
  * @example
- * const wordCount = topology("word-count", { maxPending: 1_000 })
+ * const sentences = spoutFrom([{ text: "to be or not" }], { fields: { text: field.text } });
+ * const split = bolt({
+ *   input: { text: field.text },
+ *   streams: { words: { word: field.text } },
+ *   execute: ({ values }, { emit }) => {
+ *     for (const word of values.text.split(" ")) emit.words({ word });
+ *   },
+ * });
+ * const count = bolt({ input: { word: field.text }, execute: ({ values }) => console.log(values.word) });
+ * const counted = topology("word-count", { maxPending: 1_000 })
  *   .spout("sentences", sentences)
- *   .bolt("split", split, { tasks: 2, from: { "sentences.lines": shuffle() } })
+ *   .bolt("split", split, { tasks: 2, from: { "sentences.items": shuffle() } })
  *   .bolt("count", count, { tasks: 2, from: { "split.words": fields("word") } })
  *   .build();
- * const running = await system.start(wordCount);
+ * await system.start(counted);
  */
 export function topology(name: string, config: TopologyConfig = {}): TopologyBuilder {
   return new TopologyBuilder(

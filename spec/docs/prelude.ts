@@ -65,6 +65,10 @@ import {
   tumbling,
   windowBolt,
 } from "signalbox/topology";
+import type { Blueprint, Topology } from "signalbox/topology";
+import { repaint, screen, toDot, toMermaid } from "signalbox/topology";
+import { Latency } from "../../lib/topology/latency.js";
+import { componentMetrics, TaskMeter } from "../../lib/topology/metrics.js";
 import { brief } from "../../lib/testing/brief.js";
 import { decodeToken, encodeToken, scenarioHash } from "../../lib/testing/token.js";
 
@@ -92,6 +96,7 @@ declare const system: System;
 declare const Stock: Startable<readonly [number], typeof stock>;
 declare function serve(sim: Simulation, orders: readonly number[]): Promise<void>;
 declare const running: TopologyRef;
+declare const wordCount: Topology;
 declare const Session: Startable<readonly [string], unknown>;
 
 export const used: readonly unknown[] = [
@@ -159,5 +164,12 @@ export const topologies: readonly unknown[] = [
   topology,
   tumbling,
   windowBolt,
-  () => running,
+  () => [running, wordCount, {} as Blueprint],
+  repaint,
+  screen,
+  toDot,
+  toMermaid,
+  Latency,
+  componentMetrics,
+  TaskMeter,
 ];

@@ -387,7 +387,7 @@ const forest = fc.array(shape, { minLength: 1, maxLength: 6 });
 const seed = fc.nat();
 
 describe("XOR completeness", () => {
-  test("one edge above two others, each acked or failed, in all orders of the track and the three", () => {
+  test("one edge above two others, each acked or failed, in all orders of the track and the three [O3]", () => {
     const random = new Random(1);
     let runs = 0;
     for (let fails = 0; fails < 8; fails++) {
@@ -613,7 +613,7 @@ describe("the machine", () => {
     },
   );
 
-  test("keeps its memory within the capacity, however many trees fail and are acked late", () => {
+  test("keeps its memory within the capacity, however many trees fail and are acked late [O19]", () => {
     const random = new Random(5);
     const capacity = 64;
     const acker = new AckerMachine({ capacity });

@@ -6,7 +6,7 @@ import { gate } from "../support/gate.js";
 import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
 
 describe("reliable tuples", () => {
-  it("are never more under way than `maxPending` for each task of the spout", async () => {
+  it("are never more under way than `maxPending` for each task of the spout [O14]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(100)), new Keeper()];
     await stage.start(
@@ -142,7 +142,7 @@ describe("a full receive buffer", () => {
     return { done, release: (n) => gates.get(n)?.open(), bolt: definition };
   };
 
-  it("pauses an unreliable spout, which goes on when it is half empty", async () => {
+  it("pauses an unreliable spout, which goes on when it is half empty [O15]", async () => {
     await using stage = new Stage();
     const [source, worker] = [new Source(upTo(100), false), slow()];
     const running = await stage.start(

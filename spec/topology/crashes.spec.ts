@@ -6,7 +6,7 @@ import { gate } from "../support/gate.js";
 import { Keeper, N, pidsOf, Sink, Source, Stage, upTo } from "./support.js";
 
 describe("a bolt's task that is killed", () => {
-  it("fails at once what it had taken and not settled", async () => {
+  it("fails at once what it had taken and not settled [O5]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2, 3]), new Keeper()];
     const running = await stage.start(
@@ -174,7 +174,7 @@ describe("a bolt's task that is killed", () => {
 });
 
 describe("an acker that is killed", () => {
-  it("has its trees fail at once, and they are tried again", async () => {
+  it("has its trees fail at once, and they are tried again [O7]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(8)), new Keeper()];
     const running = await stage.start(
@@ -212,7 +212,7 @@ describe("an acker that is killed", () => {
 });
 
 describe("a spout's task that is killed", () => {
-  it("emits again what it had under way, when there are retries", async () => {
+  it("emits again what it had under way, when there are retries [O6]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     const running = await stage.start(

@@ -154,7 +154,7 @@ describe("the defects that it must not have", () => {
     expect(sink.seen).toHaveLength(50);
   });
 
-  it("defect 8: the crash of one task restarts everything", async () => {
+  it("defect 8: the crash of one task restarts everything [O8]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(8)), new Keeper()];
     const running = await stage.start(

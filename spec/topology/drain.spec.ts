@@ -75,7 +75,7 @@ describe("a pause", () => {
 });
 
 describe("a stop", () => {
-  it("asks spouts for nothing more, and waits until everything that is under way is done", async () => {
+  it("asks spouts for nothing more, and waits until everything that is under way is done [O16]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     const running = await stage.start(line(source, keeper));
@@ -155,7 +155,7 @@ describe("a stop", () => {
     expect(sink.seen).toEqual([9]);
   });
 
-  it("gives up when its time is over, and tells the spouts", async () => {
+  it("gives up when its time is over, and tells the spouts [O17]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     const running = await stage.start(line(source, keeper));

@@ -122,7 +122,7 @@ describe("under any blows", () => {
     },
   );
 
-  test.prop([blows], { numRuns: 5 })("every number ends once when there are few", async (some) => {
+  test.prop([blows], { numRuns: 5 })("every number ends once when there are few [O1]", async (some) => {
     const outcomes = await endured(some, 1);
     expect(numbers(outcomes)).toEqual(upTo(LAST));
   });

@@ -46,7 +46,7 @@ describe("in a running topology", () => {
     expect(byTask.map(({ length }) => length)).toEqual([10, 10, 10]);
   });
 
-  it("fields gives the same values to the same task, from whichever task they come", async () => {
+  it("fields gives the same values to the same task, from whichever task they come [O20]", async () => {
     await using stage = new Stage();
     const keys = upTo(90).map((n) => n % 9);
     const [source, sink] = [new Source(keys), new Sink()];

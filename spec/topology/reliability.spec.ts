@@ -97,7 +97,7 @@ describe("a reliable tuple", () => {
 });
 
 describe("a tuple for all tasks", () => {
-  it("is not acked before every task has acked its copy", async () => {
+  it("is not acked before every task has acked its copy [O2]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([7]), new Keeper()];
     await stage.start(
@@ -137,7 +137,7 @@ function joiner(): BoltDefinition<{ readonly "*": N }, { readonly sums: N }> {
 }
 
 describe("a join", () => {
-  it("is sent once, and when it is acked both trees are done", async () => {
+  it("is sent once, and when it is acked both trees are done [O4]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     await stage.start(

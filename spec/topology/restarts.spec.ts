@@ -75,7 +75,7 @@ describe("a task that crashes too often", () => {
     expect([...source.acked].sort()).toEqual([1, 2]);
   });
 
-  it("ends the topology, after as many restarts as there are, with the reason of the crash", async () => {
+  it("ends the topology, after as many restarts as there are, with the reason of the crash [O9]", async () => {
     await using stage = new Stage();
     const told = restartsOf(stage);
     const broken = spout({

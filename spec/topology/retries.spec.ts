@@ -14,7 +14,7 @@ function wall(stage: Stage): {
 }
 
 describe("a tuple that fails", () => {
-  it("is emitted again as often as there are retries, after waits that double, and fails then", async () => {
+  it("is emitted again as often as there are retries, after waits that double, and fails then [O10]", async () => {
     await using stage = new Stage();
     const [source, { bolt: failing, times }] = [new Source([1]), wall(stage)];
     await stage.start(
@@ -107,7 +107,7 @@ describe("a tuple that fails", () => {
     expect(source.failures).toEqual([{ type: "failed", attempts: 2, deadLettered: false }]);
   });
 
-  it("spends no retry when it only waited in front of a task that ended", async () => {
+  it("spends no retry when it only waited in front of a task that ended [O11]", async () => {
     await using stage = new Stage();
     const source = new Source([1, 2]);
     let stuck = true;
@@ -158,7 +158,7 @@ describe("a tuple that fails", () => {
 });
 
 describe("the stream `dead`", () => {
-  it("carries what has failed for good, and why; then its spout is told that it is taken care of", async () => {
+  it("carries what has failed for good, and why; then its spout is told that it is taken care of [O12]", async () => {
     await using stage = new Stage();
     const [source, { bolt: failing }] = [new Source([7]), wall(stage)];
     const letters: unknown[] = [];
@@ -222,7 +222,7 @@ describe("the stream `dead`", () => {
 });
 
 describe("a tuple that nobody acks", () => {
-  it("has expired after the message timeout, or up to half as long again", async () => {
+  it("has expired after the message timeout, or up to half as long again [O13]", async () => {
     for (const later of [0, 200, 499]) {
       await using stage = new Stage();
       const [source, keeper] = [new Source(), new Keeper()];

@@ -70,7 +70,7 @@ describe("a bolt that is scaled", () => {
     expect(source.failures).toEqual([{ type: "failed", attempts: 1, deadLettered: false }]);
   });
 
-  it("up and down while numbers come and go loses none and doubles none", async () => {
+  it("up and down while numbers come and go loses none and doubles none [O18]", async () => {
     await using stage = new Stage();
     const [source, sink] = [new Source(), new Sink(async (n) => n)];
     const running = await stage.start(

@@ -131,7 +131,7 @@ describe("tumbling windows of time", () => {
 });
 
 describe("sliding windows of time", () => {
-  test("let an item go with the last window that holds it", () => {
+  test("let an item go with the last window that holds it [O21]", () => {
     const { add, tick } = time(10, 5);
     add(3, 7, 12);
     expect(tick(5)).toEqual(["-5-5: t3 |"]);

@@ -132,7 +132,7 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
     await stage.logged("split warn: ValueError: the word is die");
   });
 
-  test("that are killed are started again, alone, and their lines come through", async () => {
+  test("that are killed are started again, alone, and their lines come through [O22]", async () => {
     await using stage = new WordStage();
     const running = await stage.start(
       topology("killed", soon)
