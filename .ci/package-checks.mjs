@@ -60,6 +60,17 @@ const checks = {
     if (lines.length !== 5 || !lines[4].startsWith("5 picked by") || !printed.includes("85 left"))
       throw new Error(`it printed:\n${printed}`);
   },
+  "the guide's first topology runs in an empty project": () => {
+    const guide = readFileSync(join(root, "docs/guide.md"), "utf8");
+    const example = /```ts\n([\s\S]*?)```/.exec(guide.slice(guide.indexOf("## Topologies")))?.[1];
+    writeFileSync(join(project, "word-count.ts"), example);
+    const config = JSON.parse(readFileSync(join(project, "tsconfig.json"), "utf8"));
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ ...config, files: ["word-count.ts"] }));
+    run("npx", ["tsc"], project);
+    const printed = run(process.execPath, ["word-count.js"], project);
+    if (!printed.includes("2 is done") || !printed.includes("3 acked, 0 failed"))
+      throw new Error(`it printed:\n${printed}`);
+  },
   "the simulator works under node:test": () => {
     const fastCheck = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies[
       "fast-check"
@@ -110,7 +121,10 @@ test("a probe expects, on a clock", async () => {
       return gzipSync(output[0].code, { level: 9 }).length;
     };
     const size = await sizeOf("index.js");
-    console.log(`      ${size} bytes; processes alone ${await sizeOf("process/index.js")}`);
+    const [processes, topologies] = [await sizeOf("process/index.js"), await sizeOf("topology/index.js")];
+    console.log(
+      `      ${size} bytes; processes alone ${processes}, with topologies in place of dispatch ${topologies}`,
+    );
     if (size > GZIP_LIMIT) throw new Error(`${size} bytes`);
   },
 };

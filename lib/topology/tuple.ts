@@ -69,7 +69,7 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
     return (this.rootHi | this.rootLo) !== 0;
   }
 
-  /** @internal Called by the kernel: its task ended before it came to it. */
+  /** Called by the kernel: its task ended before it came to it. */
   override returned(): void {
     this.way?.cameBack(this as unknown as Tuple);
   }

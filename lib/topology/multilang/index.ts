@@ -19,3 +19,4 @@ export { type RunComponentOptions, runComponent } from "./run-component.js";
 export { shellBolt } from "./shell-bolt.js";
 export { SHELL_DEFAULTS, type ShellBoltOptions, type ShellOptions } from "./shell-options.js";
 export { shellSpout } from "./shell-spout.js";
+export type { InputStream, OutputStream } from "./stdio.js";

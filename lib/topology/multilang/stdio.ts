@@ -4,10 +4,26 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import host from "node:process";
 
+interface Events {
+  on(event: string, listener: (...args: unknown[]) => void): unknown;
+  off(event: string, listener: (...args: unknown[]) => void): unknown;
+}
+
+/** What is used of a stream of Node to read from: stated here, so that its types are nobody's business who has none. */
+export interface InputStream extends Events {
+  pause(): unknown;
+  resume(): unknown;
+}
+
+/** What is used of a stream of Node to write to. */
+export interface OutputStream extends Events {
+  write(text: string): boolean;
+}
+
 /** Where a component is to read and write; the standard streams unless given. */
 export interface StdioOptions {
-  readonly input?: NodeJS.ReadableStream;
-  readonly output?: NodeJS.WritableStream;
+  readonly input?: InputStream;
+  readonly output?: OutputStream;
 }
 
 export interface StdioEvents {
@@ -39,8 +55,8 @@ export const openStdio: OpenStdio = ({ input = host.stdin, output = host.stdout 
   const own = output === host.stdout;
   const write = output.write.bind(output) as (text: string) => boolean;
   const restore = own ? redirect(events.stray) : () => undefined;
-  const data = (chunk: Buffer | string): void =>
-    events.data(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+  const data = (chunk: unknown): void =>
+    events.data(typeof chunk === "string" ? Buffer.from(chunk) : (chunk as Uint8Array));
   const { ended, drained } = events;
   input.on("data", data);
   for (const event of ["end", "close", "error"]) input.on(event, ended);
