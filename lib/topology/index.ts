@@ -11,7 +11,7 @@
  *     acker-task.ts, bolt-task.ts,         the processes, and tree.ts, their supervisors
  *       spout-task.ts, system-task.ts, director.ts
  *     run.ts, slot.ts, outlet.ts           what they share: places of tasks, and the way of a tuple
- *     ref.ts, metrics.ts, view.ts          what one sees of it from outside
+ *     ref.ts, metrics.ts, view.ts, live.ts          what one sees of it from outside
  *     dot.ts, mermaid.ts                   graphs
  *     multilang/                           components in other languages, and ours under Storm
  *
@@ -63,6 +63,7 @@ export { all, direct, fields, global, localOrShuffle, none, partialKey, shuffle 
 export { type IterableOptions, spoutFrom } from "./iterable.js";
 export type { LatencyMetrics } from "./latency.js";
 export type { Phase } from "./lifecycle.js";
+export { live, type Screen } from "./live.js";
 export { toMermaid } from "./mermaid.js";
 export type {
   ComponentMetrics,

@@ -41,6 +41,7 @@ import {
   testClock,
   usualStrategies,
 } from "signalbox/testing";
+import type { Blueprint, Topology } from "signalbox/topology";
 import {
   all,
   batchBolt,
@@ -49,10 +50,13 @@ import {
   field,
   fields,
   global,
+  live,
   localOrShuffle,
   none,
   partialKey,
+  repaint,
   runComponent,
+  screen,
   shellBolt,
   shellSpout,
   shuffle,
@@ -61,16 +65,16 @@ import {
   spoutFrom,
   summary,
   type TopologyRef,
+  toDot,
+  toMermaid,
   topology,
   tumbling,
   windowBolt,
 } from "signalbox/topology";
-import type { Blueprint, Topology } from "signalbox/topology";
-import { repaint, screen, toDot, toMermaid } from "signalbox/topology";
-import { Latency } from "../../lib/topology/latency.js";
-import { componentMetrics, TaskMeter } from "../../lib/topology/metrics.js";
 import { brief } from "../../lib/testing/brief.js";
 import { decodeToken, encodeToken, scenarioHash } from "../../lib/testing/token.js";
+import { Latency } from "../../lib/topology/latency.js";
+import { componentMetrics, TaskMeter } from "../../lib/topology/metrics.js";
 
 interface Order {
   readonly item: string;
@@ -165,6 +169,7 @@ export const topologies: readonly unknown[] = [
   tumbling,
   windowBolt,
   () => [running, wordCount, {} as Blueprint],
+  live,
   repaint,
   screen,
   toDot,

@@ -1,0 +1,33 @@
+// A running topology, drawn on a terminal again and again.
+
+import { OptionError } from "../process/errors.js";
+import type { TopologyMetrics } from "./metrics.js";
+import type { TopologyRef, WatchOptions } from "./ref.js";
+import { repaint, screen } from "./view.js";
+
+/** Where it is drawn: `process.stdout`, or something like it. */
+export interface Screen {
+  write(text: string): unknown;
+  /** Characters in a line. Default 100. */
+  readonly columns?: number;
+}
+
+/**
+ * Draws the components with their rates, latencies and capacity in place, at once and then every so often, until the
+ * topology has ended or the signal is aborted.
+ *
+ * @throws OptionError
+ * @example await live(running, process.stdout, { every: 500 });
+ */
+export async function live(running: TopologyRef, output: Screen, options?: WatchOptions): Promise<void> {
+  if (typeof output?.write !== "function")
+    throw new OptionError("output", output, "something with a method write(text), such as process.stdout");
+  let before: TopologyMetrics | undefined;
+  let drawn = 0;
+  for await (const metrics of running.watch(options)) {
+    const lines = screen(metrics, before, output.columns);
+    output.write(repaint(lines, drawn));
+    before = metrics;
+    drawn = lines.length;
+  }
+}
