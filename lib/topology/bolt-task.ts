@@ -3,7 +3,7 @@
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
-import { isThenable, type Process } from "../process/process.js";
+import { isThenable, type Process, TERMINATING } from "../process/process.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "./component.js";
 import { SettledError, textOf } from "./errors.js";
 import type { Streams } from "./field.js";
@@ -11,7 +11,7 @@ import type { Order } from "./messages.js";
 import { type Lane, Outlet } from "./outlet.js";
 import type { Run } from "./run.js";
 import type { Life, Slot } from "./slot.js";
-import { after, initContext, processOf, samplingOf, starting } from "./task.js";
+import { after, initContext, processOf, refuseDead, Sampler, starting } from "./task.js";
 import { TAKEN, Tuple } from "./tuple.js";
 
 export type BoltMessage = Tuple | Order;
@@ -26,7 +26,7 @@ export function boltTask(run: Run, slot: Slot): Callbacks<BoltMessage> {
     },
     handle: (_ctx, message) => (message instanceof Tuple ? task.take(message) : task.obey(message)),
     signal: (_ctx, signal) => task.hear(signal),
-    terminate: () => task.end(),
+    terminate: (_ctx, reason) => (reason.type === "crash" ? undefined : task.end()),
   };
 }
 
@@ -37,9 +37,7 @@ class BoltTask {
   private readonly process: Process;
   private readonly options: BoltOptions<Streams, unknown, Tuple>;
   private readonly mode: "ack" | "fail" | "manual";
-  /** Tuples from one sample to the next, and how many are left until then. */
-  private readonly sampling: number;
-  private untilSample = 1;
+  private readonly sampler: Sampler;
   private life!: Life;
   private outlet!: Outlet;
   private own!: BoltContext<Streams, unknown>;
@@ -55,7 +53,7 @@ class BoltTask {
     this.process = processOf(ctx);
     this.options = (slot.component.plan.definition as BoltDefinition).options;
     this.mode = this.options.mode ?? "ack";
-    this.sampling = samplingOf(slot.component.plan.config.sampleRate);
+    this.sampler = new Sampler(slot.component.plan.config.sampleRate);
   }
 
   start(): unknown {
@@ -82,10 +80,7 @@ class BoltTask {
     tuple.state = TAKEN;
     const { meter } = tuple.way as Lane;
     meter.executed++;
-    if (--this.untilSample <= 0) {
-      this.untilSample = this.sampling;
-      tuple.takenAt = this.ctx.now();
-    }
+    if (this.sampler.due()) tuple.takenAt = this.ctx.now();
     this.at = tuple;
     this.life.current = tuple;
     if (this.mode === "manual") return this.takeManual(tuple);
@@ -173,7 +168,7 @@ class BoltTask {
   /** The bolt goes on: whoever lets it crash has mode `manual`, or ends it by `ctx.process.exit`. */
   private threw(tuple: Tuple, error: unknown): void {
     // Its own exit, called within the function, is no failure of the function.
-    if (!this.process.alive) throw error;
+    if (!this.process.alive || this.process.state === TERMINATING) throw error;
     this.at = undefined;
     this.life.current = undefined;
     this.own.log("error", () => `failed a tuple of ${tuple.component}.${tuple.stream}: ${textOf(error)}`);
@@ -197,6 +192,7 @@ class BoltTask {
   }
 
   private settleOwn(tuple: Tuple, good: boolean): void {
+    refuseDead(this.process);
     if (!this.life.held.delete(tuple))
       throw new SettledError(
         this.slot.component.name,

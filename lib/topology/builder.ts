@@ -1,6 +1,7 @@
 // How a topology is put together: components are added one after the other, and the builder's type carries the streams
 // there are so far, so that a wire to a stream that nobody emits, or that lacks a field, does not compile.
 
+import { OptionError } from "../process/errors.js";
 import type { Blueprint, ComponentPlan, Grouping, Wire } from "./blueprint.js";
 import { findProblems } from "./check.js";
 import type { BoltDefinition, Definition, Inputs, SpoutDefinition } from "./component.js";
@@ -47,11 +48,35 @@ export interface WireOptions<V> {
   readonly anchored?: boolean;
 }
 
-/** What a bolt reads: a grouping, or more options, for each stream `component.stream`. */
-export type Subscriptions<K extends KnownStreams, I extends Inputs> = [ReadableBy<K, I>] extends [never]
+/** Why a bolt cannot read a stream, in words that the compiler shows. */
+type Lack<I extends Inputs, Key extends string, F extends Fields> = "*" extends keyof I
+  ? LackingField<F, I["*"]>
+  : Key extends `${string}.${infer S}`
+    ? S extends keyof I
+      ? LackingField<F, I[S]>
+      : `it reads only streams called ${keyof I & string}`
+    : never;
+
+type LackingField<F, Wanted> = {
+  [Name in keyof Wanted & string]: Name extends keyof F
+    ? ValuesOf<F>[Name] extends (Name extends keyof ValuesOf<Wanted> ? ValuesOf<Wanted>[Name] : never)
+      ? never
+      : `the field ${Name} is of another type`
+    : `the field ${Name} is missing`;
+}[keyof Wanted & string];
+
+/**
+ * What a bolt reads: a grouping, or more options, for each stream `component.stream`. A stream that it cannot read takes
+ * nothing but a text that says why not, for the compiler to show.
+ */
+export type Subscriptions<K extends KnownStreams, I extends Inputs> = [keyof K] extends [never]
   ? // A type without any property would take all that there are.
     Readonly<Record<string, never>>
-  : { readonly [Key in ReadableBy<K, I>]?: Grouping<ValuesOf<K[Key]>> | WireOptions<ValuesOf<K[Key]>> };
+  : {
+      readonly [Key in keyof K & string]?: Reads<I, Key, K[Key]> extends true
+        ? Grouping<ValuesOf<K[Key]>> | WireOptions<ValuesOf<K[Key]>>
+        : `cannot read ${Key}: ${Lack<I, Key, K[Key]>}`;
+    };
 
 /** How a component is placed, and its own configuration. */
 export interface Placement extends ComponentConfig {
@@ -109,12 +134,13 @@ export class TopologyBuilder<
     this.#wires = wires;
   }
 
-  /** Adds a spout under a name. */
+  /** Adds a spout under a name. @throws OptionError when it is none */
   spout<N extends string, S extends Streams>(
     name: N,
     definition: SpoutDefinition<S>,
     placement: Placement = {},
   ): TopologyBuilder<K & StreamKeys<N, S>, B> {
+    checkKind(name, definition, "spout");
     return this.#with([{ name, definition, placement }], []);
   }
 
@@ -133,6 +159,7 @@ export class TopologyBuilder<
     definition: BoltDefinition<I, S>,
     placement: BoltPlacement<K, I> = {},
   ): TopologyBuilder<K & StreamKeys<N, S>, B & { readonly [name in N]: I }> {
+    checkKind(name, definition, "bolt");
     const { from = {}, ...rest } = placement;
     const wires = Object.entries(from).map(([key, how]) => ({
       from: key,
@@ -248,6 +275,12 @@ function planOf(
       config,
     ),
   };
+}
+
+/** Told at once, since nothing can be said about the rest without it. @throws OptionError */
+function checkKind(name: unknown, definition: Definition | undefined, kind: Definition["kind"]): void {
+  if (definition?.kind !== kind || typeof definition.options !== "object")
+    throw new OptionError(String(name), definition, `a definition that ${kind}() or the like has made`);
 }
 
 function wireOf({ from, to, how }: DraftWire, plans: readonly ComponentPlan[], problems: Problem[]): Wire[] {

@@ -41,7 +41,8 @@ function parallelismIsSound({ components }: Blueprint): Problem[] {
     ...(isCount(tasks)
       ? []
       : [problem(name, `tasks must be a whole number, 1 or more; got ${String(tasks)}`)]),
-    ...(isCount(executors)
+    // Unless given, it is `tasks`, and as wrong.
+    ...(isCount(executors) || executors === tasks
       ? []
       : [problem(name, `executors must be a whole number, 1 or more; got ${String(executors)}`)]),
   ]);

@@ -115,10 +115,11 @@ export interface SpoutOptions<S extends Streams, State, Id> extends Hooks<SpoutC
   readonly init?: (ctx: InitContext) => State | Promise<State>;
   /** Called while there is room for more: emits what there is. Nothing emitted: asked again after `spoutWait`. */
   readonly next: (ctx: SpoutContext<S, State, Id>) => unknown;
+  // Methods, so that the type that is stated for `id` here need not be known before `next` is read.
   /** A reliable tuple and all that came of it are done. */
-  readonly ack?: (id: Id, ctx: SpoutContext<S, State, Id>) => unknown;
+  ack?(id: Id, ctx: SpoutContext<S, State, Id>): unknown;
   /** A reliable tuple has failed for good, all retries included. */
-  readonly fail?: (id: Id, ctx: SpoutContext<S, State, Id>, failure: Failure) => unknown;
+  fail?(id: Id, ctx: SpoutContext<S, State, Id>, failure: Failure): unknown;
 }
 
 /** How a bolt settles the tuples it is given: `ack` when `execute` is done, `fail` always, or by its own calls. */
@@ -150,13 +151,7 @@ export type TupleOf<I> = {
 }[keyof I & string];
 
 /** Fields of a spout's stream `dead`. */
-export const DEAD_FIELDS: {
-  readonly id: Field<unknown>;
-  readonly stream: Field<string>;
-  readonly values: Field<AnyValues>;
-  readonly attempts: Field<number>;
-  readonly reason: Field<Failure["type"]>;
-} = {
+export const DEAD_FIELDS: DeadFields<AnyValues, unknown> = {
   id: field.of(),
   stream: field.text,
   values: field.of(),
@@ -164,8 +159,19 @@ export const DEAD_FIELDS: {
   reason: field.of(),
 };
 
+/** Fields of the stream `dead`, of tuples with such values and ids. */
+export type DeadFields<Values, Id> = {
+  readonly id: Field<Id>;
+  readonly stream: Field<string>;
+  readonly values: Field<Values>;
+  readonly attempts: Field<number>;
+  readonly reason: Field<Failure["type"]>;
+};
+
 /** The stream that every spout has besides its own: its reliable tuples that failed for good, where a bolt reads it. */
-export type DeadStream = { readonly dead: typeof DEAD_FIELDS };
+export type DeadStream<S = Streams, Id = unknown> = {
+  readonly dead: DeadFields<{ readonly [K in keyof S]: ValuesOf<S[K]> }[keyof S], Id>;
+};
 
 declare const reads: unique symbol;
 
@@ -208,7 +214,7 @@ export type Definition = SpoutDefinition | BoltDefinition<never>;
  */
 export function spout<S extends Streams, State = undefined, Id = unknown>(
   options: SpoutOptions<S, State, Id>,
-): SpoutDefinition<S & DeadStream> {
+): SpoutDefinition<S & DeadStream<S, Id>> {
   checkObject("spout(options)", options);
   const streams = checkStreams("streams", options.streams);
   if ("dead" in streams)
@@ -221,7 +227,7 @@ export function spout<S extends Streams, State = undefined, Id = unknown>(
   checkFunctions(options, [...HOOKS, "ack", "fail"]);
   return Object.freeze({
     kind: "spout",
-    streams: { ...streams, dead: DEAD_FIELDS } as unknown as S & DeadStream,
+    streams: { ...streams, dead: DEAD_FIELDS } as unknown as S & DeadStream<S, Id>,
     options: options as unknown as SpoutDefinition["options"],
   });
 }

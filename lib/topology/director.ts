@@ -221,7 +221,10 @@ export class Director implements Callbacks<DirectorMessage> {
 
   private flow(run: Run, flowing: boolean): void {
     run.is.flowing = flowing;
-    for (const spout of run.spouts) run.order(spout, flowing ? "activate" : "deactivate");
+    for (const spout of run.spouts) {
+      run.kernel.interception?.touched(`t:${run.name}/${spout.name}`, "write");
+      run.order(spout, flowing ? "activate" : "deactivate");
+    }
   }
 
   private halt(ctx: Context<DirectorMessage>, run: Run): void {

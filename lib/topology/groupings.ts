@@ -25,7 +25,7 @@ export function shuffle<T>(): RoutingFunction<T> {
 
 /**
  * The same task for the same values of these fields. A task more takes over its share and leaves the rest where it was.
- * Tuples of a task that is down wait for it.
+ * In a topology, tuples of a task that is down fail and are tried again until it is up.
  *
  * Values of different types are different. Objects are the same when their JSON is, so the order of their properties
  * counts; one that cannot be written as JSON makes the emit throw.
@@ -108,7 +108,7 @@ export function direct<T>(): RoutingFunction<T> {
     const { directTask } = envelope as Envelope<T> & Emission;
     return directTask === undefined ? undefined : consumers.find((one) => taskOf(one) === directTask);
   };
-  return Object.assign(route, { label: "direct" });
+  return Object.assign(route, { label: "direct", direct: true });
 }
 
 /**

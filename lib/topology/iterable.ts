@@ -43,7 +43,7 @@ export interface IterableOptions<F extends Fields, N extends string> {
 export function spoutFrom<F extends Fields, N extends string = "items">(
   source: Source<ValuesOf<F>> | (() => Source<ValuesOf<F>>),
   options: IterableOptions<F, N>,
-): SpoutDefinition<{ readonly [name in N]: F } & DeadStream> {
+): SpoutDefinition<{ readonly [name in N]: F } & DeadStream<{ readonly [name in N]: F }, ValuesOf<F>>> {
   const open = typeof source === "function" ? source : () => source;
   if (typeof source !== "function") iteratorOf(source);
   const { reliable = true, ack, fail, config } = options;
@@ -77,7 +77,9 @@ export function spoutFrom<F extends Fields, N extends string = "items">(
     },
     ...(ack === undefined ? {} : { ack: (item: Item) => ack(item) }),
     ...(fail === undefined ? {} : { fail: (item: Item, _ctx, failure) => fail(item, failure) }),
-  }) as unknown as SpoutDefinition<{ readonly [name in N]: F } & DeadStream>;
+  }) as unknown as SpoutDefinition<
+    { readonly [name in N]: F } & DeadStream<{ readonly [name in N]: F }, ValuesOf<F>>
+  >;
 }
 
 type Fed<F extends Fields> = Readonly<Record<string, F>>;
@@ -127,7 +129,10 @@ class Feed<V> {
     this.readers.delete(task);
     if (this.readers.size > 0 || this.ended) return;
     this.ended = true;
-    await this.iterator.return?.();
+    const returned = Promise.resolve(this.iterator.return?.());
+    // A generator that waits for something hears of its end only after that, which may be never.
+    if (this.asking) returned.catch(() => undefined);
+    else await returned;
   }
 
   private ask(): void {

@@ -105,12 +105,12 @@ export class TopologyRef {
     const tasks = run.components
       .filter(({ name }) => component === undefined || name === component)
       .flatMap((one) => run.slotsOf(one))
-      .map(({ component: { name }, task, process, waiting, meter }) => ({
+      .map(({ component: { name }, task, process, waiting, lives }) => ({
         component: name,
         task,
         pid: process?.pid,
         waiting,
-        restarts: meter.restarts,
+        restarts: Math.max(0, lives - 1),
       }));
     return component === undefined || component === SYSTEM ? [...tasks, system] : tasks;
   }
@@ -124,8 +124,7 @@ export class TopologyRef {
       phase: this.phase,
       uptimeMs: now - run.startedAt,
       components: run.components.map((component) => {
-        const slots = run.slotsOf(component);
-        for (const slot of slots) {
+        for (const slot of run.slotsOf(component)) {
           slot.meter.pending = slot.pending;
           slot.meter.waiting = slot.waiting;
         }
@@ -133,7 +132,7 @@ export class TopologyRef {
         const kind = name === ACKERS ? "acker" : plan.kind;
         return componentMetrics(
           { name, kind, tasks: component.slots.length, executors: executors.length },
-          slots.map(({ meter }) => meter),
+          component.meters,
           now,
         );
       }),

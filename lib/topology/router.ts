@@ -49,12 +49,15 @@ export class Router<T extends Target> {
   private readonly grouping: RoutingFunction<object>;
   private readonly context: Context;
   private readonly affinities: Map<string, T> | undefined;
+  /** It names one that is down as well: when it names none, nobody is to have the tuple. */
+  private readonly direct: boolean;
 
   /** @param firstTurn - where to begin, so that not every task that emits begins with the same one */
   constructor(grouping: RoutingFunction<never>, firstTurn: number, env: Environment) {
     this.grouping = grouping as RoutingFunction<object>;
     this.context = new Context(firstTurn, env);
     this.affinities = grouping.affinityKey === undefined ? undefined : new Map();
+    this.direct = (grouping as { readonly direct?: boolean }).direct === true;
   }
 
   /** The task; undefined when the grouping wants none of those that run. @param targets - the tasks of the bolt */
@@ -70,7 +73,7 @@ export class Router<T extends Target> {
     const target =
       typeof choice === "string" ? targets.find(({ id }) => id === choice) : (choice as T | undefined);
     if (target === undefined)
-      return targets.some(({ pressure }) => pressure !== "reject") ? undefined : UNREACHABLE;
+      return this.direct || targets.some(({ pressure }) => pressure !== "reject") ? undefined : UNREACHABLE;
     if (key !== undefined) this.remember(key, target);
     return target;
   }

@@ -28,10 +28,15 @@ export interface RunOptions {
 
 export const LOG_LEVELS: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error"];
 
+const RUN_OPTIONS: readonly string[] = ["log", "logLevel", "restarts"];
+
 /** @throws OptionError */
 export function checkRunOptions(options: RunOptions, config: FullConfig): { readonly restarts: number } {
   if (typeof options !== "object" || options === null)
     throw new OptionError("run options", options, 'an object, such as { logLevel: "info" }');
+  for (const [name, value] of Object.entries(options))
+    if (!RUN_OPTIONS.includes(name))
+      throw new OptionError(name, value, `one of the options ${RUN_OPTIONS.join(", ")}`);
   oneOf("logLevel", options.logLevel ?? "warn", LOG_LEVELS);
   if (options.log !== undefined && options.log !== false && typeof options.log !== "function")
     throw new OptionError("log", options.log, "a function that takes a line, or false");

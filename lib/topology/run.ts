@@ -141,6 +141,8 @@ export class Run {
     slot.component.retired = slot.component.retired.filter((one) => one !== slot);
     slot.executor.displace(slot);
     slot.back();
+    slot.meter.pending = 0;
+    slot.meter.waiting = 0;
   }
 
   // ── lives ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -228,11 +230,15 @@ export class Run {
     return pending;
   }
 
-  /** Tuples on their way or in work, and spouts that may be about to emit; not those that bolts hold back. */
+  /**
+   * Tuples on their way or in work, and spouts that may be about to emit: while it drains, all that have not come to the
+   * end of `deactivate`. Not those that bolts hold back.
+   */
   get moving(): number {
     let moving = 0;
     for (const spout of this.spouts)
-      for (const { life } of this.slotsOf(spout)) if (life?.alive && life.asking) moving++;
+      for (const { life } of this.slotsOf(spout))
+        if (life?.alive && (life.asking || (this.is.draining && life.active))) moving++;
     for (const bolt of this.bolts) {
       for (const { waiting, life } of this.slotsOf(bolt))
         moving += waiting + (life?.current === undefined ? 0 : 1);

@@ -19,6 +19,8 @@ export class Life {
   current: Tuple | undefined = undefined;
   /** A spout's `next` is under way. */
   asking = false;
+  /** A spout was activated, and has not come to the end of its `deactivate`. */
+  active = false;
 
   constructor(slot: Slot, process: Process) {
     this.slot = slot;
@@ -59,7 +61,7 @@ export class Slot implements ConsumerView {
   readonly kept: Set<Kept> = new Set();
 
   constructor(task: number, index: number, executor: ExecutorRun, node: string, now: number) {
-    this.meter = new TaskMeter(now);
+    this.meter = executor.component.meterOf(index, now);
     this.task = task;
     this.index = index;
     this.executor = executor;
@@ -195,6 +197,8 @@ export class ComponentRun {
   slots: readonly Slot[] = [];
   /** Those that are being taken out. */
   retired: readonly Slot[] = [];
+  /** Of the tasks by index, those that were taken out as well: what was counted remains. */
+  readonly meters: TaskMeter[] = [];
   /** For the user's functions, beyond the life of a task. */
   readonly shared: Map<unknown, unknown> = new Map();
   /** Spouts whose tuples may come here. */
@@ -218,6 +222,11 @@ export class ComponentRun {
 
   get name(): string {
     return this.plan.name;
+  }
+
+  meterOf(index: number, now: number): TaskMeter {
+    this.meters[index] ??= new TaskMeter(now);
+    return this.meters[index];
   }
 
   get isBlocked(): boolean {

@@ -5,6 +5,7 @@ import { backoffMs } from "../process/backoff.js";
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
+import { EMPTY, Mailbox } from "../process/mailbox.js";
 import type { Monitor } from "../process/monitor.js";
 import { isThenable, type Process } from "../process/process.js";
 import type { TimerRef } from "../process/timer.js";
@@ -23,7 +24,7 @@ import { Outlet, type OutStream } from "./outlet.js";
 import { type Decision, type Kept, Pending } from "./pending.js";
 import type { Run } from "./run.js";
 import type { Life, Slot } from "./slot.js";
-import { after, initContext, inTurn, processOf, refuseDead, samplingOf, starting } from "./task.js";
+import { after, initContext, inTurn, processOf, refuseDead, Sampler, starting } from "./task.js";
 
 export type SpoutMessage = Verdict | Order;
 
@@ -44,7 +45,7 @@ export function spoutTask(run: Run, slot: Slot): Callbacks<SpoutMessage> {
     },
     handle: (_ctx, message) => (message instanceof Verdict ? task.hearVerdict(message) : task.obey(message)),
     signal: (_ctx, signal) => task.hear(signal),
-    terminate: () => task.end(),
+    terminate: (_ctx, reason) => (reason.type === "crash" ? undefined : task.end()),
   };
 }
 
@@ -57,10 +58,9 @@ class SpoutTask {
   private readonly options: SpoutOptions<Streams, unknown, unknown>;
   private readonly pending: Pending;
   private readonly kept: Set<Kept>;
-  private readonly sampling: number;
-  private untilSample = 1;
+  private readonly sampler: Sampler;
   /** Tuples that wait until there is room: emitted in one go with others, or to be tried again. */
-  private readonly line: Kept[] = [];
+  private readonly line = new Mailbox();
   /** The ackers that trees are with, and the monitors that tell of their ends. */
   private readonly ackers = new Map<Process, Monitor>();
   private life!: Life;
@@ -83,7 +83,7 @@ class SpoutTask {
     this.process = processOf(ctx);
     this.config = plan.config;
     this.options = (plan.definition as SpoutDefinition).options;
-    this.sampling = samplingOf(plan.config.sampleRate);
+    this.sampler = new Sampler(plan.config.sampleRate);
     const letters = run.blueprint.wires.some(({ from, stream }) => from === plan.name && stream === "dead");
     this.pending = new Pending(plan.config.retries, letters);
     this.kept = slot.kept;
@@ -116,6 +116,7 @@ class SpoutTask {
         this.takeOver();
         if (this.active) return undefined;
         this.active = true;
+        this.life.active = true;
         return this.thenPump(this.options.activate?.(this.own));
       case "deactivate":
         return this.deactivate();
@@ -136,7 +137,12 @@ class SpoutTask {
       const gone = [...this.ackers].find(([, ref]) => ref === signal.ref)?.[0];
       if (gone === undefined) return undefined;
       this.ackers.delete(gone);
-      return this.thenPump(inTurn(this.pending.ackerGone(gone), (decision) => this.carry(decision)));
+      return this.thenPump(
+        inTurn(this.pending.ackerGone(gone), (decision) =>
+          // While one is awaited, the task may be killed: what is left is the next one's.
+          this.process.alive ? this.carry(decision) : undefined,
+        ),
+      );
     }
     const ended: Stop | undefined =
       signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined;
@@ -171,7 +177,7 @@ class SpoutTask {
     )
       return false;
     run.kernel.interception?.touched(`t:${run.name}/${slot.component.name}`, "read");
-    return !slot.component.isBlocked;
+    return run.is.flowing && !slot.component.isBlocked;
   }
 
   private pump(): undefined {
@@ -229,6 +235,7 @@ class SpoutTask {
   }
 
   private finish(): void {
+    refuseDead(this.process);
     this.slot.done = true;
     this.run.rest();
   }
@@ -266,11 +273,6 @@ class SpoutTask {
   }
 
   private emitReliable(stream: string, values: object, options: SpoutEmitOptions<unknown>): void {
-    let emittedAt: number | undefined;
-    if (--this.untilSample <= 0) {
-      this.untilSample = this.sampling;
-      emittedAt = this.ctx.now();
-    }
     const kept: Kept = {
       id: options.id,
       stream,
@@ -278,7 +280,7 @@ class SpoutTask {
       task: options.task,
       attempts: 0,
       setbacks: 0,
-      emittedAt,
+      emittedAt: this.sampler.due() ? this.ctx.now() : undefined,
       dying: undefined,
       letters: 0,
       flying: false,
@@ -302,8 +304,8 @@ class SpoutTask {
   private sendNext(): void {
     while (this.pending.flying < this.config.maxPending) {
       const next = this.line.shift();
-      if (next === undefined) return;
-      this.fly(next);
+      if (next === EMPTY) return;
+      this.fly(next as Kept);
     }
   }
 
@@ -409,7 +411,10 @@ class SpoutTask {
     if (!this.active) return undefined;
     this.active = false;
     this.cancelIdle();
-    return this.options.deactivate?.(this.own);
+    return after(this.options.deactivate?.(this.own), () => {
+      this.life.active = false;
+      this.run.rest();
+    });
   }
 }
 

@@ -66,7 +66,21 @@ export function starting(run: Run, start: () => unknown): unknown {
   }
 }
 
-/** How often a sample is taken, in tuples; `Infinity` for never. */
-export function samplingOf(rate: number): number {
-  return rate <= 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.round(1 / rate));
+/** Says which tuples are measured: the first, and so many between one and the next as the rate wants; none with 0. */
+export class Sampler {
+  private readonly every: number;
+  private left: number;
+
+  /** @param rate - the share of tuples, 0 to 1 */
+  constructor(rate: number) {
+    this.every = rate <= 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.round(1 / rate));
+    this.left = rate <= 0 ? Number.POSITIVE_INFINITY : 1;
+  }
+
+  /** Whether the next tuple is one of them. To be asked once for each. */
+  due(): boolean {
+    if (--this.left > 0) return false;
+    this.left = this.every;
+    return true;
+  }
 }

@@ -4,7 +4,7 @@
 //
 // They start in this order, and stop in the opposite one.
 
-import type { Behaviour } from "../process/behaviour.js";
+import type { Behaviour, Callbacks } from "../process/behaviour.js";
 import { launch, type Startable } from "../process/start.js";
 import type { ChildSpec } from "../supervisor/child.js";
 import type { SupervisorRef } from "../supervisor/ref.js";
@@ -102,7 +102,25 @@ function task(behaviour: () => Behaviour<never>): Startable<readonly [], void> {
   return { [launch]: () => ({ behaviour: behaviour(), options: { trapExit: true }, ref: () => undefined }) };
 }
 
-/** A supervisor whose children are what they are to be at the moment when it starts: tasks come and go by scaling. */
+/**
+ * A supervisor whose children are what they are to be at the moment when it runs: tasks come and go by scaling. Not when
+ * it is launched, a turn earlier: what is added in between would be nobody's child.
+ */
 function asOfNow(make: () => SupervisorDefinition): Startable<readonly [], SupervisorRef> {
-  return { [launch]: (args) => make()[launch](args) };
+  return {
+    [launch]: () => {
+      const { ref, options = {} } = make()[launch]([]);
+      let now: Callbacks<never>;
+      const behaviour: Callbacks<never> = {
+        init: (ctx) => {
+          now = make()[launch]([]).behaviour as Callbacks<never>;
+          return now.init?.(ctx);
+        },
+        handle: (ctx, message) => now.handle(ctx, message),
+        signal: (ctx, signal) => now.signal?.(ctx, signal),
+        parentExit: (ctx, reason) => now.parentExit?.(ctx, reason),
+      };
+      return { behaviour, options, ref };
+    },
+  };
 }

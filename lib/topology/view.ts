@@ -124,7 +124,8 @@ function warning(components: readonly ComponentMetrics[]): readonly string[] {
   for (const component of components)
     if ((component.capacity ?? 0) > (worst?.capacity ?? BOTTLENECK)) worst = component;
   if (worst?.capacity === undefined) return [];
-  const share = Math.round(worst.capacity * 100);
+  // An estimate from samples may go beyond.
+  const share = Math.min(100, Math.round(worst.capacity * 100));
   return [`bottleneck: ${printable(worst.name)}, whose busiest task is at work ${share} % of the time`];
 }
 

@@ -46,6 +46,22 @@ describe("reliable tuples", () => {
     expect(stage.clock.now).toBe(0);
   });
 
+  it("may be a great many of one `next`: the others wait in line, and take their turns", async () => {
+    await using stage = new Stage();
+    const sink = new Sink();
+    const source = new Source([1], true, (_n, { emit }) => {
+      for (let n = 1; n <= 50_000; n++) emit.numbers({ n }, { id: n });
+    });
+    await stage.start(
+      topology("burst")
+        .spout("source", source.spout)
+        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    expect(sink.seen).toEqual(upTo(50_000));
+    expect(source.acked).toHaveLength(50_000);
+  });
+
   it("whose emit threw are not under way, and take nobody's place", async () => {
     await using stage = new Stage();
     const circular: { self?: unknown } = {};

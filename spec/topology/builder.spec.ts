@@ -252,6 +252,14 @@ describe("a topology that cannot be built", () => {
     );
   });
 
+  it("has no tasks: `executors`, which nobody gave, are no second problem", () => {
+    const wrong = (placement: object): readonly string[] =>
+      problemsOf(topology("options").spout("source", sentences, placement));
+    expect(wrong({ tasks: 0 })).toEqual(["source: tasks must be a whole number, 1 or more; got 0"]);
+    expect(wrong({ executors: 0 })).toEqual(["source: executors must be a whole number, 1 or more; got 0"]);
+    expect(wrong({ tasks: 0, executors: 0.5 })).toHaveLength(2);
+  });
+
   it("has an option at a component that only the whole can have", () => {
     const wrong = topology("options").spout("source", sentences, { messageTimeout: 5_000 } as object);
     expect(problemsOf(wrong)[0]).toMatch(
@@ -269,7 +277,6 @@ describe("a topology that cannot be built", () => {
     expect(problemsOf(wrong)).toEqual([
       expect.stringMatching(/^nobody: reads nowhere\.words, which nobody emits/),
       "count: tasks must be a whole number, 1 or more; got 0",
-      expect.stringMatching(/^count: executors must be/),
       "count: reads no stream",
     ]);
     expect(() => wrong.build()).toThrow(

@@ -1,5 +1,6 @@
 // Crashes of single tasks: what becomes of their tuples, and who notices.
 
+import { ProcessExitedError } from "signalbox";
 import { bolt, fields, shuffle, spout, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { gate } from "../support/gate.js";
@@ -58,6 +59,22 @@ describe("a bolt's task that is killed", () => {
       acked: 0,
       failed: 1,
     });
+  });
+
+  it("is refused when it acks then, and told why", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1]), new Keeper()];
+    const running = await stage.start(
+      topology("refused")
+        .spout("source", source.spout)
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    const { last } = keeper;
+    stage.strike(running, "keeper");
+    expect(() => last.ack()).toThrow(ProcessExitedError);
+    await stage.settle();
+    expect(() => last.fail()).toThrow(ProcessExitedError);
   });
 
   it("leaves what waits in front of it to its siblings, where any task will do", async () => {
@@ -233,6 +250,71 @@ describe("a spout's task that is killed", () => {
     expect([...source.acked].sort()).toEqual([1, 2]);
   });
 
+  it("does not say for the next one that there is no more to come", async () => {
+    await using stage = new Stage();
+    const [late, sink] = [gate(), new Sink()];
+    let lives = 0;
+    const source = spout({
+      streams: { numbers: N },
+      init: () => ({ life: ++lives, next: 0 }),
+      next: async ({ state, emit, done }) => {
+        if (state.life === 1) {
+          await late.promise;
+          done();
+        } else if (state.next < 3) emit.numbers({ n: ++state.next }, { id: state.next });
+      },
+    });
+    const running = await stage.start(
+      topology("done", { maxPending: 1 })
+        .spout("source", source)
+        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    stage.strike(running, "source");
+    let finished = false;
+    const asked = running.finished().then(
+      () => {
+        finished = true;
+      },
+      () => undefined,
+    );
+    await stage.settle();
+    late.open();
+    await stage.advance(1_000);
+    expect([sink.seen, finished]).toEqual([[1, 2, 3], false]);
+    await stage.until(running.stop());
+    await asked;
+  });
+
+  it("tells `fail` of nothing more once it has ended", async () => {
+    await using stage = new Stage();
+    const [first, keeper] = [gate(), new Keeper()];
+    const failed: number[] = [];
+    let next = 0;
+    const source = spout({
+      streams: { numbers: N },
+      next: ({ emit }) => {
+        if (next < 3) emit.numbers({ n: ++next }, { id: next });
+      },
+      fail: (id: number) => {
+        failed.push(id);
+        return first.promise;
+      },
+    });
+    const running = await stage.start(
+      topology("told", { retries: 0, ackers: 1 })
+        .spout("source", source)
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    await stage.kill(running, "__acker");
+    expect(failed).toHaveLength(1);
+    await stage.kill(running, "source");
+    first.open();
+    await stage.settle();
+    expect(failed).toHaveLength(1);
+  });
+
   it("leaves that to its source, when there are none", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
@@ -332,6 +414,27 @@ describe("a task that ends itself", () => {
     );
     expect(source.outcomes).toEqual([[1, "failed", 1]]);
     expect(running.tasks("helped")[0]).toMatchObject({ restarts: 1 });
+  });
+});
+
+describe("a bolt that ends itself within `execute`, and is closed at leisure", () => {
+  it("has failed no tuple of its own making: its log says nothing of it", async () => {
+    await using stage = new Stage();
+    const [source, lines] = [new Source([1]), [] as string[]];
+    const leaving = bolt({
+      input: N,
+      execute: (_tuple, { process }) => process.exit("normal"),
+      close: async () => undefined,
+    });
+    await stage.start(
+      topology("leaving", { retries: 0, intensity: Number.POSITIVE_INFINITY })
+        .spout("source", source.spout)
+        .bolt("leaving", leaving, { from: { "source.numbers": shuffle() } })
+        .build(),
+      { log: ({ text }) => lines.push(text) },
+    );
+    expect(source.outcomes).toEqual([[1, "failed", 1]]);
+    expect(lines).toEqual([]);
   });
 });
 

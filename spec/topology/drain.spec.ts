@@ -155,6 +155,60 @@ describe("a stop", () => {
     expect(sink.seen).toEqual([9]);
   });
 
+  it("waits for a spout that is at work on an ack, and asks it for nothing more then", async () => {
+    await using stage = new Stage();
+    const [stored, keeper] = [gate(), new Keeper()];
+    let next = 0;
+    const failed: number[] = [];
+    const source = spout({
+      streams: { numbers: N },
+      next: ({ emit }) => emit.numbers({ n: ++next }, { id: next }),
+      ack: () => stored.promise,
+      fail: (id: number) => void failed.push(id),
+    });
+    const running = await stage.start(
+      topology("storing", { maxPending: 1 })
+        .spout("source", source)
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    keeper.last.ack();
+    await stage.settle();
+    const stopped = running.stop();
+    await stage.settle();
+    expect(running.phase).toBe("draining");
+    stored.open();
+    expect(await stopped).toEqual({ drained: true, unfinished: 0 });
+    expect([keeper.numbers, failed]).toEqual([[1], []]);
+  });
+
+  it("waits for what a spout emits in its `deactivate`", async () => {
+    await using stage = new Stage();
+    const sink = new Sink();
+    const acked: number[] = [];
+    const buffered = spout({
+      streams: { numbers: N },
+      next: () => undefined,
+      deactivate: async ({ emit }) => {
+        emit.numbers({ n: 1 }, { id: 1 });
+        await undefined;
+        emit.numbers({ n: 2 }, { id: 2 });
+      },
+      ack: (id: number) => void acked.push(id),
+    });
+    const running = await stage.start(
+      topology("buffered")
+        .spout("buffered", buffered)
+        .bolt("sink", sink.bolt, { from: { "buffered.numbers": shuffle() } })
+        .build(),
+    );
+    expect(await running.stop()).toEqual({ drained: true, unfinished: 0 });
+    expect([sink.seen, acked]).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
   it("gives up when its time is over, and tells the spouts [O17]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];

@@ -89,6 +89,32 @@ describe("the hooks of a task", () => {
     expect(diary.news).toEqual(["bolt init", "bolt activate"]);
   });
 
+  it("are not called for one that crashes by itself either", async () => {
+    await using stage = new Stage();
+    const diary = new Diary();
+    let crashes = 0;
+    const crash = (): void => {
+      if (crashes++ === 0) throw new Error("out of order");
+    };
+    const ill = bolt({ ...diary.hooks("bolt"), input: N, execute: () => undefined, tick: crash });
+    const worse = spout({
+      ...diary.hooks("spout"),
+      streams: { numbers: N },
+      next: () => {
+        if (crashes === 1) throw new Error(`out of order ${++crashes}`);
+      },
+    });
+    await stage.start(
+      topology("ill")
+        .spout("worse", worse)
+        .bolt("ill", ill, { tick: 1_000, from: { "worse.numbers": shuffle() } })
+        .build(),
+    );
+    diary.news;
+    await stage.advance(2_000);
+    expect(diary.news.sort()).toEqual(["bolt activate", "bolt init", "spout activate", "spout init"]);
+  });
+
   it("tell a task that is restarted with others that its end is not final", async () => {
     await using stage = new Stage();
     const diary = new Diary();

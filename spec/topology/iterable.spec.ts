@@ -166,6 +166,22 @@ describe("a spout from an iterable", () => {
     expect(closed).toBe(1);
   });
 
+  it("does not wait for an iterator that has nothing to give when the topology stops", async () => {
+    await using stage = new Stage();
+    const never = gate<{ n: number }>();
+    const quiet = async function* (): AsyncGenerator<{ n: number }> {
+      yield await never.promise;
+    };
+    const running = await stage.start(
+      topology("quiet")
+        .spout("items", spoutFrom(quiet, { fields: N }))
+        .bolt("sink", new Sink().bolt, { from: { "items.items": shuffle() } })
+        .build(),
+    );
+    await stage.until(running.stop());
+    expect(stage.clock.now).toBe(0);
+  });
+
   it.each([
     ["an iterator", false],
     ["an asynchronous iterator", true],

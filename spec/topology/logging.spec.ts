@@ -261,6 +261,26 @@ describe("the figures", () => {
     });
   });
 
+  it("measure no latency with a sample rate of 0", async () => {
+    await using stage = new Stage();
+    const [source, sink] = [new Source([1, 2]), new Sink()];
+    const running = await stage.start(
+      topology("unmeasured", { sampleRate: 0 })
+        .spout("source", source.spout)
+        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    const figures = running.metrics().components;
+    expect(figures.find(({ name }) => name === "source")).toMatchObject({
+      acked: 2,
+      completeLatency: undefined,
+    });
+    expect(figures.find(({ name }) => name === "sink")).toMatchObject({
+      executed: 2,
+      executeLatency: undefined,
+    });
+  });
+
   it("come again and again to those who watch, the last at the end", async () => {
     await using stage = new Stage();
     const running = await stage.start(topology("watched").spout("source", new Source().spout).build());

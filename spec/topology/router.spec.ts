@@ -2,7 +2,7 @@
 
 import type { ConsumerView, RoutingFunction } from "signalbox";
 import { sticky } from "signalbox";
-import { shuffle } from "signalbox/topology";
+import { direct, shuffle } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { production } from "../../lib/process/production.js";
 import { Emission, Router, type Target, UNREACHABLE } from "../../lib/topology/router.js";
@@ -64,6 +64,16 @@ describe("a router", () => {
     const router = new Router<Target>(shuffle(), 0, production);
     expect(router.choose(emission(), [target(1, "reject"), target(2, "reject")])).toBe(UNREACHABLE);
     expect(router.choose(emission(), [])).toBe(UNREACHABLE);
+  });
+
+  it("says that nobody is to have what names no task, with `direct`, whether or not one runs", () => {
+    const router = new Router<Target>(direct(), 0, production);
+    expect(router.choose(emission(), [target(1)])).toBeUndefined();
+    expect(router.choose(emission(), [target(1, "reject")])).toBeUndefined();
+    const named = emission();
+    named.directTask = 1;
+    const down = target(1, "reject");
+    expect(router.choose(named, [down])).toBe(down);
   });
 
   it("says that nobody can be reached when the grouping names one that is not there, and none runs", () => {

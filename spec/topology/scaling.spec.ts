@@ -115,6 +115,20 @@ describe("a bolt that is scaled", () => {
     expect(running.tasks("slow").map(({ pid }) => pid !== undefined)).toEqual([true, true]);
   });
 
+  it("up has the new task run also when its executor is restarted in that moment", async () => {
+    await using stage = new Stage();
+    const running = await stage.start(
+      topology("restarting", { intensity: 0 })
+        .spout("source", new Source().spout)
+        .bolt("sink", new Sink().bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    stage.strike(running, "sink");
+    await stage.until(running.scale("sink", 2));
+    await stage.settle();
+    expect(running.tasks("sink").map(({ pid }) => pid !== undefined)).toEqual([true, true]);
+  });
+
   it("up to tasks that cannot start stays as it was, and says why", async () => {
     await using stage = new Stage();
     const source = new Source();
@@ -155,6 +169,20 @@ describe("a bolt that is scaled", () => {
     expect(running.phase).toBe("waiting");
     await stage.advance(1_000);
     expect(running.tasks("sink").filter(({ pid }) => pid !== undefined)).toHaveLength(5);
+  });
+
+  it("down leaves the component's counters as they were", async () => {
+    await using stage = new Stage();
+    const [source, sink] = [new Source(upTo(6)), new Sink()];
+    const running = await stage.start(
+      topology("counted")
+        .spout("source", source.spout)
+        .bolt("sink", sink.bolt, { tasks: 3, from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    await stage.until(running.scale("sink", 1));
+    const metrics = running.metrics().components.find(({ name }) => name === "sink");
+    expect(metrics).toMatchObject({ executed: 6, acked: 6, tasks: 1 });
   });
 
   it("down is told to its `close` as final", async () => {
