@@ -53,7 +53,7 @@ class BoltTask {
     this.process = processOf(ctx);
     this.options = (slot.component.plan.definition as BoltDefinition).options;
     this.mode = this.options.mode ?? "ack";
-    this.sampler = new Sampler(slot.component.plan.config.sampleRate);
+    this.sampler = new Sampler(slot.component.plan.config.sampleRate, ctx);
   }
 
   start(): unknown {

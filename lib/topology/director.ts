@@ -79,6 +79,11 @@ export class Director implements Callbacks<DirectorMessage> {
     return this.current;
   }
 
+  /** How a stop went, or what there was when it ended otherwise. */
+  get report(): StopReport {
+    return { drained: this.drained, unfinished: this.unfinished ?? this.current?.pending ?? 0 };
+  }
+
   get phase(): LifecycleState["phase"] {
     return this.state.phase;
   }
@@ -176,6 +181,7 @@ export class Director implements Callbacks<DirectorMessage> {
         return undefined;
       case "drain":
         run.is.draining = true;
+        this.flushedAt = -1;
         this.flow(run, false);
         this.drainTimer = ctx.sendAfter(ctx.self, { type: "drainOver" }, Math.min(effect.ms, LONGEST_DRAIN));
         return this.look(ctx);
@@ -192,8 +198,7 @@ export class Director implements Callbacks<DirectorMessage> {
         ctx.sendAfter(ctx.self, { type: "again" }, effect.ms);
         return undefined;
       case "exit":
-        for (const replyTo of this.stopping)
-          ctx.reply(replyTo, { drained: this.drained, unfinished: this.unfinished ?? run.pending });
+        for (const replyTo of this.stopping) ctx.reply(replyTo, this.report);
         return stop(effect.reason);
       default:
         return effect satisfies never;
@@ -271,7 +276,7 @@ export class Director implements Callbacks<DirectorMessage> {
       return;
     }
     if (this.scaling !== undefined) {
-      this.refuse(ctx, message.replyTo, "scale: it is being scaled just now");
+      this.refuse(ctx, message.replyTo, "be scaled twice at the same time: wait until the first is done");
       return;
     }
     try {

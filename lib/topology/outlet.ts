@@ -95,7 +95,14 @@ export class Lanes {
   choose(): Slot | undefined | typeof UNREACHABLE {
     const { slots } = this.target;
     if (this.run.kernel.interception !== undefined) for (const slot of slots) this.run.looked(slot);
-    return this.router.choose(this.emission, slots);
+    const chosen = this.router.choose(this.emission, slots);
+    if (chosen !== undefined && chosen !== UNREACHABLE && (chosen as Slot | null)?.component !== this.target)
+      throw new OptionError(
+        `the grouping of ${this.input}`,
+        chosen,
+        "a function that gives one of the tasks, or undefined",
+      );
+    return chosen;
   }
 
   lane(slot: Slot): Lane {

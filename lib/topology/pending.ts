@@ -100,6 +100,13 @@ export class Pending {
     return kept === undefined ? undefined : this.decide(kept, cause);
   }
 
+  /** It could not even be emitted: that was a try. */
+  threw(kept: Kept): Decision {
+    if (kept.dying === undefined) kept.attempts++;
+    else kept.letters++;
+    return this.decide(kept, "failed");
+  }
+
   /** An acker has ended: all that it kept account of has failed. */
   ackerGone(acker: object): Decision[] {
     const places: number[] = [];

@@ -1,13 +1,14 @@
 // A running topology seen from outside: stop, pause, resume, scale, look at it.
 
 import type { CallOptions, ReplyTo } from "../process/call.js";
-import { NoProcessError, OptionError } from "../process/errors.js";
+import { CalleeExitedError, NoProcessError, OptionError } from "../process/errors.js";
 import type { Settler } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
 import { delay } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { Director, type DirectorMessage, type StopReport } from "./director.js";
+import { TopologyPhaseError } from "./errors.js";
 import type { Phase } from "./lifecycle.js";
 import { componentMetrics, type TopologyMetrics } from "./metrics.js";
 import { ACKERS, type Run, SYSTEM, type TaskInfo } from "./run.js";
@@ -59,12 +60,20 @@ export class TopologyRef {
 
   /**
    * Stops it: the spouts first; then what is under way comes to its end, within the time to drain; then everything
-   * else. What is not done by then has failed, and the spouts are told.
+   * else. What is not done by then has failed, and the spouts are told. One that has ended before says how that was.
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {
     const { drain: drainMs } = options;
     if (drainMs !== undefined) delay("drain", drainMs, 0, true);
-    return this.#ask((replyTo) => ({ type: "stop", drainMs, replyTo }), options);
+    const director = this.#find();
+    if (this.phase === "ended") return director.report;
+    try {
+      return await this.#ask((replyTo) => ({ type: "stop", drainMs, replyTo }), options);
+    } catch (error) {
+      // It has ended just before the request came.
+      if (error instanceof CalleeExitedError && error.reason.type === "noproc") return director.report;
+      throw error;
+    }
   }
 
   /**
@@ -77,11 +86,13 @@ export class TopologyRef {
 
   /** Spouts are asked for nothing more; what is under way goes on. @throws TopologyPhaseError when it does not run */
   async pause(options?: CallOptions): Promise<void> {
+    this.#checkRunning("pause");
     await this.#ask((replyTo) => ({ type: "pause", replyTo }), options);
   }
 
   /** Goes on after a pause. @throws TopologyPhaseError when it does not run */
   async resume(options?: CallOptions): Promise<void> {
+    this.#checkRunning("resume");
     await this.#ask((replyTo) => ({ type: "resume", replyTo }), options);
   }
 
@@ -92,6 +103,7 @@ export class TopologyRef {
    * @throws OptionError, TopologyPhaseError when it does not run or is being scaled
    */
   async scale(component: string, tasks: number, options?: CallOptions): Promise<void> {
+    this.#checkRunning("scale");
     await this.#ask((replyTo) => ({ type: "scale", component, tasks, replyTo }), options);
   }
 
@@ -169,7 +181,7 @@ export class TopologyRef {
 
   /** Stops it, draining, unless it has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.phase !== "ended") await this.stop();
+    await this.stop();
   }
 
   /** Until the time is over, the signal is aborted or the topology ends, whichever is first. */
@@ -205,6 +217,10 @@ export class TopologyRef {
 
   #run(): Run {
     return this.#find().run as Run;
+  }
+
+  #checkRunning(asked: string): void {
+    if (this.phase === "ended") throw new TopologyPhaseError(this.name, "ended", asked);
   }
 
   #ask<R>(build: (replyTo: ReplyTo<R>) => DirectorMessage, options: CallOptions | undefined): Promise<R> {

@@ -1,37 +1,27 @@
-// The process of a spout's task: it asks the spout for tuples while there is room, keeps the reliable ones until they are
-// settled, and tries those again that fail.
+// The process of a spout's task: it asks the spout for tuples while there is room, and tells it how they ended.
 
-import { backoffMs } from "../process/backoff.js";
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
-import { EMPTY, Mailbox } from "../process/mailbox.js";
-import type { Monitor } from "../process/monitor.js";
+import { OptionError } from "../process/errors.js";
 import { isThenable, type Process } from "../process/process.js";
 import type { TimerRef } from "../process/timer.js";
-import type {
-  EmitOptions,
-  Failure,
-  SpoutContext,
-  SpoutDefinition,
-  SpoutEmitOptions,
-  SpoutOptions,
-} from "./component.js";
+import type { Failure, SpoutContext, SpoutDefinition, SpoutEmitOptions, SpoutOptions } from "./component.js";
 import type { FullComponentConfig } from "./config.js";
 import type { Streams } from "./field.js";
-import { DONE, EXPIRED, FAILED, type Order, RETURNED, Verdict } from "./messages.js";
-import { Outlet, type OutStream } from "./outlet.js";
-import { type Decision, type Kept, Pending } from "./pending.js";
+import { Flights } from "./flights.js";
+import { type Order, Verdict } from "./messages.js";
+import type { StreamMeter } from "./metrics.js";
+import { Outlet } from "./outlet.js";
+import type { Kept } from "./pending.js";
 import type { Run } from "./run.js";
 import type { Life, Slot } from "./slot.js";
-import { after, initContext, inTurn, processOf, refuseDead, Sampler, starting } from "./task.js";
+import { after, initContext, processOf, refuseDead, starting } from "./task.js";
 
 export type SpoutMessage = Verdict | Order;
 
 /** Calls of `next` in one activation: more, and the others have their turn first. */
 const MOST_CALLS = 64;
-
-const CAUSES = { [FAILED]: "failed", [EXPIRED]: "expired", [RETURNED]: "returned" } as const;
 
 const NO_OPTIONS: SpoutEmitOptions<unknown> = {};
 
@@ -56,20 +46,15 @@ class SpoutTask {
   private readonly process: Process;
   private readonly config: FullComponentConfig;
   private readonly options: SpoutOptions<Streams, unknown, unknown>;
-  private readonly pending: Pending;
   private readonly kept: Set<Kept>;
-  private readonly sampler: Sampler;
-  /** Tuples that wait until there is room: emitted in one go with others, or to be tried again. */
-  private readonly line = new Mailbox();
-  /** The ackers that trees are with, and the monitors that tell of their ends. */
-  private readonly ackers = new Map<Process, Monitor>();
   private life!: Life;
   private outlet!: Outlet;
-  private dead!: OutStream;
+  private flights!: Flights;
   private own!: SpoutContext<Streams, unknown>;
   private active = false;
   private started = false;
-  private tookOver = false;
+  /** It has said that nobody is told of what fails. */
+  private complained = false;
   /** Tuples emitted so far: how a call of `next` that emitted nothing is known. */
   private emitted = 0;
   private idle: TimerRef | undefined = undefined;
@@ -83,9 +68,6 @@ class SpoutTask {
     this.process = processOf(ctx);
     this.config = plan.config;
     this.options = (plan.definition as SpoutDefinition).options;
-    this.sampler = new Sampler(plan.config.sampleRate);
-    const letters = run.blueprint.wires.some(({ from, stream }) => from === plan.name && stream === "dead");
-    this.pending = new Pending(plan.config.retries, letters);
     this.kept = slot.kept;
   }
 
@@ -96,24 +78,29 @@ class SpoutTask {
       if (!ctx.alive) return undefined;
       this.life = run.enter(slot, this.process);
       this.outlet = new Outlet(run, this.life);
-      this.dead = this.outlet.stream("dead");
+      this.flights = new Flights(
+        run,
+        this.life,
+        ctx,
+        this.outlet,
+        (kept, failure) => this.told(kept, failure),
+        () => this.thenPump(undefined),
+      );
       this.own = { ...known, state, emit: this.emitters(), wake: () => this.go(), done: () => this.finish() };
       this.started = true;
-      this.takeOver();
+      this.flights.takeOver();
       return run.is.flowing ? this.obey("activate") : undefined;
     });
   }
 
-  hearVerdict({ kind, hi, lo }: Verdict): unknown {
-    const decision = kind === DONE ? this.pending.done(hi, lo) : this.pending.failed(hi, lo, CAUSES[kind]);
-    if (decision === undefined) return undefined;
-    return this.thenPump(this.carry(decision));
+  hearVerdict(verdict: Verdict): unknown {
+    return this.thenPump(this.flights.hearVerdict(verdict));
   }
 
   obey(order: Order): unknown {
     switch (order) {
       case "activate":
-        this.takeOver();
+        this.flights.takeOver();
         if (this.active) return undefined;
         this.active = true;
         this.life.active = true;
@@ -122,7 +109,7 @@ class SpoutTask {
         return this.deactivate();
       case "go":
         this.going = false;
-        this.takeOver();
+        this.flights.takeOver();
         return this.pump();
       case "tick":
       case "flush":
@@ -133,17 +120,7 @@ class SpoutTask {
   }
 
   hear(signal: Signal): unknown {
-    if (signal.type === "down") {
-      const gone = [...this.ackers].find(([, ref]) => ref === signal.ref)?.[0];
-      if (gone === undefined) return undefined;
-      this.ackers.delete(gone);
-      return this.thenPump(
-        inTurn(this.pending.ackerGone(gone), (decision) =>
-          // While one is awaited, the task may be killed: what is left is the next one's.
-          this.process.alive ? this.carry(decision) : undefined,
-        ),
-      );
-    }
+    if (signal.type === "down") return this.thenPump(this.flights.hearDown(signal.ref));
     const ended: Stop | undefined =
       signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined;
     return ended;
@@ -153,12 +130,8 @@ class SpoutTask {
   end(): unknown {
     if (!this.started) return undefined;
     const ending = this.run.is.ending || this.slot.retired;
-    const left = ending ? [...this.kept] : [];
-    const told = inTurn(left, (kept) =>
-      this.settle(kept, { type: "stopped", attempts: kept.attempts, deadLettered: false }),
-    );
     return after(
-      after(told, () => this.deactivate()),
+      after(ending ? this.flights.giveUp() : undefined, () => this.deactivate()),
       () => this.options.close?.(this.own, ending),
     );
   }
@@ -249,7 +222,7 @@ class SpoutTask {
 
   private thenPump(result: unknown): unknown {
     return after(result, () => {
-      this.sendNext();
+      this.flights.sendNext();
       this.run.rest();
       return this.pump();
     });
@@ -265,123 +238,24 @@ class SpoutTask {
       emit[name] = (values, options = NO_OPTIONS) => {
         refuseDead(this.process);
         this.emitted++;
-        if (options.id === undefined) this.outlet.emitLoose(out, values, options);
-        else this.emitReliable(name, values, options);
+        if (options.id !== undefined) this.flights.add(name, values, options);
+        else if ("id" in options)
+          throw new OptionError(
+            `emit.${name}(…).id`,
+            undefined,
+            "given, or left out for a tuple that nobody tracks",
+          );
+        else this.outlet.emitLoose(out, values, options);
       };
     }
     return emit;
   }
 
-  private emitReliable(stream: string, values: object, options: SpoutEmitOptions<unknown>): void {
-    const kept: Kept = {
-      id: options.id,
-      stream,
-      values,
-      task: options.task,
-      attempts: 0,
-      setbacks: 0,
-      emittedAt: this.sampler.due() ? this.ctx.now() : undefined,
-      dying: undefined,
-      letters: 0,
-      flying: false,
-      onTasks: options.onTasks,
-    };
-    this.kept.add(kept);
-    try {
-      this.send(kept);
-    } catch (error) {
-      this.kept.delete(kept);
-      throw error;
-    }
-  }
-
-  /** No more than `maxPending` are out at a time: the ackers have room for no more. The others wait in line. */
-  private send(kept: Kept): void {
-    if (this.pending.flying < this.config.maxPending) this.fly(kept);
-    else this.line.push(kept);
-  }
-
-  private sendNext(): void {
-    while (this.pending.flying < this.config.maxPending) {
-      const next = this.line.shift();
-      if (next === EMPTY) return;
-      this.fly(next as Kept);
-    }
-  }
-
-  private fly(kept: Kept): void {
-    const isLetter = kept.dying !== undefined;
-    const { task, onTasks } = kept;
-    const options: EmitOptions | undefined =
-      isLetter || (task === undefined && onTasks === undefined)
-        ? undefined
-        : { ...(task !== undefined && { task }), ...(onTasks !== undefined && { onTasks }) };
-    const flies = this.outlet.emitTree(
-      isLetter ? this.dead : this.outlet.stream(kept.stream),
-      isLetter ? letterOf(kept) : kept.values,
-      this.life,
-      options,
-      (hi, lo, acker) => {
-        if (!this.ackers.has(acker)) this.ackers.set(acker, this.ctx.monitor(acker.pid as never));
-        this.pending.fly(kept, hi, lo, acker);
-      },
-    );
-    if (flies) kept.onTasks = undefined;
-    // Its acker is being restarted: that is soon.
-    else this.later(kept, kept.setbacks + 1);
-  }
-
-  private later(kept: Kept, attempt: number): void {
-    const waitMs = backoffMs(this.config.retryBackoff, attempt, this.ctx.random());
-    this.ctx.after(waitMs, () => {
-      if (this.kept.has(kept)) this.send(kept);
-    });
-  }
-
-  /**
-   * What the life before this one left unsettled: tried again here, or, without retries, the source's own affair. Not
-   * before bolts are active.
-   */
-  private takeOver(): void {
-    if (this.tookOver || !this.run.is.running) return;
-    this.tookOver = true;
-    const left = [...this.kept];
-    if (this.config.retries === 0) {
-      this.kept.clear();
-      this.run.rest();
-      return;
-    }
-    for (const kept of left) {
-      this.pending.inherit(kept);
-      kept.onTasks = undefined;
-      this.send(kept);
-    }
-  }
-
   // ── settling ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private carry(decision: Decision): unknown {
-    const { kept } = decision;
-    switch (decision.type) {
-      case "acked":
-        return this.acked(kept);
-      case "retry":
-        this.later(kept, decision.attempt);
-        return undefined;
-      case "letter":
-        if (decision.attempt === 0) this.send(kept);
-        else this.later(kept, decision.attempt);
-        return undefined;
-      case "failed":
-        return this.settle(kept, decision.failure);
-      default:
-        return decision satisfies never;
-    }
-  }
-
-  private acked(kept: Kept): unknown {
-    this.kept.delete(kept);
+  private told(kept: Kept, failure: Failure | undefined): unknown {
     const { meter } = this.outlet.stream(kept.stream);
+    if (failure !== undefined) return this.toldFailed(kept, failure, meter);
     meter.acked++;
     if (kept.emittedAt !== undefined) {
       const now = this.ctx.now();
@@ -390,9 +264,7 @@ class SpoutTask {
     return this.options.ack?.(kept.id, this.own);
   }
 
-  private settle(kept: Kept, failure: Failure): unknown {
-    this.kept.delete(kept);
-    const { meter } = this.outlet.stream(kept.stream);
+  private toldFailed(kept: Kept, failure: Failure, meter: StreamMeter): unknown {
     if (failure.type === "expired") meter.expired++;
     else meter.failed++;
     this.slot.meter.dead++;
@@ -401,10 +273,18 @@ class SpoutTask {
   }
 
   private publishDead({ id, stream, values, attempts }: Kept): void {
-    const { name, kernel } = this.run;
-    if (!kernel.events.wants.deadTuple) return;
-    const component = this.slot.component.name;
-    kernel.events.publish("deadTuple", { topology: name, component, stream, id, values, attempts });
+    const { events } = this.run.kernel;
+    const { component } = this.own;
+    if (events.wants.deadTuple) {
+      events.publish("deadTuple", { topology: this.run.name, component, stream, id, values, attempts });
+    } else if (this.options.fail === undefined && !this.complained) {
+      this.complained = true;
+      const cure = "give the spout `fail`, read its stream `dead`, or listen to the event `deadTuple`";
+      this.own.log(
+        "error",
+        `a tuple of ${stream} failed for good after ${attempts} tries, and nobody is told: ${cure}`,
+      );
+    }
   }
 
   private deactivate(): unknown {
@@ -416,9 +296,4 @@ class SpoutTask {
       this.run.rest();
     });
   }
-}
-
-/** Values of the stream `dead`. */
-function letterOf({ id, stream, values, attempts, dying }: Kept): object {
-  return { id, stream, values, attempts, reason: dying };
 }

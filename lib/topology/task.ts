@@ -66,21 +66,32 @@ export function starting(run: Run, start: () => unknown): unknown {
   }
 }
 
-/** Says which tuples are measured: the first, and so many between one and the next as the rate wants; none with 0. */
+/**
+ * Says which tuples are measured: as many as the rate wants, in the long run, at gaps that chance varies, so that no
+ * pattern of the tuples themselves is taken for the whole. None with 0.
+ */
 export class Sampler {
-  private readonly every: number;
+  private readonly gap: number;
   private left: number;
+  private readonly source: { random(): number };
 
   /** @param rate - the share of tuples, 0 to 1 */
-  constructor(rate: number) {
-    this.every = rate <= 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.round(1 / rate));
-    this.left = rate <= 0 ? Number.POSITIVE_INFINITY : 1;
+  constructor(rate: number, source: { random(): number }) {
+    this.gap = rate <= 0 ? Number.POSITIVE_INFINITY : 1 / rate;
+    this.source = source;
+    this.left = this.draw();
   }
 
   /** Whether the next tuple is one of them. To be asked once for each. */
   due(): boolean {
     if (--this.left > 0) return false;
-    this.left = this.every;
+    this.left += this.draw();
     return true;
+  }
+
+  /** From 1 to twice the mean less one. */
+  private draw(): number {
+    if (this.gap === Number.POSITIVE_INFINITY || this.gap === 1) return this.gap;
+    return 1 + this.source.random() * 2 * (this.gap - 1);
   }
 }

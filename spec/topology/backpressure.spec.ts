@@ -62,27 +62,23 @@ describe("reliable tuples", () => {
     expect(source.acked).toHaveLength(50_000);
   });
 
-  it("whose emit threw are not under way, and take nobody's place", async () => {
+  it("that cannot be emitted have failed, and take nobody's place", async () => {
     await using stage = new Stage();
     const circular: { self?: unknown } = {};
     circular.self = circular;
     const keys: unknown[] = [circular, circular, 1, 2, 3];
-    const thrown: unknown[] = [];
+    const failed: unknown[] = [];
     const careful = spout({
       streams: { keys: { key: { type: "value", accepts: () => true } } },
       next: ({ emit }) => {
         const key = keys.shift();
-        if (key === undefined) return;
-        try {
-          emit.keys({ key }, { id: key });
-        } catch (error) {
-          thrown.push(error);
-        }
+        if (key !== undefined) emit.keys({ key }, { id: key });
       },
+      fail: (id, _ctx, { attempts }) => failed.push([id, attempts]),
     });
     const seen: unknown[] = [];
     const running = await stage.start(
-      topology("thrown", { maxPending: 1 })
+      topology("thrown", { maxPending: 1, retries: 1 })
         .spout("careful", careful)
         .bolt("sink", bolt({ input: {}, execute: ({ values }) => void seen.push(values) }), {
           from: { "careful.keys": fields("key") },
@@ -90,7 +86,13 @@ describe("reliable tuples", () => {
         .build(),
     );
     await stage.advance(1_000);
-    expect(thrown).toHaveLength(2);
+    expect(failed).toEqual([
+      [circular, 2],
+      [circular, 2],
+    ]);
+    expect(stage.reports.join("\n")).toContain(
+      "could not emit on keys: TypeError: Converting circular structure",
+    );
     expect(seen).toHaveLength(3);
     expect(running.metrics().components.find(({ name }) => name === "careful")?.pending).toBe(0);
   });

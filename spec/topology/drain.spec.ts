@@ -347,11 +347,16 @@ describe("a stop", () => {
     expect(stage.system.population).toBe(0);
   });
 
-  it("rejects when the topology has ended before", async () => {
+  it("of a topology that has ended before says how that was; anything else is refused", async () => {
     await using stage = new Stage();
     const running = await stage.start(line(new Source(), new Sink()));
     await running.stop();
-    await expect(running.stop()).rejects.toBeInstanceOf(CalleeExitedError);
+    expect(await running.stop()).toEqual({ drained: true, unfinished: 0 });
+    const refusal = {
+      code: "ERR_TOPOLOGY_PHASE",
+      message: expect.stringContaining("is ended: it cannot scale"),
+    };
+    await expect(running.scale("sink", 2)).rejects.toMatchObject(refusal);
   });
 });
 

@@ -1,0 +1,216 @@
+// The reliable tuples of a spout's task on their way: emitted as trees, at most so many at a time, tried again after a
+// wait, and sent to the stream `dead` at their end. What `pending.ts` decides is carried out here.
+
+import { backoffMs } from "../process/backoff.js";
+import type { Context } from "../process/context.js";
+import { TaskEntry } from "../process/entries.js";
+import { EMPTY, Mailbox } from "../process/mailbox.js";
+import type { Monitor } from "../process/monitor.js";
+import type { Process } from "../process/process.js";
+import type { EmitOptions, Failure, SpoutEmitOptions } from "./component.js";
+import type { FullComponentConfig } from "./config.js";
+import { textOf } from "./errors.js";
+import { DONE, EXPIRED, FAILED, RETURNED, type Verdict } from "./messages.js";
+import type { Outlet } from "./outlet.js";
+import { type Decision, type Kept, Pending } from "./pending.js";
+import type { Run } from "./run.js";
+import type { Life } from "./slot.js";
+import { after, inTurn, Sampler } from "./task.js";
+
+const CAUSES = { [FAILED]: "failed", [EXPIRED]: "expired", [RETURNED]: "returned" } as const;
+
+/** Is told how a tuple ended; without a failure it was acked. */
+export type Told = (kept: Kept, failure: Failure | undefined) => unknown;
+
+export class Flights {
+  private readonly run: Run;
+  private readonly life: Life;
+  private readonly ctx: Context<never>;
+  private readonly outlet: Outlet;
+  private readonly config: FullComponentConfig;
+  private readonly tell: Told;
+  /** What to do when something was settled outside of a message. */
+  private readonly settled: () => unknown;
+  private readonly pending: Pending;
+  private readonly sampler: Sampler;
+  /** Outlives this process. */
+  private readonly kept: Set<Kept>;
+  /** Tuples that wait until there is room: emitted in one go with others, or to be tried again. */
+  private readonly line = new Mailbox();
+  /** The ackers that trees are with, and the monitors that tell of their ends. */
+  private readonly ackers = new Map<Process, Monitor>();
+  private tookOver = false;
+
+  constructor(run: Run, life: Life, ctx: Context<never>, outlet: Outlet, tell: Told, settled: () => unknown) {
+    const { plan } = life.slot.component;
+    const letters = run.blueprint.wires.some(({ from, stream }) => from === plan.name && stream === "dead");
+    this.run = run;
+    this.life = life;
+    this.ctx = ctx;
+    this.outlet = outlet;
+    this.config = plan.config;
+    this.tell = tell;
+    this.settled = settled;
+    this.pending = new Pending(plan.config.retries, letters);
+    this.sampler = new Sampler(plan.config.sampleRate, ctx);
+    this.kept = life.slot.kept;
+  }
+
+  /** A new reliable tuple. */
+  add(stream: string, values: object, { id, task, onTasks }: SpoutEmitOptions<unknown>): void {
+    const kept: Kept = {
+      id,
+      stream,
+      values,
+      task,
+      attempts: 0,
+      setbacks: 0,
+      emittedAt: this.sampler.due() ? this.ctx.now() : undefined,
+      dying: undefined,
+      letters: 0,
+      flying: false,
+      onTasks,
+    };
+    this.kept.add(kept);
+    this.send(kept);
+  }
+
+  hearVerdict({ kind, hi, lo }: Verdict): unknown {
+    const decision = kind === DONE ? this.pending.done(hi, lo) : this.pending.failed(hi, lo, CAUSES[kind]);
+    return decision === undefined ? undefined : this.carry(decision);
+  }
+
+  /** A process has ended: if it was an acker, all that it kept account of has failed. */
+  hearDown(ref: Monitor): unknown {
+    const gone = [...this.ackers].find(([, one]) => one === ref)?.[0];
+    if (gone === undefined) return undefined;
+    this.ackers.delete(gone);
+    return inTurn(this.pending.ackerGone(gone), (decision) =>
+      // While one is awaited, the task may be killed: what is left is the next one's.
+      this.life.alive ? this.carry(decision) : undefined,
+    );
+  }
+
+  /** Room has come: those that wait in line go on. */
+  sendNext(): void {
+    while (this.pending.flying < this.config.maxPending) {
+      const next = this.line.shift();
+      if (next === EMPTY) return;
+      this.fly(next as Kept);
+    }
+  }
+
+  /**
+   * What the life before this one left unsettled: tried again here, or, without retries, the source's own affair. Not
+   * before bolts are active.
+   */
+  takeOver(): void {
+    if (this.tookOver || !this.run.is.running) return;
+    this.tookOver = true;
+    const left = [...this.kept];
+    if (this.config.retries === 0) {
+      this.kept.clear();
+      this.run.rest();
+      return;
+    }
+    for (const kept of left) {
+      this.pending.inherit(kept);
+      kept.onTasks = undefined;
+      this.send(kept);
+    }
+  }
+
+  /** The end of the topology: all that is left has failed. */
+  giveUp(): unknown {
+    return inTurn([...this.kept], (kept) =>
+      this.over(kept, { type: "stopped", attempts: kept.attempts, deadLettered: false }),
+    );
+  }
+
+  /** No more than `maxPending` are out at a time: the ackers have room for no more. The others wait in line. */
+  private send(kept: Kept): void {
+    if (this.pending.flying < this.config.maxPending) this.fly(kept);
+    else this.line.push(kept);
+  }
+
+  private fly(kept: Kept): void {
+    let flies: boolean;
+    try {
+      flies = this.emit(kept);
+    } catch (error) {
+      this.threw(kept, error);
+      return;
+    }
+    if (flies) kept.onTasks = undefined;
+    // Its acker is being restarted: that is soon.
+    else this.later(kept, kept.setbacks + 1);
+  }
+
+  private emit(kept: Kept): boolean {
+    const isLetter = kept.dying !== undefined;
+    const { task, onTasks } = kept;
+    const options: EmitOptions | undefined =
+      isLetter || (task === undefined && onTasks === undefined)
+        ? undefined
+        : { ...(task !== undefined && { task }), ...(onTasks !== undefined && { onTasks }) };
+    return this.outlet.emitTree(
+      this.outlet.stream(isLetter ? "dead" : kept.stream),
+      isLetter ? letterOf(kept) : kept.values,
+      this.life,
+      options,
+      (hi, lo, acker) => {
+        if (!this.ackers.has(acker)) this.ackers.set(acker, this.ctx.monitor(acker.pid as never));
+        this.pending.fly(kept, hi, lo, acker);
+      },
+    );
+  }
+
+  /** A grouping threw: the tuple has failed this try. Or `onTasks` did, and it is on its way all the same. */
+  private threw(kept: Kept, error: unknown): void {
+    if (!this.life.alive) throw error;
+    const { component, task, meter } = this.life.slot;
+    meter.errors++;
+    this.run.log("error", component.name, task, () => `could not emit on ${kept.stream}: ${textOf(error)}`);
+    kept.onTasks = undefined;
+    if (kept.flying) return;
+    const decision = this.pending.threw(kept);
+    // Not within `next`, which may be what emitted it.
+    this.life.process.deliverSignal(new TaskEntry(() => after(this.carry(decision), this.settled)));
+  }
+
+  private later(kept: Kept, attempt: number): void {
+    const waitMs = backoffMs(this.config.retryBackoff, attempt, this.ctx.random());
+    this.ctx.after(waitMs, () => {
+      if (this.kept.has(kept)) this.send(kept);
+    });
+  }
+
+  private carry(decision: Decision): unknown {
+    const { kept } = decision;
+    switch (decision.type) {
+      case "acked":
+        return this.over(kept, undefined);
+      case "retry":
+        this.later(kept, decision.attempt);
+        return undefined;
+      case "letter":
+        if (decision.attempt === 0) this.send(kept);
+        else this.later(kept, decision.attempt);
+        return undefined;
+      case "failed":
+        return this.over(kept, decision.failure);
+      default:
+        return decision satisfies never;
+    }
+  }
+
+  private over(kept: Kept, failure: Failure | undefined): unknown {
+    this.kept.delete(kept);
+    return this.tell(kept, failure);
+  }
+}
+
+/** Values of the stream `dead`. */
+function letterOf({ id, stream, values, attempts, dying }: Kept): object {
+  return { id, stream, values, attempts, reason: dying };
+}

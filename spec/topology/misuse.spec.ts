@@ -1,0 +1,116 @@
+// Mistakes that a compiler does not see, or that JavaScript makes: each is told, and says what to do instead.
+
+import { bolt, field, spout, spoutFrom, topology } from "signalbox/topology";
+import { describe, expect, it } from "vitest";
+import { N, Sink, Source, Stage, upTo } from "./support.js";
+
+describe("a grouping", () => {
+  it("that gives what is no task fails the tuple, and says what it should give", async () => {
+    await using stage = new Stage();
+    const [source, sink] = [new Source(upTo(2)), new Sink()];
+    const junk = (() => 3) as never;
+    await stage.start(
+      topology("junk", { retries: 0 })
+        .spout("source", source.spout)
+        .bolt("sink", sink.bolt, { from: { "source.numbers": junk } })
+        .build(),
+    );
+    await stage.settle();
+    expect(source.failures).toHaveLength(2);
+    expect(stage.reports.join("\n")).toContain(
+      "the grouping of source.numbers must be a function that gives one of the tasks, or undefined; got 3",
+    );
+  });
+
+  it("that throws once costs a tuple one try, and no item of an iterable", async () => {
+    await using stage = new Stage();
+    const acked: number[] = [];
+    let broke = false;
+    const items = spoutFrom(
+      [1, 2, 3].map((n) => ({ n })),
+      { fields: N, ack: ({ n }) => acked.push(n) },
+    );
+    const running = await stage.start(
+      topology("hiccup")
+        .spout("items", items)
+        .bolt("sink", new Sink().bolt, {
+          from: {
+            "items.items": ({ payload }, tasks) => {
+              if (payload.n === 2 && !broke) {
+                broke = true;
+                throw new Error("hiccup");
+              }
+              return tasks[0];
+            },
+          },
+        })
+        .build(),
+    );
+    await stage.until(running.finished());
+    expect(acked.sort()).toEqual([1, 2, 3]);
+  });
+});
+
+describe("a spout", () => {
+  it("that emits with an id that is undefined is told so, and its tuple is not sent untracked", async () => {
+    await using stage = new Stage();
+    const sink = new Sink();
+    const rows = spout({
+      streams: { numbers: N },
+      next: ({ emit }) => emit.numbers({ n: 1 }, { id: ({} as { id?: number }).id as number }),
+    });
+    const built = topology("rows", { restarts: 0 })
+      .spout("rows", rows)
+      .bolt("sink", sink.bolt, { from: { "rows.numbers": {} } })
+      .build();
+    const running = await stage.start(built);
+    expect(await stage.until(stage.system.exited(running.pid))).toMatchObject({ type: "noproc" });
+    expect(sink.seen).toEqual([]);
+    expect(stage.reports.join("\n")).toContain("emit.numbers(…).id must be given, or left out");
+  });
+
+  it("whose tuples fail for good, with nobody to be told, says so once", async () => {
+    await using stage = new Stage();
+    const numbers = spoutFrom(
+      upTo(5).map((n) => ({ n })),
+      { fields: N },
+    );
+    const fails = bolt({ input: N, mode: "fail", execute: () => undefined });
+    const running = await stage.start(
+      topology("lost", { retries: 0 })
+        .spout("numbers", numbers)
+        .bolt("fails", fails, { from: { "numbers.items": {} } })
+        .build(),
+    );
+    await stage.until(running.finished());
+    const lines = stage.reports.filter((line) =>
+      line.includes("failed for good after 1 tries, and nobody is told"),
+    );
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain("listen to the event `deadTuple`");
+  });
+});
+
+describe("options", () => {
+  it("of a run that nobody knows are refused", async () => {
+    await using stage = new Stage();
+    const built = topology("run").spout("source", new Source().spout).build();
+    await expect(stage.system.start(built, { loglevel: "info" } as never)).rejects.toMatchObject({
+      message: expect.stringContaining("loglevel must be one of the options log, logLevel, restarts"),
+    });
+  });
+
+  it("of a window that would expire before it ends are refused with the bolt's name", () => {
+    const slow = bolt({
+      input: { n: field.number },
+      mode: "manual",
+      holdsMs: 60_000,
+      execute: () => undefined,
+    });
+    const begun = topology("slow").spout("source", new Source().spout);
+    expect(() => begun.bolt("slow", slow, { from: { "source.numbers": {} } }).build()).toThrow(
+      "slow: holds tuples back for 60000 ms, but they expire after 30000: raise messageTimeout",
+    );
+    begun.bolt("slow", slow, { from: { "source.numbers": { anchored: false } } }).build();
+  });
+});
