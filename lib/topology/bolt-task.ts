@@ -107,7 +107,10 @@ class BoltTask {
         this.slot.ticking = false;
         return options.tick === undefined ? undefined : after(options.tick(own), () => this.run.rest());
       case "flush":
-        return after(options.flush?.(own), () => this.run.rest());
+        return after(options.flush?.(own), () => {
+          this.life.flushing = false;
+          this.run.rest();
+        });
       case "go":
         return undefined;
       default:

@@ -138,7 +138,7 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly tick?: (ctx: BoltContext<S, State>) => unknown;
   /** For how many milliseconds, at most, it holds tuples back before it settles them: less than they take to expire. */
   readonly holdsMs?: number;
-  /** The topology drains: settle what is held back, for no more will come. */
+  /** The topology drains, and all that came is done: settle what is held back, emit what was summed up. */
   readonly flush?: (ctx: BoltContext<S, State>) => unknown;
 }
 

@@ -62,8 +62,6 @@ export class Director implements Callbacks<DirectorMessage> {
   /** Those who wait until all spouts are done and nothing is under way. */
   private finishing: ReplyTo<undefined>[] = [];
   private scaling: ReplyTo<undefined> | undefined = undefined;
-  /** Tuples sent when bolts were last told to settle what they hold back. */
-  private flushedAt = -1;
   private drained = false;
   private unfinished: number | undefined = undefined;
 
@@ -181,7 +179,6 @@ export class Director implements Callbacks<DirectorMessage> {
         return undefined;
       case "drain":
         run.is.draining = true;
-        this.flushedAt = -1;
         this.flow(run, false);
         this.drainTimer = ctx.sendAfter(ctx.self, { type: "drainOver" }, Math.min(effect.ms, LONGEST_DRAIN));
         return this.look(ctx);
@@ -252,14 +249,9 @@ export class Director implements Callbacks<DirectorMessage> {
     const run = this.current as Run;
     run.waiting.add(processOf(ctx as Context<never>));
     if (run.moving > 0 || !(draining || run.isDone)) return undefined;
-    const { held, sent } = run;
-    if (held.length > 0 && sent !== this.flushedAt) {
-      this.flushedAt = sent;
-      for (const bolt of run.bolts) run.order(bolt, "flush");
-      return undefined;
-    }
+    if (run.flush()) return undefined;
     // What is held still, and belongs to trees that have all ended, is nobody's loss.
-    if (run.pending > 0 || held.some(({ anchored }) => !anchored)) return undefined;
+    if (run.pending > 0 || run.held.some(({ anchored }) => !anchored)) return undefined;
     if (run.isDone) {
       for (const replyTo of this.finishing) ctx.reply(replyTo, undefined);
       this.finishing = [];

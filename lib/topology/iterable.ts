@@ -33,7 +33,7 @@ export interface IterableOptions<F extends Fields, N extends string> {
 /**
  * A spout whose tuples are the items of an iterable. Each is emitted once, whichever task of the spout is free; items
  * are asked for one at a time, when there is room. With a function, every start of the topology has an iterable of its
- * own. When it ends, the spout is done; when it throws, its task crashes, again at every restart.
+ * own; some are read ahead from an asynchronous one, and given up with it at a stop. When it ends, the spout is done; when it throws, its task crashes, again at every restart.
  *
  * @throws OptionError when a part of it is not what it has to be
  * @example

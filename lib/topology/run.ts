@@ -241,7 +241,7 @@ export class Run {
         if (life?.alive && (life.asking || (this.is.draining && life.active))) moving++;
     for (const bolt of this.bolts) {
       for (const { waiting, life } of this.slotsOf(bolt))
-        moving += waiting + (life?.current === undefined ? 0 : 1);
+        moving += waiting + (life?.current === undefined ? 0 : 1) + (life?.alive && life.flushing ? 1 : 0);
     }
     return moving;
   }
@@ -260,11 +260,18 @@ export class Run {
     );
   }
 
-  /** Tuples that tasks were sent, so far. */
-  get sent(): number {
-    let sent = 0;
-    for (const bolt of this.bolts) for (const { delivered } of this.slotsOf(bolt)) sent += delivered;
-    return sent;
+  /** Tells bolts to settle what they hold back, if something has come to them since the last time. False: none. */
+  flush(): boolean {
+    let told = false;
+    for (const slot of this.bolts.flatMap((bolt) => this.slotsOf(bolt))) {
+      const { life } = slot;
+      if (slot.delivered === slot.flushedAt || life?.alive !== true) continue;
+      slot.flushedAt = slot.delivered;
+      life.flushing = true;
+      life.process.deliver("flush");
+      told = true;
+    }
+    return told;
   }
 
   /** Tuples that bolts have taken and hold back. */

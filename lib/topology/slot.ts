@@ -17,6 +17,8 @@ export class Life {
   readonly held: Set<Tuple> = new Set();
   /** The tuple an asynchronous bolt is at work on. */
   current: Tuple | undefined = undefined;
+  /** It has been told to settle what it holds back, and has not done so yet. */
+  flushing = false;
   /** A spout's `next` is under way. */
   asking = false;
   /** A spout was activated, and has not come to the end of its `deactivate`. */
@@ -49,6 +51,8 @@ export class Slot implements ConsumerView {
   waiting = 0;
   /** Tuples it was sent. */
   delivered = 0;
+  /** Tuples it had been sent when it was last told to settle what it holds back. */
+  flushedAt = 0;
   /** Lives that it has had. */
   lives = 0;
   /** A spout has said that there is no more to come. */

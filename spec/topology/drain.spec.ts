@@ -299,6 +299,29 @@ describe("a stop", () => {
     expect(source.acked).toHaveLength(3);
   });
 
+  it("has them emit what they have summed up, though they hold nothing", async () => {
+    await using stage = new Stage();
+    const [source, sink] = [new Source(upTo(5)), new Sink()];
+    const sums = bolt({
+      input: N,
+      streams: { numbers: N },
+      init: () => ({ sum: 0 }),
+      execute: ({ values }, { state }) => {
+        state.sum += values.n;
+      },
+      flush: ({ emit, state }) => emit.numbers({ n: state.sum }),
+    });
+    const running = await stage.start(
+      topology("sums")
+        .spout("source", source.spout)
+        .bolt("sums", sums, { from: { "source.numbers": {} } })
+        .bolt("sink", sink.bolt, { from: { "sums.numbers": {} } })
+        .build(),
+    );
+    expect(await stage.until(running.stop())).toEqual({ drained: true, unfinished: 0 });
+    expect(sink.seen).toEqual([15]);
+  });
+
   it("has them settle in the order of the stream: what one emits then, the next holds and settles too", async () => {
     await using stage = new Stage();
     const source = new Source([1, 2, 3]);
