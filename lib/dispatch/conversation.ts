@@ -4,19 +4,20 @@
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
-import { show } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
-import { isThenable, type Process } from "../process/process.js";
-import { crash } from "../process/reason.js";
+import type { Process } from "../process/process.js";
+import { crash, type ExitReason } from "../process/reason.js";
+import { among, nameOf } from "./choice.js";
 import type { Registration, Waiter } from "./consumer.js";
 import { Delivery } from "./delivery.js";
 import type { Envelope } from "./envelope.js";
+import { ConversationError, type DispatchError } from "./errors.js";
 import { failureError } from "./failure.js";
 import type { ConsumerGroup, FullSettings } from "./group.js";
 import { IsolatedRoute } from "./isolated.js";
-import { decide, type Effect, type Event, initial, type State } from "./machine.js";
+import { decide, type Effect, type Event, type Failure, initial, type State } from "./machine.js";
 import type { Outcome, RerouteTiming } from "./outcome.js";
-import { type DEADLINE, DispatchRequest } from "./request.js";
+import { type DEADLINE, waitersFor } from "./request.js";
 import type { RoutingFunction } from "./route.js";
 import "./events.js";
 
@@ -37,8 +38,11 @@ type Message<T> =
 export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   readonly group: ConsumerGroup<T>;
   readonly envelope: Envelope<T>;
-  readonly request: DispatchRequest<T>;
-  state: State<Registration> = initial();
+  /** The process that this is; set when it has been spawned, before its first turn. */
+  process!: Process;
+  private state: State<Registration> = initial();
+  /** Dispatches of the same envelope id join this one. */
+  private claims = false;
   private readonly settings: FullSettings<T>;
   private readonly route: RoutingFunction<T> | IsolatedRoute<T>;
   private ctx!: Context<Message<T>>;
@@ -70,7 +74,6 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     this.settings = settings;
     this.route = group.route;
     this.patient = settings.patience > 0;
-    this.request = new DispatchRequest(this);
   }
 
   init(ctx: Context<Message<T>>): Stop | undefined {
@@ -100,8 +103,9 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
       case "withdrawn":
         return this.state.phase === "closed" ? DONE : undefined;
       case "room":
-      case "deadline":
         return this.apply(message);
+      case "deadline":
+        return this.deadline();
       default:
         return message satisfies never;
     }
@@ -140,21 +144,52 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     if (wokenFor !== undefined && wokenFor !== used) this.group.offer(wokenFor, this.wokenBy);
   }
 
-  /** The caller gave up: what it held is given back at once, and the process ends in a turn of its own. */
-  withdraw(): void {
+  /** From here on dispatches of the same envelope id join this one, until it ends or nobody waits for it. */
+  claim(): void {
+    this.claims = true;
+    this.group.dedup.claim(this.envelope.id, this);
+  }
+
+  private disclaim(): void {
+    if (!this.claims) return;
+    this.claims = false;
+    this.group.dedup.release(this.envelope.id);
+  }
+
+  /** One who waited gave up. After the last, what is held is given back at once; the process ends in its own turn. */
+  leave(): void {
+    this.group.touched(this.kernel);
+    if (waitersFor(this.process).length > 0) return;
+    this.disclaim();
     this.apply(WITHDRAWN);
     this.process.deliver(WITHDRAWN);
   }
 
+  /** Each who waits has a deadline of its own; the last of them is the conversation's. */
+  private deadline(): Stop | undefined {
+    const waiters = waitersFor<T>(this.process);
+    if (waiters.every((one) => one.overdue)) return this.apply({ type: "deadline" });
+    this.group.touched(this.kernel);
+    // What the machine says to a deadline holds for each of them: a compensation that has begun is seen through.
+    if (this.state.phase === "compensating") return undefined;
+    for (const one of waiters) if (one.overdue) one.fail(this.error({ type: "deadline" }, one.timeoutMs));
+    return undefined;
+  }
+
   /** The conversation was ended from outside: what it held is given back all the same, its consumer unharmed. */
-  died(): void {
+  died(reason: ExitReason): void {
     this.group.stopWaiting(this, this.waitingAt);
     this.decided(undefined);
-    const { phase, consumer } = this.state;
-    if (phase !== "delivered" || consumer === undefined) return;
-    this.kernel.links.unlink(this.process, consumer.pid);
-    consumer.inFlight--;
-    this.group.room(consumer);
+    const { group, envelope } = this;
+    const { phase, consumer, history } = this.state;
+    if (phase === "delivered" && consumer !== undefined) {
+      this.kernel.links.unlink(this.process, consumer.pid);
+      consumer.inFlight--;
+      group.room(consumer);
+    }
+    this.disclaim();
+    const error = new ConversationError(group.name, "died", reason, envelope, history);
+    for (const one of waitersFor(this.process)) one.fail(error);
   }
 
   private settled(delivery: Delivery<T>): Stop | undefined {
@@ -201,18 +236,9 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
       case "complete":
         this.complete(effect.consumer);
         return undefined;
-      case "fail": {
-        const error = failureError(
-          effect.failure,
-          this.group.name,
-          this.settings.deadline,
-          this.envelope,
-          this.state.history,
-        );
-        if (effect.deadLetter) this.deadLetter(error);
-        this.request.fail(error);
+      case "fail":
+        this.fail(effect.failure, effect.deadLetter);
         return undefined;
-      }
       case "end":
         this.decided(undefined);
         return DONE;
@@ -329,7 +355,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
 
   private complete(consumer: Registration): void {
     const { history, attempt } = this.state;
-    this.request.fulfil({
+    const outcome: Outcome<T> = {
       envelope: this.envelope,
       deliveredTo: consumer.id,
       pid: consumer.pid,
@@ -339,25 +365,30 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
       reroutedFrom: history.length === 0 ? NONE : history.map((one) => one.consumer),
       rerouteTimings: this.timings ?? NO_TIMINGS,
       duplicate: false,
-    });
+    };
+    if (this.claims) this.group.dedup.complete(this.envelope.id, outcome);
+    for (const one of waitersFor<T>(this.process)) one.fulfil(outcome);
   }
 
-  private deadLetter(error: Error): void {
-    const { kernel } = this;
-    kernel.events.deadLetters++;
-    if (kernel.events.wants.undeliverable) {
-      const { envelope, state } = this;
-      kernel.events.publish("undeliverable", {
-        group: this.group.name,
-        envelope,
-        history: state.history,
-        error,
-      });
-    }
+  /** One error for all who wait, but that a deadline is each one's own. */
+  private fail(failure: Failure, deadLetter: boolean): void {
+    const error = this.error(failure, this.settings.deadline);
+    if (deadLetter) this.deadLetter(error);
+    this.disclaim();
+    for (const one of waitersFor(this.process))
+      one.fail(failure.type === "deadline" ? this.error(failure, one.timeoutMs) : error);
   }
 
-  private get process(): Process {
-    return this.request.conversation as Process;
+  private error(failure: Failure, deadlineMs: number): DispatchError {
+    return failureError(failure, this.group.name, deadlineMs, this.envelope, this.state.history);
+  }
+
+  private deadLetter(error: DispatchError): void {
+    const { events } = this.kernel;
+    const { envelope, history } = error;
+    events.deadLetters++;
+    if (events.wants.undeliverable)
+      events.publish("undeliverable", { group: this.group.name, envelope, history, error });
   }
 
   private get kernel(): Kernel {
@@ -367,15 +398,3 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
 
 const NONE: readonly string[] = Object.freeze([]);
 const NO_TIMINGS: readonly RerouteTiming[] = Object.freeze([]);
-
-/** The candidate that was chosen, itself or by id. */
-function among(candidates: readonly Registration[], chosen: unknown): Registration | undefined {
-  if (typeof chosen === "string") return candidates.find((one) => one.id === chosen);
-  return candidates.includes(chosen as Registration) ? (chosen as Registration) : undefined;
-}
-
-function nameOf(chosen: unknown): string {
-  if (isThenable(chosen)) return "a promise (a routing function answers at once)";
-  const id = typeof chosen === "object" && chosen !== null ? (chosen as { id?: unknown }).id : undefined;
-  return show(typeof id === "string" ? id : chosen);
-}

@@ -1,9 +1,10 @@
 // One dispatch per envelope id: claimed while under way, then remembered with its receipt, within a window.
 
+import type { Conversation } from "./conversation.js";
 import type { Outcome } from "./outcome.js";
 
 export class Deduplication<T> {
-  private readonly claims = new Map<string, Promise<Outcome<T>>>();
+  private readonly claims = new Map<string, Conversation<T>>();
   /** In the order of completion. */
   private readonly receipts = new Map<string, Outcome<T>>();
   private readonly window: number;
@@ -13,19 +14,21 @@ export class Deduplication<T> {
     this.window = window;
   }
 
-  /** What is known of the id: the receipt of a completed dispatch, or the one under way. */
-  find(id: string): Promise<Outcome<T>> | undefined {
-    const receipt = this.receipts.get(id);
-    if (receipt !== undefined) return Promise.resolve({ ...receipt, duplicate: true });
-    return this.claims.get(id)?.then((outcome) => ({ ...outcome, duplicate: true }));
+  /** The receipt of the dispatch that was completed. */
+  receipt(id: string): Outcome<T> | undefined {
+    return this.receipts.get(id);
   }
 
-  /** Notes a dispatch under way. */
-  claim(id: string, outcome: Promise<Outcome<T>>): void {
-    this.claims.set(id, outcome);
+  /** The dispatch that may be joined. */
+  underWay(id: string): Conversation<T> | undefined {
+    return this.claims.get(id);
   }
 
-  /** A dispatch that failed is forgotten, so that it can be tried again. */
+  claim(id: string, conversation: Conversation<T>): void {
+    this.claims.set(id, conversation);
+  }
+
+  /** A dispatch that failed, or that nobody waits for, is forgotten, so that it can be tried again. */
   release(id: string): void {
     this.claims.delete(id);
   }

@@ -8,10 +8,17 @@ import { Conversation } from "./conversation.js";
 import { BareEnvelope, type Envelope, type EnvelopeOptions, OwnEnvelope } from "./envelope.js";
 import { type ConsumerGroup, type DispatchSettings, settingsOf } from "./group.js";
 import type { Outcome } from "./outcome.js";
+import { DispatchRequest } from "./request.js";
 
-/** Options of one dispatch; what is left out is as in the group. */
+/**
+ * Options of one dispatch; what is left out is as in the group. One that joins a dispatch of the same envelope which is
+ * under way has its own `deadline` and `signal`; all else is as the first one asked for it.
+ */
 export interface DispatchOptions<T> extends DispatchSettings<T> {
-  /** Withdraws the dispatch: it rejects with the signal's reason, and the consumer's answer is not waited for. */
+  /**
+   * Withdraws the dispatch: it rejects with the signal's reason, and the consumer's answer is not waited for, unless
+   * another who dispatched the same envelope waits for it.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -32,35 +39,28 @@ export function dispatchFrom<T>(
     // The envelope of an error or an outcome may be dispatched again, and is one of the caller's own by then.
     const own = what instanceof OwnEnvelope || what instanceof BareEnvelope;
     const envelope: Envelope<T> = own ? what : new BareEnvelope(what as T, kernel.env);
+    let underWay: Conversation<T> | undefined;
     if (own) {
-      const known = group.dedup.find(envelope.id);
-      if (known !== undefined)
-        return options?.signal === undefined ? known : orAborted(known, options.signal);
+      group.touched(kernel);
+      const receipt = group.dedup.receipt(envelope.id);
+      if (receipt !== undefined) return Promise.resolve({ ...receipt, duplicate: true });
+      underWay = group.dedup.underWay(envelope.id);
     }
-    const conversation = new Conversation(group, envelope, settings);
-    const { request } = conversation;
+    const conversation = underWay ?? new Conversation(group, envelope, settings);
+    const request = new DispatchRequest(conversation, underWay !== undefined);
     const outcome = request.await(kernel, owner);
-    const process = kernel.spawn(conversation, undefined, CONVERSATION);
-    request.conversation = process;
-    request.begin(kernel, owner, process.pid, process, settings.deadline);
-    if (options?.signal !== undefined) request.obey(options.signal);
-    if (own) {
-      request.claims = true;
-      group.dedup.claim(envelope.id, outcome);
+    if (underWay === undefined) {
+      conversation.process = kernel.spawn(conversation, undefined, CONVERSATION);
+      if (own) conversation.claim();
     }
+    const { process } = conversation;
+    // The conversation may be of another system, and its deadlines are of that one: they end with it.
+    request.begin(process.kernel, owner, process.pid, process, settings.deadline);
+    if (options?.signal !== undefined) request.obey(options.signal);
     return outcome;
   } catch (error) {
     return Promise.reject(error);
   }
-}
-
-/** One who only waits for the outcome of another's dispatch gives up alone. */
-function orAborted<T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    outcome.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
 
 /**

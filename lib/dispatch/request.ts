@@ -1,50 +1,55 @@
-// The caller's side of a dispatch: a call to its conversation, which ends once, however that ends.
+// The side of one who waits for a dispatch: a call to its conversation, which ends once, however that ends. Whoever
+// dispatches an envelope that is under way has such a call too, to the same conversation, which outlives all but the last.
 
 import { Request } from "../process/call.js";
 import type { Process } from "../process/process.js";
 import type { ExitReason } from "../process/reason.js";
 import type { Conversation } from "./conversation.js";
-import { ConversationError } from "./errors.js";
 import type { Outcome } from "./outcome.js";
 
 export const DEADLINE: { readonly type: "deadline" } = { type: "deadline" };
 
 /** Ends with the conversation, and when that dies, with a ConversationError. */
 export class DispatchRequest<T> extends Request<Outcome<T>> {
-  conversation: Process | undefined = undefined;
-  /** Whether dispatches of the same envelope id are to be this one. */
-  claims = false;
+  /** Its deadline has passed, and the conversation has yet to hear of that. */
+  overdue = false;
   private readonly of: Conversation<T>;
+  private readonly joins: boolean;
 
-  constructor(of: Conversation<T>) {
+  /** @param joins - the conversation was begun for another */
+  constructor(of: Conversation<T>, joins: boolean) {
     super();
     this.of = of;
+    this.joins = joins;
   }
 
   override fulfil(outcome: Outcome<T>): void {
-    if (this.claims && this.open) this.of.group.dedup.complete(outcome.envelope.id, outcome);
-    super.fulfil(outcome);
-  }
-
-  override fail(error: unknown): void {
-    if (this.claims && this.open) this.of.group.dedup.release(this.of.envelope.id);
-    super.fail(error);
+    super.fulfil(this.joins ? { ...outcome, duplicate: true } : outcome);
   }
 
   override calleeExited(reason: ExitReason): void {
-    const { group, envelope, state } = this.of;
-    this.of.died();
-    this.fail(new ConversationError(group.name, "died", reason, envelope, state.history));
+    this.of.died(reason);
   }
 
   /** The deadline. */
   override fire(): void {
-    this.conversation?.deliver(DEADLINE);
+    this.overdue = true;
+    this.of.process.deliver(DEADLINE);
   }
 
-  /** The caller gave up. */
+  /** This one gave up. */
   override abandon(error: Error): void {
     this.fail(error);
-    this.of.withdraw();
+    this.of.leave();
   }
+}
+
+/** Those who wait for a conversation, in the order in which they asked: its open calls, which are listed newest first. */
+export function waitersFor<T>(conversation: Process): DispatchRequest<T>[] {
+  const newest = conversation.requests;
+  if (newest instanceof DispatchRequest && newest.next === undefined) return [newest];
+  const waiters: DispatchRequest<T>[] = [];
+  for (let request = newest; request !== undefined; request = request.next)
+    if (request instanceof DispatchRequest) waiters.push(request);
+  return waiters.reverse();
 }

@@ -1,19 +1,24 @@
 // One dispatch per envelope id: joined while under way, its receipt handed out again afterwards.
 
 import fc from "fast-check";
-import { ConsumerGroup, System } from "signalbox";
+import { ConsumerGroup, dispatch, System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Conversation } from "../../lib/dispatch/conversation.js";
 import { Deduplication } from "../../lib/dispatch/dedup.js";
 import type { Outcome } from "../../lib/dispatch/outcome.js";
+import { gate } from "../support/gate.js";
 import { hostRejections } from "../support/host.js";
+import { puppet } from "../support/puppet.js";
 import { VirtualClock } from "../support/virtual.js";
-import { type Desk, desk, doomed, fate } from "./support.js";
+import { type Desk, desk, doomed, type Fate, fate } from "./support.js";
 
+let clock: VirtualClock;
 let system: System;
 let group: ConsumerGroup<string>;
 let ann: Desk<string>;
 beforeEach(() => {
-  system = new System({ environment: new VirtualClock().environment, report: false });
+  clock = new VirtualClock();
+  system = new System({ environment: clock.environment, report: false });
   group = new ConsumerGroup({ window: 2 });
   ann = desk(system, group, { id: "ann" });
 });
@@ -21,11 +26,11 @@ afterEach(() => system.stop());
 
 const order = (id: string): ReturnType<typeof system.envelope<string>> => system.envelope("tea", { id });
 const done = async (id: string): Promise<boolean> => {
-  const dispatch = fate(system.dispatch(group, order(id)));
+  const told = fate(system.dispatch(group, order(id)));
   await system.idle();
   ann.deliveries.at(-1)?.ack();
   await system.idle();
-  return dispatch.value?.duplicate ?? true;
+  return told.value?.duplicate ?? true;
 };
 
 describe("an envelope dispatched twice", () => {
@@ -106,6 +111,147 @@ describe("an envelope dispatched twice", () => {
   });
 });
 
+describe("all who wait for the same envelope", () => {
+  const asked = (options?: Parameters<typeof system.dispatch<string>>[2]): Fate<Outcome<string>> =>
+    fate(system.dispatch(group, order("a"), options));
+  const inFlight = (): number | undefined => group.consumers[0]?.inFlight;
+  const conversations = (): number => system.processes().filter((pid) => pid.label === "dispatch").length;
+
+  it("have a deadline each: of one who joins, counted from then on", async () => {
+    const first = asked({ deadline: 1_000 });
+    await clock.advance(50);
+    const second = asked({ deadline: 100 });
+    await clock.advance(99);
+    expect(second.done).toBe(false);
+    await clock.advance(1);
+    expect(second.error).toMatchObject({ code: "ERR_DEADLINE", deadlineMs: 100 });
+    ann.last.ack();
+    await system.idle();
+    expect(first.value).toMatchObject({ deliveredTo: "ann", duplicate: false });
+  });
+
+  it("have a deadline each: that of the first leaves the others waiting", async () => {
+    const first = asked({ deadline: 100 });
+    const second = asked({ deadline: 1_000 });
+    await clock.advance(100);
+    expect(first.error).toMatchObject({ code: "ERR_DEADLINE", deadlineMs: 100 });
+    expect([second.done, inFlight()]).toEqual([false, 1]);
+    ann.last.ack();
+    await system.idle();
+    expect(second.value).toMatchObject({ deliveredTo: "ann", duplicate: true });
+  });
+
+  it("have a deadline each, and the last is the conversation's", async () => {
+    const fates = [100, 300, 200].map((deadline) => asked({ deadline }));
+    await clock.advance(200);
+    expect([inFlight(), conversations()]).toEqual([1, 1]);
+    await clock.advance(100);
+    expect(fates.map((one) => one.error)).toMatchObject([
+      { deadlineMs: 100 },
+      { deadlineMs: 300 },
+      { deadlineMs: 200 },
+    ]);
+    expect([inFlight(), conversations()]).toEqual([0, 0]);
+    expect(await done("a")).toBe(false);
+  });
+
+  it("may be late at the same time, and each is told of its own deadline", async () => {
+    const first = asked({ deadline: 100 });
+    await clock.advance(50);
+    const second = asked({ deadline: 50 });
+    await clock.advance(50);
+    expect([first.error, second.error]).toMatchObject([{ deadlineMs: 100 }, { deadlineMs: 50 }]);
+    expect(conversations()).toBe(0);
+  });
+
+  it("wait for a compensation that has begun, past any deadline", async () => {
+    const undo = gate();
+    const first = asked({ deadline: 1_000, onCrash: "compensate", compensate: () => undo.promise });
+    const second = asked({ deadline: 100 });
+    await system.idle();
+    system.exit(ann.pid, "kill");
+    await clock.advance(500);
+    expect([first.done, second.done]).toEqual([false, false]);
+    undo.open();
+    await system.idle();
+    expect(first.error).toMatchObject({ code: "ERR_CONVERSATION", end: "compensated" });
+    expect(second.error).toBe(first.error);
+  });
+
+  it("can give up one by one; the dispatch is withdrawn after the last", async () => {
+    const controllers = [1, 2, 3].map(() => new AbortController());
+    const fates = controllers.map(({ signal }) => asked({ signal }));
+    await system.idle();
+    for (const [index, controller] of controllers.entries()) {
+      expect(inFlight()).toBe(1);
+      controller.abort(`enough ${index}`);
+    }
+    expect(inFlight()).toBe(0);
+    await system.idle();
+    expect(fates.map((one) => one.error)).toEqual(["enough 0", "enough 1", "enough 2"]);
+    expect([ann.last.ack(), conversations()]).toEqual([false, 0]);
+  });
+
+  it("are told in the order in which they asked", async () => {
+    const told: number[] = [];
+    for (const who of [0, 1, 2]) void system.dispatch(group, order("a")).then(() => told.push(who));
+    await system.idle();
+    ann.last.ack();
+    await system.idle();
+    expect(told).toEqual([0, 1, 2]);
+  });
+
+  it("hear nothing of the exit of the process that asked first", async () => {
+    const owner = puppet(system);
+    const first = await owner.do((ctx) => ({ told: fate(dispatch(ctx, group, order("a"))) }));
+    const second = asked();
+    await system.idle();
+    system.exit(owner.pid, "kill");
+    await system.idle();
+    expect(first.told.code).toBe("ERR_PROCESS_EXITED");
+    expect([second.done, asked().done]).toEqual([false, false]);
+    ann.last.reply(7);
+    await system.idle();
+    expect(second.value).toMatchObject({ reply: 7, duplicate: true });
+    expect(ann.deliveries).toHaveLength(1);
+  });
+
+  it("end their wait when their own process exits", async () => {
+    const first = asked();
+    const joiner = puppet(system);
+    const second = await joiner.do((ctx) => ({ told: fate(dispatch(ctx, group, order("a"))) }));
+    system.exit(joiner.pid, "kill");
+    await system.idle();
+    expect(second.told.error).toMatchObject({ code: "ERR_PROCESS_EXITED", pid: joiner.pid });
+    ann.last.ack();
+    await system.idle();
+    expect(first.value?.duplicate).toBe(false);
+  });
+
+  it("are told by one error that the conversation was ended from outside", async () => {
+    const fates = [asked(), asked(), asked()];
+    await system.idle();
+    for (const pid of system.processes()) if (pid.label === "dispatch") system.exit(pid, "kill");
+    await system.idle();
+    expect(fates[0]?.error).toMatchObject({ code: "ERR_CONVERSATION", end: "died" });
+    expect(new Set(fates.map((one) => one.error)).size).toBe(1);
+    expect([inFlight(), system.isAlive(ann.pid)]).toEqual([0, true]);
+    expect(await done("a")).toBe(false);
+  });
+
+  it("may be of several systems, and all hear of the stop of the one that the dispatch runs in", async () => {
+    await using other = new System({ environment: clock.environment, report: false });
+    const first = asked();
+    const joined = [100, 1_000].map((deadline) =>
+      fate(other.dispatch(group, other.envelope("tea", { id: "a" }), { deadline })),
+    );
+    await clock.advance(100);
+    expect([first.done, joined[0]?.code, joined[1]?.done]).toEqual([false, "ERR_DEADLINE", false]);
+    await system.stop();
+    expect([first.code, joined[1]?.code]).toEqual(["ERR_CONVERSATION", "ERR_CONVERSATION"]);
+  });
+});
+
 describe("a bare payload", () => {
   it("is a new dispatch every time", async () => {
     void system.dispatch(group, "tea");
@@ -136,23 +282,25 @@ describe("the window", () => {
     expect(await done("a")).toBe(false);
   });
 
-  it("holds what a list of the last completed ids holds", async () => {
+  it("holds what a list of the last completed ids holds", () => {
     const step = fc.record({ id: fc.constantFrom("a", "b", "c", "d"), ok: fc.boolean() });
-    await fc.assert(
-      fc.asyncProperty(fc.nat({ max: 3 }), fc.array(step), async (window, steps) => {
+    fc.assert(
+      fc.property(fc.nat({ max: 3 }), fc.array(step), (window, steps) => {
         const dedup = new Deduplication<string>(window);
         let last: string[] = [];
         for (const { id, ok } of steps) {
-          const known = await dedup.find(id);
-          expect(known?.duplicate).toBe(last.includes(id) ? true : undefined);
-          if (known !== undefined) continue;
-          const outcome = { deliveredTo: id, duplicate: false } as Outcome<string>;
-          dedup.claim(id, Promise.resolve(outcome));
-          expect((await dedup.find(id))?.deliveredTo).toBe(id);
+          const receipt = dedup.receipt(id);
+          expect(receipt?.deliveredTo).toBe(last.includes(id) ? id : undefined);
+          if (receipt !== undefined) continue;
+          expect(dedup.underWay(id)).toBe(undefined);
+          const conversation = {} as Conversation<string>;
+          dedup.claim(id, conversation);
+          expect(dedup.underWay(id)).toBe(conversation);
           if (ok) {
-            dedup.complete(id, outcome);
+            dedup.complete(id, { deliveredTo: id } as Outcome<string>);
             last = [...last, id].slice(Math.max(0, last.length + 1 - window));
           } else dedup.release(id);
+          expect(dedup.underWay(id)).toBe(undefined);
         }
       }),
     );

@@ -1,0 +1,18 @@
+// What a routing function answered: one of the candidates that it was given, or something that an error is to name.
+
+import { show } from "../process/errors.js";
+import { isThenable } from "../process/process.js";
+import type { Registration } from "./consumer.js";
+
+/** The candidate that was chosen, itself or by id. */
+export function among(candidates: readonly Registration[], chosen: unknown): Registration | undefined {
+  if (typeof chosen === "string") return candidates.find((one) => one.id === chosen);
+  return candidates.includes(chosen as Registration) ? (chosen as Registration) : undefined;
+}
+
+/** What was chosen, for the text of an error. */
+export function nameOf(chosen: unknown): string {
+  if (isThenable(chosen)) return "a promise (a routing function answers at once)";
+  const id = typeof chosen === "object" && chosen !== null ? (chosen as { id?: unknown }).id : undefined;
+  return show(typeof id === "string" ? id : chosen);
+}
