@@ -35,7 +35,7 @@ async function inMany(plant: Plant, options: ExploreOptions, everySink = 1): Pro
     sim.sometimes("a tuple was done twice", twice);
   };
   const result = await explore(scenario, {
-    schedules: 1_000,
+    schedules: 600,
     faults: CRASHES,
     sometimes: ["a tuple was done twice"],
     ...options,
