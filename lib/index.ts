@@ -7,6 +7,7 @@
  *     supervisor/   floor 2: machine.ts decides, supervisor.ts carries out; one file for each strategy
  *     dispatch/     floor 3: consumer groups, routing functions, and a conversation for each dispatch (machine.ts)
  *     system.ts     the System that puts them together
+ *     topology/, testing/    entries of their own: signalbox/topology, signalbox/testing
  *
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.
  *

@@ -11,7 +11,7 @@
  *     acker-task.ts, bolt-task.ts,         the processes, and tree.ts, their supervisors
  *       spout-task.ts, system-task.ts, director.ts
  *     run.ts, slot.ts, outlet.ts           what they share: places of tasks, and the way of a tuple
- *     ref.ts, metrics.ts, view.ts, live.ts          what one sees of it from outside
+ *     ref.ts, metrics.ts, view.ts, live.ts what one sees of it from outside
  *     dot.ts, mermaid.ts                   graphs
  *     multilang/                           components in other languages, and ours under Storm
  *
@@ -38,7 +38,8 @@
  *   .bolt("count", count, { tasks: 2, from: { "split.words": fields("word") } })
  *   .build();
  * const running = await system.start(wordCount);
- * await running.stop(); // drains first
+ * await running.finished();
+ * await running.stop();
  * console.log(seen);
  */
 
