@@ -29,7 +29,10 @@ export interface TaskContext<State = unknown> {
   readonly task: number;
   /** Which of the component's tasks this is, from 0. */
   readonly index: number;
-  /** Kept for the component while the topology runs: its tasks share it, and it outlives them. */
+  /**
+   * Kept for the component while the topology runs: its tasks share it, and it outlives them. What is disposable is
+   * disposed of when the topology has ended.
+   */
   readonly shared: Map<unknown, unknown>;
   /** The process that this task is: to call servers, start helpers, use timers. */
   readonly process: Context<never>;

@@ -12,7 +12,7 @@ import { launch, spawnAwaited } from "../process/start.js";
 import type { TimerRef } from "../process/timer.js";
 import { FailedChild } from "../supervisor/protocol.js";
 import type { Blueprint } from "./blueprint.js";
-import { TopologyPhaseError } from "./errors.js";
+import { TopologyPhaseError, textOf } from "./errors.js";
 import {
   decideLifecycle,
   initialLifecycle,
@@ -147,7 +147,11 @@ export class Director implements Callbacks<DirectorMessage> {
   }
 
   terminate(): void {
-    for (const ended of [...(this.current?.endings ?? [])]) ended();
+    const run = this.current as Run;
+    for (const ended of [...run.endings]) ended();
+    for (const { name, shared } of run.components)
+      for (const value of shared.values())
+        dispose(value, (error) => run.log("error", name, 0, textOf(error)));
   }
 
   private apply(ctx: Context<DirectorMessage>, event: LifecycleEvent): Stop | undefined {
@@ -296,6 +300,18 @@ export class Director implements Callbacks<DirectorMessage> {
 
   private refuse(ctx: Context<DirectorMessage>, replyTo: ReplyTo<undefined>, asked: string): void {
     ctx.refuse(replyTo as ReplyTo<never>, new TopologyPhaseError(this.blueprint.name, this.phase, asked));
+  }
+}
+
+/** Lets go of what can be let go of, and waits for nothing. */
+function dispose(value: unknown, onError: (error: unknown) => void): void {
+  const owner = value as Partial<AsyncDisposable & Disposable> | null | undefined;
+  try {
+    if (typeof owner?.[Symbol.asyncDispose] === "function")
+      owner[Symbol.asyncDispose]?.().then(undefined, onError);
+    else if (typeof owner?.[Symbol.dispose] === "function") owner[Symbol.dispose]?.();
+  } catch (error) {
+    onError(error);
   }
 }
 

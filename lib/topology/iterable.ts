@@ -135,6 +135,12 @@ class Feed<V> {
     else await returned;
   }
 
+  /** The topology has ended, however that came about. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.readers.clear();
+    return this.leave(0);
+  }
+
   private ask(): void {
     let result: IteratorResult<V, unknown> | Promise<IteratorResult<V, unknown>>;
     try {

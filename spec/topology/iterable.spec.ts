@@ -2,7 +2,7 @@
 
 import { fc, test } from "@fast-check/vitest";
 import { OptionError } from "signalbox";
-import { field, shuffle, spoutFrom, topology } from "signalbox/topology";
+import { bolt, field, shuffle, spoutFrom, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { gate } from "../support/gate.js";
 import { Keeper, N, Sink, Stage, upTo } from "./support.js";
@@ -208,6 +208,33 @@ describe("a spout from an iterable", () => {
       expect(running.phase).toBe("ended");
     },
   );
+
+  it("closes its iterator also when the topology gives up", async () => {
+    await using stage = new Stage();
+    let closed = false;
+    async function* numbers(): AsyncGenerator<{ readonly n: number }> {
+      try {
+        for (let n = 0; ; n++) yield { n };
+      } finally {
+        closed = true;
+      }
+    }
+    const breaks = bolt({
+      input: N,
+      mode: "manual",
+      execute: () => {
+        throw new Error("it breaks");
+      },
+    });
+    const running = await stage.start(
+      topology("broken", { intensity: 0, restarts: 0 })
+        .spout("numbers", spoutFrom(numbers, { fields: N }))
+        .bolt("breaks", breaks, { from: { "numbers.items": {} } })
+        .build(),
+    );
+    await stage.advance(1);
+    expect([running.phase, closed]).toEqual(["ended", true]);
+  });
 
   it("is refused when it is none", () => {
     for (const source of ["text", undefined, 7, {}])
