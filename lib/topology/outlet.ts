@@ -6,7 +6,7 @@ import type { Process } from "../process/process.js";
 import { joinTrees, random32 } from "./anchors.js";
 import type { Wire } from "./blueprint.js";
 import type { EmitOptions } from "./component.js";
-import { AnchorError } from "./errors.js";
+import { AnchorError, textOf } from "./errors.js";
 import { AckerMessage, TRACK } from "./messages.js";
 import type { InputMeter, StreamMeter } from "./metrics.js";
 import { Emission, Router, UNREACHABLE } from "./router.js";
@@ -113,12 +113,22 @@ export class Lanes {
     return lane;
   }
 
-  /** Another task for a tuple that came back. */
+  /** Another task for a tuple that came back. Called while a process ends: a grouping that throws must not stop that. */
   again(tuple: Tuple): Slot | undefined {
     this.emission.payload = tuple.values;
     this.emission.directTask = undefined;
-    const slot = this.choose();
-    return slot === UNREACHABLE ? undefined : slot;
+    try {
+      const slot = this.choose();
+      return slot === UNREACHABLE ? undefined : slot;
+    } catch (error) {
+      this.run.log(
+        "error",
+        tuple.component,
+        tuple.task,
+        () => `could not send on ${this.input}: ${textOf(error)}`,
+      );
+      return undefined;
+    }
   }
 
   /** The same copy, on its way to another task. */

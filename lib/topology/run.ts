@@ -162,7 +162,7 @@ export class Run {
     return life;
   }
 
-  /** A bolt's process has ended: what it had taken and not settled has failed, and is told at once. */
+  /** A process has ended: what it, of a bolt, had taken and not settled has failed, and is told at once. */
   settle(life: Life): void {
     if (!this.lives.delete(life)) return;
     const { held, current } = life;

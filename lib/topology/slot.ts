@@ -15,7 +15,7 @@ export class Life {
   readonly process: Process;
   /** Tuples it has taken, of a bolt that settles by itself. */
   readonly held: Set<Tuple> = new Set();
-  /** The tuple an asynchronous bolt is at work on. */
+  /** The tuple that a bolt is at work on. */
   current: Tuple | undefined = undefined;
   /** It has been told to settle what it holds back, and has not done so yet. */
   flushing = false;

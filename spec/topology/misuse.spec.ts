@@ -1,6 +1,7 @@
 // Mistakes that a compiler does not see, or that JavaScript makes: each is told, and says what to do instead.
 
-import { bolt, field, spout, spoutFrom, topology } from "signalbox/topology";
+import type { ConsumerView } from "signalbox";
+import { bolt, field, type Grouping, spout, spoutFrom, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { N, Sink, Source, Stage, upTo } from "./support.js";
 
@@ -48,6 +49,32 @@ describe("a grouping", () => {
     );
     await stage.until(running.finished());
     expect(acked.sort()).toEqual([1, 2, 3]);
+  });
+});
+
+describe("a grouping that throws when a tuple comes back", () => {
+  it("fails the tuple; the end of the task is heard all the same, and it is restarted", async () => {
+    await using stage = new Stage();
+    const [source, keeper] = [new Source([1, 2]), new Sink(() => new Promise(() => undefined))];
+    let broken = false;
+    const grouping: Grouping<{ readonly n: number }> = Object.assign(
+      (_emission: unknown, tasks: readonly ConsumerView[]) => {
+        if (broken) throw new Error("no way");
+        return tasks[0];
+      },
+      { interchangeable: true },
+    );
+    const running = await stage.start(
+      topology("back", { retries: 0 })
+        .spout("source", source.spout)
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping } })
+        .build(),
+    );
+    broken = true;
+    await stage.kill(running, "keeper");
+    expect(source.failures).toHaveLength(2);
+    expect(running.tasks("keeper")[0]).toMatchObject({ pid: expect.anything(), restarts: 1 });
+    expect(stage.reports.join("\n")).toContain("could not send on source.numbers: Error: no way");
   });
 });
 
