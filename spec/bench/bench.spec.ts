@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { call, callAwait } from "./calls.js";
 import { CATALOGUE, type Entry } from "./catalogue.js";
+import { type Compared, compare, comparisonTable, figureOf, onlyNow } from "./comparison.js";
 import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, ring } from "./messages.js";
@@ -11,6 +12,7 @@ import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { format, judge, table } from "./result.js";
+import { buildRevision } from "./revision.js";
 import { simulatedDispatch, simulatedSteps } from "./simulator.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import * as xstate from "./xstate.js";
@@ -187,15 +189,79 @@ describe("the result", () => {
   });
 });
 
+describe("a comparison of two revisions", () => {
+  const rate = (...pairs: readonly (readonly [now: number, before: number])[]): Compared =>
+    compare(
+      "hops",
+      "perSecond",
+      pairs.map(([now, before]) => ({ now, before })),
+    );
+
+  it("is the median of the ratios of its pairs, with their spread: a machine that slows down favours neither", () => {
+    expect(rate([100, 50], [10, 5], [2, 1])).toMatchObject({
+      ratio: 2,
+      lowest: 2,
+      highest: 2,
+      verdict: "faster",
+    });
+    expect(rate([8, 10], [12, 10], [10, 10])).toMatchObject({ ratio: 1, lowest: 0.8, highest: 1.2 });
+  });
+
+  it("turns times and weights round, so that above 1 is always better", () => {
+    expect(compare("edge", "ns", [{ now: 50, before: 100 }]).ratio).toBe(2);
+    expect(compare("idle", "bytes", [{ now: 400, before: 200 }]).verdict).toBe("slower");
+  });
+
+  it("calls a program slower only when every pair does, and by three in a hundred", () => {
+    expect(rate([90, 100], [95, 100], [91, 100]).verdict).toBe("slower");
+    expect(rate([90, 100], [101, 100], [91, 100]).verdict).toBe("same");
+    expect(rate([98, 100], [99, 100], [98, 100]).verdict).toBe("same");
+    expect(rate([104, 100], [110, 100]).verdict).toBe("faster");
+  });
+
+  it("goes by the time of the processor, the median of a turn's rounds", () => {
+    const rounds = [1, 9, 5].map((perCpuSecond) => ({ perSecond: 1, perCpuSecond }));
+    expect(figureOf("perSecond", rounds)).toBe(5);
+    expect(figureOf("ns", [{ ns: 900, cpuNs: 700, bytes: 3 }])).toBe(700);
+    expect(figureOf("bytes", [{ ns: 900, cpuNs: 700, bytes: 3 }])).toBe(3);
+    expect(figureOf("p99Us", [{ medianUs: 5, p99Us: 90 }])).toBe(5);
+  });
+
+  it("is a table that ends with the slower programs by name; a new program has no ratio", () => {
+    const rows = [rate([90e6, 100e6]), onlyNow("leaps", "perSecond", 1e6)];
+    expect(comparisonTable(rows, "abc1234").split("\n")).toEqual([
+      "| program |          now |     abc1234 | ratio | lowest..highest | verdict |",
+      "|---------|-------------:|------------:|------:|----------------:|--------:|",
+      "| hops    | 90.0 M/cpu s | 100 M/cpu s |  0.90 |    0.90 .. 0.90 |  slower |",
+      "| leaps   | 1.00 M/cpu s |           - |     - |               - |     new |",
+      "",
+      "Slower: hops.",
+    ]);
+    expect(comparisonTable([rate([1, 1])], "abc1234")).toMatch(/\n\nNo program is slower\.$/);
+  });
+
+  it("refuses a revision that git does not know, in one line", () => {
+    expect(() => buildRevision("no-such-branch")).toThrow(UsageError);
+    expect(() => buildRevision("--help")).toThrow(/^git rev-parse failed: fatal: Needed a single revision$/);
+  });
+});
+
 describe("the command line", () => {
   const names = ["ring", "call"];
 
   it("takes programs, fewer rounds and a file", () => {
-    expect(readOptions([], names)).toEqual({ only: undefined, quick: false, json: undefined });
-    expect(readOptions(["--only", "call,ring", "--quick", "--json", "out.json"], names)).toEqual({
+    expect(readOptions([], names)).toEqual({
+      only: undefined,
+      quick: false,
+      json: undefined,
+      compare: undefined,
+    });
+    const all = ["--only", "call,ring", "--quick", "--json", "out.json", "--compare", "main"];
+    expect(readOptions(all, names)).toEqual({
       only: ["call", "ring"],
       quick: true,
       json: "out.json",
+      compare: "main",
     });
   });
 
@@ -213,6 +279,7 @@ describe("the command line", () => {
     [["ring"], /^Unexpected argument 'ring'/],
     [["--json"], /--json <value>' argument missing/],
     [["--json="], /^--json needs a file/],
+    [["--compare="], /^--compare needs a revision/],
     [["--quick=yes"], /--quick' does not take an argument/],
     [["--only", "ring,rnig"], /^no program is called "rnig"; there are ring, call$/],
   ])("refuses %j in one line", (args, message) => {

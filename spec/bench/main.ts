@@ -1,14 +1,16 @@
 // `npm run bench`: every program on every side, one process each, and a table of what came out.
 
-import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
-import { fileURLToPath } from "node:url";
 import { CATALOGUE, type Entry, type Library } from "./catalogue.js";
+import { compareEntry } from "./compare.js";
+import { comparisonTable } from "./comparison.js";
+import { HERE, measure as measureIn, NODE_FLAGS } from "./measure.js";
 import { type BenchOptions, isWanted, readOptions, UsageError } from "./options.js";
 import { Otp } from "./otp.js";
 import type { Figures } from "./program.js";
 import { judge, type Row, type Samples, table } from "./result.js";
+import { buildRevision } from "./revision.js";
 
 const ROUNDS = 5;
 /** Processes in which ours and OTP run their rounds, in turn. */
@@ -16,20 +18,12 @@ const TURNS = 3;
 const QUICK_ROUNDS = 3;
 /** Load average from which on other work disturbs the figures. */
 const BUSY = 1;
-/** The one line of tuning of the Node side: room for young objects. The same for every library. */
-const NODE_FLAGS = ["--expose-gc", "--min-semi-space-size=64", "--max-semi-space-size=128"];
-
 function measure(side: "ours" | Library, entry: Entry, rounds: number): Figures[] {
-  const child = fileURLToPath(new URL("./child.js", import.meta.url));
-  const output = execFileSync(process.execPath, [...NODE_FLAGS, child, side, entry.name, String(rounds)], {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  return JSON.parse(output) as Figures[];
+  return measureIn(HERE, side, entry.name, rounds);
 }
 
 /** Ours and OTP take turns, so that a machine that grows faster or slower meanwhile favours neither. */
-function compare(entry: Entry, otp: Otp | undefined, quick: boolean): Samples {
+function sample(entry: Entry, otp: Otp | undefined, quick: boolean): Samples {
   const rounds = quick ? QUICK_ROUNDS : ROUNDS;
   const turns = quick || entry.long ? 1 : TURNS;
   const ours: Figures[] = [];
@@ -52,44 +46,66 @@ function compare(entry: Entry, otp: Otp | undefined, quick: boolean): Samples {
   };
 }
 
-function bench(options: BenchOptions): void {
-  const otp = Otp.find();
-  if (otp === undefined) console.log("Erlang (erl) is not installed: the columns of OTP are left out.");
+/** What `row` gives for each program that is wanted, with its name on standard error as it begins. */
+function each<T>(options: BenchOptions, row: (entry: Entry) => T): T[] {
+  return CATALOGUE.filter((entry) => isWanted(entry, options)).map((entry) => {
+    process.stderr.write(`${entry.name} ...\n`);
+    return row(entry);
+  });
+}
+
+function warnIfBusy(): void {
   const [load = 0] = loadavg();
   if (load > BUSY)
     console.log(`The machine is busy (load ${load.toFixed(1)}): figures will be low and uneven.`);
-  const rows: Row[] = [];
+}
+
+function machine(otp: Otp | undefined): object {
+  const { version: node } = process;
+  const cpu = cpus()[0]?.model ?? "unknown";
+  console.log(`${cpu}, Node ${node}${otp === undefined ? "" : `, OTP ${otp.version}`}\n`);
+  return { node, cpu, otp: otp?.version ?? null, nodeFlags: NODE_FLAGS };
+}
+
+function write(options: BenchOptions, results: object): void {
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);
+}
+
+/** Against other systems. */
+function bench(options: BenchOptions): void {
+  const otp = Otp.find();
+  if (otp === undefined) console.log("Erlang (erl) is not installed: the columns of OTP are left out.");
+  warnIfBusy();
+  let rows: Row[];
   try {
-    for (const entry of CATALOGUE) {
-      if (!isWanted(entry, options)) continue;
-      process.stderr.write(`${entry.name} ...\n`);
-      rows.push(judge(entry, compare(entry, otp, options.quick)));
-    }
+    rows = each(options, (entry) => judge(entry, sample(entry, otp, options.quick)));
   } finally {
     otp?.close();
   }
-  const machine = {
-    node: process.version,
-    cpu: cpus()[0]?.model ?? "unknown",
-    otp: otp?.version ?? null,
-    nodeFlags: NODE_FLAGS,
-  };
-  console.log(`${machine.cpu}, Node ${machine.node}${otp === undefined ? "" : `, OTP ${otp.version}`}\n`);
+  const here = machine(otp);
   console.log(table(rows, otp !== undefined));
-  if (options.json === undefined) return;
-  writeFileSync(
-    options.json,
-    `${JSON.stringify({ machine, quick: options.quick, programs: rows }, null, 2)}\n`,
-  );
+  write(options, { machine: here, quick: options.quick, programs: rows });
+}
+
+/** Against another revision of this library. */
+function compareWith(name: string, options: BenchOptions): void {
+  const revision = buildRevision(name);
+  try {
+    warnIfBusy();
+    const rows = each(options, (entry) => compareEntry(entry, revision, options.quick));
+    const here = machine(undefined);
+    console.log(comparisonTable(rows, revision.commit));
+    write(options, { machine: here, quick: options.quick, revision: revision.commit, programs: rows });
+  } finally {
+    revision.close();
+  }
 }
 
 try {
-  bench(
-    readOptions(
-      process.argv.slice(2),
-      CATALOGUE.map((entry) => entry.name),
-    ),
-  );
+  const names = CATALOGUE.map((entry) => entry.name);
+  const options = readOptions(process.argv.slice(2), names);
+  if (options.compare === undefined) bench(options);
+  else compareWith(options.compare, options);
 } catch (error) {
   console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = error instanceof UsageError ? 2 : 1;

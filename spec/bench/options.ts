@@ -10,9 +10,11 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** Where to write the results as JSON. */
   readonly json: string | undefined;
+  /** A revision that git knows: measure against the library of that time, not against other systems. */
+  readonly compare: string | undefined;
 }
 
-export const USAGE = "npm run bench -- [--only NAME[,NAME]] [--quick] [--json FILE]";
+export const USAGE = "npm run bench -- [--only NAME[,NAME]] [--quick] [--json FILE] [--compare REV]";
 
 /** What was given on the command line cannot be meant. */
 export class UsageError extends Error {
@@ -21,13 +23,14 @@ export class UsageError extends Error {
 
 /** @throws UsageError in one line */
 export function readOptions(args: readonly string[], names: readonly string[]): BenchOptions {
-  const { only, quick, json } = parse(args);
+  const { only, quick, json, compare } = parse(args);
   const wanted = only?.split(",");
   const unknown = wanted?.find((name) => !names.includes(name));
   if (unknown !== undefined)
     throw new UsageError(`no program is called "${unknown}"; there are ${names.join(", ")}`);
   if (json === "") throw new UsageError(`--json needs a file; usage: ${USAGE}`);
-  return { only: wanted, quick: quick ?? false, json };
+  if (compare === "") throw new UsageError(`--compare needs a revision; usage: ${USAGE}`);
+  return { only: wanted, quick: quick ?? false, json, compare };
 }
 
 /** Whether a program is to run. */
@@ -35,11 +38,16 @@ export function isWanted({ name, long }: Entry, { only, quick }: BenchOptions): 
   return only === undefined ? !(quick && long) : only.includes(name);
 }
 
-function parse(args: readonly string[]): { only?: string; quick?: boolean; json?: string } {
+function parse(args: readonly string[]): { only?: string; quick?: boolean; json?: string; compare?: string } {
   try {
     return parseArgs({
       args: [...args],
-      options: { only: { type: "string" }, quick: { type: "boolean" }, json: { type: "string" } },
+      options: {
+        only: { type: "string" },
+        quick: { type: "boolean" },
+        json: { type: "string" },
+        compare: { type: "string" },
+      },
     }).values;
   } catch (error) {
     const [problem] = (error as Error).message.split(/\.\s|\n/);

@@ -12,7 +12,10 @@ export interface Run {
   end?(): Promise<void>;
 }
 
-/** Named figures of a run: `perSecond`, `bytes`, `medianUs`, `p99Us`. */
+/**
+ * Named figures of a run: `perSecond`, `bytes`, `ns`, `medianUs`, `p99Us`; and, where the figure is a speed, the same by the
+ * time of the processor: `perCpuSecond`, `cpuNs`. All threads of the process count, the collector's too.
+ */
 export type Figures = Readonly<Record<string, number>>;
 
 export interface Program {
@@ -35,12 +38,26 @@ export class WrongCountError extends Error {
 
 /** Runs a program once. @throws WrongCountError */
 export async function runOnce(program: Program): Promise<Figures> {
-  const started = performance.now();
+  const watch = new Stopwatch();
   const run = await program.run();
-  const seconds = (performance.now() - started) / 1_000;
+  const { wallMs, cpuMs } = watch.read();
   await run.end?.();
   if (run.counted !== program.expected) throw new WrongCountError(run.counted, program.expected);
-  return run.figures ?? { perSecond: program.operations / seconds };
+  const { operations } = program;
+  return (
+    run.figures ?? { perSecond: (operations * 1_000) / wallMs, perCpuSecond: (operations * 1_000) / cpuMs }
+  );
+}
+
+/** Reads the clock on the wall and the time that this process has had of the processors. */
+export class Stopwatch {
+  readonly #started = performance.now();
+  readonly #used = process.cpuUsage();
+
+  read(): { readonly wallMs: number; readonly cpuMs: number } {
+    const { user, system } = process.cpuUsage(this.#used);
+    return { wallMs: performance.now() - this.#started, cpuMs: (user + system) / 1_000 };
+  }
 }
 
 /** Runs until V8 has compiled what is hot: OTP compiles all of it before it starts. */

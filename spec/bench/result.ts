@@ -126,9 +126,13 @@ const HEADINGS = [
 
 /** The rows as a Markdown table that also reads well as plain text. The columns of OTP go when it was not there. */
 export function table(rows: readonly Row[], withOtp: boolean): string {
-  const lines = [HEADINGS, ...rows.map(cells)].map((line) =>
-    line.filter((_, i) => withOtp || (i !== 3 && i !== 4)),
+  return tableOf(
+    [HEADINGS, ...rows.map(cells)].map((line) => line.filter((_, i) => withOtp || (i !== 3 && i !== 4))),
   );
+}
+
+/** Lines of cells, the headings first, as an aligned Markdown table. */
+export function tableOf(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)));
   const [head, ...body] = lines.map(
     (line) => `| ${line.map((cell, i) => pad(cell, widths[i] ?? 0, i)).join(" | ")} |`,
