@@ -2,6 +2,9 @@
 
 import type { Pid } from "./pid.js";
 import { type ExitReason, formatReason } from "./reason.js";
+import { show } from "./show.js";
+
+export { show } from "./show.js";
 
 /** Base of every error signalbox raises. Match on {@link SignalboxError.code}, which never changes; texts may. */
 export abstract class SignalboxError extends Error {
@@ -166,18 +169,5 @@ export class ThrownValueError extends SignalboxError {
   readonly code = "ERR_THROWN_VALUE";
   constructor(value: unknown) {
     super(`a value that is no Error was thrown: ${show(value)}`, { cause: value });
-  }
-}
-
-/** A value for an error text: short, and never throwing itself. */
-export function show(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
-  if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
-  if (typeof value !== "object" || value === null) return String(value);
-  try {
-    const text = JSON.stringify(value);
-    return text === undefined || text.length > 80 ? `a ${value.constructor?.name ?? "object"}` : text;
-  } catch {
-    return `a ${value.constructor?.name ?? "object"}`;
   }
 }

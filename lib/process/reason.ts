@@ -1,6 +1,7 @@
 // Why a process ended. One discriminated union; Errors travel inside it whole, with stack and cause.
 
-import { show, ThrownValueError } from "./errors.js";
+import { ThrownValueError } from "./errors.js";
+import { isError, messageText, show, showError } from "./show.js";
 
 /**
  * The reason a process ended with, as links, monitors and reports see it.
@@ -48,7 +49,7 @@ export function custom(value: unknown): ExitReason {
 
 /** The reason of a process that threw `thrown`. */
 export function crash(thrown: unknown): ExitReason {
-  return { type: "crash", error: thrown instanceof Error ? thrown : new ThrownValueError(thrown) };
+  return { type: "crash", error: isError(thrown) ? thrown : new ThrownValueError(thrown) };
 }
 
 /** Reads what a user gave as a reason. @throws TypeError when it is none. */
@@ -76,20 +77,18 @@ export function isOrderly(reason: ExitReason): boolean {
   return reason.type === "normal" || reason.type === "shutdown";
 }
 
-/** A reason in a few words, for logs and error texts. */
+/** A reason in a few words, for logs and error texts. Never throws, whatever the reason holds; bounded in length. */
 export function formatReason(reason: ExitReason): string {
   switch (reason.type) {
     case "crash":
-      return `crash, ${reason.error.name}: ${reason.error.message}`;
+      return `crash, ${isError(reason.error) ? showError(reason.error) : show(reason.error)}`;
     case "custom":
       return `custom ${show(reason.value)}`;
     case "shutdown":
-      return reason.detail === undefined ? "shutdown" : `shutdown, ${describe(reason.detail)}`;
+      return reason.detail === undefined
+        ? "shutdown"
+        : `shutdown, ${isError(reason.detail) ? messageText(reason.detail) : show(reason.detail)}`;
     default:
       return reason.type;
   }
-}
-
-function describe(detail: unknown): string {
-  return detail instanceof Error ? detail.message : show(detail);
 }

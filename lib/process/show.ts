@@ -1,0 +1,118 @@
+// Values in texts. A process can throw or send anything, so nothing here throws, and the work is bounded whatever the size of
+// the value: an end must never depend on how its reason behaves.
+
+import { Pid } from "./pid.js";
+
+/** Characters of a value in a text. */
+const VALUE_LENGTH = 80;
+/** Objects within objects that are shown. */
+const VALUE_DEPTH = 5;
+/** Characters of an error's name or message. */
+const MESSAGE_LENGTH = 1_000;
+/** Characters of a stack. */
+const STACK_LENGTH = 10_000;
+
+/**
+ * A value as a short text, at most some 80 characters long. Never throws. Runs no getter of its members, no `toJSON`,
+ * `toString` or `Symbol.toPrimitive`: an accessor shows as `…`. A value that contains itself, or that resists, shows as
+ * `a Name`.
+ */
+export function show(value: unknown): string {
+  let text = "";
+  const path: object[] = [];
+  const members = (item: object, keys: readonly string[] | undefined, length: number): void => {
+    for (let i = 0; i < length; i++) {
+      if (text.length > VALUE_LENGTH) return;
+      const key = keys === undefined ? i : (keys[i] as string);
+      if (i > 0) text += ",";
+      if (keys !== undefined) text += `${JSON.stringify(cut(key as string, VALUE_LENGTH))}:`;
+      const property = Object.getOwnPropertyDescriptor(item, key);
+      if (property?.get === undefined) draw(property?.value);
+      else text += "…";
+    }
+  };
+  const draw = (item: unknown): void => {
+    if (typeof item !== "object" || item === null || item instanceof Pid) text += showSimple(item);
+    else if (path.includes(item)) throw new TypeError("contains itself");
+    else if (item instanceof Error) text += showError(item);
+    else if (path.length === VALUE_DEPTH || ArrayBuffer.isView(item)) text += classOf(item);
+    else {
+      path.push(item);
+      if (Array.isArray(item)) {
+        text += "[";
+        members(item, undefined, item.length);
+        text += "]";
+      } else {
+        const keys = Object.keys(item);
+        const isPlain = keys.length > 0 || /^an? [Oo]bject$/.test(classOf(item));
+        text += isPlain ? "{" : classOf(item);
+        members(item, keys, keys.length);
+        if (isPlain) text += "}";
+      }
+      path.pop();
+    }
+  };
+  try {
+    draw(value);
+    return cut(text, VALUE_LENGTH);
+  } catch {
+    return classOf(value);
+  }
+}
+
+/** A value without members. */
+function showSimple(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(cut(value, VALUE_LENGTH));
+  if (typeof value === "function") return `function ${read(value, "name", VALUE_LENGTH) || "(anonymous)"}`;
+  // The digits of a number of a million digits take seconds.
+  if (typeof value === "bigint" && BigInt.asIntN(256, value) !== value) return "a bigint";
+  return value instanceof Pid ? JSON.stringify(value) : String(value);
+}
+
+function classOf(value: unknown): string {
+  try {
+    const name = read(Object.getPrototypeOf(value).constructor, "name", VALUE_LENGTH);
+    if (name) return `a ${name}`;
+  } catch {
+    // No class that anybody could name.
+  }
+  return "an object";
+}
+
+/** `Name: message`. Never throws. */
+export function showError(error: Error): string {
+  return `${read(error, "name", MESSAGE_LENGTH) ?? "Error"}: ${messageText(error)}`;
+}
+
+/** The message of an Error. Never throws. */
+export function messageText(error: Error): string {
+  return read(error, "message", MESSAGE_LENGTH) ?? "(no readable message)";
+}
+
+/** The stack of an Error, if it has one that can be read. Never throws. */
+export function stackOf(error: Error): string | undefined {
+  return read(error, "stack", STACK_LENGTH);
+}
+
+/** `instanceof Error` that never throws: a revoked Proxy is none. */
+export function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
+/** A text that `of` has there: a getter's too, since an Error may have those by right. */
+function read(of: object, key: string, longest: number): string | undefined {
+  try {
+    const value = (of as Record<string, unknown>)[key];
+    return typeof value === "string" ? cut(value, longest) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function cut(text: string, longest: number): string {
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}

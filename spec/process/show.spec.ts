@@ -1,0 +1,159 @@
+// Values in texts: short whatever their size, and harmless whatever they are.
+
+import fc from "fast-check";
+import { type ExitReason, formatReason, Pid, show } from "signalbox";
+import { describe, expect, it, vi } from "vitest";
+import { crash } from "../../lib/process/reason.js";
+import { isError, showError, stackOf } from "../../lib/process/show.js";
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+/** Every trap of this Proxy throws. */
+function bristling(target: object = {}): object {
+  const refuse = (): never => {
+    throw new Error("hands off");
+  };
+  return new Proxy(
+    target,
+    Object.fromEntries(Reflect.ownKeys(Reflect).map((name) => [name, refuse])) as ProxyHandler<object>,
+  );
+}
+
+function thrower(key: "message" | "name" | "stack"): Error {
+  return Object.defineProperty(new Error("plain"), key, {
+    get: () => {
+      throw new Error(`${key} is not for you`);
+    },
+  });
+}
+
+const nasty: readonly (readonly [what: string, value: unknown])[] = [
+  ["a revoked Proxy", revoked()],
+  ["a Proxy whose traps throw", bristling()],
+  ["a function behind such a Proxy", bristling(() => undefined)],
+  ["an Error behind such a Proxy", bristling(new Error("deep inside"))],
+  ["an Error whose message throws", thrower("message")],
+  ["an Error whose name throws", thrower("name")],
+  ["an Error whose stack throws", thrower("stack")],
+  ["an Error whose message is an object", Object.assign(new Error("x"), { message: bristling() })],
+  ["an object without a prototype", Object.create(null)],
+  [
+    "an object whose constructor throws",
+    Object.create(Object.defineProperty({}, "constructor", { get: fail })),
+  ],
+  ["a toJSON that throws", { toJSON: fail }],
+  ["a toString that throws", { toString: fail, [Symbol.toPrimitive]: fail }],
+  ["a getter that throws", Object.defineProperty({}, "password", { enumerable: true, get: fail })],
+  ["a function whose name throws", Object.defineProperty(() => 1, "name", { get: fail })],
+  ["a bigint of a million bits", 2n ** 1_000_000n],
+  ["a symbol", Symbol("s")],
+];
+
+function fail(): never {
+  throw new Error("no");
+}
+
+describe("a value in a text", () => {
+  it.each([
+    [{ item: "tea", n: 3 }, '{"item":"tea","n":3}'],
+    [[1, "two", null, undefined, true, 4n], '[1,"two",null,undefined,true,4]'],
+    ["tea", '"tea"'],
+    [-0, "0"],
+    [new Map([[1, 2]]), "a Map"],
+    [Buffer.alloc(100), "a Buffer"],
+    [{ cause: new RangeError("too far") }, '{"cause":RangeError: too far}'],
+    [new Pid({ name: "shop", id: "x" }, 7, "clerk", undefined), '"<shop.7 clerk>"'],
+    [{ a: { b: { c: { d: { e: {} } } } } }, '{"a":{"b":{"c":{"d":{"e":a Object}}}}}'],
+    [{ text: "x".repeat(200) }, `{"text":"${"x".repeat(71)}…`],
+    [function bake() {}, "function bake"],
+    [() => 1, "function (anonymous)"],
+  ])("%# reads as one expects", (value, text) => {
+    expect(show(value)).toBe(text);
+  });
+
+  it("that holds itself is named by its class", () => {
+    const loop: { deep?: unknown } = {};
+    loop.deep = [{ loop }];
+    expect(show(loop)).toBe("a Object");
+  });
+
+  it("may hold the same thing twice", () => {
+    const tea = { n: 1 };
+    expect(show([tea, tea])).toBe('[{"n":1},{"n":1}]');
+  });
+
+  it("has its getters left alone", () => {
+    const get = vi.fn(() => "secret");
+    const value = Object.defineProperty({ n: 1 }, "secret", { enumerable: true, get });
+    expect(show(value)).toBe('{"n":1,"secret":…}');
+    expect(get).not.toHaveBeenCalled();
+  });
+
+  it.each(nasty)("is short and does no harm when it is %s [E2]", (_what, value) => {
+    for (const shown of [value, [value], { value }, { deep: [{ value }] }]) {
+      expect(show(shown).length).toBeLessThan(100);
+    }
+  });
+
+  it("is short whatever it is", () => {
+    fc.assert(
+      fc.property(fc.anything({ withNullPrototype: true, withBigInt: true }), (value) => {
+        expect(show(value).length).toBeLessThanOrEqual(81);
+      }),
+    );
+  });
+
+  it("costs no more than its text: only its first members are looked at", () => {
+    let looked = 0;
+    const wide = new Proxy(
+      Array.from({ length: 1_000_000 }, (_, i) => i),
+      {
+        getOwnPropertyDescriptor: (target, key) => {
+          looked++;
+          return Reflect.getOwnPropertyDescriptor(target, key);
+        },
+      },
+    );
+    show([wide, wide]);
+    expect(looked).toBeLessThan(100);
+    let deepest = {};
+    for (let i = 0; i < 100_000; i++) deepest = { deepest };
+    expect(show(deepest).length).toBeLessThan(81);
+  });
+});
+
+describe("a reason in a text", () => {
+  it.each(nasty)("does no harm when it holds %s", (_what, value) => {
+    for (const reason of [
+      { type: "custom", value },
+      { type: "shutdown", detail: value },
+      { type: "crash", error: value },
+      crash(value),
+    ]) {
+      expect(formatReason(reason as ExitReason).length).toBeLessThan(2_100);
+    }
+  });
+
+  it("is bounded by what one can read", () => {
+    expect(formatReason(crash(new Error("x".repeat(10_000_000)))).length).toBeLessThan(1_100);
+    expect(stackOf(new Error("x".repeat(10_000_000)))?.length).toBeLessThan(10_100);
+  });
+});
+
+describe("an Error in a text", () => {
+  it("says what of it cannot be read", () => {
+    expect(showError(thrower("message"))).toBe("Error: (no readable message)");
+    expect(showError(thrower("name"))).toBe("Error: plain");
+    expect(stackOf(thrower("stack"))).toBe(undefined);
+  });
+
+  it("is known for one without being touched", () => {
+    expect(isError(new TypeError("x"))).toBe(true);
+    expect(isError(revoked())).toBe(false);
+    expect(isError(bristling())).toBe(false);
+  });
+});
