@@ -4,9 +4,17 @@ import { SignalboxError } from "../../process/errors.js";
 
 /**
  * What was wrong with a message: its size, its characters, its JSON, its command, the type of one of its parts, or the
- * stream and fields of a tuple.
+ * stream and fields of a tuple; or, `output`, that others wrote where the messages go.
  */
-export type MultilangProblem = "size" | "encoding" | "json" | "command" | "shape" | "stream" | "field";
+export type MultilangProblem =
+  | "size"
+  | "encoding"
+  | "json"
+  | "command"
+  | "shape"
+  | "stream"
+  | "field"
+  | "output";
 
 /** A message of the multilang protocol is not what it has to be. */
 export class MultilangError extends SignalboxError {

@@ -15,7 +15,7 @@ export {
   ShellError,
   type ShellProblem,
 } from "./errors.js";
-export { type RunComponentOptions, runComponent } from "./run-component.js";
+export { type ComponentSource, type RunComponentOptions, runComponent } from "./run-component.js";
 export { shellBolt } from "./shell-bolt.js";
 export { SHELL_DEFAULTS, type ShellBoltOptions, type ShellOptions } from "./shell-options.js";
 export { shellSpout } from "./shell-spout.js";

@@ -33,6 +33,16 @@ export interface RunComponentOptions extends StdioOptions {
   readonly environment?: Environment;
 }
 
+/** A topology, or a function that loads it. */
+export type ComponentSource = HasBlueprint | (() => HasBlueprint | Promise<HasBlueprint>);
+
+interface HasBlueprint {
+  readonly blueprint: Blueprint;
+}
+
+/** Lines that are kept until the host may be sent them; more of them are counted. */
+const MOST_EARLY = 10_000;
+
 type Item = BoltItem | SpoutItem;
 
 /**
@@ -40,20 +50,26 @@ type Item = BoltItem | SpoutItem;
  * closed the input, or has sent SIGTERM: the component's `close` has run by then.
  *
  * Acks, fails, ticks and the default anchors of emits are as under our own host. A component that crashes is started
- * again with a new state, within `intensity` and `period` of its configuration; what it held is failed. What others
- * write to the standard output goes to the host as log lines.
+ * again with a new state, within `intensity` and `period` of its configuration; what it held is failed.
  *
+ * The standard output is the wire. From this call on, lines that others write to `process.stdout` go to the host as log
+ * lines, after the process id that the host expects first. A module that prints while it is loaded has to be loaded by
+ * the function given here: a static import runs before this call. Bytes that go past `process.stdout`, as those of a
+ * child with an inherited output, cannot be held back.
+ *
+ * @param topology - a topology, or a function that loads it
  * @throws OptionError when an option is not what it has to be
- * @throws MultilangError when the host breaks the protocol, or names a component that the topology does not have
+ * @throws MultilangError when the host breaks the protocol, or names a component that the topology does not have; when
+ *   something was written to the standard output before this call
  * @throws ComponentFailedError when the component crashed too often
- * @example await runComponent(wordCount);
+ * @throws whatever the function throws that loads the topology
+ * @example
+ * await runComponent(wordCount);
+ * // Where a module prints while it is loaded, `load` is: async () => (await import("./word-count.js")).wordCount
  */
-export function runComponent(
-  topology: { readonly blueprint: Blueprint },
-  options: RunComponentOptions = {},
-): Promise<void> {
+export function runComponent(topology: ComponentSource, options: RunComponentOptions = {}): Promise<void> {
   return new Promise((resolve, reject) => {
-    new Runner(openStdio, topology.blueprint, options, (error) => {
+    new Runner(openStdio, topology, options, (error) => {
       if (error === undefined) resolve();
       else reject(error);
     });
@@ -61,7 +77,8 @@ export function runComponent(
 }
 
 class Runner {
-  readonly #blueprint: Blueprint;
+  /** Once it is loaded; or why it could not be. */
+  #blueprint: Blueprint | { readonly error: unknown } | undefined;
   readonly #environment: Environment;
   readonly #logLevel: LogLevel;
   readonly #maxWaiting: number;
@@ -70,6 +87,9 @@ class Runner {
   readonly #port: StdioPort;
   readonly #wire: HostWire;
   #system: ProcessSystem | undefined;
+  /** Lines that others wrote before the host had its answer to the handshake, which comes first on the wire. */
+  #early: string[] | undefined = [];
+  #earlyLost = 0;
   /** Makes the task, for each life of its process. */
   #make: ((process: Context<never>) => WireTask<Item>) | undefined;
   #plan: ComponentPlan | undefined;
@@ -88,12 +108,11 @@ class Runner {
 
   constructor(
     open: OpenStdio,
-    blueprint: Blueprint,
+    source: ComponentSource,
     options: RunComponentOptions,
     over: (error: unknown) => void,
   ) {
     const { logLevel = "info", maxMessage = MAX_MESSAGE, maxWaiting = 10_000 } = options;
-    this.#blueprint = blueprint;
     this.#environment = options.environment ?? production;
     this.#logLevel = oneOf("logLevel", logLevel, LEVELS);
     this.#maxWaiting = count("maxWaiting", maxWaiting, 1);
@@ -110,14 +129,49 @@ class Runner {
         this.#room = true;
         this.#pump();
       },
-      stray: (line) => this.#write({ command: "log", msg: line, level: LEVELS.indexOf("info") }),
+      stray: (line) => this.#stray(line),
     });
+    void this.#load(source);
+  }
+
+  /** The host is not listened to until the topology is there, and then told why when that failed. */
+  async #load(source: ComponentSource): Promise<void> {
+    if (typeof source !== "function") {
+      this.#blueprint = source.blueprint;
+      return;
+    }
+    this.#port.pause();
+    try {
+      this.#blueprint = (await source()).blueprint;
+    } catch (error) {
+      this.#blueprint = { error };
+    }
+    this.#port.resume();
   }
 
   // ── the host ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #write(message: object): void {
     this.#room = this.#port.write(encode(message));
+  }
+
+  #stray(line: string): void {
+    if (this.#early === undefined) this.#log(line);
+    else if (this.#early.length < MOST_EARLY) this.#early.push(line);
+    else this.#earlyLost++;
+  }
+
+  #log(msg: string): void {
+    this.#write({ command: "log", msg, level: LEVELS.indexOf("info") });
+  }
+
+  /** The first thing that is said; then come the lines that were written before. */
+  #answer(pidDir: string): void {
+    this.#write({ pid: this.#port.touch(pidDir) });
+    const lines = this.#early ?? [];
+    this.#early = undefined;
+    for (const line of lines) this.#log(line);
+    if (this.#earlyLost > 0) this.#log(`${this.#earlyLost} more lines were written before the handshake`);
   }
 
   #data(bytes: Uint8Array): void {
@@ -135,7 +189,10 @@ class Runner {
 
   #begin(handshake: Handshake): void {
     const { component, task, tasks, pidDir, sourceFields } = handshake;
-    const { components, name } = this.#blueprint;
+    this.#answer(pidDir);
+    const blueprint = this.#blueprint as Blueprint | { readonly error: unknown };
+    if ("error" in blueprint) throw blueprint.error;
+    const { components, name } = blueprint;
     const plan = components.find((one) => one.name === component);
     if (plan === undefined)
       throw new MultilangError(
@@ -153,7 +210,6 @@ class Runner {
             return ownOf(components.find((one) => one.name === from)?.streams, stream);
           })
         : new WireSpout(plan, place, this.#wire, process, () => `${task}-${++lastId}`);
-    this.#write({ pid: this.#port.touch(pidDir) });
     this.#system = new ProcessSystem({ name: component, environment: this.#environment });
     this.#spawn();
   }
@@ -260,10 +316,12 @@ class Runner {
   async #end(error: unknown): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
-    if (error instanceof Error && !(error instanceof ComponentFailedError))
+    // Not before the host has its answer to the handshake: it would take this for that.
+    if (error instanceof Error && !(error instanceof ComponentFailedError) && this.#early === undefined)
       this.#write({ command: "error", msg: error.message });
     await this.#system?.stop();
     this.#port.close();
+    this.#port.complain(this.#early ?? []);
     this.#over(error);
   }
 }

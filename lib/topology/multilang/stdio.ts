@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import host from "node:process";
+import { MultilangError } from "./errors.js";
 
 interface Events {
   on(event: string, listener: (...args: unknown[]) => void): unknown;
@@ -44,15 +45,29 @@ export interface StdioPort {
   resume(): void;
   /** Puts a file named after the process id into a directory, and gives that id. */
   touch(directory: string): number;
+  /** Writes lines to the standard error, when the output was the standard output: the host never heard of them. */
+  complain(lines: readonly string[]): void;
   /** Lets go of the streams, and leaves them as they were. */
   close(): void;
 }
 
 export type OpenStdio = (options: StdioOptions, events: StdioEvents) => StdioPort;
 
-/** Listens to the host. On the standard streams it ends at SIGTERM too, and what others write there goes to `stray`. */
+/**
+ * Listens to the host. On the standard streams it ends at SIGTERM too, and what others write there goes to `stray`.
+ *
+ * @throws MultilangError when the standard output was written to before: the host takes that for a broken message
+ */
 export const openStdio: OpenStdio = ({ input = host.stdin, output = host.stdout }, events) => {
   const own = output === host.stdout;
+  // A file has no such count, and a terminal no host at its other end.
+  const before = own && !host.stdout.isTTY ? host.stdout.bytesWritten : 0;
+  if (before > 0)
+    throw new MultilangError(
+      "output",
+      `${before} bytes were written to the standard output before runComponent was called, and the host takes them ` +
+        "for a message; load what prints by the function that runComponent takes: runComponent(() => import(…))",
+    );
   const write = output.write.bind(output) as (text: string) => boolean;
   const restore = own ? redirect(events.stray) : () => undefined;
   const data = (chunk: unknown): void =>
@@ -71,6 +86,9 @@ export const openStdio: OpenStdio = ({ input = host.stdin, output = host.stdout 
     touch: (directory) => {
       writeFileSync(join(directory, String(host.pid)), "");
       return host.pid;
+    },
+    complain: (lines) => {
+      if (own && lines.length > 0) host.stderr.write(`${lines.join("\n")}\n`);
     },
     close: () => {
       restore();

@@ -1,0 +1,31 @@
+// A component of ours that prints in every place where a program can: while it is loaded, before the host has said a
+// word, in its own work and at its end. Its arguments are the place of the library, and when it is to print: `early` is
+// before it calls `runComponent`, which nobody can help; `broken` is loaded with an error.
+import { pathToFileURL } from "node:url";
+
+const dist = pathToFileURL(process.argv[2]);
+const load = (path) => import(new URL(path, dist));
+const { runComponent } = await load("topology/multilang/index.js");
+
+if (process.argv[3] === "early") console.log("loading the model");
+
+await runComponent(async () => {
+  console.log("loading", { model: 1 });
+  process.stdout.write("a line in ");
+  await new Promise((resolve) => setImmediate(resolve));
+  process.stdout.write("two parts\n");
+  if (process.argv[3] === "broken") throw new Error("the model is broken");
+  const { topology, bolt, spout, field, shuffle } = await load("topology/index.js");
+  const lines = spout({ streams: { lines: { text: field.text } }, next: () => undefined });
+  const print = bolt({
+    input: { text: field.text },
+    init: () => console.log("init"),
+    execute: ({ values }) => console.log(values.text),
+    close: () => process.stdout.write("closed, without the end of a line"),
+  });
+  return topology("noisy")
+    .spout("lines", lines)
+    .bolt("print", print, { from: { "lines.lines": shuffle() } })
+    .build();
+});
+console.log("free again");
