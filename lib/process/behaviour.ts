@@ -66,6 +66,11 @@ export interface SpawnOptions {
   readonly trapExit?: boolean;
   /** Bounds the mailbox. Unbounded unless given. */
   readonly mailbox?: MailboxLimits;
+  /**
+   * Milliseconds that a stopping system gives the process to end in, before it kills it: for a process without a
+   * parent. `Infinity`: as long as the whole stop may take. Default: the limit `shutdownMs`.
+   */
+  readonly shutdown?: number;
 }
 
 /**

@@ -24,5 +24,5 @@ export type { ReceiveOptions } from "./receive.js";
 export type { PidAddress, Transport, WireSignal } from "./remote.js";
 export type { CrashReport } from "./report.js";
 export type { Startable, StartOptions } from "./start.js";
-export { ProcessSystem, type SystemLimits, type SystemOptions } from "./system.js";
+export { ProcessSystem, type StopOptions, type SystemLimits, type SystemOptions } from "./system.js";
 export type { TimerRef } from "./timer.js";

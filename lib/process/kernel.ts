@@ -16,6 +16,7 @@ import type { Limits } from "./limits.js";
 import { Links } from "./links.js";
 import { Names } from "./names.js";
 import { members } from "./one-or-many.js";
+import { delay } from "./options.js";
 import { type Node, Pid } from "./pid.js";
 import { DEAD, isThenable, Process, type Rare, STARTING, TERMINATING } from "./process.js";
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
@@ -80,6 +81,8 @@ export class Kernel implements SchedulerHost {
     const process = new this.processClass(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
     if (options !== undefined) {
       if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);
+      if (options.shutdown !== undefined)
+        process.extras.shutdownMs = delay("shutdown", options.shutdown, 0, true);
       if (options.name !== undefined) this.names.register(options.name, process);
       if (options.trapExit === true) process.trapping = true;
     }

@@ -6,7 +6,9 @@ export interface Limits {
   readonly callTimeoutMs: number;
   /** `init` of a started process may take this long; OTP waits for ever. */
   readonly startTimeoutMs: number;
-  /** A stopping system waits this long for each top-level process, then kills it. */
+  /** A stopping system gives a top-level process this long, unless its spawn asked for another `shutdown` time. */
+  readonly shutdownMs: number;
+  /** This long after the call of `stop`, the system kills everything that is left. */
   readonly stopTimeoutMs: number;
   /** Waiting messages at which a mailbox is reported (`highWater`), and again at each doubling. */
   readonly highWater: number;
@@ -23,7 +25,8 @@ export interface Limits {
 export const DEFAULTS: Limits = {
   callTimeoutMs: 5_000,
   startTimeoutMs: Number.POSITIVE_INFINITY,
-  stopTimeoutMs: 5_000,
+  shutdownMs: 5_000,
+  stopTimeoutMs: 60_000,
   highWater: 10_000,
   turnMessages: 10_000,
   turnMs: 5,

@@ -39,6 +39,8 @@ export interface Rare {
   abort: AbortController | undefined;
   onStart: ((outcome: StartOutcome) => void) | undefined;
   mailbox: MailboxLimits | undefined;
+  /** How long it may take to stop, if its spawn said. */
+  shutdownMs: number | undefined;
   /** Signals and tasks waiting, kept for bounded mailboxes only: they are outside the bound. */
   unbounded: number;
   waits: OneOrMany<Abandonable>;
@@ -104,6 +106,7 @@ export class Process extends Mailbox implements Runnable {
       abort: undefined,
       onStart: undefined,
       mailbox: undefined,
+      shutdownMs: undefined,
       unbounded: 0,
       waits: undefined,
       message: undefined,

@@ -20,6 +20,7 @@ import { type ExitInput, type ExitReason, KILL, KILLED, NOPROC, SHUTDOWN, toReas
 import type { PidAddress, Transport, WireSignal } from "./remote.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
 import { OwnedTimer, type TimerRef } from "./timer.js";
+import type { Timer } from "./timers.js";
 
 /** Limits that a system may set differently from {@link DEFAULTS}. */
 export type SystemLimits = { readonly [name in keyof Limits]?: number };
@@ -37,11 +38,17 @@ export interface SystemOptions {
   readonly environment?: Environment;
 }
 
+export interface StopOptions {
+  /** Milliseconds after which everything that is left is killed; 0 kills at once. Default: the limit `stopTimeoutMs`. */
+  readonly timeout?: number;
+}
+
 /** The processes, names, groups, timers and events of one system. */
 export class ProcessSystem implements AsyncDisposable {
   /** @internal The way to the kernel, for the floors above. */
   readonly kernel: Kernel;
   #stopping: Promise<void> | undefined;
+  #stopLimit: Timer | undefined;
 
   /** @throws OptionError when an option is not what it has to be */
   constructor(options: SystemOptions = {}) {
@@ -215,10 +222,21 @@ export class ProcessSystem implements AsyncDisposable {
   }
 
   /**
-   * Stops the system: top-level processes are told to shut down, the last started first, each waited for up to
-   * `stopTimeoutMs` and then killed; whatever is left after that is killed. Again returns the same promise.
+   * Stops the system. It tells the top-level processes to shut down, the last started first, and waits for the end of
+   * each before it tells the next. A process has the `shutdown` time of its spawn, or else the limit `shutdownMs`, and
+   * is killed after it; a supervisor takes as long as the shutdown times of its children add up to. After `timeout`
+   * the system kills everything that is left.
+   *
+   * Again returns the same promise. With a `timeout` that ends earlier than the first one, it hastens the stop.
+   *
+   * @throws OptionError
+   * @example
+   * process.once("SIGTERM", () => void system.stop({ timeout: 10_000 }));
    */
-  stop(): Promise<void> {
+  stop(options?: StopOptions): Promise<void> {
+    const given = options?.timeout;
+    if (given !== undefined || this.#stopping === undefined)
+      this.#limitStop(delay("timeout", given ?? this.kernel.limits.stopTimeoutMs, 0, true));
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
@@ -233,21 +251,39 @@ export class ProcessSystem implements AsyncDisposable {
       if (process.parent !== undefined || !process.alive || waiters.has(process)) continue;
       const gone = waitForExit(kernel, process.pid, undefined);
       kernel.links.exit(kernel.outside, process.pid, SHUTDOWN, "exit");
-      const timer = kernel.addTimer(kernel.limits.stopTimeoutMs, {
-        fire: () => kernel.links.exit(kernel.outside, process.pid, KILL, "exit"),
-      });
+      const shutdownMs = process.rare?.shutdownMs ?? kernel.limits.shutdownMs;
+      const kill = (): void => kernel.links.exit(kernel.outside, process.pid, KILL, "exit");
+      const timer =
+        shutdownMs === Number.POSITIVE_INFINITY ? undefined : kernel.addTimer(shutdownMs, { fire: kill });
       await gone;
-      kernel.cancelTimer(timer);
+      if (timer !== undefined) kernel.cancelTimer(timer);
     }
-    // Nobody is to report these as crashes: what is left has parents that are gone.
-    kernel.stopped = true;
-    for (const process of this.#all()) {
-      if (!waiters.has(process)) kernel.end(process, KILLED, undefined, true);
-    }
+    this.#killAll();
+    if (this.#stopLimit !== undefined) kernel.cancelTimer(this.#stopLimit);
     // Whoever waits for these ends hears of them, and what they rejected by it still finds its owner.
     await kernel.scheduler.idle();
     for (const process of this.#all()) kernel.end(process, SHUTDOWN);
     kernel.close();
+  }
+
+  /** The whole stop has so long from now on, unless it has less already. */
+  #limitStop(timeoutMs: number): void {
+    const { kernel } = this;
+    const before = this.#stopLimit;
+    if (kernel.stopped || timeoutMs === Number.POSITIVE_INFINITY) return;
+    if (before !== undefined) {
+      if (before.deadline <= kernel.env.now() + timeoutMs) return;
+      kernel.cancelTimer(before);
+    }
+    this.#stopLimit = kernel.addTimer(timeoutMs, { fire: () => this.#killAll() });
+  }
+
+  /** Those that wait for an end hear of it yet. Nobody is to report these as crashes: their parents are gone, too. */
+  #killAll(): void {
+    this.kernel.stopped = true;
+    for (const process of this.#all()) {
+      if (!waiters.has(process)) this.kernel.end(process, KILLED, undefined, true);
+    }
   }
 
   #all(): Process[] {

@@ -38,6 +38,8 @@ export function checkNaming(options: SupervisionOptions, label: string): SpawnOp
   return {
     label: text("label", options.label ?? label),
     trapExit: true,
+    // It ends when its children have, and their shutdown times are limits enough.
+    shutdown: Number.POSITIVE_INFINITY,
     ...(options.name === undefined ? {} : { name: text("name", options.name) }),
   };
 }

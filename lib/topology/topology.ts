@@ -29,7 +29,8 @@ export function topologyOf(blueprint: Blueprint): Topology {
     at: (system, address) => new TopologyRef(system.kernel, address, name),
     [launch]: ([options]): Launch<TopologyRef> => ({
       behaviour: new Director(blueprint, options ?? {}),
-      options: { label: `topology ${name}`, trapExit: true },
+      // Its drain has a limit of its own.
+      options: { label: `topology ${name}`, trapExit: true, shutdown: Number.POSITIVE_INFINITY },
       ref: (pid, kernel) => new TopologyRef(kernel, pid, name),
     }),
   };

@@ -10,7 +10,8 @@ test("the table of defaults", () => {
   expect(DEFAULTS).toEqual({
     callTimeoutMs: 5_000,
     startTimeoutMs: Number.POSITIVE_INFINITY,
-    stopTimeoutMs: 5_000,
+    shutdownMs: 5_000,
+    stopTimeoutMs: 60_000,
     highWater: 10_000,
     turnMessages: 10_000,
     turnMs: 5,

@@ -96,11 +96,11 @@ describe("stop", () => {
     expect(system.population).toBe(0);
   });
 
-  test("kills what does not stop within stopTimeoutMs, and goes on with the next", async () => {
+  test("kills what does not stop within shutdownMs, and goes on with the next", async () => {
     const clock = new VirtualClock();
     const system = new System({
       environment: clock.environment,
-      limits: { stopTimeoutMs: 100 },
+      limits: { shutdownMs: 100 },
       report: false,
     });
     const log: string[] = [];

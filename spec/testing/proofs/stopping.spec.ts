@@ -1,0 +1,132 @@
+// A stop of the system under any schedule: whatever fails or is asked for meanwhile, every child has the time that its
+// spec says, and in the end nothing runs.
+
+import { type Callbacks, type Pid, type SupervisorRef, type System, stop, supervisor } from "signalbox";
+import { explore, type Simulation } from "signalbox/testing";
+import { describe, expect, it } from "vitest";
+import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+
+/** Longer than a plain process has, shorter than its spec allows. */
+const CLEANING_MS = 7_000;
+
+interface Log {
+  /** Children that came up and have yet to clean up. */
+  readonly dirty: Set<Pid>;
+  startedLate: number;
+}
+
+function follow(sim: Simulation, system: System): Log {
+  const log: Log = { dirty: new Set(), startedLate: 0 };
+  system.events.on("spawn", () => {
+    if (system.stopped) log.startedLate++;
+  });
+  sim.finally("nothing runs", () => system.population === 0);
+  sim.finally("nothing was started after the end", () => log.startedLate === 0);
+  return log;
+}
+
+/** Takes its time to clean up; fails when it is told to. */
+function cleaner(sim: Simulation, log: Log): Callbacks<"fail"> {
+  return {
+    init: (ctx) => {
+      ctx.trapExit(true);
+      log.dirty.add(ctx.self);
+    },
+    handle: () => stop({ type: "custom", value: "failed" }),
+    terminate: async (ctx) => {
+      await sim.sleep(CLEANING_MS);
+      log.dirty.delete(ctx.self);
+    },
+  };
+}
+
+/** `a` under the root, `b` under a branch of it. */
+async function tree(sim: Simulation, system: System, log: Log): Promise<SupervisorRef> {
+  const start = cleaner(sim, log);
+  const spec = { start, shutdown: CLEANING_MS + 1 } as const;
+  const branch = supervisor({ label: "branch", children: [{ id: "b", name: "b", ...spec }] });
+  const children = [
+    { id: "a", name: "a", ...spec },
+    { id: "branch", start: branch },
+  ];
+  return system.start(supervisor({ strategy: "rest_for_one", children }));
+}
+
+/** A request that the supervisor may or may not come to. */
+function ask(root: SupervisorRef): void {
+  root.startChild({ id: "c", start: { handle: () => undefined } }).catch(() => undefined);
+}
+
+describe("in every schedule there is", () => {
+  it("a stop, beside a failure and a request, lets each child clean up, and ends everything [Q1]", async () => {
+    const { complete } = await explore(
+      async (sim) => {
+        const system = sim.system({ name: "s" });
+        const log = follow(sim, system);
+        sim.finally("each child has cleaned up", () => log.dirty.size === 0);
+        const root = await tree(sim, system, log);
+        system.send("a", "fail");
+        system.send("b", "fail");
+        const asks = system.spawn<string>({ handle: () => ask(root) }, { label: "asks" });
+        system.send(asks, "go on");
+        const boss = system.spawn<string>({ handle: () => void system.stop() }, { label: "boss" });
+        system.send(boss, "stop");
+        await sim.sleep(60_000);
+      },
+      { name: "all stops", strategy: exhaustive(), schedules: 20_000 },
+    );
+    expect(complete).toBe(true);
+  }, 60_000);
+
+  it("a stop that begins during the start of a tree ends everything, too [Q4]", async () => {
+    const { complete } = await explore(
+      async (sim) => {
+        const system = sim.system({ name: "s" });
+        const log = follow(sim, system);
+        sim.finally("each child has cleaned up", () => log.dirty.size === 0);
+        const started = tree(sim, system, log).catch(() => sim.sometimes("the start fails"));
+        const boss = system.spawn<string>({ handle: () => void system.stop() }, { label: "boss" });
+        system.send(boss, "stop");
+        await sim.sleep(60_000);
+        await started;
+      },
+      {
+        name: "all stops during a start",
+        strategy: exhaustive(),
+        schedules: 20_000,
+        sometimes: ["the start fails"],
+      },
+    );
+    expect(complete).toBe(true);
+  }, 60_000);
+});
+
+describe("under any schedule", () => {
+  it("whatever crashes, a stop is over at its limit, and nothing runs then [Q3]", async () => {
+    await explore(
+      async (sim) => {
+        const system = sim.system({ name: "s" });
+        const log = follow(sim, system);
+        const limit = sim.oneOf([0, 3_000, 20_000], "limit");
+        await tree(sim, system, log).catch(() => undefined);
+        const begun = sim.now;
+        let lasted = 0;
+        system.events.on("exit", ({ pid }) => {
+          if (pid.label !== "exited") lasted = sim.now - begun;
+        });
+        sim.finally("it did not take longer", () => lasted <= limit || `it took ${lasted} ms`);
+        await system.stop({ timeout: limit });
+        if (log.dirty.size > 0) sim.sometimes("it was too short for a child");
+      },
+      {
+        name: "stops with a limit",
+        schedules: 5_000,
+        faults: {
+          crash: { of: ["s/supervisor", "s/supervisor/**"], atMost: 3 },
+          pause: { of: "s/**", ms: [1, 20] },
+        },
+        sometimes: ["it was too short for a child"],
+      },
+    );
+  }, 60_000);
+});
