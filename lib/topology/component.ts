@@ -46,7 +46,7 @@ export interface TaskContext<State = unknown> {
 
 /** Options of an emit, for spouts and bolts. */
 export interface EmitOptions {
-  /** Which task gets it, on wires with the grouping `direct()`. */
+  /** Which task gets it, on wires with the grouping `direct()`. If none of these leads to that task, the tuple fails. */
   readonly task?: number;
   /** Is told the ids of the tasks that it was sent to: at once, or, under another host, when that has answered. */
   readonly onTasks?: (tasks: readonly number[]) => void;

@@ -99,7 +99,8 @@ export function global<T>(): RoutingFunction<T> {
 }
 
 /**
- * The task that the emit names, by its option `task`; none when it names none, or one of another bolt.
+ * The task that the emit names, by its option `task`; none when it names none. A tuple for a task that no such wire of
+ * its stream leads to fails: it never existed, or was taken out by scaling.
  *
  * @example const grouping = direct();
  */

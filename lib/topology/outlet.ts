@@ -12,7 +12,7 @@ import type { InputMeter, StreamMeter } from "./metrics.js";
 import { Emission, Router, UNREACHABLE } from "./router.js";
 import type { Run } from "./run.js";
 import type { ComponentRun, Life, Slot } from "./slot.js";
-import { ACKED, FAILED_TUPLE, Tuple, WAITING, type Way } from "./tuple.js";
+import { ACKED, FAILED_TUPLE, TAKEN, Tuple, WAITING, type Way } from "./tuple.js";
 
 const NO_OPTIONS: EmitOptions = {};
 const NO_TASKS: readonly number[] = [];
@@ -39,7 +39,9 @@ export class Lane implements Way {
     const process = slot.process;
     if (run.kernel.interception !== undefined) run.looked(slot);
     if (process === undefined) {
-      slot.miss();
+      // The place of a task that was taken out stays empty: no spout waits for it.
+      if (slot.retired) tuple.state = TAKEN;
+      else slot.miss();
       this.lost(tuple);
       return;
     }
@@ -65,6 +67,17 @@ export class Lane implements Way {
   }
 }
 
+/**
+ * The way of a tuple whose emit named a task that its stream does not lead to, such as one that was taken out. The tuple
+ * fails and spends a retry, since the next try names the same task.
+ */
+class Nowhere extends Lane {
+  override send(tuple: Tuple): void {
+    tuple.state = TAKEN;
+    this.lost(tuple);
+  }
+}
+
 /** A wire, for one task that emits along it. */
 export class Lanes {
   readonly target: ComponentRun;
@@ -78,6 +91,8 @@ export class Lanes {
   private readonly router: Router<Slot>;
   private readonly byIndex: Lane[] = [];
   private readonly run: Run;
+  /** An emit names the task that gets the tuple. */
+  readonly direct: boolean;
 
   constructor(wire: Wire, emission: Emission, firstTurn: number, run: Run) {
     this.target = run.component(wire.to);
@@ -85,6 +100,7 @@ export class Lanes {
     this.stream = wire.stream;
     this.everyone = wire.grouping.everyone === true;
     this.interchangeable = wire.grouping.interchangeable === true;
+    this.direct = (wire.grouping as { readonly direct?: boolean }).direct === true;
     this.input = `${wire.from}.${wire.stream}`;
     this.emission = emission;
     this.router = new Router(wire.grouping, firstTurn, run.kernel.env);
@@ -111,6 +127,11 @@ export class Lanes {
     const lane = new Lane(this, slot, this.run);
     this.byIndex[slot.index] = lane;
     return lane;
+  }
+
+  /** For a task that this wire does not lead to. */
+  nowhere(): Lane {
+    return new Nowhere(this, this.target.slots[0] as Slot, this.run);
   }
 
   /** Another task for a tuple that came back. Called while a process ends: a grouping that throws must not stop that. */
@@ -273,15 +294,36 @@ export class Outlet {
   private make(out: OutStream, values: object, options: EmitOptions | undefined): readonly Tuple[] {
     this.begin(out, values, options?.task);
     const copies: Tuple[] = [];
+    let found = options?.task === undefined;
     for (const wire of out.wires) {
       if (wire.everyone) {
         for (const target of wire.target.slots) copies.push(this.copyTo(wire, target, values));
         continue;
       }
       const copy = this.copyAlong(wire, values);
-      if (copy !== undefined) copies.push(copy);
+      if (copy === undefined) continue;
+      copies.push(copy);
+      found ||= wire.direct;
     }
+    if (!found) this.misdirected(out, values, options?.task as number, copies);
     return copies;
+  }
+
+  /** An emit named a task: if that is none of those its stream leads to, the tuple fails. */
+  private misdirected(out: OutStream, values: object, wanted: number, copies: Tuple[]): void {
+    const direct = out.wires.filter((wire) => wire.direct);
+    const wire = direct.find(({ anchored }) => anchored) ?? direct[0];
+    if (wire === undefined) return;
+    const { component, task } = this.slot;
+    copies.push(wire.copy(values, component.name, wire.stream, task, wire.nowhere()));
+    const known = direct.flatMap(({ target }) => target.slots.map((slot) => slot.task)).join(", ");
+    this.run.log(
+      "warn",
+      component.name,
+      task,
+      () =>
+        `failed a tuple of ${out.name} for task ${wanted}, which does not run; those that do are ${known}`,
+    );
   }
 
   private copyAlong(wire: Lanes, values: object): Tuple | undefined {
@@ -306,7 +348,9 @@ export class Outlet {
     const { onTasks } = options ?? NO_OPTIONS;
     const { debug } = this.slot.component.plan.config;
     const tasks =
-      onTasks !== undefined || debug ? copies.map(({ way }) => (way as Lane).slot.task) : NO_TASKS;
+      onTasks !== undefined || debug
+        ? copies.filter(({ way }) => !(way instanceof Nowhere)).map(({ way }) => (way as Lane).slot.task)
+        : NO_TASKS;
     if (debug) this.publish(out, values, tasks);
     for (let i = 0; i < copies.length; i++) {
       const copy = copies[i] as Tuple;
