@@ -305,7 +305,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     try {
       if (consumer.acknowledges) {
         this.delivery = new Delivery(envelope, attempt, this.process, consumer.pid.process);
-        kernel.send(consumer.pid, this.delivery);
+        consumer.pid.process?.deliverRequest(this.delivery);
       } else {
         this.delivery = undefined;
         kernel.send(consumer.pid, envelope.payload);

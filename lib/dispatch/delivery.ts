@@ -1,7 +1,7 @@
 // What an acknowledging consumer is sent: the envelope, and the ways to settle it.
 
 import { exitedError } from "../process/call.js";
-import { Returnable } from "../process/entries.js";
+import { Recallable } from "../process/entries.js";
 import type { DeadLetterReason } from "../process/events.js";
 import type { Process } from "../process/process.js";
 import { crash, custom, type ExitReason } from "../process/reason.js";
@@ -16,7 +16,7 @@ export type Settlement =
  * One attempt at one envelope. Settle it once; a second time, and after the attempt is over, nothing happens and the
  * answer is false. From a process that has exited it is refused with ProcessExitedError.
  */
-export class Delivery<T = unknown> extends Returnable {
+export class Delivery<T = unknown> extends Recallable {
   readonly envelope: Envelope<T>;
   /** Which attempt this is, from 1. */
   readonly attempt: number;

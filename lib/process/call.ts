@@ -1,6 +1,7 @@
 // A call: a message with a reply to it. It ends once, by its reply, its timeout, an AbortSignal or the callee's death;
 // the last three withdraw the request if it still waits, and a late reply is dropped, as with OTP's process aliases.
 
+import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import { Entry, SignalEntry, TaskEntry } from "./entries.js";
 import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
@@ -40,7 +41,7 @@ export interface CallOptions {
 }
 
 /** A call under way. Sits in the callee's mailbox until it is taken, and in its list of open calls until it ends. */
-export class Request<R = unknown> extends Entry implements Due, Abandonable, Settler {
+export class Request<R = unknown> extends Entry implements Due, Abandonable, Abortable, Settler {
   open = true;
   message: unknown = undefined;
   callee: Process | undefined = undefined;
@@ -104,7 +105,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Set
   /** Lets an AbortSignal end the wait. */
   obey(signal: AbortSignal): void {
     this.signal = signal;
-    signal.addEventListener("abort", this.onAbort, { once: true });
+    watchAbort(signal, this);
   }
 
   fulfil(value: R): void {
@@ -139,14 +140,16 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Set
     this.fail(error);
   }
 
-  private readonly onAbort = (): void => this.abandon(this.signal?.reason);
+  aborted(reason: unknown): void {
+    this.abandon(reason as Error);
+  }
 
   /** Unties the call from everything. False when it had ended before. */
   private close(): boolean {
     if (!this.open) return false;
     this.open = false;
     if (this.timer !== undefined) this.kernel?.cancelTimer(this.timer);
-    this.signal?.removeEventListener("abort", this.onAbort);
+    if (this.signal !== undefined) unwatchAbort(this.signal, this);
     const owner = this.owner;
     if (owner?.rare !== undefined) owner.rare.waits = exclude(owner.rare.waits, this);
     const callee = this.callee;
@@ -156,6 +159,10 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Set
       if (this.next !== undefined) this.next.previous = this.previous;
       this.next = undefined;
       this.previous = undefined;
+      if (this.queuedIn === callee) {
+        callee.withdraw(this);
+        this.message = undefined;
+      }
     }
     this.onClose?.();
     return true;

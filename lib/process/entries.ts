@@ -1,6 +1,7 @@
 // What waits in a mailbox besides plain messages. Only the kernel makes these, so no message can be taken for one.
 
 import type { DeadLetterReason } from "./events.js";
+import type { Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
@@ -37,8 +38,33 @@ export abstract class Returnable {
   abstract returned(why: DeadLetterReason): void;
 }
 
+/** An entry that has ended in the mailbox where it waited, and has yet to be cleared away there. */
+export const GONE: unique symbol = Symbol("gone");
+
+/** What may end while it waits in a mailbox: a call, a delivery. See {@link Mailbox.withdraw}. */
+export interface Withdrawable {
+  /** The mailbox in which it waits. */
+  queuedIn: Mailbox | typeof GONE | undefined;
+}
+
+/** A {@link Returnable} that may end before its receiver comes to it. */
+export abstract class Recallable extends Returnable implements Withdrawable {
+  queuedIn: Withdrawable["queuedIn"] = undefined;
+}
+
 /** Anything in a mailbox that is not simply a message. */
-export abstract class Entry {}
+export abstract class Entry implements Withdrawable {
+  queuedIn: Withdrawable["queuedIn"] = undefined;
+}
+
+/** Its receiver has taken it, or it never got in. */
+export function taken(item: unknown): void {
+  if (item instanceof Recallable || item instanceof Entry) item.queuedIn = undefined;
+}
+
+export function isGone(item: unknown): boolean {
+  return (item instanceof Entry || item instanceof Recallable) && item.queuedIn === GONE;
+}
 
 /** A signal on its way to a process. */
 export class SignalEntry extends Entry {

@@ -1,7 +1,7 @@
 // The process of a system whose Environment intercepts: a class of its own, so that production's is none the slower.
 
 import { Request } from "./call.js";
-import { type Entry, SignalEntry, TaskEntry } from "./entries.js";
+import { type Entry, Recallable, SignalEntry, TaskEntry, type Withdrawable } from "./entries.js";
 import type { Interception } from "./interception.js";
 import { DEAD, Process } from "./process.js";
 
@@ -23,12 +23,20 @@ export class WatchedProcess extends Process {
     if (!this.interception.carry(this, entry)) super.deliverSignal(entry);
   }
 
+  /** Whether this process takes an entry or that has ended first makes a difference. */
+  override withdraw(entry: Withdrawable): number {
+    this.interception.met(this.pid);
+    if (!this.interception.recall(this, (item) => item === entry)) return super.withdraw(entry);
+    entry.queuedIn = undefined;
+    return 0;
+  }
+
   /** Takes in what was held on its way. */
   arrive(item: unknown): void {
     if (this.state === DEAD) this.kernel.refuse(this.pid, item, "exited");
     else if (item instanceof SignalEntry || item instanceof TaskEntry) super.deliverSignal(item);
     else {
-      if (item instanceof Request) this.mixed = true;
+      if (item instanceof Request || item instanceof Recallable) this.mixed = true;
       super.deliver(item);
     }
   }

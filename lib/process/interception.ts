@@ -1,6 +1,5 @@
 // What a simulator may see, hold and order of the life within a system. Production has none of it, and pays nothing.
 
-import type { Signal } from "./entries.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
@@ -22,8 +21,8 @@ export interface Interception {
   died(process: WatchedProcess, reason: ExitReason): void;
   /** An item on its way into a mailbox. True: it is held, and given to {@link WatchedProcess.arrive} later. */
   carry(to: WatchedProcess, item: unknown): boolean;
-  /** Takes back the first signal for a process that fits and is held: a flush finds it as if it had arrived. */
-  recall(to: WatchedProcess, fits: (signal: Signal) => boolean): void;
+  /** Takes back the first item for a process that fits and is held, as if it had arrived. False when there is none. */
+  recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean;
   /** Code of `owner`, or of nobody, is about to await a promise: its ends may be replaced. */
   gate(owner: WatchedProcess | undefined, what: string, ends: Settler): void;
   /** The code that is running looked at or changed the links, monitors or life of a process. */

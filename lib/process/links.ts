@@ -175,10 +175,10 @@ function tell(process: Process, signal: Signal): void {
 }
 
 /** Takes the first queued signal that fits out of a mailbox. */
-export function removeSignal(process: Process, fits: (signal: Signal) => boolean): void {
-  for (let index = 0; index < process.depth; index++) {
-    const entry = process.peek(index);
-    if (entry instanceof SignalEntry && fits(entry.signal)) {
+export function removeSignal(process: Process, flushed: (signal: Signal) => boolean): void {
+  const fits = (entry: unknown): boolean => entry instanceof SignalEntry && flushed(entry.signal);
+  for (let index = 0; index < process.length; index++) {
+    if (fits(process.peek(index))) {
       process.removeAt(index);
       return;
     }

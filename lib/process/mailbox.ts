@@ -1,4 +1,9 @@
 // The queue of one process. The first message sits in a field of its own; a ring is made only for the second one.
+//
+// An entry that ends while it waits is withdrawn: it counts no more at once, and is cleared away when it comes to the
+// head, or together with the others when they are more than half of the ring. So each withdrawal costs constant time.
+
+import { GONE, isGone, type Withdrawable } from "./entries.js";
 
 /** What `shift` gives when there is nothing: no message can be this. */
 export const EMPTY: unique symbol = Symbol("empty");
@@ -11,6 +16,8 @@ class Ring {
   items: unknown[] = new Array(SMALLEST).fill(EMPTY);
   head = 0;
   size = 0;
+  /** Entries withdrawn and not cleared away yet. */
+  gone = 0;
   /** Depth of the mailbox at which to say so next; see {@link Mailbox.isDeep}. */
   mark = 0;
 
@@ -28,19 +35,52 @@ class Ring {
     return item;
   }
 
+  /** Takes the oldest that is not withdrawn, or {@link EMPTY}. */
+  shiftLive(): unknown {
+    while (this.size > 0) {
+      const item = this.shift();
+      if (this.gone === 0 || !isGone(item)) return item;
+      this.gone--;
+    }
+    return EMPTY;
+  }
+
   at(index: number): unknown {
     return this.items[(this.head + index) & (this.items.length - 1)];
   }
 
+  /** Moves the fewer of those before and behind it. */
   removeAt(index: number): unknown {
-    const mask = this.items.length - 1;
+    const { items, head } = this;
+    const mask = items.length - 1;
     const item = this.at(index);
-    for (let i = index; i > 0; i--)
-      this.items[(this.head + i) & mask] = this.items[(this.head + i - 1) & mask];
-    this.items[this.head] = EMPTY;
-    this.head = (this.head + 1) & mask;
     this.size--;
+    if (index < this.size >> 1) {
+      for (let i = index; i > 0; i--) items[(head + i) & mask] = items[(head + i - 1) & mask];
+      items[head] = EMPTY;
+      this.head = (head + 1) & mask;
+    } else {
+      for (let i = index; i < this.size; i++) items[(head + i) & mask] = items[(head + i + 1) & mask];
+      items[(head + this.size) & mask] = EMPTY;
+    }
     return item;
+  }
+
+  /** Clears away the withdrawn. Returns how many of the first `before` entries these were. */
+  clear(before: number): number {
+    const { items, head, size } = this;
+    const mask = items.length - 1;
+    let kept = 0;
+    let cleared = 0;
+    for (let i = 0; i < size; i++) {
+      const item = items[(head + i) & mask];
+      if (!isGone(item)) items[(head + kept++) & mask] = item;
+      else if (i < before) cleared++;
+    }
+    for (let i = kept; i < size; i++) items[(head + i) & mask] = EMPTY;
+    this.size = kept;
+    this.gone = 0;
+    return cleared;
   }
 
   private grow(): void {
@@ -59,6 +99,11 @@ export class Mailbox {
 
   /** Messages and signals waiting. */
   get depth(): number {
+    return this.length - (this.rest === undefined ? 0 : this.rest.gone);
+  }
+
+  /** Places taken, those of withdrawn entries included. */
+  get length(): number {
     return this.first === EMPTY ? 0 : 1 + (this.rest === undefined ? 0 : this.rest.size);
   }
 
@@ -81,7 +126,7 @@ export class Mailbox {
     if (rest === undefined) {
       this.first = EMPTY;
     } else if (rest.size > 0) {
-      this.first = rest.shift();
+      this.first = rest.gone === 0 ? rest.shift() : rest.shiftLive();
     } else {
       this.first = EMPTY;
       if (rest.items.length > KEEP) this.rest = undefined;
@@ -90,7 +135,7 @@ export class Mailbox {
     return item;
   }
 
-  /** The entry at `index`, 0 being the oldest, without taking it. */
+  /** The entry at `index`, 0 being the oldest, without taking it: a withdrawn one too, behind the first. */
   peek(index: number): unknown {
     if (index === 0) return this.first;
     return this.rest === undefined || index > this.rest.size ? EMPTY : this.rest.at(index - 1);
@@ -101,6 +146,24 @@ export class Mailbox {
     if (index === 0) return this.shift();
     if (this.rest === undefined || index > this.rest.size) return EMPTY;
     return this.rest.removeAt(index - 1);
+  }
+
+  /**
+   * Takes out an entry that has ended, wherever it waits.
+   *
+   * @param before - a place in the queue
+   * @returns by how much that place is nearer to the head now
+   */
+  withdraw(entry: Withdrawable, before = 0): number {
+    if (entry.queuedIn !== this) return 0;
+    const { length, rest } = this;
+    if (entry === this.first || rest === undefined) {
+      entry.queuedIn = undefined;
+      this.shift();
+      return Math.min(before, length - this.length);
+    }
+    entry.queuedIn = GONE;
+    return ++rest.gone * 2 > rest.size ? rest.clear(before - 1) : 0;
   }
 
   /** True once when `least` entries wait, and once at each doubling after that; anew when it has run empty. */

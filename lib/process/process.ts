@@ -3,7 +3,16 @@
 import { type Body, type Callbacks, type MailboxLimits, type StartOutcome, Stop } from "./behaviour.js";
 import { Request } from "./call.js";
 import { Context } from "./context.js";
-import { Entry, Returnable, SignalEntry, TaskEntry } from "./entries.js";
+import {
+  Entry,
+  isGone,
+  type Recallable,
+  Returnable,
+  SignalEntry,
+  TaskEntry,
+  taken,
+  type Withdrawable,
+} from "./entries.js";
 import type { Runnable, Scheduler } from "./environment.js";
 import { MailboxFullError, ProcessExitedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
@@ -124,9 +133,10 @@ export class Process extends Mailbox implements Runnable {
     }
   }
 
-  /** Queues a call, which counts as a message. */
-  deliverRequest(request: Request): void {
+  /** Queues what may end while it waits; it counts as a message. */
+  deliverRequest(request: Request | Recallable): void {
     this.mixed = true;
+    request.queuedIn = this;
     this.deliver(request);
   }
 
@@ -160,6 +170,7 @@ export class Process extends Mailbox implements Runnable {
 
   /** Applies the overflow policy. False when `message` is not to be queued. */
   private makeRoom(message: unknown, { capacity, overflow }: MailboxLimits): boolean {
+    if (overflow !== "drop-oldest") taken(message);
     switch (overflow) {
       case "reject":
         throw new MailboxFullError(this.pid, capacity);
@@ -167,10 +178,10 @@ export class Process extends Mailbox implements Runnable {
         this.drop(message, capacity);
         return false;
       case "drop-oldest":
-        for (let index = 0; index < this.depth; index++) {
+        for (let index = 0; index < this.length; index++) {
           const entry = this.peek(index);
-          if (isOutsideBound(entry)) continue;
-          this.removeAt(index);
+          if (isOutsideBound(entry) || isGone(entry)) continue;
+          taken(this.removeAt(index));
           this.drop(entry, capacity);
           break;
         }
@@ -194,11 +205,19 @@ export class Process extends Mailbox implements Runnable {
 
   /** Keeps what is known by position or number true: a receive under way, and the count of signals. */
   override removeAt(index: number): unknown {
+    const { waiting, rare, length } = this;
     const entry = super.removeAt(index);
-    const { waiting, rare } = this;
-    if (waiting !== undefined && index < waiting.scanned) waiting.scanned--;
+    if (waiting !== undefined && index < waiting.scanned)
+      waiting.scanned = Math.max(index, waiting.scanned - length + this.length);
     if (rare?.mailbox !== undefined && isOutsideBound(entry)) rare.unbounded--;
     return entry;
+  }
+
+  override withdraw(entry: Withdrawable): number {
+    const { waiting } = this;
+    const removed = this.state === DEAD ? 0 : super.withdraw(entry, waiting?.scanned);
+    if (waiting !== undefined) waiting.scanned -= removed;
+    return removed;
   }
 
   /** Handles what waits, oldest first. */
@@ -257,16 +276,19 @@ export class Process extends Mailbox implements Runnable {
 
   private open(entry: unknown): unknown {
     if (!(entry instanceof Entry)) {
-      if (entry !== EMPTY) return this.handle?.call(this.behaviour, this.ctx, entry);
-      // The signal it was woken for has been taken back out of its mailbox.
-      this.handled--;
-      return undefined;
+      if (entry === EMPTY) {
+        // What it was woken for has been taken back out of its mailbox.
+        this.handled--;
+        return undefined;
+      }
+      taken(entry);
+      return this.handle?.call(this.behaviour, this.ctx, entry);
     }
+    entry.queuedIn = undefined;
     if (this.rare?.mailbox !== undefined && isOutsideBound(entry)) this.rare.unbounded--;
     if (entry instanceof SignalEntry) return this.kernel.openSignal(this, entry.signal);
     if (entry instanceof TaskEntry) return entry.run();
-    const request = entry as Request;
-    return request.open ? this.handle?.call(this.behaviour, this.ctx, request.message) : undefined;
+    return this.handle?.call(this.behaviour, this.ctx, (entry as Request).message);
   }
 
   /** Deals with what a callback returned. True when the process cannot take its next message now. */

@@ -1,8 +1,9 @@
 // How a function body runs and waits: selective receive over the mailbox, in order of arrival.
 
+import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import type { Body } from "./behaviour.js";
-import { exitedError, Request } from "./call.js";
-import { Entry, SignalEntry } from "./entries.js";
+import { exitedError, type Request } from "./call.js";
+import { Entry, isGone, SignalEntry, taken } from "./entries.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
@@ -32,7 +33,7 @@ export interface ReceiveOptions {
 export type Wanted = "messages" | "signals" | "any";
 
 /** A function body waiting for an entry of its mailbox. */
-export class Waiting implements Due, Abandonable, Settler {
+export class Waiting implements Due, Abandonable, Abortable, Settler {
   /** Entries before this one have been looked at and left. */
   scanned = 0;
   readonly promise: Promise<unknown>;
@@ -63,26 +64,24 @@ export class Waiting implements Due, Abandonable, Settler {
     process.kernel.interception?.gate(process as WatchedProcess, "a receive", this);
     const timeoutMs = options?.timeout ?? Number.POSITIVE_INFINITY;
     if (timeoutMs !== Number.POSITIVE_INFINITY) this.timer = process.kernel.addTimer(timeoutMs, this);
-    options?.signal?.addEventListener("abort", this.onAbort, { once: true });
+    if (options?.signal !== undefined) watchAbort(options.signal, this);
   }
 
   /** Takes the first entry that fits out of the mailbox, or {@link EMPTY}. */
   take(): unknown {
     const process = this.process;
-    while (this.scanned < process.depth) {
-      const entry = process.peek(this.scanned);
-      if (entry instanceof Request && !entry.open) {
-        process.removeAt(this.scanned);
-        continue;
-      }
+    while (this.scanned < process.length) {
+      // Counted before the filter runs: that may send, and end calls, so that entries come and go.
+      const entry = process.peek(this.scanned++);
+      if (isGone(entry)) continue;
       const isSignal = entry instanceof SignalEntry;
       const item = isSignal ? entry.signal : entry instanceof Entry ? (entry as Request).message : entry;
       const kindFits = this.wanted === "any" || isSignal === (this.wanted === "signals");
-      if (kindFits && (this.filter === undefined || this.filter(item as never))) {
-        process.removeAt(this.scanned);
-        return item;
-      }
-      this.scanned++;
+      if (!kindFits || (this.filter !== undefined && !this.filter(item as never))) continue;
+      if (process.peek(this.scanned - 1) !== entry || isGone(entry)) continue;
+      process.removeAt(this.scanned - 1);
+      taken(entry);
+      return item;
     }
     return EMPTY;
   }
@@ -103,7 +102,9 @@ export class Waiting implements Due, Abandonable, Settler {
     this.giveUp(new ReceiveTimeoutError(this.process.pid, this.options?.timeout ?? 0));
   }
 
-  private readonly onAbort = (): void => this.giveUp(this.options?.signal?.reason);
+  aborted(reason: unknown): void {
+    this.giveUp(reason);
+  }
 
   /** What arrived before the end of the wait still counts: a body that is ready looks at it first. */
   private giveUp(error: unknown): void {
@@ -120,7 +121,8 @@ export class Waiting implements Due, Abandonable, Settler {
   private end(): void {
     if (this.process.waiting === this) this.process.waiting = undefined;
     if (this.timer !== undefined) this.process.kernel.cancelTimer(this.timer);
-    this.options?.signal?.removeEventListener("abort", this.onAbort);
+    const signal = this.options?.signal;
+    if (signal !== undefined) unwatchAbort(signal, this);
   }
 }
 

@@ -1,6 +1,6 @@
 // What the systems of a world tell of themselves: who is born and dies, what is sent, which promises are awaited.
 
-import { type Signal, SignalEntry } from "../process/entries.js";
+import { SignalEntry } from "../process/entries.js";
 import type { WatchedProcess } from "../process/intercepted.js";
 import type { Access, Interception, Settler } from "../process/interception.js";
 import type { Pid } from "../process/pid.js";
@@ -84,15 +84,16 @@ export class Interceptor implements Interception {
     return this.pids.get(signal.type === "exit" ? signal.from : signal.pid) ?? this.world.main;
   }
 
-  recall(to: WatchedProcess, fits: (signal: Signal) => boolean): void {
+  recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean {
     for (const targets of this.pairs.values()) {
       const way = targets.get(to.tag as Actor);
-      const index = way?.held.findIndex((item) => item instanceof SignalEntry && fits(item.signal)) ?? -1;
+      const index = way?.held.findIndex(fits) ?? -1;
       if (way === undefined || index < 0) continue;
       way.held.splice(index, 1);
       if (way.pending === 0) this.world.agenda.disable(way);
-      return;
+      return true;
     }
+    return false;
   }
 
   gate(owner: WatchedProcess | undefined, what: string, ends: Settler): void {

@@ -1,6 +1,6 @@
 // Writes down what happens in a schedule. Exploring does without: a schedule is run again for its report.
 
-import { SignalEntry, TaskEntry } from "../process/entries.js";
+import { isGone, SignalEntry, TaskEntry } from "../process/entries.js";
 import { EMPTY } from "../process/mailbox.js";
 import type { Pid } from "../process/pid.js";
 import { STARTING } from "../process/process.js";
@@ -36,7 +36,9 @@ export class Recorder {
     const process = task.owner.path;
     if (task.kind === "run") {
       const { process: running } = task.owner;
-      const first = running?.peek(running.waiting?.scanned ?? 0);
+      let index = running?.waiting?.scanned ?? 0;
+      while (isGone(running?.peek(index))) index++;
+      const first = running?.peek(index);
       const starting = running?.state === STARTING;
       const took = starting ? "starts" : first === undefined || first === EMPTY ? "wakes" : this.taken(first);
       this.doing = { type: "run", process, took };
