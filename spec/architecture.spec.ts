@@ -90,6 +90,7 @@ const SEAMS = [
   "lib/testing/host.ts",
   "lib/topology/multilang/child.ts",
   "lib/topology/multilang/stdio.ts",
+  "lib/topology/multilang/watcher.ts",
 ];
 /** Which modules of the host may be imported, and where. */
 const HOST_MODULES: readonly (readonly [module: string, where: string])[] = [

@@ -195,6 +195,7 @@ export class Shell {
       case "pid":
         if (this.#greeted === undefined)
           throw this.error("protocol", `told its process id ${message.pid} unasked, or twice`);
+        this.#keeper?.port.reported(message.pid);
         this.#greeted();
         this.#greeted = undefined;
         return;

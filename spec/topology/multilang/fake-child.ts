@@ -40,6 +40,7 @@ export class FakeChild {
           if (greets && this.told.length === 1) queueMicrotask(() => this.say({ pid: 77 }));
           return this.room;
         },
+        reported: () => undefined,
         kill: (signal) => {
           this.signals.push(signal);
           if (obeys || signal === "SIGKILL") this.end(`was ended by ${signal}`);

@@ -1,0 +1,27 @@
+// A host with one shell bolt, as a program. Its arguments: the place of the library, then the command of the bolt. It
+// prints what the bolt logs, and the bolt gets the word `hang`.
+import { pathToFileURL } from "node:url";
+
+const dist = pathToFileURL(process.argv[2]);
+const load = (path) => import(new URL(path, dist));
+const { System } = await load("index.js");
+const { topology, spout, field, shellBolt, shuffle } = await load("topology/index.js");
+
+const input = { text: field.text };
+let said = false;
+const lines = spout({
+  streams: { lines: input },
+  next: ({ emit }) => {
+    if (!said) emit.lines({ text: "hang" });
+    said = true;
+  },
+});
+const [command, ...args] = process.argv.slice(3);
+const hangs = shellBolt({ command, args, input, heartbeat: Number.POSITIVE_INFINITY });
+const built = topology("hangs")
+  .spout("lines", lines)
+  .bolt("hangs", hangs, { from: { "lines.lines": shuffle() } })
+  .build();
+const system = new System({ name: "host" });
+await system.start(built, { logLevel: "info", log: ({ text }) => console.log(text) });
+process.on("message", () => process.exit(0));
