@@ -5,7 +5,7 @@ import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import { isThenable, type Process, TERMINATING } from "../process/process.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "./component.js";
-import { SettledError, textOf } from "./errors.js";
+import { ExecuteTimeoutError, SettledError, textOf } from "./errors.js";
 import type { Streams } from "./field.js";
 import type { Order } from "./messages.js";
 import { type Lane, Outlet } from "./outlet.js";
@@ -13,6 +13,7 @@ import type { Run } from "./run.js";
 import type { Life, Slot } from "./slot.js";
 import { after, initContext, processOf, refuseDead, Sampler, starting } from "./task.js";
 import { TAKEN, Tuple } from "./tuple.js";
+import { watched } from "./watchdog.js";
 
 export type BoltMessage = Tuple | Order;
 
@@ -77,6 +78,7 @@ class BoltTask {
 
   take(tuple: Tuple): unknown {
     this.slot.leaves();
+    this.run.weighed(this.slot, "write");
     tuple.state = TAKEN;
     const { meter } = tuple.way as Lane;
     meter.executed++;
@@ -91,7 +93,7 @@ class BoltTask {
       this.threw(tuple, error);
       return undefined;
     }
-    if (isThenable(result)) return this.await(tuple, result);
+    if (isThenable(result)) return this.await(tuple, this.timed(result, tuple));
     this.done(tuple);
     return undefined;
   }
@@ -105,9 +107,9 @@ class BoltTask {
         return this.deactivate();
       case "tick":
         this.slot.ticking = false;
-        return options.tick === undefined ? undefined : after(options.tick(own), () => this.run.rest());
+        return after(this.timed(options.tick?.(own), "its tick"), () => this.run.rest());
       case "flush":
-        return after(options.flush?.(own), () => {
+        return after(this.timed(options.flush?.(own), "its flush"), () => {
           this.life.flushing = false;
           this.run.rest();
         });
@@ -135,17 +137,27 @@ class BoltTask {
   private takeManual(tuple: Tuple): unknown {
     this.life.held.add(tuple);
     const result = this.options.execute(tuple, this.own);
-    if (isThenable(result)) return result.then(() => this.free(tuple));
+    if (isThenable(result)) return this.timed(result, tuple).then(() => this.free(tuple));
     this.free(tuple);
     return undefined;
   }
 
-  /** The function has returned: what it emits from now on is not for this tuple. */
   private free(tuple: Tuple): void {
     this.timeExecution(tuple);
-    this.at = undefined;
-    this.life.current = undefined;
+    this.leave();
     this.run.rest();
+  }
+
+  /** What is awaited has the time of `executeTimeout`, if there is one: after that, the task crashes. */
+  private timed<R>(result: R, work: Tuple | string): R {
+    const { executeTimeout } = this.slot.component.plan.config;
+    if (executeTimeout === undefined || !isThenable(result)) return result;
+    const { component, task } = this.slot;
+    const error = (): Error => {
+      const what = typeof work === "string" ? work : `a tuple of ${work.component}.${work.stream}`;
+      return new ExecuteTimeoutError(component.name, task, what, executeTimeout);
+    };
+    return watched(this.process, result, executeTimeout, error) as R;
   }
 
   private await(tuple: Tuple, result: PromiseLike<unknown>): PromiseLike<unknown> {
@@ -163,8 +175,7 @@ class BoltTask {
 
   private done(tuple: Tuple): void {
     this.timeExecution(tuple);
-    this.at = undefined;
-    this.life.current = undefined;
+    this.leave();
     this.settle(tuple, this.mode === "ack");
   }
 
@@ -172,10 +183,16 @@ class BoltTask {
   private threw(tuple: Tuple, error: unknown): void {
     // Its own exit, called within the function, is no failure of the function.
     if (!this.process.alive || this.process.state === TERMINATING) throw error;
-    this.at = undefined;
-    this.life.current = undefined;
+    this.leave();
     this.own.log("error", () => `failed a tuple of ${tuple.component}.${tuple.stream}: ${textOf(error)}`);
     this.settle(tuple, false);
+  }
+
+  /** The function has come to its end: what is emitted from now on is not for the tuple that was at hand. */
+  private leave(): void {
+    this.at = undefined;
+    this.life.current = undefined;
+    this.run.weighed(this.slot, "write");
   }
 
   private settle(tuple: Tuple, good: boolean): void {

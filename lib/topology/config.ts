@@ -14,8 +14,13 @@ export interface ComponentConfig {
   readonly retries?: number;
   /** Waits before retries. */
   readonly retryBackoff?: Backoff;
-  /** Tuples that may wait in front of one task, times the tasks of its executor; beyond that, spouts pause. */
+  /** Tuples that may wait in front of one task: a task with more is full, and spouts pause that have no other for theirs. */
   readonly receiveBuffer?: number;
+  /**
+   * How long `execute` of a bolt may take, and its `tick` and `flush`, when they are asynchronous. A task that takes
+   * longer crashes: its tuple fails, and it is restarted. None by default.
+   */
+  readonly executeTimeout?: number;
   /** The period of a bolt's `tick`. */
   readonly tick?: number;
   /** Restarts of one executor's tasks within `period` that are allowed; one more, and the executor fails. */
@@ -48,7 +53,11 @@ export interface TopologyConfig extends ComponentConfig {
   readonly restartsBackoff?: Backoff;
 }
 
-type Defaults = Omit<Required<TopologyConfig>, "tick" | "restartBackoff" | "ackerCapacity" | "drain"> & {
+type Defaults = Omit<
+  Required<TopologyConfig>,
+  "tick" | "executeTimeout" | "restartBackoff" | "ackerCapacity" | "drain"
+> & {
+  readonly executeTimeout: undefined;
   readonly tick: undefined;
   readonly restartBackoff: undefined;
   readonly ackerCapacity: undefined;
@@ -62,6 +71,7 @@ export const TOPOLOGY_DEFAULTS: Defaults = {
   retries: 3,
   retryBackoff: { min: 100, max: 10_000 },
   receiveBuffer: 256,
+  executeTimeout: undefined,
   tick: undefined,
   intensity: 10,
   period: 5_000,
@@ -78,7 +88,10 @@ export const TOPOLOGY_DEFAULTS: Defaults = {
 };
 
 /** A component's configuration with nothing left open. */
-export type FullComponentConfig = Required<Omit<ComponentConfig, "tick" | "restartBackoff">> & {
+export type FullComponentConfig = Required<
+  Omit<ComponentConfig, "executeTimeout" | "tick" | "restartBackoff">
+> & {
+  readonly executeTimeout: number | undefined;
   readonly tick: number | undefined;
   readonly restartBackoff: Backoff | undefined;
 };
@@ -97,6 +110,7 @@ const COMPONENT_CHECKS: {
   retries: (path, value) => count(path, value, 0, true),
   retryBackoff: (path, value) => checkBackoff(path, value as Backoff),
   receiveBuffer: (path, value) => count(path, value, 1),
+  executeTimeout: (path, value) => delay(path, value, 1),
   tick: (path, value) => delay(path, value, 1),
   intensity: (path, value) => count(path, value, 0, true),
   period: (path, value) => delay(path, value, 1, true),

@@ -53,6 +53,23 @@ export class AnchorError extends SignalboxError {
   }
 }
 
+/** A bolt's function did not end in time: its task hangs, and was ended. */
+export class ExecuteTimeoutError extends SignalboxError {
+  readonly code = "ERR_EXECUTE_TIMEOUT";
+  readonly component: string;
+  readonly task: number;
+  readonly timeoutMs: number;
+  constructor(component: string, task: number, work: string, timeoutMs: number) {
+    super(
+      `${component} (task ${task}) did not finish ${work} within ${timeoutMs} ms; ` +
+        "if that is no hang, raise its executeTimeout",
+    );
+    this.component = component;
+    this.task = task;
+    this.timeoutMs = timeoutMs;
+  }
+}
+
 /** The topology does not run any more, or not yet, and cannot do what was asked. */
 export class TopologyPhaseError extends SignalboxError {
   readonly code = "ERR_TOPOLOGY_PHASE";

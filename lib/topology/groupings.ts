@@ -1,9 +1,9 @@
 // Groupings: which task of a bolt gets a tuple. Each is a routing function of dispatch; a topology gives it the bolt's
 // tasks as consumers, whose `delivered` counts tuples, and whose pressure is "reject" while a task is down.
 
-import type { ConsumerView } from "../dispatch/consumer.js";
+import type { ConsumerView, Pressure } from "../dispatch/consumer.js";
 import type { Envelope } from "../dispatch/envelope.js";
-import { available, hash, mix, Ranking, type RoutingFunction, roundRobin } from "../dispatch/route.js";
+import { hash, mix, Ranking, type RoutingFunction } from "../dispatch/route.js";
 import { text } from "../process/options.js";
 
 /** What a topology says of an emit besides the values. */
@@ -15,12 +15,49 @@ interface Emission {
 }
 
 /**
- * Each task in turn, among those that are up and have room; when none has room, among those that are up.
+ * The task with the fewest tuples in front of it and in work, each in turn among equals: even among tasks that are
+ * equally fast, while one that is slow gets what it can do, and one that hangs gets nothing more. Tasks that are up and
+ * have room come first; when none has room, those that are up.
  *
  * @example const grouping = shuffle();
  */
 export function shuffle<T>(): RoutingFunction<T> {
-  return Object.assign(roundRobin<T>(), { label: "shuffle" });
+  return leastInTurn("shuffle");
+}
+
+function leastInTurn<T>(label: string): RoutingFunction<T> {
+  const route: RoutingFunction<T> = (_envelope, consumers, { turn }) => least(consumers, turn, undefined);
+  return Object.assign(route, { label, interchangeable: true });
+}
+
+/** One of the least loaded that have room, or else of those that would wait. @param node - where it has to be, if given */
+function least(
+  consumers: readonly ConsumerView[],
+  turn: number,
+  node: string | undefined,
+): ConsumerView | undefined {
+  let wanted: Pressure = "defer";
+  let load = Number.POSITIVE_INFINITY;
+  let equals = 0;
+  for (const one of consumers) {
+    if (node !== undefined && one.tags.node !== node) continue;
+    const { pressure, inFlight } = one;
+    if (pressure !== wanted) {
+      if (pressure !== "accept") continue;
+      wanted = pressure;
+      load = Number.POSITIVE_INFINITY;
+    }
+    if (inFlight < load) {
+      load = inFlight;
+      equals = 1;
+    } else if (inFlight === load) equals++;
+  }
+  let before = turn % equals;
+  for (const one of consumers) {
+    if (node !== undefined && one.tags.node !== node) continue;
+    if (one.inFlight === load && one.pressure === wanted && before-- === 0) return one;
+  }
+  return undefined;
 }
 
 /**
@@ -113,18 +150,18 @@ export function direct<T>(): RoutingFunction<T> {
 }
 
 /**
- * Each in turn among the tasks with room on the node of the emitting task, so that tuples need not travel; when none of
- * these has room, as {@link shuffle}.
+ * As {@link shuffle} among the tasks with room on the node of the emitting task, so that tuples need not travel; when
+ * none of these has room, among all.
  *
  * @example const grouping = localOrShuffle();
  */
 export function localOrShuffle<T>(): RoutingFunction<T> {
   const route: RoutingFunction<T> = (envelope, consumers, { turn }) => {
     const { node } = envelope as Envelope<T> & Emission;
-    const inReach = available(consumers);
-    const local = inReach.filter((one) => one.tags.node === node);
-    const candidates = local.length > 0 ? local : inReach;
-    return candidates[turn % candidates.length];
+    const local = least(consumers, turn, node);
+    if (local?.pressure === "accept") return local;
+    const anywhere = least(consumers, turn, undefined);
+    return anywhere?.pressure === "accept" ? anywhere : (local ?? anywhere);
   };
   return Object.assign(route, { label: "local or shuffle", interchangeable: true });
 }
@@ -135,7 +172,7 @@ export function localOrShuffle<T>(): RoutingFunction<T> {
  * @example const grouping = none();
  */
 export function none<T>(): RoutingFunction<T> {
-  return Object.assign(roundRobin<T>(), { label: "none" });
+  return leastInTurn("none");
 }
 
 function taskOf(consumer: ConsumerView): number {

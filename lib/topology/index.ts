@@ -56,7 +56,14 @@ export {
 } from "./config.js";
 export type { StopReport } from "./director.js";
 export { toDot } from "./dot.js";
-export { AnchorError, type Problem, SettledError, TopologyError, TopologyPhaseError } from "./errors.js";
+export {
+  AnchorError,
+  ExecuteTimeoutError,
+  type Problem,
+  SettledError,
+  TopologyError,
+  TopologyPhaseError,
+} from "./errors.js";
 export type { DeadTuple, EmittedTuple } from "./events.js";
 export { type AnyValues, type Field, type Fields, field, type Streams, type ValuesOf } from "./field.js";
 export type { Direction, EdgeLook, GraphOptions, LineStyle, NodeLook, Shape } from "./graph.js";

@@ -37,7 +37,10 @@ export class Lane implements Way {
   send(tuple: Tuple): void {
     const { slot, run } = this;
     const process = slot.process;
-    if (run.kernel.interception !== undefined) run.looked(slot);
+    if (run.kernel.interception !== undefined) {
+      run.looked(slot);
+      run.weighed(slot, "write");
+    }
     if (process === undefined) {
       // The place of a task that was taken out stays empty: no spout waits for it.
       if (slot.retired) tuple.state = TAKEN;
@@ -110,7 +113,11 @@ export class Lanes {
   /** Who gets what the emission shows; undefined when nobody is to have it. */
   choose(): Slot | undefined | typeof UNREACHABLE {
     const { slots } = this.target;
-    if (this.run.kernel.interception !== undefined) for (const slot of slots) this.run.looked(slot);
+    if (this.run.kernel.interception !== undefined)
+      for (const slot of slots) {
+        this.run.looked(slot);
+        this.run.weighed(slot, "read");
+      }
     const chosen = this.router.choose(this.emission, slots);
     if (chosen !== undefined && chosen !== UNREACHABLE && (chosen as Slot | null)?.component !== this.target)
       throw new OptionError(

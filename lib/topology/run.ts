@@ -1,6 +1,7 @@
 // A topology while it runs: the places of its tasks, and what these share. It belongs to the process that started it
 // (director.ts), and outlives the restart of any other.
 
+import type { Access } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
@@ -10,7 +11,7 @@ import type { Blueprint, ComponentPlan } from "./blueprint.js";
 import { capacityFor } from "./check.js";
 import type { LogLevel } from "./component.js";
 import { ACK, AckerMessage, FAIL, type Order, RETURN } from "./messages.js";
-import { ComponentRun, ExecutorRun, Life, Slot } from "./slot.js";
+import { ComponentRun, ExecutorRun, Life, type Outflow, Slot } from "./slot.js";
 import { ACKED, FAILED_TUPLE, TAKEN, type Tuple, WAITING } from "./tuple.js";
 
 /** Takes the lines that components log. */
@@ -82,8 +83,10 @@ export class Run {
     this.ackers = ackers;
     this.components = [ackers, ...bolts, ...spouts];
     this.systemNumber = ++this.lastTask;
-    for (const spout of spouts)
-      for (const bolt of this.downstream(spout)) bolt.upstream = [...bolt.upstream, spout];
+    for (const spout of spouts) {
+      spout.outflows = this.outflowsOf(spout);
+      for (const { to } of spout.outflows) to.upstream = [...to.upstream, spout];
+    }
   }
 
   get name(): string {
@@ -124,6 +127,7 @@ export class Run {
     const { component } = slot;
     component.slots = [...component.slots, slot];
     this.touched(slot);
+    component.joined();
   }
 
   /** The last task of the component gets nothing more. */
@@ -156,6 +160,7 @@ export class Run {
     slot.back();
     if (slot.lives++ > 0) slot.meter.restarts++;
     this.touched(slot);
+    slot.component.joined();
     this.lives.add(life);
     this.looked(undefined);
     if (this.custodian?.alive) this.custodian.deliver(life);
@@ -286,6 +291,13 @@ export class Run {
     this.kernel.interception?.touched(`t:${this.name}/${slot.id}`, "write");
   }
 
+  /** How much a task has to do has changed, or decides where a tuple goes. */
+  weighed(slot: Slot, access: Access): void {
+    const { interception } = this.kernel;
+    if (interception !== undefined && slot.component.slots.length > 1)
+      interception.touched(`l:${this.name}/${slot.id}`, access);
+  }
+
   /** There is a new system task. */
   watchedBy(process: Process): void {
     this.custodian = process;
@@ -309,6 +321,7 @@ export class Run {
       plan,
       this.kernel.nobody(plan.name),
       (component) => this.kernel.interception?.touched(`t:${this.name}/${component.name}`, "write"),
+      (slot) => this.looked(slot),
       (component) => this.order(component, "go"),
     );
     for (let task = 0; task < plan.tasks; task++) this.open(this.addSlot(run));
@@ -316,13 +329,21 @@ export class Run {
   }
 
   /** The bolts that a spout's tuples lead to, at however many removes. */
-  private downstream(spout: ComponentRun): readonly ComponentRun[] {
+  private outflowsOf(spout: ComponentRun): readonly Outflow[] {
+    const { wires } = this.blueprint;
     const reached = new Set([spout.name]);
     for (let before = -1; before < reached.size; ) {
       before = reached.size;
-      for (const { from, to } of this.blueprint.wires) if (reached.has(from)) reached.add(to);
+      for (const { from, to } of wires) if (reached.has(from)) reached.add(to);
     }
-    return this.components.filter(({ name, plan }) => plan.kind === "bolt" && reached.has(name));
+    return this.components
+      .filter(({ name, plan }) => plan.kind === "bolt" && reached.has(name))
+      .map((to) => ({
+        to,
+        anyTask: wires.every(
+          (wire) => wire.to !== to.name || !reached.has(wire.from) || wire.grouping.interchangeable === true,
+        ),
+      }));
   }
 
   /** Trees that each acker has room for: enough for all that the spouts of this moment may have pending. */

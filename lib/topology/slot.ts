@@ -59,10 +59,13 @@ export class Slot implements ConsumerView {
   done = false;
   /** A tick is in its mailbox already. */
   ticking = false;
-  /** A tuple came while it did not run: the spouts upstream pause until it does. */
+  /** A tuple came while it did not run: spouts that need it pause until it does. */
   private missed = false;
+  /** Its receive buffer is full, and has not been half empty since. */
+  private congested = false;
   /** Reliable tuples of a spout that are not settled: they outlive its process. */
   readonly kept: Set<Kept> = new Set();
+  private readonly room: number;
 
   constructor(task: number, index: number, executor: ExecutorRun, node: string, now: number) {
     this.meter = executor.component.meterOf(index, now);
@@ -70,6 +73,7 @@ export class Slot implements ConsumerView {
     this.index = index;
     this.executor = executor;
     this.id = `${executor.component.name}-${index}`;
+    this.room = executor.component.plan.config.receiveBuffer;
     this.tags = { task, index, executor: executor.index, node };
   }
 
@@ -87,12 +91,14 @@ export class Slot implements ConsumerView {
     return this.life?.process.pid ?? this.executor.component.nobody;
   }
 
+  /** In front of it and in work. */
   get inFlight(): number {
-    return this.waiting;
+    return this.life?.current === undefined ? this.waiting : this.waiting + 1;
   }
 
+  /** Tuples that may wait before spouts pause. What is under way then still comes: the bound is soft. */
   get maxInFlight(): number {
-    return this.executor.capacity;
+    return this.room;
   }
 
   get bufferDepth(): number {
@@ -105,20 +111,24 @@ export class Slot implements ConsumerView {
 
   get pressure(): Pressure {
     if (this.process === undefined) return "reject";
-    return this.executor.congested ? "defer" : "accept";
+    return this.congested ? "defer" : "accept";
   }
 
   /** A tuple goes into its mailbox. */
   arrives(): void {
-    this.waiting++;
     this.delivered++;
-    this.executor.arrives();
+    if (++this.waiting > this.room && !this.congested) {
+      this.congested = true;
+      this.component.hold(1);
+    }
   }
 
   /** A tuple is out of its mailbox. */
   leaves(): void {
-    this.waiting--;
-    this.executor.leaves();
+    if (--this.waiting <= this.room >> 1 && this.congested) {
+      this.congested = false;
+      this.component.hold(-1);
+    }
   }
 
   /** A tuple has come, and it does not run. */
@@ -143,52 +153,33 @@ export class Slot implements ConsumerView {
   }
 }
 
-/** Some of a component's tasks, under one supervisor, with one receive buffer. */
+/** Some of a component's tasks, under one supervisor. */
 export class ExecutorRun {
   readonly component: ComponentRun;
   readonly index: number;
-  slots: Slot[] = [];
+  slots: readonly Slot[] = [];
   /** Its supervisor, when that runs. */
   pid: Pid | undefined = undefined;
-  /** Tuples in the mailboxes of its tasks. */
-  waiting = 0;
-  /** The buffer is full, and has not been half empty since. */
-  congested = false;
-  private full = 0;
 
   constructor(component: ComponentRun, index: number) {
     this.component = component;
     this.index = index;
   }
 
-  /** Tuples that may wait before the spouts upstream pause. What is under way then still comes: the bound is soft. */
-  get capacity(): number {
-    return this.full;
-  }
-
   place(slot: Slot): void {
     this.slots = [...this.slots, slot];
-    this.full = this.slots.length * this.component.plan.config.receiveBuffer;
   }
 
   displace(slot: Slot): void {
     this.slots = this.slots.filter((one) => one !== slot);
-    this.full = Math.max(1, this.slots.length) * this.component.plan.config.receiveBuffer;
   }
+}
 
-  arrives(): void {
-    if (++this.waiting > this.full && !this.congested) {
-      this.congested = true;
-      this.component.hold(1);
-    }
-  }
-
-  leaves(): void {
-    if (--this.waiting <= this.full >> 1 && this.congested) {
-      this.congested = false;
-      this.component.hold(-1);
-    }
-  }
+/** A bolt that tuples of a component come to. */
+export interface Outflow {
+  readonly to: ComponentRun;
+  /** Any of its tasks will do for any tuple; else a tuple may be meant for the one that has no room. */
+  readonly anyTask: boolean;
 }
 
 /** A spout or bolt, or the ackers, while the topology runs. */
@@ -205,22 +196,27 @@ export class ComponentRun {
   readonly meters: TaskMeter[] = [];
   /** For the user's functions, beyond the life of a task. */
   readonly shared: Map<unknown, unknown> = new Map();
+  /** Of a spout: the bolts that its tuples come to, at however many removes. */
+  outflows: readonly Outflow[] = [];
   /** Spouts whose tuples may come here. */
   upstream: readonly ComponentRun[] = [];
-  /** Full executors and missing tasks downstream: while there are some, a spout pauses. */
-  private blocked = 0;
+  /** Tasks that are full, or were missed. */
+  private lacking = 0;
   private readonly touched: (component: ComponentRun) => void;
+  private readonly looked: (slot: Slot) => void;
   private readonly unblocked: (component: ComponentRun) => void;
 
   constructor(
     plan: ComponentPlan,
     nobody: Pid,
     touched: (component: ComponentRun) => void,
+    looked: (slot: Slot) => void,
     unblocked: (component: ComponentRun) => void,
   ) {
     this.plan = plan;
     this.nobody = nobody;
     this.touched = touched;
+    this.looked = looked;
     this.unblocked = unblocked;
   }
 
@@ -233,16 +229,34 @@ export class ComponentRun {
     return this.meters[index];
   }
 
+  /** Whether a tuple of this spout may come to a bolt where no task that could take it has room. */
   get isBlocked(): boolean {
-    return this.blocked > 0;
+    for (const { to, anyTask } of this.outflows) if (to.lacking > 0 && !(anyTask && to.hasRoom)) return true;
+    return false;
   }
 
-  /** An executor is full or a task is missing, or is so no more: the spouts upstream pause, or go on. */
-  hold(by: 1 | -1): void {
-    for (const spout of this.upstream) {
-      this.touched(spout);
-      spout.blocked += by;
-      if (spout.blocked === 0) this.unblocked(spout);
+  private get hasRoom(): boolean {
+    for (const slot of this.slots) {
+      this.looked(slot);
+      if (slot.pressure === "accept") return true;
     }
+    return false;
+  }
+
+  /** A task is full or was missed, or is so no more: the spouts upstream may have to pause, or can go on. */
+  hold(by: 1 | -1): void {
+    this.lacking += by;
+    for (const spout of this.upstream) this.touched(spout);
+    if (by < 0) this.eased();
+  }
+
+  /** There may be room where there was none. */
+  eased(): void {
+    for (const spout of this.upstream) if (!spout.isBlocked) this.unblocked(spout);
+  }
+
+  /** A task runs that did not: when others have no room, that is news. */
+  joined(): void {
+    if (this.lacking > 0) this.eased();
   }
 }

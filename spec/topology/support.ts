@@ -65,6 +65,17 @@ export class Stage {
     this.system.exit(pid as Pid<never>, "kill");
   }
 
+  private sleeper: Pid<{ readonly ms: number; readonly wake: () => void }> | undefined = undefined;
+
+  /** Resolves so many virtual milliseconds later: the work of an asynchronous `execute`. */
+  sleep(ms: number): Promise<void> {
+    this.sleeper ??= this.system.spawn<{ readonly ms: number; readonly wake: () => void }>({
+      handle: (ctx, one) => void ctx.after(one.ms, one.wake),
+    });
+    const sleeper = this.sleeper;
+    return new Promise((wake) => this.system.send(sleeper, { ms, wake }));
+  }
+
   /** The first process of this label: for those that no handle knows. */
   processOf(label: string): Pid<never> {
     const found = this.system.processes().find((pid) => pid.label === label);
