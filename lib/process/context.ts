@@ -7,9 +7,9 @@ import { NotABodyError, NotCallbacksError } from "./errors.js";
 import { removeSignal } from "./links.js";
 import type { Monitor } from "./monitor.js";
 import { delay } from "./options.js";
-import { origin } from "./origin.js";
 import type { Pid } from "./pid.js";
 import { DEAD, type Process } from "./process.js";
+import { processSignal } from "./process-signal.js";
 import { type ExitInput, NORMAL, toReason } from "./reason.js";
 import { type ReceiveOptions, receive, type Wanted } from "./receive.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
@@ -52,12 +52,16 @@ export class Context<M = unknown> {
     return this.#process.state !== DEAD;
   }
 
-  /** Aborted when the process ends: give it to `fetch` or a database call, and they end with the process. */
+  /**
+   * Aborted when the process ends: give it to `fetch` or a database call, and they end with the process. A listener of
+   * this signal is code of this process: what it throws or rejects is a late error of this process.
+   */
   get signal(): AbortSignal {
-    const { extras } = this.#process;
+    const process = this.#process;
+    const { extras } = process;
     if (extras.abort === undefined) {
-      extras.abort = new AbortController();
-      if (!this.alive) extras.abort.abort(exitedError(this.#process));
+      extras.abort = processSignal((listener) => process.perform(listener));
+      if (!this.alive) extras.abort.abort(exitedError(process));
     }
     return extras.abort.signal;
   }
@@ -290,16 +294,7 @@ export class Context<M = unknown> {
   wrap<A extends unknown[]>(fn: (...args: A) => unknown): (...args: A) => void {
     const process = this.#process;
     return (...args) => {
-      if (process.state === DEAD) return;
-      const outer = origin.current;
-      origin.current = process;
-      try {
-        void fn(...args);
-      } catch (error) {
-        process.failed(error, undefined);
-      } finally {
-        origin.current = outer;
-      }
+      if (process.state !== DEAD) process.perform(() => void fn(...args));
     };
   }
 

@@ -4,6 +4,8 @@ import type { Interception } from "./interception.js";
 
 /** Something the scheduler can run for a while: a process. */
 export interface Runnable {
+  /** In whose name its code runs: the owner of the promises that it makes. */
+  readonly pid?: object;
   /** Handles at most `limit` messages and returns how many it handled. */
   activate(limit: number): number;
 }
@@ -38,7 +40,7 @@ export interface Scheduler {
   stop(): void;
 }
 
-/** Told of a promise rejection that nobody handled, with the process that made the promise. True when that is its own. */
+/** Takes a promise rejection that nobody handled, with the pid of the process that made the promise. True when that is one of its own. */
 export type RejectionListener = (owner: object, error: unknown) => boolean;
 
 /** Limits of a turn of the scheduler; see DEFAULTS in limits.ts. */

@@ -17,6 +17,7 @@ export { type ExitSource, type ExitVerdict, exitVerdict } from "./exit-signal.js
 export type { ProcessInfo, ProcessStatus } from "./info.js";
 export { DEFAULTS, type Limits } from "./limits.js";
 export type { Monitor } from "./monitor.js";
+export { outside, ownerOf } from "./origin.js";
 export { type Node, Pid } from "./pid.js";
 export { production } from "./production.js";
 export * from "./reason.js";

@@ -17,6 +17,7 @@ import { Links } from "./links.js";
 import { Names } from "./names.js";
 import { members } from "./one-or-many.js";
 import { delay } from "./options.js";
+import { inNameOf } from "./origin.js";
 import { type Node, Pid } from "./pid.js";
 import { DEAD, isThenable, Process, type Rare, STARTING, TERMINATING } from "./process.js";
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
@@ -62,8 +63,9 @@ export class Kernel implements SchedulerHost {
     this.groups = new Groups(env.interception);
     this.scheduler = env.createScheduler(this, limits);
     this.unwatch = env.watchRejections((owner, error) => {
-      if (!(owner instanceof Process) || owner.kernel !== this) return false;
-      owner.failed(error, owner.rare?.message);
+      if (!(owner instanceof Pid) || owner.node !== node) return false;
+      if (owner.process === undefined) this.late(owner, error);
+      else owner.process.failed(error, owner.process.rare?.message);
       return true;
     });
   }
@@ -140,7 +142,9 @@ export class Kernel implements SchedulerHost {
     process.state = TERMINATING;
     let result: unknown;
     try {
-      result = (process.behaviour as Callbacks<unknown>).terminate?.(process.ctx, reason);
+      result = inNameOf(process.pid, () =>
+        (process.behaviour as Callbacks<unknown>).terminate?.(process.ctx, reason),
+      );
     } catch (error) {
       this.end(process, crash(error), message);
       return;
@@ -189,7 +193,8 @@ export class Kernel implements SchedulerHost {
       for (const wait of members(waits)) wait.abandon(error);
       waiting?.abandon(error);
     }
-    abort?.abort(exitedError(process));
+    rare.message = undefined;
+    if (abort !== undefined) inNameOf(process.pid, () => abort.abort(exitedError(process)));
   }
 
   /** A failure that spreads along links is told once, by the first that it leaves nobody behind to tell. */
@@ -202,11 +207,11 @@ export class Kernel implements SchedulerHost {
   }
 
   /** Code of a process that is no more threw. A refused effect is what should happen; the rest is told. */
-  late(process: Process, error: unknown): void {
-    if (isRefusal(error, process)) return;
-    if (this.events.wants.lateError) this.events.publish("lateError", { pid: process.pid, error });
+  late(pid: Pid, error: unknown): void {
+    if (isRefusal(error, pid)) return;
+    if (this.events.wants.lateError) this.events.publish("lateError", { pid, error });
     this.print(
-      `${process.pid} threw after its exit: ${error instanceof Error ? (error.stack ?? error) : String(error)}`,
+      `${pid} threw after its exit: ${error instanceof Error ? (error.stack ?? error) : String(error)}`,
     );
   }
 
@@ -326,7 +331,7 @@ export class Kernel implements SchedulerHost {
 }
 
 /** The error that a dead process's code is refused with; or an AbortError that its `ctx.signal` caused. */
-function isRefusal(error: unknown, process: Process): boolean {
+function isRefusal(error: unknown, pid: Pid): boolean {
   const cause = error instanceof Error && error.name === "AbortError" ? error.cause : error;
-  return cause instanceof ProcessExitedError && cause.pid === process.pid;
+  return cause instanceof ProcessExitedError && cause.pid === pid;
 }

@@ -1,28 +1,108 @@
-// Which process made this promise: V8's promise hooks mark each promise with the process whose code is running, and
-// restore that process when the promise's continuation runs. A rejection nobody handled then finds its owner, also
-// after awaits. Costs synchronous code nothing and an await some 20 ns; AsyncLocalStorage cost three times as much.
+// Which process made this promise: V8's promise hooks mark each promise with the pid of the process whose code is
+// running, and restore that pid when the promise's continuation runs. A rejection nobody handled then finds its owner,
+// also after awaits. Costs synchronous code nothing and an await some 20 ns; AsyncLocalStorage cost three times as much.
 
 import { type HookCallbacks, promiseHooks } from "node:v8";
+import type { Pid } from "./pid.js";
 
-const OWNER: unique symbol = Symbol("signalbox.owner");
+/** Gives back the object it was constructed with, so that a private field can be put on any object. */
+class Given {
+  constructor(promise: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: this is what it is for
+    return promise;
+  }
+}
 
-interface Marked {
-  [OWNER]?: object;
+/** A field that nobody else sees: a promise prints and compares as if it had no owner. */
+class Mark extends Given {
+  readonly #owner: object;
+  constructor(promise: object, owner: object) {
+    super(promise);
+    this.#owner = owner;
+  }
+  static ownerOf(promise: object): object | undefined {
+    return #owner in promise ? promise.#owner : undefined;
+  }
 }
 
 /**
- * Whose code is running now. An activation costs nothing here: the scheduler at work knows which process it runs, and
- * is asked only when a promise is made. `current` is for code that runs outside an activation: continuations, timers.
+ * State that all copies of the library in this thread share: kept where the hooks are, which is one place for every copy
+ * and every realm.
  */
-export const origin: {
-  current: object | undefined;
-  scheduler: { readonly running: object | undefined } | undefined;
-} = {
-  current: undefined,
-  scheduler: undefined,
-};
+export function shared<T extends object>(name: string, create: () => T): T {
+  const holder = promiseHooks as unknown as Record<symbol, T | undefined>;
+  const key = Symbol.for(`signalbox.${name}.1`);
+  holder[key] ??= create();
+  return holder[key];
+}
 
-/** Runs code of the host that is called from within a turn: what it makes is no process's. */
+/**
+ * What all copies of the library in one thread have in common: there is one set of hooks, and code of one copy's process
+ * may set a turn of another's going. Only ever added to: the copy that made it may be older than those that use it.
+ */
+class Origin {
+  /** In whose name code runs outside an activation, in continuations, timers and callbacks: the pid of a process, or the actor that stands for a simulated scenario. */
+  current: object | undefined = undefined;
+  /** Knows which process it runs. Asked only when a promise is made: an activation costs nothing here. */
+  scheduler: { readonly running: { readonly pid?: object } | undefined } | undefined = undefined;
+  private watchers = 0;
+  private uninstall: (() => void) | undefined = undefined;
+
+  ownerOf(promise: object): object | undefined {
+    return Mark.ownerOf(promise);
+  }
+
+  watch(): void {
+    if (this.watchers++ > 0) return;
+    const hooks: Partial<HookCallbacks> = {
+      init: (promise) => {
+        const owner = this.current ?? this.scheduler?.running?.pid;
+        if (owner !== undefined) new Mark(promise, owner);
+      },
+      before: (promise) => {
+        this.current = Mark.ownerOf(promise);
+      },
+      after: () => {
+        this.current = undefined;
+      },
+    };
+    this.uninstall = promiseHooks.createHook(hooks as HookCallbacks) as () => void;
+  }
+
+  unwatch(): void {
+    if (--this.watchers > 0) return;
+    this.uninstall?.();
+    this.current = undefined;
+  }
+}
+
+export const origin: Origin = shared("origin", () => new Origin());
+
+/** In whose name code runs now. */
+export function runningOwner(): object | undefined {
+  return origin.current ?? origin.scheduler?.running?.pid;
+}
+
+/** Runs code in the name of `owner`, wherever it is called: the promises that it makes are its own. */
+export function inNameOf<T>(owner: object, fn: () => T): T {
+  const { current } = origin;
+  origin.current = owner;
+  try {
+    return fn();
+  } finally {
+    origin.current = current;
+  }
+}
+
+/**
+ * Runs a function as code that belongs to no process. For what several processes share and one of them happens to make:
+ * a connection pool that is opened at its first use outlives the process that used it first, and its failures must not
+ * end that one.
+ *
+ * @example
+ * let pool: Promise<void> | undefined;
+ * const shared = () => (pool ??= outside(() => openPool()));
+ */
 export function outside<T>(fn: () => T): T {
   const { current, scheduler } = origin;
   origin.current = undefined;
@@ -35,39 +115,27 @@ export function outside<T>(fn: () => T): T {
   }
 }
 
-let watchers = 0;
-let uninstall: (() => void) | undefined;
-
-/** The process that made `promise`, if one did. */
-export function ownerOf(promise: Promise<unknown>): object | undefined {
-  return (promise as Marked)[OWNER];
+/**
+ * The process whose code made a promise, also when that process has ended; undefined when no process did. Known for
+ * promises made while a System runs. For listeners of the host: a rejection with an owner is that process's crash.
+ *
+ * @example
+ * process.on("unhandledRejection", (error, promise) => {
+ *   if (ownerOf(promise) === undefined) shutDown(error);
+ * });
+ */
+export function ownerOf(promise: Promise<unknown>): Pid<unknown> | undefined {
+  const owner = origin.ownerOf(promise);
+  // Another copy's pid is a pid as well.
+  return owner !== undefined && "node" in owner ? (owner as Pid<unknown>) : undefined;
 }
 
 /** Starts marking promises; counted, so that several systems may ask. Returns the call that ends it. */
 export function markPromises(): () => void {
-  if (watchers++ === 0) {
-    const hooks: Partial<HookCallbacks> = {
-      init(promise) {
-        const owner = origin.current ?? origin.scheduler?.running;
-        if (owner !== undefined) (promise as Marked)[OWNER] = owner;
-      },
-      before(promise) {
-        origin.current = (promise as Marked)[OWNER];
-      },
-      after() {
-        origin.current = undefined;
-      },
-    };
-    uninstall = promiseHooks.createHook(hooks as HookCallbacks) as () => void;
-  }
+  origin.watch();
   let ended = false;
   return () => {
-    if (ended) return;
+    if (!ended) origin.unwatch();
     ended = true;
-    if (--watchers === 0) {
-      uninstall?.();
-      uninstall = undefined;
-      origin.current = undefined;
-    }
   };
 }

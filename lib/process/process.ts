@@ -19,6 +19,7 @@ import type { Kernel } from "./kernel.js";
 import { EMPTY, Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
 import type { OneOrMany } from "./one-or-many.js";
+import { inNameOf } from "./origin.js";
 import type { Pid } from "./pid.js";
 import { crash, type ExitReason, NORMAL } from "./reason.js";
 import { resumeBody, startBody, type Waiting } from "./receive.js";
@@ -313,9 +314,19 @@ export class Process extends Mailbox implements Runnable {
     return true;
   }
 
+  /** Runs code of this process from wherever: the promises that it makes are its own, and so is what it throws. */
+  perform(code: () => unknown): void {
+    try {
+      const result = inNameOf(this.pid, code);
+      if (result instanceof Stop) this.kernel.stop(this, result.reason, undefined);
+    } catch (error) {
+      this.failed(error, undefined);
+    }
+  }
+
   /** The process's code threw or rejected: its exit reason, or, after its exit, a late error. */
   failed(error: unknown, message: unknown): void {
-    if (this.state === DEAD) this.kernel.late(this, error);
+    if (this.state === DEAD) this.kernel.late(this.pid, error);
     else if (this.state === TERMINATING && error instanceof ProcessExitedError && error.pid === this.pid)
       return;
     else this.kernel.stop(this, crash(error), message);

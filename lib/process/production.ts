@@ -2,8 +2,7 @@
 
 import { nanoid } from "nanoid";
 import type { Environment, RejectionListener, Scheduler, SchedulerHost, TurnLimits } from "./environment.js";
-import { ProcessExitedError } from "./errors.js";
-import { markPromises, ownerOf } from "./origin.js";
+import { markPromises, origin, shared } from "./origin.js";
 import { type HostLoop, TurnScheduler } from "./scheduler.js";
 
 /** Node fires a timer of more than this many milliseconds at once, so longer waits go in stages. */
@@ -34,20 +33,91 @@ const hostLoop: HostLoop = {
   },
 };
 
-const listeners = new Set<RejectionListener>();
+const REJECTION = "unhandledRejection";
 
 /**
- * A rejection of a process's promise is that process's crash. Any other is the host's own affair, as without us; so is
- * one of a process whose system has stopped, unless it is only the refusal of an effect.
+ * The host's rejections that nobody handled, watched once for all copies of the library in this thread. One of a
+ * process's promise is that process's crash. Any other is the host's own affair: Node must do with it what it would do
+ * without us, by whatever mode and listeners the host has.
+ *
+ * A listener alone cannot do that, since Node takes a rejection for handled as soon as there is one. So `process.emit`
+ * answers for the library: while ours is the only listener, a rejection that no process owns has none. The listener
+ * stays for a host that puts another `emit` in the place of ours.
  */
-function onUnhandledRejection(error: unknown, promise: Promise<unknown>): void {
-  const owner = ownerOf(promise);
-  if (owner !== undefined) {
-    for (const listener of listeners) if (listener(owner, error)) return;
-    if (error instanceof ProcessExitedError) return;
+class Rejections {
+  private readonly watchers = new Set<RejectionListener>();
+  private unhook: () => void = () => undefined;
+  /** The promise that is dealt with already. */
+  private seen: unknown = undefined;
+  private warned = false;
+
+  watch(watcher: RejectionListener): () => void {
+    if (this.watchers.size === 0) this.hook();
+    if (!this.warned && isStrict()) {
+      this.warned = true;
+      process.emitWarning(STRICT, { type: "SignalboxWarning", code: "SIGNALBOX_STRICT_REJECTIONS" });
+    }
+    this.watchers.add(watcher);
+    return () => {
+      if (this.watchers.delete(watcher) && this.watchers.size === 0) this.unhook();
+    };
   }
-  if (process.listenerCount("unhandledRejection") === 1) throw error;
+
+  /** Whether it is a process's; one of a process whose system has stopped only when it is a refused effect. */
+  private claim(error: unknown, promise: Promise<unknown>): boolean {
+    const owner = origin.ownerOf(promise);
+    if (owner === undefined) return false;
+    for (const watcher of this.watchers) if (watcher(owner, error)) return true;
+    return error instanceof Error && (error as { code?: unknown }).code === "ERR_PROCESS_EXITED";
+  }
+
+  private readonly listen = (error: unknown, promise: Promise<unknown>): void => {
+    if (promise === this.seen || this.claim(error, promise)) return;
+    if (process.listenerCount(REJECTION) === 1) throw error;
+  };
+
+  private hook(): void {
+    process.on(REJECTION, this.listen);
+    const host: { emit?: ((...args: never[]) => boolean) | undefined } = process;
+    const { emit } = host;
+    const inherited = !Object.hasOwn(host, "emit");
+    let hooked = true;
+    const answer = (...args: [event: string, error: unknown, promise: Promise<unknown>]): boolean => {
+      const pass = (): boolean => Reflect.apply(emit as () => boolean, host, args);
+      const [event, error, promise] = args;
+      if (!hooked || event !== REJECTION) return pass();
+      const claimed = this.claim(error, promise);
+      if (process.listeners(REJECTION).every((one) => one === this.listen)) return claimed;
+      this.seen = promise;
+      try {
+        return pass();
+      } finally {
+        this.seen = undefined;
+      }
+    };
+    host.emit = answer;
+    this.unhook = () => {
+      process.off(REJECTION, this.listen);
+      hooked = false;
+      // Another that was put over ours goes on calling it.
+      if (host.emit !== answer) return;
+      if (inherited) delete host.emit;
+      else host.emit = emit;
+    };
+  }
 }
+
+const STRICT =
+  "under --unhandled-rejections=strict Node raises uncaughtException before signalbox can tell whose rejection it is: " +
+  "one that nobody awaited in a process ends the host, not the process. Use --unhandled-rejections=throw (the default)";
+
+/** The last flag counts, and those of the command line come after those of the environment. */
+function isStrict(): boolean {
+  const flags = [process.env.NODE_OPTIONS, ...process.execArgv].join(" ");
+  return /.*--unhandled[-_]rejections[= ]+(\S+)/s.exec(flags)?.[1] === "strict";
+}
+
+const rejections = shared("rejections", () => new Rejections());
 
 /** What a System runs on unless it is given another Environment. */
 export const production: Environment = {
@@ -59,11 +129,9 @@ export const production: Environment = {
     new TurnScheduler(host, hostLoop, limits),
   watchRejections: (listener) => {
     const unmark = markPromises();
-    if (listeners.size === 0) process.on("unhandledRejection", onUnhandledRejection);
-    listeners.add(listener);
+    const unwatch = rejections.watch(listener);
     return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0) process.off("unhandledRejection", onUnhandledRejection);
+      unwatch();
       unmark();
     };
   },

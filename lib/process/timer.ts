@@ -1,11 +1,9 @@
 // Timers as processes use them: they send a message or run a function of their owner, and die with it.
 
-import { Stop } from "./behaviour.js";
 import { TaskEntry } from "./entries.js";
 import { MailboxFullError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
-import { origin } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import type { Due, Timer } from "./timers.js";
@@ -79,16 +77,6 @@ export class OwnedTimer implements Due, TimerRef {
 
 /** Runs a function as part of a process: between messages for callbacks, at once for a body, which has no between. */
 function runIn(owner: Process, run: () => unknown): void {
-  if (owner.handle !== undefined) {
-    owner.deliverSignal(new TaskEntry(run));
-    return;
-  }
-  origin.current = owner;
-  try {
-    const result = run();
-    if (result instanceof Stop) owner.kernel.stop(owner, result.reason, undefined);
-  } catch (error) {
-    owner.failed(error, undefined);
-  }
-  origin.current = undefined;
+  if (owner.handle !== undefined) owner.deliverSignal(new TaskEntry(run));
+  else owner.perform(run);
 }

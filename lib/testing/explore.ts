@@ -1,9 +1,9 @@
 // Exploring: a scenario is run under schedule after schedule, and the first that fails is made as simple as it gets.
 
 import { OptionError, ProcessExitedError } from "../process/errors.js";
-import { WatchedProcess } from "../process/intercepted.js";
 import { count, text } from "../process/options.js";
-import { origin } from "../process/origin.js";
+import { runningOwner } from "../process/origin.js";
+import { Pid } from "../process/pid.js";
 import { production } from "../process/production.js";
 import { Actor } from "./actor.js";
 import {
@@ -16,6 +16,7 @@ import {
 import { type Found, ScheduleFailedError } from "./failure.js";
 import { type FaultOptions, planFaults } from "./faults.js";
 import { host } from "./host.js";
+import { isSimulated } from "./interceptor.js";
 import { type Match, matcher } from "./match.js";
 import { flag, words } from "./options.js";
 import { ORDINARY, Script } from "./oracle.js";
@@ -151,7 +152,7 @@ let queue: Promise<unknown> = Promise.resolve();
 
 /** One exploration after the other: they share the host's microtasks and timers. */
 function exclusively<T>(work: () => Promise<T>): Promise<T> {
-  const code = origin.current ?? origin.scheduler?.running;
+  const code = runningOwner();
   if (stage.world !== undefined && code !== undefined)
     return Promise.reject(
       new OptionError("explore", "a scenario", "called outside of scenarios: they do not nest"),
@@ -164,10 +165,11 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
         if (owner === world?.main) world.fail(error);
         return true;
       }
-      if (!(owner instanceof WatchedProcess)) return false;
+      if (!(owner instanceof Pid) || !isSimulated(owner)) return false;
+      const process = world?.processOf(owner);
       // Of a schedule that is over nothing is heard; of a system that has stopped nobody else hears.
-      if (world?.owns(owner) !== true) return true;
-      if (!owner.kernel.stopped) return false;
+      if (world === undefined || process === undefined) return true;
+      if (!process.kernel.stopped) return false;
       if (!(error instanceof ProcessExitedError)) world.fail(error);
       return true;
     });
@@ -186,8 +188,8 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
 
 function onHostTimer(name: string): void {
   const { world } = stage;
-  const code = origin.current ?? origin.scheduler?.running;
-  const ours = code instanceof Actor || (code instanceof WatchedProcess && world?.owns(code) === true);
+  const code = runningOwner();
+  const ours = code instanceof Actor || (code instanceof Pid && world?.processOf(code) !== undefined);
   if (world === undefined || !ours || world.options.allowed(world.current.path)) return;
   const error = new HostTimerError(world.current.path, name, placeOf(host.stack()));
   world.fail(error);

@@ -3,12 +3,20 @@
 import { SignalEntry } from "../process/entries.js";
 import type { WatchedProcess } from "../process/intercepted.js";
 import type { Access, Interception, Settler } from "../process/interception.js";
-import type { Pid } from "../process/pid.js";
+import type { Node, Pid } from "../process/pid.js";
 import type { ExitReason } from "../process/reason.js";
 import type { Actor, Wait } from "./actor.js";
 import { freeze } from "./freeze.js";
 import type { DeliverTask } from "./tasks.js";
 import type { World } from "./world.js";
+
+/** Nodes of all simulated systems there were: a pid lets go of its process at the end. */
+const simulated = new WeakSet<Node>();
+
+/** Whether a pid is, or was, that of a simulated process. */
+export function isSimulated(pid: Pid): boolean {
+  return simulated.has(pid.node);
+}
 
 export class Interceptor implements Interception {
   private readonly world: World;
@@ -31,6 +39,7 @@ export class Interceptor implements Interception {
     const actor = world.adopt(process, parent?.tag as Actor | undefined);
     process.tag = actor;
     this.pids.set(process.pid, actor);
+    simulated.add(process.pid.node);
     world.faults.born(actor);
     world.options.recorder?.spawned(actor);
   }

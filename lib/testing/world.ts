@@ -6,8 +6,8 @@ import { SystemStoppedError } from "../process/errors.js";
 import type { WatchedProcess } from "../process/intercepted.js";
 import type { Settler } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
-import { origin } from "../process/origin.js";
-import type { Node } from "../process/pid.js";
+import { origin, runningOwner } from "../process/origin.js";
+import type { Node, Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { type Due, type Timer, TimerQueue } from "../process/timers.js";
 import { Actor } from "./actor.js";
@@ -121,9 +121,9 @@ export class World {
     };
   }
 
-  /** Whether the process is one of this world. */
-  owns(process: WatchedProcess): boolean {
-    return process.kernel.interception === this.interceptor;
+  /** The process of a pid of this world, also when it has ended. */
+  processOf(pid: Pid): WatchedProcess | undefined {
+    return this.interceptor.actorOf(pid)?.process;
   }
 
   /** Stands for a system: above the processes that no process has started. */
@@ -140,9 +140,9 @@ export class World {
 
   /** Whose code is running. */
   get current(): Actor {
-    const owner = origin.current ?? origin.scheduler?.running;
+    const owner = runningOwner();
     if (owner instanceof Actor) return owner;
-    return ((owner as WatchedProcess | undefined)?.tag as Actor | undefined) ?? this.main;
+    return (owner === undefined ? undefined : this.interceptor.actorOf(owner as Pid)) ?? this.main;
   }
 
   /** Code of `actor` goes on in a step of its own: it runs what `settle` sets going. */

@@ -12,6 +12,8 @@ import {
   dispatch,
   dynamicSupervisor,
   leastLoaded,
+  outside,
+  ownerOf,
   type Pid,
   type ReplyTo,
   refuse,
@@ -102,6 +104,8 @@ declare function serve(sim: Simulation, orders: readonly number[]): Promise<void
 declare const running: TopologyRef;
 declare const wordCount: Topology;
 declare const Session: Startable<readonly [string], unknown>;
+declare function openPool(): Promise<void>;
+declare function shutDown(error: unknown): void;
 
 export const used: readonly unknown[] = [
   ConsumerGroup,
@@ -116,6 +120,10 @@ export const alsoUsed: readonly unknown[] = [
   refuse,
   System,
   supervisor,
+  outside,
+  ownerOf,
+  openPool,
+  shutDown,
   () => [ctx, till, stock, shelf, order, pick, log],
 ];
 export const testing: readonly unknown[] = [

@@ -1,14 +1,9 @@
 // Whose promise is it? Every promise made by a process's code carries that process, wherever the code got to.
 
-import { type Pid, type ReplyTo, System } from "signalbox";
+import { outside, ownerOf, Pid, type ReplyTo, System } from "signalbox";
 import { describe, expect, test } from "vitest";
-import { markPromises, origin, outside, ownerOf } from "../../lib/process/origin.js";
+import { markPromises, origin } from "../../lib/process/origin.js";
 import { hostRejections, macrotask } from "../support/host.js";
-
-/** The pid of the process that made `promise`. */
-function ownerPid(promise: Promise<unknown>): Pid | undefined {
-  return (ownerOf(promise) as { pid: Pid } | undefined)?.pid;
-}
 
 describe("a promise made by a process is known as its own", () => {
   test("in a callback, in `init`, in a signal and in `terminate`", async () => {
@@ -24,7 +19,7 @@ describe("a promise made by a process is known as its own", () => {
     await system.idle();
     system.exit(pid, "shutdown");
     await system.exited(pid);
-    expect(made.map(ownerPid)).toEqual([pid, pid, pid, pid]);
+    expect(made.map(ownerOf)).toEqual([pid, pid, pid, pid]);
   });
 
   test("in a function body: before, between and after its awaits, of whatever kind", async () => {
@@ -47,7 +42,7 @@ describe("a promise made by a process is known as its own", () => {
     });
     system.send(pid, "go");
     await system.exited(pid);
-    expect(made.map(ownerPid)).toEqual(new Array(7).fill(pid));
+    expect(made.map(ownerOf)).toEqual(new Array(7).fill(pid));
   });
 
   test("in async functions that call async functions, and in `then` callbacks", async () => {
@@ -66,7 +61,7 @@ describe("a promise made by a process is known as its own", () => {
     });
     await system.exited(pid);
     expect(made).toHaveLength(11);
-    expect(made.map(ownerPid)).toEqual(new Array(11).fill(pid));
+    expect(made.map(ownerOf)).toEqual(new Array(11).fill(pid));
   });
 
   test("in functions that a timer or the host runs in its name", async () => {
@@ -89,7 +84,7 @@ describe("a promise made by a process is known as its own", () => {
     });
     await both;
     const body = system.whereis("body");
-    expect(made.map(ownerPid)).toEqual([body, body]);
+    expect(made.map(ownerOf)).toEqual([body, body]);
   });
 
   test("in a turn that another process's code brought about", async () => {
@@ -101,7 +96,7 @@ describe("a promise made by a process is known as its own", () => {
     });
     for (let i = 0; i < 3; i++) system.send(first, "pass it on");
     await system.idle();
-    expect(made.map(ownerPid)).toEqual([second, second, second]);
+    expect(made.map(ownerOf)).toEqual([second, second, second]);
   });
 
   test("also when several processes take turns with one another and with the code outside", async () => {
@@ -134,7 +129,7 @@ describe("a promise made by a process is known as its own", () => {
     await system.idle();
     expect(made.length).toBeGreaterThan(100);
     expect(new Set(made.map(([whose]) => whose)).size).toBe(5);
-    for (const [whose, promise] of made) expect(ownerPid(promise)).toBe(whose);
+    for (const [whose, promise] of made) expect(ownerOf(promise)).toBe(whose);
   });
 });
 
@@ -157,7 +152,7 @@ describe("a promise is nobody's", () => {
       setImmediate(look, 5);
     });
     expect(system.isAlive(pid)).toBe(false);
-    expect(made.map(ownerPid)).toEqual(new Array(6).fill(undefined));
+    expect(made.map(ownerOf)).toEqual(new Array(6).fill(undefined));
   });
 
   test("when code outside all processes made it, also in answer to a process", async () => {
@@ -209,7 +204,7 @@ describe("a promise is nobody's", () => {
 
   test("when it is made within `outside`, which gives back what was before", () => {
     const unmark = markPromises();
-    const someone = {};
+    const someone = new Pid({ name: "shop", id: "1" }, 1, undefined, undefined);
     origin.current = someone;
     const [mine, its, again] = [Promise.resolve(), outside(() => Promise.resolve()), Promise.resolve()];
     origin.current = undefined;
@@ -221,7 +216,7 @@ describe("a promise is nobody's", () => {
 describe("the hooks", () => {
   function marked(): boolean {
     const outer = origin.current;
-    origin.current = {};
+    origin.current = new Pid({ name: "shop", id: "1" }, 1, undefined, undefined);
     const promise = Promise.resolve();
     origin.current = outer;
     return ownerOf(promise) !== undefined;
