@@ -17,6 +17,7 @@ import { countOf } from "./counts.js";
 import { ChildError } from "./errors.js";
 import { checkLimits, checkNaming, type SupervisionOptions } from "./options.js";
 import type { Answer } from "./protocol.js";
+import { Queue } from "./queue.js";
 import { type ChildInfo, type SupervisorMessage, SupervisorRef } from "./ref.js";
 import { publishRestart } from "./report.js";
 import { countRestart, isRestarted, type RestartLimits } from "./restart-rule.js";
@@ -84,7 +85,15 @@ interface Stopping {
   readonly timer: TimerRef | undefined;
 }
 
-type Message = SupervisorMessage | Outcome | { readonly type: "retry" | "resume"; readonly id: string };
+const GO_ON = { type: "go-on" } as const;
+/** A closing supervisor gives orders to this many children, and lets others have their go. */
+const AT_ONCE = 250;
+
+type Message =
+  | SupervisorMessage
+  | Outcome
+  | typeof GO_ON
+  | { readonly type: "retry" | "resume"; readonly id: string };
 
 function behaviourOf(settings: Settings): Callbacks<Message> {
   let keeper: Keeper;
@@ -103,8 +112,11 @@ class Keeper {
   private readonly settings: Settings;
   private readonly children = new Map<string, DynamicChild>();
   private readonly byPid = new Map<Pid, DynamicChild>();
-  private restarts: readonly number[] = [];
+  private restarts = Queue.of<number>();
   private closing: ExitReason | undefined;
+  /** When closing: children that are yet to be told to stop, or to be killed. */
+  private orders = Queue.of<DynamicChild>();
+  private timeIsUp = false;
   private lastKey = 0;
 
   constructor(ctx: Context<Message>, settings: Settings) {
@@ -128,6 +140,8 @@ class Keeper {
         return undefined;
       case "outcome":
         return this.outcome(message);
+      case "go-on":
+        return this.goOn();
       case "retry":
       case "resume": {
         const child = this.children.get(message.id);
@@ -165,23 +179,36 @@ class Keeper {
     return this.restart(child, signal.reason, this.ctx.now() - child.since);
   }
 
-  /** All children are told at once, and share one time to stop in. */
+  /** All children are told without waiting for one another, and share one time to stop in. */
   close(reason: ExitReason): Stop | undefined {
     if (this.closing !== undefined) return undefined;
     this.closing = reason;
-    const { ctx } = this;
+    const { shutdown } = this.settings.spec;
+    this.orders = Queue.of([...this.children.values()].filter((child) => child.stopping === undefined));
+    if (shutdown !== "brutal_kill" && shutdown !== Number.POSITIVE_INFINITY) {
+      this.ctx.after(shutdown, () => {
+        this.timeIsUp = true;
+        this.orders = Queue.of(this.children.values());
+        return this.goOn();
+      });
+    }
+    return this.goOn();
+  }
+
+  /** Gives the next orders. */
+  private goOn(): Stop | undefined {
+    const { ctx, children } = this;
     const { spec } = this.settings;
-    for (const child of [...this.children.values()]) {
+    for (let left = AT_ONCE; left > 0 && this.orders.length > 0; left--) {
+      const child = this.orders.first as DynamicChild;
+      this.orders = this.orders.rest();
+      if (!children.has(child.key)) continue;
       if (child.pid === undefined) this.forget(child);
-      else if (child.stopping !== undefined) continue;
+      else if (this.timeIsUp) ctx.exit(child.pid, "kill");
       else if (child.starting) abortStart(ctx, child.pid, spec);
       else ctx.exit(child.pid, spec.shutdown === "brutal_kill" ? "kill" : SHUTDOWN);
     }
-    if (spec.shutdown !== "brutal_kill" && spec.shutdown !== Number.POSITIVE_INFINITY) {
-      ctx.after(spec.shutdown, () => {
-        for (const pid of this.byPid.keys()) ctx.exit(pid, "kill");
-      });
-    }
+    if (this.orders.length > 0) ctx.send(ctx.self, GO_ON);
     return this.ended();
   }
 
@@ -282,7 +309,7 @@ class Keeper {
     } else if (child.stopping !== undefined) {
       child.stopping.askers.push(asker);
     } else {
-      // One that closes has told its children already.
+      // One that closes tells all its children.
       const timer =
         this.closing === undefined ? killAfter(ctx, child.pid, this.settings.spec.shutdown) : undefined;
       child.stopping = { askers: [asker], timer };

@@ -8,34 +8,20 @@ import {
   type Answer,
   type Ask,
   type ChildProblem,
-  type ChildStatus,
   type Effect,
   type Event,
   FailedChild,
   type Strategy,
 } from "./protocol.js";
+import { Queue } from "./queue.js";
 import { countRestart, isRestarted, type RestartLimits } from "./restart-rule.js";
+import { type Child, newChild, Roster } from "./roster.js";
 import { STRATEGIES } from "./strategies.js";
 
 /** Options of a supervisor that the machine decides by. */
 export interface Config extends RestartLimits {
   readonly strategy: Strategy;
   readonly autoShutdown: AutoShutdown;
-}
-
-/** One child. */
-export interface Child<P> {
-  readonly spec: FullChildSpec;
-  readonly status: ChildStatus;
-  readonly pid: P | undefined;
-  /** What it last ended of. */
-  readonly failure: ExitReason;
-  /** When it last came up. */
-  readonly since: number;
-  /** How often it was started again without a calm time between. */
-  readonly attempts: number;
-  /** With backoff: when its next start is due. A `resume` that comes before is of a wait that was given up. */
-  readonly dueAt: number;
 }
 
 /** Something to do that takes time; the first of the agenda is in progress. */
@@ -53,24 +39,21 @@ type Step<P> =
 export interface State<P> {
   readonly config: Config;
   /** In start order. */
-  readonly children: readonly Child<P>[];
+  readonly children: Roster<P>;
   /** Times of the restarts within the period. */
-  readonly restarts: readonly number[];
-  readonly agenda: readonly Step<P>[];
+  readonly restarts: Queue<number>;
+  readonly agenda: Queue<Step<P>>;
   /** Events that came while something was in progress. */
-  readonly waiting: readonly Event<P>[];
+  readonly waiting: Queue<Event<P>>;
   /** Set once the supervisor is on its way out: the reason it will end with. */
   readonly closing: ExitReason | undefined;
   readonly booting: boolean;
 }
 
 export function initial<P>(config: Config, specs: readonly FullChildSpec[]): State<P> {
-  const children = specs.map((spec): Child<P> => newChild(spec));
-  return { config, children, restarts: [], agenda: [], waiting: [], closing: undefined, booting: true };
-}
-
-function newChild<P>(spec: FullChildSpec): Child<P> {
-  return { spec, status: "stopped", pid: undefined, failure: SHUTDOWN, since: 0, attempts: 0, dueAt: 0 };
+  const children = Roster.of<P>(specs.map((spec) => newChild(spec)));
+  const [restarts, agenda, waiting] = [Queue.of<number>(), Queue.of<Step<P>>(), Queue.of<Event<P>>()];
+  return { config, children, restarts, agenda, waiting, closing: undefined, booting: true };
 }
 
 /**
@@ -88,8 +71,8 @@ export function decide<P>(
   let next = take(state, event, effects);
   // Whatever waited is looked at as soon as nothing is in progress.
   while (next.agenda.length === 0 && next.waiting.length > 0 && next.closing === undefined) {
-    const [first, ...rest] = next.waiting;
-    next = take({ ...next, waiting: rest }, afterWaiting(first as Event<P>, now), effects);
+    const first = next.waiting.first as Event<P>;
+    next = take({ ...next, waiting: next.waiting.rest() }, afterWaiting(first, now), effects);
   }
   return [next, effects];
 }
@@ -110,7 +93,7 @@ function take<P>(state: State<P>, event: Event<P>, effects: Effect<P>[]): State<
       return close(state, event.reason, effects);
     default:
       if (state.closing !== undefined) return state;
-      if (state.agenda.length > 0) return { ...state, waiting: [...state.waiting, event] };
+      if (state.agenda.length > 0) return { ...state, waiting: state.waiting.with(event) };
       return begin(state, event, effects);
   }
 }
@@ -123,13 +106,13 @@ function begin<P>(
 ): State<P> {
   switch (event.type) {
     case "boot": {
-      const agenda = state.children.map(
+      const starts = [...state.children].map(
         (child): Step<P> => ({ do: "start", id: child.spec.id, why: "boot" }),
       );
-      return proceed({ ...state, agenda }, effects);
+      return proceed({ ...state, agenda: Queue.of(starts) }, effects);
     }
     case "exited": {
-      const child = state.children.find((one) => one.pid === event.pid);
+      const child = state.children.byPid(event.pid);
       return child === undefined ? state : exited(state, child, event, effects);
     }
     case "retry": {
@@ -167,8 +150,7 @@ function exited<P>(
   }
   const gone = down(state, child);
   if (!significant || state.config.autoShutdown === "never") return gone;
-  const anyLeft = gone.children.some((one) => one.spec.significant && one.status !== "stopped");
-  if (state.config.autoShutdown === "all_significant" && anyLeft) return gone;
+  if (state.config.autoShutdown === "all_significant" && gone.children.significant > 0) return gone;
   return close(gone, SHUTDOWN, effects);
 }
 
@@ -191,7 +173,7 @@ function restart<P>(
   if (intensityLeft < 0) return close(down({ ...state, restarts }, child), SHUTDOWN, effects);
   const failed = { ...child, attempts, failure: reason, dueAt: at + delayMs };
   const marked = restarting({ ...state, restarts }, failed);
-  const stops = [...range].reverse().map((one): Step<P> => ({ do: "stop", id: one.spec.id }));
+  const stops = Queue.of([...range].reverse().map((one): Step<P> => ({ do: "stop", id: one.spec.id })));
   if (backoff === undefined) return proceed(startRange({ ...marked, agenda: stops }, id), effects);
   effects.push({ type: "resume-after", id, delayMs });
   return proceed({ ...marked, agenda: stops }, effects);
@@ -210,7 +192,7 @@ function restarting<P>(state: State<P>, child: Child<P>): State<P> {
 /** Adds to the agenda the start of whatever the strategy brings up with `id`. */
 function startRange<P>(state: State<P>, id: string): State<P> {
   const starts = rangeOf(state, id).map((one): Step<P> => ({ do: "start", id: one.spec.id, why: "restart" }));
-  return { ...state, agenda: [...state.agenda, ...starts] };
+  return { ...state, agenda: state.agenda.concat(starts) };
 }
 
 /** What was in progress is done. An answer for anything else is of a start that was given up: too late. */
@@ -219,9 +201,10 @@ function completed<P>(
   event: Extract<Event<P>, { type: "started" | "ignored" | "failed" | "stopped" }>,
   effects: Effect<P>[],
 ): State<P> {
-  const [step, ...rest] = state.agenda;
+  const step = state.agenda.first;
   if (step === undefined || step.id !== event.id || (step.do === "stop") !== (event.type === "stopped"))
     return state;
+  const rest = state.agenda.rest();
   const done: State<P> = { ...state, agenda: rest };
   if (step.do === "stop") return proceed(stepStopped(done, step, effects), effects);
   const asked = step.why === "add" || step.why === "again" ? step : undefined;
@@ -234,7 +217,7 @@ function completed<P>(
         effects.push({ type: "answer", token: asked.token, answer: { ok: true, pid: event.pid } });
       // One that came up too late to be added takes its place, the last, in the stops of a closing supervisor.
       const late = state.closing !== undefined && step.why === "add";
-      const agenda: readonly Step<P>[] = late ? [{ do: "stop", id: step.id }, ...rest] : rest;
+      const agenda = late ? Queue.of<Step<P>>([{ do: "stop", id: step.id }, ...rest]) : rest;
       return proceed({ ...replace(done, up), agenda }, effects);
     }
     case "ignored": {
@@ -252,14 +235,17 @@ function completed<P>(
       }
       if (step.why === "boot") {
         return close(
-          { ...done, agenda: [] },
+          { ...done, agenda: Queue.of() },
           { type: "shutdown", detail: new FailedChild(step.id, event.reason) },
           effects,
         );
       }
       // Back to the mailbox before trying again, so that a shutdown can come between.
       effects.push({ type: "retry", id: step.id });
-      return proceed({ ...restarting(done, { ...child, failure: event.reason }), agenda: [] }, effects);
+      return proceed(
+        { ...restarting(done, { ...child, failure: event.reason }), agenda: Queue.of() },
+        effects,
+      );
     default:
       return done;
   }
@@ -286,40 +272,39 @@ function asked<P>(state: State<P>, token: number, request: Ask, effects: Effect<
     const present = find(state, spec.id);
     if (present !== undefined)
       return refuse(present.status === "running" ? "already_started" : "already_present");
-    return proceed(
-      { ...state, agenda: [{ do: "start", id: spec.id, why: "add", token, child: newChild(spec) }] },
-      effects,
-    );
+    return begun(state, { do: "start", id: spec.id, why: "add", token, child: newChild(spec) }, effects);
   }
   const child = find(state, request.id);
   if (child === undefined) return refuse("not_found");
   if (request.ask === "terminate") {
-    if (child.status === "running")
-      return proceed({ ...state, agenda: [{ do: "stop", id: request.id, token }] }, effects);
+    if (child.status === "running") return begun(state, { do: "stop", id: request.id, token }, effects);
     effects.push({ type: "answer", token, answer: { ok: true, pid: undefined } });
     return down(state, child);
   }
   if (child.status !== "stopped") return refuse(child.status);
   if (request.ask === "restart") {
-    return proceed(
-      { ...state, agenda: [{ do: "start", id: request.id, why: "again", token, child }] },
-      effects,
-    );
+    return begun(state, { do: "start", id: request.id, why: "again", token, child }, effects);
   }
   effects.push({ type: "answer", token, answer: { ok: true, pid: undefined } });
-  return { ...state, children: state.children.filter((one) => one !== child) };
+  return { ...state, children: state.children.without(request.id) };
+}
+
+/** The only step of the agenda, taken at once. */
+function begun<P>(state: State<P>, step: Step<P>, effects: Effect<P>[]): State<P> {
+  return proceed({ ...state, agenda: Queue.of([step]) }, effects);
 }
 
 /** On the way out: stop everything in reverse start order, then end. A start in progress is cut short. */
 function close<P>(state: State<P>, reason: ExitReason, effects: Effect<P>[]): State<P> {
   if (state.closing !== undefined) return state;
-  const [step] = state.agenda;
+  const step = state.agenda.first;
   const stops = [...state.children].reverse().map((child): Step<P> => ({ do: "stop", id: child.spec.id }));
-  const closing: State<P> = { ...state, closing: reason, waiting: [], agenda: stops };
-  if (step === undefined) return proceed(closing, effects);
+  const closing: State<P> = { ...state, closing: reason, waiting: Queue.of() };
+  if (step === undefined) return proceed({ ...closing, agenda: Queue.of(stops) }, effects);
   const spec = step.do === "start" ? childOf(state, step)?.spec : undefined;
   if (spec !== undefined) effects.push({ type: "abort-start", spec });
-  return { ...closing, agenda: [step, ...stops.filter((one) => step.do === "start" || one.id !== step.id)] };
+  const later = stops.filter((one) => step.do === "start" || one.id !== step.id);
+  return { ...closing, agenda: Queue.of([step, ...later]) };
 }
 
 /** Issues the first step of the agenda that there is something to do about, or ends what is at its end. */
@@ -327,7 +312,7 @@ function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
   let agenda = state.agenda;
   let current = state;
   for (;;) {
-    const step = agenda[0];
+    const step = agenda.first;
     if (step === undefined) break;
     const child = childOf(current, step);
     if (child !== undefined && step.do === "start" && child.status !== "running") {
@@ -341,7 +326,7 @@ function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
     // Nothing runs there. On the way out that ends a restart which was under way, too.
     if (child !== undefined && step.do === "stop" && current.closing !== undefined)
       current = down(current, child);
-    agenda = agenda.slice(1);
+    agenda = agenda.rest();
   }
   current = { ...current, agenda };
   if (current.closing !== undefined) effects.push({ type: "exit", reason: current.closing });
@@ -360,25 +345,23 @@ function childOf<P>(state: State<P>, step: Step<P>): Child<P> | undefined {
 }
 
 function find<P>(state: State<P>, id: string): Child<P> | undefined {
-  return state.children.find((child) => child.spec.id === id);
+  return state.children.get(id);
 }
 
 function rangeOf<P>(state: State<P>, id: string): readonly Child<P>[] {
-  const failed = state.children.findIndex((child) => child.spec.id === id);
-  const { from, to } = STRATEGIES[state.config.strategy](failed, state.children.length);
-  return state.children.slice(from, to);
+  const { children, config } = state;
+  const { from, to } = STRATEGIES[config.strategy](children.placeOf(id), children.end);
+  return children.range(from, to);
 }
 
 /** The child with its place kept, or added last. */
 function replace<P>(state: State<P>, child: Child<P>): State<P> {
-  const { id } = child.spec;
-  if (find(state, id) === undefined) return { ...state, children: [...state.children, child] };
-  return { ...state, children: state.children.map((one) => (one.spec.id === id ? child : one)) };
+  return { ...state, children: state.children.set(child) };
 }
 
 /** The child is not running any more. A temporary one is forgotten with that. */
 function down<P>(state: State<P>, child: Child<P>): State<P> {
   const { id, restart: rule } = child.spec;
-  if (rule === "temporary") return { ...state, children: state.children.filter((one) => one.spec.id !== id) };
+  if (rule === "temporary") return { ...state, children: state.children.without(id) };
   return replace(state, { ...child, status: "stopped", pid: undefined });
 }

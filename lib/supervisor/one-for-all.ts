@@ -2,4 +2,4 @@
 
 import type { StrategyRange } from "./protocol.js";
 
-export const oneForAll: StrategyRange = (_failed, count) => ({ from: 0, to: count });
+export const oneForAll: StrategyRange = (_failed, end) => ({ from: 0, to: end });

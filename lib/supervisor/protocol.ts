@@ -78,9 +78,9 @@ export class FailedChild {
 }
 
 /**
- * Given the place of the failed child and the number of children in start order, the range of children that are
+ * Given the place of the failed child in start order, and the place behind the last one, the range of children that are
  * stopped, last first, and then started, first first. `to` is exclusive.
  */
-export type StrategyRange = (failed: number, count: number) => { readonly from: number; readonly to: number };
+export type StrategyRange = (failed: number, end: number) => { readonly from: number; readonly to: number };
 
 export type Strategy = "one_for_one" | "one_for_all" | "rest_for_one";

@@ -34,7 +34,7 @@ export type SupervisorMessage =
       readonly id: string | Pid;
       readonly replyTo: ReplyTo<Answer<Pid>>;
     }
-  | { readonly type: "which"; readonly replyTo: ReplyTo<readonly ChildInfo[]> }
+  | { readonly type: "which"; readonly id?: string; readonly replyTo: ReplyTo<readonly ChildInfo[]> }
   | { readonly type: "count"; readonly replyTo: ReplyTo<ChildCounts> };
 
 /**
@@ -88,7 +88,11 @@ export class SupervisorRef {
 
   /** The pid of a child that runs. */
   async child(id: string, options?: CallOptions): Promise<Pid<unknown> | undefined> {
-    return (await this.whichChildren(options)).find((child) => child.id === id)?.pid;
+    const children = await this.#ask<readonly ChildInfo[]>(
+      (replyTo) => ({ type: "which", id, replyTo }),
+      options,
+    );
+    return children.find((child) => child.id === id)?.pid;
   }
 
   toString(): string {

@@ -2,4 +2,4 @@
 
 import type { StrategyRange } from "./protocol.js";
 
-export const restForOne: StrategyRange = (failed, count) => ({ from: failed, to: count });
+export const restForOne: StrategyRange = (failed, end) => ({ from: failed, to: end });

@@ -3,6 +3,7 @@
 import { type Backoff, backoffMs, isCalm } from "../process/backoff.js";
 import { type ExitReason, isOrderly } from "../process/reason.js";
 import type { Restart } from "./child.js";
+import type { Queue } from "./queue.js";
 
 /** How many restarts within a sliding period are still a repair, and not a broken service. */
 export interface RestartLimits {
@@ -21,7 +22,7 @@ export interface RestartHistory {
 
 export interface RestartDecision {
   /** Times of the restarts within the period, this one included. */
-  readonly restarts: readonly number[];
+  readonly restarts: Queue<number>;
   /** Restarts still allowed; negative when this one is too many. */
   readonly intensityLeft: number;
   readonly attempts: number;
@@ -37,18 +38,23 @@ export function isRestarted(rule: Restart, reason: ExitReason): boolean {
 /**
  * Counts one more restart: those older than the period are dropped, and none is kept that no limit asks for.
  *
+ * @param earlier - times of restarts, the oldest first
  * @param at - now, in milliseconds of the system's clock
  * @param roll - a number in [0, 1) for the backoff's jitter
  */
 export function countRestart(
   { intensity, periodMs, backoff }: RestartLimits,
-  earlier: readonly number[],
+  earlier: Queue<number>,
   child: RestartHistory,
   at: number,
   roll: number,
 ): RestartDecision {
-  const restarts =
-    intensity === Number.POSITIVE_INFINITY ? [] : [...earlier.filter((time) => at - time <= periodMs), at];
+  let restarts = earlier;
+  if (intensity !== Number.POSITIVE_INFINITY) {
+    for (let oldest = restarts.first; oldest !== undefined && at - oldest > periodMs; oldest = restarts.first)
+      restarts = restarts.rest();
+    restarts = restarts.with(at);
+  }
   const intensityLeft = intensity - restarts.length;
   if (backoff === undefined) return { restarts, intensityLeft, attempts: child.attempts + 1, delayMs: 0 };
   const attempts = isCalm(backoff, child.ranForMs) ? 1 : child.attempts + 1;

@@ -19,6 +19,7 @@ import { checkLimits, checkNaming, type SupervisionOptions } from "./options.js"
 import type { Answer, Ask, Effect, Event, Strategy } from "./protocol.js";
 import { type SupervisorMessage, SupervisorRef } from "./ref.js";
 import { publishRestart } from "./report.js";
+import type { Child } from "./roster.js";
 
 /** Options of a supervisor; the defaults are OTP's. */
 export interface SupervisorOptions extends SupervisionOptions {
@@ -174,7 +175,7 @@ class Keeper {
       case "which":
         ctx.reply(
           message.replyTo,
-          [...this.state.children].reverse().map(({ spec, pid, status }) => ({
+          this.listed(message.id).map(({ spec, pid, status }) => ({
             id: spec.id,
             pid: pid as Pid<unknown> | undefined,
             status,
@@ -185,7 +186,7 @@ class Keeper {
       case "count":
         ctx.reply(
           message.replyTo,
-          countOf(this.state.children.map(({ spec, pid }) => ({ type: spec.type, pid }))),
+          countOf([...this.state.children].map(({ spec, pid }) => ({ type: spec.type, pid }))),
         );
         return undefined;
       default:
@@ -204,6 +205,14 @@ class Keeper {
     if (signal.type !== "exit") return undefined;
     const { from: pid, reason } = signal;
     return this.apply({ type: "exited", pid, reason, at: this.ctx.now(), roll: this.ctx.random() });
+  }
+
+  /** The last started first; only the child of that id, when one is asked for. */
+  private listed(id: string | undefined): readonly Child<Pid>[] {
+    const { children } = this.state;
+    if (id === undefined) return [...children].reverse();
+    const child = children.get(id);
+    return child === undefined ? [] : [child];
   }
 
   private ask(request: Ask, replyTo: ReplyTo<Answer<Pid>>): Stop | undefined {

@@ -14,6 +14,7 @@ import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } f
 import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
 import { simulatedDispatch, simulatedSteps } from "./simulator.js";
+import { restart, supervisorChildren } from "./supervision.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import * as xstate from "./xstate.js";
 
@@ -23,6 +24,8 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["fan-in", 30, fanIn(3, 10)],
   ["spawn-monitor-exit", 10, spawnMonitorExit(10)],
   ["linked-crash", 10, linkedCrash(10)],
+  ["supervisor-children", 10, supervisorChildren(10)],
+  ["restart", 10, restart(10)],
   ["call", 10, call(10)],
   ["call-await", 10, callAwait(10)],
   ["skynet", 111, skynet(100)],

@@ -77,6 +77,17 @@ export const CATALOGUE: readonly Entry[] = [
     target: timesOtp(5),
   },
   {
+    name: "supervisor-children",
+    unit: "perSecond",
+    otp: otpRate(
+      "supervisor-children",
+      SIZES.supervisorChildren,
+      `otp_supervisor:children(${SIZES.supervisorChildren})`,
+    ),
+    libraries: [],
+  },
+  { name: "restart", unit: "perSecond", libraries: [] },
+  {
     name: "call",
     unit: "perSecond",
     otp: otpRate("call", SIZES.call, `otp_bench:calls(${SIZES.call})`),

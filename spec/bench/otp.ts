@@ -1,4 +1,4 @@
-// The Erlang side: otp_bench.erl, compiled once, one Erlang node for each program.
+// The Erlang side: the .erl files beside this one, compiled once, one Erlang node for each program.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -29,13 +29,14 @@ export class Otp {
     }
     const folder = mkdtempSync(join(tmpdir(), "signalbox-bench-"));
     // Exporting everything lets each program run in a node of its own, with the file as it is.
-    execFileSync("erlc", ["+export_all", "+nowarn_export_all", "-o", folder, sourceFile()], {
+    const files = ["otp_bench.erl", "otp_supervisor.erl"].map(sourceFile);
+    execFileSync("erlc", ["+export_all", "+nowarn_export_all", "-o", folder, ...files], {
       stdio: "inherit",
     });
     return new Otp(version, folder);
   }
 
-  /** Runs one expression of otp_bench and gives the figure it printed. */
+  /** Runs one expression, a call of `otp_bench:rate` or the like, and gives the figure it printed. */
   run(expression: string): number {
     const line = erl([...OTP_FLAGS, "-pa", this.folder], expression);
     const { ops_per_s, bytes } = JSON.parse(line) as { ops_per_s?: number; bytes?: number };
@@ -55,10 +56,10 @@ function erl(flags: readonly string[], expression: string): string {
 }
 
 /** The compiled benchmarks run from another folder than their sources: look in the package, wherever this file is. */
-function sourceFile(): string {
+function sourceFile(name: string): string {
   for (let folder = new URL(".", import.meta.url); ; folder = new URL("..", folder)) {
-    const file = fileURLToPath(new URL("spec/bench/otp_bench.erl", folder));
+    const file = fileURLToPath(new URL(`spec/bench/${name}`, folder));
     if (existsSync(file)) return file;
-    if (folder.pathname === "/") throw new Error("spec/bench/otp_bench.erl is not there");
+    if (folder.pathname === "/") throw new Error(`spec/bench/${name} is not there`);
   }
 }

@@ -7,6 +7,7 @@ import { fanIn, pingPong, ring } from "./messages.js";
 import type { Program } from "./program.js";
 import { simulatedDispatch, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
+import { restart, supervisorChildren } from "./supervision.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 
 export const programs: Readonly<Record<string, Program>> = {
@@ -15,6 +16,8 @@ export const programs: Readonly<Record<string, Program>> = {
   "fan-in": fanIn(SIZES.fanIn.senders, SIZES.fanIn.each),
   "spawn-monitor-exit": spawnMonitorExit(SIZES.spawnMonitorExit),
   "linked-crash": linkedCrash(SIZES.linkedCrash),
+  "supervisor-children": supervisorChildren(SIZES.supervisorChildren),
+  restart: restart(SIZES.restart),
   call: call(SIZES.call),
   "call-await": callAwait(SIZES.call),
   skynet: skynet(SIZES.skynetLeaves),

@@ -6,6 +6,8 @@ export const SIZES = {
   fanIn: { senders: 100, each: 10_000 },
   spawnMonitorExit: 300_000,
   linkedCrash: 300_000,
+  supervisorChildren: 16_000,
+  restart: 100_000,
   call: 300_000,
   /** A process for each, ten to a parent, up to one root: 111,111 in all. */
   skynetLeaves: 100_000,

@@ -243,17 +243,17 @@ describe("whatever happens to a supervisor", () => {
         const world = lived(given);
         world.calm();
         const { state } = world;
-        expect(state.agenda).toEqual([]);
+        expect([...state.agenda]).toEqual([]);
         if (state.closing !== undefined) {
           expect(world.running).toEqual([]);
           expect(world.exits).toBe(1);
           return;
         }
-        expect(state.waiting).toEqual([]);
+        expect([...state.waiting]).toEqual([]);
         expect(world.exits).toBe(0);
         expect([...world.open]).toEqual([]);
-        expect(state.children.filter(({ status }) => status === "restarting")).toEqual([]);
-        const said = state.children.filter(({ status }) => status === "running").map(({ pid }) => pid);
+        expect([...state.children].filter(({ status }) => status === "restarting")).toEqual([]);
+        const said = [...state.children].filter(({ status }) => status === "running").map(({ pid }) => pid);
         expect(said.sort()).toEqual(world.running.map(({ pid }) => pid).sort());
       }),
       { numRuns: 1_000 },
@@ -284,7 +284,7 @@ describe("whatever happens to a supervisor", () => {
         // What was in progress comes first; then what runs, by place in the list.
         const last = world.progress?.kind === "stop" ? [world.progress.pid] : [];
         const starting = world.progress?.kind === "start" ? world.progress : undefined;
-        const places = world.state.children.map(({ spec, pid }) =>
+        const places = [...world.state.children].map(({ spec, pid }) =>
           spec.id === starting?.id ? starting.pid : pid,
         );
         if (starting !== undefined && !places.includes(starting.pid)) places.push(starting.pid);

@@ -126,7 +126,7 @@ describe("a child that ended by itself", () => {
   it("is counted in no list when there is no limit", () => {
     const machine = new Machine({ intensity: Number.POSITIVE_INFINITY }, abc).up();
     machine.exited("a1");
-    expect(machine.state.restarts).toEqual([]);
+    expect(machine.state.restarts.length).toBe(0);
   });
 });
 

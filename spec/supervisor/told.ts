@@ -60,7 +60,7 @@ export class Machine {
   }
 
   get statuses(): string {
-    return this.state.children.map(({ spec: { id }, status }) => `${id} ${status}`).join(", ");
+    return [...this.state.children].map(({ spec: { id }, status }) => `${id} ${status}`).join(", ");
   }
 }
 

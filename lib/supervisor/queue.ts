@@ -1,0 +1,54 @@
+// A queue as a value: taking from it and adding to it give a new queue and leave the old one as it was, in constant time.
+
+/**
+ * A stretch of a log that queues share. The newest queue adds to that log in place: the others do not look beyond their
+ * own ends, so none of them sees it.
+ */
+export class Queue<T> {
+  private readonly log: T[];
+  private readonly from: number;
+  private readonly to: number;
+
+  private constructor(log: T[], from: number, to: number) {
+    this.log = log;
+    this.from = from;
+    this.to = to;
+  }
+
+  /** A queue of these items, the first one first. */
+  static of<T>(items: Iterable<T> = []): Queue<T> {
+    const log = [...items];
+    return new Queue(log, 0, log.length);
+  }
+
+  get length(): number {
+    return this.to - this.from;
+  }
+
+  get first(): T | undefined {
+    return this.from < this.to ? this.log[this.from] : undefined;
+  }
+
+  /** The queue without its first item. An empty one lets go of the log. */
+  rest(): Queue<T> {
+    return this.length <= 1 ? Queue.of<T>() : new Queue(this.log, this.from + 1, this.to);
+  }
+
+  /** The queue with these items behind the others. */
+  with(...items: readonly [T, ...T[]]): Queue<T> {
+    return this.concat(items);
+  }
+
+  concat(items: Iterable<T>): Queue<T> {
+    // A log that goes on beyond this queue is another's to add to; one that is mostly behind it is given up.
+    const shared = this.to < this.log.length || this.from > this.length;
+    const log = shared ? [...this] : this.log;
+    const from = shared ? 0 : this.from;
+    for (const item of items) log.push(item);
+    return new Queue(log, from, log.length);
+  }
+
+  *[Symbol.iterator](): Iterator<T> {
+    for (let index = this.from; index < this.to; index++) yield this.log[index] as T;
+  }
+}
