@@ -75,7 +75,9 @@ export function serverProcess(server: LooseServer, args: readonly unknown[]): Ca
         return undefined;
       }
       const result = handler(state, ...message.args);
-      return isThenable(result) ? result.then((value) => answer(message, value)) : answer(message, result);
+      return isThenable(result)
+        ? Promise.resolve(result).then((value) => answer(message, value))
+        : answer(message, result);
     }
     if (message instanceof CastMessage) {
       const handler = casts[message.method];
@@ -87,7 +89,7 @@ export function serverProcess(server: LooseServer, args: readonly unknown[]): Ca
   return {
     init: (ctx) => {
       const made = server.init(ctx, ...args);
-      return isThenable(made) ? made.then(keep) : keep(made);
+      return isThenable(made) ? Promise.resolve(made).then(keep) : keep(made);
     },
     handle,
     signal: (ctx, signal) => {

@@ -2,7 +2,7 @@
 // the last three withdraw the request if it still waits, and a late reply is dropped, as with OTP's process aliases.
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
-import { Entry, SignalEntry, TaskEntry } from "./entries.js";
+import { Entry, isEntry, SignalEntry, TaskEntry } from "./entries.js";
 import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
@@ -182,7 +182,7 @@ export function exitedError(process: Process): ProcessExitedError {
 
 /** What a mailbox entry is to its user: the message of a call, a signal, or nothing for a timer's function. */
 export function messageOf(entry: unknown): unknown {
+  if (!isEntry(entry)) return entry;
   if (entry instanceof Request) return entry.message;
-  if (entry instanceof SignalEntry) return entry.signal;
-  return entry instanceof Entry ? undefined : entry;
+  return entry instanceof SignalEntry ? entry.signal : undefined;
 }

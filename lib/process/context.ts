@@ -6,7 +6,7 @@ import type { Signal } from "./entries.js";
 import { NotABodyError, NotCallbacksError } from "./errors.js";
 import { removeSignal } from "./links.js";
 import type { Monitor } from "./monitor.js";
-import { delay } from "./options.js";
+import { address, delay } from "./options.js";
 import type { Pid } from "./pid.js";
 import { DEAD, type Process } from "./process.js";
 import { processSignal } from "./process-signal.js";
@@ -151,7 +151,7 @@ export class Context<M = unknown> {
   spawnLink<T>(behaviour: Behaviour<T>, options?: SpawnOptions): Pid<T> {
     const process = this.#live;
     const child = process.kernel.spawn(behaviour, process, options);
-    process.kernel.links.link(process, child.pid);
+    process.kernel.links.link(process, child.pid, child.exitReason);
     return child.pid;
   }
 
@@ -162,7 +162,7 @@ export class Context<M = unknown> {
   ): { readonly pid: Pid<T>; readonly ref: Monitor } {
     const process = this.#live;
     const child = process.kernel.spawn(behaviour, process, options);
-    return { pid: child.pid, ref: process.kernel.links.monitor(process, child.pid) };
+    return { pid: child.pid, ref: process.kernel.links.monitor(process, child.pid, child.exitReason) };
   }
 
   /**
@@ -235,9 +235,10 @@ export class Context<M = unknown> {
   exit(first?: Address<never> | ExitInput, second?: ExitInput): void {
     const process = this.#live;
     if (second !== undefined) {
-      const to = first as Address<never>;
+      const to = address("to", first);
+      const reason = toReason(second);
       const pid = typeof to === "string" ? process.kernel.names.find(to)?.pid : to;
-      if (pid !== undefined) process.kernel.links.exit(process.pid, pid, toReason(second), "exit");
+      if (pid !== undefined) process.kernel.links.exit(process.pid, pid, reason, "exit");
       this.#live;
       return;
     }
@@ -261,7 +262,7 @@ export class Context<M = unknown> {
     return new OwnedTimer(
       process.kernel,
       process,
-      { to: to as Pid<unknown>, message },
+      { to: address("to", to), message },
       delay("delayMs", delayMs),
     );
   }
@@ -272,7 +273,7 @@ export class Context<M = unknown> {
   sendInterval(to: Address<never>, message: unknown, periodMs: number): TimerRef {
     const process = this.#live;
     const period = delay("periodMs", periodMs, 1);
-    return new OwnedTimer(process.kernel, process, { to: to as Pid<unknown>, message }, period, period);
+    return new OwnedTimer(process.kernel, process, { to: address("to", to), message }, period, period);
   }
 
   /** Runs `fn` as part of this process after `delayMs`: a throw is its crash. Callbacks run it between messages. */

@@ -57,13 +57,31 @@ export abstract class Entry implements Withdrawable {
   queuedIn: Withdrawable["queuedIn"] = undefined;
 }
 
+/** `instanceof Entry` of whatever is in a mailbox. A message may be a Proxy that throws at it. */
+export function isEntry(item: unknown): item is Entry {
+  try {
+    return item instanceof Entry;
+  } catch {
+    return false;
+  }
+}
+
+/** The same for {@link Returnable}. */
+export function isReturnable(item: unknown): item is Returnable {
+  try {
+    return item instanceof Returnable;
+  } catch {
+    return false;
+  }
+}
+
 /** Its receiver has taken it, or it never got in. */
 export function taken(item: unknown): void {
-  if (item instanceof Recallable || item instanceof Entry) item.queuedIn = undefined;
+  if (isEntry(item) || (isReturnable(item) && item instanceof Recallable)) item.queuedIn = undefined;
 }
 
 export function isGone(item: unknown): boolean {
-  return (item instanceof Entry || item instanceof Recallable) && item.queuedIn === GONE;
+  return (isEntry(item) || (isReturnable(item) && item instanceof Recallable)) && item.queuedIn === GONE;
 }
 
 /** A signal on its way to a process. */

@@ -1,8 +1,8 @@
 // Errors are part of the API: each has a stable `code`, and says what was wrong, where, and what would have been right.
 
 import type { Pid } from "./pid.js";
-import { type ExitReason, formatReason } from "./reason.js";
-import { show } from "./show.js";
+import type { ExitReason } from "./reason.js";
+import { formatReason, show } from "./show.js";
 
 export { show } from "./show.js";
 

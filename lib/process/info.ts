@@ -1,6 +1,7 @@
 // What a system shows of its processes.
 
 import type { Kernel } from "./kernel.js";
+import { ExitWatch } from "./monitor.js";
 import { members } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
 import {
@@ -57,7 +58,9 @@ export function processInfo(kernel: Kernel, process: Process): ProcessInfo {
     mailboxDepth: process.depth,
     links: members(process.links),
     monitors: members(process.watching).map((monitor) => monitor.target),
-    monitoredBy: members(process.watchers).map((monitor) => monitor.watcher),
+    monitoredBy: members(process.watchers)
+      .filter((monitor) => !(monitor instanceof ExitWatch))
+      .map((monitor) => monitor.watcher),
     handled: process.handled,
     trapExit: process.trapping,
     parent: process.parent,

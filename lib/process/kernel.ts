@@ -5,7 +5,7 @@ import { deferStart, ignore, Stop } from "./behaviour.js";
 import { checkBound } from "./bound.js";
 import { exitedError, failRequests, messageOf, Request } from "./call.js";
 import { Calls } from "./calls.js";
-import { Entry, Returnable, type Signal } from "./entries.js";
+import { isEntry, isReturnable, type Signal } from "./entries.js";
 import type { Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
 import { NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, SystemEvents } from "./events.js";
@@ -23,6 +23,7 @@ import { DEAD, isThenable, Process, type Rare, STARTING, TERMINATING } from "./p
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import { Remote } from "./remote.js";
 import { crashReport } from "./report.js";
+import { isError, show, showError, stackOf } from "./show.js";
 import { type Due, type Timer, TimerQueue } from "./timers.js";
 
 export class Kernel implements SchedulerHost {
@@ -119,7 +120,7 @@ export class Kernel implements SchedulerHost {
   }
 
   awaitStart(process: Process, init: PromiseLike<unknown>): void {
-    init.then(
+    Promise.resolve(init).then(
       (result) => this.started(process, result),
       (error) => process.failed(error, undefined),
     );
@@ -140,21 +141,22 @@ export class Kernel implements SchedulerHost {
       return;
     }
     process.state = TERMINATING;
-    let result: unknown;
     try {
-      result = inNameOf(process.pid, () =>
+      const result = inNameOf(process.pid, () =>
         (process.behaviour as Callbacks<unknown>).terminate?.(process.ctx, reason),
       );
+      if (isThenable(result)) {
+        Promise.resolve(result).then(
+          () => this.end(process, reason, message),
+          (error) => this.end(process, crash(error), message),
+        );
+        return;
+      }
     } catch (error) {
       this.end(process, crash(error), message);
       return;
     }
-    if (isThenable(result)) {
-      result.then(
-        () => this.end(process, reason, message),
-        (error) => this.end(process, crash(error), message),
-      );
-    } else this.end(process, reason, message);
+    this.end(process, reason, message);
   }
 
   /** The end of a process, at once. What it held is released before anybody hears of it. */
@@ -206,13 +208,16 @@ export class Kernel implements SchedulerHost {
     this.print(report.text);
   }
 
-  /** Code of a process that is no more threw. A refused effect is what should happen; the rest is told. */
+  /**
+   * Code of a process that has ended, or is on its way out with a reason of its own, threw. A refused effect is what should
+   * happen; the rest is reported.
+   */
   late(pid: Pid, error: unknown): void {
     if (isRefusal(error, pid)) return;
     if (this.events.wants.lateError) this.events.publish("lateError", { pid, error });
-    this.print(
-      `${pid} threw after its exit: ${error instanceof Error ? (error.stack ?? error) : String(error)}`,
-    );
+    const when = pid.process === undefined ? "after its exit" : "while it terminated";
+    const text = isError(error) ? (stackOf(error) ?? showError(error)) : show(error);
+    this.print(`${pid} threw ${when}: ${text}`);
   }
 
   private enlist(process: Process): void {
@@ -242,11 +247,9 @@ export class Kernel implements SchedulerHost {
 
   /** A mailbox entry that will not be handled. Signals to the dead are simply gone, as in OTP. */
   refuse(to: Pid, entry: unknown, reason: DeadLetterReason): void {
-    if (entry instanceof Request) {
-      if (!entry.open) return;
-      this.deadLetter(to, entry.message, reason);
-    } else if (entry instanceof Returnable) entry.returned(reason);
-    else if (!(entry instanceof Entry)) this.deadLetter(to, entry, reason);
+    if (isReturnable(entry)) entry.returned(reason);
+    else if (!isEntry(entry)) this.deadLetter(to, entry, reason);
+    else if (entry instanceof Request && entry.open) this.deadLetter(to, entry.message, reason);
   }
 
   deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason): void {
@@ -326,12 +329,17 @@ export class Kernel implements SchedulerHost {
   close(): void {
     this.stopped = true;
     this.scheduler.stop();
+    this.remote.close();
     this.unwatch();
   }
 }
 
 /** The error that a dead process's code is refused with; or an AbortError that its `ctx.signal` caused. */
 function isRefusal(error: unknown, pid: Pid): boolean {
-  const cause = error instanceof Error && error.name === "AbortError" ? error.cause : error;
-  return cause instanceof ProcessExitedError && cause.pid === pid;
+  try {
+    const cause = error instanceof Error && error.name === "AbortError" ? error.cause : error;
+    return cause instanceof ProcessExitedError && cause.pid === pid;
+  } catch {
+    return false;
+  }
 }

@@ -1,10 +1,10 @@
 // Links, monitors and exit signals: who hears of whose end, once, and with which reason.
 
-import { type Signal, SignalEntry } from "./entries.js";
+import { isEntry, type Signal, SignalEntry } from "./entries.js";
 import { type ExitSource, exitVerdict } from "./exit-signal.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Kernel } from "./kernel.js";
-import { Monitor } from "./monitor.js";
+import { ExitWatch, Monitor } from "./monitor.js";
 import { exclude, include, includes, members } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -28,8 +28,12 @@ export class Links {
     this.kernel = kernel;
   }
 
-  /** Links two processes; again changes nothing, to oneself does nothing, to a dead one is an EXIT `noproc`. */
-  link(process: Process, to: Pid): void {
+  /**
+   * Links two processes; again changes nothing, to oneself does nothing.
+   *
+   * @param gone - the EXIT that comes if `to` is dead
+   */
+  link(process: Process, to: Pid, gone: ExitReason = NOPROC): void {
     this.kernel.interception?.met(to);
     if (to === process.pid || includes(process.links, to)) return;
     const other = to.process;
@@ -38,7 +42,7 @@ export class Links {
       other.links = include(other.links, process.pid);
     } else if (to.node === this.kernel.node) {
       process.links = include(process.links, to);
-      this.exit(to, process.pid, NOPROC, "link");
+      this.exit(to, process.pid, gone, "link");
     } else {
       process.links = include(process.links, to);
       this.kernel.remote.link(process.pid, to);
@@ -56,7 +60,8 @@ export class Links {
     else if (from.node !== this.kernel.node) this.kernel.remote.unlink(process.pid, from);
   }
 
-  monitor(process: Process, target: Pid): Monitor {
+  /** @param gone - the reason of the DOWN that comes if `target` is dead */
+  monitor(process: Process, target: Pid, gone: ExitReason = NOPROC): Monitor {
     this.kernel.interception?.met(target);
     const monitor = new Monitor(++this.lastMonitor, process.pid, target);
     const other = target.process;
@@ -64,12 +69,32 @@ export class Links {
       process.watching = include(process.watching, monitor);
       other.watchers = include(other.watchers, monitor);
     } else if (target.node === this.kernel.node) {
-      tell(process, { type: "down", ref: monitor, pid: target, reason: NOPROC });
+      tell(process, { type: "down", ref: monitor, pid: target, reason: gone });
     } else {
       process.watching = include(process.watching, monitor);
       this.kernel.remote.monitor(monitor);
     }
     return monitor;
+  }
+
+  /** Watches a process for code outside of all processes. */
+  watch(target: Pid, ended: (reason: ExitReason) => void, lost: (error: Error) => void): ExitWatch {
+    const { kernel } = this;
+    kernel.interception?.met(target);
+    const watch = new ExitWatch(++this.lastMonitor, kernel.outside, target, ended, lost);
+    const other = target.process;
+    if (other !== undefined && other.kernel === kernel) other.watchers = include(other.watchers, watch);
+    else if (target.node === kernel.node) ended(NOPROC);
+    else kernel.remote.watch(watch);
+    return watch;
+  }
+
+  unwatch(watch: ExitWatch): void {
+    const { target } = watch;
+    this.kernel.interception?.met(target);
+    const other = target.process;
+    if (other !== undefined && other.kernel === this.kernel) other.watchers = exclude(other.watchers, watch);
+    else if (target.node !== this.kernel.node) this.kernel.remote.unwatch(watch);
   }
 
   /** Ends a monitor of `process`. With `flush`, a DOWN that is queued goes too. */
@@ -135,8 +160,12 @@ export class Links {
       else if (this.draining) this.outbox.push({ to: links, from: pid, reason });
       else {
         this.draining = true;
-        this.exit(pid, links, reason, "link");
-        this.draining = false;
+        try {
+          this.exit(pid, links, reason, "link");
+        } finally {
+          this.drain();
+        }
+        return;
       }
       if (!this.draining) this.drain();
     }
@@ -155,18 +184,28 @@ export class Links {
     if (watcher !== undefined && watcher.kernel === this.kernel) {
       watcher.watching = exclude(watcher.watching, monitor);
       tell(watcher, { type: "down", ref: monitor, pid: monitor.target, reason });
+    } else if (monitor instanceof ExitWatch) {
+      this.kernel.remote.watches.delete(monitor.id);
+      monitor.ended(reason);
     } else if (monitor.watcher.node !== this.kernel.node) this.kernel.remote.down(monitor, reason);
   }
 
+  /** One exit that throws (a stack that is used up) must not hold up the others, nor those of later ends. */
   private drain(): void {
     this.draining = true;
+    let failure: { readonly error: unknown } | undefined;
     for (let i = 0; i < this.outbox.length; i++) {
       const { to, from, reason } = this.outbox[i] as PendingExit;
-      this.exit(from, to, reason, "link");
+      try {
+        this.exit(from, to, reason, "link");
+      } catch (error) {
+        failure ??= { error };
+      }
     }
     if (this.outbox.length > 0) this.outbox.length = 0;
     this.draining = false;
     this.told = false;
+    if (failure !== undefined) throw failure.error;
   }
 }
 
@@ -176,7 +215,8 @@ function tell(process: Process, signal: Signal): void {
 
 /** Takes the first queued signal that fits out of a mailbox. */
 export function removeSignal(process: Process, flushed: (signal: Signal) => boolean): void {
-  const fits = (entry: unknown): boolean => entry instanceof SignalEntry && flushed(entry.signal);
+  const fits = (entry: unknown): boolean =>
+    isEntry(entry) && entry instanceof SignalEntry && flushed(entry.signal);
   for (let index = 0; index < process.length; index++) {
     if (fits(process.peek(index))) {
       process.removeAt(index);

@@ -1,6 +1,7 @@
 // One process watching another. Monitors are one-way and stack: each has its own identity and its own DOWN.
 
 import type { Pid } from "./pid.js";
+import type { ExitReason } from "./reason.js";
 
 /** Identifies one monitor: compare it with `===` with the `ref` of a DOWN, and give it to `demonitor`. */
 export class Monitor {
@@ -17,5 +18,23 @@ export class Monitor {
 
   toString(): string {
     return `<monitor ${this.id} of ${this.target}>`;
+  }
+}
+
+/** Code outside of all processes that waits for the end of one: there is no process to tell. */
+export class ExitWatch extends Monitor {
+  readonly ended: (reason: ExitReason) => void;
+  /** The end will not be heard of, because the system here has stopped. */
+  readonly lost: (error: Error) => void;
+  constructor(
+    id: number,
+    outside: Pid,
+    target: Pid,
+    ended: (reason: ExitReason) => void,
+    lost: (error: Error) => void,
+  ) {
+    super(id, outside, target);
+    this.ended = ended;
+    this.lost = lost;
   }
 }

@@ -1,6 +1,7 @@
 // Options are checked once, at the boundary: path, value, what is allowed.
 
 import { OptionError } from "./errors.js";
+import { Pid } from "./pid.js";
 
 /** A duration in milliseconds. @throws OptionError */
 export function delay(path: string, value: unknown, least = 0, orInfinity = false): number {
@@ -27,4 +28,10 @@ export function oneOf<T extends string>(path: string, value: unknown, words: rea
 export function text(path: string, value: unknown): string {
   if (typeof value === "string" && value !== "") return value;
   throw new OptionError(path, value, "a text that is not empty");
+}
+
+/** Where messages can go. @throws OptionError */
+export function address(path: string, value: unknown): Pid<unknown> | string {
+  if (typeof value === "string" || value instanceof Pid) return value;
+  throw new OptionError(path, value, "a pid or a registered name");
 }

@@ -4,17 +4,18 @@ import { type Body, type Callbacks, type MailboxLimits, type StartOutcome, Stop 
 import { Request } from "./call.js";
 import { Context } from "./context.js";
 import {
-  Entry,
+  type Entry,
+  isEntry,
   isGone,
+  isReturnable,
   type Recallable,
-  Returnable,
   SignalEntry,
   TaskEntry,
   taken,
   type Withdrawable,
 } from "./entries.js";
 import type { Runnable, Scheduler } from "./environment.js";
-import { MailboxFullError, ProcessExitedError } from "./errors.js";
+import { MailboxFullError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { EMPTY, Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
@@ -23,6 +24,7 @@ import { inNameOf } from "./origin.js";
 import type { Pid } from "./pid.js";
 import { crash, type ExitReason, NORMAL } from "./reason.js";
 import { resumeBody, startBody, type Waiting } from "./receive.js";
+import { tellBirth } from "./start.js";
 import type { OwnedTimer } from "./timer.js";
 
 /** Where a process is in its life. `SUSPENDED`: its code awaits something that is not its mailbox. */
@@ -188,7 +190,7 @@ export class Process extends Mailbox implements Runnable {
         }
         return this.state !== DEAD;
       case "exit":
-        if (message instanceof Returnable) message.returned("exited");
+        if (isReturnable(message)) message.returned("exited");
         else this.drop(message, capacity);
         this.kernel.end(this, crash(new MailboxFullError(this.pid, capacity)));
         return false;
@@ -201,7 +203,7 @@ export class Process extends Mailbox implements Runnable {
   /** A message that found no room is a dead letter; a call is told why, at once. */
   private drop(entry: unknown, capacity: number): void {
     this.kernel.refuse(this.pid, entry, "mailbox-full");
-    if (entry instanceof Request) entry.fail(new MailboxFullError(this.pid, capacity));
+    if (isEntry(entry) && entry instanceof Request) entry.fail(new MailboxFullError(this.pid, capacity));
   }
 
   /** Keeps what is known by position or number true: a receive under way, and the count of signals. */
@@ -244,7 +246,10 @@ export class Process extends Mailbox implements Runnable {
 
   /** An activation that is not simply the next message of callbacks. */
   private rouse(): number {
-    if (this.state === DEAD) return 0;
+    if (this.state === DEAD) {
+      tellBirth(this.kernel, this);
+      return 0;
+    }
     if (this.handle !== undefined) return this.state === STARTING ? this.start() : 0;
     if (this.state === STARTING) startBody(this);
     else resumeBody(this);
@@ -276,7 +281,7 @@ export class Process extends Mailbox implements Runnable {
   }
 
   private open(entry: unknown): unknown {
-    if (!(entry instanceof Entry)) {
+    if (!isEntry(entry)) {
       if (entry === EMPTY) {
         // What it was woken for has been taken back out of its mailbox.
         this.handled--;
@@ -302,7 +307,7 @@ export class Process extends Mailbox implements Runnable {
     if (this.state !== RUNNING) return true;
     this.state = SUSPENDED;
     this.extras.message = message;
-    result.then(
+    Promise.resolve(result).then(
       (value) => {
         if (this.state !== SUSPENDED) return;
         (this.rare as Rare).message = undefined;
@@ -326,16 +331,14 @@ export class Process extends Mailbox implements Runnable {
 
   /** The process's code threw or rejected: its exit reason, or, after its exit, a late error. */
   failed(error: unknown, message: unknown): void {
-    if (this.state === DEAD) this.kernel.late(this.pid, error);
-    else if (this.state === TERMINATING && error instanceof ProcessExitedError && error.pid === this.pid)
-      return;
+    if (this.state === DEAD || this.state === TERMINATING) this.kernel.late(this.pid, error);
     else this.kernel.stop(this, crash(error), message);
   }
 }
 
 /** Signals and tasks do not count as messages. */
 function isOutsideBound(entry: unknown): boolean {
-  return entry instanceof SignalEntry || entry instanceof TaskEntry;
+  return isEntry(entry) && (entry instanceof SignalEntry || entry instanceof TaskEntry);
 }
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -1,7 +1,9 @@
 // Why a process ended. One discriminated union; Errors travel inside it whole, with stack and cause.
 
-import { ThrownValueError } from "./errors.js";
-import { isError, messageText, show, showError } from "./show.js";
+import { OptionError, ThrownValueError } from "./errors.js";
+import { isError } from "./show.js";
+
+export { formatReason } from "./show.js";
 
 /**
  * The reason a process ended with, as links, monitors and reports see it.
@@ -52,12 +54,23 @@ export function crash(thrown: unknown): ExitReason {
   return { type: "crash", error: isError(thrown) ? thrown : new ThrownValueError(thrown) };
 }
 
-/** Reads what a user gave as a reason. @throws TypeError when it is none. */
+const TYPES: readonly unknown[] = [
+  "normal",
+  "shutdown",
+  "kill",
+  "killed",
+  "noproc",
+  "noconnection",
+  "crash",
+  "custom",
+];
+
+/**
+ * Reads what a user gave as a reason.
+ *
+ * @throws OptionError when it is none
+ */
 export function toReason(input: ExitInput): ExitReason {
-  if (typeof input === "object" && input !== null) {
-    if (input instanceof Error) return crash(input);
-    if (typeof input.type === "string") return input;
-  }
   switch (input) {
     case "normal":
       return NORMAL;
@@ -65,30 +78,27 @@ export function toReason(input: ExitInput): ExitReason {
       return SHUTDOWN;
     case "kill":
       return KILL;
-    default:
-      throw new TypeError(
-        `an exit reason is "normal", "shutdown", "kill", an Error, custom(value) or an ExitReason; got ${show(input)}`,
-      );
   }
+  if (isError(input)) return crash(input);
+  try {
+    const { type, error } = input as { type: unknown; error?: unknown };
+    if (TYPES.includes(type) && (type !== "crash" || isError(error))) {
+      // A getter may give something else, or throw, the next time.
+      const { value: fixedType } = Object.getOwnPropertyDescriptor(input, "type") ?? {};
+      const { value: fixedError } = Object.getOwnPropertyDescriptor(input, "error") ?? {};
+      return fixedType === type && fixedError === error ? input : ({ ...input, type, error } as ExitReason);
+    }
+  } catch {
+    // It resists being looked at.
+  }
+  throw new OptionError(
+    "reason",
+    input,
+    '"normal", "shutdown", "kill", an Error, custom(value) or an ExitReason (`crash` with an Error)',
+  );
 }
 
 /** True for the two orderly ends, `normal` and `shutdown`: what a transient child is not restarted after. */
 export function isOrderly(reason: ExitReason): boolean {
   return reason.type === "normal" || reason.type === "shutdown";
-}
-
-/** A reason in a few words, for logs and error texts. Never throws, whatever the reason holds; bounded in length. */
-export function formatReason(reason: ExitReason): string {
-  switch (reason.type) {
-    case "crash":
-      return `crash, ${isError(reason.error) ? showError(reason.error) : show(reason.error)}`;
-    case "custom":
-      return `custom ${show(reason.value)}`;
-    case "shutdown":
-      return reason.detail === undefined
-        ? "shutdown"
-        : `shutdown, ${isError(reason.detail) ? messageText(reason.detail) : show(reason.detail)}`;
-    default:
-      return reason.type;
-  }
 }

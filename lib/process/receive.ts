@@ -3,7 +3,7 @@
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import type { Body } from "./behaviour.js";
 import { exitedError, type Request } from "./call.js";
-import { Entry, isGone, SignalEntry, taken } from "./entries.js";
+import { isEntry, isGone, SignalEntry, taken } from "./entries.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
@@ -74,8 +74,9 @@ export class Waiting implements Due, Abandonable, Abortable, Settler {
       // Counted before the filter runs: that may send, and end calls, so that entries come and go.
       const entry = process.peek(this.scanned++);
       if (isGone(entry)) continue;
-      const isSignal = entry instanceof SignalEntry;
-      const item = isSignal ? entry.signal : entry instanceof Entry ? (entry as Request).message : entry;
+      const isOurs = isEntry(entry);
+      const isSignal = isOurs && entry instanceof SignalEntry;
+      const item = isSignal ? entry.signal : isOurs ? (entry as Request).message : entry;
       const kindFits = this.wanted === "any" || isSignal === (this.wanted === "signals");
       if (!kindFits || (this.filter !== undefined && !this.filter(item as never))) continue;
       if (process.peek(this.scanned - 1) !== entry || isGone(entry)) continue;
@@ -157,7 +158,7 @@ export function startBody(process: Process): void {
     const result = (process.behaviour as Body<unknown>)(process.ctx as never);
     if (isThenable(result)) {
       process.kernel.scheduler.resumed(process);
-      result.then(
+      Promise.resolve(result).then(
         (value) => endBody(process, value),
         (error) => process.failed(error, process.rare?.message),
       );

@@ -6,11 +6,12 @@ import type { Request } from "./call.js";
 import { MailboxFullError, SystemStoppedError } from "./errors.js";
 import type { ExitSource } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
-import { Monitor } from "./monitor.js";
+import { type ExitWatch, Monitor } from "./monitor.js";
 import { exclude, include, members } from "./one-or-many.js";
 import { type Node, Pid } from "./pid.js";
 import type { Process } from "./process.js";
-import { type ExitReason, NOCONNECTION, NOPROC, NORMAL } from "./reason.js";
+import { crash, type ExitReason, NOCONNECTION, NOPROC, NORMAL, toReason } from "./reason.js";
+import { show } from "./show.js";
 
 /** A pid as it travels. */
 export interface PidAddress {
@@ -57,6 +58,8 @@ export class Remote {
   /** Foreign pids, and local ones whose process has ended, so that the same address is always the same object. */
   private readonly imported = new Map<string, WeakRef<Pid<unknown>>>();
   private readonly nodes = new Map<string, Node>();
+  /** Foreign processes whose ends code outside of all processes waits for. */
+  readonly watches: Map<number, ExitWatch> = new Map();
 
   constructor(kernel: Kernel) {
     this.kernel = kernel;
@@ -117,6 +120,15 @@ export class Remote {
     if (!sent) this.kernel.links.down(monitor, NOCONNECTION);
   }
 
+  watch(watch: ExitWatch): void {
+    this.watches.set(watch.id, watch);
+    this.monitor(watch);
+  }
+
+  unwatch(watch: ExitWatch): void {
+    if (this.watches.delete(watch.id)) this.demonitor(watch);
+  }
+
   demonitor(monitor: Monitor): void {
     const { id: ref, watcher, target } = monitor;
     this.emit(target.node, { type: "demonitor", ref, from: this.address(watcher), to: this.address(target) });
@@ -134,7 +146,14 @@ export class Remote {
   }
 
   private emit(node: Node, signal: WireSignal): boolean {
-    return this.transport?.send(node, signal) === true;
+    try {
+      return this.transport?.send(node, signal) === true;
+    } catch (error) {
+      // A message's sender can deal with it. An end goes on all the same.
+      if (signal.type === "message") throw error;
+      this.kernel.print(`the transport threw at a signal to ${node.name}: ${show(error)}`);
+      return false;
+    }
   }
 
   // ── in ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -158,7 +177,7 @@ export class Remote {
         if (target !== undefined) target.links = exclude(target.links, from);
         return;
       case "exit":
-        kernel.links.exit(from, to, signal.reason, signal.source);
+        kernel.links.exit(from, to, reasonOf(signal), signal.source);
         return;
       case "monitor": {
         const monitor = new Monitor(signal.ref, from, to);
@@ -172,11 +191,15 @@ export class Remote {
             target.watchers = exclude(target.watchers, monitor);
         }
         return;
-      case "down":
+      case "down": {
+        const watch = to === kernel.outside ? this.watches.get(signal.ref) : undefined;
+        if (watch?.target === from) kernel.links.down(watch, reasonOf(signal));
         for (const monitor of members(target?.watching)) {
-          if (monitor.target === from && monitor.id === signal.ref) kernel.links.down(monitor, signal.reason);
+          if (monitor.target === from && monitor.id === signal.ref)
+            kernel.links.down(monitor, reasonOf(signal));
         }
         return;
+      }
       default:
         signal satisfies never;
     }
@@ -195,6 +218,8 @@ export class Remote {
   /** The connection to a node is lost: its links and monitors end with `noconnection`. */
   nodeDown(id: string): void {
     const { links } = this.kernel;
+    for (const watch of [...this.watches.values()])
+      if (watch.target.node.id === id) links.down(watch, NOCONNECTION);
     const all: Process[] = [];
     for (let process = this.kernel.newest; process !== undefined; process = process.next) all.push(process);
     for (const process of all) {
@@ -208,6 +233,12 @@ export class Remote {
         if (other.node.id === id) links.exit(other, process.pid, NOCONNECTION, "link");
       }
     }
+  }
+
+  /** The system has stopped: nothing comes in any more. */
+  close(): void {
+    for (const watch of this.watches.values()) watch.lost(new SystemStoppedError(this.kernel.node.name));
+    this.watches.clear();
   }
 
   // ── addresses ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -251,6 +282,15 @@ export class Remote {
   /** A process has ended. */
   forget(pid: Pid): void {
     if (this.exported.size > 0 && this.exported.delete(pid.id)) this.remember(pid as Pid<unknown>);
+  }
+}
+
+/** The reason that another node gave, or why it is none: the end that it is the reason of has come all the same. */
+function reasonOf({ reason }: { readonly reason: ExitReason }): ExitReason {
+  try {
+    return toReason(reason);
+  } catch (error) {
+    return crash(error);
   }
 }
 

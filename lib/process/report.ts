@@ -1,8 +1,8 @@
 // The report of a crash that no process heard of.
 
-import { show } from "./errors.js";
 import type { Pid } from "./pid.js";
-import { type ExitReason, formatReason } from "./reason.js";
+import type { ExitReason } from "./reason.js";
+import { formatReason, show, stackOf } from "./show.js";
 
 /** A process ended abnormally, unobserved. */
 export interface CrashReport {
@@ -17,7 +17,7 @@ export interface CrashReport {
 }
 
 export function crashReport(pid: Pid, reason: ExitReason, lastMessage: unknown): CrashReport {
-  const stack = reason.type === "crash" ? reason.error.stack : undefined;
+  const stack = reason.type === "crash" ? stackOf(reason.error) : undefined;
   const at = lastMessage === undefined ? "" : ` at message ${show(lastMessage)}`;
   const text = `${pid} ended, and nobody was linked to it or monitored it: ${formatReason(reason)}${at}${stack === undefined ? "" : `\n${stack}`}`;
   return { pid, reason, lastMessage, stack, text };

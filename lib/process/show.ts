@@ -2,6 +2,7 @@
 // the value: an end must never depend on how its reason behaves.
 
 import { Pid } from "./pid.js";
+import type { ExitReason } from "./reason.js";
 
 /** Characters of a value in a text. */
 const VALUE_LENGTH = 80;
@@ -79,14 +80,33 @@ function classOf(value: unknown): string {
   return "an object";
 }
 
-/** `Name: message`. Never throws. */
-export function showError(error: Error): string {
-  return `${read(error, "name", MESSAGE_LENGTH) ?? "Error"}: ${messageText(error)}`;
+/** A reason in a few words, for logs and error texts. Never throws, whatever the reason holds; bounded in length. */
+export function formatReason(reason: ExitReason): string {
+  try {
+    return describe(reason);
+  } catch {
+    return "a reason that cannot be read";
+  }
 }
 
-/** The message of an Error. Never throws. */
-export function messageText(error: Error): string {
-  return read(error, "message", MESSAGE_LENGTH) ?? "(no readable message)";
+function describe(reason: ExitReason): string {
+  switch (reason.type) {
+    case "crash":
+      return `crash, ${isError(reason.error) ? showError(reason.error) : show(reason.error)}`;
+    case "custom":
+      return `custom ${show(reason.value)}`;
+    case "shutdown":
+      return reason.detail === undefined
+        ? "shutdown"
+        : `shutdown, ${isError(reason.detail) ? read(reason.detail, "message", MESSAGE_LENGTH) : show(reason.detail)}`;
+    default:
+      return reason.type;
+  }
+}
+
+/** `Name: message`. Never throws. */
+export function showError(error: Error): string {
+  return `${read(error, "name", MESSAGE_LENGTH) ?? "Error"}: ${read(error, "message", MESSAGE_LENGTH) ?? "(no readable message)"}`;
 }
 
 /** The stack of an Error, if it has one that can be read. Never throws. */

@@ -63,8 +63,14 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
         removeSignal(parent, (signal) => signal.type === "exit" && signal.from === pid);
       ends.reject?.(new StartError(String(pid), outcome.type === "ignored" ? IGNORED : outcome.reason));
     });
-    if (parent !== undefined) kernel.links.link(parent, child.pid);
+    if (parent !== undefined) kernel.links.link(parent, child.pid, child.exitReason);
+    tellBirth(kernel, child);
   });
+}
+
+/** A listener of `spawn` may have ended it before there was anybody to tell. */
+export function tellBirth(kernel: Kernel, child: Process): void {
+  if (!child.alive) kernel.tellStart(child, { type: "failed", reason: child.exitReason as ExitReason });
 }
 
 const IGNORED: ExitReason = { type: "shutdown", detail: "its init returned `ignore`" };

@@ -1,22 +1,21 @@
 // A system of processes: explicit, several may live in one Node process, and what it started ends with it.
 
-import { type Behaviour, type SpawnOptions, stop } from "./behaviour.js";
+import type { Behaviour, SpawnOptions } from "./behaviour.js";
 import type { CallOptions, ReplyTo } from "./call.js";
 import type { Address } from "./context.js";
 import type { Environment } from "./environment.js";
-import { OptionError, SystemStoppedError } from "./errors.js";
+import { OptionError } from "./errors.js";
 import type { SystemEvents } from "./events.js";
+import { waitForExit } from "./exited.js";
 import { type ProcessInfo, processInfo } from "./info.js";
-import type { Settler } from "./interception.js";
 import { Kernel } from "./kernel.js";
 import { DEFAULTS, type Limits } from "./limits.js";
-import { include } from "./one-or-many.js";
-import { count, delay, text } from "./options.js";
+import { address, count, delay, text } from "./options.js";
 import { outside } from "./origin.js";
 import type { Node, Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { production } from "./production.js";
-import { type ExitInput, type ExitReason, KILL, KILLED, NOPROC, SHUTDOWN, toReason } from "./reason.js";
+import { type ExitInput, type ExitReason, KILL, KILLED, SHUTDOWN, toReason } from "./reason.js";
 import type { PidAddress, Transport, WireSignal } from "./remote.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
 import { OwnedTimer, type TimerRef } from "./timer.js";
@@ -125,8 +124,9 @@ export class ProcessSystem implements AsyncDisposable {
   /** Sends an exit signal; a process that was started from outside takes it as its parent's. */
   exit(to: Address<never>, reason: ExitInput): void {
     const kernel = this.kernel;
-    const pid = typeof to === "string" ? kernel.names.find(to)?.pid : to;
-    if (pid !== undefined) kernel.links.exit(kernel.outside, pid, toReason(reason), "exit");
+    const given = toReason(reason);
+    const pid = typeof address("to", to) === "string" ? kernel.names.find(to as string)?.pid : (to as Pid);
+    if (pid !== undefined) kernel.links.exit(kernel.outside, pid, given, "exit");
   }
 
   /** Sends `message` after `delayMs`. */
@@ -136,7 +136,7 @@ export class ProcessSystem implements AsyncDisposable {
     return new OwnedTimer(
       this.kernel,
       undefined,
-      { to: to as Pid<unknown>, message },
+      { to: address("to", to), message },
       delay("delayMs", delayMs),
     );
   }
@@ -248,7 +248,7 @@ export class ProcessSystem implements AsyncDisposable {
   async #stop(): Promise<void> {
     const kernel = this.kernel;
     for (const process of this.#all().reverse()) {
-      if (process.parent !== undefined || !process.alive || waiters.has(process)) continue;
+      if (process.parent !== undefined || !process.alive) continue;
       const gone = waitForExit(kernel, process.pid, undefined);
       kernel.links.exit(kernel.outside, process.pid, SHUTDOWN, "exit");
       const shutdownMs = process.rare?.shutdownMs ?? kernel.limits.shutdownMs;
@@ -262,7 +262,6 @@ export class ProcessSystem implements AsyncDisposable {
     if (this.#stopLimit !== undefined) kernel.cancelTimer(this.#stopLimit);
     // Whoever waits for these ends hears of them, and what they rejected by it still finds its owner.
     await kernel.scheduler.idle();
-    for (const process of this.#all()) kernel.end(process, SHUTDOWN);
     kernel.close();
   }
 
@@ -281,9 +280,7 @@ export class ProcessSystem implements AsyncDisposable {
   /** Those that wait for an end hear of it yet. Nobody is to report these as crashes: their parents are gone, too. */
   #killAll(): void {
     this.kernel.stopped = true;
-    for (const process of this.#all()) {
-      if (!waiters.has(process)) this.kernel.end(process, KILLED, undefined, true);
-    }
+    for (const process of this.#all()) this.kernel.end(process, KILLED, undefined, true);
   }
 
   #all(): Process[] {
@@ -324,45 +321,4 @@ function printer(given: SystemOptions["report"] = (line) => console.error(line))
         void Promise.reject(error);
       }
     });
-}
-
-/** Processes that wait for the end of another on behalf of code outside: a stopping system lets them hear of it. */
-const waiters = new WeakSet<Process>();
-
-/** A process of its own watches the other: there is no second way to hear of an end. */
-function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | undefined): Promise<ExitReason> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason);
-      return;
-    }
-    if (kernel.stopped) {
-      resolve(NOPROC);
-      return;
-    }
-    const ends: Settler = { resolve, reject };
-    kernel.interception?.gate(undefined, "an exit", ends);
-    const watcher = kernel.spawn<never>(
-      {
-        handle: () => undefined,
-        signal: (_ctx, down) => {
-          signal?.removeEventListener("abort", onAbort);
-          if (down.type === "down") ends.resolve?.(down.reason as never);
-          return stop();
-        },
-      },
-      undefined,
-      { label: "exited" },
-    );
-    waiters.add(watcher);
-    watcher.extras.waits = include(watcher.extras.waits, {
-      abandon: () => ends.reject?.(new SystemStoppedError(kernel.node.name)),
-    });
-    kernel.links.monitor(watcher, pid);
-    const onAbort = (): void => {
-      ends.reject?.(signal?.reason);
-      kernel.end(watcher, SHUTDOWN);
-    };
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
 }

@@ -5,7 +5,7 @@ import type { Context } from "../process/context.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { SHUTDOWN } from "../process/reason.js";
-import { spawnAwaited } from "../process/start.js";
+import { spawnAwaited, tellBirth } from "../process/start.js";
 import type { TimerRef } from "../process/timer.js";
 import { childLaunch, type FullChildSpec, type Shutdown } from "./child.js";
 
@@ -30,7 +30,8 @@ export function launchChild<M>(
   const child = spawnAwaited(kernel, supervisor, behaviour, options, spec.startTimeout, (outcome) => {
     kernel.send(ctx.self, { type: "outcome", id, outcome });
   });
-  kernel.links.link(supervisor, child.pid);
+  kernel.links.link(supervisor, child.pid, child.exitReason);
+  tellBirth(kernel, child);
   return child.pid;
 }
 

@@ -2,7 +2,7 @@
 // strikes once the scenario has called for calm.
 
 import { OptionError } from "../process/errors.js";
-import { type ExitInput, type ExitReason, KILLED, toReason } from "../process/reason.js";
+import { crash, type ExitInput, type ExitReason, KILLED, toReason } from "../process/reason.js";
 import type { Timer } from "../process/timers.js";
 import type { Actor } from "./actor.js";
 import { InjectedCrash } from "./errors.js";
@@ -209,7 +209,7 @@ export class Faults {
     const { process } = actor;
     if (process === undefined || !actor.alive) return;
     if (fault !== undefined) this.world.options.recorder?.fault(actor, fault);
-    if (reason === undefined) process.failed(new InjectedCrash(), undefined);
+    if (reason === undefined) process.kernel.stop(process, crash(new InjectedCrash()), undefined);
     else process.kernel.end(process, reason.type === "kill" ? KILLED : reason);
   }
 

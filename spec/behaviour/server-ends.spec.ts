@@ -6,6 +6,7 @@ import {
   defer,
   defineServer,
   type ExitReason,
+  OptionError,
   type Signal,
   System,
   stop,
@@ -230,7 +231,7 @@ describe("stop of a handle", () => {
 
   it("refuses what is no reason, where it is asked", async () => {
     const shaky = await system.start(Shaky);
-    expect(() => shaky.stop("because" as never)).toThrow(TypeError);
+    expect(() => shaky.stop("because" as never)).toThrow(OptionError);
     expect(system.isAlive(shaky.pid)).toBe(true);
   });
 });

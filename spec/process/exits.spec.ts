@@ -1,6 +1,6 @@
 // Exit signals sent by hand, and a process's own end.
 
-import { custom, type ExitReason, type Pid, System, stop } from "signalbox";
+import { custom, type ExitReason, OptionError, type Pid, System, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { endings, puppet, sleep } from "../support/puppet.js";
 
@@ -76,7 +76,7 @@ describe("an exit signal", () => {
 
   it("with a reason that is none is refused, and ends nobody", async () => {
     const a = puppet(system);
-    expect(() => system.exit(a.pid, "kaput" as "kill")).toThrow(TypeError);
+    expect(() => system.exit(a.pid, "kaput" as "kill")).toThrow(OptionError);
     expect(system.isAlive(a.pid)).toBe(true);
   });
 });

@@ -9,6 +9,7 @@ import {
   isOrderly,
   KILL,
   NORMAL,
+  OptionError,
   SHUTDOWN,
   shutdown,
   stop,
@@ -43,8 +44,8 @@ describe("an exit reason", () => {
   it.each([undefined, null, 7, "killed", "Normal", {}, { reason: "normal" }, () => "normal"])(
     "is not %s, and the error says what one is",
     (input) => {
-      expect(() => toReason(input as ExitInput)).toThrow(TypeError);
-      expect(() => toReason(input as ExitInput)).toThrow(/an exit reason is "normal", "shutdown", "kill"/);
+      expect(() => toReason(input as ExitInput)).toThrow(OptionError);
+      expect(() => toReason(input as ExitInput)).toThrow(/^reason must be "normal", "shutdown", "kill"/);
     },
   );
 
@@ -92,6 +93,6 @@ describe("an exit reason", () => {
   it("of `stop()` is normal unless one is given, and a bad one is refused there and then", () => {
     expect(stop().reason).toBe(NORMAL);
     expect(stop("shutdown").reason).toBe(SHUTDOWN);
-    expect(() => stop("kaput" as ExitInput)).toThrow(TypeError);
+    expect(() => stop("kaput" as ExitInput)).toThrow(OptionError);
   });
 });

@@ -5,57 +5,7 @@ import { type ExitReason, formatReason, Pid, show } from "signalbox";
 import { describe, expect, it, vi } from "vitest";
 import { crash } from "../../lib/process/reason.js";
 import { isError, showError, stackOf } from "../../lib/process/show.js";
-
-function revoked(): object {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  revoke();
-  return proxy;
-}
-
-/** Every trap of this Proxy throws. */
-function bristling(target: object = {}): object {
-  const refuse = (): never => {
-    throw new Error("hands off");
-  };
-  return new Proxy(
-    target,
-    Object.fromEntries(Reflect.ownKeys(Reflect).map((name) => [name, refuse])) as ProxyHandler<object>,
-  );
-}
-
-function thrower(key: "message" | "name" | "stack"): Error {
-  return Object.defineProperty(new Error("plain"), key, {
-    get: () => {
-      throw new Error(`${key} is not for you`);
-    },
-  });
-}
-
-const nasty: readonly (readonly [what: string, value: unknown])[] = [
-  ["a revoked Proxy", revoked()],
-  ["a Proxy whose traps throw", bristling()],
-  ["a function behind such a Proxy", bristling(() => undefined)],
-  ["an Error behind such a Proxy", bristling(new Error("deep inside"))],
-  ["an Error whose message throws", thrower("message")],
-  ["an Error whose name throws", thrower("name")],
-  ["an Error whose stack throws", thrower("stack")],
-  ["an Error whose message is an object", Object.assign(new Error("x"), { message: bristling() })],
-  ["an object without a prototype", Object.create(null)],
-  [
-    "an object whose constructor throws",
-    Object.create(Object.defineProperty({}, "constructor", { get: fail })),
-  ],
-  ["a toJSON that throws", { toJSON: fail }],
-  ["a toString that throws", { toString: fail, [Symbol.toPrimitive]: fail }],
-  ["a getter that throws", Object.defineProperty({}, "password", { enumerable: true, get: fail })],
-  ["a function whose name throws", Object.defineProperty(() => 1, "name", { get: fail })],
-  ["a bigint of a million bits", 2n ** 1_000_000n],
-  ["a symbol", Symbol("s")],
-];
-
-function fail(): never {
-  throw new Error("no");
-}
+import { bristling, HOSTILE, revoked, thrower } from "../support/hostile.js";
 
 describe("a value in a text", () => {
   it.each([
@@ -93,7 +43,7 @@ describe("a value in a text", () => {
     expect(get).not.toHaveBeenCalled();
   });
 
-  it.each(nasty)("is short and does no harm when it is %s [E2]", (_what, value) => {
+  it.each(HOSTILE)("is short and does no harm when it is %s [E2]", (_what, value) => {
     for (const shown of [value, [value], { value }, { deep: [{ value }] }]) {
       expect(show(shown).length).toBeLessThan(100);
     }
@@ -127,7 +77,7 @@ describe("a value in a text", () => {
 });
 
 describe("a reason in a text", () => {
-  it.each(nasty)("does no harm when it holds %s", (_what, value) => {
+  it.each(HOSTILE)("does no harm when it holds %s", (_what, value) => {
     for (const reason of [
       { type: "custom", value },
       { type: "shutdown", detail: value },

@@ -138,11 +138,7 @@ describe("stop", () => {
     );
     await system.idle();
     await system.stop();
-    expect(exits.filter((exit) => !exit.startsWith("exited"))).toEqual([
-      "parent shutdown",
-      "orphan killed",
-      "trapping orphan killed",
-    ]);
+    expect(exits).toEqual(["parent shutdown", "orphan killed", "trapping orphan killed"]);
     expect(lines).toEqual([]);
   });
 

@@ -47,8 +47,8 @@ export function planned(id: string, plan: readonly ("up" | "fail")[], more?: Par
   return { id, start, ...more };
 }
 
-/** Processes that are not of interest: those that wait for an end on behalf of a test. */
-const UNSEEN = new Set([undefined, "exited", "supervisor"]);
+/** Processes that are not of interest. */
+const UNSEEN = new Set([undefined, "supervisor"]);
 
 export class House {
   readonly clock: VirtualClock = new VirtualClock();
