@@ -3,6 +3,7 @@
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import { Entry, isEntry, SignalEntry, TaskEntry } from "./entries.js";
+import type { Resumption } from "./environment.js";
 import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
@@ -41,7 +42,7 @@ export interface CallOptions {
 }
 
 /** A call under way. Sits in the callee's mailbox until it is taken, and in its list of open calls until it ends. */
-export class Request<R = unknown> extends Entry implements Due, Abandonable, Abortable, Settler {
+export class Request<R = unknown> extends Entry implements Due, Abandonable, Abortable, Settler, Resumption {
   open = true;
   message: unknown = undefined;
   callee: Process | undefined = undefined;
@@ -50,7 +51,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   /** Present in a call that is awaited. */
   promise: Promise<R> | undefined = undefined;
   private kernel: Kernel | undefined = undefined;
-  private owner: Process | undefined = undefined;
+  owner: Process | undefined = undefined;
   private to: Pid | string = "";
   timer: Timer | undefined = undefined;
   timeoutMs = 0;
@@ -58,6 +59,8 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   /** The ends of the promise, of a call that is awaited. */
   resolve: ((value: unknown) => void) | undefined = undefined;
   reject: ((error: unknown) => void) | undefined = undefined;
+  /** The reply or error of a call that has ended: the other end of its promise is gone by then. */
+  private ending: unknown = undefined;
   /** Something to do once the call has ended, however it did. */
   onClose: (() => void) | undefined = undefined;
   private onReply: ((reply: Reply<never>) => unknown) | undefined = undefined;
@@ -110,14 +113,29 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   fulfil(value: R): void {
     if (!this.close()) return;
-    if (this.resolve !== undefined) this.resolve(value);
-    else this.tell({ ok: true, value });
+    if (this.resolve !== undefined) {
+      this.reject = undefined;
+      this.goOn(value);
+    } else this.tell({ ok: true, value });
   }
 
   fail(error: unknown): void {
     if (!this.close()) return;
-    if (this.reject !== undefined) this.reject(error);
-    else this.tell({ ok: false, error });
+    if (this.reject !== undefined) {
+      this.resolve = undefined;
+      this.goOn(error);
+    } else this.tell({ ok: false, error });
+  }
+
+  private goOn(ending: unknown): void {
+    this.ending = ending;
+    if (this.kernel === undefined) this.resume();
+    else this.kernel.scheduler.resume(this);
+  }
+
+  resume(): void {
+    const end = this.resolve ?? this.reject;
+    end?.(this.ending);
   }
 
   private tell(reply: Reply<R>): void {

@@ -10,9 +10,17 @@ export interface Runnable {
   activate(limit: number): number;
 }
 
+/** A promise that has been settled, as far as everybody but its awaiter knows. */
+export interface Resumption {
+  /** The process whose code awaits it, if one does. */
+  readonly owner: Runnable | undefined;
+  /** Settles it: that code goes on in a microtask. */
+  resume(): void;
+}
+
 /** What a scheduler may ask of the system that it runs. */
 export interface SchedulerHost {
-  /** Fires the timers that are due now. */
+  /** Fires timers that are due now, in their order: at least one, and no further ones once `turnMs` have passed. */
   fireTimers(): void;
   /** A turn has ended at `now`: calls made since the last one, and still open, begin their timeouts. */
   turnEnded(now: number): void;
@@ -29,7 +37,9 @@ export interface Scheduler {
   /** `runnable` has something to do. Called once until it has been activated. */
   ready(runnable: Runnable): void;
   /** A process's waiting code continues in microtasks of its own after this activation. */
-  resumed(runnable: Runnable): void;
+  resumed(runnable: Runnable | undefined): void;
+  /** Resumes at once, or, when the code of enough others goes on already, in a later turn. */
+  resume(one: Resumption): void;
   /** Something waits for the end of a turn: there is to be one soon, even if nothing is ready. */
   nudge(): void;
   /** The first pending timer changed. */

@@ -6,6 +6,7 @@ export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
 export type {
   Environment,
   RejectionListener,
+  Resumption,
   Runnable,
   Scheduler,
   SchedulerHost,

@@ -312,10 +312,12 @@ export class Kernel implements SchedulerHost {
 
   fireTimers(): void {
     const now = this.env.now();
-    for (let left = this.limits.turnMessages; left > 0; left--) {
+    const { turnMessages, turnMs } = this.limits;
+    for (let left = turnMessages; left > 0; left--) {
       const timer = this.timers.take(now);
       if (timer === undefined) return;
       timer.due.fire();
+      if (this.env.now() - now >= turnMs) return;
     }
   }
 

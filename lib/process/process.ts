@@ -307,6 +307,7 @@ export class Process extends Mailbox implements Runnable {
     if (this.state !== RUNNING) return true;
     this.state = SUSPENDED;
     this.extras.message = message;
+    this.scheduler.resumed(this);
     Promise.resolve(result).then(
       (value) => {
         if (this.state !== SUSPENDED) return;

@@ -4,6 +4,7 @@ import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import type { Body } from "./behaviour.js";
 import { exitedError, type Request } from "./call.js";
 import { isEntry, isGone, SignalEntry, taken } from "./entries.js";
+import type { Resumption } from "./environment.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
@@ -33,13 +34,15 @@ export interface ReceiveOptions {
 export type Wanted = "messages" | "signals" | "any";
 
 /** A function body waiting for an entry of its mailbox. */
-export class Waiting implements Due, Abandonable, Abortable, Settler {
+export class Waiting implements Due, Abandonable, Abortable, Settler, Resumption {
   /** Entries before this one have been looked at and left. */
   scanned = 0;
   readonly promise: Promise<unknown>;
   /** The wait is over, unless the activation that is due finds something. */
   ended: { readonly error: unknown } | undefined = undefined;
-  private readonly process: Process;
+  private found: unknown = undefined;
+  /** Whose receive this is. */
+  readonly owner: Process;
   private readonly wanted: Wanted;
   private readonly filter: ((item: never) => boolean) | undefined;
   private readonly options: ReceiveOptions | undefined;
@@ -53,7 +56,7 @@ export class Waiting implements Due, Abandonable, Abortable, Settler {
     filter: ((item: never) => boolean) | undefined,
     options: ReceiveOptions | undefined,
   ) {
-    this.process = process;
+    this.owner = process;
     this.wanted = wanted;
     this.filter = filter;
     this.options = options;
@@ -69,7 +72,7 @@ export class Waiting implements Due, Abandonable, Abortable, Settler {
 
   /** Takes the first entry that fits out of the mailbox, or {@link EMPTY}. */
   take(): unknown {
-    const process = this.process;
+    const process = this.owner;
     while (this.scanned < process.length) {
       // Counted before the filter runs: that may send, and end calls, so that entries come and go.
       const entry = process.peek(this.scanned++);
@@ -89,18 +92,24 @@ export class Waiting implements Due, Abandonable, Abortable, Settler {
 
   /** Continues the body with `item`. */
   fulfil(item: unknown): void {
+    this.found = item;
+    this.ended = undefined;
     this.end();
-    this.resolve(item);
   }
 
   abandon(error: Error): void {
+    this.ended = { error };
     this.end();
-    this.reject(error);
+  }
+
+  resume(): void {
+    if (this.ended === undefined) this.resolve(this.found);
+    else this.reject(this.ended.error);
   }
 
   /** The timeout. */
   fire(): void {
-    this.giveUp(new ReceiveTimeoutError(this.process.pid, this.options?.timeout ?? 0));
+    this.giveUp(new ReceiveTimeoutError(this.owner.pid, this.options?.timeout ?? 0));
   }
 
   aborted(reason: unknown): void {
@@ -109,21 +118,22 @@ export class Waiting implements Due, Abandonable, Abortable, Settler {
 
   /** What arrived before the end of the wait still counts: a body that is ready looks at it first. */
   private giveUp(error: unknown): void {
-    if (this.process.waiting !== this) return;
-    if (this.process.state === READY) this.ended = { error };
+    if (this.owner.waiting !== this) return;
+    if (this.owner.state === READY) this.ended = { error };
     else this.wake(error);
   }
 
   wake(error: unknown): void {
-    this.process.state = SUSPENDED;
+    this.owner.state = SUSPENDED;
     this.abandon(error as Error);
   }
 
   private end(): void {
-    if (this.process.waiting === this) this.process.waiting = undefined;
-    if (this.timer !== undefined) this.process.kernel.cancelTimer(this.timer);
+    if (this.owner.waiting === this) this.owner.waiting = undefined;
+    if (this.timer !== undefined) this.owner.kernel.cancelTimer(this.timer);
     const signal = this.options?.signal;
     if (signal !== undefined) unwatchAbort(signal, this);
+    this.owner.kernel.scheduler.resume(this);
   }
 }
 
@@ -190,6 +200,5 @@ export function resumeBody(process: Process): void {
   process.handled++;
   process.state = SUSPENDED;
   process.extras.message = item;
-  process.kernel.scheduler.resumed(process);
   waiting.fulfil(item);
 }

@@ -1,8 +1,12 @@
 // The production scheduler: ready processes run first come, first served, in turns of bounded length. A turn starts
 // in a microtask while the current macrotask's budget lasts (a call costs no trip through the event loop), and in a
 // macrotask of its own after that, so that I/O and timers of the host are never starved.
+//
+// Code that awaits goes on in microtasks behind the turn, where no turn can stop it: so only a few are let go at a time,
+// and the next turn begins behind them, with a look at the clock. The others wait in `held`.
 
-import type { Runnable, Scheduler, SchedulerHost, TurnLimits } from "./environment.js";
+import type { Resumption, Runnable, Scheduler, SchedulerHost, TurnLimits } from "./environment.js";
+import { Mailbox } from "./mailbox.js";
 import { origin } from "./origin.js";
 
 /** The host's event loop, as far as a scheduler needs it. */
@@ -18,12 +22,16 @@ export interface HostLoop {
 
 /** Activations between two looks at the clock: fewer while they are slow, up to this many while they are fast. */
 const MOST_UNTIMED = 256;
+/** Continuations let go between two looks at the clock: one while they are slow, up to this many while they are fast. */
+const MOST_RELEASED = 16;
 /** The run queue fills half its ring at most; the other half remembers who ran since the last look at the clock. */
 const SMALLEST = 2 * MOST_UNTIMED;
 /** A run queue that grew beyond this is given back when it runs empty. */
 const ROOMY = 8_192;
 /** After a long turn with several suspects, this many activations are timed one by one to find the culprit. */
 const CLOSE_WATCH = 1_000;
+/** In place of the alarm's time: timers that are due wait for the host to have had its go. */
+const OVERDUE = Number.NEGATIVE_INFINITY;
 
 export class TurnScheduler implements Scheduler {
   private ring: (Runnable | undefined)[] = new Array(SMALLEST).fill(undefined);
@@ -38,7 +46,16 @@ export class TurnScheduler implements Scheduler {
   private turns = 0;
   private closeWatch = 0;
   private pace = 1;
+  /** Whose code was let go since the last look at the clock, how many that are, and when. */
   private awake: Runnable[] = [];
+  private released = 0;
+  private releasedAt = 0;
+  /** How many may be, and whether that many are. */
+  private ease = 1;
+  private full = false;
+  /** Resumptions that wait for a later turn: no more than there are awaited promises. */
+  private readonly held = new Mailbox();
+  private inTurn = false;
   private cancelAlarm: (() => void) | undefined = undefined;
   private alarmAt = Number.POSITIVE_INFINITY;
   private alarmCheck = false;
@@ -68,8 +85,24 @@ export class TurnScheduler implements Scheduler {
     if (!this.busy) this.schedule();
   }
 
-  resumed(runnable: Runnable): void {
-    this.awake.push(runnable);
+  resumed(runnable: Runnable | undefined): void {
+    // What is let go in a turn goes on after its end.
+    if (this.released === 0 && !this.inTurn) this.releasedAt = this.loop.now();
+    if (runnable !== undefined) this.awake.push(runnable);
+    this.full = ++this.released >= this.ease;
+    if (!this.busy) this.schedule();
+  }
+
+  resume(one: Resumption): void {
+    if (this.stopped) one.resume();
+    else if (this.full || !this.held.isEmpty) this.held.push(one);
+    else this.release(one);
+  }
+
+  /** The code that goes on stands in the host's queue of microtasks before the turn that looks how long it took. */
+  private release(one: Resumption): void {
+    one.resume();
+    this.resumed(one.owner);
   }
 
   alarm(): void {
@@ -88,7 +121,8 @@ export class TurnScheduler implements Scheduler {
     while (quiet < 2 && !this.stopped) {
       const before = this.turns;
       await new Promise<void>((done) => this.loop.later(done));
-      quiet = this.size === 0 && !this.busy && this.turns === before ? quiet + 1 : 0;
+      const still = this.size === 0 && !this.busy && this.alarmAt !== OVERDUE && this.turns === before;
+      quiet = still ? quiet + 1 : 0;
     }
   }
 
@@ -100,6 +134,7 @@ export class TurnScheduler implements Scheduler {
     this.awake = [];
     this.cancelAlarm?.();
     this.cancelAlarm = undefined;
+    for (const one of this.held.drain()) (one as Resumption).resume();
   }
 
   private schedule(): void {
@@ -111,25 +146,48 @@ export class TurnScheduler implements Scheduler {
 
   private readonly soonTurn = (): void => {
     const now = this.loop.now();
-    if (now - this.since < this.limits.turnMs) this.turn(now);
+    if (this.released > 0) this.look(now - this.releasedAt);
+    if (this.spent < this.limits.turnMessages && now - this.since < this.limits.turnMs) this.turn(now);
     else this.loop.later(this.freshTurn);
   };
 
   private readonly freshTurn = (): void => {
     this.since = this.loop.now();
     this.spent = 0;
+    // How long these took is not known: the host had its go meanwhile.
+    if (this.released > 0) this.wentOn();
     this.turn(this.since);
   };
+
+  /** Those who were let go have gone on, which took `elapsed` milliseconds. */
+  private look(elapsed: number): void {
+    const { turnMs, longTurnMs } = this.limits;
+    this.spent += this.released;
+    if (elapsed * 8 > turnMs) this.ease = Math.max(1, Math.floor((this.released * turnMs) / (elapsed * 8)));
+    else if (this.ease < MOST_RELEASED) this.ease <<= 1;
+    if (elapsed >= longTurnMs && this.awake.length > 0) this.host.longTurn([...new Set(this.awake)], elapsed);
+    this.wentOn();
+  }
+
+  private wentOn(): void {
+    this.released = 0;
+    this.full = false;
+    while (this.awake.pop() !== undefined);
+  }
 
   private turn(started: number): void {
     if (this.stopped) return;
     this.turns++;
+    this.inTurn = true;
     origin.current = undefined;
+    while (!this.full && !this.held.isEmpty) this.release(this.held.shift() as Resumption);
     origin.scheduler = this;
     try {
-      this.host.turnEnded(this.work(started));
+      this.releasedAt = this.work(started);
+      this.host.turnEnded(this.releasedAt);
     } finally {
       origin.scheduler = undefined;
+      this.inTurn = false;
       this.goOn();
     }
   }
@@ -137,8 +195,10 @@ export class TurnScheduler implements Scheduler {
   private goOn(): void {
     this.busy = false;
     if (this.stopped) return;
-    if (this.awake.length > 0) this.watchAwake();
-    if (this.size > 0) {
+    if (this.released > 0) {
+      this.busy = true;
+      this.loop.soon(this.soonTurn);
+    } else if (this.size > 0) {
       this.busy = true;
       this.loop.later(this.freshTurn);
     } else if (this.ring.length > ROOMY) {
@@ -151,7 +211,7 @@ export class TurnScheduler implements Scheduler {
   private work(started: number): number {
     const { turnMessages, turnMs, longTurnMs } = this.limits;
     let looked = started;
-    while (this.size > 0 && this.spent < turnMessages) {
+    while (this.size > 0 && this.spent < turnMessages && !this.full) {
       const activations = this.batch(this.closeWatch > 0 ? 1 : this.pace);
       const now = this.loop.now();
       const elapsed = now - looked;
@@ -170,7 +230,7 @@ export class TurnScheduler implements Scheduler {
     const budget = this.limits.turnMessages - this.spent;
     let activations = 0;
     let handled = 0;
-    while (activations < most && this.size > 0 && handled < budget) {
+    while (activations < most && this.size > 0 && handled < budget && !this.full) {
       const next = this.ring[this.head] as Runnable;
       this.head = (this.head + 1) & (this.ring.length - 1);
       this.size--;
@@ -194,31 +254,34 @@ export class TurnScheduler implements Scheduler {
     this.host.longTurn([...suspects], elapsedMs);
   }
 
-  /** Code that waited runs in microtasks after the turn; one more microtask behind it tells how long it took. */
-  private watchAwake(): void {
-    const suspects = [...new Set(this.awake)];
-    this.awake = [];
-    const started = this.loop.now();
-    this.loop.soon(() => {
-      const elapsed = this.loop.now() - started;
-      if (elapsed >= this.limits.longTurnMs) this.host.longTurn(suspects, elapsed);
-    });
-  }
-
   private setAlarm(deadline: number): void {
     this.cancelAlarm?.();
     this.alarmAt = deadline;
-    this.cancelAlarm = this.loop.at(deadline, () => {
-      this.cancelAlarm = undefined;
-      this.alarmAt = Number.POSITIVE_INFINITY;
-      try {
-        this.host.fireTimers();
-      } finally {
-        if (this.awake.length > 0 && !this.stopped) this.watchAwake();
-        this.alarm();
-      }
-    });
+    this.cancelAlarm = this.loop.at(deadline, this.onAlarm);
   }
+
+  /** Firing timers is a turn too, and the one that follows in this macrotask has what is left of its time. */
+  private readonly onAlarm = (): void => {
+    if (this.stopped) return;
+    const { busy } = this;
+    this.cancelAlarm = undefined;
+    this.alarmAt = Number.POSITIVE_INFINITY;
+    this.since = this.loop.now();
+    this.spent = 0;
+    this.busy = true;
+    this.inTurn = true;
+    try {
+      this.host.fireTimers();
+    } finally {
+      this.inTurn = false;
+      this.releasedAt = this.loop.now();
+      if (!busy) this.schedule();
+      if (!this.stopped && (this.host.nextTimer() ?? Number.POSITIVE_INFINITY) <= this.since) {
+        this.alarmAt = OVERDUE;
+        this.loop.later(this.onAlarm);
+      } else this.alarm();
+    }
+  };
 
   private readonly reviewAlarm = (): void => {
     this.alarmCheck = false;

@@ -55,13 +55,16 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
     kernel.interception?.gate(parent as WatchedProcess | undefined, "a start", ends);
     const child = spawnAwaited(kernel, parent, behaviour, { ...own, ...options }, timeoutMs, (outcome) => {
       const { pid } = child;
+      const owner = parent;
       if (outcome.type === "started") {
-        ends.resolve?.(ref(pid, kernel) as never);
+        const started = ref(pid, kernel) as never;
+        kernel.scheduler.resume({ owner, resume: () => ends.resolve?.(started) });
         return;
       }
       if (parent !== undefined)
         removeSignal(parent, (signal) => signal.type === "exit" && signal.from === pid);
-      ends.reject?.(new StartError(String(pid), outcome.type === "ignored" ? IGNORED : outcome.reason));
+      const error = new StartError(String(pid), outcome.type === "ignored" ? IGNORED : outcome.reason);
+      kernel.scheduler.resume({ owner, resume: () => ends.reject?.(error) });
     });
     if (parent !== undefined) kernel.links.link(parent, child.pid, child.exitReason);
     tellBirth(kernel, child);

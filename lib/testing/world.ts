@@ -114,6 +114,7 @@ export class World {
       },
       ready: (runnable) => this.agenda.enable(((runnable as WatchedProcess).tag as Actor).run),
       resumed: () => undefined,
+      resume: (one) => one.resume(),
       nudge: () => undefined,
       alarm: () => undefined,
       idle: () => this.whenQuiet("the system to be idle"),

@@ -2,7 +2,7 @@
 // depends on a real event loop is in fairness.spec.ts.
 
 import fc from "fast-check";
-import { DEFAULTS } from "signalbox";
+import { DEFAULTS, type Resumption } from "signalbox";
 import { describe, expect, test } from "vitest";
 import { TurnScheduler } from "../../lib/process/scheduler.js";
 import { bench, Job, SteppedLoop } from "../support/stepped.js";
@@ -306,5 +306,101 @@ describe("a stopped scheduler", () => {
     loop.run();
     expect(ran).toBe(3);
     expect(loop.macro).toHaveLength(0);
+  });
+});
+
+describe("code that awaits", () => {
+  /** A continuation: what `resume` settles goes on in a microtask. */
+  function continuation(loop: SteppedLoop, run: () => void): Resumption & { resumed: boolean } {
+    const one = {
+      owner: undefined,
+      resumed: false,
+      resume: () => {
+        one.resumed = true;
+        loop.soon(run);
+      },
+    };
+    return one;
+  }
+
+  test("goes on at once while few do, and in the order in which it was settled", () => {
+    const { loop, scheduler } = bench();
+    const order: number[] = [];
+    const all = Array.from({ length: 100 }, (_, n) => continuation(loop, () => order.push(n)));
+    for (const one of all) scheduler.resume(one);
+    expect(all.filter((one) => one.resumed)).toEqual([all[0]]);
+    loop.run();
+    expect(order).toEqual(all.map((_, n) => n));
+  });
+
+  test("is let go at most 16 at a time, and one at a time once that is slow", () => {
+    const { loop, scheduler } = bench({ turnMs: 5 });
+    let between = 0;
+    let most = 0;
+    let cost = 0;
+    const run = (): void => {
+      most = Math.max(most, ++between);
+      loop.time += cost;
+    };
+    const settle = (count: number): void => {
+      scheduler.ready(
+        new Job("server", () => {
+          for (let n = 0; n < count; n++) scheduler.resume(continuation(loop, run));
+          return undefined;
+        }),
+      );
+      while (loop.micro.length > 0 || loop.macro.length > 0) {
+        between = 0;
+        const waiting = loop.micro.splice(0);
+        if (waiting.length === 0) loop.macro.shift()?.();
+        for (const fn of waiting) fn();
+      }
+    };
+    settle(1_000);
+    expect(most).toBe(16);
+    cost = 2;
+    settle(16);
+    most = 0;
+    settle(100);
+    expect(most).toBe(1);
+  });
+
+  test("does not hold up those who are ready for longer than it takes to go on", () => {
+    const { loop, scheduler } = bench();
+    const log: string[] = [];
+    scheduler.ready(
+      new Job("server", () => {
+        for (let n = 0; n < 40; n++) scheduler.resume(continuation(loop, () => log.push("resumed")));
+        return undefined;
+      }),
+    );
+    scheduler.ready(new Job("next", () => void log.push("next")));
+    loop.run();
+    expect(log.filter((one) => one === "resumed")).toHaveLength(40);
+    expect(log).toContain("next");
+  });
+
+  test("goes on when the scheduler stops, and after that at once", () => {
+    const { loop, scheduler } = bench();
+    const all = Array.from({ length: 50 }, () => continuation(loop, () => undefined));
+    for (const one of all.slice(0, 40)) scheduler.resume(one);
+    scheduler.stop();
+    for (const one of all.slice(40)) scheduler.resume(one);
+    expect(all.every((one) => one.resumed)).toBe(true);
+  });
+
+  test("counts against the budget of messages", () => {
+    const { loop, scheduler } = bench({ turnMessages: 50 });
+    let goes = 0;
+    const again = (): void => {
+      if (goes < 200) scheduler.resume(continuation(loop, again));
+      goes++;
+    };
+    scheduler.resume(continuation(loop, again));
+    loop.microtasks();
+    expect(goes).toBeLessThanOrEqual(51);
+    expect(loop.macro).toHaveLength(1);
+    loop.run();
+    expect(goes).toBe(201);
   });
 });

@@ -75,7 +75,7 @@ export class VirtualClock {
       alarm.ring();
       await this.settle();
     }
-    this.now = end;
+    this.now = Math.max(this.now, end);
   }
 
   /** Waits until every system on this clock is idle. */
