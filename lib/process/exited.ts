@@ -1,5 +1,6 @@
 // Waiting for the end of a process from outside of all processes.
 
+import { unwatchAbort, watchAbort } from "./abort.js";
 import { OptionError } from "./errors.js";
 import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
@@ -17,22 +18,21 @@ export function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | unde
     }
     const ends: Settler = { resolve, reject };
     kernel.interception?.gate(undefined, "an exit", ends);
-    const onAbort = (): void => {
-      kernel.links.unwatch(watch);
-      ends.reject?.(signal?.reason);
+    const waiter = {
+      aborted: (reason: unknown): void => {
+        kernel.links.unwatch(watch);
+        goOn(() => ends.reject?.(reason));
+      },
     };
-    signal?.addEventListener("abort", onAbort, { once: true });
-    const release = (): void => signal?.removeEventListener("abort", onAbort);
+    const goOn = (resume: () => void): void => {
+      if (signal !== undefined) unwatchAbort(signal, waiter);
+      kernel.scheduler.resume({ owner: undefined, resume });
+    };
+    if (signal !== undefined) watchAbort(signal, waiter);
     const watch = kernel.links.watch(
       pid,
-      (reason) => {
-        release();
-        ends.resolve?.(reason as never);
-      },
-      (error) => {
-        release();
-        ends.reject?.(error);
-      },
+      (reason) => goOn(() => ends.resolve?.(reason as never)),
+      (error) => goOn(() => ends.reject?.(error)),
     );
   });
 }

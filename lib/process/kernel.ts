@@ -120,6 +120,7 @@ export class Kernel implements SchedulerHost {
   }
 
   awaitStart(process: Process, init: PromiseLike<unknown>): void {
+    this.scheduler.resumed(process);
     Promise.resolve(init).then(
       (result) => this.started(process, result),
       (error) => process.failed(error, undefined),
@@ -146,6 +147,7 @@ export class Kernel implements SchedulerHost {
         (process.behaviour as Callbacks<unknown>).terminate?.(process.ctx, reason),
       );
       if (isThenable(result)) {
+        this.scheduler.resumed(process);
         Promise.resolve(result).then(
           () => this.end(process, reason, message),
           (error) => this.end(process, crash(error), message),

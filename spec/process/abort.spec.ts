@@ -20,7 +20,7 @@ afterEach(async () => {
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 
 describe("an AbortSignal that many wait on", () => {
-  it("has one listener for calls, receives and dispatches together, and ends them all [F2]", async () => {
+  it("has one listener for calls, receives, ends and dispatches together, and ends them all [F2]", async () => {
     const controller = new AbortController();
     const { signal } = controller;
     const { pid } = busy(system);
@@ -31,6 +31,7 @@ describe("an AbortSignal that many wait on", () => {
         received.push(await ctx.receive({ signal }).catch(outcome));
       });
     }
+    const exits = Array.from({ length: 100 }, () => system.exited(pid, { signal }).catch(outcome));
     const group = new ConsumerGroup<number>();
     const dispatches = Array.from({ length: 100 }, (_, n) =>
       system.dispatch(group, n, { signal, patience: 60_000 }).catch(outcome),
@@ -39,7 +40,7 @@ describe("an AbortSignal that many wait on", () => {
     expect(listeners(signal)).toBe(1);
     controller.abort("enough");
     await system.idle();
-    expect(await Promise.all([...calls, ...dispatches])).toEqual(new Array(200).fill("enough"));
+    expect(await Promise.all([...calls, ...exits, ...dispatches])).toEqual(new Array(300).fill("enough"));
     expect(received).toEqual(new Array(100).fill("enough"));
     expect(listeners(signal)).toBe(0);
   });

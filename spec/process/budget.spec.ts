@@ -2,7 +2,7 @@
 // its go after `turnMs` and one step more. Each step here takes one millisecond. Before the scheduler has seen that
 // steps are slow, as many are let go at once as while they are fast: that overrun comes once.
 
-import { ConsumerGroup, consumer, defineServer, type Pid, type ReplyTo, System } from "signalbox";
+import { ConsumerGroup, consumer, defineServer, type Pid, type ReplyTo, System, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { outcome, type Question } from "../support/callees.js";
 import { VirtualClock } from "../support/virtual.js";
@@ -186,6 +186,34 @@ describe("the host has its go within the budget and one step", () => {
     const Idle = defineServer({ init: () => ({}) });
     many(() => void system.start(Idle).then(step));
     await expectFairness(5);
+  });
+
+  it("while many ends are awaited [F4]", async () => {
+    const pids = many(() => system.spawn<string>({ handle: () => undefined }));
+    for (const pid of pids) void system.exited(pid).then(step);
+    await system.idle();
+    for (const pid of pids) system.exit(pid, "kill");
+    await expectFairness();
+  });
+
+  it("while many asynchronous `init` and `terminate` go on after an await of their own [F3]", async () => {
+    const pids = many(() =>
+      system.spawn<string>({
+        init: async () => {
+          await undefined;
+          step();
+        },
+        handle: () => stop(),
+        terminate: async () => {
+          await undefined;
+          step();
+        },
+      }),
+    );
+    await expectFairness();
+    steps = 0;
+    for (const pid of pids) system.send(pid, "end");
+    await expectFairness();
   });
 
   it("while many dispatches are settled [F4]", async () => {
