@@ -2,7 +2,7 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 /** Specs that look at what the host does with the process they run in: each has one of its own. */
 const ALONE = [
-  "spec/process/{after-exit,alarms,blame,calls,crash-reports,ends,events,failure,origin,report,scheduler,system}.spec.ts",
+  "spec/process/{after-exit,alarms,async-context,blame,calls,crash-reports,ends,events,failure,origin,report,scheduler,system}.spec.ts",
   "spec/testing/*.spec.ts",
 ];
 

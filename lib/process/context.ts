@@ -290,12 +290,14 @@ export class Context<M = unknown> {
 
   /**
    * Makes a function part of this process, for callbacks of the host (sockets, raw timers): a throw in it is this
-   * process's crash, a rejection too, and after the process's exit it does nothing.
+   * process's crash, a rejection too, and after the process's exit it does nothing. `fn` runs in the asynchronous context in
+   * which it was wrapped, whoever calls it.
    */
   wrap<A extends unknown[]>(fn: (...args: A) => unknown): (...args: A) => void {
     const process = this.#process;
+    const context = process.kernel.env.captureContext();
     return (...args) => {
-      if (process.state !== DEAD) process.perform(() => void fn(...args));
+      if (process.state !== DEAD) context.runInAsyncScope(() => process.perform(() => void fn(...args)));
     };
   }
 

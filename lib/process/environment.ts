@@ -50,6 +50,12 @@ export interface Scheduler {
   stop(): void;
 }
 
+/** An asynchronous context of the host: what each AsyncLocalStorage held at some moment. Node's AsyncResource is one. */
+export interface AsyncContext {
+  /** Runs `fn` there. */
+  runInAsyncScope<A extends unknown[], R>(fn: (...args: A) => R, thisArg?: unknown, ...args: A): R;
+}
+
 /** Takes a promise rejection that nobody handled, with the pid of the process that made the promise. True when that is one of its own. */
 export type RejectionListener = (owner: object, error: unknown) => boolean;
 
@@ -72,6 +78,8 @@ export interface Environment {
   /** An id that no other system makes. */
   id(): string;
   createScheduler(host: SchedulerHost, limits: TurnLimits): Scheduler;
+  /** The asynchronous context of the code that calls this. */
+  captureContext(): AsyncContext;
   /** Starts attributing promises to the processes that make them; returns the call that ends it. */
   watchRejections(listener: RejectionListener): () => void;
   /** Sees, holds and orders what passes between processes. Production has none. */

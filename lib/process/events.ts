@@ -34,6 +34,14 @@ type Listener<T extends Name> = (...args: SystemEventMap[T]) => void;
 export class SystemEvents extends EventEmitter<SystemEventMap> {
   /** Which events have a listener: looked at before an event is built. */
   readonly wants: { [name in Name]?: boolean } = {};
+  private readonly enter: (fn: () => void) => void;
+
+  /** @param enter - runs the listeners in the context of the system */
+  constructor(enter: (fn: () => void) => void) {
+    super();
+    this.enter = enter;
+  }
+
   /** Messages nobody got, counted whether or not anybody listens. */
   deadLetters = 0;
 
@@ -68,13 +76,15 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
 
   /** @internal Tells the listeners. One that throws is the host's affair, as an unhandled rejection. */
   publish<T extends Name>(event: T, ...args: SystemEventMap[T]): void {
-    outside(() => {
-      try {
-        this.emit(event, ...(args as never));
-      } catch (error) {
-        void Promise.reject(error);
-      }
-    });
+    outside(() =>
+      this.enter(() => {
+        try {
+          this.emit(event, ...(args as never));
+        } catch (error) {
+          void Promise.reject(error);
+        }
+      }),
+    );
   }
 
   private note(): this {

@@ -4,6 +4,7 @@ export type { CallOptions, Reply, ReplyTo } from "./call.js";
 export type { Address, BodyContext, Context } from "./context.js";
 export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
 export type {
+  AsyncContext,
   Environment,
   RejectionListener,
   Resumption,

@@ -6,7 +6,7 @@ import { checkBound } from "./bound.js";
 import { exitedError, failRequests, messageOf, Request } from "./call.js";
 import { Calls } from "./calls.js";
 import { isEntry, isReturnable, type Signal } from "./entries.js";
-import type { Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
+import type { AsyncContext, Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
 import { NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
@@ -30,6 +30,8 @@ export class Kernel implements SchedulerHost {
   readonly node: Node;
   readonly env: Environment;
   readonly limits: Limits;
+  /** In which everything of this system runs: that of the code which made the system. */
+  readonly context: AsyncContext;
   readonly scheduler: Scheduler;
   readonly events: SystemEvents;
   readonly interception: Interception | undefined;
@@ -55,9 +57,10 @@ export class Kernel implements SchedulerHost {
     this.node = node;
     this.env = env;
     this.limits = limits;
-    this.print = print;
+    this.context = env.captureContext();
+    this.print = (text) => this.enter(() => print(text));
     this.outside = new Pid(node, 0, "outside", undefined);
-    this.events = new SystemEvents();
+    this.events = new SystemEvents((fn) => this.enter(fn));
     this.interception = env.interception;
     this.processClass = env.interception === undefined ? Process : WatchedProcess;
     this.names = new Names(env.interception);
@@ -69,6 +72,14 @@ export class Kernel implements SchedulerHost {
       else owner.process.failed(error, owner.process.rare?.message);
       return true;
     });
+  }
+
+  /**
+   * Runs code of this system that no turn runs. The context is a copy, so that what `enterWith` leaves behind in it ends
+   * with this.
+   */
+  enter<R>(fn: () => R): R {
+    return this.context.runInAsyncScope(this.env.captureContext).runInAsyncScope(fn);
   }
 
   // ── life ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -143,8 +154,10 @@ export class Kernel implements SchedulerHost {
     }
     process.state = TERMINATING;
     try {
-      const result = inNameOf(process.pid, () =>
-        (process.behaviour as Callbacks<unknown>).terminate?.(process.ctx, reason),
+      const result = this.enter(() =>
+        inNameOf(process.pid, () =>
+          (process.behaviour as Callbacks<unknown>).terminate?.(process.ctx, reason),
+        ),
       );
       if (isThenable(result)) {
         this.scheduler.resumed(process);
@@ -198,7 +211,7 @@ export class Kernel implements SchedulerHost {
       waiting?.abandon(error);
     }
     rare.message = undefined;
-    if (abort !== undefined) inNameOf(process.pid, () => abort.abort(exitedError(process)));
+    if (abort !== undefined) this.enter(() => inNameOf(process.pid, () => abort.abort(exitedError(process))));
   }
 
   /** A failure that spreads along links is told once, by the first that it leaves nobody behind to tell. */

@@ -1,7 +1,15 @@
 // The production Environment: the only file of the library that reaches the host's clock, timers, randomness and ids.
 
+import { AsyncResource } from "node:async_hooks";
 import { nanoid } from "nanoid";
-import type { Environment, RejectionListener, Scheduler, SchedulerHost, TurnLimits } from "./environment.js";
+import type {
+  AsyncContext,
+  Environment,
+  RejectionListener,
+  Scheduler,
+  SchedulerHost,
+  TurnLimits,
+} from "./environment.js";
 import { markPromises, origin, shared } from "./origin.js";
 import { type HostLoop, TurnScheduler } from "./scheduler.js";
 
@@ -11,27 +19,44 @@ const LONGEST_TIMEOUT = 2_147_483_647;
 const settled = Promise.resolve();
 const clock = globalThis.performance;
 
-const hostLoop: HostLoop = {
-  now: () => clock.now(),
-  soon: (fn) => {
-    void settled.then(fn);
-  },
-  later: (fn) => {
-    setImmediate(fn);
-  },
-  at: (deadline, fn) => {
-    let timeout: NodeJS.Timeout;
-    const arm = (): void => {
-      const wait = Math.ceil(deadline - clock.now());
-      timeout = setTimeout(
-        () => (clock.now() < deadline ? arm() : fn()),
-        Math.min(Math.max(wait, 0), LONGEST_TIMEOUT),
-      );
-    };
-    arm();
-    return () => clearTimeout(timeout);
-  },
-};
+/** A bare one costs Node less than one whose end it tells its hooks of. */
+const captureContext = (): AsyncContext => new AsyncResource("signalbox", { requireManualDestroy: true });
+
+/**
+ * The event loop, from the context of the code that calls this: whoever wakes a system, its turns and timers run there.
+ * Every call back begins in a fresh copy of that context, so what `enterWith` leaves behind ends with it.
+ */
+function hostLoop(): HostLoop {
+  const context = captureContext();
+  let last: () => void;
+  // Nobody's promise: a mark would cost more than the promise itself.
+  const wake = (): void => {
+    const { current } = origin;
+    origin.current = undefined;
+    void settled.then(last);
+    origin.current = current;
+  };
+  return {
+    now: () => clock.now(),
+    soon: (fn) => {
+      last = fn;
+      context.runInAsyncScope(wake);
+    },
+    later: (fn) => void context.runInAsyncScope(setImmediate, undefined, fn),
+    at: (deadline, fn) => {
+      let timeout: NodeJS.Timeout;
+      const arm = (): void => {
+        const wait = Math.ceil(deadline - clock.now());
+        timeout = setTimeout(
+          () => (clock.now() < deadline ? arm() : fn()),
+          Math.min(Math.max(wait, 0), LONGEST_TIMEOUT),
+        );
+      };
+      context.runInAsyncScope(arm);
+      return () => clearTimeout(timeout);
+    },
+  };
+}
 
 const REJECTION = "unhandledRejection";
 
@@ -126,7 +151,8 @@ export const production: Environment = {
   random: () => Math.random(),
   id: () => nanoid(),
   createScheduler: (host: SchedulerHost, limits: TurnLimits): Scheduler =>
-    new TurnScheduler(host, hostLoop, limits),
+    new TurnScheduler(host, hostLoop(), limits),
+  captureContext,
   watchRejections: (listener) => {
     const unmark = markPromises();
     const unwatch = rejections.watch(listener);

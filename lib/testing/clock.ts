@@ -100,7 +100,6 @@ export class TestClock {
     const random = new Random(count("seed", options.seed ?? CLOCK_DEFAULTS.seed, 0));
     const wallTime = count("wallTime", options.wallTime ?? CLOCK_DEFAULTS.wallTime, 0);
     this.turns = count("turns", options.turns ?? CLOCK_DEFAULTS.turns, 1);
-    const loop = this.loop();
     let lastId = 0;
     this.environment = {
       now: () => this.time,
@@ -109,13 +108,14 @@ export class TestClock {
       id: () => `test-${++lastId}`,
       createScheduler: (host, limits) => {
         this.hosts.add(host);
-        return new ClockScheduler(host, loop, limits, {
+        return new ClockScheduler(host, this.loop(), limits, {
           ready: (runnable) => {
             this.latest[this.made++ % REMEMBERED] = runnable;
           },
           stop: () => this.hosts.delete(host),
         });
       },
+      captureContext: production.captureContext,
       watchRejections: production.watchRejections,
     };
     clocks.set(this.environment, this);
@@ -288,19 +288,22 @@ export class TestClock {
     return [...names];
   }
 
+  /** As in production, from the context of the code that makes the system: time is moved by code in another. */
   private loop(): HostLoop {
+    const context = production.captureContext();
     return {
       now: () => this.time,
       soon: (fn) => {
         this.activity++;
-        soon(fn);
+        context.runInAsyncScope(soon, undefined, fn);
       },
       later: (fn) => {
         this.activity++;
-        later(fn);
+        context.runInAsyncScope(later, undefined, fn);
       },
       at: (deadline, ring) => {
-        const alarm = { deadline, ring };
+        const own = context.runInAsyncScope(production.captureContext);
+        const alarm = { deadline, ring: () => own.runInAsyncScope(ring) };
         this.alarms.add(alarm);
         return () => {
           this.alarms.delete(alarm);

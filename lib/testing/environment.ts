@@ -21,6 +21,7 @@ export function environmentOf(world: World, name: string): Environment {
       return `${actor.path}:${++actor.ids}`;
     },
     createScheduler: (host) => world.join(name, host as Kernel),
+    captureContext: production.captureContext,
     watchRejections: production.watchRejections,
     interception: world.interceptor,
   };

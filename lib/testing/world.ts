@@ -262,7 +262,7 @@ export class World {
       if (process.handle === undefined) this.wrote(task.owner.mailbox);
       origin.scheduler = this;
       this.running = process;
-      process.activate(1);
+      process.kernel.enter(() => process.activate(1));
       this.running = undefined;
       origin.scheduler = undefined;
     } else {
@@ -361,7 +361,7 @@ export class World {
     this.options.recorder?.time(due.map(({ root }) => root.path).join(", ") || "the simulator");
     for (let timer = this.timers.take(this.now); timer !== undefined; timer = this.timers.take(this.now))
       timer.due.fire();
-    for (const { host: kernel } of due) kernel.fireTimers();
+    for (const { host: kernel } of due) kernel.enter(() => kernel.fireTimers());
     return true;
   }
 

@@ -54,12 +54,14 @@ export function logSink({ log, logLevel = "warn" }: RunOptions, topology: string
       kernel.print(`${topology}/${component} (task ${task}) ${level}: ${text}`);
       return;
     }
-    outside(() => {
-      try {
-        log({ level, topology, component, task, text });
-      } catch (error) {
-        void Promise.reject(error);
-      }
-    });
+    outside(() =>
+      kernel.enter(() => {
+        try {
+          log({ level, topology, component, task, text });
+        } catch (error) {
+          void Promise.reject(error);
+        }
+      }),
+    );
   };
 }

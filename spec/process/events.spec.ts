@@ -10,7 +10,7 @@ describe("`wants`", () => {
   const ignoredToo = (): void => undefined;
 
   test("says of each event whether anybody listens, through every way to begin and to end", () => {
-    const events = new SystemEvents();
+    const events = new SystemEvents((fn) => fn());
     expect(events.wants.exit).toBeFalsy();
     events.on("exit", ignored);
     expect(events.wants.exit).toBe(true);

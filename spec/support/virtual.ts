@@ -55,6 +55,7 @@ export class VirtualClock {
         this.schedulers.push(scheduler);
         return scheduler;
       },
+      captureContext: production.captureContext,
       watchRejections: production.watchRejections,
     };
   }
