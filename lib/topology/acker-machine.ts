@@ -82,6 +82,12 @@ export class AckerMachine {
     return this.young.size + this.middle.size + this.old.size;
   }
 
+  /** Whether the spout of this tree waits for a verdict. */
+  tracks(hi: number, lo: number): boolean {
+    const slot = this.find(hi, lo);
+    return slot >= 0 && this.table.state(slot) === TRACKED;
+  }
+
   /** Trees whose spouts wait for a verdict. */
   get tracked(): number {
     return this.size - this.untracked;

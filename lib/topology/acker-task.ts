@@ -50,11 +50,13 @@ export function ackerTask(run: Run, slot: Slot): Callbacks<AckerOrder> {
   return {
     init: (ctx) => {
       machine = new AckerMachine({ capacity: run.ackerCapacity });
+      slot.trees = machine;
       run.enter(slot, processOf(ctx as Context<never>));
       // Spouts that had none to track for them wait for this one.
       for (const spout of run.spouts) run.order(spout, "go");
     },
     handle: (ctx, message) => {
+      if (run.kernel.interception !== undefined) run.expiry.changes(slot);
       if (message instanceof AckerMessage) {
         const { kind, hi, lo } = message;
         if (kind === ACK) tell(machine.ack(hi, lo, message.xorHi, message.xorLo), hi, lo);

@@ -49,6 +49,7 @@ function joinTree(copy: Tuple, anchor: Tuple, env: Pick<Environment, "random">):
   copy.rootLo = anchor.rootLo;
   copy.edgeHi = edgeHi;
   copy.edgeLo = edgeLo;
+  copy.born = anchor.born;
   const { more } = anchor;
   if (more === undefined) return;
   copy.more = more.slice();
@@ -66,6 +67,7 @@ function joinMany(copy: Tuple, anchors: readonly Tuple[], env: Pick<Environment,
     const edgeLo = random32(env) || 1;
     anchor.childrenHi ^= edgeHi;
     anchor.childrenLo ^= edgeLo;
+    if (anchor.born > copy.born) copy.born = anchor.born;
     trees.mix(trees.add(anchor.rootHi, anchor.rootLo), edgeHi, edgeLo);
     const { more } = anchor;
     if (more === undefined) continue;

@@ -4,15 +4,17 @@ import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import { isThenable, type Process, TERMINATING } from "../process/process.js";
+import { LIFE_IN_BEATS } from "./admission.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "./component.js";
 import { ExecuteTimeoutError, SettledError, textOf } from "./errors.js";
+import type { Expiry } from "./expiry.js";
 import type { Streams } from "./field.js";
 import type { Order } from "./messages.js";
 import { type Lane, Outlet } from "./outlet.js";
 import type { Run } from "./run.js";
 import type { Life, Slot } from "./slot.js";
 import { after, initContext, processOf, refuseDead, Sampler, starting } from "./task.js";
-import { TAKEN, Tuple } from "./tuple.js";
+import { FAILED_TUPLE, TAKEN, Tuple } from "./tuple.js";
 import { watched } from "./watchdog.js";
 
 export type BoltMessage = Tuple | Order;
@@ -39,6 +41,8 @@ class BoltTask {
   private readonly options: BoltOptions<Streams, unknown, Tuple>;
   private readonly mode: "ack" | "fail" | "manual";
   private readonly sampler: Sampler;
+  private readonly expiry: Expiry;
+  private readonly simulated: boolean;
   private life!: Life;
   private outlet!: Outlet;
   private own!: BoltContext<Streams, unknown>;
@@ -52,6 +56,8 @@ class BoltTask {
     this.slot = slot;
     this.ctx = ctx;
     this.process = processOf(ctx);
+    this.expiry = run.expiry;
+    this.simulated = run.kernel.interception !== undefined;
     this.options = (slot.component.plan.definition as BoltDefinition).options;
     this.mode = this.options.mode ?? "ack";
     this.sampler = new Sampler(slot.component.plan.config.sampleRate, ctx);
@@ -78,9 +84,18 @@ class BoltTask {
 
   take(tuple: Tuple): unknown {
     this.slot.leaves();
-    this.run.weighed(this.slot, "write");
-    tuple.state = TAKEN;
+    if (this.simulated) {
+      this.run.weighed(this.slot, "write");
+      this.expiry.looked();
+    }
     const { meter } = tuple.way as Lane;
+    if (this.expiry.beats - tuple.born >= LIFE_IN_BEATS && this.expiry.isOver(tuple)) {
+      tuple.state = FAILED_TUPLE;
+      meter.expired++;
+      this.run.rest();
+      return undefined;
+    }
+    tuple.state = TAKEN;
     meter.executed++;
     if (this.sampler.due()) tuple.takenAt = this.ctx.now();
     this.at = tuple;
@@ -192,7 +207,7 @@ class BoltTask {
   private leave(): void {
     this.at = undefined;
     this.life.current = undefined;
-    this.run.weighed(this.slot, "write");
+    if (this.simulated) this.run.weighed(this.slot, "write");
   }
 
   private settle(tuple: Tuple, good: boolean): void {

@@ -7,9 +7,11 @@ import { TaskEntry } from "../process/entries.js";
 import { EMPTY, Mailbox } from "../process/mailbox.js";
 import type { Monitor } from "../process/monitor.js";
 import type { Process } from "../process/process.js";
+import { Admission } from "./admission.js";
 import type { EmitOptions, Failure, SpoutEmitOptions } from "./component.js";
 import type { FullComponentConfig } from "./config.js";
 import { textOf } from "./errors.js";
+import { isPrompt } from "./flow.js";
 import { DONE, EXPIRED, FAILED, RETURNED, type Verdict } from "./messages.js";
 import type { Outlet } from "./outlet.js";
 import { type Decision, type Kept, Pending } from "./pending.js";
@@ -18,6 +20,9 @@ import type { Life } from "./slot.js";
 import { after, inTurn, Sampler } from "./task.js";
 
 const CAUSES = { [FAILED]: "failed", [EXPIRED]: "expired", [RETURNED]: "returned" } as const;
+
+/** A component says that it is congested at most once in this time. */
+const CONGESTION_LOG_MS = 30_000;
 
 /** Is told how a tuple ended; without a failure it was acked. */
 export type Told = (kept: Kept, failure: Failure | undefined) => unknown;
@@ -40,6 +45,7 @@ export class Flights {
   /** The ackers that trees are with, and the monitors that tell of their ends. */
   private readonly ackers = new Map<Process, Monitor>();
   private tookOver = false;
+  private readonly admission: Admission | undefined;
 
   constructor(run: Run, life: Life, ctx: Context<never>, outlet: Outlet, tell: Told, settled: () => unknown) {
     const { plan } = life.slot.component;
@@ -54,6 +60,12 @@ export class Flights {
     this.pending = new Pending(plan.config.retries, letters);
     this.sampler = new Sampler(plan.config.sampleRate, ctx);
     this.kept = life.slot.kept;
+    this.admission = isPrompt(plan.name, run.blueprint) ? new Admission(plan.config.maxPending) : undefined;
+  }
+
+  /** Trees that may be out at a time: `maxPending`, or less while bolts cannot finish as many before they expire. */
+  get limit(): number {
+    return this.admission === undefined ? this.config.maxPending : this.admission.limit;
   }
 
   /** A new reliable tuple. */
@@ -65,6 +77,7 @@ export class Flights {
       task,
       attempts: 0,
       setbacks: 0,
+      born: 0,
       emittedAt: this.sampler.due() ? this.ctx.now() : undefined,
       dying: undefined,
       letters: 0,
@@ -77,7 +90,10 @@ export class Flights {
 
   hearVerdict({ kind, hi, lo }: Verdict): unknown {
     const decision = kind === DONE ? this.pending.done(hi, lo) : this.pending.failed(hi, lo, CAUSES[kind]);
-    return decision === undefined ? undefined : this.carry(decision);
+    if (decision === undefined) return undefined;
+    if (kind === DONE) this.admission?.done(decision.kept.born, this.run.expiry.beats);
+    else if (kind === EXPIRED) this.expired(decision.kept);
+    return this.carry(decision);
   }
 
   /** A process has ended: if it was an acker, all that it kept account of has failed. */
@@ -93,7 +109,7 @@ export class Flights {
 
   /** Room has come: those that wait in line go on. */
   sendNext(): void {
-    while (this.pending.flying < this.config.maxPending) {
+    while (this.pending.flying < this.limit) {
       const next = this.line.shift();
       if (next === EMPTY) return;
       this.fly(next as Kept);
@@ -129,7 +145,7 @@ export class Flights {
 
   /** No more than `maxPending` are out at a time: the ackers have room for no more. The others wait in line. */
   private send(kept: Kept): void {
-    if (this.pending.flying < this.config.maxPending) this.fly(kept);
+    if (this.pending.flying < this.limit) this.fly(kept);
     else this.line.push(kept);
   }
 
@@ -160,6 +176,7 @@ export class Flights {
       options,
       (hi, lo, acker) => {
         if (!this.ackers.has(acker)) this.ackers.set(acker, this.ctx.monitor(acker.pid as never));
+        kept.born = this.run.expiry.beats;
         this.pending.fly(kept, hi, lo, acker);
       },
     );
@@ -202,6 +219,33 @@ export class Flights {
       default:
         return decision satisfies never;
     }
+  }
+
+  /** Trees of this task that keep every task of the largest bolt downstream at work. */
+  private get least(): number {
+    const { slots, outflows } = this.life.slot.component;
+    return Math.ceil(Math.max(1, ...outflows.map(({ to }) => to.slots.length)) / slots.length);
+  }
+
+  /** Its tree was not done in time: when the bolts cannot keep up, less is let in. */
+  private expired(kept: Kept): void {
+    const { run, config } = this;
+    const congestion = this.admission?.lost(kept.born, run.expiry.beats, this.pending.flying, this.least);
+    if (congestion === undefined) return;
+    const { component, task } = this.life.slot;
+    const now = this.ctx.now();
+    if (now < component.quietUntil) return;
+    component.quietUntil = now + CONGESTION_LOG_MS;
+    const { acked, limit } = congestion;
+    const { name, waiting } = run.busiest;
+    run.log(
+      "warn",
+      component.name,
+      task,
+      `congested: tuples expired, and ${acked} were acked in the last ${run.blueprint.config.messageTimeout} ms; ` +
+        `of ${config.maxPending} tuples, ${limit} may be under way until this gets better; ` +
+        `most wait in front of ${name} (${waiting})`,
+    );
   }
 
   private over(kept: Kept, failure: Failure | undefined): unknown {

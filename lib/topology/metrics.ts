@@ -23,6 +23,8 @@ export class InputMeter {
   executed = 0;
   acked = 0;
   failed = 0;
+  /** Not worked on, since their trees had expired. */
+  expired = 0;
   /** Execute latency: the run of `execute`, what it awaits included. Record it after `executed` was raised. */
   readonly execute: Latency;
   /** Process latency: from the moment it was taken until it was acked or failed. */
@@ -82,7 +84,7 @@ export interface StreamMetrics extends Readonly<Record<"emitted" | "acked" | "fa
 }
 
 /** Of one stream that a bolt reads, since the start. */
-export interface InputMetrics extends Readonly<Record<"executed" | "acked" | "failed", number>> {
+export interface InputMetrics extends Readonly<Record<"executed" | "acked" | "failed" | "expired", number>> {
   readonly executeLatency?: LatencyMetrics | undefined;
   readonly processLatency?: LatencyMetrics | undefined;
 }
@@ -102,6 +104,7 @@ export interface ComponentMetrics extends MeteredComponent {
   readonly acked: number;
   /** Of a spout, trees that failed, without those that expired; of a bolt, tuples that it failed. */
   readonly failed: number;
+  /** Of a spout, trees that expired; of a bolt, tuples that it did not work on, since their trees had expired. */
   readonly expired: number;
   /** Unanchored tuples that nobody could be told of, for their task ended. */
   readonly lost: number;
@@ -167,9 +170,9 @@ export function componentMetrics(
   return {
     ...{ name, kind, tasks, executors },
     ...totals(meters, "lost", "dead", "errors", "restarts", "pending", "waiting"),
-    ...totals(out, "emitted", "expired"),
+    ...totals(out, "emitted"),
     ...totals(read, "executed"),
-    ...totals([...out, ...read], "acked", "failed"),
+    ...totals([...out, ...read], "acked", "failed", "expired"),
     completeLatency: latency(out.map((meter) => meter.latency)),
     executeLatency: latency(read.map((meter) => meter.execute)),
     processLatency: latency(read.map((meter) => meter.process)),
@@ -179,7 +182,7 @@ export function componentMetrics(
       completeLatency: latency(same.map((meter) => meter.latency)),
     })),
     inputs: byName(named.read, (same) => ({
-      ...totals(same, "executed", "acked", "failed"),
+      ...totals(same, "executed", "acked", "failed", "expired"),
       executeLatency: latency(same.map((meter) => meter.execute)),
       processLatency: latency(same.map((meter) => meter.process)),
     })),

@@ -167,6 +167,7 @@ export class Lanes {
     copy.edgeHi = tuple.edgeHi;
     copy.edgeLo = tuple.edgeLo;
     copy.more = tuple.more;
+    copy.born = tuple.born;
     return copy;
   }
 
@@ -276,6 +277,7 @@ export class Outlet {
     let xorLo = 0;
     for (const copy of copies) {
       if (!(copy.way as Lane).anchored) continue;
+      copy.born = this.run.expiry.beats;
       copy.rootHi = hi;
       copy.rootLo = lo;
       copy.edgeHi = random32(env);

@@ -26,6 +26,8 @@ export interface Kept {
   attempts: number;
   /** How often in a row that was so. */
   setbacks: number;
+  /** The beat at which it was emitted last. */
+  born: number;
   /** Milliseconds at which it was emitted first, when its latency is measured. */
   readonly emittedAt: number | undefined;
   /** It has failed for good, and this is why: what flies now is its dead letter. */

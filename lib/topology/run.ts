@@ -10,8 +10,10 @@ import { eachTree } from "./anchors.js";
 import type { Blueprint, ComponentPlan } from "./blueprint.js";
 import { capacityFor } from "./check.js";
 import type { LogLevel } from "./component.js";
+import { Expiry } from "./expiry.js";
+import { outflowsOf } from "./flow.js";
 import { ACK, AckerMessage, FAIL, type Order, RETURN } from "./messages.js";
-import { ComponentRun, ExecutorRun, Life, type Outflow, Slot } from "./slot.js";
+import { ComponentRun, ExecutorRun, Life, Slot } from "./slot.js";
 import { ACKED, FAILED_TUPLE, TAKEN, type Tuple, WAITING } from "./tuple.js";
 
 /** Takes the lines that components log. */
@@ -69,6 +71,7 @@ export class Run {
   /** Who is to hear, in a turn of its own, that something may have come to rest. */
   readonly waiting: Set<Process> = new Set();
   private lastTask = 0;
+  readonly expiry: Expiry = new Expiry(this);
 
   constructor(blueprint: Blueprint, kernel: Kernel, log: LogSink) {
     this.blueprint = blueprint;
@@ -84,7 +87,10 @@ export class Run {
     this.components = [ackers, ...bolts, ...spouts];
     this.systemNumber = ++this.lastTask;
     for (const spout of spouts) {
-      spout.outflows = this.outflowsOf(spout);
+      spout.outflows = outflowsOf(spout.name, blueprint).map(({ to, anyTask }) => ({
+        to: this.component(to),
+        anyTask,
+      }));
       for (const { to } of spout.outflows) to.upstream = [...to.upstream, spout];
     }
   }
@@ -328,22 +334,14 @@ export class Run {
     return run;
   }
 
-  /** The bolts that a spout's tuples lead to, at however many removes. */
-  private outflowsOf(spout: ComponentRun): readonly Outflow[] {
-    const { wires } = this.blueprint;
-    const reached = new Set([spout.name]);
-    for (let before = -1; before < reached.size; ) {
-      before = reached.size;
-      for (const { from, to } of wires) if (reached.has(from)) reached.add(to);
+  /** The bolt that most tuples wait in front of. */
+  get busiest(): { readonly name: string; readonly waiting: number } {
+    let busiest = { name: "", waiting: -1 };
+    for (const bolt of this.bolts) {
+      const waiting = this.slotsOf(bolt).reduce((sum, slot) => sum + slot.waiting, 0);
+      if (waiting > busiest.waiting) busiest = { name: bolt.name, waiting };
     }
-    return this.components
-      .filter(({ name, plan }) => plan.kind === "bolt" && reached.has(name))
-      .map((to) => ({
-        to,
-        anyTask: wires.every(
-          (wire) => wire.to !== to.name || !reached.has(wire.from) || wire.grouping.interchangeable === true,
-        ),
-      }));
+    return busiest;
   }
 
   /** Trees that each acker has room for: enough for all that the spouts of this moment may have pending. */

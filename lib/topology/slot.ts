@@ -47,6 +47,8 @@ export class Slot implements ConsumerView {
   life: Life | undefined = undefined;
   /** It is being taken out: it finishes what it has, and gets nothing more. */
   retired = false;
+  /** Of an acker: what knows of its trees. */
+  trees: { tracks(hi: number, lo: number): boolean } | undefined = undefined;
   /** Tuples in its mailbox. */
   waiting = 0;
   /** Tuples it was sent. */
@@ -175,13 +177,6 @@ export class ExecutorRun {
   }
 }
 
-/** A bolt that tuples of a component come to. */
-export interface Outflow {
-  readonly to: ComponentRun;
-  /** Any of its tasks will do for any tuple; else a tuple may be meant for the one that has no room. */
-  readonly anyTask: boolean;
-}
-
 /** A spout or bolt, or the ackers, while the topology runs. */
 export class ComponentRun {
   readonly plan: ComponentPlan;
@@ -197,11 +192,13 @@ export class ComponentRun {
   /** For the user's functions, beyond the life of a task. */
   readonly shared: Map<unknown, unknown> = new Map();
   /** Of a spout: the bolts that its tuples come to, at however many removes. */
-  outflows: readonly Outflow[] = [];
+  outflows: readonly { readonly to: ComponentRun; readonly anyTask: boolean }[] = [];
   /** Spouts whose tuples may come here. */
   upstream: readonly ComponentRun[] = [];
   /** Tasks that are full, or were missed. */
   private lacking = 0;
+  /** Of a spout: it says no more of congestion until then. */
+  quietUntil = 0;
   private readonly touched: (component: ComponentRun) => void;
   private readonly looked: (slot: Slot) => void;
   private readonly unblocked: (component: ComponentRun) => void;

@@ -141,13 +141,7 @@ class SpoutTask {
   /** Whether the spout may be asked for more. */
   private get hasRoom(): boolean {
     const { run, slot } = this;
-    if (
-      !this.active ||
-      this.life.asking ||
-      slot.retired ||
-      slot.done ||
-      this.kept.size >= this.config.maxPending
-    )
+    if (!this.active || this.life.asking || slot.retired || slot.done || this.kept.size >= this.flights.limit)
       return false;
     run.kernel.interception?.touched(`t:${run.name}/${slot.component.name}`, "read");
     return run.is.flowing && !slot.component.isBlocked;

@@ -56,6 +56,7 @@ export function systemTask(run: Run): Callbacks<SystemMessage> {
 
 /** A task that has not come to its last tick gets no second one. */
 function tick(run: Run, component: ComponentRun): void {
+  if (component === run.ackers) run.expiry.tick();
   for (const slot of run.slotsOf(component)) {
     if (slot.ticking || slot.process === undefined) continue;
     slot.ticking = true;

@@ -47,6 +47,8 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
   childrenLo = 0;
   /** @internal Further trees that it belongs to, if it comes from several: halves of root and edge, tree by tree. */
   more: Int32Array | undefined = undefined;
+  /** @internal The beat at which the youngest of its trees was emitted, or extended: see `Expiry`. */
+  born = 0;
   /** @internal */
   state: TupleState = WAITING;
   /** @internal Milliseconds at which it was taken, when its latency is measured. */

@@ -64,7 +64,7 @@ const TABLE: readonly Column[] = [
   summed("executed"),
   counter("acked"),
   counter("failed"),
-  summed("expired"),
+  counter("expired"),
   summed("dead"),
   summed("lost"),
   summed("errors"),

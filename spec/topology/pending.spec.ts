@@ -12,6 +12,7 @@ function kept(id: unknown): Kept {
     task: undefined,
     attempts: 0,
     setbacks: 0,
+    born: 0,
     emittedAt: undefined,
     dying: undefined,
     letters: 0,

@@ -61,7 +61,7 @@ describe("the summary", () => {
       "lines      spout       1     12,345         0  12,000       3        1     1     0       0         1      128        0         –  49.5 / 98.7            –            –",
       "split      bolt   4 in 2  1,200,000    12,345  12,217       0        0     0     2       1         0        0       14      0.93            –  0.42 / 0.90  1.25 / 1.5k",
       "acker      acker       4          0         0       0       0        0     0     0       0         0        0        0         –            –            –            –",
-      "total                  9  1,212,345    12,345                        1     1     2       1         1                14",
+      "total                  9  1,212,345    12,345                              1     2       1         1                14",
       "",
       "reliable tuples: 12,000 acked, 3 failed, 1 expired, 1 dead, 128 pending",
       "bottleneck: split, whose busiest task is at work 93 % of the time",

@@ -1,0 +1,60 @@
+// When a tuple is not worth working on any more. Time is counted in beats, the ticks of the ackers: one every half message
+// timeout. A tuple carries the beat of its tree's emit, so that most need one comparison of small integers, and no clock.
+
+import { eachTree } from "./anchors.js";
+import type { Run } from "./run.js";
+import type { Slot } from "./slot.js";
+import type { Tuple } from "./tuple.js";
+
+export class Expiry {
+  /** Ticks of the ackers so far. */
+  beats = 0;
+  private readonly run: Run;
+
+  constructor(run: Run) {
+    this.run = run;
+  }
+
+  /** Half a message timeout has passed. */
+  tick(): void {
+    this.beats++;
+    const { kernel, name } = this.run;
+    kernel.interception?.touched(`t:${name}/beats`, "write");
+  }
+
+  /** Somebody goes by the beats. */
+  looked(): void {
+    const { kernel, name } = this.run;
+    kernel.interception?.touched(`t:${name}/beats`, "read");
+  }
+
+  /**
+   * Whether a tuple belonged to trees, and all of them have expired. Worth a look when it was born `LIFE_IN_BEATS`
+   * beats ago; else it has not.
+   */
+  isOver(tuple: Tuple): boolean {
+    return tuple.anchored && !this.isTracked(tuple);
+  }
+
+  /** What an acker knows of its trees is changing. */
+  changes(acker: Slot): void {
+    this.run.kernel.interception?.touched(`a:${this.run.name}/${acker.id}`, "write");
+  }
+
+  /** The ackers of its trees know best: one may have ticked later, or the tree was extended. */
+  private isTracked({ rootHi, rootLo, more }: Tuple): boolean {
+    let tracked = this.tracks(rootHi, rootLo);
+    if (more !== undefined)
+      eachTree(more, (hi, lo) => {
+        tracked ||= this.tracks(hi, lo);
+      });
+    return tracked;
+  }
+
+  private tracks(hi: number, lo: number): boolean {
+    const slot = this.run.ackerOf(lo);
+    this.run.looked(slot);
+    this.run.kernel.interception?.touched(`a:${this.run.name}/${slot.id}`, "read");
+    return slot.process !== undefined && slot.trees?.tracks(hi, lo) === true;
+  }
+}
