@@ -12,6 +12,7 @@ import type { Streams } from "./field.js";
 import type { Order } from "./messages.js";
 import { type Lane, Outlet } from "./outlet.js";
 import type { Run } from "./run.js";
+import { type Settling, settling } from "./settling.js";
 import type { Life, Slot } from "./slot.js";
 import { after, initContext, processOf, refuseDead, Sampler, starting } from "./task.js";
 import { FAILED_TUPLE, TAKEN, Tuple } from "./tuple.js";
@@ -39,7 +40,8 @@ class BoltTask {
   private readonly ctx: Context<never>;
   private readonly process: Process;
   private readonly options: BoltOptions<Streams, unknown, Tuple>;
-  private readonly mode: "ack" | "fail" | "manual";
+  /** What becomes of a tuple when the function returns. */
+  private readonly returned: Settling;
   private readonly sampler: Sampler;
   private readonly expiry: Expiry;
   private readonly simulated: boolean;
@@ -59,7 +61,7 @@ class BoltTask {
     this.expiry = run.expiry;
     this.simulated = run.kernel.interception !== undefined;
     this.options = (slot.component.plan.definition as BoltDefinition).options;
-    this.mode = this.options.mode ?? "ack";
+    this.returned = settling(this.options.mode ?? "ack", false);
     this.sampler = new Sampler(slot.component.plan.config.sampleRate, ctx);
   }
 
@@ -100,7 +102,7 @@ class BoltTask {
     if (this.sampler.due()) tuple.takenAt = this.ctx.now();
     this.at = tuple;
     this.life.current = tuple;
-    if (this.mode === "manual") return this.takeManual(tuple);
+    if (this.returned === "hold") return this.takeManual(tuple);
     let result: unknown;
     try {
       result = this.options.execute(tuple, this.own);
@@ -191,7 +193,7 @@ class BoltTask {
   private done(tuple: Tuple): void {
     this.timeExecution(tuple);
     this.leave();
-    this.settle(tuple, this.mode === "ack");
+    this.settle(tuple, this.returned === "ack");
   }
 
   /** The bolt goes on: whoever lets it crash has mode `manual`, or ends it by `ctx.process.exit`. */

@@ -14,7 +14,7 @@ import { textOf } from "./errors.js";
 import { isPrompt } from "./flow.js";
 import { DONE, EXPIRED, FAILED, RETURNED, type Verdict } from "./messages.js";
 import type { Outlet } from "./outlet.js";
-import { type Decision, type Kept, Pending } from "./pending.js";
+import { type Decision, type Kept, keep, letterOf, Pending } from "./pending.js";
 import type { Run } from "./run.js";
 import type { Life } from "./slot.js";
 import { after, inTurn, Sampler } from "./task.js";
@@ -69,21 +69,8 @@ export class Flights {
   }
 
   /** A new reliable tuple. */
-  add(stream: string, values: object, { id, task, onTasks }: SpoutEmitOptions<unknown>): void {
-    const kept: Kept = {
-      id,
-      stream,
-      values,
-      task,
-      attempts: 0,
-      setbacks: 0,
-      born: 0,
-      emittedAt: this.sampler.due() ? this.ctx.now() : undefined,
-      dying: undefined,
-      letters: 0,
-      flying: false,
-      onTasks,
-    };
+  add(stream: string, values: object, options: SpoutEmitOptions<unknown>): void {
+    const kept = keep(stream, values, options, this.sampler.due() ? this.ctx.now() : undefined);
     this.kept.add(kept);
     this.send(kept);
   }
@@ -252,9 +239,4 @@ export class Flights {
     this.kept.delete(kept);
     return this.tell(kept, failure);
   }
-}
-
-/** Values of the stream `dead`. */
-function letterOf({ id, stream, values, attempts, dying }: Kept): object {
-  return { id, stream, values, attempts, reason: dying };
 }

@@ -12,7 +12,7 @@
 // It counts what is under way and knows which tree is whose; a process carries out what it decides. It changes in place,
 // for speed, but as a pure machine would: the same calls give the same answers.
 
-import type { Failure } from "./component.js";
+import type { Failure, SpoutEmitOptions } from "./component.js";
 import { IdTable } from "./id-table.js";
 
 /** A reliable tuple of a spout. */
@@ -38,6 +38,42 @@ export interface Kept {
   flying: boolean;
   /** Who wants to know, once, which tasks it was sent to. */
   onTasks: ((tasks: readonly number[]) => void) | undefined;
+}
+
+/** A new reliable tuple. @param emittedAt - now, when its latency is to be measured */
+export function keep(
+  stream: string,
+  values: object,
+  { id, task, onTasks }: SpoutEmitOptions<unknown>,
+  emittedAt?: number,
+): Kept {
+  return {
+    id,
+    stream,
+    values,
+    task,
+    attempts: 0,
+    setbacks: 0,
+    born: 0,
+    emittedAt,
+    dying: undefined,
+    letters: 0,
+    flying: false,
+    onTasks,
+  };
+}
+
+/** Values of the stream `dead`. */
+export function letterOf({ id, stream, values, attempts, dying }: Kept): object {
+  return { id, stream, values, attempts, reason: dying };
+}
+
+/** For the log, when a tuple has failed for good and its spout does not want to know. */
+export function unheard({ stream, attempts }: Kept): string {
+  return (
+    `a tuple of ${stream} failed for good after ${attempts} tries, and nobody is told: give the spout \`fail\`, ` +
+    "read its stream `dead`, or listen to the event `deadTuple`"
+  );
 }
 
 /** What is to be done about a tuple. */

@@ -13,7 +13,7 @@ import { Flights } from "./flights.js";
 import { type Order, Verdict } from "./messages.js";
 import type { StreamMeter } from "./metrics.js";
 import { Outlet } from "./outlet.js";
-import type { Kept } from "./pending.js";
+import { type Kept, unheard } from "./pending.js";
 import type { Run } from "./run.js";
 import type { Life, Slot } from "./slot.js";
 import { after, initContext, processOf, refuseDead, starting } from "./task.js";
@@ -266,18 +266,15 @@ class SpoutTask {
     return this.options.fail?.(kept.id, this.own, failure);
   }
 
-  private publishDead({ id, stream, values, attempts }: Kept): void {
+  private publishDead(kept: Kept): void {
     const { events } = this.run.kernel;
     const { component } = this.own;
     if (events.wants.deadTuple) {
+      const { id, stream, values, attempts } = kept;
       events.publish("deadTuple", { topology: this.run.name, component, stream, id, values, attempts });
     } else if (this.options.fail === undefined && !this.complained) {
       this.complained = true;
-      const cure = "give the spout `fail`, read its stream `dead`, or listen to the event `deadTuple`";
-      this.own.log(
-        "error",
-        `a tuple of ${stream} failed for good after ${attempts} tries, and nobody is told: ${cure}`,
-      );
+      this.own.log("error", unheard(kept));
     }
   }
 

@@ -3,7 +3,7 @@
  *
  *     codec.ts, messages.ts, requests.ts, fields.ts   the wire: frames, what either side says, tuples as arrays
  *     shell-bolt.ts, shell-spout.ts                   a program in any language as a component of our topologies
- *     shell.ts, keeper.ts, child.ts                   its life: as long as its task's
+ *     shell.ts, keeper.ts, child.ts, watcher.ts       its life: as long as its task's, and its host's
  *     run-component.ts                                a component of ours as a program under another host
  *     wire-bolt.ts, wire-spout.ts, stdio.ts           what it does there, and how it is reached
  */

@@ -19,6 +19,8 @@ export interface Handshake {
   /** Components by task. */
   readonly tasks: ReadonlyMap<number, string>;
   readonly sourceFields: SourceFields;
+  /** Its own streams that somebody reads. */
+  readonly read: ReadonlySet<string>;
 }
 
 /** A tuple as it is on the wire. */
@@ -74,7 +76,18 @@ export function parseHandshake(value: unknown): Handshake {
     task: whole("taskid of the handshake", context.taskid),
     tasks,
     sourceFields: sourceFields(context["source->stream->fields"] ?? {}),
+    read: readStreams(context["stream->target->grouping"] ?? {}),
   };
+}
+
+function readStreams(value: unknown): ReadonlySet<string> {
+  const what = "stream->target->grouping of the handshake";
+  const streams = Object.entries(object(what, value));
+  return new Set(
+    streams
+      .filter(([, targets]) => Object.keys(object(what, targets ?? {})).length > 0)
+      .map(([name]) => name),
+  );
 }
 
 function sourceFields(value: unknown): SourceFields {

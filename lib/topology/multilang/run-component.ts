@@ -10,6 +10,8 @@ import type { Pid } from "../../process/pid.js";
 import { production } from "../../process/production.js";
 import { type ExitReason, formatReason, isOrderly } from "../../process/reason.js";
 import { ProcessSystem } from "../../process/system.js";
+import { Queue } from "../../supervisor/queue.js";
+import { countRestart } from "../../supervisor/restart-rule.js";
 import type { Blueprint, ComponentPlan } from "../blueprint.js";
 import type { LogLevel } from "../component.js";
 import { Decoder, encode, MAX_MESSAGE } from "./codec.js";
@@ -19,7 +21,7 @@ import { LEVELS } from "./messages.js";
 import { type Handshake, type HostMessage, parseHandshake, parseHostMessage } from "./requests.js";
 import { type OpenStdio, openStdio, type StdioOptions, type StdioPort } from "./stdio.js";
 import { type BoltItem, WireBolt } from "./wire-bolt.js";
-import { type SpoutItem, WireSpout } from "./wire-spout.js";
+import { type SpoutItem, Underway, WireSpout } from "./wire-spout.js";
 import type { HostWire, Place, WireTask } from "./wire-task.js";
 
 export interface RunComponentOptions extends StdioOptions {
@@ -49,8 +51,9 @@ type Item = BoltItem | SpoutItem;
  * Runs one spout or bolt of a topology under another host, which says which one it is to be. Resolves when the host has
  * closed the input, or has sent SIGTERM: the component's `close` has run by then.
  *
- * Acks, fails, ticks and the default anchors of emits are as under our own host. A component that crashes is started
- * again with a new state, within `intensity` and `period` of its configuration; what it held is failed.
+ * Acks, fails, retries, dead letters, ticks and the default anchors of emits are as under our own host. A component that
+ * crashes is started again with a new state, as `intensity`, `period` and `restartBackoff` of its configuration say; what a
+ * bolt held is failed, what a spout has under way is kept.
  *
  * The standard output is the wire. From this call on, lines that others write to `process.stdout` go to the host as log
  * lines, after the process id that the host expects first. A module that prints while it is loaded has to be loaded by
@@ -65,7 +68,7 @@ type Item = BoltItem | SpoutItem;
  * @throws whatever the function throws that loads the topology
  * @example
  * await runComponent(wordCount);
- * // Where a module prints while it is loaded, `load` is: async () => (await import("./word-count.js")).wordCount
+ * // Where modules print while they are loaded: runComponent(async () => (await import("./word-count.js")).wordCount)
  */
 export function runComponent(topology: ComponentSource, options: RunComponentOptions = {}): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -104,7 +107,12 @@ class Runner {
   #room = true;
   #ending = false;
   readonly #asked: ((tasks: readonly number[]) => void)[] = [];
-  #crashes: number[] = [];
+  /** Runs while the component does: its timers go off between two lives of the task. */
+  #warden: Context<never> | undefined;
+  #restarts: Queue<number> = Queue.of();
+  /** Restarts without a calm time between, and when the life that is, or was, began. */
+  #attempts = 0;
+  #since = 0;
 
   constructor(
     open: OpenStdio,
@@ -188,7 +196,7 @@ class Runner {
   }
 
   #begin(handshake: Handshake): void {
-    const { component, task, tasks, pidDir, sourceFields } = handshake;
+    const { component, task, tasks, pidDir, sourceFields, read } = handshake;
     this.#answer(pidDir);
     const blueprint = this.#blueprint as Blueprint | { readonly error: unknown };
     if ("error" in blueprint) throw blueprint.error;
@@ -202,15 +210,21 @@ class Runner {
     const siblings = [...tasks].filter(([, other]) => other === component).map(([id]) => id);
     const index = Math.max(0, siblings.sort((a, b) => a - b).indexOf(task));
     const place: Place = { component, task, index, shared: new Map(), logLevel: this.#logLevel };
-    let lastId = 0;
+    const underway = new Underway(task, plan.config.retries, read.has("dead"));
     this.#plan = plan;
     this.#make = (process) =>
       plan.kind === "bolt"
         ? new WireBolt(plan, place, this.#wire, process, sourceFields, (from, stream) => {
             return ownOf(components.find((one) => one.name === from)?.streams, stream);
           })
-        : new WireSpout(plan, place, this.#wire, process, () => `${task}-${++lastId}`);
+        : new WireSpout(plan, place, this.#wire, process, underway);
     this.#system = new ProcessSystem({ name: component, environment: this.#environment });
+    this.#system.spawn({
+      init: (ctx) => {
+        this.#warden = ctx;
+      },
+      handle: () => undefined,
+    });
     this.#spawn();
   }
 
@@ -247,7 +261,9 @@ class Runner {
   // ── the component ─────────────────────────────────────────────────────────────────────────────────────────────
 
   #spawn(): void {
+    if (this.#ending) return;
     const system = this.#system as ProcessSystem;
+    this.#since = this.#environment.now();
     const behaviour: Callbacks<Item> = {
       init: async (process) => {
         this.#task = this.#make?.(process as unknown as Context<never>);
@@ -298,19 +314,26 @@ class Runner {
     const error = reason.type === "crash" ? reason.error : undefined;
     this.#write({ command: "error", msg: `${name} ended: ${error?.stack ?? formatReason(reason)}` });
     if (this.#busy && this.#begun) this.#items.shift();
+    this.#pid = undefined;
+    this.#busy = false;
     this.#task?.crashed();
     const now = this.#environment.now();
-    this.#crashes = [...this.#crashes.filter((at) => now - at < config.period), now];
-    if (this.#crashes.length > config.intensity)
+    const { intensity, period, restartBackoff: backoff } = config;
+    const decision = countRestart(
+      { intensity, periodMs: period, backoff },
+      this.#restarts,
+      { attempts: this.#attempts, ranForMs: now - this.#since },
+      now,
+      this.#environment.random(),
+    );
+    this.#restarts = decision.restarts;
+    this.#attempts = decision.attempts;
+    if (decision.intensityLeft < 0)
       void this.#end(
-        new ComponentFailedError(
-          name,
-          config.intensity,
-          config.period,
-          error === undefined ? {} : { cause: error },
-        ),
+        new ComponentFailedError(name, intensity, period, error === undefined ? {} : { cause: error }),
       );
-    else this.#spawn();
+    else if (decision.delayMs === 0) this.#spawn();
+    else this.#warden?.after(decision.delayMs, () => this.#spawn());
   }
 
   async #end(error: unknown): Promise<void> {

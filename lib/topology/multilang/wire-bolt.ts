@@ -1,12 +1,17 @@
-// A bolt of ours under another host: tuples from the wire are executed one at a time, and settled over the wire.
+// A bolt of ours under another host: tuples from the wire are executed one at a time, and settled over the wire. It has a
+// clock of its own, for that of the host knows nothing of its ticks.
 
 import type { Context } from "../../process/context.js";
 import { show } from "../../process/errors.js";
+import { isThenable } from "../../process/process.js";
 import type { ComponentPlan } from "../blueprint.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, Emitters } from "../component.js";
-import { AnchorError, SettledError } from "../errors.js";
+import { AnchorError, ExecuteTimeoutError, SettledError } from "../errors.js";
 import type { AnyValues, Fields, Streams } from "../field.js";
+import { settling } from "../settling.js";
+import { processOf } from "../task.js";
 import { Tuple } from "../tuple.js";
+import { watched } from "../watchdog.js";
 import { MultilangError } from "./errors.js";
 import { checkValues, named, ownOf, toValues } from "./fields.js";
 import type { MessageId } from "./messages.js";
@@ -70,6 +75,7 @@ export class WireBolt implements WireTask<BoltItem> {
       fail: (tuple) => this.#settle("fail", tuple),
     };
     await activate?.(this.#ctx);
+    this.#arm();
   }
 
   async handle(item: BoltItem): Promise<void> {
@@ -77,7 +83,7 @@ export class WireBolt implements WireTask<BoltItem> {
     const { options } = this.#definition;
     if (item.type === "tick") {
       this.#tick = item.id;
-      await options.tick?.(ctx);
+      await this.#timed(options.tick?.(ctx), "its tick");
       // Of a task that has ended meanwhile it is failed.
       if (this.#tick === undefined) return;
       this.#tick = undefined;
@@ -89,17 +95,37 @@ export class WireBolt implements WireTask<BoltItem> {
     this.#held.set(tuple, item.id);
     this.#current = tuple;
     const { mode = "ack" } = options;
-    let done = mode === "ack";
+    const input = `${item.component}.${item.stream}`;
+    let end = settling(mode, false);
     try {
-      await options.execute(tuple, ctx);
+      await this.#timed(options.execute(tuple, ctx), `a tuple of ${input}`);
     } catch (error) {
-      // As under our own host: only a bolt that settles by itself cannot go on.
-      if (mode === "manual" || !this.#process.alive) throw error;
-      this.#report(error, `failed a tuple of ${item.component}.${item.stream}: `);
-      done = false;
+      end = settling(mode, true);
+      if (end === "crash" || !this.#process.alive) throw error;
+      this.#report(error, `failed a tuple of ${input}: `);
     }
     this.#current = undefined;
-    if (mode !== "manual" && this.#held.has(tuple)) this.#settle(done ? "ack" : "fail", tuple);
+    if ((end === "ack" || end === "fail") && this.#held.has(tuple)) this.#settle(end, tuple);
+  }
+
+  /** As often as its configuration says, whether or not the host sends ticks or anything else. */
+  #arm(): void {
+    const { tick } = this.#definition.options;
+    const { tick: period } = this.#plan.config;
+    if (tick === undefined || period === undefined) return;
+    this.#process.after(period, async () => {
+      await this.#timed(tick(this.#ctx as Ctx), "its tick");
+      if (this.#process.alive) this.#arm();
+    });
+  }
+
+  /** What is awaited has the time of `executeTimeout`, if there is one: after that, the task crashes. */
+  #timed(result: unknown, work: string): unknown {
+    const { executeTimeout } = this.#plan.config;
+    if (executeTimeout === undefined || !isThenable(result)) return result;
+    const { component, task } = this.#place;
+    const error = (): Error => new ExecuteTimeoutError(component, task, work, executeTimeout);
+    return watched(processOf(this.#process), result, executeTimeout, error);
   }
 
   async stop(): Promise<void> {

@@ -1,12 +1,15 @@
 // A spout of ours under another host: its hooks are run by commands from the wire, each answered with `sync`.
 //
-// The other host has no retries: what failed is emitted again from here, at once, as often as the configuration says.
+// The other host knows nothing of retries: what failed is emitted again from here, as `pending.ts` decides for our own
+// host too. What is under way outlives a crash of the task, since the host goes on with it and tells how it ended.
 
+import { backoffMs } from "../../process/backoff.js";
 import type { Context } from "../../process/context.js";
 import type { ComponentPlan } from "../blueprint.js";
-import type { Emitters, SpoutContext, SpoutDefinition, SpoutEmitOptions } from "../component.js";
+import type { Emitters, Failure, SpoutContext, SpoutDefinition, SpoutEmitOptions } from "../component.js";
 import type { AnyValues, Streams } from "../field.js";
-import type { MessageId } from "./messages.js";
+import { type Decision, type Kept, keep, letterOf, Pending, unheard } from "../pending.js";
+import { inTurn } from "../task.js";
 import type { HostMessage } from "./requests.js";
 import {
   type HostWire,
@@ -21,18 +24,52 @@ export type SpoutItem = Extract<HostMessage, { readonly type: "command" }>;
 
 type Ctx = SpoutContext<Streams, unknown>;
 
-/** A reliable tuple under way. */
-interface Reliable {
-  readonly id: unknown;
-  readonly stream: string;
-  readonly values: AnyValues;
-  readonly options: SpoutEmitOptions<unknown>;
-  /** How often it was emitted. */
-  attempts: number;
+const TWO_32 = 2 ** 32;
+
+/** What one task has under way, through all its lives. */
+export class Underway {
+  readonly pending: Pending;
+  readonly kept: Set<Kept> = new Set();
+  readonly #task: number;
+  /** A tuple has the same id on the wire in all its tries: that of its author may be anything. */
+  readonly #numbers: Map<Kept, number> = new Map();
+  #last = 0;
+
+  /** @param letters - whether anybody reads the stream `dead` */
+  constructor(task: number, retries: number, letters: boolean) {
+    this.#task = task;
+    this.pending = new Pending(retries, letters);
+  }
+
+  /** The tuple flies; returns its id on the wire. */
+  fly(kept: Kept): string {
+    let number = this.#numbers.get(kept);
+    if (number === undefined) {
+      number = ++this.#last;
+      this.#numbers.set(kept, number);
+    }
+    this.pending.fly(kept, ...rootOf(number), this);
+    return `${this.#task}-${number}`;
+  }
+
+  /** What the host's word about an id means. Undefined for one that is not under way. */
+  heard(how: "ack" | "fail", id: unknown): Decision | undefined {
+    const [task, number = "", ...more] = String(id).split("-");
+    if (task !== String(this.#task) || !/^\d{1,15}$/.test(number) || more.length > 0) return undefined;
+    const root = rootOf(Number(number));
+    return how === "ack" ? this.pending.done(...root) : this.pending.failed(...root, "failed");
+  }
+
+  over(kept: Kept): void {
+    this.kept.delete(kept);
+    this.#numbers.delete(kept);
+  }
 }
 
-/** Numbers the ids of one task on the wire, through all its lives. */
-export type NextId = () => string;
+/** Both halves of a root. */
+function rootOf(number: number): [hi: number, lo: number] {
+  return [Math.floor(number / TWO_32) | 0, number | 0];
+}
 
 export class WireSpout implements WireTask<SpoutItem> {
   readonly #plan: ComponentPlan;
@@ -40,22 +77,29 @@ export class WireSpout implements WireTask<SpoutItem> {
   readonly #place: Place;
   readonly #wire: HostWire;
   readonly #process: Context<never>;
-  readonly #nextId: NextId;
-  /** By their ids on the wire: those of the author may be anything. */
-  readonly #pending: Map<string, Reliable> = new Map();
+  readonly #underway: Underway;
+  /** Their wait is over: they go out with the next command that asks for tuples. */
+  readonly #due: Set<Kept> = new Set();
   #ctx: Ctx | undefined;
   #active = false;
   #done = false;
   /** A command is at hand, and not answered. */
   #asked = false;
+  #complained = false;
 
-  constructor(plan: ComponentPlan, place: Place, wire: HostWire, process: Context<never>, nextId: NextId) {
+  constructor(
+    plan: ComponentPlan,
+    place: Place,
+    wire: HostWire,
+    process: Context<never>,
+    underway: Underway,
+  ) {
     this.#plan = plan;
     this.#definition = plan.definition as SpoutDefinition;
     this.#place = place;
     this.#wire = wire;
     this.#process = process;
-    this.#nextId = nextId;
+    this.#underway = underway;
   }
 
   async start(): Promise<void> {
@@ -71,6 +115,8 @@ export class WireSpout implements WireTask<SpoutItem> {
         this.#done = true;
       },
     };
+    // Those that waited for their next try when the life before this one ended, and those that had not begun it.
+    for (const kept of this.#underway.kept) if (!kept.flying) this.#later(kept, Math.max(1, kept.attempts));
   }
 
   async handle({ command, id }: SpoutItem): Promise<void> {
@@ -88,13 +134,12 @@ export class WireSpout implements WireTask<SpoutItem> {
       case "next":
         // Old hosts say nothing of activation, and a new life of this task has not been told.
         await this.#activate(ctx);
-        if (!this.#done) await options.next(ctx);
+        this.#sendDue();
+        if (!this.#done && this.#underway.kept.size < this.#plan.config.maxPending) await options.next(ctx);
         break;
       case "ack":
-        await this.#acked(String(id as MessageId), ctx);
-        break;
       case "fail":
-        await this.#failed(String(id as MessageId), ctx);
+        await this.#carry(this.#underway.heard(command, id), ctx);
         break;
       default:
         command satisfies never;
@@ -102,11 +147,16 @@ export class WireSpout implements WireTask<SpoutItem> {
     this.#sync();
   }
 
+  /** Whatever the host does with them, nobody will hear how they end. */
   async stop(): Promise<void> {
     const { deactivate, close } = this.#definition.options;
-    if (this.#ctx === undefined) return;
-    if (this.#active) await deactivate?.(this.#ctx);
-    await close?.(this.#ctx, true);
+    const ctx = this.#ctx;
+    if (ctx === undefined) return;
+    await inTurn([...this.#underway.kept], (kept) =>
+      this.#over(kept, { type: "stopped", attempts: kept.attempts, deadLettered: false }, ctx),
+    );
+    if (this.#active) await deactivate?.(ctx);
+    await close?.(ctx, true);
   }
 
   crashed(): void {
@@ -126,50 +176,83 @@ export class WireSpout implements WireTask<SpoutItem> {
     await this.#definition.options.activate?.(ctx);
   }
 
-  /** Of a tuple from before a crash nobody here knows. */
-  async #acked(key: string, ctx: Ctx): Promise<void> {
-    const tuple = this.#pending.get(key);
-    if (tuple === undefined) return;
-    this.#pending.delete(key);
-    await this.#definition.options.ack?.(tuple.id, ctx);
+  #carry(decision: Decision | undefined, ctx: Ctx): unknown {
+    switch (decision?.type) {
+      case "acked":
+        return this.#over(decision.kept, undefined, ctx);
+      case "failed":
+        return this.#over(decision.kept, decision.failure, ctx);
+      case "retry":
+        return this.#later(decision.kept, decision.attempt);
+      case "letter":
+        if (decision.attempt > 0) return this.#later(decision.kept, decision.attempt);
+        this.#due.add(decision.kept);
+        return undefined;
+      default:
+        return decision satisfies undefined;
+    }
   }
 
-  async #failed(key: string, ctx: Ctx): Promise<void> {
-    const tuple = this.#pending.get(key);
-    if (tuple === undefined) return;
-    if (tuple.attempts <= this.#plan.config.retries) {
-      tuple.attempts++;
-      this.#send(key, tuple);
-      return;
+  #later(kept: Kept, attempt: number): void {
+    const waitMs = backoffMs(this.#plan.config.retryBackoff, attempt, this.#process.random());
+    this.#process.after(waitMs, () => {
+      if (this.#underway.kept.has(kept)) this.#due.add(kept);
+    });
+  }
+
+  /** The host listens to a spout only while it waits for the answer to a command. */
+  #sendDue(): void {
+    for (const kept of this.#due) {
+      this.#due.delete(kept);
+      this.#send(kept);
     }
-    this.#pending.delete(key);
-    const { attempts } = tuple;
-    await this.#definition.options.fail?.(tuple.id, ctx, { type: "failed", attempts, deadLettered: false });
+  }
+
+  #over(kept: Kept, failure: Failure | undefined, ctx: Ctx): unknown {
+    this.#underway.over(kept);
+    this.#due.delete(kept);
+    const { options } = this.#definition;
+    if (failure === undefined) return options.ack?.(kept.id, ctx);
+    if (options.fail !== undefined) return options.fail(kept.id, ctx, failure);
+    if (failure.deadLettered || this.#complained) return undefined;
+    this.#complained = true;
+    ctx.log("error", unheard(kept));
+    return undefined;
   }
 
   #emitters(): Emitters<Streams, SpoutEmitOptions<unknown>> {
     return Object.fromEntries(
-      Object.entries(this.#plan.streams)
-        .filter(([stream]) => stream !== "dead")
-        .map(([stream, fields]) => [
+      Object.keys(this.#plan.streams)
+        .filter((stream) => stream !== "dead")
+        .map((stream) => [
           stream,
           (values: AnyValues, options: SpoutEmitOptions<unknown> = {}) => {
             const { id } = options;
             if (id === undefined) {
-              sendTuple(this.#wire, this.#process, stream, fields, values, options, {});
+              this.#emit(stream, values, options, {});
               return;
             }
-            const key = this.#nextId();
-            const tuple: Reliable = { id, stream, values, options, attempts: 1 };
-            this.#send(key, tuple);
-            this.#pending.set(key, tuple);
+            this.#process.now();
+            const kept = keep(stream, values, { ...options, id });
+            this.#underway.kept.add(kept);
+            this.#send(kept);
           },
         ]),
     );
   }
 
-  #send(key: string, { stream, values, options }: Reliable): void {
-    const fields = this.#plan.streams[stream] ?? {};
-    sendTuple(this.#wire, this.#process, stream, fields, values, options, { id: key });
+  #send(kept: Kept): void {
+    const isLetter = kept.dying !== undefined;
+    const { stream, values, task, onTasks } = kept;
+    kept.onTasks = undefined;
+    const options = isLetter ? {} : { ...(task !== undefined && { task }), ...(onTasks && { onTasks }) };
+    const id = this.#underway.fly(kept);
+    this.#emit(isLetter ? "dead" : stream, (isLetter ? letterOf(kept) : values) as AnyValues, options, {
+      id,
+    });
+  }
+
+  #emit(stream: string, values: AnyValues, options: SpoutEmitOptions<unknown>, more: object): void {
+    sendTuple(this.#wire, this.#process, stream, this.#plan.streams[stream] ?? {}, values, options, more);
   }
 }

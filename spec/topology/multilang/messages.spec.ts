@@ -112,7 +112,11 @@ describe("a host", () => {
     const handshake = {
       conf: { x: 1 },
       pidDir: "/p",
-      context: { ...context, "source->stream->fields": fields },
+      context: {
+        ...context,
+        "source->stream->fields": fields,
+        "stream->target->grouping": { words: { c: { type: "SHUFFLE" } }, dead: {} },
+      },
     };
     expect(parseHandshake(handshake)).toEqual({
       type: "handshake",
@@ -126,6 +130,7 @@ describe("a host", () => {
         [3, "a"],
       ]),
       sourceFields: fields,
+      read: new Set(["words"]),
     });
     expect(parseHandshake({ pidDir: "/p", context }).sourceFields).toEqual({});
   });

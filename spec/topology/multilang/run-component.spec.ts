@@ -2,11 +2,15 @@
 
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { batchBolt } from "../../../lib/topology/batch.js";
 import { type BoltContext, bolt, spout } from "../../../lib/topology/component.js";
 import { field } from "../../../lib/topology/field.js";
 import { runComponent } from "../../../lib/topology/multilang/run-component.js";
 import type { Tuple } from "../../../lib/topology/tuple.js";
+import { tumbling } from "../../../lib/topology/window-plan.js";
+import { windowBolt } from "../../../lib/topology/windows.js";
 import { gate } from "../../support/gate.js";
+import { VirtualClock } from "../../support/virtual.js";
 import { Storm, topologyOf } from "./storm.js";
 
 const streams = { words: { word: field.text, at: field.number } };
@@ -340,7 +344,7 @@ describe("a component that crashes", () => {
     await storm.leave();
   });
 
-  test("may be a spout: its command is answered, and old acks are nobody's", async () => {
+  test("may be a spout: its command is answered, and it hears of what it emitted before [M5]", async () => {
     const acked: unknown[] = [];
     let calls = 0;
     const breaks = spout({
@@ -366,7 +370,77 @@ describe("a component that crashes", () => {
     ]);
     storm.command("ack", "3-2");
     await storm.until(7);
-    expect(acked).toEqual([3]);
+    expect(acked).toEqual([1, 3]);
+    await storm.leave();
+  });
+
+  test("as a spout tries again what failed before and after, in its next life, and tells it of what fails for good [M5]", async () => {
+    const clock = new VirtualClock();
+    const told: unknown[] = [];
+    const words = ["a", "b", "die"];
+    const breaks = spout({
+      streams,
+      config: { retries: 1, retryBackoff: { min: 100, max: 100, jitter: 0 } },
+      init: () => ({ life: told.push("init") }),
+      next: ({ emit }) => {
+        const word = words.shift();
+        if (word === "die") throw new Error("died");
+        if (word !== undefined) emit.words({ word, at: 0 }, { id: word });
+      },
+      fail: (id, _ctx, failure) => void told.push([id, failure]),
+    });
+    const { environment } = clock;
+    const storm = new Storm(topologyOf({ breaks }), "breaks", {}, { environment });
+    const next = async (emits: number): Promise<unknown[]> => {
+      const before = storm.said.length;
+      storm.command("next");
+      return (await storm.until(before + emits + 1)).slice(before, -1);
+    };
+    expect([await next(1), await next(1)]).toEqual([
+      [emitted(["a", 0], { id: "3-1" })],
+      [emitted(["b", 0], { id: "3-2" })],
+    ]);
+    // One waits for its retry when the task crashes, the other is still under way.
+    storm.command("fail", "3-1");
+    expect(await next(0)).toEqual([]);
+    expect(await next(0)).toEqual([]);
+    await clock.advance(100);
+    expect(await next(1)).toEqual([emitted(["a", 0], { id: "3-1" })]);
+    storm.command("fail", "3-2");
+    storm.command("fail", "3-1");
+    await storm.until(storm.said.length + 2);
+    await clock.advance(100);
+    expect(await next(1)).toEqual([emitted(["b", 0], { id: "3-2" })]);
+    storm.command("fail", "3-2");
+    await storm.until(storm.said.length + 1);
+    const failure = { type: "failed", attempts: 2, deadLettered: false };
+    expect(told).toEqual(["init", "init", ["a", failure], ["b", failure]]);
+    await storm.leave();
+  });
+
+  test("is started again after the waits of its configuration", async () => {
+    const clock = new VirtualClock();
+    let starts = 0;
+    const late = bolt({
+      input,
+      config: { restartBackoff: { min: 1_000, max: 4_000, jitter: 0 } },
+      init: () => {
+        if (++starts < 4) throw new Error("not yet");
+      },
+      execute: () => undefined,
+    });
+    const { environment } = clock;
+    const storm = new Storm(topologyOf({ late }), "late", {}, { environment });
+    storm.tuple("1", ["a"]);
+    await storm.untilHeard(2);
+    await clock.advance(999);
+    expect(starts).toBe(1);
+    await clock.advance(1);
+    expect(starts).toBe(2);
+    await clock.advance(2_000);
+    expect(starts).toBe(3);
+    await clock.advance(4_000);
+    expect(await storm.until(1)).toEqual([{ command: "ack", id: "1" }]);
     await storm.leave();
   });
 });
@@ -435,21 +509,95 @@ describe("a spout", () => {
     await storm.leave();
   });
 
-  test("emits what failed again as often as it is to, and only then hears of it", async () => {
+  test("emits what failed again after its waits, as often as it is to, and only then hears of it [M6]", async () => {
+    const clock = new VirtualClock();
+    const { definition, told } = source([["x", "a"]], 2);
+    const { environment } = clock;
+    const storm = new Storm(topologyOf({ source: definition }), "source", {}, { environment });
+    const sync = { command: "sync" };
+    storm.command("next");
+    for (const wait of [100, 200]) {
+      storm.command("fail", "3-1");
+      await storm.until(storm.said.length + 1);
+      await clock.advance(wait / 2);
+      storm.command("next");
+      await storm.until(storm.said.length + 1);
+      await clock.advance(wait);
+      storm.command("next");
+      await storm.until(storm.said.length + 2);
+    }
+    storm.command("fail", "3-1");
+    const tried = [sync, sync, emitted(["a", 0], { id: "3-1" }), sync];
+    expect(await storm.until(11)).toEqual([emitted(["a", 0], { id: "3-1" }), sync, ...tried, ...tried, sync]);
+    expect(told.slice(1)).toEqual([["fail", "x", { type: "failed", attempts: 3, deadLettered: false }]]);
+    await storm.leave();
+  });
+
+  test("sends what failed for good to its stream `dead`, where that is read [M6]", async () => {
+    const { definition, told } = source([["x", "a"]], 0);
+    const context = { "stream->target->grouping": { dead: { undertaker: { type: "SHUFFLE" } } } };
+    const storm = new Storm(topologyOf({ source: definition }), "source", context);
+    for (const [command, id] of [["next"], ["fail", "3-1"], ["next"], ["ack", "3-1"]] as const)
+      storm.command(command, id);
+    const sync = { command: "sync" };
+    expect(await storm.until(6)).toEqual([
+      emitted(["a", 0], { id: "3-1" }),
+      sync,
+      sync,
+      emitted(["x", "words", { word: "a", at: 0 }, 1, "failed"], { stream: "dead", id: "3-1" }),
+      sync,
+      sync,
+    ]);
+    expect(told.slice(1)).toEqual([["fail", "x", { type: "failed", attempts: 1, deadLettered: true }]]);
+    await storm.leave();
+  });
+
+  test("without `fail` has it logged, once, that nobody is told", async () => {
+    let n = 0;
+    const deaf = spout({
+      streams,
+      config: { retries: 0 },
+      next: ({ emit }) => emit.words({ word: "a", at: ++n }, { id: n }),
+    });
+    const storm = new Storm(topologyOf({ deaf }), "deaf");
+    for (const [command, id] of [["next"], ["next"], ["fail", "3-1"], ["fail", "3-2"]] as const)
+      storm.command(command, id);
+    await storm.until(6);
+    const logged = storm.heard.filter(({ command }) => command === "log");
+    expect(logged).toEqual([
+      { command: "log", level: 4, msg: expect.stringContaining("failed for good after 1 tries, and nobody") },
+    ]);
+    await storm.leave();
+  });
+
+  test("is not asked for more than it may have under way [M6]", async () => {
+    let calls = 0;
+    const eager = spout({
+      streams,
+      config: { maxPending: 2 },
+      next: ({ emit }) => emit.words({ word: "a", at: ++calls }, { id: calls }),
+    });
+    const storm = new Storm(topologyOf({ eager }), "eager");
+    for (let i = 0; i < 4; i++) storm.command("next");
+    await storm.until(6);
+    expect(calls).toBe(2);
+    storm.command("ack", "3-1");
+    storm.command("next");
+    await storm.until(9);
+    expect(calls).toBe(3);
+    await storm.leave();
+  });
+
+  test("is told at its end of what is under way, which nobody will tell it of", async () => {
     const { definition, told } = source([["x", "a"]], 2);
     const storm = new Storm(topologyOf({ source: definition }), "source");
     storm.command("next");
-    for (let i = 0; i < 4; i++) storm.command("fail", "3-1");
-    const again = [emitted(["a", 0], { id: "3-1" }), { command: "sync" }];
-    expect(await storm.until(8)).toEqual([
-      ...again,
-      ...again,
-      ...again,
-      { command: "sync" },
-      { command: "sync" },
-    ]);
-    expect(told.slice(1)).toEqual([["fail", "x", { type: "failed", attempts: 3, deadLettered: false }]]);
+    await storm.until(2);
     await storm.leave();
+    expect(told.slice(1)).toEqual([
+      ["fail", "x", { type: "stopped", attempts: 1, deadLettered: false }],
+      "deactivate",
+    ]);
   });
 
   test("that is done is not asked any more", async () => {
@@ -465,6 +613,82 @@ describe("a spout", () => {
     for (let i = 0; i < 3; i++) storm.command("next");
     await storm.until(3);
     expect(calls).toBe(1);
+    await storm.leave();
+  });
+});
+
+describe("a bolt with a clock of its own", () => {
+  const words = (said: readonly unknown[]): unknown[] =>
+    (said as { command: string; tuple?: unknown[] }[]).flatMap(({ command, tuple }) =>
+      command === "emit" ? tuple?.[0] : [],
+    );
+
+  test("hands over a batch that does not fill, whether or not anything comes [M7]", async () => {
+    const clock = new VirtualClock();
+    const batches = batchBolt({
+      input,
+      streams,
+      size: 3,
+      every: 1_000,
+      execute: async (batch, { emit }) => {
+        await undefined;
+        emit.words({ word: batch.map(({ values }) => values.text).join(" "), at: batch.length });
+      },
+    });
+    const { environment } = clock;
+    const storm = new Storm(topologyOf({ batches }), "batches", {}, { environment });
+    for (const id of ["a", "b", "c", "d"]) storm.tuple(id, [id]);
+    expect(words(await storm.until(4))).toEqual(["a b c"]);
+    await clock.advance(999);
+    expect(storm.said).toHaveLength(4);
+    await clock.advance(1_000);
+    expect((await storm.until(6)).slice(4)).toEqual([
+      emitted(["d", 1], { anchors: ["d"] }),
+      { command: "ack", id: "d" },
+    ]);
+    storm.tuple("e", ["e"]);
+    await storm.seen("e");
+    await clock.advance(2_000);
+    expect(words(await storm.until(8))).toEqual(["a b c", "d", "e"]);
+    await storm.leave();
+  });
+
+  test("hands over a window of time when that is over [M7]", async () => {
+    const clock = new VirtualClock();
+    const windows = windowBolt({
+      input,
+      streams,
+      window: tumbling({ ms: 1_000 }),
+      execute: ({ tuples }, { emit }) =>
+        emit.words({ word: tuples.map(({ values }) => values.text).join(" "), at: tuples.length }),
+    });
+    const { environment } = clock;
+    const storm = new Storm(topologyOf({ windows }), "windows", {}, { environment });
+    for (const id of ["a", "b"]) storm.tuple(id, [id]);
+    await storm.seen("c");
+    await clock.advance(2_000);
+    expect(words(await storm.until(3))).toEqual(["a b"]);
+    await storm.leave();
+  });
+
+  test("that hangs ends after its `executeTimeout`, and its tuple has failed", async () => {
+    const clock = new VirtualClock();
+    const hangs = bolt({
+      input,
+      config: { executeTimeout: 500 },
+      execute: ({ values }) => (values.text === "hang" ? new Promise(() => undefined) : undefined),
+    });
+    const { environment } = clock;
+    const storm = new Storm(topologyOf({ hangs }), "hangs", {}, { environment });
+    storm.tuple("1", ["hang"]);
+    storm.tuple("2", ["fine"]);
+    await storm.seen("3");
+    await clock.advance(500);
+    expect((await storm.until(3)).slice(1)).toEqual([
+      { command: "fail", id: "1" },
+      { command: "ack", id: "2" },
+    ]);
+    expect(storm.errors[0]).toContain("did not finish a tuple of lines.lines within 500 ms");
     await storm.leave();
   });
 });

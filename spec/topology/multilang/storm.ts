@@ -117,6 +117,20 @@ export class Storm {
     return this.said;
   }
 
+  /** Resolves when so many messages have been heard, of whatever kind. */
+  async untilHeard(count: number): Promise<void> {
+    while (this.heard.length < count) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Resolves when the component has read all that it was sent so far: it answers heartbeats at once. */
+  async seen(id: string): Promise<void> {
+    const syncs = (): number => this.heard.filter(({ command }) => command === "sync").length;
+    const before = syncs();
+    this.say({ id, comp: null, stream: "__heartbeat", task: -1, tuple: [] });
+    while (syncs() === before) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    for (let turns = 0; turns < 20; turns++) await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
   #changed(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
