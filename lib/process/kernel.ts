@@ -199,6 +199,7 @@ export class Kernel implements SchedulerHost {
       this.reportCrash(process, reason, message ?? rare?.message, alongLink);
     if (rare !== undefined) this.releaseWaits(process, rare, reason);
     else process.waiting?.abandon(exitedError(process));
+    process.letGo();
   }
 
   private releaseWaits(process: Process, rare: Rare, reason: ExitReason): void {

@@ -87,8 +87,8 @@ export class Process extends Mailbox implements Runnable {
   private readonly scheduler: Scheduler;
   readonly pid: Pid<unknown>;
   readonly parent: Pid | undefined;
-  readonly behaviour: Body<unknown> | Callbacks<unknown>;
-  readonly handle: ((ctx: Context<unknown>, message: unknown) => unknown) | undefined;
+  behaviour: Body<unknown> | Callbacks<unknown>;
+  handle: ((ctx: Context<unknown>, message: unknown) => unknown) | undefined;
   readonly ctx: Context<unknown>;
 
   constructor(
@@ -204,6 +204,13 @@ export class Process extends Mailbox implements Runnable {
   private drop(entry: unknown, capacity: number): void {
     this.kernel.refuse(this.pid, entry, "mailbox-full");
     if (isEntry(entry) && entry instanceof Request) entry.fail(new MailboxFullError(this.pid, capacity));
+  }
+
+  /** It has ended, and lets go of what it worked with: the scheduler or a promise may hold a dead process for long. */
+  letGo(): void {
+    this.behaviour = GONE;
+    this.handle = undefined;
+    if (this.rare !== undefined) this.rare.message = undefined;
   }
 
   /** Keeps what is known by position or number true: a receive under way, and the count of signals. */
@@ -336,6 +343,9 @@ export class Process extends Mailbox implements Runnable {
     else this.kernel.stop(this, crash(error), message);
   }
 }
+
+/** The behaviour of the dead. */
+const GONE: Body<unknown> = () => undefined;
 
 /** Signals and tasks do not count as messages. */
 function isOutsideBound(entry: unknown): boolean {
