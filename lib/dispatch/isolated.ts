@@ -31,6 +31,7 @@ export interface IsolatedOptions {
 }
 
 interface Pending {
+  readonly n: number;
   readonly question: object;
   readonly resolve: (id: string | undefined) => void;
   readonly reject: (error: Error) => void;
@@ -38,6 +39,12 @@ interface Pending {
   readonly asker: AbortSignal;
   readonly onAbort: () => void;
   timer: Timer | undefined;
+  /** The thread has the question. */
+  asked: boolean;
+  /** It may have ended a thread, with others: it has the next one to itself. */
+  suspect: boolean;
+  /** Somebody waits for the answer. */
+  wanted: boolean;
 }
 
 interface Answer {
@@ -72,6 +79,10 @@ export class IsolatedRoute<T = unknown> {
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | undefined;
   #last = 0;
+  /** Questions that somebody waits for. */
+  #wanted = 0;
+  /** There may be suspects. */
+  #careful = false;
 
   /** @internal */
   constructor(module: string, name: string, timeoutMs: number) {
@@ -100,29 +111,46 @@ export class IsolatedRoute<T = unknown> {
       context,
     };
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => this.#forget(n);
+      const onAbort = (): void => this.#forget(pending);
       asker.addEventListener("abort", onAbort, { once: true });
-      const pending: Pending = { question, resolve, reject, kernel, asker, onAbort, timer: undefined };
+      const state = { timer: undefined, asked: false, suspect: false, wanted: true };
+      const pending: Pending = { n, question, resolve, reject, kernel, asker, onAbort, ...state };
       this.#pending.set(n, pending);
-      this.#ask(n, pending);
+      this.#wanted++;
+      if (this.#careful) this.#next();
+      else this.#ask(pending);
     });
   }
 
-  #ask(n: number, pending: Pending): void {
+  /** Asks what there is to ask: everything at once, but suspects one by one, and before all others. */
+  #next(): void {
+    const all = [...this.#pending.values()];
+    const suspect = all.find((one) => one.suspect);
+    this.#careful = suspect !== undefined;
+    if (suspect === undefined) for (const one of all) this.#ask(one);
+    else if (!all.some((one) => one.asked)) this.#ask(suspect);
+  }
+
+  #ask(pending: Pending): void {
+    if (pending.asked) return;
+    pending.asked = true;
     try {
       this.#thread().postMessage(pending.question);
     } catch (error) {
-      this.#settle(n)?.reject(error as Error);
+      this.#settle(pending)?.reject(error as Error);
+      if (this.#careful) this.#next();
       return;
     }
     if (this.#timeoutMs !== Number.POSITIVE_INFINITY)
-      pending.timer = pending.kernel.addTimer(this.#timeoutMs, { fire: () => this.#timedOut(n) });
+      pending.timer = pending.kernel.addTimer(this.#timeoutMs, { fire: () => this.#timedOut(pending) });
   }
 
   /** Ends the thread. The next choice would start another. */
   async close(): Promise<void> {
     const worker = this.#worker;
-    this.#abandon(new IsolatedRouteError("the isolated routing function was closed"));
+    this.#drop();
+    const closed = new IsolatedRouteError("the isolated routing function was closed");
+    for (const pending of [...this.#pending.values()]) this.#settle(pending)?.reject(closed);
     await worker?.terminate();
   }
 
@@ -137,9 +165,10 @@ export class IsolatedRoute<T = unknown> {
         workerData: { module: this.#module, name: this.#name },
       });
       worker.on("message", (answer: Answer) => {
-        const pending = this.#settle(answer.n);
+        const pending = this.#settle(this.#pending.get(answer.n));
         if (answer.error !== undefined) pending?.reject(new IsolatedRouteError(answer.error));
         else pending?.resolve(answer.id);
+        if (this.#careful) this.#next();
       });
       worker.on("error", (error) => this.#lost(worker, error));
       worker.on("exit", () =>
@@ -151,39 +180,55 @@ export class IsolatedRoute<T = unknown> {
     return this.#worker;
   }
 
-  #settle(n: number): Pending | undefined {
-    const pending = this.#pending.get(n);
-    if (pending === undefined) return undefined;
-    this.#pending.delete(n);
+  #settle(pending: Pending | undefined): Pending | undefined {
+    if (pending === undefined || !this.#pending.delete(pending.n)) return undefined;
     pending.asker.removeEventListener("abort", pending.onAbort);
-    if (pending.timer !== undefined) pending.kernel.cancelTimer(pending.timer);
+    this.#stopClock(pending);
+    if (pending.wanted) this.#wanted--;
     // A thread with nothing to do must not keep the host alive.
     if (this.#pending.size === 0) this.#worker?.unref();
     return pending;
   }
 
+  #stopClock({ timer, kernel }: Pending): void {
+    if (timer !== undefined) kernel.cancelTimer(timer);
+  }
+
   /** The thread is lost to this question; those that waited behind it begin again in the next one. */
-  #timedOut(n: number): void {
-    this.#settle(n)?.reject(new RouteTimeoutError(this.#timeoutMs));
-    this.#drop();
-    for (const [other, pending] of [...this.#pending]) {
-      if (pending.timer !== undefined) pending.kernel.cancelTimer(pending.timer);
-      this.#ask(other, pending);
-    }
+  #timedOut(pending: Pending): void {
+    this.#settle(pending)?.reject(new RouteTimeoutError(this.#timeoutMs));
+    this.#again();
   }
 
-  /** Nobody waits for this choice any more. A thread that may still be at it, with nobody else waiting, has to end. */
-  #forget(n: number): void {
-    if (this.#settle(n) !== undefined && this.#pending.size === 0) this.#drop();
+  /**
+   * Nobody waits for this choice any more. The thread may be at it, perhaps for ever: it ends when nobody else waits for
+   * it; otherwise the question keeps its place and its time, so that those behind it do not pay for it.
+   */
+  #forget(pending: Pending): void {
+    pending.wanted = false;
+    this.#wanted--;
+    if (!pending.asked) this.#settle(pending);
+    else if (this.#wanted === 0 || this.#timeoutMs === Number.POSITIVE_INFINITY) this.#again();
   }
 
+  /** The thread has ended. With one question before it, that is the cause; of several, each is tried alone. */
   #lost(worker: Worker, error: unknown): void {
-    if (this.#worker === worker) this.#abandon(error as Error);
+    if (this.#worker !== worker) return;
+    const asked = [...this.#pending.values()].filter((one) => one.asked);
+    if (asked.length === 1) this.#settle(asked[0])?.reject(error as Error);
+    else for (const one of asked) one.suspect = true;
+    this.#again();
   }
 
-  #abandon(error: Error): void {
+  /** Gives the thread up, and asks a new one what is still wanted. */
+  #again(): void {
     this.#drop();
-    for (const n of [...this.#pending.keys()]) this.#settle(n)?.reject(error);
+    for (const pending of [...this.#pending.values()]) {
+      this.#stopClock(pending);
+      pending.asked = false;
+      if (!pending.wanted) this.#settle(pending);
+    }
+    this.#next();
   }
 
   #drop(): void {

@@ -156,6 +156,46 @@ describe("an isolated routing function that fails", () => {
     expect((await system.dispatch(group, "one")).deliveredTo).toBe("ann");
   });
 
+  it("by ending its thread, fails no choice but its own, however many wait beside it [D41]", async () => {
+    staff("ann");
+    by(`export default ({ payload }, [first]) => payload === "end" ? process.exit() : first;`);
+    const payloads = ["one", "end", "two", "end", "three"];
+    const fates = await Promise.all(payloads.map(asked));
+    const ends = await Promise.all(fates.map((one) => one.end));
+    expect(ends).toMatchObject([
+      { deliveredTo: "ann" },
+      { cause: { code: "ERR_ISOLATED_ROUTE" } },
+      { deliveredTo: "ann" },
+      { cause: { code: "ERR_ISOLATED_ROUTE" } },
+      { deliveredTo: "ann" },
+    ]);
+  });
+
+  it("by ending its thread later, fails no choice but its own, when others take their time as well [D41]", async () => {
+    staff("ann");
+    by(`export default async ({ payload }, [first]) => {
+      await new Promise((done) => setTimeout(done, payload === "throw" ? 5 : 50));
+      if (payload === "throw") setTimeout(() => { throw new Error("a stray error"); }).ref();
+      if (payload === "throw") await new Promise(() => undefined);
+      return first;
+    };`);
+    const fates = await Promise.all(["one", "throw", "two"].map(asked));
+    const ends = await Promise.all(fates.map((one) => one.end));
+    expect(ends).toMatchObject([
+      { deliveredTo: "ann" },
+      { cause: { message: "a stray error" } },
+      { deliveredTo: "ann" },
+    ]);
+  });
+
+  it("while its module is loaded, fails each choice, one by one", async () => {
+    staff("ann");
+    by("process.exit();");
+    const fates = await Promise.all(["one", "two", "three"].map(asked));
+    const ends = await Promise.all(fates.map((one) => one.end));
+    expect(ends).toMatchObject(ends.map(() => ({ cause: { code: "ERR_ISOLATED_ROUTE" } })));
+  });
+
   it("by an endless loop, times out, and only that dispatch: what waited behind it begins again", async () => {
     staff("ann");
     by(LOOP);
@@ -179,6 +219,33 @@ describe("an isolated routing function that fails", () => {
     await system.idle();
     expect(poison.error).toBe("enough");
     expect((await system.dispatch(group, "next")).deliveredTo).toBe("ann");
+  });
+});
+
+describe("a choice that nobody waits for any more", () => {
+  const loopFirst = async (timeout?: number): Promise<[AbortController, Fate<unknown>]> => {
+    staff("ann");
+    by(LOOP, timeout === undefined ? {} : { timeout });
+    const controller = new AbortController();
+    void system.dispatch(group, "poison", { signal: controller.signal }).catch(() => undefined);
+    await system.idle();
+    const behind = await asked("behind");
+    controller.abort("enough");
+    await system.idle();
+    return [controller, behind];
+  };
+
+  it("but loops, times out in the place of those behind it [D41]", async () => {
+    const [, behind] = await loopFirst();
+    await clock.advance(5_000);
+    await (behind as Fate<unknown> & { readonly end: Promise<unknown> }).end;
+    expect(behind.value).toMatchObject({ deliveredTo: "ann" });
+  });
+
+  it("but loops, and has no limit, holds up nobody behind it [D41]", async () => {
+    const [, behind] = await loopFirst(Number.POSITIVE_INFINITY);
+    await (behind as Fate<unknown> & { readonly end: Promise<unknown> }).end;
+    expect(behind.value).toMatchObject({ deliveredTo: "ann" });
   });
 });
 
