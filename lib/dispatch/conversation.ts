@@ -366,7 +366,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
       rerouteTimings: this.timings ?? NO_TIMINGS,
       duplicate: false,
     };
-    if (this.claims) this.group.dedup.complete(this.envelope.id, outcome);
+    if (this.claims) this.group.dedup.complete(this.envelope.id, outcome, this.ctx.now());
     for (const one of waitersFor<T>(this.process)) one.fulfil(outcome);
   }
 

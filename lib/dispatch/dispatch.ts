@@ -42,8 +42,8 @@ export function dispatchFrom<T>(
     let underWay: Conversation<T> | undefined;
     if (own) {
       group.touched(kernel);
-      const receipt = group.dedup.receipt(envelope.id);
-      if (receipt !== undefined) return Promise.resolve({ ...receipt, duplicate: true });
+      const receipt = group.dedup.receipt(envelope.id, kernel.env.now());
+      if (receipt !== undefined) return Promise.resolve({ envelope, ...receipt, duplicate: true });
       underWay = group.dedup.underWay(envelope.id);
     }
     const conversation = underWay ?? new Conversation(group, envelope, settings);

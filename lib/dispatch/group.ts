@@ -22,6 +22,8 @@ export const GROUP_DEFAULTS: {
   readonly compensationTimeout: number;
   readonly maxWaiting: number;
   readonly window: number;
+  readonly windowTime: number;
+  readonly windowBytes: number;
   readonly affinities: number;
 } = {
   deadline: 5_000,
@@ -32,6 +34,8 @@ export const GROUP_DEFAULTS: {
   compensationTimeout: 5_000,
   maxWaiting: 10_000,
   window: 10_000,
+  windowTime: 600_000,
+  windowBytes: 50_000_000,
   affinities: 100_000,
 };
 
@@ -68,6 +72,10 @@ export interface GroupOptions<T> extends DispatchSettings<T> {
   readonly maxWaiting?: number;
   /** Receipts remembered for deduplication by envelope id. */
   readonly window?: number;
+  /** Milliseconds for which a receipt is remembered at most. Default 600,000, ten minutes. */
+  readonly windowTime?: number;
+  /** Bytes that the replies of these receipts have together, about; one with a greater reply is not remembered. Default 50,000,000. */
+  readonly windowBytes?: number;
 }
 
 export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> & {
@@ -108,7 +116,11 @@ export class ConsumerGroup<T = unknown> {
     this.#route = checkRoute(options.route ?? leastLoaded());
     this.settings = settingsOf(options, undefined);
     this.#maxWaiting = count("maxWaiting", options.maxWaiting ?? GROUP_DEFAULTS.maxWaiting, 0, true);
-    this.dedup = new Deduplication(count("window", options.window ?? GROUP_DEFAULTS.window, 0));
+    this.dedup = new Deduplication({
+      window: count("window", options.window ?? GROUP_DEFAULTS.window, 0),
+      windowTime: delay("windowTime", options.windowTime ?? GROUP_DEFAULTS.windowTime, 0, true),
+      windowBytes: count("windowBytes", options.windowBytes ?? GROUP_DEFAULTS.windowBytes, 0, true),
+    });
   }
 
   /** The members at this moment: immutable; join and leave make a new one. Their counters are live. */

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Conversation } from "../../lib/dispatch/conversation.js";
 import { Deduplication } from "../../lib/dispatch/dedup.js";
 import type { Outcome } from "../../lib/dispatch/outcome.js";
+import { left } from "../support/collected.js";
 import { gate } from "../support/gate.js";
 import { hostRejections } from "../support/host.js";
 import { puppet } from "../support/puppet.js";
@@ -282,28 +283,140 @@ describe("the window", () => {
     expect(await done("a")).toBe(false);
   });
 
-  it("holds what a list of the last completed ids holds", () => {
-    const step = fc.record({ id: fc.constantFrom("a", "b", "c", "d"), ok: fc.boolean() });
+  it("holds what a list of the last completed ids holds, within all its limits [D40]", () => {
+    const step = fc.record({
+      id: fc.constantFrom("a", "b", "c", "d"),
+      ok: fc.boolean(),
+      passed: fc.nat({ max: 4 }),
+      reply: fc.string({ maxLength: 20 }),
+    });
+    const bytes = (reply: string): number => 8 + 2 * reply.length;
+    const limits = fc.record({
+      window: fc.nat({ max: 3 }),
+      windowTime: fc.nat({ max: 10 }),
+      windowBytes: fc.nat({ max: 80 }),
+    });
     fc.assert(
-      fc.property(fc.nat({ max: 3 }), fc.array(step), (window, steps) => {
-        const dedup = new Deduplication<string>(window);
-        let last: string[] = [];
-        for (const { id, ok } of steps) {
-          const receipt = dedup.receipt(id);
-          expect(receipt?.deliveredTo).toBe(last.includes(id) ? id : undefined);
+      fc.property(limits, fc.array(step), (given, steps) => {
+        const dedup = new Deduplication<string>(given);
+        let last: { readonly id: string; readonly at: number; readonly reply: string }[] = [];
+        let now = 0;
+        for (const { id, ok, passed, reply } of steps) {
+          now += passed;
+          const sum = (): number => last.reduce((all, one) => all + bytes(one.reply), 0);
+          last = last.filter((one) => now - one.at < given.windowTime);
+          const receipt = dedup.receipt(id, now);
+          expect(receipt?.reply).toBe(last.find((one) => one.id === id)?.reply);
           if (receipt !== undefined) continue;
           expect(dedup.underWay(id)).toBe(undefined);
           const conversation = {} as Conversation<string>;
           dedup.claim(id, conversation);
           expect(dedup.underWay(id)).toBe(conversation);
           if (ok) {
-            dedup.complete(id, { deliveredTo: id } as Outcome<string>);
-            last = [...last, id].slice(Math.max(0, last.length + 1 - window));
+            dedup.complete(id, { deliveredTo: id, reply } as unknown as Outcome<string>, now);
+            if (bytes(reply) <= given.windowBytes) last = [...last, { id, at: now, reply }];
+            while (last.length > given.window || sum() > given.windowBytes) last = last.slice(1);
           } else dedup.release(id);
           expect(dedup.underWay(id)).toBe(undefined);
         }
       }),
     );
+  });
+});
+
+describe("a receipt", () => {
+  it("is forgotten after its time, and the envelope is dispatched once more [D40]", async () => {
+    group = new ConsumerGroup({ windowTime: 1_000 });
+    ann = desk(system, group);
+    expect(await done("a")).toBe(false);
+    await clock.advance(999);
+    expect(await done("a")).toBe(true);
+    await clock.advance(1);
+    expect(await done("a")).toBe(false);
+  });
+
+  it("does not keep the payload: who asks again gets his own envelope back [D40]", async () => {
+    group = new ConsumerGroup<string>();
+    ann = desk(system, group);
+    const first = fate(system.dispatch(group, order("a")));
+    await system.idle();
+    ann.last.reply("with milk");
+    await system.idle();
+    const again = order("a");
+    const outcome = await system.dispatch(group, again);
+    expect(outcome).toEqual({ ...first.value, envelope: again, duplicate: true });
+    expect(outcome.envelope).toBe(again);
+    expect(JSON.stringify(group.dedup.receipt("a", clock.now))).not.toContain("tea");
+  });
+
+  it("of dispatches with a large payload leaves nothing of that in memory [D40]", async () => {
+    const objects = new ConsumerGroup<object>();
+    const bob = desk(system, objects);
+    const settled = async (): Promise<WeakRef<object>> => {
+      const payload = { text: "x".repeat(1_000) };
+      const told = fate(system.dispatch(objects, system.envelope<object>(payload)));
+      await system.idle();
+      bob.deliveries.pop()?.ack();
+      await system.idle();
+      expect(told.done).toBe(true);
+      return new WeakRef(payload);
+    };
+    const payloads: WeakRef<object>[] = [];
+    for (let i = 0; i < 10; i++) payloads.push(await settled());
+    expect(await left(payloads)).toBeLessThan(2);
+  });
+
+  it("with replies that are large makes room for itself, or is not kept [D40]", async () => {
+    group = new ConsumerGroup({ windowBytes: 5_000 });
+    ann = desk(system, group);
+    const replies: readonly unknown[] = [
+      "x".repeat(1_500),
+      new Uint8Array(1_500),
+      { deep: [new Map([["key", "x".repeat(800)]])] },
+      new Array(500_000).fill(0),
+      "x".repeat(3_000),
+    ];
+    const kept: boolean[][] = [];
+    for (const [index, reply] of replies.entries()) {
+      const told = fate(system.dispatch(group, order(`${index}`)));
+      await system.idle();
+      ann.last.reply(reply);
+      await system.idle();
+      expect(told.value?.reply).toBe(reply);
+      kept.push(replies.map((_, i) => group.dedup.receipt(`${i}`, clock.now) !== undefined));
+    }
+    expect(kept.map((row) => row.map(Number).join(""))).toEqual([
+      "10000",
+      "11000",
+      "01100",
+      "01100",
+      "01100",
+    ]);
+  });
+
+  it("with a reply that resists is kept all the same", async () => {
+    const hostile = new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new Error("no");
+        },
+      },
+    );
+    const loop: Record<string, unknown> = {
+      get own() {
+        throw new Error("a getter ran");
+      },
+    };
+    loop.loop = loop;
+    for (const [index, reply] of [hostile, loop].entries()) {
+      const told = fate(system.dispatch(group, order(`${index}`)));
+      await system.idle();
+      ann.last.reply(reply);
+      await system.idle();
+      expect(told.done).toBe(true);
+      expect((await system.dispatch(group, order(`${index}`))).reply).toBe(reply);
+    }
   });
 });
 

@@ -44,6 +44,8 @@ describe("a group's options", () => {
     ["maxWaiting", -1],
     ["window", -1],
     ["window", Number.POSITIVE_INFINITY],
+    ["windowTime", -1],
+    ["windowBytes", 1.5],
   ] as [string, unknown][])("refuse %s of %s", (path, value) => {
     expect(() => new ConsumerGroup({ [path]: value } as GroupOptions<unknown>)).toThrow(
       refused(path) as Error,
