@@ -52,6 +52,11 @@ class BoltTask {
   private at: Tuple | undefined = undefined;
   private active = false;
   private started = false;
+  /** Tuples that may be in work at once. */
+  private readonly concurrency: number;
+  /** Called when there is room for another beside those in work, and when none is in work. */
+  private onRoom: (() => void) | undefined = undefined;
+  private onQuiet: (() => void) | undefined = undefined;
 
   constructor(run: Run, slot: Slot, ctx: Context<never>) {
     this.run = run;
@@ -62,6 +67,7 @@ class BoltTask {
     this.simulated = run.kernel.interception !== undefined;
     this.options = (slot.component.plan.definition as BoltDefinition).options;
     this.returned = settling(this.options.mode ?? "ack", false);
+    this.concurrency = slot.component.concurrency;
     this.sampler = new Sampler(slot.component.plan.config.sampleRate, ctx);
   }
 
@@ -100,19 +106,10 @@ class BoltTask {
     tuple.state = TAKEN;
     meter.executed++;
     if (this.sampler.due()) tuple.takenAt = this.ctx.now();
+    if (this.concurrency > 1) return this.takeBeside(tuple);
     this.at = tuple;
     this.life.current = tuple;
-    if (this.returned === "hold") return this.takeManual(tuple);
-    let result: unknown;
-    try {
-      result = this.options.execute(tuple, this.own);
-    } catch (error) {
-      this.threw(tuple, error);
-      return undefined;
-    }
-    if (isThenable(result)) return this.await(tuple, this.timed(result, tuple));
-    this.done(tuple);
-    return undefined;
+    return this.work(tuple, this.own);
   }
 
   obey(order: Order): unknown {
@@ -144,16 +141,53 @@ class BoltTask {
 
   end(): unknown {
     if (!this.started) return undefined;
-    return after(this.deactivate(), () =>
-      this.options.close?.(this.own, this.run.is.ending || this.slot.retired),
+    const final = (): boolean => this.run.is.ending || this.slot.retired;
+    return after(
+      after(this.quiet(), () => this.deactivate()),
+      () => this.options.close?.(this.own, final()),
     );
   }
 
   // ── one tuple ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private takeManual(tuple: Tuple): unknown {
+  /** Works on a tuple. A promise when that goes on. */
+  private work(tuple: Tuple, own: BoltContext<Streams, unknown>): unknown {
+    if (this.returned === "hold") return this.workManual(tuple, own);
+    let result: unknown;
+    try {
+      result = this.options.execute(tuple, own);
+    } catch (error) {
+      this.threw(tuple, error);
+      return undefined;
+    }
+    if (isThenable(result)) return this.await(tuple, this.timed(result, tuple));
+    this.done(tuple);
+    return undefined;
+  }
+
+  /** Works on a tuple beside others. A promise when the next has to wait for one of them. */
+  private takeBeside(tuple: Tuple): unknown {
+    const { beside } = this.life;
+    beside.add(tuple);
+    const result = this.work(tuple, { ...this.own, emit: this.emitters(tuple) });
+    if (isThenable(result)) result.then(undefined, (error) => this.process.failed(error, tuple));
+    if (beside.size < this.concurrency) return undefined;
+    return new Promise<void>((resolve) => {
+      this.onRoom = resolve;
+    });
+  }
+
+  /** A promise when tuples are in work, beside each other: until none is. */
+  private quiet(): Promise<void> | undefined {
+    if (this.life.beside.size === 0) return undefined;
+    return new Promise((resolve) => {
+      this.onQuiet = resolve;
+    });
+  }
+
+  private workManual(tuple: Tuple, own: BoltContext<Streams, unknown>): unknown {
     this.life.held.add(tuple);
-    const result = this.options.execute(tuple, this.own);
+    const result = this.options.execute(tuple, own);
     if (isThenable(result)) return this.timed(result, tuple).then(() => this.free(tuple));
     this.free(tuple);
     return undefined;
@@ -161,7 +195,7 @@ class BoltTask {
 
   private free(tuple: Tuple): void {
     this.timeExecution(tuple);
-    this.leave();
+    this.leave(tuple);
     this.run.rest();
   }
 
@@ -192,23 +226,30 @@ class BoltTask {
 
   private done(tuple: Tuple): void {
     this.timeExecution(tuple);
-    this.leave();
+    this.leave(tuple);
     this.settle(tuple, this.returned === "ack");
   }
 
   /** The bolt goes on: whoever lets it crash has mode `manual`, or ends it by `ctx.process.exit`. */
   private threw(tuple: Tuple, error: unknown): void {
     // Its own exit, called within the function, is no failure of the function.
-    if (!this.process.alive || this.process.state === TERMINATING) throw error;
-    this.leave();
+    const { alive, state } = this.process;
+    if (!alive || (state === TERMINATING && this.concurrency === 1)) throw error;
+    this.leave(tuple);
     this.own.log("error", () => `failed a tuple of ${tuple.component}.${tuple.stream}: ${textOf(error)}`);
     this.settle(tuple, false);
   }
 
   /** The function has come to its end: what is emitted from now on is not for the tuple that was at hand. */
-  private leave(): void {
+  private leave(tuple: Tuple): void {
     this.at = undefined;
     this.life.current = undefined;
+    if (this.concurrency > 1) {
+      this.life.beside.delete(tuple);
+      this.onRoom?.();
+      this.onRoom = undefined;
+      if (this.life.beside.size === 0) this.onQuiet?.();
+    }
     if (this.simulated) this.run.weighed(this.slot, "write");
   }
 
@@ -247,7 +288,8 @@ class BoltTask {
 
   // ── the rest ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private emitters(): BoltContext<Streams, unknown>["emit"] {
+  /** @param of - the tuple that they emit for; the one at hand unless given */
+  private emitters(of?: Tuple): BoltContext<Streams, unknown>["emit"] {
     const emit: Record<string, (values: object, options?: BoltEmitOptions) => void> = Object.create(null);
     for (const name of Object.keys(this.slot.component.plan.streams)) {
       const out = this.outlet.stream(name);
@@ -256,7 +298,7 @@ class BoltTask {
           out,
           values,
           options === undefined || options.anchors === undefined
-            ? this.at
+            ? (of ?? this.at)
             : (options.anchors as Tuple | readonly Tuple[]),
           options,
         );

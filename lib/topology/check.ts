@@ -20,6 +20,7 @@ const RULES: readonly Rule[] = [
   streamsCarryFields,
   everyBoltIsReached,
   ticksHaveListeners,
+  concurrencyIsPossible,
   windowsEndInTime,
   ackersHaveRoom,
 ];
@@ -121,6 +122,15 @@ function ticksHaveListeners({ components, config: { tick: byDefault } }: Bluepri
         ),
       ];
     return [];
+  });
+}
+
+function concurrencyIsPossible({ components, config: { concurrency: byDefault } }: Blueprint): Problem[] {
+  return components.flatMap(({ name, kind, definition, config: { concurrency } }) => {
+    const oneAtATime = kind === "bolt" && (definition as BoltDefinition).options.oneAtATime === true;
+    if (!oneAtATime || concurrency === 1 || concurrency === byDefault) return [];
+    const text = `takes its tuples in their order, as batches, windows and shell bolts do: give it more tasks, not concurrency`;
+    return [problem(name, text)];
   });
 }
 

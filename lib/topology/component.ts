@@ -139,6 +139,8 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly execute: (tuple: In, ctx: BoltContext<S, State>) => unknown;
   /** Called every `tick` milliseconds of the configuration. */
   readonly tick?: (ctx: BoltContext<S, State>) => unknown;
+  /** @internal It has one tuple in work at a time, whatever `concurrency` says: it goes by their order. */
+  readonly oneAtATime?: boolean;
   /** For how many milliseconds, at most, it holds tuples back before it settles them: less than they take to expire. */
   readonly holdsMs?: number;
   /** The topology drains, and all that came is done: settle what is held back, emit what was summed up. */

@@ -21,6 +21,11 @@ export interface ComponentConfig {
    * longer crashes: its tuple fails, and it is restarted. None by default.
    */
   readonly executeTimeout?: number;
+  /**
+   * Tuples that one task of a bolt may have in work at once, when its `execute` is asynchronous. Each has a context of its
+   * own, so that what it emits after an `await` joins its own tree; they share the state of the task. Default 1.
+   */
+  readonly concurrency?: number;
   /** The period of a bolt's `tick`. */
   readonly tick?: number;
   /** Restarts of one executor's tasks within `period` that are allowed; one more, and the executor fails. */
@@ -72,6 +77,7 @@ export const TOPOLOGY_DEFAULTS: Defaults = {
   retryBackoff: { min: 100, max: 10_000 },
   receiveBuffer: 256,
   executeTimeout: undefined,
+  concurrency: 1,
   tick: undefined,
   intensity: 10,
   period: 5_000,
@@ -111,6 +117,7 @@ const COMPONENT_CHECKS: {
   retryBackoff: (path, value) => checkBackoff(path, value as Backoff),
   receiveBuffer: (path, value) => count(path, value, 1),
   executeTimeout: (path, value) => delay(path, value, 1),
+  concurrency: (path, value) => count(path, value, 1),
   tick: (path, value) => delay(path, value, 1),
   intensity: (path, value) => count(path, value, 0, true),
   period: (path, value) => delay(path, value, 1, true),

@@ -211,7 +211,8 @@ export class Flights {
   /** Trees of this task that keep every task of the largest bolt downstream at work. */
   private get least(): number {
     const { slots, outflows } = this.life.slot.component;
-    return Math.ceil(Math.max(1, ...outflows.map(({ to }) => to.slots.length)) / slots.length);
+    const atOnce = outflows.map(({ to }) => to.slots.length * to.concurrency);
+    return Math.ceil(Math.max(1, ...atOnce) / slots.length);
   }
 
   /** Its tree was not done in time: when the bolts cannot keep up, less is let in. */

@@ -62,6 +62,7 @@ export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>):
     config: tick === undefined ? config : { tick: tick.ms, ...config },
     ...(tick !== undefined && { tick: tick.run }),
     mode: "manual",
+    oneAtATime: true,
     init: (ctx: InitContext) => {
       const start = (user: unknown): Holding<H> => ({ user, held: parts.hold() });
       const made = init?.(ctx);

@@ -176,9 +176,11 @@ export class Run {
   /** A process has ended: what it, of a bolt, had taken and not settled has failed, and is told at once. */
   settle(life: Life): void {
     if (!this.lives.delete(life)) return;
-    const { held, current } = life;
+    const { held, current, beside } = life;
     life.current = undefined;
     if (current?.state === TAKEN) held.add(current);
+    for (const tuple of beside) if (tuple.state === TAKEN) held.add(tuple);
+    beside.clear();
     for (const tuple of held) tuple.way?.lost(tuple);
     held.clear();
     this.rest();
@@ -252,7 +254,7 @@ export class Run {
         if (life?.alive && (life.asking || (this.is.draining && life.active))) moving++;
     for (const bolt of this.bolts) {
       for (const { waiting, life } of this.slotsOf(bolt))
-        moving += waiting + (life?.current === undefined ? 0 : 1) + (life?.alive && life.flushing ? 1 : 0);
+        moving += waiting + (life?.busy ?? 0) + (life?.alive && life.flushing ? 1 : 0);
     }
     return moving;
   }

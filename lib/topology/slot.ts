@@ -5,6 +5,7 @@ import type { ConsumerView, Pressure, Tags } from "../dispatch/consumer.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { ComponentPlan } from "./blueprint.js";
+import type { BoltDefinition } from "./component.js";
 import { TaskMeter } from "./metrics.js";
 import type { Kept } from "./pending.js";
 import type { Tuple } from "./tuple.js";
@@ -17,6 +18,8 @@ export class Life {
   readonly held: Set<Tuple> = new Set();
   /** The tuple that a bolt is at work on. */
   current: Tuple | undefined = undefined;
+  /** The tuples that a bolt is at work on, when that may be several. */
+  readonly beside: Set<Tuple> = new Set();
   /** It has been told to settle what it holds back, and has not done so yet. */
   flushing = false;
   /** A spout's `next` is under way. */
@@ -27,6 +30,11 @@ export class Life {
   constructor(slot: Slot, process: Process) {
     this.slot = slot;
     this.process = process;
+  }
+
+  /** How many tuples a bolt is at work on. */
+  get busy(): number {
+    return this.beside.size + (this.current === undefined ? 0 : 1);
   }
 
   get alive(): boolean {
@@ -95,7 +103,7 @@ export class Slot implements ConsumerView {
 
   /** In front of it and in work. */
   get inFlight(): number {
-    return this.life?.current === undefined ? this.waiting : this.waiting + 1;
+    return this.life === undefined ? this.waiting : this.waiting + this.life.busy;
   }
 
   /** Tuples that may wait before spouts pause. What is under way then still comes: the bound is soft. */
@@ -151,7 +159,7 @@ export class Slot implements ConsumerView {
   get pending(): number {
     if (this.component.plan.kind === "spout") return this.kept.size;
     const { life } = this;
-    return this.waiting + (life === undefined ? 0 : life.held.size + (life.current === undefined ? 0 : 1));
+    return this.waiting + (life === undefined ? 0 : life.held.size + life.busy);
   }
 }
 
@@ -219,6 +227,12 @@ export class ComponentRun {
 
   get name(): string {
     return this.plan.name;
+  }
+
+  /** Tuples that one of its tasks may have in work at once. */
+  get concurrency(): number {
+    const { definition, config } = this.plan;
+    return (definition as BoltDefinition).options.oneAtATime === true ? 1 : config.concurrency;
   }
 
   meterOf(index: number, now: number): TaskMeter {

@@ -60,6 +60,10 @@ describe("topologies, under any schedule", () => {
     await inMany({ tuples: 4, relays: 2, waits: true }, { name: "asynchronous" });
   }, 60_000);
 
+  it("do so when a task has several tuples in work at once [O1]", async () => {
+    await inMany({ tuples: 4, relays: 2, waits: true, config: { concurrency: 2 } }, { name: "concurrent" });
+  }, 60_000);
+
   it("say that a tuple is done when every task of an `all` grouping has done it, and not before [O2]", async () => {
     await inMany(
       { tuples: 4, relays: 1, sinks: 3, toSink: all(), config: { messageTimeout: 10_000 } },
