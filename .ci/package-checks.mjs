@@ -1,5 +1,5 @@
 // The package as its users get it: packed, linted, type-resolved, installed into an empty project, and the README's
-// quick start run there. Ends with the counts of these checks and of the test run before them.
+// quick start run there. Ends with the counts of these checks, of the test run before them, and of Storm's.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -148,6 +148,12 @@ if (existsSync(report)) {
   const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
   passed += numPassedTests;
   failed += numFailedTests;
+}
+const storm = join(root, ".build/storm.json");
+if (existsSync(storm)) {
+  const counts = JSON.parse(readFileSync(storm, "utf8"));
+  passed += counts.passed;
+  failed += counts.failed;
 }
 process.exitCode = failed === 0 ? 0 : 1;
 console.log(`${passed} passed, ${failed} failed`);
