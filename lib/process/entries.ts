@@ -32,8 +32,20 @@ export interface GroupSignal {
 /** What a process is told beside its messages. */
 export type Signal = ExitSignal | DownSignal | GroupSignal;
 
+/** What the library made: all that is in mailboxes and not simply a message of the user's. */
+export abstract class Special {}
+
+/** `instanceof Special` of whatever is in a mailbox. A message may be a Proxy that throws at it. */
+export function isSpecial(item: unknown): boolean {
+  try {
+    return item instanceof Special;
+  } catch {
+    return false;
+  }
+}
+
 /** A message that is told when its receiver will not come to it, in place of becoming a dead letter. */
-export abstract class Returnable {
+export abstract class Returnable extends Special {
   /** @param why - the receiver ended before it took the message (`exited`), or its bounded mailbox dropped it */
   abstract returned(why: DeadLetterReason): void;
 }
@@ -53,7 +65,7 @@ export abstract class Recallable extends Returnable implements Withdrawable {
 }
 
 /** Anything in a mailbox that is not simply a message. */
-export abstract class Entry implements Withdrawable {
+export abstract class Entry extends Special implements Withdrawable {
   queuedIn: Withdrawable["queuedIn"] = undefined;
 }
 

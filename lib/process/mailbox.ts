@@ -3,7 +3,7 @@
 // An entry that ends while it waits is withdrawn: it counts no more at once, and is cleared away when it comes to the
 // head, or together with the others when they are more than half of the ring. So each withdrawal costs constant time.
 
-import { GONE, isGone, type Withdrawable } from "./entries.js";
+import { GONE, isGone, isSpecial, type Withdrawable } from "./entries.js";
 
 /** What `shift` gives when there is nothing: no message can be this. */
 export const EMPTY: unique symbol = Symbol("empty");
@@ -95,6 +95,8 @@ class Ring {
 /** First in, first out, with removal anywhere. A base class, so that a process and its mailbox are one object. */
 export class Mailbox {
   protected first: unknown = EMPTY;
+  /** The mailbox may hold entries that are not plain messages. */
+  protected mixed = false;
   private rest: Ring | undefined = undefined;
 
   /** Messages and signals waiting. */
@@ -139,6 +141,22 @@ export class Mailbox {
   peek(index: number): unknown {
     if (index === 0) return this.first;
     return this.rest === undefined || index > this.rest.size ? EMPTY : this.rest.at(index - 1);
+  }
+
+  /**
+   * The first message that fits, or the first entry that is not simply a message, from the second in the queue on: the
+   * loop of a selective receive behind many messages, small enough for the compiler to see whole.
+   *
+   * @param place - where to begin; counted up before each look, since `fits` may change the queue
+   */
+  skim(place: { scanned: number }, fits: (message: never) => boolean): unknown {
+    const { rest } = this;
+    if (rest === undefined) return EMPTY;
+    while (place.scanned <= rest.size) {
+      const item = rest.items[(rest.head + place.scanned++ - 1) & (rest.items.length - 1)];
+      if ((this.mixed && isSpecial(item)) || fits(item as never)) return item;
+    }
+    return EMPTY;
   }
 
   /** Takes the entry at `index`, keeping the order of the others. */

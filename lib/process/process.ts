@@ -68,8 +68,6 @@ export interface Abandonable {
 export class Process extends Mailbox implements Runnable {
   state: State = STARTING;
   trapping = false;
-  /** The mailbox may hold entries that are not plain messages. */
-  protected mixed = false;
   handled = 0;
   links: OneOrMany<Pid> = undefined;
   watching: OneOrMany<Monitor> = undefined;

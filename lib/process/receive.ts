@@ -3,7 +3,7 @@
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import type { Body } from "./behaviour.js";
 import { exitedError, type Request } from "./call.js";
-import { isEntry, isGone, SignalEntry, taken } from "./entries.js";
+import { isEntry, isGone, isSpecial, SignalEntry, taken } from "./entries.js";
 import type { Resumption } from "./environment.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
@@ -72,22 +72,36 @@ export class Waiting implements Due, Abandonable, Abortable, Settler, Resumption
 
   /** Takes the first entry that fits out of the mailbox, or {@link EMPTY}. */
   take(): unknown {
-    const process = this.owner;
+    const { owner: process, filter } = this;
     while (this.scanned < process.length) {
       // Counted before the filter runs: that may send, and end calls, so that entries come and go.
-      const entry = process.peek(this.scanned++);
-      if (isGone(entry)) continue;
-      const isOurs = isEntry(entry);
-      const isSignal = isOurs && entry instanceof SignalEntry;
-      const item = isSignal ? entry.signal : isOurs ? (entry as Request).message : entry;
-      const kindFits = this.wanted === "any" || isSignal === (this.wanted === "signals");
-      if (!kindFits || (this.filter !== undefined && !this.filter(item as never))) continue;
-      if (process.peek(this.scanned - 1) !== entry || isGone(entry)) continue;
-      process.removeAt(this.scanned - 1);
-      taken(entry);
-      return item;
+      const skims = filter !== undefined && this.wanted === "messages" && this.scanned > 0;
+      const entry = skims ? process.skim(this, filter) : process.peek(this.scanned++);
+      if (entry === EMPTY) break;
+      const item = skims && !isSpecial(entry) ? entry : this.look(entry);
+      if (item !== EMPTY && this.claim(entry)) return item;
     }
     return EMPTY;
+  }
+
+  /** What the body gets of an entry, or {@link EMPTY} if that does not fit. */
+  private look(entry: unknown): unknown {
+    if (isGone(entry)) return EMPTY;
+    const isOurs = isEntry(entry);
+    const isSignal = isOurs && entry instanceof SignalEntry;
+    if (this.wanted !== "any" && isSignal !== (this.wanted === "signals")) return EMPTY;
+    const item = isSignal ? entry.signal : isOurs ? (entry as Request).message : entry;
+    return this.filter === undefined || this.filter(item as never) ? item : EMPTY;
+  }
+
+  /** Takes out the entry that was looked at last. False when its filter had it withdrawn or dropped. */
+  private claim(entry: unknown): boolean {
+    const { owner: process } = this;
+    const index = this.scanned - 1;
+    if (!Object.is(process.peek(index), entry) || isGone(entry)) return false;
+    process.removeAt(index);
+    taken(entry);
+    return true;
   }
 
   /** Continues the body with `item`. */

@@ -29,7 +29,7 @@ const otpRate = (name: string, operations: number, work: string): string =>
 
 const timesOtp = (times: number): Target => ({ type: "times-otp", times });
 
-const { ring, fanIn, skynetLeaves } = SIZES;
+const { ring, fanIn, selectiveReceive, skynetLeaves } = SIZES;
 const skynetSum = (skynetLeaves * (skynetLeaves - 1)) / 2;
 
 export const CATALOGUE: readonly Entry[] = [
@@ -53,6 +53,17 @@ export const CATALOGUE: readonly Entry[] = [
     otp: otpRate("fan-in", fanIn.senders * fanIn.each, `otp_bench:fan_in(${fanIn.senders}, ${fanIn.each})`),
     libraries: [],
     target: timesOtp(5),
+  },
+  {
+    name: "selective-receive",
+    unit: "perSecond",
+    otp: otpRate(
+      "selective-receive",
+      selectiveReceive.receives,
+      `otp_bench:selective_receive(${selectiveReceive.receives}, ${selectiveReceive.waiting})`,
+    ),
+    libraries: [],
+    target: timesOtp(1),
   },
   {
     name: "spawn-monitor-exit",

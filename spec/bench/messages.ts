@@ -1,4 +1,4 @@
-// Message passing: two processes in turn, a thousand in a ring, a hundred to one.
+// Message passing: two processes in turn, a thousand in a ring, a hundred to one; and receives behind many messages.
 
 import type { Pid } from "signalbox";
 import { onSystem, type Program } from "./program.js";
@@ -82,5 +82,25 @@ export function fanIn(senders: number, each: number): Program {
       });
       system.send(sender, each);
     }
+  });
+}
+
+interface Parcel {
+  readonly type: "waits" | "wanted";
+  readonly n: number;
+}
+
+/** Each receive looks past all the messages that wait, and takes the one behind them. */
+export function selectiveReceive(receives: number, waiting: number): Program {
+  return onSystem(receives, (receives * (receives + 1)) / 2, (system, done) => {
+    system.spawn<Parcel>(async (ctx) => {
+      for (let n = 0; n < waiting; n++) ctx.send(ctx.self, { type: "waits", n });
+      let sum = 0;
+      for (let n = receives; n > 0; n--) {
+        ctx.send(ctx.self, { type: "wanted", n });
+        sum += (await ctx.receive((parcel) => parcel.type === "wanted")).n;
+      }
+      done(sum);
+    });
   });
 }

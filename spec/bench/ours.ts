@@ -3,7 +3,7 @@
 import { call, callAwait } from "./calls.js";
 import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
-import { fanIn, pingPong, ring } from "./messages.js";
+import { fanIn, pingPong, ring, selectiveReceive } from "./messages.js";
 import type { Program } from "./program.js";
 import { simulatedDispatch, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
@@ -14,6 +14,7 @@ export const programs: Readonly<Record<string, Program>> = {
   "ping-pong": pingPong(SIZES.pingPong),
   ring: ring(SIZES.ring.processes, SIZES.ring.rounds),
   "fan-in": fanIn(SIZES.fanIn.senders, SIZES.fanIn.each),
+  "selective-receive": selectiveReceive(SIZES.selectiveReceive.receives, SIZES.selectiveReceive.waiting),
   "spawn-monitor-exit": spawnMonitorExit(SIZES.spawnMonitorExit),
   "linked-crash": linkedCrash(SIZES.linkedCrash),
   "supervisor-children": supervisorChildren(SIZES.supervisorChildren),

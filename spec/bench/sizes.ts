@@ -4,6 +4,7 @@ export const SIZES = {
   pingPong: 1_000_000,
   ring: { processes: 1_000, rounds: 1_000 },
   fanIn: { senders: 100, each: 10_000 },
+  selectiveReceive: { receives: 1_000, waiting: 100_000 },
   spawnMonitorExit: 300_000,
   linkedCrash: 300_000,
   supervisorChildren: 16_000,

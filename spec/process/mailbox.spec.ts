@@ -66,6 +66,31 @@ describe("the queue", () => {
     expect(out).toEqual(Array.from({ length: next }, (_, i) => i));
   });
 
+  test("moves the fewer of the entries before and behind the one that it takes out [F7]", () => {
+    const size = 1_000;
+    for (const [at, most] of [
+      [1, 2],
+      [10, 11],
+      [500, 501],
+      [990, 11],
+      [999, 2],
+    ] as const) {
+      const mailbox = new Mailbox();
+      for (let n = 0; n < size; n++) mailbox.push(n);
+      const ring = Reflect.get(mailbox, "rest") as { items: unknown[] };
+      let moves = 0;
+      ring.items = new Proxy(ring.items, {
+        set: (items, key, value) => {
+          moves++;
+          return Reflect.set(items, key, value);
+        },
+      });
+      expect(mailbox.removeAt(at)).toBe(at);
+      expect(moves).toBeLessThanOrEqual(most);
+      expect(mailbox.drain()).toEqual(Array.from({ length: size }, (_, n) => n).filter((n) => n !== at));
+    }
+  });
+
   test("holds what looks like nothing: undefined, null, false and 0 are messages", () => {
     const mailbox = new Mailbox();
     const odd = [undefined, null, false, 0, "", Number.NaN];

@@ -57,6 +57,39 @@ describe("receive", () => {
     expect(log).toEqual([undefined, null, 0, 7]);
   });
 
+  it("with a filter finds any value, NaN too, wherever it waits", async () => {
+    const values = [Number.NaN, undefined, null, 0, ""];
+    const { pid, log } = run<unknown>(async (ctx, note) => {
+      for (const value of [...values, ...values])
+        note(await ctx.receive((message) => Object.is(message, value)));
+    });
+    for (const value of [...values, ...values].reverse()) system.send(pid, value);
+    await system.idle();
+    expect(log).toEqual([...values, ...values]);
+  });
+
+  it("behind many messages looks at each once, and leaves them where they are [F7]", async () => {
+    const many = 10_000;
+    let looks = 0;
+    const { pid, log } = run<number>(async (ctx, note) => {
+      for (let n = 0; n < many; n++) ctx.send(ctx.self, n);
+      for (let n = 1; n <= 20; n++) {
+        ctx.send(ctx.self, -n);
+        note(
+          await ctx.receive((message) => {
+            looks++;
+            return message < 0;
+          }),
+        );
+      }
+      await sleep({ receive: () => ctx.receive(() => false) });
+    });
+    await system.idle();
+    expect(log).toEqual(Array.from({ length: 20 }, (_, n) => -1 - n));
+    expect(looks).toBe(20 * (many + 1));
+    expect(system.info(pid)?.mailboxDepth).toBe(many);
+  });
+
   it("with a filter takes the oldest that fits and leaves the others in order", async () => {
     const { pid, log } = run<number>(async (ctx, note) => {
       note(await ctx.receive((n) => n % 2 === 0));

@@ -188,6 +188,56 @@ describe("a call that ends while it waits", () => {
     expect((await Promise.all(calls)).slice(0, 2)).toEqual(["by the filter", "by the filter"]);
   });
 
+  it("leaves the others to selective receives as a search in an array finds them, whatever ends when [F1]", async () => {
+    const action = fc.oneof(
+      { weight: 2, arbitrary: fc.record({ send: fc.nat(5) }) },
+      { weight: 4, arbitrary: fc.record({ call: fc.nat(5) }) },
+      { weight: 4, arbitrary: fc.record({ end: fc.nat(15) }) },
+    );
+    const batches = fc.array(fc.array(action, { maxLength: 20 }), { maxLength: 10 });
+    const wanted = fc.array(fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 2 }), { maxLength: 15 });
+    await fc.assert(
+      fc.asyncProperty(batches, wanted, async (steps, wants) => {
+        const log: number[] = [];
+        const pid = system.spawn<number>(async (ctx) => {
+          for (const want of wants) log.push(await ctx.receive((n) => want.includes(n)));
+          await ctx.receive(() => false);
+        });
+        const model: { readonly n: number; readonly controller?: AbortController }[] = [];
+        const expected: number[] = [];
+        const calls: Promise<unknown>[] = [];
+        for (const step of steps) {
+          for (const one of step) {
+            if ("send" in one) {
+              system.send(pid, one.send);
+              model.push({ n: one.send });
+            } else if ("call" in one) {
+              const controller = new AbortController();
+              const { signal } = controller;
+              calls.push(system.call(pid, () => one.call, { signal, timeout: 60_000 }).catch(outcome));
+              model.push({ n: one.call, controller });
+            } else if (model[one.end]?.controller !== undefined) {
+              model.splice(one.end, 1)[0]?.controller?.abort("enough");
+            }
+            expect(depth(pid)).toBe(model.length);
+          }
+          await system.idle();
+          for (;;) {
+            const want = wants[expected.length];
+            const at = model.findIndex(({ n }) => want?.includes(n));
+            if (at < 0) break;
+            expected.push(model.splice(at, 1)[0]?.n ?? -1);
+          }
+          expect(log).toEqual(expected);
+          expect(depth(pid)).toBe(model.length);
+        }
+        system.exit(pid, "kill");
+        await Promise.all(calls);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
   it("does not arrive, when it is held up on its way", async () => {
     await explore(
       async (sim) => {
