@@ -10,6 +10,8 @@ export interface RunOptions extends Plan {
   readonly flights: readonly Flight[];
   /** Where to show how it goes. */
   readonly show?: Show;
+  /** Is called when it runs: to break something. */
+  readonly meddle?: (running: TopologyRef, system: System, results: Results) => unknown;
 }
 
 /** All that the screen shows. */
@@ -26,11 +28,12 @@ export interface Show {
   readonly show: (view: View) => void;
 }
 
-export async function run({ flights, show, ...plan }: RunOptions): Promise<Results> {
+export async function run({ flights, show, meddle, ...plan }: RunOptions): Promise<Results> {
   await using system = new System({ name: "flights" });
   const results = new Results();
   const running = await system.start(flightsStream(flights, plan, results));
   const over = new AbortController();
+  meddle?.(running, system, results);
   const finish = async (): Promise<void> => {
     await running.finished();
     over.abort();

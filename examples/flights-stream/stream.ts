@@ -8,6 +8,9 @@
 // window bolt goes by the flights that it was given itself, so one may be in March while another is still in February.
 // That does no harm, as no two of them have an airport, or a route, in common: a row is the work of one task, and the
 // routes of a window come in parts, which `top` puts together as they come.
+//
+// A window task that crashes does no harm either: its flights are tried again, and come into the windows that were not
+// handed over yet.
 
 import {
   bolt,
@@ -86,12 +89,19 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
     streams: { parts: PART },
     window: sliding({ ms: plan.windowMs, every: plan.everyMs, by: timeOf }),
     maxHeld: held,
-    init: () => new Map<string, number>(),
-    execute: ({ tuples, added, start, end }, { emit, state }) => {
+    // A task that crashes loses its state. What all windows so far have come to is kept where the next one finds it.
+    init: ({ shared, index }) => {
+      const overall = (shared.get(index) ?? new Map()) as Map<string, number>;
+      shared.set(index, overall);
+      return overall;
+    },
+    execute: ({ tuples, start, end }, { emit, state }) => {
       const counts = new Map<string, number>();
-      for (const { values } of tuples) countOne(counts, routeOf(values));
-      // A flight is in several windows, but new in one only.
-      for (const { values } of added) countOne(state, routeOf(values));
+      for (const { values } of tuples) {
+        countOne(counts, routeOf(values));
+        // A flight is in several windows. The first of them ends with the slide that has the flight.
+        if (values.at >= end - plan.everyMs) countOne(state, routeOf(values));
+      }
       emit.parts({ start, end, window: rank(counts, plan.top), overall: rank(state, plan.top) });
     },
   });
@@ -122,7 +132,8 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
 
   const { tasks } = plan;
   // No window is late by the clock: what is held waits for the flights that come next, and they come at once.
-  return topology("flights-stream", { messageTimeout: 600_000 })
+  // A crash of a window task fails all that it holds: a flight may meet with several.
+  return topology("flights-stream", { messageTimeout: 600_000, retries: 100 })
     .spout("flights", source, { maxPending: held + 1 })
     .bolt("hours", hours, { tasks, from: { "flights.items": fields("origin") } })
     .bolt("routes", routes, { tasks, from: { "flights.items": fields("origin", "destination") } })

@@ -9,6 +9,7 @@ import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "
 import { ExecuteTimeoutError, SettledError, textOf } from "./errors.js";
 import type { Expiry } from "./expiry.js";
 import type { Streams } from "./field.js";
+import { Lineage } from "./lineage.js";
 import type { Order } from "./messages.js";
 import { type Lane, Outlet } from "./outlet.js";
 import type { Run } from "./run.js";
@@ -73,7 +74,7 @@ class BoltTask {
 
   start(): unknown {
     const { run, slot, ctx, options } = this;
-    const known = initContext(run, slot, ctx);
+    const known = new Lineage(run, slot).into(initContext(run, slot, ctx));
     return after(options.init?.(known), (state) => {
       if (!ctx.alive) return undefined;
       this.life = run.enter(slot, this.process);

@@ -12,6 +12,7 @@ import type { EmitOptions, Failure, SpoutEmitOptions } from "./component.js";
 import type { FullComponentConfig } from "./config.js";
 import { textOf } from "./errors.js";
 import { isPrompt } from "./flow.js";
+import { touched } from "./lineage.js";
 import { DONE, EXPIRED, FAILED, RETURNED, type Verdict } from "./messages.js";
 import type { Outlet } from "./outlet.js";
 import { type Decision, type Kept, keep, letterOf, Pending } from "./pending.js";
@@ -57,7 +58,11 @@ export class Flights {
     this.config = plan.config;
     this.tell = tell;
     this.settled = settled;
-    this.pending = new Pending(plan.config.retries, letters);
+    const { slot } = life;
+    slot.roots?.leave();
+    this.pending = new Pending(plan.config.retries, letters, slot.former);
+    slot.roots = this.pending;
+    touched(run, slot, "write");
     this.sampler = new Sampler(plan.config.sampleRate, ctx);
     this.kept = life.slot.kept;
     this.admission = isPrompt(plan.name, run.blueprint) ? new Admission(plan.config.maxPending) : undefined;
@@ -70,12 +75,14 @@ export class Flights {
 
   /** A new reliable tuple. */
   add(stream: string, values: object, options: SpoutEmitOptions<unknown>): void {
-    const kept = keep(stream, values, options, this.sampler.due() ? this.ctx.now() : undefined);
+    const at = this.sampler.due() ? this.ctx.now() : undefined;
+    const kept = keep(stream, values, options, at, ++this.run.serial);
     this.kept.add(kept);
     this.send(kept);
   }
 
   hearVerdict({ kind, hi, lo }: Verdict): unknown {
+    touched(this.run, this.life.slot, "write");
     const decision = kind === DONE ? this.pending.done(hi, lo) : this.pending.failed(hi, lo, CAUSES[kind]);
     if (decision === undefined) return undefined;
     if (kind === DONE) this.admission?.done(decision.kept.born, this.run.expiry.beats);
@@ -88,6 +95,7 @@ export class Flights {
     const gone = [...this.ackers].find(([, one]) => one === ref)?.[0];
     if (gone === undefined) return undefined;
     this.ackers.delete(gone);
+    touched(this.run, this.life.slot, "write");
     return inTurn(this.pending.ackerGone(gone), (decision) =>
       // While one is awaited, the task may be killed: what is left is the next one's.
       this.life.alive ? this.carry(decision) : undefined,
@@ -112,7 +120,7 @@ export class Flights {
     this.tookOver = true;
     const left = [...this.kept];
     if (this.config.retries === 0) {
-      this.kept.clear();
+      for (const kept of left) this.end(kept);
       this.run.rest();
       return;
     }
@@ -164,6 +172,7 @@ export class Flights {
       (hi, lo, acker) => {
         if (!this.ackers.has(acker)) this.ackers.set(acker, this.ctx.monitor(acker.pid as never));
         kept.born = this.run.expiry.beats;
+        touched(this.run, this.life.slot, "write");
         this.pending.fly(kept, hi, lo, acker);
       },
     );
@@ -184,8 +193,11 @@ export class Flights {
 
   private later(kept: Kept, attempt: number): void {
     const waitMs = backoffMs(this.config.retryBackoff, attempt, this.ctx.random());
+    this.life.retrying++;
     this.ctx.after(waitMs, () => {
+      this.life.retrying--;
       if (this.kept.has(kept)) this.send(kept);
+      else this.run.rest();
     });
   }
 
@@ -237,7 +249,14 @@ export class Flights {
   }
 
   private over(kept: Kept, failure: Failure | undefined): unknown {
-    this.kept.delete(kept);
+    this.end(kept);
     return this.tell(kept, failure);
+  }
+
+  private end(kept: Kept): void {
+    this.kept.delete(kept);
+    kept.over = true;
+    touched(this.run, this.life.slot, "write");
+    this.life.slot.former.forget(kept);
   }
 }

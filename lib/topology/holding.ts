@@ -38,7 +38,7 @@ export interface HoldingOptions extends Hooks<UserContext> {
 /** What batches and windows make of it. */
 export interface HoldingParts<H> {
   /** What a task holds when it starts: nothing. */
-  readonly hold: () => H;
+  readonly hold: (ctx: InitContext) => H;
   readonly execute: (tuple: Tuple, ctx: HoldingContext<H>) => unknown;
   /** Run every so many milliseconds, unless the user says otherwise. */
   readonly tick: { readonly ms: number; readonly run: (ctx: HoldingContext<H>) => unknown } | undefined;
@@ -64,7 +64,7 @@ export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>):
     mode: "manual",
     oneAtATime: true,
     init: (ctx: InitContext) => {
-      const start = (user: unknown): Holding<H> => ({ user, held: parts.hold() });
+      const start = (user: unknown): Holding<H> => ({ user, held: parts.hold(ctx) });
       const made = init?.(ctx);
       return isThenable(made) ? made.then(start) : start(made);
     },

@@ -54,6 +54,8 @@ export class TaskMeter {
   lost = 0;
   /** Reliable tuples that failed for good. */
   dead = 0;
+  /** Tuples whose windows had all been handed over. */
+  late = 0;
   errors = 0;
   restarts = 0;
   /** Reliable tuples under way just now. */
@@ -110,6 +112,8 @@ export interface ComponentMetrics extends MeteredComponent {
   readonly lost: number;
   /** Reliable tuples that failed for good. */
   readonly dead: number;
+  /** Of a bolt with windows, tuples that came when their windows had all been handed over. */
+  readonly late: number;
   readonly errors: number;
   readonly restarts: number;
   readonly executed: number;
@@ -169,7 +173,7 @@ export function componentMetrics(
   const read = named.read.map(([, meter]) => meter);
   return {
     ...{ name, kind, tasks, executors },
-    ...totals(meters, "lost", "dead", "errors", "restarts", "pending", "waiting"),
+    ...totals(meters, "lost", "dead", "late", "errors", "restarts", "pending", "waiting"),
     ...totals(out, "emitted"),
     ...totals(read, "executed"),
     ...totals([...out, ...read], "acked", "failed", "expired"),

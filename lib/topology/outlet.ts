@@ -7,6 +7,7 @@ import { joinTrees, random32 } from "./anchors.js";
 import type { Wire } from "./blueprint.js";
 import type { EmitOptions } from "./component.js";
 import { AnchorError, textOf } from "./errors.js";
+import type { Losses } from "./losses.js";
 import { AckerMessage, TRACK } from "./messages.js";
 import type { InputMeter, StreamMeter } from "./metrics.js";
 import { Emission, Router, UNREACHABLE } from "./router.js";
@@ -32,6 +33,14 @@ export class Lane implements Way {
     this.slot = slot;
     this.run = run;
     this.meter = slot.meter.input(lanes.input);
+  }
+
+  get to(): string {
+    return this.slot.component.name;
+  }
+
+  get losses(): Losses | undefined {
+    return this.lanes.interchangeable ? this.slot.component.losses : this.slot.losses;
   }
 
   send(tuple: Tuple): void {
@@ -66,6 +75,7 @@ export class Lane implements Way {
   lost(tuple: Tuple): void {
     if (tuple.anchored) this.meter.failed++;
     else this.slot.meter.lost++;
+    this.lanes.target.lost?.(tuple);
     this.run.fail(tuple);
   }
 }

@@ -14,6 +14,7 @@
 
 import type { Failure, SpoutEmitOptions } from "./component.js";
 import { IdTable } from "./id-table.js";
+import { FormerTrees, type Trace, traceOf } from "./trace.js";
 
 /** A reliable tuple of a spout. */
 export interface Kept {
@@ -38,6 +39,12 @@ export interface Kept {
   flying: boolean;
   /** Who wants to know, once, which tasks it was sent to. */
   onTasks: ((tasks: readonly number[]) => void) | undefined;
+  /** Its spout was told, or it is the source's own affair: it is not emitted again. */
+  over: boolean;
+  /** Its number among all that the spouts have emitted. */
+  readonly serial: number;
+  /** What its tries have left behind. */
+  trace: Trace | undefined;
 }
 
 /** A new reliable tuple. @param emittedAt - now, when its latency is to be measured */
@@ -46,6 +53,7 @@ export function keep(
   values: object,
   { id, task, onTasks }: SpoutEmitOptions<unknown>,
   emittedAt?: number,
+  serial = 0,
 ): Kept {
   return {
     id,
@@ -60,6 +68,9 @@ export function keep(
     letters: 0,
     flying: false,
     onTasks,
+    over: false,
+    serial,
+    trace: undefined,
   };
 }
 
@@ -97,10 +108,31 @@ export class Pending {
   private readonly kept: (Kept | undefined)[] = [];
   private readonly ackers: (object | undefined)[] = [];
   private readonly free: number[] = [];
+  private readonly former: FormerTrees;
 
-  constructor(retries: number, letters: boolean) {
+  constructor(retries: number, letters: boolean, former: FormerTrees = new FormerTrees()) {
     this.retries = retries;
     this.letters = letters;
+    this.former = former;
+  }
+
+  /** The tuple that this root is, or was, a tree of. */
+  find(hi: number, lo: number): Kept | undefined {
+    return this.current(hi, lo) ?? this.former.find(hi, lo);
+  }
+
+  /** The tuple that flies as a tree of this root. */
+  current(hi: number, lo: number): Kept | undefined {
+    const slot = this.roots.find(hi, lo);
+    return slot < 0 ? undefined : this.kept[this.roots.owner(slot)];
+  }
+
+  /** Its process has ended: the next one has them all. */
+  leave(): void {
+    this.roots.forEach((slot) => {
+      const kept = this.kept[this.roots.owner(slot)];
+      if (kept !== undefined) this.former.add(kept, this.roots.hi(slot), this.roots.lo(slot));
+    });
   }
 
   /** Trees that wait for a verdict. */
@@ -135,7 +167,10 @@ export class Pending {
   /** The tree has failed. Undefined when it is none of ours, or has ended before. */
   failed(hi: number, lo: number, cause: Cause): Decision | undefined {
     const kept = this.take(hi, lo);
-    return kept === undefined ? undefined : this.decide(kept, cause);
+    if (kept === undefined) return undefined;
+    this.former.add(kept, hi, lo);
+    if (cause === "expired") traceOf(kept).expired = true;
+    return this.decide(kept, cause);
   }
 
   /** It could not even be emitted: that was a try. */
@@ -168,7 +203,8 @@ export class Pending {
       if (kept.letters > this.retries) return this.over(kept, kept.dying, false);
       return { type: "letter", kept, attempt: kept.letters };
     }
-    if (kept.attempts <= this.retries) return { type: "retry", kept, attempt: kept.attempts };
+    if (kept.attempts <= this.retries && kept.trace?.hopeless !== true)
+      return { type: "retry", kept, attempt: kept.attempts };
     const type = cause === "expired" ? "expired" : "failed";
     if (!this.letters) return this.over(kept, type, false);
     kept.dying = type;

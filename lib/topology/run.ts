@@ -12,6 +12,7 @@ import { capacityFor } from "./check.js";
 import type { LogLevel } from "./component.js";
 import { Expiry } from "./expiry.js";
 import { outflowsOf } from "./flow.js";
+import { inTransit, noteFailure } from "./lineage.js";
 import { ACK, AckerMessage, FAIL, type Order, RETURN } from "./messages.js";
 import { ComponentRun, ExecutorRun, Life, Slot } from "./slot.js";
 import { ACKED, FAILED_TUPLE, TAKEN, type Tuple, WAITING } from "./tuple.js";
@@ -56,6 +57,7 @@ export class Run {
   /** The ackers, then the others as the blueprint has them. */
   readonly components: readonly ComponentRun[];
   readonly ackers: ComponentRun;
+  readonly spouts: readonly ComponentRun[];
   /** Processes that are not known to have ended: the custodian watches over them. */
   readonly lives: Set<Life> = new Set();
   /** The system task: it ticks, and fails what a bolt that has ended held. */
@@ -72,6 +74,10 @@ export class Run {
   readonly waiting: Set<Process> = new Set();
   private lastTask = 0;
   readonly expiry: Expiry = new Expiry(this);
+  /** Tuples that spouts have emitted with an id. */
+  serial = 0;
+  /** A bolt wants to know where tuples fail. */
+  traces = false;
 
   constructor(blueprint: Blueprint, kernel: Kernel, log: LogSink) {
     this.blueprint = blueprint;
@@ -84,6 +90,7 @@ export class Run {
       .filter(({ kind }) => kind === "spout")
       .map((plan) => this.begin(plan));
     this.ackers = ackers;
+    this.spouts = spouts;
     this.components = [ackers, ...bolts, ...spouts];
     this.systemNumber = ++this.lastTask;
     for (const spout of spouts) {
@@ -101,10 +108,6 @@ export class Run {
 
   component(name: string): ComponentRun {
     return this.components.find((one) => one.name === name) as ComponentRun;
-  }
-
-  get spouts(): readonly ComponentRun[] {
-    return this.components.filter(({ plan }) => plan.kind === "spout");
   }
 
   get bolts(): readonly ComponentRun[] {
@@ -215,6 +218,7 @@ export class Run {
     const kind = tuple.state === WAITING ? RETURN : FAIL;
     tuple.state = FAILED_TUPLE;
     if (!tuple.anchored) return;
+    if (this.traces && tuple.way !== undefined) noteFailure(this, tuple, tuple.way.to);
     this.tell(kind, tuple.rootHi, tuple.rootLo, 0, 0);
     if (tuple.more !== undefined) eachTree(tuple.more, (hi, lo) => this.tell(kind, hi, lo, 0, 0));
   }
@@ -244,14 +248,17 @@ export class Run {
   }
 
   /**
-   * Tuples on their way or in work, and spouts that may be about to emit: while it drains, all that have not come to the
-   * end of `deactivate`. Not those that bolts hold back.
+   * Tuples on their way, in work or about to be tried again, and spouts that may be about to emit: while it drains, all
+   * that have not come to the end of `deactivate`. Not those that bolts hold back.
    */
   get moving(): number {
     let moving = 0;
     for (const spout of this.spouts)
-      for (const { life } of this.slotsOf(spout))
-        if (life?.alive && (life.asking || (this.is.draining && life.active))) moving++;
+      for (const { life, kept } of this.slotsOf(spout)) {
+        if (life?.alive) moving += life.retrying + (life.asking || (this.is.draining && life.active) ? 1 : 0);
+        // The next life takes them over.
+        else if (kept.size > 0) moving++;
+      }
     for (const bolt of this.bolts) {
       for (const { waiting, life } of this.slotsOf(bolt))
         moving += waiting + (life?.busy ?? 0) + (life?.alive && life.flushing ? 1 : 0);
@@ -273,18 +280,22 @@ export class Run {
     );
   }
 
-  /** Tells bolts to settle what they hold back, if something has come to them since the last time. False: none. */
+  /**
+   * Tells bolts to settle what they hold back, if something has come to them since the last time. False: none. They are not
+   * told while news of a failure is on its way: what failed is tried again first.
+   */
   flush(): boolean {
-    let told = false;
-    for (const slot of this.bolts.flatMap((bolt) => this.slotsOf(bolt))) {
-      const { life } = slot;
-      if (slot.delivered === slot.flushedAt || life?.alive !== true) continue;
-      slot.flushedAt = slot.delivered;
-      life.flushing = true;
-      life.process.deliver("flush");
-      told = true;
-    }
-    return told;
+    const due = this.bolts
+      .flatMap((bolt) => this.slotsOf(bolt))
+      .filter(({ delivered, flushedAt, life }) => delivered !== flushedAt && life?.alive === true);
+    if (due.length > 0 && inTransit(this) === 0)
+      for (const slot of due) {
+        const life = slot.life as Life;
+        slot.flushedAt = slot.delivered;
+        life.flushing = true;
+        life.process.deliver("flush");
+      }
+    return due.length > 0;
   }
 
   /** Tuples that bolts have taken and hold back. */

@@ -6,8 +6,10 @@ import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { ComponentPlan } from "./blueprint.js";
 import type { BoltDefinition } from "./component.js";
+import type { Losses } from "./losses.js";
 import { TaskMeter } from "./metrics.js";
-import type { Kept } from "./pending.js";
+import type { Kept, Pending } from "./pending.js";
+import { FormerTrees } from "./trace.js";
 import type { Tuple } from "./tuple.js";
 
 /** One process that is, or was, a task: what it has taken and not settled belongs to it. */
@@ -24,6 +26,8 @@ export class Life {
   flushing = false;
   /** A spout's `next` is under way. */
   asking = false;
+  /** Tuples of a spout that wait to be tried again. */
+  retrying = 0;
   /** A spout was activated, and has not come to the end of its `deactivate`. */
   active = false;
 
@@ -76,6 +80,11 @@ export class Slot implements ConsumerView {
   /** Reliable tuples of a spout that are not settled: they outlive its process. */
   readonly kept: Set<Kept> = new Set();
   private readonly room: number;
+  /** Of a spout: the trees that its last process had under way, and those before. */
+  roots: Pending | undefined = undefined;
+  readonly former: FormerTrees = new FormerTrees();
+  /** Of a bolt with windows: what was lost here and will come again. */
+  losses: Losses | undefined = undefined;
 
   constructor(task: number, index: number, executor: ExecutorRun, node: string, now: number) {
     this.meter = executor.component.meterOf(index, now);
@@ -207,6 +216,9 @@ export class ComponentRun {
   private lacking = 0;
   /** Of a spout: it says no more of congestion until then. */
   quietUntil = 0;
+  /** Of a bolt with windows: what was lost that any of its tasks will get again, and who notes what is lost. */
+  losses: Losses | undefined = undefined;
+  lost: ((tuple: Tuple) => void) | undefined = undefined;
   private readonly touched: (component: ComponentRun) => void;
   private readonly looked: (slot: Slot) => void;
   private readonly unblocked: (component: ComponentRun) => void;

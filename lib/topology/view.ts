@@ -66,6 +66,7 @@ const TABLE: readonly Column[] = [
   counter("failed"),
   counter("expired"),
   summed("dead"),
+  summed("late"),
   summed("lost"),
   summed("errors"),
   summed("restarts"),

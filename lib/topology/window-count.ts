@@ -67,6 +67,10 @@ export class CountWindows<T> implements WindowMachine<T> {
     return this.items.withdraw();
   }
 
+  again(settled: ReadonlySet<T> = NONE): void {
+    this.items.again(settled);
+  }
+
   clear(): readonly T[] {
     this.flushing = false;
     this.base = this.came;

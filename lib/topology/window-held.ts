@@ -21,7 +21,7 @@ export interface WindowView<T> {
 
 interface Entry<T> {
   readonly at: number;
-  readonly item: T;
+  item: T;
   held: boolean;
   inLast: boolean;
 }
@@ -55,13 +55,26 @@ export class HeldItems<T> {
     this.entries.splice(place, 0, entry);
   }
 
-  /** Begins the window of all that is held below `end`. It is either done or withdrawn before the next. */
+  /** The first item at this position for which that is so. With `other`, that takes its place. */
+  find(at: number, matches: (item: T) => boolean, other?: T): T | undefined {
+    for (let place = this.before(at); this.entries[place]?.at === at; place++) {
+      const entry = this.entries[place] as Entry<T>;
+      const { item } = entry;
+      if (!matches(item)) continue;
+      if (other !== undefined) entry.item = other;
+      return item;
+    }
+    return undefined;
+  }
+
+  /** Begins the window of all that is held below `end`. It is done, withdrawn or to be cut again before the next. */
   cut(start: number, end: number): WindowView<T> {
     this.window = this.entries.slice(0, this.before(end));
     return {
       tuples: this.window.map(itemOf),
       added: this.window.filter((entry) => !entry.inLast).map(itemOf),
-      removed: this.last.filter((entry) => !entry.held).map(itemOf),
+      // Behind a later window that was done before, some are held that are not in this one.
+      removed: this.last.filter((entry) => !entry.held || entry.at >= end).map(itemOf),
       start,
       end,
     };
@@ -73,7 +86,7 @@ export class HeldItems<T> {
    */
   done(from: number, settled: ReadonlySet<T>): T[] {
     const { window } = this;
-    // What was in the last one and is not in this is not held any more: nobody will ask.
+    for (const entry of this.last) entry.inLast = false;
     for (const entry of window) entry.inLast = true;
     this.last = window;
     this.window = [];
@@ -87,6 +100,15 @@ export class HeldItems<T> {
       this.entries = this.entries.filter((entry) => entry.held);
     }
     return released;
+  }
+
+  /** The window will be cut again. Its items in `settled` are not held any more. */
+  again(settled: ReadonlySet<T>): void {
+    const { window } = this;
+    this.window = [];
+    if (settled.size === 0) return;
+    for (const entry of window) if (settled.has(entry.item)) entry.held = false;
+    this.entries = this.entries.filter((entry) => entry.held);
   }
 
   /** The window is as if it had not been: its items are not held any more, and are returned. */

@@ -2,6 +2,7 @@
 // come to its end, if anything is in it.
 
 import { HeldItems, type WindowView } from "./window-held.js";
+import { WindowLog } from "./window-log.js";
 import type { Added, WindowMachine } from "./window-machine.js";
 
 export interface TimeWindowsOptions {
@@ -11,44 +12,60 @@ export interface TimeWindowsOptions {
   readonly every: number;
   /** Items held at the same time. */
   readonly maxHeld: number;
+  /** Windows that were handed over before, by an earlier machine in the same place. Default: none. */
+  readonly log?: WindowLog;
 }
 
 const NONE: ReadonlySet<never> = new Set();
 
 /**
- * A window holds the items with `start <= time < end`. Flushed, it hands over all windows that have items,
- * whether or not their time has come; an item that comes after that begins such a window again.
+ * A window holds the items with `start <= time < end`. An item belongs into each window that holds its time and was not
+ * handed over, also when time has passed the end of that window; an item is late when there is no such window. Flushed, it
+ * hands over all windows that have items; one whose time has not come may begin again, with items that come after that.
  */
 export class TimeWindows<T> implements WindowMachine<T> {
   private readonly ms: number;
   private readonly every: number;
   private readonly maxHeld: number;
+  private readonly log: WindowLog;
   private readonly items = new HeldItems<T>();
   /**
    * Windows that end by then are due. It is whole milliseconds, as all bounds are, so that no sum is rounded.
    */
   private time = Number.NEGATIVE_INFINITY;
-  /** Windows that start before this are over. */
-  private from = Number.NEGATIVE_INFINITY;
   /** Start of the window that is being worked on. */
   private start = 0;
   private flushing = false;
+  /** Windows that start before this are over for as long as it is flushed. */
+  private flushed = Number.NEGATIVE_INFINITY;
 
-  constructor({ ms, every, maxHeld }: TimeWindowsOptions) {
+  constructor({ ms, every, maxHeld, log = new WindowLog(every) }: TimeWindowsOptions) {
     this.ms = ms;
     this.every = every;
     this.maxHeld = maxHeld;
+    this.log = log;
   }
 
   get held(): number {
     return this.items.size;
   }
 
-  add(time: number, item: T): Added {
-    if (this.lastStart(Math.floor(time)) < this.from) return "late";
-    if (this.items.size >= this.maxHeld) return "full";
+  add(time: number, item: T, again = false): Added {
+    const whole = Math.floor(time);
+    if (this.firstOpen(whole) > this.lastStart(whole)) return "late";
+    if (this.items.size >= this.maxHeld && !again) return "full";
     this.items.insert(time, item);
     return "held";
+  }
+
+  /** Whether an item of this time is held for which that is so. */
+  has(time: number, matches: (item: T) => boolean): boolean {
+    return this.items.find(time, matches) !== undefined;
+  }
+
+  /** Puts an item in the place of the first of this time for which that is so, and returns that. */
+  replace(time: number, matches: (item: T) => boolean, item: T): T | undefined {
+    return this.items.find(time, matches, item);
   }
 
   tick(time: number): void {
@@ -59,45 +76,52 @@ export class TimeWindows<T> implements WindowMachine<T> {
     this.flushing = true;
   }
 
-  next(): WindowView<T> | undefined {
+  /** @param limit - windows that end after this are not due */
+  next(limit: number = Number.POSITIVE_INFINITY): WindowView<T> | undefined {
     const { first } = this.items;
-    if (first !== undefined) {
-      // The earliest window with an item in it: a gap of any length is one step.
-      const start = Math.max(this.firstStart(Math.floor(first)), this.from);
-      const end = start + this.ms;
-      if (this.flushing || end <= this.time) {
-        this.start = start;
-        return this.items.cut(start, end);
-      }
-    }
-    this.from = Math.max(this.from, this.firstStart(this.time));
-    return undefined;
+    if (first === undefined) return undefined;
+    // No later item has an open window before this one. A gap of any length is one step.
+    const start = this.firstOpen(Math.floor(first));
+    const end = start + this.ms;
+    if (end > limit || (end > this.time && !this.flushing)) return undefined;
+    this.start = start;
+    return this.items.cut(start, end);
   }
 
   done(settled: ReadonlySet<T> = NONE): readonly T[] {
-    this.from = this.start + this.every;
-    return this.items.done(this.from, settled);
+    const { start } = this;
+    if (this.flushing) this.flushed = start + this.every;
+    if (start + this.ms <= this.time) this.log.add(start);
+    // Items before the next open window are in no window any more.
+    return this.items.done(this.open(start), settled);
   }
 
   failed(): readonly T[] {
-    this.from = this.start + this.every;
     return this.items.withdraw();
+  }
+
+  again(settled: ReadonlySet<T> = NONE): void {
+    this.items.again(settled);
   }
 
   clear(): readonly T[] {
     this.flushing = false;
-    this.from = this.firstStart(this.time);
+    this.flushed = Number.NEGATIVE_INFINITY;
     return this.items.clear();
+  }
+
+  /** Start of the first window that holds this time and was not handed over; or of a later one. */
+  private firstOpen(time: number): number {
+    return this.open(this.lastStart(time - this.ms) + this.every);
+  }
+
+  private open(start: number): number {
+    return this.log.firstOpen(Math.max(start, this.flushed));
   }
 
   /** Start of the last window that holds this time. */
   private lastStart(time: number): number {
     const past = time % this.every;
     return past < 0 ? time - past - this.every : time - past;
-  }
-
-  /** Start of the first window that ends after this time. */
-  private firstStart(time: number): number {
-    return time === Number.NEGATIVE_INFINITY ? time : this.lastStart(time - this.ms) + this.every;
   }
 }

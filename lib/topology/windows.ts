@@ -6,25 +6,17 @@
 // time, with lag, has to be well below the `messageTimeout`: a tuple that expires is emitted again while the
 // first is still held, and is in the window twice.
 
+import { type Backoff, checkBackoff } from "../process/backoff.js";
 import { OptionError } from "../process/errors.js";
 import { count } from "../process/options.js";
 import type { BoltContext, BoltDefinition, Hooks, InitContext, Inputs, TupleOf } from "./component.js";
-import { textOf } from "./errors.js";
-import type { Fields, Streams, ValuesOf } from "./field.js";
-import {
-  after,
-  checkOptions,
-  give,
-  type HoldingContext,
-  type HoldingOptions,
-  holdingBolt,
-  tickFor,
-} from "./holding.js";
+import { TOPOLOGY_DEFAULTS } from "./config.js";
+import type { AnyValues, Fields, Streams, ValuesOf } from "./field.js";
+import { checkOptions, type HoldingOptions, holdingBolt, tickFor } from "./holding.js";
 import type { Tuple } from "./tuple.js";
-import { CountWindows } from "./window-count.js";
-import type { WindowMachine, WindowView } from "./window-machine.js";
+import type { WindowView } from "./window-machine.js";
 import type { WindowPlan } from "./window-plan.js";
-import { TimeWindows } from "./window-time.js";
+import { type WindowRules, WindowTask } from "./window-task.js";
 
 export interface WindowOptions<S extends Streams, State, In extends Tuple<unknown>>
   extends Hooks<BoltContext<S, State>> {
@@ -39,40 +31,44 @@ export interface WindowOptions<S extends Streams, State, In extends Tuple<unknow
   readonly maxHeld?: number;
   /** Makes the state of a task, at every start and restart. */
   readonly init?: (ctx: InitContext) => State | Promise<State>;
-  /** Called for each window that has tuples. */
+  /** Called for each window that has tuples, and again when it threw. */
   readonly execute: (window: WindowView<In>, ctx: BoltContext<S, State>) => unknown;
+  /** How often a window whose `execute` threw is tried again before its tuples fail. Default 3. */
+  readonly retries?: number;
+  /** Waits before that. Default from 100 to 10,000 ms. */
+  readonly retryBackoff?: Backoff;
   /**
-   * For windows with `by`: is given a tuple whose windows have all been handed over. It is acked afterwards,
-   * and failed when this throws. Default: a line in the log, of level `debug`.
+   * For windows with `by`: what becomes of a tuple whose windows have all been handed over. The name of one of `streams`:
+   * its values are emitted there, anchored to it. A function: is given the tuple. It is acked afterwards, and failed when
+   * the function throws. Default: it fails for good, without another try, with a line of level `warn` in the log. The
+   * metric `late` counts such tuples in any case.
    */
-  readonly late?: (tuple: In, ctx: BoltContext<S, State>) => unknown;
+  readonly late?: (keyof S & string) | ((tuple: In, ctx: BoltContext<S, State>) => unknown);
 }
 
 const MAX_HELD = 100_000;
-/** The last millisecond that a Date can be, and as far from the end of whole numbers as windows need it. */
-const LAST_MS = 8.64e15;
-
-interface Held {
-  readonly machine: WindowMachine<Tuple>;
-  /** Tuples that came too late. */
-  late: number;
-}
 
 /**
  * Defines a bolt that works on windows of tuples. What `execute` emits joins the trees of all tuples of the
  * window, unless it says otherwise. While it is awaited, the task takes nothing.
  *
  * - A tuple is acked when `execute` is done with the last window that can contain it. When `execute` throws,
- *   all tuples of that window are failed, and no later window has them: they come again as new ones. For
+ *   that window is tried again, as often as `retries` says; what comes meanwhile is taken, and later windows
+ *   wait. Then all of its tuples are failed, and no later window has them: they come again as new ones. For
  *   `added` and `removed` it is as if that window had never been. A tuple that `execute` has acked or failed
  *   itself is in no later window either.
- * - Windows of time are handed over in order; none that is empty. Without `by` they end by the system's
- *   clock, which the bolt looks at when a tuple comes, and four times in each slide, once a second at least
- *   (`config.tick`, unless given).
+ * - Windows of time are handed over in order, but for those below; none that is empty. Without `by` they end
+ *   by the system's clock, which the bolt looks at when a tuple comes, and four times in each slide, once a
+ *   second at least (`config.tick`, unless given).
  * - With `by` a window ends when a tuple comes that is `lag` or more past its end; nothing else moves this
- *   time on. One tuple far in the future ends all windows before it. A tuple that comes later than that is
- *   {@link WindowOptions.late}; so is the replay of one whose window failed, unless `lag` is longer than the
- *   wait before the retry.
+ *   time on. One tuple far in the future ends all windows before it. A tuple belongs into each of its windows
+ *   that was not handed over yet, also when these have ended: such a window is handed over at once. A tuple is
+ *   late when there is none; see {@link WindowOptions.late}.
+ * - With `by`, tuples that fail in a task, as it crashes or its `execute` throws, or in front of it, come into
+ *   their windows when they are tried again: until then, and for one `messageTimeout` at most, no window that
+ *   ends after them is handed over. Which windows were handed over outlives a crash of the task. A tuple that
+ *   is tried again since something else failed is in no window twice. `added` and `removed` are counted from
+ *   the last window of the same process: after a restart, all tuples are added.
  * - When the topology drains, what is open is handed over: windows of time in order, with what is there; by
  *   count, one with the last `count` tuples, if any of them is new. Then all tuples are acked.
  *
@@ -97,108 +93,63 @@ export function windowBolt<I extends Inputs, S extends Streams = Record<never, n
 export function windowBolt(
   options: WindowOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },
 ): BoltDefinition {
-  checkOptions("windowBolt(options)", options, ["late"]);
-  const plan = options.window as WindowPlan<unknown>;
+  checkOptions("windowBolt(options)", options, []);
+  const plan = options.window as WindowPlan<AnyValues>;
   const maxHeld = count("maxHeld", options.maxHeld ?? MAX_HELD, 1);
-  checkPlan(plan, maxHeld, options.late);
-  const streams = Object.keys(options.streams ?? {});
+  const late = options.late as WindowRules["late"];
+  checkPlan(plan as WindowPlan<never>, maxHeld, late);
   const by = plan.kind === "time" ? plan.by : undefined;
-  const lag = plan.kind === "time" ? plan.lag : 0;
-
-  return holdingBolt<Held>(options as unknown as HoldingOptions, {
-    hold: () => ({
-      machine: plan.kind === "count" ? new CountWindows(plan) : new TimeWindows({ ...plan, maxHeld }),
-      late: 0,
-    }),
-    execute: (tuple, ctx) => {
-      let time: number;
-      try {
-        time = by === undefined ? ctx.now() : checkTime(by(tuple.values));
-      } catch (error) {
-        ctx.fail(tuple);
-        ctx.log("error", () => `a tuple has no time: ${textOf(error)}`);
-        return undefined;
-      }
-      // What ends before this tuple goes first: it may make the room that the tuple needs.
-      ctx.state.held.machine.tick(time - lag);
-      return after(ctx, handOverDue(ctx), () => take(tuple, time, ctx));
-    },
+  const rules: WindowRules = {
+    plan,
+    maxHeld,
+    retries: count("retries", options.retries ?? TOPOLOGY_DEFAULTS.retries, 0, true),
+    retryBackoff: checkBackoff("retryBackoff", options.retryBackoff ?? TOPOLOGY_DEFAULTS.retryBackoff),
+    late,
+    streams: Object.keys(options.streams ?? {}),
+    execute: options.execute as WindowRules["execute"],
+  };
+  const definition = holdingBolt<WindowTask>(options as unknown as HoldingOptions, {
+    hold: (ctx) => new WindowTask(rules, ctx),
+    execute: (tuple, ctx) => ctx.state.held.take(tuple, ctx),
     // Nothing but tuples moves the time of tuples, or their number.
     tick:
       plan.kind === "count" || by !== undefined
         ? undefined
-        : {
-            ms: tickFor(plan.every),
-            run: (ctx) => {
-              ctx.state.held.machine.tick(ctx.now());
-              return handOverDue(ctx);
-            },
-          },
+        : { ms: tickFor(plan.every), run: (ctx) => ctx.state.held.tick(ctx) },
     holdsMs: plan.kind === "time" && by === undefined ? plan.ms : undefined,
-    flush: (ctx) => {
-      const { machine } = ctx.state.held;
-      machine.flush();
-      return after(ctx, handOverDue(ctx), () => {
-        for (const tuple of machine.clear()) ctx.ack(tuple);
-      });
-    },
+    flush: (ctx) => ctx.state.held.flush(ctx),
   });
-
-  function take(tuple: Tuple, time: number, ctx: HoldingContext<Held>): unknown {
-    const { held } = ctx.state;
-    const added = held.machine.add(time, tuple);
-    if (added === "held") return handOverDue(ctx);
-    if (added === "late") return tooLate(tuple, ctx);
-    ctx.fail(tuple);
-    ctx.log("warn", () => `a tuple was failed: ${maxHeld} are held already, which is \`maxHeld\``);
-    return undefined;
-  }
-
-  function tooLate(tuple: Tuple, ctx: HoldingContext<Held>): unknown {
-    const { held } = ctx.state;
-    held.late++;
-    const run = (given: BoltContext<Streams, unknown>): unknown => {
-      if (options.late !== undefined) return options.late(tuple as never, given);
-      const before = held.late - 1;
-      ctx.log(
-        "debug",
-        () => `a tuple of ${tuple.component} was dropped: it is late, as ${before} were before`,
-      );
-      return undefined;
-    };
-    return give(ctx, streams, [tuple], run, () => [tuple]);
-  }
-
-  function handOverDue(ctx: HoldingContext<Held>): unknown {
-    const { machine } = ctx.state.held;
-    for (let window = machine.next(); window !== undefined; window = machine.next()) {
-      const result = handOver(machine, window, ctx);
-      if (result !== undefined) return after(ctx, result, () => handOverDue(ctx));
-    }
-    return undefined;
-  }
-
-  function handOver(machine: WindowMachine<Tuple>, window: WindowView<Tuple>, ctx: HoldingContext<Held>) {
-    const run = (given: BoltContext<Streams, unknown>): unknown =>
-      options.execute(window as WindowView<never>, given);
-    return give(ctx, streams, window.tuples, run, (done, settled) =>
-      done ? machine.done(settled) : machine.failed(),
-    );
-  }
+  if (typeof late === "string") checkLateStream(late, definition);
+  return definition;
 }
 
 /** @throws OptionError */
-function checkPlan(plan: WindowPlan<unknown> | undefined, maxHeld: number, late: unknown): void {
+function checkPlan(plan: WindowPlan<never> | undefined, maxHeld: number, late: unknown): void {
   if (plan?.kind !== "count" && plan?.kind !== "time")
     throw new OptionError("window", plan, "made by `tumbling` or `sliding`");
   if (plan.kind === "count" && plan.count > maxHeld)
     throw new OptionError("maxHeld", maxHeld, `at least ${plan.count}, the size of a window`);
+  if (late !== undefined && typeof late !== "function" && typeof late !== "string")
+    throw new OptionError("late", late, "a function, or one of its streams");
   if (late !== undefined && (plan.kind === "count" || plan.by === undefined))
     throw new OptionError("late", late, "left out: only windows of time with `by` know a late tuple");
 }
 
-/** @throws OptionError */
-function checkTime(time: unknown): number {
-  if (typeof time === "number" && Math.abs(time) <= LAST_MS) return time;
-  throw new OptionError("what `by` returns", time, "a number of milliseconds that a Date could have");
+/** It carries the values of the tuple that was late. @throws OptionError */
+function checkLateStream(late: string, { inputs, streams }: BoltDefinition): void {
+  const fields = Object.hasOwn(streams, late) ? streams[late] : undefined;
+  if (fields === undefined)
+    throw new OptionError(
+      "late",
+      late,
+      `a function, or one of its streams: ${Object.keys(streams).join(", ")}`,
+    );
+  for (const input of Object.values(inputs))
+    for (const name of Object.keys(fields))
+      if (!Object.hasOwn(input, name))
+        throw new OptionError(
+          `streams.${late}.${name}`,
+          name,
+          "a field that every tuple of its input carries",
+        );
 }

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fc, test } from "@fast-check/vitest";
+import type { Pid } from "signalbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Output } from "../../examples/flights/app.js";
 import { lastLine, main } from "../../examples/flights-stream/app.js";
@@ -80,6 +81,34 @@ describe("a run", () => {
     expect(differences(results, straightAnswer(flights, plan))).toEqual([]);
     expect(results).toMatchObject({ done: 400, failed: 0 });
   });
+
+  it.each([1, 3])(
+    "finds the same when its window tasks are killed again and again, with %i tasks",
+    async (tasks) => {
+      const flights = (await readFlights(SMALL)).slice(0, 1_000);
+      const plan = { ...DAYS, tasks };
+      let kills = 0;
+      const results = await run({
+        ...plan,
+        flights,
+        meddle: (running, system, found) => {
+          // Again and again, another task, whenever a hundred flights more are done.
+          system.spawn({
+            init: (ctx) => void ctx.sendInterval(ctx.self, "look", 1),
+            handle: () => {
+              if (kills === 8 || found.done < 100 * (kills + 1)) return;
+              const { pid } = running.tasks(kills % 2 === 0 ? "hours" : "routes")[kills % tasks] ?? {};
+              if (pid === undefined) return;
+              kills++;
+              system.exit(pid as Pid<never>, "kill");
+            },
+          });
+        },
+      });
+      expect(kills).toBe(8);
+      expect(lastLine(flights, plan, results)).toMatchObject({ good: true });
+    },
+  );
 
   it("hands over the hours of each airport, and the routes of each window", async () => {
     const plan = { ...DAYS, windowMs: 2 * HOUR, everyMs: HOUR };

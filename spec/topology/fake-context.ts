@@ -32,6 +32,7 @@ export class FakeTask {
   readonly options: BoltOptions<Streams, unknown, Tuple>;
   readonly #shared = new Map<unknown, unknown>();
   readonly #settled = new Set<Tuple<unknown>>();
+  #timers: (() => unknown)[] = [];
   #ctx!: BoltContext<Streams, unknown>;
 
   private constructor(options: BoltOptions<Streams, unknown, Tuple>) {
@@ -70,6 +71,11 @@ export class FakeTask {
     return this.options.flush?.(this.#ctx);
   }
 
+  /** The timer that was set first fires. */
+  fire(): unknown {
+    return this.#timers.shift()?.();
+  }
+
   hook(name: "activate" | "deactivate" | "close"): unknown {
     return this.options[name]?.(this.#ctx, true);
   }
@@ -85,7 +91,14 @@ export class FakeTask {
         get alive() {
           return task.alive;
         },
-      } as InitContext["process"],
+        after: (_ms: number, fn: () => unknown) => {
+          task.#timers.push(fn);
+          return fn;
+        },
+        cancel: (timer: unknown) => {
+          task.#timers = task.#timers.filter((one) => one !== timer);
+        },
+      } as unknown as InitContext["process"],
       now: () => task.time,
       random: () => 0.5,
       log: (level: LogLevel, line: string | (() => string)) => {

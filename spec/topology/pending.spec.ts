@@ -18,6 +18,9 @@ function kept(id: unknown): Kept {
     letters: 0,
     flying: false,
     onTasks: undefined,
+    over: false,
+    serial: 0,
+    trace: undefined,
   };
 }
 

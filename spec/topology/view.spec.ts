@@ -8,7 +8,18 @@ import type { ComponentMetrics, TopologyMetrics } from "../../lib/topology/metri
 import { repaint, screen, summary } from "../../lib/topology/view.js";
 
 const NOTHING = {
-  ...{ tasks: 1, executors: 1, emitted: 0, acked: 0, failed: 0, expired: 0, lost: 0, dead: 0, errors: 0 },
+  ...{
+    tasks: 1,
+    executors: 1,
+    emitted: 0,
+    acked: 0,
+    failed: 0,
+    expired: 0,
+    lost: 0,
+    dead: 0,
+    late: 0,
+    errors: 0,
+  },
   ...{ restarts: 0, executed: 0, pending: 0, waiting: 0, streams: {}, inputs: {} },
 };
 
@@ -57,11 +68,11 @@ describe("the summary", () => {
     expect(text(summary(words))).toEqual([
       "words: running, up 1 min 01 s",
       "",
-      "component  kind    tasks    emitted  executed   acked  failed  expired  dead  lost  errors  restarts  pending  waiting  capacity  complete ms   execute ms   process ms",
-      "lines      spout       1     12,345         0  12,000       3        1     1     0       0         1      128        0         –  49.5 / 98.7            –            –",
-      "split      bolt   4 in 2  1,200,000    12,345  12,217       0        0     0     2       1         0        0       14      0.93            –  0.42 / 0.90  1.25 / 1.5k",
-      "acker      acker       4          0         0       0       0        0     0     0       0         0        0        0         –            –            –            –",
-      "total                  9  1,212,345    12,345                              1     2       1         1                14",
+      "component  kind    tasks    emitted  executed   acked  failed  expired  dead  late  lost  errors  restarts  pending  waiting  capacity  complete ms   execute ms   process ms",
+      "lines      spout       1     12,345         0  12,000       3        1     1     0     0       0         1      128        0         –  49.5 / 98.7            –            –",
+      "split      bolt   4 in 2  1,200,000    12,345  12,217       0        0     0     0     2       1         0        0       14      0.93            –  0.42 / 0.90  1.25 / 1.5k",
+      "acker      acker       4          0         0       0       0        0     0     0     0       0         0        0        0         –            –            –            –",
+      "total                  9  1,212,345    12,345                              1     0     2       1         1                14",
       "",
       "reliable tuples: 12,000 acked, 3 failed, 1 expired, 1 dead, 128 pending",
       "bottleneck: split, whose busiest task is at work 93 % of the time",
@@ -186,6 +197,7 @@ describe("the screen", () => {
       kind: fc.constantFrom("spout" as const, "bolt" as const, "acker" as const),
       ...{ tasks: fc.integer({ min: 1, max: 100 }), executors: fc.integer({ min: 1, max: 100 }) },
       ...{ emitted: number, acked: number, failed: number, expired: number, lost: number, dead: number },
+      late: number,
       ...{ errors: number, restarts: number, executed: number, pending: number, waiting: number },
       ...{ completeLatency: latency, executeLatency: latency, processLatency: latency },
       capacity: fc.option(fc.double({ min: 0, max: 50, noNaN: true }), { nil: undefined }),

@@ -4,6 +4,7 @@
 import { test as check, fc } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import { CountWindows } from "../../lib/topology/window-count.js";
+import { WindowLog } from "../../lib/topology/window-log.js";
 import type { WindowMachine, WindowView } from "../../lib/topology/window-machine.js";
 import { TimeWindows } from "../../lib/topology/window-time.js";
 
@@ -98,18 +99,79 @@ describe("tumbling windows of time", () => {
     ]);
   });
 
-  test("take nothing that comes after their end: it is late, even when they were empty", () => {
+  test("take nothing when they have been handed over: it is late", () => {
     const { add, tick, machine } = time(10);
+    add(15);
     tick(20);
     expect(add(19, 20)).toEqual(["late", "held"]);
     expect(machine.held).toBe(1);
+  });
+
+  test("take what comes after their end as long as they have not been handed over, and are due at once", () => {
+    const { add, tick } = time(10);
+    add(25);
+    tick(30);
+    expect(add(19)).toEqual(["held"]);
+    expect(tick(30)).toEqual(["10-20: t19 | t19"]);
+    expect(add(19, 5)).toEqual(["late", "held"]);
   });
 
   test("are not moved by a time that goes back", () => {
     const { add, tick } = time(10);
     tick(20);
     expect(tick(5)).toEqual([]);
-    expect(add(19)).toEqual(["late"]);
+    add(19);
+    expect(tick(5)).toEqual(["10-20: t19 | t19"]);
+  });
+
+  test("that end after a limit are not due, also when they are flushed", () => {
+    const { add, machine } = time(10);
+    add(5, 15);
+    machine.tick(30);
+    expect(machine.next(9)).toBeUndefined();
+    expect(machine.next(10)?.end).toBe(10);
+    machine.done();
+    expect(machine.next(10)).toBeUndefined();
+    machine.flush();
+    expect(machine.next(10)).toBeUndefined();
+    expect(machine.next(20)?.end).toBe(20);
+  });
+
+  test("that could not be worked on are due again, with what has come meanwhile", () => {
+    const { add, tick, machine } = time(10);
+    add(5, 7);
+    machine.tick(10);
+    expect(machine.next()?.tuples).toEqual(["t5", "t7"]);
+    machine.again(new Set(["t5"]));
+    add(6);
+    expect(tick(10)).toEqual(["0-10: t6 t7 | t6 t7"]);
+  });
+
+  test("know what an earlier machine with the same log has handed over", () => {
+    const log = new WindowLog(10);
+    const before = new TimeWindows<string>({ ms: 10, every: 10, maxHeld: 9, log });
+    before.add(5, "a");
+    before.add(15, "b");
+    before.tick(10);
+    before.next();
+    before.done();
+    const after = new TimeWindows<string>({ ms: 10, every: 10, maxHeld: 9, log });
+    expect([after.add(5, "a"), after.add(15, "b")]).toEqual(["late", "held"]);
+  });
+
+  test("put an item in the place of another of the same time", () => {
+    const { add, tick, machine } = time(10);
+    add(5, 7);
+    expect(machine.replace(7, (item) => item === "t7", "again")).toBe("t7");
+    expect(machine.replace(7, (item) => item === "t7", "again")).toBeUndefined();
+    expect(machine.has(7, (item) => item === "again")).toBe(true);
+    expect(tick(10)).toEqual(["0-10: t5 again | t5 again"]);
+  });
+
+  test("have room for an item that was held before", () => {
+    const { machine } = time(10, 10, 1);
+    machine.add(1, "a");
+    expect([machine.add(2, "b"), machine.add(3, "c", true)]).toEqual(["full", "held"]);
   });
 
   test("hold so much and no more; what is over makes room", () => {
@@ -121,6 +183,7 @@ describe("tumbling windows of time", () => {
 
   test("are all handed over by a flush, and begin again after it", () => {
     const { add, tick, flush, machine } = time(10);
+    add(1);
     tick(10);
     add(11, 25);
     expect(flush()).toEqual([["10-20: t11 | t11", "20-30: t25 | t25"], []]);
@@ -140,6 +203,7 @@ describe("sliding windows of time", () => {
 
   test("have an item that comes late in those that are still open", () => {
     const { add, tick } = time(10, 5);
+    add(3);
     tick(10);
     expect(add(4, 7)).toEqual(["late", "held"]);
     expect(tick(15)).toEqual(["5-15: t7 | t7"]);
@@ -318,8 +382,8 @@ class Worker {
     this.endings = endings;
   }
 
-  /** @param over - which of the items are in no later window */
-  work(start: number, end: number, ids: readonly number[], over: (id: number) => boolean): void {
+  /** Whether it was worked on. @param over - which of the items are in no later window */
+  work(start: number, end: number, ids: readonly number[], over: (id: number) => boolean): boolean {
     const { last, history, gone } = this;
     const added = ids.filter((id) => !last.includes(id));
     const removed = last.filter((id) => !ids.includes(id));
@@ -334,10 +398,11 @@ class Worker {
       for (const id of released) gone.add(id);
       history.push(shown("done", released));
     }
+    return !ending.fails;
   }
 }
 
-/** Each item with the list of the windows that hold its time and are open when it comes. */
+/** Each item with the list of the windows that hold its time; and the windows that were handed over in time. */
 function timeModel(
   { ms, every, maxHeld }: { ms: number; every: number; maxHeld: number },
   steps: readonly Step[],
@@ -349,34 +414,44 @@ function timeModel(
   const timeOf = (id: number): number => (steps[id] as { at: number }).at;
   const held = (): number[] => [...windowsOf.keys()].filter((id) => !gone.has(id));
   let now = Number.NEGATIVE_INFINITY;
-  let done = Number.NEGATIVE_INFINITY;
+  const handedOver = new Set<number>();
   const takeDue = (until: number): void => {
-    const starts = new Set(held().flatMap((id) => windowsOf.get(id) ?? []));
-    for (const start of [...starts].sort((a, b) => a - b)) {
+    const over = new Set(handedOver);
+    const isOpen = (start: number): boolean => !over.has(start) && start + ms <= until;
+    for (;;) {
+      const open = held().flatMap((id) => windowsOf.get(id)?.filter(isOpen) ?? []);
+      if (open.length === 0) return;
+      const start = Math.min(...open);
       const ids = held()
         .filter((id) => windowsOf.get(id)?.includes(start))
         .sort((a, b) => timeOf(a) - timeOf(b) || a - b);
-      if (start + ms > until || start <= done || ids.length === 0) continue;
-      done = start;
-      worker.work(start, start + ms, ids, (id) => windowsOf.get(id)?.at(-1) === start);
+      over.add(start);
+      const done = worker.work(start, start + ms, ids, (id) =>
+        (windowsOf.get(id) ?? []).every((one) => over.has(one)),
+      );
+      if (done && start + ms <= now) handedOver.add(start);
     }
   };
   steps.forEach((step, id) => {
     if (step.type === "add") {
       const { at } = step;
       const windows = Array.from({ length: 200 }, (_, k) => (k - 100) * every).filter(
-        (start) => start <= at && at < start + ms && start + ms > now,
+        (start) => start <= at && at < start + ms,
       );
-      const added = windows.length === 0 ? "late" : held().length >= maxHeld ? "full" : "held";
+      const added = windows.every((start) => handedOver.has(start))
+        ? "late"
+        : held().length >= maxHeld
+          ? "full"
+          : "held";
       history.push(added);
       if (added === "held") windowsOf.set(id, windows);
+      takeDue(now);
     } else if (step.type === "tick") {
       now = Math.max(now, step.at);
       takeDue(now);
     } else {
       takeDue(Number.POSITIVE_INFINITY);
       history.push("cleared");
-      done = Number.NEGATIVE_INFINITY;
     }
     history.push(`holds ${held().length}`);
   });
@@ -484,11 +559,12 @@ describe("what holds for all windows", () => {
 
   for (const [kind, make] of machines.entries())
     check.prop([span, unflushed])(
-      `${["of time", "by count"][kind]}: in order, each item let go once, with the last window that has it`,
+      `${["of time", "by count"][kind]}: each once, each item let go once, with the last window that has it`,
       ([size, slide], steps) => {
         const { windows, added, rest } = run((make as (typeof machines)[0])(size, 1 + (slide % size)), steps);
         const ends = windows.map(({ end }) => end);
-        expect(ends).toEqual([...new Set(ends)].sort((a, b) => a - b));
+        expect(new Set(ends).size).toBe(ends.length);
+        if (kind === 1) expect(ends).toEqual(ends.toSorted((a, b) => a - b));
         expect([...windows.flatMap(({ released }) => released), ...rest].sort((a, b) => a - b)).toEqual(
           added,
         );
@@ -510,4 +586,28 @@ describe("what holds for all windows", () => {
       }
     },
   );
+});
+
+describe("the log of windows that were handed over", () => {
+  const starts = fc.array(
+    fc.integer({ min: -30, max: 30 }).map((n) => n * 5),
+    { maxLength: 60 },
+  );
+  check.prop([starts, starts])("knows them, as a list of them would", (added, asked) => {
+    const log = new WindowLog(5);
+    for (const start of added) log.add(start);
+    for (const start of asked) {
+      let open = start;
+      while (added.includes(open)) open += 5;
+      expect(log.firstOpen(start)).toBe(open);
+    }
+  });
+
+  test("forgets the oldest of a thousand runs: all up to that counts as handed over", () => {
+    const log = new WindowLog(1);
+    for (let run = 0; run < 1_000; run++) log.add(run * 2);
+    expect([log.firstOpen(-5), log.firstOpen(1)]).toEqual([-5, 1]);
+    log.add(5_000);
+    expect([log.firstOpen(-5), log.firstOpen(1)]).toEqual([1, 1]);
+  });
 });

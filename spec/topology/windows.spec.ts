@@ -121,14 +121,29 @@ describe("windows by the time of tuples", () => {
     expect([windows, acked()]).toEqual([["0-10: 3 7"], "3 7"]);
   });
 
-  test("leave late tuples to the log, and ack them", async () => {
-    const { give, task, windows, acked } = await noting(tumbling({ ms: 10, by }));
-    give(20, 9, 8);
-    expect([windows, acked()]).toEqual([[], "9 8"]);
+  test("fail late tuples, and say so in the log", async () => {
+    const { give, task, windows, acked, failed } = await noting(tumbling({ ms: 10, by }));
+    give(5, 20, 9, 8);
+    expect([windows, acked(), failed()]).toEqual([["0-10: 5"], "5", "9 8"]);
     expect(task.lines).toEqual([
-      "debug: a tuple of source was dropped: it is late, as 0 were before",
-      "debug: a tuple of source was dropped: it is late, as 1 were before",
+      "warn: failed a tuple of source.numbers for good: it is late, as 0 were before; `late` takes such tuples",
+      "warn: failed a tuple of source.numbers for good: it is late, as 1 were before; `late` takes such tuples",
     ]);
+  });
+
+  test("emit the values of late tuples on the stream that is named for them", async () => {
+    const task = await FakeTask.start(
+      windowBolt({
+        input,
+        streams: { stray: input },
+        window: tumbling({ ms: 10, by }),
+        execute: () => undefined,
+        late: "stray",
+      }),
+    );
+    for (const n of [5, 20, 9]) task.execute({ n });
+    expect([task.acked, task.failed]).toEqual([[{ n: 5 }, { n: 9 }], []]);
+    expect(task.emitted).toEqual([{ stream: "stray", values: { n: 9 }, anchors: [{ n: 9 }] }]);
   });
 
   test("or to `late`, whose emits join the tree of the tuple", async () => {
@@ -144,8 +159,8 @@ describe("windows by the time of tuples", () => {
         },
       }),
     );
-    for (const n of [20, 9, -1, 21]) task.execute({ n });
-    expect([task.acked, task.failed]).toEqual([[{ n: 9 }], [{ n: -1 }]]);
+    for (const n of [5, -5, 20, 9, -1, 21]) task.execute({ n });
+    expect([task.acked, task.failed]).toEqual([[{ n: -5 }, { n: 5 }, { n: 9 }], [{ n: -1 }]]);
     expect(task.emitted).toEqual([{ stream: "sums", values: { sum: 9 }, anchors: [{ n: 9 }] }]);
     expect(task.lines).toEqual(["error: work on 1 tuples failed: Error: too late"]);
   });
@@ -206,9 +221,26 @@ describe("the work on a window", () => {
     expect(task.emitted.map(({ anchors }) => anchors)).toEqual([[{ n: 1 }], [{ n: 1 }, { n: 2 }]]);
   });
 
-  test("that throws fails all of its tuples: no later window has them", async () => {
+  test("that throws is done again, and what comes meanwhile waits", async () => {
+    const windows: string[] = [];
+    let throws = 2;
+    const { give, task, acked, failed } = await noting(tumbling({ count: 2 }), {
+      execute: ({ tuples }) => {
+        windows.push(carried(tuples));
+        if (throws-- > 0) throw new Error("not yet");
+      },
+    });
+    give(1, 2, 3, 4);
+    expect([windows, acked()]).toEqual([["1 2"], ""]);
+    task.fire();
+    task.fire();
+    expect([windows, acked(), failed()]).toEqual([["1 2", "1 2", "1 2", "3 4"], "1 2 3 4", ""]);
+  });
+
+  test("that throws for good fails all of its tuples: no later window has them", async () => {
     const windows: string[] = [];
     const { give, task, acked, failed } = await noting(sliding({ count: 3, every: 1 }), {
+      retries: 0,
       execute: ({ tuples, added, removed }) => {
         windows.push([tuples, added, removed].map(carried).join(" | "));
         if (tuples.some(({ values }) => values.n === 2)) throw new Error("no 2, please");
@@ -225,6 +257,7 @@ describe("the work on a window", () => {
   test("may settle a tuple itself, which is then in no later window", async () => {
     const windows: string[] = [];
     const { give, task, acked, failed } = await noting(sliding({ count: 3, every: 1 }), {
+      retries: 0,
       execute: ({ tuples }, ctx) => {
         windows.push(carried(tuples));
         for (const tuple of tuples) {
@@ -243,6 +276,7 @@ describe("the work on a window", () => {
   test("is awaited, window after window, and the tuple that made them due is taken after them", async () => {
     const log: string[] = [];
     const { task, acked } = await noting(sliding({ ms: 10, every: 5, by }), {
+      retries: 0,
       execute: async ({ start, tuples }) => {
         log.push(`from ${start}: ${carried(tuples)}`);
         await Promise.resolve();
@@ -305,6 +339,7 @@ describe("the work on a window", () => {
 describe("options", () => {
   const execute = () => undefined;
   const window = tumbling({ count: 2 });
+  const timed = tumbling({ ms: 10, by });
 
   test("must have a `by` that takes what the tuples carry", () => {
     const other = tumbling({ ms: 10, by: ({ at }: { at: number }) => at });
@@ -359,7 +394,17 @@ describe("options", () => {
     [{ input, window, maxHeld: 1, execute }, "maxHeld must be at least 2, the size of a window; got 1"],
     [{ input, window, maxHeld: 0, execute }, "maxHeld must be a whole number, 1 or more; got 0"],
     [{ input, window, late: execute, execute }, "late must be left out: only windows of time with `by`"],
-    [{ input, window, late: 5, execute }, "late must be a function; got 5"],
+    [{ input, window: timed, late: 5, execute }, "late must be a function, or one of its streams; got 5"],
+    [
+      { input, window: timed, late: "stray", streams, execute },
+      'late must be a function, or one of its streams: sums; got "stray"',
+    ],
+    [
+      { input, window: timed, late: "sums", streams, execute },
+      'streams.sums.sum must be a field that every tuple of its input carries; got "sum"',
+    ],
+    [{ input, window, retries: -1, execute }, "retries must be a whole number, 0 or more"],
+    [{ input, window, retryBackoff: { min: 0, max: 1 }, execute }, "retryBackoff.min must be"],
     [{ window, execute }, "bolt(options) must be given either `input` or `inputs`"],
   ])("of window bolts are checked: %j", (options, text) => {
     expect(() => windowBolt(options as never)).toThrow(text);

@@ -1,0 +1,125 @@
+// What window tasks have lost, and will get again: tuples that failed in front of them or within them, each with its time
+// and the spout's tuple that it came of. While such a tuple is outstanding, no window that ends after its time is handed
+// over. No clock: whoever asks says what time it is.
+
+import type { Kept } from "./pending.js";
+import { traceOf } from "./trace.js";
+
+/** The tuples of one time that came of one tuple of a spout. Each try of that is known by half of its root's id. */
+export interface Loss {
+  readonly losses: Losses;
+  readonly time: number;
+  readonly kept: Kept;
+  /** When one was lost last. */
+  since: number;
+  /** The most that were lost of one try: so many have to come again. */
+  need: number;
+  /** The last try of which some were lost, and how many. */
+  lostOf: number;
+  lost: number;
+  /** The last try of which some came, and how many of them are there. */
+  cameOf: number;
+  came: number;
+  /** It is in the heap. */
+  queued: boolean;
+}
+
+export class Losses {
+  private readonly patienceMs: number;
+  /** A heap, the earliest time first. */
+  private readonly heap: Loss[] = [];
+
+  /** @param patienceMs - what did not come again within this is waited for no longer */
+  constructor(patienceMs: number) {
+    this.patienceMs = patienceMs;
+  }
+
+  /** A tuple was lost; its spout will emit what it came of again, if it does at all. */
+  add(time: number, kept: Kept, lo: number, now: number): void {
+    if (isOver(kept)) return;
+    const loss = this.find(time, kept);
+    if (loss.lostOf !== lo) loss.lost = 0;
+    loss.lostOf = lo;
+    loss.need = Math.max(loss.need, ++loss.lost);
+    if (loss.cameOf === lo && loss.came > 0) loss.came--;
+    loss.since = now;
+    if (loss.came >= loss.need || loss.queued) return;
+    loss.queued = true;
+    this.push(loss);
+  }
+
+  /** A tuple has come of another try. Whether it was outstanding. */
+  came(time: number, kept: Kept, lo: number): boolean {
+    const loss = this.find(time, kept);
+    const wanted = loss.came < loss.need;
+    if (loss.cameOf !== lo) loss.came = 0;
+    loss.cameOf = lo;
+    loss.came++;
+    return wanted;
+  }
+
+  /** The earliest time of those that are outstanding; Infinity when there is none. */
+  earliest(now: number): number {
+    for (let first = this.heap[0]; first !== undefined; first = this.heap[0]) {
+      const { came, need, kept, since, time } = first;
+      if (came < need && !isOver(kept) && now - since < this.patienceMs) return time;
+      first.queued = false;
+      this.pop();
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** It is kept with the spout's tuple, and forgotten with that. */
+  private find(time: number, kept: Kept): Loss {
+    const { losses } = traceOf(kept);
+    let loss = losses.find((one) => one.losses === this && one.time === time);
+    if (loss === undefined) {
+      loss = {
+        losses: this,
+        time,
+        kept,
+        since: 0,
+        need: 0,
+        lostOf: 0,
+        lost: 0,
+        cameOf: 0,
+        came: 0,
+        queued: false,
+      };
+      losses.push(loss);
+    }
+    return loss;
+  }
+
+  private push(loss: Loss): void {
+    const { heap } = this;
+    let at = heap.length;
+    for (let up = (at - 1) >> 1; at > 0 && (heap[up] as Loss).time > loss.time; up = (at - 1) >> 1) {
+      heap[at] = heap[up] as Loss;
+      at = up;
+    }
+    heap[at] = loss;
+  }
+
+  /** Takes out the first. */
+  private pop(): void {
+    const { heap } = this;
+    const last = heap.pop() as Loss;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let down = 2 * at + 1;
+      if (down >= heap.length) break;
+      if (down + 1 < heap.length && (heap[down + 1] as Loss).time < (heap[down] as Loss).time) down++;
+      if ((heap[down] as Loss).time >= last.time) break;
+      heap[at] = heap[down] as Loss;
+      at = down;
+    }
+    heap[at] = last;
+  }
+}
+
+/** It is acked, has failed for good, or flies as a dead letter: what came of it comes no more. */
+function isOver(kept: Kept): boolean {
+  return kept.over || kept.dying !== undefined;
+}

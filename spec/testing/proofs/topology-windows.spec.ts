@@ -1,0 +1,70 @@
+// Windows under any schedule: whatever crashes when, each tuple is in its window once, and none is late.
+
+import { explore, type FaultOptions, type Simulation } from "signalbox/testing";
+import { bolt, field, fields, spoutFrom, topology, tumbling, windowBolt } from "signalbox/topology";
+import { expect, it } from "vitest";
+
+const N = { n: field.number };
+const NUMBERS = [1, 4, 6, 9];
+
+const CRASHES: FaultOptions = {
+  crash: [
+    { of: "**/windows-*", atMost: 3 },
+    { of: "**/others-*", atMost: 2 },
+    { of: "**/items-*", reason: "kill" },
+    { of: "**/__acker-*", reason: "kill" },
+    { of: "**/system-task", reason: "kill" },
+  ],
+};
+
+/** A window that is open until the end, in two bolts side by side, behind one whose first try of a tuple fails. */
+async function scenario(sim: Simulation): Promise<void> {
+  sim.calm();
+  const seen = { windows: [] as number[][], others: [] as number[][] };
+  const collect = (into: number[][]) =>
+    windowBolt({
+      input: N,
+      window: tumbling({ ms: 10, by: ({ n }: { n: number }) => n }),
+      execute: ({ tuples }) => void into.push(tuples.map(({ values: { n } }) => n)),
+    });
+  const failed = new Set<number>();
+  const relay = bolt({
+    input: N,
+    streams: { numbers: N },
+    execute: ({ values }, { emit }) => {
+      if (values.n > 5 && !failed.has(values.n)) {
+        failed.add(values.n);
+        throw new Error("not now");
+      }
+      emit.numbers(values);
+    },
+  });
+  const running = await sim.system({ name: "s" }).start(
+    topology("windowed", {
+      ...{ ackers: 1, ackerExecutors: 1, intensity: 100, sampleRate: 0, messageTimeout: 1e8, retries: 100 },
+      drain: 1e9,
+    })
+      .spout(
+        "items",
+        spoutFrom(
+          NUMBERS.map((n) => ({ n })),
+          { fields: N },
+        ),
+      )
+      .bolt("relay", relay, { from: { "items.items": {} } })
+      .bolt("windows", collect(seen.windows), { from: { "relay.numbers": fields("n") } })
+      .bolt("others", collect(seen.others), { from: { "items.items": fields("n") } })
+      .build(),
+    { log: false },
+  );
+  sim.storm();
+  await running.finished();
+  sim.calm();
+  expect(await running.stop()).toEqual({ drained: true, unfinished: 0 });
+  for (const all of [seen.windows, seen.others]) expect(all.flat().sort((a, b) => a - b)).toEqual(NUMBERS);
+}
+
+it("windows have each tuple once, under any schedule, whatever crashes [O24]", async () => {
+  const result = await explore(scenario, { name: "windows", schedules: 600, faults: CRASHES });
+  expect(result.bounded).toBe(0);
+}, 60_000);
