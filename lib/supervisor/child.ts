@@ -16,13 +16,18 @@ export type ChildType = "worker" | "supervisor";
 /** What can be a child: a server or supervisor definition, or a plain process's body or callbacks. */
 export type ChildStart = Startable<never, unknown> | Behaviour<never>;
 
-/** One child of a supervisor. */
-export interface ChildSpec {
+/** The arguments of a definition's `init`; none for a plain process. */
+export type ArgsOf<S> =
+  S extends Startable<infer A, unknown>
+    ? [A] extends [never]
+      ? readonly unknown[]
+      : Readonly<A>
+    : readonly [];
+
+/** Everything about a child but what it runs. */
+export interface ChildOptions {
   /** Names the child within its supervisor. */
   readonly id: string;
-  readonly start: ChildStart;
-  /** Arguments of a definition's `init`. */
-  readonly args?: readonly unknown[];
   /** Default `permanent`. */
   readonly restart?: Restart;
   /** Default 5,000 ms for a worker, `Infinity` for a supervisor. */
@@ -37,8 +42,17 @@ export interface ChildSpec {
   readonly name?: string;
 }
 
+/** One child of a supervisor: what it runs, with the arguments that this takes. */
+export type ChildSpec<S extends ChildStart = ChildStart> = ChildOptions & {
+  readonly start: S;
+} & (readonly [] extends ArgsOf<S>
+    ? { /** Arguments of a definition's `init`. */ readonly args?: ArgsOf<S> }
+    : { /** Arguments of a definition's `init`. */ readonly args: ArgsOf<S> });
+
 /** A child spec with nothing left open. */
-export interface FullChildSpec extends Required<Omit<ChildSpec, "name">> {
+export interface FullChildSpec extends Required<Omit<ChildOptions, "name">> {
+  readonly start: ChildStart;
+  readonly args: readonly unknown[];
   readonly name: string | undefined;
 }
 

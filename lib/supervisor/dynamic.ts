@@ -12,21 +12,29 @@ import { crash, type ExitReason, SHUTDOWN } from "../process/reason.js";
 import { type Launch, launch } from "../process/start.js";
 import type { TimerRef } from "../process/timer.js";
 import { abortStart, killAfter, launchChild, type Outcome } from "./carry.js";
-import { type ChildSpec, checkChild, type FullChildSpec, supervising } from "./child.js";
+import {
+  type ArgsOf,
+  type ChildOptions,
+  type ChildSpec,
+  type ChildStart,
+  checkChild,
+  type FullChildSpec,
+  supervising,
+} from "./child.js";
 import { countOf } from "./counts.js";
 import { ChildError } from "./errors.js";
 import { checkLimits, checkNaming, type SupervisionOptions } from "./options.js";
 import type { Answer } from "./protocol.js";
 import { Queue } from "./queue.js";
-import { type ChildInfo, type SupervisorMessage, SupervisorRef } from "./ref.js";
+import { type ChildInfo, checkAddress, DynamicSupervisorRef, type SupervisorMessage } from "./ref.js";
 import { publishRestart } from "./report.js";
 import { countRestart, isRestarted, type RestartLimits } from "./restart-rule.js";
 import type { SupervisorDefinition } from "./supervisor.js";
 
 /** Options of a dynamic supervisor. */
-export interface DynamicSupervisorOptions extends SupervisionOptions {
+export interface DynamicSupervisorOptions<S extends ChildStart = ChildStart> extends SupervisionOptions {
   /** What every child is like; `startLike(args)` gives the arguments of its definition's `init`. */
-  readonly child: ChildSpec;
+  readonly child: ChildOptions & { readonly start: S };
   /** More than this many are refused with ChildError `max_children`. Default `Infinity`. */
   readonly maxChildren?: number;
 }
@@ -45,19 +53,22 @@ interface Settings extends RestartLimits {
  * const sessions = await system.start(Sessions);
  * const pid = await sessions.startLike(["user-17"]);
  */
-export function dynamicSupervisor(options: DynamicSupervisorOptions): SupervisorDefinition {
+export function dynamicSupervisor<S extends ChildStart>(
+  options: DynamicSupervisorOptions<S>,
+): SupervisorDefinition<DynamicSupervisorRef<ArgsOf<S>>> {
   const settings: Settings = {
-    spec: checkChild("child", options.child, "never"),
+    spec: checkChild("child", options.child as ChildSpec, "never"),
     maxChildren: count("maxChildren", options.maxChildren ?? Number.POSITIVE_INFINITY, 1, true),
     ...checkLimits(options),
   };
   const naming = checkNaming(options, "dynamic supervisor");
   return {
     [supervising]: true,
-    [launch]: (): Launch<SupervisorRef> => ({
+    at: (system, address) => new DynamicSupervisorRef(checkAddress(address), system.kernel),
+    [launch]: (): Launch<DynamicSupervisorRef<ArgsOf<S>>> => ({
       behaviour: behaviourOf(settings),
       options: naming,
-      ref: (pid, kernel) => new SupervisorRef(pid, kernel),
+      ref: (pid, kernel) => new DynamicSupervisorRef(pid, kernel),
     }),
   };
 }

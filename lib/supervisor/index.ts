@@ -1,10 +1,26 @@
-export type { AutoShutdown, ChildSpec, ChildStart, ChildType, Restart, Shutdown } from "./child.js";
+export type {
+  ArgsOf,
+  AutoShutdown,
+  ChildOptions,
+  ChildSpec,
+  ChildStart,
+  ChildType,
+  Restart,
+  Shutdown,
+} from "./child.js";
 export { CHILD_DEFAULTS } from "./child.js";
 export { type DynamicSupervisorOptions, dynamicSupervisor } from "./dynamic.js";
 export { ChildError } from "./errors.js";
 export { SUPERVISION_DEFAULTS, type SupervisionOptions } from "./options.js";
 export type { Strategy } from "./protocol.js";
 export { type ChildProblem, type ChildStatus, FailedChild } from "./protocol.js";
-export { type ChildCounts, type ChildInfo, SupervisorRef, supervisorRef } from "./ref.js";
+export {
+  AnySupervisorRef,
+  type ChildCounts,
+  type ChildInfo,
+  DynamicSupervisorRef,
+  SupervisorRef,
+  supervisorRef,
+} from "./ref.js";
 export type { RestartReport } from "./report.js";
 export { type SupervisorDefinition, type SupervisorOptions, supervisor } from "./supervisor.js";

@@ -10,32 +10,48 @@ import { oneOf } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { crash } from "../process/reason.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
+import type { ProcessSystem } from "../process/system.js";
 import type { TimerRef } from "../process/timer.js";
 import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./carry.js";
-import { type AutoShutdown, type ChildSpec, checkChild, type FullChildSpec, supervising } from "./child.js";
+import {
+  type AutoShutdown,
+  type ChildSpec,
+  type ChildStart,
+  checkChild,
+  type FullChildSpec,
+  supervising,
+} from "./child.js";
 import { countOf } from "./counts.js";
 import { type Config, decide, initial, type State } from "./machine.js";
 import { checkLimits, checkNaming, type SupervisionOptions } from "./options.js";
 import type { Answer, Ask, Effect, Event, Strategy } from "./protocol.js";
-import { type SupervisorMessage, SupervisorRef } from "./ref.js";
+import { type SupervisorMessage, SupervisorRef, supervisorRef } from "./ref.js";
 import { publishRestart } from "./report.js";
 import type { Child } from "./roster.js";
 
 /** Options of a supervisor; the defaults are OTP's. */
-export interface SupervisorOptions extends SupervisionOptions {
+export interface SupervisorOptions<S extends readonly ChildStart[] = readonly ChildStart[]>
+  extends SupervisionOptions {
   /** Which children go down and come up with a failed one. Default `one_for_one`. */
   readonly strategy?: Strategy;
   /** Whether the end of significant children ends the supervisor. Default `never`. */
   readonly autoShutdown?: AutoShutdown;
   /** In start order. */
-  readonly children?: readonly ChildSpec[];
+  readonly children?: readonly [...{ readonly [I in keyof S]: ChildSpec<S[I]> }];
   /** Runs in the supervisor before its children start. */
   readonly onStart?: (ctx: Context<never>) => void;
 }
 
 /** What `supervisor()` makes: start it, or make it a child of another. */
-export interface SupervisorDefinition extends Startable<readonly [], SupervisorRef> {
+export interface SupervisorDefinition<Ref = SupervisorRef> extends Startable<readonly [], Ref> {
   readonly [supervising]: true;
+  /**
+   * A handle of one that runs already, by its pid or by the name it is registered under: under a name it still holds after
+   * a restart.
+   *
+   * @throws OptionError
+   */
+  at(system: ProcessSystem, address: Pid | string): Ref;
 }
 
 /**
@@ -51,15 +67,18 @@ export interface SupervisorDefinition extends Startable<readonly [], SupervisorR
  * ] });
  * const shop = await system.start(Shop);
  */
-export function supervisor(options: SupervisorOptions): SupervisorDefinition {
-  const config = checkConfig(options);
-  const specs = checkChildren(options.children ?? [], config.autoShutdown);
+export function supervisor<S extends readonly ChildStart[]>(
+  options: SupervisorOptions<S>,
+): SupervisorDefinition {
+  const config = checkConfig(options as SupervisorOptions);
+  const specs = checkChildren((options.children ?? []) as readonly ChildSpec[], config.autoShutdown);
   const naming = checkNaming(options, "supervisor");
   const { onStart } = options;
   if (onStart !== undefined && typeof onStart !== "function")
     throw new OptionError("onStart", onStart, "a function");
   return {
     [supervising]: true,
+    at: supervisorRef,
     [launch]: (): Launch<SupervisorRef> => ({
       behaviour: behaviourOf(config, specs, onStart),
       options: naming,

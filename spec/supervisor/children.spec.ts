@@ -1,6 +1,13 @@
 // Children added, stopped, restarted, deleted, listed and counted while the supervisor runs.
 
-import { ChildError, type ChildProblem, ignore, supervisor, supervisorRef } from "signalbox";
+import {
+  ChildError,
+  type ChildProblem,
+  dynamicSupervisor,
+  ignore,
+  supervisor,
+  supervisorRef,
+} from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { child, House, hanging, planned, statuses, stubborn } from "./house.js";
 
@@ -97,7 +104,7 @@ describe("terminateChild", () => {
   it("of a stranger is refused", async () => {
     const shop = await house.start({ children: [child("a")] });
     expect(await problem(shop.terminateChild("x"))).toBe("not_found");
-    expect(await problem(shop.terminateChild(house.the("a")))).toBe("not_found");
+    expect(await problem(shop.terminateChild(house.the("a") as never))).toBe("not_found");
   });
 
   it("gives up waiting after its timeout, while the supervisor goes on stopping", async () => {
@@ -181,10 +188,35 @@ describe("a handle", () => {
     expect(await statuses(supervisorRef(house.system, pid as never))).toBe("a running");
   });
 
+  it("by name goes on with the supervisor that is started in the place of the old one [V32]", async () => {
+    const branch = supervisor({ name: "branch", children: [child("a")] });
+    await house.start({ children: [{ id: "b", start: branch }] });
+    for (const handle of [supervisorRef(house.system, "branch"), branch.at(house.system, "branch")]) {
+      const before = handle.pid;
+      expect(await statuses(handle)).toBe("a running");
+      house.system.exit(before, "kill");
+      await house.system.idle();
+      expect(handle.pid).not.toBe(before);
+      expect(await statuses(handle)).toBe("a running");
+      expect(String(handle)).toBe("branch");
+      await house.clock.advance(10_000);
+    }
+  });
+
+  it("by a name that nobody holds says so", async () => {
+    const handle = supervisorRef(house.system, "branch");
+    expect(() => handle.pid).toThrow(expect.objectContaining({ code: "ERR_NO_PROCESS" }));
+    await expect(handle.whichChildren()).rejects.toMatchObject({ code: "ERR_CALLEE_EXITED" });
+    await expect(handle.startChild(child("a"))).rejects.toMatchObject({ code: "ERR_CALLEE_EXITED" });
+  });
+
   it("is not made from anything else", () => {
-    expect(() => supervisorRef(house.system, "branch" as never)).toThrow(
-      expect.objectContaining({ code: "ERR_OPTION", path: "pid" }),
-    );
+    const Sessions = dynamicSupervisor({ child: child("a") });
+    for (const address of ["", 5, undefined, {}]) {
+      const refused = expect.objectContaining({ code: "ERR_OPTION", path: "address", value: address });
+      expect(() => supervisorRef(house.system, address as never)).toThrow(refused);
+      expect(() => Sessions.at(house.system, address as never)).toThrow(refused);
+    }
   });
 
   it("prints as the supervisor's pid", async () => {
@@ -194,7 +226,8 @@ describe("a handle", () => {
 
   it("of a supervisor with named children has no startLike", async () => {
     const shop = await house.start({});
-    await expect(shop.startLike([1])).rejects.toMatchObject({ code: "ERR_OPTION", path: "startLike" });
+    const mistaken = dynamicSupervisor({ child: child("a") }).at(house.system, shop.pid);
+    await expect(mistaken.startLike([1])).rejects.toMatchObject({ code: "ERR_OPTION", path: "startLike" });
   });
 
   it("rejects what waits when the supervisor ends meanwhile", async () => {

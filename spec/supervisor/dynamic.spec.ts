@@ -1,6 +1,15 @@
 // Dynamic supervisors: many children of one kind, started while it runs and addressed by pid.
 
-import { type Callbacks, defineServer, type ExitInput, ignore, type Pid, stop, supervisor } from "signalbox";
+import {
+  type Callbacks,
+  defineServer,
+  type ExitInput,
+  ignore,
+  type Pid,
+  stop,
+  supervisor,
+  supervisorRef,
+} from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { gate } from "../support/gate.js";
 import { child, hanging, planned } from "./house.js";
@@ -126,7 +135,7 @@ describe("a dynamic supervisor", () => {
   });
 
   it("has no named children: it cannot be asked for one", async () => {
-    const sessions = await many();
+    const sessions = supervisorRef(house.system, (await many()).pid);
     await expect(sessions.startChild(child("b"))).rejects.toMatchObject({ path: "addChild" });
     await expect(sessions.restartChild("a")).rejects.toMatchObject({ path: "restartChild" });
     await expect(sessions.deleteChild("a")).rejects.toMatchObject({ path: "deleteChild" });

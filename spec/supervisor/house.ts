@@ -1,6 +1,7 @@
 // A system in virtual time whose supervisors and children are watched: who was started, who ended, and of what.
 
 import {
+  type AnySupervisorRef,
   type Callbacks,
   type ChildSpec,
   type ExitInput,
@@ -108,7 +109,7 @@ export class House {
 }
 
 /** `a running, b stopped`, in start order. */
-export async function statuses(ref: SupervisorRef): Promise<string> {
+export async function statuses(ref: AnySupervisorRef): Promise<string> {
   const children = [...(await ref.whichChildren())].reverse();
   return children.map(({ id, status }) => `${id} ${status}`).join(", ");
 }

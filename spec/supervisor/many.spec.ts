@@ -3,8 +3,8 @@
 import {
   type Callbacks,
   type ChildSpec,
+  type DynamicSupervisorRef,
   dynamicSupervisor,
-  type SupervisorRef,
   System,
   type SystemLimits,
   supervisor,
@@ -204,7 +204,10 @@ describe("while many children stop", () => {
   const limits: SystemLimits = { turnMessages: 100 };
   const many = 5_000;
 
-  async function dynamic(system: System, start: Callbacks<never>): Promise<SupervisorRef> {
+  async function dynamic(
+    system: System,
+    start: Callbacks<never>,
+  ): Promise<DynamicSupervisorRef<readonly []>> {
     const sessions = await system.start(dynamicSupervisor({ child: { id: "session", start, shutdown: 0 } }));
     await Promise.all(Array.from({ length: many }, () => sessions.startLike()));
     return sessions;

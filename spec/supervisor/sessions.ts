@@ -3,11 +3,11 @@
 import {
   custom,
   type DynamicSupervisorOptions,
+  type DynamicSupervisorRef,
   dynamicSupervisor,
   type ExitInput,
   type ExitReason,
   type Pid,
-  type SupervisorRef,
 } from "signalbox";
 import { child, House } from "./house.js";
 
@@ -18,7 +18,7 @@ export class Sessions extends House {
   many(
     more: Partial<DynamicSupervisorOptions["child"]> = {},
     options: Partial<DynamicSupervisorOptions> = {},
-  ): Promise<SupervisorRef> {
+  ): Promise<DynamicSupervisorRef> {
     return this.system.start(dynamicSupervisor({ label: "supervisor", child: child("a", more), ...options }));
   }
 

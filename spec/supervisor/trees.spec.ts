@@ -149,6 +149,9 @@ class Forest {
   }
 }
 
+/** A handle of whatever dynamic supervisor is made of this. */
+const Dynamic = dynamicSupervisor({ child: child("any") });
+
 /** Every process below a supervisor as it says itself, the supervisor included. */
 async function below(system: System, pid: Pid, found: Pid[] = []): Promise<Pid[]> {
   found.push(pid);
@@ -177,7 +180,7 @@ describe("any tree, after any crashes", () => {
           for (const pid of system.processes()) {
             const { label } = pid;
             if (label?.startsWith("branch") && !label.endsWith("member") && who % 3 === 0) {
-              void supervisorRef(system, pid)
+              void Dynamic.at(system, pid)
                 .startLike()
                 .catch(() => undefined);
             }

@@ -3,7 +3,7 @@
 // tells of it, changes the sum: then make it anew, and see that Node 20, 22 and 24 agree on it.
 
 import { createHash } from "node:crypto";
-import { ConsumerGroup, consumer, defineServer, supervisor } from "signalbox";
+import { type ChildSpec, ConsumerGroup, consumer, defineServer, supervisor } from "signalbox";
 import {
   explore,
   type FaultOptions,
@@ -30,7 +30,7 @@ async function market(sim: Simulation): Promise<void> {
     },
     { group },
   );
-  const children = [
+  const children: readonly ChildSpec[] = [
     { id: "stock", name: "stock", start: Stock, args: [100] },
     { id: "clerk-1", start: clerk },
     { id: "clerk-2", start: clerk },

@@ -4,13 +4,13 @@ import {
   CalleeExitedError,
   ChildError,
   type Context,
+  type DynamicSupervisorRef,
   defineServer,
   dynamicSupervisor,
   type ExitReason,
   type Pid,
   type ReplyTo,
   type Startable,
-  type SupervisorRef,
   type System,
 } from "signalbox";
 import type { Simulation } from "signalbox/testing";
@@ -25,6 +25,9 @@ const SLOW_MS = 10;
 
 type Unstamped<A> = A extends unknown ? Omit<A, "step"> : never;
 
+/** Of sessions that are started with a number each. */
+type Ref = DynamicSupervisorRef<readonly [number]>;
+
 export class Sessions {
   readonly acts: DynamicAct[] = [];
   /** The processes that answered. */
@@ -37,7 +40,7 @@ export class Sessions {
   private readonly sessions = new Map<Pid, number>();
   private readonly reasons = new Map<ExitReason, string>();
   private readonly requests: Promise<void>[] = [];
-  private ref: SupervisorRef | undefined = undefined;
+  private ref: Ref | undefined = undefined;
   private step = 0;
   private failures = 0;
   private wanted = 0;
@@ -84,7 +87,7 @@ export class Sessions {
       this.note({ act: "answered", session, process, problem });
     };
     this.requests.push(
-      (this.ref as SupervisorRef).startLike([session]).then(
+      (this.ref as Ref).startLike([session]).then(
         (pid) => answered(pid, undefined),
         (error) => answered(undefined, problemOf(error)),
       ),
@@ -99,7 +102,7 @@ export class Sessions {
     const session = this.sessions.get(pid) as number;
     this.note({ act: "dismissed", session });
     this.requests.push(
-      (this.ref as SupervisorRef).terminateChild(pid).then(
+      (this.ref as Ref).terminateChild(pid).then(
         () => this.note({ act: "is gone", session, found: true }),
         (error) => {
           if (problemOf(error) === "not_found") this.note({ act: "is gone", session, found: false });
@@ -110,7 +113,7 @@ export class Sessions {
 
   shutdown(): void {
     this.note({ act: "asked" });
-    this.system.exit((this.ref as SupervisorRef).pid, "shutdown");
+    this.system.exit((this.ref as Ref).pid, "shutdown");
   }
 
   /** Every request is answered, one way or another. */
