@@ -16,7 +16,7 @@ import type { Handler, StateOf } from "./types.js";
 /** What a server does. Handlers change the state in place; each is awaited before the next message. */
 export interface ServerOptions<A extends readonly unknown[], R, C, K> {
   /** Makes the state; the server counts as started when it is done. May throw, or return `ignore` or `stop(reason)`. */
-  readonly init: (ctx: Context<never>, ...args: A) => R;
+  readonly init: (ctx: Context<unknown>, ...args: A) => R;
   /**
    * Requests with a reply: what a handler returns is the reply. It may also return `defer(…)`, `refuse(error)`,
    * `replyAndStop(value, reason)` or `stop(reason)`. A throw is the server's crash, and ends every call to it.

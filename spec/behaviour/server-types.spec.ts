@@ -65,6 +65,33 @@ describe("the types of a server", () => {
     await expect(stock.call.end()).rejects.toBeInstanceOf(CalleeExitedError);
   });
 
+  it("let it send messages to itself, which its `info` takes [B1]", async () => {
+    const Clock = defineServer({
+      init: (ctx) => {
+        ctx.send(ctx.self, "at once");
+        ctx.sendAfter(ctx.self, { type: "soon" }, 0);
+        ctx.sendInterval(ctx.self, 7, 60_000);
+        return { ctx, heard: [] as unknown[] };
+      },
+      calls: {
+        heard: (state) => state.heard,
+        again: (state) => {
+          state.ctx.send(state.ctx.self, "again");
+          return state.ctx.self.label;
+        },
+      },
+      info: (state, message) => {
+        expectTypeOf(message).toBeUnknown();
+        state.heard.push(message);
+      },
+    });
+    await using system = new System({ report: false });
+    const clock = await system.start(Clock);
+    expect(await clock.call.again()).toBe("server");
+    await system.idle();
+    expect(await clock.call.heard()).toEqual(expect.arrayContaining(["at once", "again"]));
+  });
+
   it("are errors where they do not fit", () => {
     const misuse = async (system: System): Promise<void> => {
       // @ts-expect-error the argument of init is a number
