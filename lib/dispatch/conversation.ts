@@ -2,6 +2,7 @@
 // forwards, hears of its end by the EXIT itself, and re-routes in the same turn.
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
+import { settleHere } from "../process/carrying.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import type { Kernel } from "../process/kernel.js";
@@ -347,10 +348,9 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     const body = async (): Promise<void> => {
       await settings.compensate?.(envelope, { consumer: consumer.id, attempt: state.attempt });
     };
-    const { pid } = ctx.spawnMonitor(body, { label: `compensation of ${envelope.id}` });
-    if (settings.compensationTimeout !== Number.POSITIVE_INFINITY) {
-      ctx.after(settings.compensationTimeout, () => ctx.exit(pid, "kill"));
-    }
+    const pid = settleHere(ctx.spawnMonitor(body, { label: `compensation of ${envelope.id}` }).pid);
+    const ms = settings.compensationTimeout;
+    if (ms !== Number.POSITIVE_INFINITY) ctx.after(ms, () => ctx.exit(pid, "kill"));
   }
 
   private complete(consumer: Registration): void {

@@ -1,5 +1,6 @@
 // Dispatching: one envelope to one consumer of a group, by a conversation of its own.
 
+import { settleHere } from "../process/carrying.js";
 import type { Context } from "../process/context.js";
 import { SystemStoppedError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
@@ -51,6 +52,7 @@ export function dispatchFrom<T>(
     const outcome = request.await(kernel, owner);
     if (underWay === undefined) {
       conversation.process = kernel.spawn(conversation, undefined, CONVERSATION);
+      settleHere(conversation.process.pid);
       if (own) conversation.claim();
     }
     const { process } = conversation;

@@ -2,7 +2,8 @@
 // the last three withdraw the request if it still waits, and a late reply is dropped, as with OTP's process aliases.
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
-import { Entry, isEntry, SignalEntry, TaskEntry } from "./entries.js";
+import { carriedContext } from "./carrying.js";
+import { Carried, Entry, isEntry, SignalEntry, TaskEntry } from "./entries.js";
 import type { Resumption } from "./environment.js";
 import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
@@ -91,6 +92,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     timeoutMs: number,
   ): void {
     this.kernel = kernel;
+    this.context = carriedContext(kernel);
     this.owner = owner;
     this.to = to;
     this.timeoutMs = timeoutMs;
@@ -140,8 +142,11 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   private tell(reply: Reply<R>): void {
     const { owner, onReply } = this;
-    if (owner?.alive && onReply !== undefined)
-      owner.deliverSignal(new TaskEntry(() => onReply(reply as Reply<never>)));
+    if (!owner?.alive || onReply === undefined) return;
+    const task = new TaskEntry(() => onReply(reply as Reply<never>));
+    // As after an await: where the question was asked, whoever answers.
+    task.context = this.context;
+    owner.deliverSignal(task);
   }
 
   /** The callee died, or was never there. */
@@ -201,6 +206,6 @@ export function exitedError(process: Process): ProcessExitedError {
 /** What a mailbox entry is to its user: the message of a call, a signal, or nothing for a timer's function. */
 export function messageOf(entry: unknown): unknown {
   if (!isEntry(entry)) return entry;
-  if (entry instanceof Request) return entry.message;
+  if (entry instanceof Request || entry instanceof Carried) return entry.message;
   return entry instanceof SignalEntry ? entry.signal : undefined;
 }

@@ -2,6 +2,7 @@
 
 import type { Behaviour, SpawnOptions } from "./behaviour.js";
 import { type CallOptions, exitedError, type Reply, type ReplyTo, type Request } from "./call.js";
+import { type ContextRunner, contextRunner } from "./carrying.js";
 import type { Signal } from "./entries.js";
 import { NotABodyError, NotCallbacksError } from "./errors.js";
 import { removeSignal } from "./links.js";
@@ -64,6 +65,15 @@ export class Context<M = unknown> {
       if (!this.alive) extras.abort.abort(exitedError(process));
     }
     return extras.abort.signal;
+  }
+
+  /**
+   * Gives a function that runs others in the context of the sender of the message received last, then or later. Needs the
+   * option `context: "sender"` of the system; without it they run in this process's own context.
+   * @example const asSender = ctx.senderContext(); // asSender(() => log("done"))
+   */
+  senderContext(): ContextRunner {
+    return contextRunner(this.#live);
   }
 
   /** Milliseconds of the system's clock: monotonic, virtual under a simulator. */
@@ -289,9 +299,8 @@ export class Context<M = unknown> {
   }
 
   /**
-   * Makes a function part of this process, for callbacks of the host (sockets, raw timers): a throw in it is this
-   * process's crash, a rejection too, and after the process's exit it does nothing. `fn` runs in the asynchronous context in
-   * which it was wrapped, whoever calls it.
+   * Makes a function part of this process, for callbacks of the host (sockets, raw timers): a throw or rejection in it is
+   * this process's crash, and after the process's exit it does nothing. It runs in the asynchronous context of this call.
    */
   wrap<A extends unknown[]>(fn: (...args: A) => unknown): (...args: A) => void {
     const process = this.#process;

@@ -1,5 +1,6 @@
 // What waits in a mailbox besides plain messages. Only the kernel makes these, so no message can be taken for one.
 
+import type { AsyncContext } from "./environment.js";
 import type { DeadLetterReason } from "./events.js";
 import type { Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
@@ -62,11 +63,26 @@ export interface Withdrawable {
 /** A {@link Returnable} that may end before its receiver comes to it. */
 export abstract class Recallable extends Returnable implements Withdrawable {
   queuedIn: Withdrawable["queuedIn"] = undefined;
+  /** Where it is handled, in a system whose messages carry their sender's context. */
+  context: AsyncContext | undefined = undefined;
 }
 
 /** Anything in a mailbox that is not simply a message. */
 export abstract class Entry extends Special implements Withdrawable {
   queuedIn: Withdrawable["queuedIn"] = undefined;
+  /** Where it is handled, in a system whose messages carry their sender's context. */
+  context: AsyncContext | undefined = undefined;
+}
+
+/** A plain message and its sender's context. */
+export class Carried extends Entry {
+  readonly message: unknown;
+  declare context: AsyncContext;
+  constructor(message: unknown, context: AsyncContext) {
+    super();
+    this.message = message;
+    this.context = context;
+  }
 }
 
 /** `instanceof Entry` of whatever is in a mailbox. A message may be a Proxy that throws at it. */
@@ -85,6 +101,16 @@ export function isReturnable(item: unknown): item is Returnable {
   } catch {
     return false;
   }
+}
+
+/** An entry as its sender sent it. */
+export function plain(item: unknown): unknown {
+  return isEntry(item) && item instanceof Carried ? item.message : item;
+}
+
+/** The context that a mailbox entry carries. */
+export function contextOf(item: unknown): AsyncContext | undefined {
+  return isEntry(item) || (isReturnable(item) && item instanceof Recallable) ? item.context : undefined;
 }
 
 /** Its receiver has taken it, or it never got in. */

@@ -1,6 +1,7 @@
 export type { Backoff } from "./backoff.js";
 export * from "./behaviour.js";
 export type { CallOptions, Reply, ReplyTo } from "./call.js";
+export type { ContextRunner } from "./carrying.js";
 export type { Address, BodyContext, Context } from "./context.js";
 export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
 export type {

@@ -1,7 +1,6 @@
 // The process of a system whose Environment intercepts: a class of its own, so that production's is none the slower.
 
-import { Request } from "./call.js";
-import { type Entry, Recallable, SignalEntry, TaskEntry, type Withdrawable } from "./entries.js";
+import { type Entry, isEntry, Recallable, SignalEntry, TaskEntry, type Withdrawable } from "./entries.js";
 import type { Interception } from "./interception.js";
 import { DEAD, Process } from "./process.js";
 
@@ -36,7 +35,7 @@ export class WatchedProcess extends Process {
     if (this.state === DEAD) this.kernel.refuse(this.pid, item, "exited");
     else if (item instanceof SignalEntry || item instanceof TaskEntry) super.deliverSignal(item);
     else {
-      if (item instanceof Request || item instanceof Recallable) this.mixed = true;
+      if (isEntry(item) || item instanceof Recallable) this.mixed = true;
       super.deliver(item);
     }
   }

@@ -5,7 +5,8 @@ import { deferStart, ignore, Stop } from "./behaviour.js";
 import { checkBound } from "./bound.js";
 import { exitedError, failRequests, messageOf, Request } from "./call.js";
 import { Calls } from "./calls.js";
-import { isEntry, isReturnable, type Signal } from "./entries.js";
+import { carrying } from "./carrying.js";
+import { Carried, isEntry, isReturnable, type Signal } from "./entries.js";
 import type { AsyncContext, Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
 import { NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, SystemEvents } from "./events.js";
@@ -32,6 +33,8 @@ export class Kernel implements SchedulerHost {
   readonly limits: Limits;
   /** In which everything of this system runs: that of the code which made the system. */
   readonly context: AsyncContext;
+  /** Messages carry the context of their sender. */
+  readonly carries: boolean;
   readonly scheduler: Scheduler;
   readonly events: SystemEvents;
   readonly interception: Interception | undefined;
@@ -53,16 +56,18 @@ export class Kernel implements SchedulerHost {
   private readonly processClass: typeof Process;
   private lastId = 0;
 
-  constructor(node: Node, env: Environment, limits: Limits, print: (text: string) => void) {
+  constructor(node: Node, env: Environment, limits: Limits, print: (text: string) => void, carries: boolean) {
     this.node = node;
     this.env = env;
     this.limits = limits;
     this.context = env.captureContext();
+    this.carries = carries;
     this.print = (text) => this.enter(() => print(text));
     this.outside = new Pid(node, 0, "outside", undefined);
     this.events = new SystemEvents((fn) => this.enter(fn));
     this.interception = env.interception;
-    this.processClass = env.interception === undefined ? Process : WatchedProcess;
+    const plain = env.interception === undefined ? Process : WatchedProcess;
+    this.processClass = carries ? carrying(plain) : plain;
     this.names = new Names(env.interception);
     this.groups = new Groups(env.interception);
     this.scheduler = env.createScheduler(this, limits);
@@ -265,6 +270,8 @@ export class Kernel implements SchedulerHost {
   refuse(to: Pid, entry: unknown, reason: DeadLetterReason): void {
     if (isReturnable(entry)) entry.returned(reason);
     else if (!isEntry(entry)) this.deadLetter(to, entry, reason);
+    else if (entry instanceof Carried)
+      entry.context.runInAsyncScope(this.refuse, this, to, entry.message, reason);
     else if (entry instanceof Request && entry.open) this.deadLetter(to, entry.message, reason);
   }
 

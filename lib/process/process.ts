@@ -8,13 +8,14 @@ import {
   isEntry,
   isGone,
   isReturnable,
+  plain,
   type Recallable,
   SignalEntry,
   TaskEntry,
   taken,
   type Withdrawable,
 } from "./entries.js";
-import type { Runnable, Scheduler } from "./environment.js";
+import type { AsyncContext, Runnable, Scheduler } from "./environment.js";
 import { MailboxFullError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { EMPTY, Mailbox } from "./mailbox.js";
@@ -58,6 +59,8 @@ export interface Rare {
   waits: OneOrMany<Abandonable>;
   /** The message an asynchronous callback is at work on. */
   message: unknown;
+  /** The context that the message carried which a body received last. */
+  sender: AsyncContext | undefined;
 }
 
 /** Something the process's code waits for; it is told when the process ends, so that `finally` blocks run. */
@@ -120,6 +123,7 @@ export class Process extends Mailbox implements Runnable {
       unbounded: 0,
       waits: undefined,
       message: undefined,
+      sender: undefined,
     };
     return this.rare;
   }
@@ -188,7 +192,7 @@ export class Process extends Mailbox implements Runnable {
         }
         return this.state !== DEAD;
       case "exit":
-        if (isReturnable(message)) message.returned("exited");
+        if (isReturnable(plain(message))) this.kernel.refuse(this.pid, message, "exited");
         else this.drop(message, capacity);
         this.kernel.end(this, crash(new MailboxFullError(this.pid, capacity)));
         return false;
@@ -250,7 +254,7 @@ export class Process extends Mailbox implements Runnable {
   }
 
   /** An activation that is not simply the next message of callbacks. */
-  private rouse(): number {
+  protected rouse(): number {
     if (this.state === DEAD) {
       tellBirth(this.kernel, this);
       return 0;
@@ -285,7 +289,7 @@ export class Process extends Mailbox implements Runnable {
     return 1;
   }
 
-  private open(entry: unknown): unknown {
+  protected open(entry: unknown): unknown {
     if (!isEntry(entry)) {
       if (entry === EMPTY) {
         // What it was woken for has been taken back out of its mailbox.

@@ -3,7 +3,7 @@
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import type { Body } from "./behaviour.js";
 import { exitedError, type Request } from "./call.js";
-import { isEntry, isGone, isSpecial, SignalEntry, taken } from "./entries.js";
+import { contextOf, isEntry, isGone, isSpecial, SignalEntry, taken } from "./entries.js";
 import type { Resumption } from "./environment.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
@@ -101,6 +101,7 @@ export class Waiting implements Due, Abandonable, Abortable, Settler, Resumption
     if (!Object.is(process.peek(index), entry) || isGone(entry)) return false;
     process.removeAt(index);
     taken(entry);
+    if (process.kernel.carries) process.extras.sender = contextOf(entry);
     return true;
   }
 

@@ -10,7 +10,7 @@ import { waitForExit } from "./exited.js";
 import { type ProcessInfo, processInfo } from "./info.js";
 import { Kernel } from "./kernel.js";
 import { DEFAULTS, type Limits } from "./limits.js";
-import { address, count, delay, text } from "./options.js";
+import { address, count, delay, oneOf, text } from "./options.js";
 import { outside } from "./origin.js";
 import type { Node, Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -31,6 +31,12 @@ export interface SystemOptions {
   readonly limits?: SystemLimits;
   /** Where reports of unobserved crashes are printed; `false` for nowhere. Default: standard error. */
   readonly report?: ((text: string) => void) | false;
+  /**
+   * The asynchronous context (AsyncLocalStorage, OpenTelemetry) in which messages are handled. `system`, the default: that of
+   * the code which made the system. `sender`: that of the code which sent the message, made the call or dispatch, emitted the
+   * tuple or set the timer. Signals and starts are always the system's.
+   */
+  readonly context?: "system" | "sender";
   /** Carries signals to other nodes. */
   readonly transport?: Transport;
   /** Clock, randomness, ids and scheduling. Default: production. */
@@ -55,7 +61,8 @@ export class ProcessSystem implements AsyncDisposable {
     const node: Node = { name: text("name", options.name ?? "system"), id: environment.id() };
     const limits = checkLimits(options.limits);
     const transport = checkTransport(options.transport);
-    this.kernel = new Kernel(node, environment, limits, printer(options.report));
+    const context = oneOf("context", options.context ?? "system", ["system", "sender"]);
+    this.kernel = new Kernel(node, environment, limits, printer(options.report), context === "sender");
     this.kernel.remote.transport = transport;
   }
 

@@ -1,6 +1,8 @@
 // Timers as processes use them: they send a message or run a function of their owner, and die with it.
 
+import { carriedContext } from "./carrying.js";
 import { TaskEntry } from "./entries.js";
+import type { AsyncContext } from "./environment.js";
 import { MailboxFullError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
@@ -24,6 +26,8 @@ export class OwnedTimer implements Due, TimerRef {
   private readonly owner: Process | undefined;
   private readonly action: TimerAction;
   private readonly periodMs: number | undefined;
+  /** Where it was set, if contexts are carried. */
+  private readonly context: AsyncContext | undefined;
 
   constructor(
     kernel: Kernel,
@@ -36,6 +40,7 @@ export class OwnedTimer implements Due, TimerRef {
     this.owner = owner;
     this.action = action;
     this.periodMs = periodMs;
+    this.context = carriedContext(kernel);
     if (owner !== undefined) owner.timers = include(owner.timers, this);
     this.timer = kernel.addTimer(delayMs, this);
   }
@@ -56,6 +61,11 @@ export class OwnedTimer implements Due, TimerRef {
       const late = this.kernel.env.now() - this.timer.deadline;
       this.timer = this.kernel.addTimer(this.periodMs - (late % this.periodMs), this);
     } else if (this.owner !== undefined) this.owner.timers = exclude(this.owner.timers, this);
+    if (this.context === undefined) this.act();
+    else this.context.runInAsyncScope(this.act, this);
+  }
+
+  private act(): void {
     if ("to" in this.action) {
       const { to, message } = this.action;
       this.post(to, message);

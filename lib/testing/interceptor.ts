@@ -1,6 +1,6 @@
 // What the systems of a world tell of themselves: who is born and dies, what is sent, which promises are awaited.
 
-import { SignalEntry } from "../process/entries.js";
+import { plain, SignalEntry } from "../process/entries.js";
 import type { WatchedProcess } from "../process/intercepted.js";
 import type { Access, Interception, Settler } from "../process/interception.js";
 import type { Node, Pid } from "../process/pid.js";
@@ -68,12 +68,12 @@ export class Interceptor implements Interception {
     const target = to.tag as Actor;
     world.mark(target.number);
     world.wrote(target.mailbox);
-    if (freezing) freeze(item);
+    if (freezing) freeze(plain(item));
     if (recorder === undefined && !world.faults.delaying && this.pairs.size === 0) return false;
     const sender = this.senderOf(item);
     const way = this.pairs.get(sender)?.get(target);
     const held = (way?.pending ?? 0) > 0 || (sender !== target && world.faults.delays(sender, target));
-    recorder?.sent(sender, target, item, held);
+    recorder?.sent(sender, target, plain(item), held);
     if (held) world.agenda.post(way ?? this.way(sender, target, to), item);
     return held;
   }

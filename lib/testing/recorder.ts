@@ -1,6 +1,6 @@
 // Writes down what happens in a schedule. Exploring does without: a schedule is run again for its report.
 
-import { isGone, SignalEntry, TaskEntry } from "../process/entries.js";
+import { isGone, plain, SignalEntry, TaskEntry } from "../process/entries.js";
 import { EMPTY } from "../process/mailbox.js";
 import type { Pid } from "../process/pid.js";
 import { STARTING } from "../process/process.js";
@@ -40,10 +40,20 @@ export class Recorder {
       while (isGone(running?.peek(index))) index++;
       const first = running?.peek(index);
       const starting = running?.state === STARTING;
-      const took = starting ? "starts" : first === undefined || first === EMPTY ? "wakes" : this.taken(first);
+      const took = starting
+        ? "starts"
+        : first === undefined || first === EMPTY
+          ? "wakes"
+          : this.taken(plain(first));
       this.doing = { type: "run", process, took };
     } else if (task.kind === "resume") this.doing = { type: "resume", process, from: task.what };
-    else this.doing = { type: "deliver", process, from: task.from.path, message: this.show(task.held[0]) };
+    else
+      this.doing = {
+        type: "deliver",
+        process,
+        from: task.from.path,
+        message: this.show(plain(task.held[0])),
+      };
   }
 
   time(system: string): void {

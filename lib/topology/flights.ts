@@ -2,6 +2,7 @@
 // wait, and sent to the stream `dead` at their end. What `pending.ts` decides is carried out here.
 
 import { backoffMs } from "../process/backoff.js";
+import { carriedContext } from "../process/carrying.js";
 import type { Context } from "../process/context.js";
 import { TaskEntry } from "../process/entries.js";
 import { EMPTY, Mailbox } from "../process/mailbox.js";
@@ -77,6 +78,7 @@ export class Flights {
   add(stream: string, values: object, options: SpoutEmitOptions<unknown>): void {
     const at = this.sampler.due() ? this.ctx.now() : undefined;
     const kept = keep(stream, values, options, at, ++this.run.serial);
+    kept.context = carriedContext(this.run.kernel);
     this.kept.add(kept);
     this.send(kept);
   }
@@ -147,7 +149,8 @@ export class Flights {
   private fly(kept: Kept): void {
     let flies: boolean;
     try {
-      flies = this.emit(kept);
+      const { context } = kept;
+      flies = context === undefined ? this.emit(kept) : context.runInAsyncScope(this.emit, this, kept);
     } catch (error) {
       this.threw(kept, error);
       return;
@@ -250,7 +253,9 @@ export class Flights {
 
   private over(kept: Kept, failure: Failure | undefined): unknown {
     this.end(kept);
-    return this.tell(kept, failure);
+    const { context } = kept;
+    if (context === undefined) return this.tell(kept, failure);
+    return context.runInAsyncScope(this.tell, undefined, kept, failure);
   }
 
   private end(kept: Kept): void {

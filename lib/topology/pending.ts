@@ -12,6 +12,7 @@
 // It counts what is under way and knows which tree is whose; a process carries out what it decides. It changes in place,
 // for speed, but as a pure machine would: the same calls give the same answers.
 
+import type { AsyncContext } from "../process/environment.js";
 import type { Failure, SpoutEmitOptions } from "./component.js";
 import { IdTable } from "./id-table.js";
 import { FormerTrees, type Trace, traceOf } from "./trace.js";
@@ -45,6 +46,8 @@ export interface Kept {
   readonly serial: number;
   /** What its tries have left behind. */
   trace: Trace | undefined;
+  /** Where it was emitted first, and is each time, in a system whose messages carry contexts. */
+  context?: AsyncContext | undefined;
 }
 
 /** A new reliable tuple. @param emittedAt - now, when its latency is to be measured */
@@ -71,6 +74,7 @@ export function keep(
     over: false,
     serial,
     trace: undefined,
+    context: undefined,
   };
 }
 

@@ -6,7 +6,7 @@ import { CATALOGUE, type Entry } from "./catalogue.js";
 import { type Compared, compare, comparisonTable, figureOf, onlyNow } from "./comparison.js";
 import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
-import { fanIn, pingPong, ring, selectiveReceive } from "./messages.js";
+import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import * as nact from "./nact.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
@@ -20,6 +20,7 @@ import * as xstate from "./xstate.js";
 
 const tiny: readonly (readonly [name: string, operations: number, program: Program])[] = [
   ["ping-pong", 20, pingPong(20)],
+  ["ping-pong-context", 20, pingPongContext(20)],
   ["ring", 50, ring(10, 5)],
   ["fan-in", 30, fanIn(3, 10)],
   ["selective-receive", 10, selectiveReceive(10, 20)],

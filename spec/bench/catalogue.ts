@@ -40,6 +40,7 @@ export const CATALOGUE: readonly Entry[] = [
     libraries: ["nact", "xstate"],
     target: timesOtp(10),
   },
+  { name: "ping-pong-context", unit: "perSecond", libraries: [] },
   {
     name: "ring",
     unit: "perSecond",

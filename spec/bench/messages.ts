@@ -1,6 +1,7 @@
 // Message passing: two processes in turn, a thousand in a ring, a hundred to one; and receives behind many messages.
 
-import type { Pid } from "signalbox";
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Pid, SystemOptions } from "signalbox";
 import { onSystem, type Program } from "./program.js";
 
 interface Ping {
@@ -8,8 +9,8 @@ interface Ping {
 }
 
 /** Each ping carries its sender, as Erlang's does, and so is a new object. */
-export function pingPong(trips: number): Program {
-  return onSystem(trips, 2 * trips, (system, done) => {
+export function pingPong(trips: number, options?: SystemOptions): Program {
+  const work: Parameters<typeof onSystem>[2] = (system, done) => {
     let pings = 0;
     let pongs = 0;
     const pong = system.spawn<Ping>({
@@ -25,7 +26,16 @@ export function pingPong(trips: number): Program {
         else done(pings + pongs);
       },
     });
-  });
+  };
+  return onSystem(trips, 2 * trips, work, options);
+}
+
+const store = new AsyncLocalStorage<string>();
+
+/** The same, where each message carries the context of its sender, with a store in it. */
+export function pingPongContext(trips: number): Program {
+  const program = pingPong(trips, { context: "sender" });
+  return { ...program, run: () => store.run("a request", () => program.run()) };
 }
 
 /** A token goes round; every hop is counted where it arrives. */

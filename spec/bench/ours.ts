@@ -3,7 +3,7 @@
 import { call, callAwait } from "./calls.js";
 import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
-import { fanIn, pingPong, ring, selectiveReceive } from "./messages.js";
+import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import type { Program } from "./program.js";
 import { simulatedDispatch, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
@@ -12,6 +12,7 @@ import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./
 
 export const programs: Readonly<Record<string, Program>> = {
   "ping-pong": pingPong(SIZES.pingPong),
+  "ping-pong-context": pingPongContext(SIZES.pingPong),
   ring: ring(SIZES.ring.processes, SIZES.ring.rounds),
   "fan-in": fanIn(SIZES.fanIn.senders, SIZES.fanIn.each),
   "selective-receive": selectiveReceive(SIZES.selectiveReceive.receives, SIZES.selectiveReceive.waiting),

@@ -1,6 +1,6 @@
 // A benchmark program: a piece of work that counts what it did, and is timed only if the count is right.
 
-import { System } from "signalbox";
+import { System, type SystemOptions } from "signalbox";
 
 /** What one run of a program gave. */
 export interface Run {
@@ -84,12 +84,13 @@ export function onSystem(
   operations: number,
   expected: number,
   work: (system: System, done: (counted: number) => void) => void,
+  options?: SystemOptions,
 ): Program {
   return {
     operations,
     expected,
     run: async () => {
-      const system = new System({ report: false });
+      const system = new System({ report: false, ...options });
       const counted = await new Promise<number>((resolve, reject) => {
         system.events.on("crash", ({ text }) => reject(new Error(text)));
         work(system, resolve);

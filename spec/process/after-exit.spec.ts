@@ -113,6 +113,7 @@ describe("after its exit", () => {
       alive: "allowed",
       signal: "allowed",
       wrap: "allowed",
+      senderContext: () => ctx.senderContext(),
       now: () => ctx.now(),
       random: () => ctx.random(),
       send: () => ctx.send("other", 1),

@@ -1,7 +1,7 @@
 // A system on a clock that the test moves, and the components of most tests here: a source that emits what the test
 // puts in, a bolt that notes what it is given, and one that settles its tuples when the test says so.
 
-import { type Pid, System } from "signalbox";
+import { type Pid, System, type SystemOptions } from "signalbox";
 import { type TestClock, testClock } from "signalbox/testing";
 import {
   type BoltContext,
@@ -27,11 +27,16 @@ type Numbers = { readonly numbers: N };
 export class Stage {
   readonly clock: TestClock = testClock();
   readonly reports: string[] = [];
-  readonly system: System = new System({
-    name: "stage",
-    environment: this.clock.environment,
-    report: (text) => this.reports.push(text),
-  });
+  readonly system: System;
+
+  constructor(options: Pick<SystemOptions, "context"> = {}) {
+    this.system = new System({
+      ...options,
+      name: "stage",
+      environment: this.clock.environment,
+      report: (text) => this.reports.push(text),
+    });
+  }
 
   /** Starts a topology and lets it run until it waits for something. */
   async start(topology: Topology, options?: RunOptions): Promise<TopologyRef> {

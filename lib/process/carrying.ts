@@ -1,0 +1,80 @@
+// The process of a system whose messages carry their sender's context: a class of its own, so that others pay nothing.
+
+import { Carried, contextOf, type Entry, plain, TaskEntry } from "./entries.js";
+import type { AsyncContext } from "./environment.js";
+import type { Kernel } from "./kernel.js";
+import type { Pid } from "./pid.js";
+import type { Process } from "./process.js";
+
+/** What such a process has besides. */
+export interface Carrying {
+  /** Where all of it runs, whoever sends to it: for a process that acts for one caller alone. */
+  home: AsyncContext | undefined;
+}
+
+const made = new Map<typeof Process, typeof Process>();
+
+/** Makes the class of a system's processes one whose messages carry contexts. */
+export function carrying(Base: typeof Process): typeof Process {
+  const known = made.get(Base) ?? carryingClass(Base);
+  made.set(Base, known);
+  return known;
+}
+
+function carryingClass(Base: typeof Process): typeof Process {
+  return class extends Base implements Carrying {
+    home: AsyncContext | undefined = undefined;
+
+    override deliver(message: unknown): void {
+      this.mixed = true;
+      super.deliver(contextOf(message) === undefined ? new Carried(message, this.here()) : message);
+    }
+
+    override deliverRequest(request: Parameters<Process["deliverRequest"]>[0]): void {
+      request.context ??= this.here();
+      super.deliverRequest(request);
+    }
+
+    /** Signals carry nothing: a restart is not part of the request that caused the crash. */
+    override deliverSignal(entry: Entry): void {
+      if (entry instanceof TaskEntry) entry.context ??= this.here();
+      super.deliverSignal(entry);
+    }
+
+    protected override open(entry: unknown): unknown {
+      const context = this.home ?? contextOf(entry);
+      const item = plain(entry);
+      return context === undefined ? super.open(item) : context.runInAsyncScope(super.open, this, item);
+    }
+
+    protected override rouse(): number {
+      return this.home === undefined ? super.rouse() : this.home.runInAsyncScope(super.rouse, this);
+    }
+
+    private here(): AsyncContext {
+      return this.kernel.env.captureContext();
+    }
+  };
+}
+
+/** The context of the code that is running, for what is to be done later in its place. Undefined where none is carried. */
+export function carriedContext(kernel: Kernel): AsyncContext | undefined {
+  return kernel.carries ? kernel.env.captureContext() : undefined;
+}
+
+/** Makes a process run in the context of the code that calls this, where contexts are carried. */
+export function settleHere<T extends Pid<never>>(pid: T): T {
+  const { process } = pid;
+  if (process?.kernel.carries) (process as Process & Carrying).home = process.kernel.env.captureContext();
+  return pid;
+}
+
+/** Runs a function in a context that was captured before. */
+export type ContextRunner = <R>(fn: () => R) => R;
+
+/** For callbacks, the context of the message at hand is the one they run in. */
+export function contextRunner({ kernel, handle, rare }: Process): ContextRunner {
+  const inBody = handle === undefined && kernel.carries;
+  const context = inBody ? rare?.sender : kernel.env.captureContext();
+  return context === undefined ? (fn) => kernel.enter(fn) : (fn) => context.runInAsyncScope(fn);
+}
