@@ -66,9 +66,9 @@ function endAll(): void {
 /** Starts a program. That it cannot be started is told by `ended`. @throws what `spawn` throws of what it is given */
 export const openChild: OpenChild = ({ command, args, env, cwd }, events) => {
   const pidDir = mkdtempSync(join(tmpdir(), "signalbox-"));
-  watch(0, pidDir);
   let child: ReturnType<typeof start>;
   try {
+    watch(0, pidDir);
     child = start();
   } catch (error) {
     forget();

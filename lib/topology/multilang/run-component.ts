@@ -5,6 +5,7 @@ import type { Callbacks } from "../../process/behaviour.js";
 import { stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Environment } from "../../process/environment.js";
+import { OptionError } from "../../process/errors.js";
 import { count, oneOf } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { production } from "../../process/production.js";
@@ -79,6 +80,12 @@ export function runComponent(topology: ComponentSource, options: RunComponentOpt
   });
 }
 
+/** @throws OptionError when it is no topology: a module that has one, say */
+function blueprintOf(source: HasBlueprint | undefined): Blueprint {
+  if (typeof source?.blueprint === "object") return source.blueprint;
+  throw new OptionError("runComponent(topology)", source, "a topology, or a function that returns one");
+}
+
 class Runner {
   /** Once it is loaded; or why it could not be. */
   #blueprint: Blueprint | { readonly error: unknown } | undefined;
@@ -124,6 +131,7 @@ class Runner {
     this.#environment = options.environment ?? production;
     this.#logLevel = oneOf("logLevel", logLevel, LEVELS);
     this.#maxWaiting = count("maxWaiting", maxWaiting, 1);
+    if (typeof source !== "function") this.#blueprint = blueprintOf(source);
     this.#decoder = new Decoder(maxMessage);
     this.#over = over;
     this.#wire = {
@@ -139,22 +147,18 @@ class Runner {
       },
       stray: (line) => this.#stray(line),
     });
-    void this.#load(source);
+    if (typeof source === "function") void this.#load(source);
   }
 
   /** The host is not listened to until the topology is there, and then told why when that failed. */
-  async #load(source: ComponentSource): Promise<void> {
-    if (typeof source !== "function") {
-      this.#blueprint = source.blueprint;
-      return;
-    }
+  async #load(source: () => HasBlueprint | Promise<HasBlueprint>): Promise<void> {
     this.#port.pause();
     try {
-      this.#blueprint = (await source()).blueprint;
+      this.#blueprint = blueprintOf(await source());
     } catch (error) {
       this.#blueprint = { error };
     }
-    this.#port.resume();
+    if (!this.#ending) this.#port.resume();
   }
 
   // ── the host ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -66,7 +66,7 @@ export const openStdio: OpenStdio = ({ input = host.stdin, output = host.stdout 
     throw new MultilangError(
       "output",
       `${before} bytes were written to the standard output before runComponent was called, and the host takes them ` +
-        "for a message; load what prints by the function that runComponent takes: runComponent(() => import(…))",
+        "for a message; load what prints within: runComponent(async () => (await import(…)).topology)",
     );
   const write = output.write.bind(output) as (text: string) => boolean;
   const restore = own ? redirect(events.stray) : () => undefined;
@@ -103,6 +103,9 @@ export const openStdio: OpenStdio = ({ input = host.stdin, output = host.stdout 
   };
 };
 
+/** Characters of a line; what is longer is told in parts. */
+const MOST_OF_LINE = 8_192;
+
 /** Sends what is written to the standard output elsewhere, by lines. The function that it gives ends that. */
 function redirect(stray: (line: string) => void): () => void {
   const { stdout } = host;
@@ -114,6 +117,10 @@ function redirect(stray: (line: string) => void): () => void {
     const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;
     const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n/);
     rest = lines.pop() as string;
+    if (rest.length > MOST_OF_LINE) {
+      lines.push(rest);
+      rest = "";
+    }
     for (const line of lines) stray(line);
     const done = typeof second === "function" ? second : third;
     if (typeof done === "function") host.nextTick(done as () => void);

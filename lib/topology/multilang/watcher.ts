@@ -13,8 +13,8 @@ export const MARK = "SIGNALBOX_CHILD";
 
 export const hasGroups: boolean = host.platform !== "win32";
 
-/** Watchers that one program starts in place of those that somebody ended. */
-const MOST_WATCHERS = 10;
+/** Watchers that one program starts in place of those that somebody ended, or that could not be started. */
+const MOST_REPLACED = 10;
 
 /**
  * The end: SIGTERM, a second, SIGKILL. What left its group is found by its mark where there is /proc; so is a child that
@@ -53,7 +53,7 @@ each finish
 /** Groups and directories of the children there are, each as a line for the watcher. */
 const watched = new Set<string>();
 let watcher: ChildProcess | undefined;
-let started = 0;
+let lost = 0;
 
 /** From now on a child with this directory ends when this program does. @param group - 0 before the child is started */
 export function watch(group: number, directory: string): void {
@@ -75,7 +75,7 @@ export function unwatch(group: number, directory: string): void {
 }
 
 function start(): void {
-  if (started++ > MOST_WATCHERS) return;
+  if (lost > MOST_REPLACED) return;
   const one = spawn("/bin/sh", ["-c", SCRIPT, "signalbox-watcher"], {
     stdio: ["pipe", "ignore", "ignore"],
     // Signals from a terminal are for this program alone; and it is to be no descendant that others know by their mark.
@@ -87,6 +87,7 @@ function start(): void {
   const over = (): void => {
     if (watcher !== one) return;
     watcher = undefined;
+    lost++;
     if (watched.size > 0) start();
   };
   one.on("error", over);

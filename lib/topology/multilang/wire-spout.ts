@@ -5,11 +5,13 @@
 
 import { backoffMs } from "../../process/backoff.js";
 import type { Context } from "../../process/context.js";
+import { TaskEntry } from "../../process/entries.js";
 import type { ComponentPlan } from "../blueprint.js";
 import type { Emitters, Failure, SpoutContext, SpoutDefinition, SpoutEmitOptions } from "../component.js";
 import type { AnyValues, Streams } from "../field.js";
 import { type Decision, type Kept, keep, letterOf, Pending, unheard } from "../pending.js";
-import { inTurn } from "../task.js";
+import { inTurn, processOf } from "../task.js";
+import { MultilangError } from "./errors.js";
 import type { HostMessage } from "./requests.js";
 import {
   type HostWire,
@@ -41,15 +43,14 @@ export class Underway {
     this.pending = new Pending(retries, letters);
   }
 
-  /** The tuple flies; returns its id on the wire. */
-  fly(kept: Kept): string {
-    let number = this.#numbers.get(kept);
-    if (number === undefined) {
-      number = ++this.#last;
-      this.#numbers.set(kept, number);
-    }
-    this.pending.fly(kept, ...rootOf(number), this);
-    return `${this.#task}-${number}`;
+  /** The id of a tuple on the wire. */
+  idOf(kept: Kept): string {
+    return `${this.#task}-${this.#numberOf(kept)}`;
+  }
+
+  /** It is on its way. */
+  fly(kept: Kept): void {
+    this.pending.fly(kept, ...rootOf(this.#numberOf(kept)), this);
   }
 
   /** What the host's word about an id means. Undefined for one that is not under way. */
@@ -63,6 +64,13 @@ export class Underway {
   over(kept: Kept): void {
     this.kept.delete(kept);
     this.#numbers.delete(kept);
+  }
+
+  #numberOf(kept: Kept): number {
+    const known = this.#numbers.get(kept);
+    if (known !== undefined) return known;
+    this.#numbers.set(kept, ++this.#last);
+    return this.#last;
   }
 }
 
@@ -246,10 +254,20 @@ export class WireSpout implements WireTask<SpoutItem> {
     const { stream, values, task, onTasks } = kept;
     kept.onTasks = undefined;
     const options = isLetter ? {} : { ...(task !== undefined && { task }), ...(onTasks && { onTasks }) };
-    const id = this.#underway.fly(kept);
-    this.#emit(isLetter ? "dead" : stream, (isLetter ? letterOf(kept) : values) as AnyValues, options, {
-      id,
-    });
+    const message = (isLetter ? letterOf(kept) : values) as AnyValues;
+    try {
+      this.#emit(isLetter ? "dead" : stream, message, options, { id: this.#underway.idOf(kept) });
+    } catch (error) {
+      if (!(error instanceof MultilangError)) throw error;
+      // As under our own host: it could not be emitted, which was a try.
+      const ctx = this.#ctx as Ctx;
+      ctx.log("error", `could not emit on ${stream}: ${error.message}`);
+      const decision = this.#underway.pending.threw(kept);
+      // Not within `next`, which may be what emitted it.
+      processOf(this.#process).deliverSignal(new TaskEntry(() => this.#carry(decision, ctx)));
+      return;
+    }
+    this.#underway.fly(kept);
   }
 
   #emit(stream: string, values: AnyValues, options: SpoutEmitOptions<unknown>, more: object): void {

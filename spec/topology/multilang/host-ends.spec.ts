@@ -57,6 +57,14 @@ async function eventually(isSo: () => boolean): Promise<void> {
   while (!isSo()) await pause(20);
 }
 
+/** Process ids of the watchers that a host has started. */
+function watchersOf(host: number | undefined): number[] {
+  return spawnSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" })
+    .stdout.split("\n")
+    .filter((line) => line.includes("signalbox-watcher") && Number(line.trim().split(/\s+/)[1]) === host)
+    .map((line) => Number.parseInt(line, 10));
+}
+
 /** Starts the host with this command as its bolt; resolves with the process ids of the bolt when that hangs. */
 async function hostOf(command: readonly string[]): Promise<{ host: ChildProcess; pids: number[] }> {
   const host = spawn(process.execPath, [at("host.mjs"), dist, ...command], {
@@ -102,13 +110,7 @@ describe.skipIf(!(python && built))("a host of programs that hang", () => {
 
   test("leaves no watcher behind, and has a new one when somebody ends its own", async () => {
     const { host, pids } = await hostOf(stubborn("itself"));
-    const watchers = (): number[] =>
-      spawnSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" })
-        .stdout.split("\n")
-        .filter(
-          (line) => line.includes("signalbox-watcher") && Number(line.trim().split(/\s+/)[1]) === host.pid,
-        )
-        .map((line) => Number.parseInt(line, 10));
+    const watchers = (): number[] => watchersOf(host.pid);
     const [first, ...others] = watchers();
     if (first === undefined) throw new Error("there is no watcher");
     expect(others).toEqual([]);
@@ -166,6 +168,19 @@ describe.skipIf(!python)("a program that does not want to end", () => {
     await eventually(() => !pids.some(isAlive));
     expect(isAlive(other.pid as number)).toBe(true);
     other.kill();
+  });
+
+  test("is watched however many have come and gone before, and nobody when there is none", async () => {
+    for (let i = 0; i < 15; i++) {
+      const host = new TaskHost(boltOf(["sh", "-c", "exit 1"]));
+      await host.ended;
+      await host.system.stop();
+    }
+    const host = new TaskHost(boltOf(stubborn("itself")));
+    await pidsOf(host);
+    expect(watchersOf(process.pid)).toHaveLength(1);
+    await host.system.stop();
+    await eventually(() => watchersOf(process.pid).length === 0);
   });
 
   test("that cannot even be started leaves no directory", async () => {

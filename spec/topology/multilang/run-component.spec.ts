@@ -552,6 +552,39 @@ describe("a spout", () => {
     await storm.leave();
   });
 
+  test("fails a tuple that cannot be written as JSON, and its dead letter that cannot, and goes on", async () => {
+    const told: unknown[] = [];
+    const items: [n: unknown, id: unknown][] = [
+      [1n, "values"],
+      [1, 2n],
+    ];
+    const big = spout({
+      streams: { numbers: { n: field.of<unknown>() } },
+      config: { retries: 0 },
+      next: ({ emit }) => {
+        const [n, id] = items.shift() ?? [];
+        if (id !== undefined) emit.numbers({ n }, { id });
+      },
+      fail: (id, _ctx, failure) => void told.push([id, failure]),
+    });
+    const context = { "stream->target->grouping": { dead: { undertaker: { type: "SHUFFLE" } } } };
+    const storm = new Storm(topologyOf({ big }), "big", context);
+    // A letter has the values and the id of its tuple in it, so neither of these can be written.
+    for (const [command, id] of [["next"], ["next"], ["fail", "3-2"], ["next"]] as const) {
+      const before = storm.said.length;
+      storm.command(command, id);
+      await storm.until(before + 1);
+      await storm.settled();
+    }
+    const failure = { type: "failed", attempts: 1, deadLettered: false };
+    expect(told).toEqual([
+      ["values", failure],
+      [2n, failure],
+    ]);
+    expect(storm.errors).toEqual([]);
+    await storm.leave();
+  });
+
   test("without `fail` has it logged, once, that nobody is told", async () => {
     let n = 0;
     const deaf = spout({
@@ -765,6 +798,35 @@ describe("the host", () => {
     expect(acks.map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_one, id) => id));
     await storm.leave();
   });
+});
+
+test.each<[string, unknown]>([
+  ["nothing", undefined],
+  ["no topology", { name: "x" }],
+])("%s instead of a topology is an error, at once or when it is loaded", async (_text, wrong) => {
+  const streams = { input: new PassThrough(), output: new PassThrough() };
+  const error = { code: "ERR_OPTION", path: "runComponent(topology)" };
+  await expect(runComponent(wrong as never, streams)).rejects.toMatchObject(error);
+  const storm = new Storm((() => wrong) as never, "x");
+  expect(await storm.ended).toMatchObject(error);
+  expect(storm.errors[0]).toContain("a topology, or a function that returns one");
+});
+
+test("a host that goes away while the topology is loaded ends the component", async () => {
+  const late = gate();
+  const input = new PassThrough();
+  const run = runComponent(
+    async () => {
+      await late.promise;
+      return topologyOf({ split });
+    },
+    { input, output: new PassThrough() },
+  );
+  input.destroy();
+  await expect(run).resolves.toBeUndefined();
+  late.open();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(input.isPaused()).toBe(true);
 });
 
 test.each([

@@ -9,7 +9,11 @@ import type { BoltDefinition, Definition, SpoutDefinition } from "../../../lib/t
 import { type ComponentConfig, fullConfig } from "../../../lib/topology/config.js";
 import type { Streams } from "../../../lib/topology/field.js";
 import { Decoder, encode } from "../../../lib/topology/multilang/codec.js";
-import { type RunComponentOptions, runComponent } from "../../../lib/topology/multilang/run-component.js";
+import {
+  type ComponentSource,
+  type RunComponentOptions,
+  runComponent,
+} from "../../../lib/topology/multilang/run-component.js";
 
 /** Any component, whatever it emits and reads. */
 type AnyDefinition = Pick<SpoutDefinition | BoltDefinition, "kind" | "streams">;
@@ -46,7 +50,7 @@ export class Storm {
 
   /** Starts a component of the topology; task 2 and 3 are its own, and this is 3. */
   constructor(
-    topology: { readonly blueprint: Blueprint },
+    topology: ComponentSource,
     componentid: string,
     context: object = {},
     options: RunComponentOptions = {},
@@ -128,6 +132,11 @@ export class Storm {
     const before = syncs();
     this.say({ id, comp: null, stream: "__heartbeat", task: -1, tuple: [] });
     while (syncs() === before) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    await this.settled();
+  }
+
+  /** Resolves when what can go on has gone on for a while. */
+  async settled(): Promise<void> {
     for (let turns = 0; turns < 20; turns++) await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
