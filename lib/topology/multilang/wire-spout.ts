@@ -11,6 +11,7 @@ import type { Emitters, Failure, SpoutContext, SpoutDefinition, SpoutEmitOptions
 import type { AnyValues, Streams } from "../field.js";
 import { type Decision, type Kept, keep, letterOf, Pending, unheard } from "../pending.js";
 import { inTurn, processOf } from "../task.js";
+import { FormerTrees } from "../trace.js";
 import { MultilangError } from "./errors.js";
 import type { HostMessage } from "./requests.js";
 import {
@@ -33,6 +34,7 @@ export class Underway {
   readonly pending: Pending;
   readonly kept: Set<Kept> = new Set();
   readonly #task: number;
+  readonly #former: FormerTrees = new FormerTrees();
   /** A tuple has the same id on the wire in all its tries: that of its author may be anything. */
   readonly #numbers: Map<Kept, number> = new Map();
   #last = 0;
@@ -40,7 +42,7 @@ export class Underway {
   /** @param letters - whether anybody reads the stream `dead` */
   constructor(task: number, retries: number, letters: boolean) {
     this.#task = task;
-    this.pending = new Pending(retries, letters);
+    this.pending = new Pending(retries, letters, this.#former);
   }
 
   /** The id of a tuple on the wire. */
@@ -61,7 +63,10 @@ export class Underway {
     return how === "ack" ? this.pending.done(...root) : this.pending.failed(...root, "failed");
   }
 
+  /** It is settled. */
   over(kept: Kept): void {
+    kept.over = true;
+    this.#former.forget(kept);
     this.kept.delete(kept);
     this.#numbers.delete(kept);
   }

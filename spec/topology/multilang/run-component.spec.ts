@@ -6,6 +6,8 @@ import { batchBolt } from "../../../lib/topology/batch.js";
 import { type BoltContext, bolt, spout } from "../../../lib/topology/component.js";
 import { field } from "../../../lib/topology/field.js";
 import { runComponent } from "../../../lib/topology/multilang/run-component.js";
+import { Underway } from "../../../lib/topology/multilang/wire-spout.js";
+import { keep } from "../../../lib/topology/pending.js";
 import type { Tuple } from "../../../lib/topology/tuple.js";
 import { tumbling } from "../../../lib/topology/window-plan.js";
 import { windowBolt } from "../../../lib/topology/windows.js";
@@ -550,6 +552,26 @@ describe("a spout", () => {
     ]);
     expect(told.slice(1)).toEqual([["fail", "x", { type: "failed", attempts: 1, deadLettered: true }]]);
     await storm.leave();
+  });
+
+  test("remembers nothing of what is settled", () => {
+    const underway = new Underway(3, 0, true);
+    for (let n = 1; n <= 100; n++) {
+      const kept = keep("words", {}, { id: n });
+      underway.kept.add(kept);
+      underway.fly(kept);
+      expect(underway.heard("fail", `3-${n}`)?.type).toBe("letter");
+      underway.fly(kept);
+      expect(underway.heard("ack", `3-${n}`)?.type).toBe("failed");
+      underway.over(kept);
+      expect([underway.kept.size, underway.pending.flying, underway.pending.find(0, n)]).toEqual([
+        0,
+        0,
+        undefined,
+      ]);
+    }
+    for (const id of ["3-101", "4-1", "3-1-1", "3-", "3-x", "x", "3-9999999999999999", 7, undefined])
+      expect(underway.heard("ack", id)).toBeUndefined();
   });
 
   test("fails a tuple that cannot be written as JSON, and its dead letter that cannot, and goes on", async () => {
