@@ -26,7 +26,17 @@ export { production } from "./production.js";
 export * from "./reason.js";
 export type { ReceiveOptions } from "./receive.js";
 export type { PidAddress, Transport, WireSignal } from "./remote.js";
-export type { CrashReport } from "./report.js";
+export {
+  type CrashReport,
+  consoleReport,
+  loggerReport,
+  type Report,
+  type ReportEvent,
+  type ReportLevel,
+  type ReportLogger,
+  type ReportOptions,
+  type ReportSink,
+} from "./report.js";
 export type { Startable, StartOptions } from "./start.js";
 export { ProcessSystem, type StopOptions, type SystemLimits, type SystemOptions } from "./system.js";
 export type { TimerRef } from "./timer.js";

@@ -23,7 +23,7 @@ import { type Node, Pid } from "./pid.js";
 import { DEAD, isThenable, Process, type Rare, STARTING, TERMINATING } from "./process.js";
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import { Remote } from "./remote.js";
-import { crashReport } from "./report.js";
+import { crashReport, pathOf, Reporter, type ReportSettings } from "./report.js";
 import { isError, show, showError, stackOf } from "./show.js";
 import { type Due, type Timer, TimerQueue } from "./timers.js";
 
@@ -51,18 +51,17 @@ export class Kernel implements SchedulerHost {
   stopped = false;
   private readonly timers = new TimerQueue();
   private readonly unwatch: () => void;
-  /** Prints a report where the system's owner wants it. */
-  readonly print: (text: string) => void;
+  readonly reports: Reporter;
   private readonly processClass: typeof Process;
   private lastId = 0;
 
-  constructor(node: Node, env: Environment, limits: Limits, print: (text: string) => void, carries: boolean) {
+  constructor(node: Node, env: Environment, limits: Limits, reports: ReportSettings, carries: boolean) {
     this.node = node;
     this.env = env;
     this.limits = limits;
     this.context = env.captureContext();
     this.carries = carries;
-    this.print = (text) => this.enter(() => print(text));
+    this.reports = new Reporter(this, reports);
     this.outside = new Pid(node, 0, "outside", undefined);
     this.events = new SystemEvents((fn) => this.enter(fn));
     this.interception = env.interception;
@@ -224,9 +223,23 @@ export class Kernel implements SchedulerHost {
   private reportCrash(process: Process, reason: ExitReason, message: unknown, alongLink: boolean): void {
     if (alongLink && (reason.type === "killed" || reason.type === "kill" || !this.links.firstToTell()))
       return;
-    const report = crashReport(process.pid, reason, messageOf(message));
+    const { pid } = process;
+    const isPrinted = this.reports.admits();
+    if (!isPrinted && !this.events.wants.crash) return;
+    const said = this.reports.said(messageOf(message));
+    const report = crashReport(pid, reason, messageOf(message), said);
     if (this.events.wants.crash) this.events.publish("crash", report);
-    this.print(report.text);
+    if (!isPrinted) return;
+    this.reports.write({
+      level: "error",
+      event: "crash",
+      pid,
+      path: pathOf(pid, process.parent),
+      reason,
+      error: reason.type === "crash" ? reason.error : undefined,
+      message: said?.message,
+      text: report.text,
+    });
   }
 
   /**
@@ -236,9 +249,17 @@ export class Kernel implements SchedulerHost {
   late(pid: Pid, error: unknown): void {
     if (isRefusal(error, pid)) return;
     if (this.events.wants.lateError) this.events.publish("lateError", { pid, error });
+    if (!this.reports.admits()) return;
     const when = pid.process === undefined ? "after its exit" : "while it terminated";
     const text = isError(error) ? (stackOf(error) ?? showError(error)) : show(error);
-    this.print(`${pid} threw ${when}: ${text}`);
+    this.reports.write({
+      level: "error",
+      event: "lateError",
+      pid,
+      path: pathOf(pid),
+      error,
+      text: `${pid} threw ${when}: ${text}`,
+    });
   }
 
   private enlist(process: Process): void {
@@ -355,6 +376,7 @@ export class Kernel implements SchedulerHost {
     this.stopped = true;
     this.scheduler.stop();
     this.remote.close();
+    this.reports.close();
     this.unwatch();
   }
 }

@@ -20,6 +20,8 @@ export interface Limits {
   readonly activationMessages: number;
   /** A turn that one process held up for this long is reported (`longTurn`). */
   readonly longTurnMs: number;
+  /** So many reports are printed within a second; one line counts the rest. `Infinity` prints all. */
+  readonly reportsPerSecond: number;
 }
 
 export const DEFAULTS: Limits = {
@@ -32,4 +34,5 @@ export const DEFAULTS: Limits = {
   turnMs: 5,
   activationMessages: 100,
   longTurnMs: 50,
+  reportsPerSecond: 20,
 };

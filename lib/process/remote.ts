@@ -151,7 +151,10 @@ export class Remote {
     } catch (error) {
       // A message's sender can deal with it. An end goes on all the same.
       if (signal.type === "message") throw error;
-      this.kernel.print(`the transport threw at a signal to ${node.name}: ${show(error)}`);
+      const { reports } = this.kernel;
+      const text = `the transport threw at a signal to ${node.name}: ${show(error)}`;
+      if (reports.admits())
+        reports.write({ level: "error", event: "transport", path: this.kernel.node.name, error, text });
       return false;
     }
   }

@@ -11,12 +11,12 @@ import { type ProcessInfo, processInfo } from "./info.js";
 import { Kernel } from "./kernel.js";
 import { DEFAULTS, type Limits } from "./limits.js";
 import { address, count, delay, oneOf, text } from "./options.js";
-import { outside } from "./origin.js";
 import type { Node, Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { production } from "./production.js";
 import { type ExitInput, type ExitReason, KILL, KILLED, SHUTDOWN, toReason } from "./reason.js";
 import type { PidAddress, Transport, WireSignal } from "./remote.js";
+import { checkReport, type ReportOptions, type ReportSink } from "./report.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
 import { OwnedTimer, type TimerRef } from "./timer.js";
 import type { Timer } from "./timers.js";
@@ -29,8 +29,11 @@ export interface SystemOptions {
   readonly name?: string;
   /** Other limits than the defaults. */
   readonly limits?: SystemLimits;
-  /** Where reports of unobserved crashes are printed; `false` for nowhere. Default: standard error. */
-  readonly report?: ((text: string) => void) | false;
+  /**
+   * Takes reports of crashes, restarts and the like: a function gets the text and the record of each, an object says also
+   * what is in them, and `false` is for nowhere. Default: standard error.
+   */
+  readonly report?: ReportSink | ReportOptions | false;
   /**
    * The asynchronous context (AsyncLocalStorage, OpenTelemetry) in which messages are handled. `system`, the default: that of
    * the code which made the system. `sender`: that of the code which sent the message, made the call or dispatch, emitted the
@@ -62,7 +65,8 @@ export class ProcessSystem implements AsyncDisposable {
     const limits = checkLimits(options.limits);
     const transport = checkTransport(options.transport);
     const context = oneOf("context", options.context ?? "system", ["system", "sender"]);
-    this.kernel = new Kernel(node, environment, limits, printer(options.report), context === "sender");
+    const reports = checkReport(options.report ?? {});
+    this.kernel = new Kernel(node, environment, limits, reports, context === "sender");
     this.kernel.remote.transport = transport;
   }
 
@@ -313,19 +317,4 @@ function checkLimits(given: SystemLimits = {}): Limits {
 function checkTransport(given: Transport | undefined): Transport | undefined {
   if (given === undefined || typeof given?.send === "function") return given;
   throw new OptionError("transport", given, "an object with a method send(node, signal)");
-}
-
-/** A report function that throws is the host's affair, as a listener that throws is. */
-function printer(given: SystemOptions["report"] = (line) => console.error(line)): (text: string) => void {
-  if (given === false) return () => undefined;
-  if (typeof given !== "function")
-    throw new OptionError("report", given, "a function that takes a text, or false");
-  return (line) =>
-    outside(() => {
-      try {
-        given(line);
-      } catch (error) {
-        void Promise.reject(error);
-      }
-    });
 }

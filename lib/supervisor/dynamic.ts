@@ -8,7 +8,7 @@ import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
 import { count } from "../process/options.js";
 import { Pid } from "../process/pid.js";
-import { crash, type ExitReason, SHUTDOWN } from "../process/reason.js";
+import { crash, type ExitReason, isOrderly, SHUTDOWN } from "../process/reason.js";
 import { type Launch, launch } from "../process/start.js";
 import type { TimerRef } from "../process/timer.js";
 import { abortStart, killAfter, launchChild, type Outcome } from "./carry.js";
@@ -23,11 +23,11 @@ import {
 } from "./child.js";
 import { countOf } from "./counts.js";
 import { ChildError } from "./errors.js";
-import { checkLimits, checkNaming, type SupervisionOptions } from "./options.js";
+import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
 import type { Answer } from "./protocol.js";
 import { Queue } from "./queue.js";
 import { type ChildInfo, checkAddress, DynamicSupervisorRef, type SupervisorMessage } from "./ref.js";
-import { publishRestart } from "./report.js";
+import { RestartReports } from "./report.js";
 import { countRestart, isRestarted, type RestartLimits } from "./restart-rule.js";
 import type { SupervisorDefinition } from "./supervisor.js";
 
@@ -62,11 +62,12 @@ export function dynamicSupervisor<S extends ChildStart>(
     ...checkLimits(options),
   };
   const naming = checkNaming(options, "dynamic supervisor");
+  const quiet = checkQuiet(options);
   return {
     [supervising]: true,
     at: (system, address) => new DynamicSupervisorRef(checkAddress(address), system.kernel),
     [launch]: (): Launch<DynamicSupervisorRef<ArgsOf<S>>> => ({
-      behaviour: behaviourOf(settings),
+      behaviour: behaviourOf(settings, quiet),
       options: naming,
       ref: (pid, kernel) => new DynamicSupervisorRef(pid, kernel),
     }),
@@ -106,11 +107,11 @@ type Message =
   | typeof GO_ON
   | { readonly type: "retry" | "resume"; readonly id: string };
 
-function behaviourOf(settings: Settings): Callbacks<Message> {
+function behaviourOf(settings: Settings, quiet: boolean): Callbacks<Message> {
   let keeper: Keeper;
   return {
     init: (ctx) => {
-      keeper = new Keeper(ctx, settings);
+      keeper = new Keeper(ctx, settings, quiet);
     },
     handle: (_ctx, message) => keeper.receive(message),
     signal: (_ctx, signal) => keeper.hear(signal),
@@ -121,6 +122,7 @@ function behaviourOf(settings: Settings): Callbacks<Message> {
 class Keeper {
   private readonly ctx: Context<Message>;
   private readonly settings: Settings;
+  private readonly reports: RestartReports<Message>;
   private readonly children = new Map<string, DynamicChild>();
   private readonly byPid = new Map<Pid, DynamicChild>();
   private restarts = Queue.of<number>();
@@ -130,7 +132,8 @@ class Keeper {
   private timeIsUp = false;
   private lastKey = 0;
 
-  constructor(ctx: Context<Message>, settings: Settings) {
+  constructor(ctx: Context<Message>, settings: Settings, quiet: boolean) {
+    this.reports = new RestartReports(ctx, settings.periodMs, quiet);
     this.ctx = ctx;
     this.settings = settings;
   }
@@ -182,6 +185,8 @@ class Keeper {
     // The start's own outcome follows and tells the rest.
     if (child.starting) return undefined;
     if (this.closing !== undefined || !isRestarted(this.settings.spec.restart, signal.reason)) {
+      if (this.closing === undefined && !isOrderly(signal.reason))
+        this.reports.leave(this.settings.spec.id, signal.reason);
       this.forget(child);
       return this.ended();
     }
@@ -352,7 +357,7 @@ class Keeper {
     child.failure = reason;
     const { id } = settings.spec;
     const restart = { id, reason, strategy: "one_for_one", siblings: [], intensityLeft, delayMs } as const;
-    publishRestart(ctx, restart, settings.periodMs);
+    this.reports.restart(restart);
     if (intensityLeft < 0) {
       this.forget(child);
       return this.close(SHUTDOWN);

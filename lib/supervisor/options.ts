@@ -2,6 +2,7 @@
 
 import { type Backoff, checkBackoff } from "../process/backoff.js";
 import type { SpawnOptions } from "../process/behaviour.js";
+import { OptionError } from "../process/errors.js";
 import { count, delay, text } from "../process/options.js";
 import type { RestartLimits } from "./restart-rule.js";
 
@@ -15,6 +16,8 @@ export interface SupervisionOptions {
   readonly backoff?: Backoff;
   /** What to call the supervisor in reports. Default `supervisor`, or `dynamic supervisor`. */
   readonly label?: string;
+  /** Whether its restarts are reported, besides the event `restart`. Default true. */
+  readonly report?: boolean;
   /** Registers the supervisor under this name. */
   readonly name?: string;
 }
@@ -31,6 +34,12 @@ export function checkLimits(options: SupervisionOptions): RestartLimits {
     periodMs: delay("period", options.period ?? SUPERVISION_DEFAULTS.period, 1, true),
     backoff: options.backoff === undefined ? undefined : checkBackoff("backoff", options.backoff),
   };
+}
+
+/** Whether a supervisor is to be quiet about restarts. @throws OptionError */
+export function checkQuiet({ report = true }: SupervisionOptions): boolean {
+  if (typeof report !== "boolean") throw new OptionError("report", report, "true or false");
+  return !report;
 }
 
 /** How a supervisor's own process is spawned. @throws OptionError */

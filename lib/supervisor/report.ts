@@ -1,9 +1,11 @@
-// What a supervisor tells of each restart, as the event `restart` of its system.
+// What a supervisor tells of each restart: the event `restart` of its system, and a report.
 
 import type { Context } from "../process/context.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
-import { formatReason } from "../process/reason.js";
+import { type ExitReason, formatReason } from "../process/reason.js";
+import { pathOf } from "../process/report.js";
+import { stackOf } from "../process/show.js";
 import type { Restarting } from "./protocol.js";
 
 /** A child is started again, or its supervisor gives up on it (`gaveUp`). */
@@ -20,16 +22,87 @@ declare module "../process/events.js" {
   }
 }
 
-/** Tells of a restart. A root that gives up has nobody above it to hear of that, so it is printed as well. */
-export function publishRestart<M>(ctx: Context<M>, restart: Restarting, periodMs: number): void {
-  const { kernel } = ctx.self.process as Process;
-  const gaveUp = restart.intensityLeft < 0;
-  if (kernel.events.wants.restart)
-    kernel.events.publish("restart", { ...restart, supervisor: ctx.self, gaveUp });
-  if (gaveUp && ctx.parent === undefined) {
-    kernel.print(
-      `${ctx.self} gave up: child "${restart.id}" ended once more (${formatReason(restart.reason)}) than its restart ` +
-        `intensity allows within ${periodMs} ms, and there is no supervisor above to try again`,
+/** Earlier ends that a supervisor tells of when it gives up. */
+const HISTORY = 10;
+
+/** Tells of the restarts of one supervisor: as events, and as reports unless it is to be quiet. */
+export class RestartReports<M> {
+  private readonly ctx: Context<M>;
+  private readonly periodMs: number;
+  private readonly quiet: boolean;
+  private earlier: readonly { readonly id: string; readonly reason: ExitReason; readonly at: number }[] = [];
+
+  constructor(ctx: Context<M>, periodMs: number, quiet: boolean) {
+    this.ctx = ctx;
+    this.periodMs = periodMs;
+    this.quiet = quiet;
+  }
+
+  /** A child is started again, or its supervisor gives up. */
+  restart(restart: Restarting): void {
+    const { ctx, periodMs } = this;
+    const { kernel } = ctx.self.process as Process;
+    const { id, reason, strategy, siblings, intensityLeft: left, delayMs } = restart;
+    const gaveUp = left < 0;
+    if (kernel.events.wants.restart)
+      kernel.events.publish("restart", { ...restart, supervisor: ctx.self, gaveUp });
+    const at = kernel.env.now();
+    const { earlier } = this;
+    if (!this.quiet) this.earlier = [...earlier.slice(1 - HISTORY), { id, reason, at }];
+    if (gaveUp) {
+      this.report("gaveUp", id, reason, () => {
+        const above = ctx.parent === undefined ? ", and there is no supervisor above to try again" : "";
+        const before = earlier
+          .filter((one) => at - one.at <= periodMs)
+          .map(
+            (one) =>
+              `\n  ${Math.round(at - one.at)} ms before: child "${one.id}" ended (${formatReason(one.reason)})`,
+          );
+        return (
+          `gave up: child "${id}" ended once more (${formatReason(reason)}) than its restart intensity allows ` +
+          `within ${periodMs} ms${above}${before.join("")}`
+        );
+      });
+      return;
+    }
+    this.report("restart", id, reason, () => {
+      const among = siblings.length === 0 ? "" : ` with ${siblings.slice(0, HISTORY).join(", ")}`;
+      const allowed =
+        left === Number.POSITIVE_INFINITY ? "no limit" : `${left} more allowed within ${periodMs} ms`;
+      const wait = delayMs === 0 ? "" : ` in ${Math.round(delayMs)} ms`;
+      return `restarts child "${id}"${wait} (${strategy}${among}; ${allowed}), which ended: ${formatReason(reason)}`;
+    });
+  }
+
+  /** A child failed and stays away. */
+  leave(id: string, reason: ExitReason): void {
+    this.report(
+      "childExit",
+      id,
+      reason,
+      () => `does not restart child "${id}" (temporary), which ended: ${formatReason(reason)}`,
     );
+  }
+
+  private report(
+    event: "restart" | "childExit" | "gaveUp",
+    id: string,
+    reason: ExitReason,
+    what: () => string,
+  ): void {
+    const { self: pid } = this.ctx;
+    const { reports } = (pid.process as Process).kernel;
+    if (this.quiet || !reports.admits()) return;
+    const error = reason.type === "crash" ? reason.error : undefined;
+    const stack = error && stackOf(error);
+    reports.write({
+      level: event === "restart" ? "warn" : "error",
+      event,
+      pid,
+      path: `${pathOf(pid)}/${id}`,
+      reason,
+      error,
+      text: `${pid} ${what()}${stack === undefined ? "" : `\n${stack}`}`,
+    });
   }
 }

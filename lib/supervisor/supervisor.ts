@@ -8,7 +8,7 @@ import { OptionError } from "../process/errors.js";
 import type { Monitor } from "../process/monitor.js";
 import { oneOf } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
-import { crash } from "../process/reason.js";
+import { crash, isOrderly } from "../process/reason.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import type { TimerRef } from "../process/timer.js";
@@ -23,10 +23,10 @@ import {
 } from "./child.js";
 import { countOf } from "./counts.js";
 import { type Config, decide, initial, type State } from "./machine.js";
-import { checkLimits, checkNaming, type SupervisionOptions } from "./options.js";
+import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
 import type { Answer, Ask, Effect, Event, Strategy } from "./protocol.js";
 import { type SupervisorMessage, SupervisorRef, supervisorRef } from "./ref.js";
-import { publishRestart } from "./report.js";
+import { RestartReports } from "./report.js";
 import type { Child } from "./roster.js";
 
 /** Options of a supervisor; the defaults are OTP's. */
@@ -73,6 +73,7 @@ export function supervisor<S extends readonly ChildStart[]>(
   const config = checkConfig(options as SupervisorOptions);
   const specs = checkChildren((options.children ?? []) as readonly ChildSpec[], config.autoShutdown);
   const naming = checkNaming(options, "supervisor");
+  const quiet = checkQuiet(options);
   const { onStart } = options;
   if (onStart !== undefined && typeof onStart !== "function")
     throw new OptionError("onStart", onStart, "a function");
@@ -80,7 +81,7 @@ export function supervisor<S extends readonly ChildStart[]>(
     [supervising]: true,
     at: supervisorRef,
     [launch]: (): Launch<SupervisorRef> => ({
-      behaviour: behaviourOf(config, specs, onStart),
+      behaviour: behaviourOf(config, specs, quiet, onStart),
       options: naming,
       ref: (pid, kernel) => new SupervisorRef(pid, kernel),
     }),
@@ -120,13 +121,14 @@ type Message = SupervisorMessage | Outcome | { readonly type: "retry" | "resume"
 function behaviourOf(
   config: Config,
   specs: readonly FullChildSpec[],
+  quiet: boolean,
   onStart: ((ctx: Context<never>) => void) | undefined,
 ): Callbacks<Message> {
   let keeper: Keeper;
   return {
     init: (ctx) => {
       onStart?.(ctx as Context<never>);
-      keeper = new Keeper(ctx, initial(config, specs));
+      keeper = new Keeper(ctx, initial(config, specs), quiet);
       return keeper.apply({ type: "boot", at: ctx.now() }) ?? deferStart;
     },
     handle: (_ctx, message) => keeper.receive(message),
@@ -138,6 +140,7 @@ function behaviourOf(
 /** Holds the machine's state, and what the effects under way need. */
 class Keeper {
   private state: State<Pid>;
+  private readonly reports: RestartReports<Message>;
   private readonly ctx: Context<Message>;
   private readonly stopping = new Map<
     Monitor,
@@ -147,8 +150,9 @@ class Keeper {
   private starting: { readonly id: string; readonly pid: Pid } | undefined;
   private lastToken = 0;
 
-  constructor(ctx: Context<Message>, state: State<Pid>) {
+  constructor(ctx: Context<Message>, state: State<Pid>, quiet: boolean) {
     this.ctx = ctx;
+    this.reports = new RestartReports(ctx, state.config.periodMs, quiet);
     this.state = state;
   }
 
@@ -223,6 +227,12 @@ class Keeper {
     }
     if (signal.type !== "exit") return undefined;
     const { from: pid, reason } = signal;
+    const child = isOrderly(reason) ? undefined : this.state.children.byPid(pid);
+    // One that is being stopped ends as it was told to.
+    if (child?.spec.restart === "temporary" && this.state.closing === undefined) {
+      const { id } = child.spec;
+      if (![...this.stopping.values()].some((stopped) => stopped.id === id)) this.reports.leave(id, reason);
+    }
     return this.apply({ type: "exited", pid, reason, at: this.ctx.now(), roll: this.ctx.random() });
   }
 
@@ -273,7 +283,7 @@ class Keeper {
         ctx.started();
         return undefined;
       case "report":
-        publishRestart(ctx, effect.restart, this.state.config.periodMs);
+        this.reports.restart(effect.restart);
         return undefined;
       case "exit":
         return stop(effect.reason);

@@ -51,7 +51,13 @@ export function logSink({ log, logLevel = "warn" }: RunOptions, topology: string
     if (LOG_LEVELS.indexOf(level) < least) return;
     const text = typeof line === "function" ? line() : line;
     if (log === undefined) {
-      kernel.print(`${topology}/${component} (task ${task}) ${level}: ${text}`);
+      if (!kernel.reports.admits()) return;
+      kernel.reports.write({
+        level,
+        event: "log",
+        path: `${kernel.node.name}/${topology}/${component}`,
+        text: `${topology}/${component} (task ${task}) ${level}: ${text}`,
+      });
       return;
     }
     outside(() =>

@@ -2,7 +2,7 @@
 // over its tasks. A task that crashes is restarted, alone. One that crashes too often takes its executor with it, which
 // is restarted once; after that the topology has failed.
 //
-// They start in this order, and stop in the opposite one.
+// They start in this order, and stop in the opposite one. They report nothing themselves: the topology has a log of its own.
 
 import type { Behaviour, Callbacks } from "../process/behaviour.js";
 import { launch, type Startable } from "../process/start.js";
@@ -24,6 +24,7 @@ export function topologyTree(run: Run): SupervisorDefinition {
   const system: ChildSpec = { id: "system-task", start: task(() => systemTask(run) as Behaviour<never>) };
   return supervisor({
     label: "tree",
+    report: false,
     strategy: "rest_for_one",
     intensity: 0,
     children: [
@@ -48,6 +49,7 @@ function group(
     start: asOfNow(() =>
       supervisor({
         label: `${run.name}/${id}`,
+        report: false,
         intensity: EXECUTOR_RESTARTS,
         ...limits,
         children: children(),
@@ -73,6 +75,7 @@ export function executorSpec(run: Run, executor: ExecutorRun): ChildSpec {
     label: `${component.name}/${executor.index}`,
     intensity,
     period,
+    report: false,
     ...(restartBackoff === undefined ? {} : { backoff: restartBackoff }),
   };
   return {

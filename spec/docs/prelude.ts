@@ -6,16 +6,19 @@ import {
   type BodyContext,
   type Caller,
   ConsumerGroup,
+  consoleReport,
   consumer,
   defer,
   defineServer,
   dispatch,
   dynamicSupervisor,
   leastLoaded,
+  loggerReport,
   outside,
   ownerOf,
   type Pid,
   type ReplyTo,
+  type ReportLogger,
   refuse,
   type ServerRef,
   type Startable,
@@ -97,6 +100,7 @@ declare const order: Order;
 declare const pick: (order: Order) => void;
 declare const log: (what: unknown) => void;
 declare const signal: AbortSignal;
+declare const pino: () => ReportLogger;
 declare const pickers: ConsumerGroup<Order>;
 declare const system: System;
 declare const Stock: Startable<readonly [number], typeof stock>;
@@ -152,7 +156,17 @@ export const testing: readonly unknown[] = [
   scenarioHash,
   () => serve,
 ];
-export const rest: () => readonly unknown[] = () => [signal, pickers, system, Stock, Session, {} as Desk];
+export const rest: () => readonly unknown[] = () => [
+  signal,
+  pickers,
+  pino,
+  consoleReport,
+  loggerReport,
+  system,
+  Stock,
+  Session,
+  {} as Desk,
+];
 export const topologies: readonly unknown[] = [
   all,
   batchBolt,

@@ -11,7 +11,7 @@ let crashes: CrashReport[];
 beforeEach(() => {
   reports = [];
   crashes = [];
-  system = new System({ report: (text) => reports.push(text) });
+  system = new System({ report: { to: (text) => reports.push(text), messages: true } });
   ends = endings(system);
   system.events.on("crash", (report) => crashes.push(report));
 });

@@ -17,6 +17,7 @@ test("the table of defaults", () => {
     turnMs: 5,
     activationMessages: 100,
     longTurnMs: 50,
+    reportsPerSecond: 20,
   });
 });
 

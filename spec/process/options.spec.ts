@@ -115,9 +115,14 @@ describe("a system refuses", () => {
       "report",
       { report: "console" },
       "console",
-      'report must be a function that takes a text, or false; got "console"',
+      'report must be a function that takes a text, { to, messages, redact }, or false; got "console"',
     ],
-    ["report", { report: true }, true, "report must be a function that takes a text, or false; got true"],
+    [
+      "report",
+      { report: true },
+      true,
+      "report must be a function that takes a text, { to, messages, redact }, or false; got true",
+    ],
     [
       "transport",
       { transport: {} },

@@ -10,7 +10,12 @@ const pid = new Pid({ name: "shop", id: "1" }, 17, "clerk", undefined);
 describe("the report of a crash", () => {
   test("says who, of what, at which message, and where in the code", () => {
     const error = new TypeError("no such item");
-    const report = crashReport(pid, { type: "crash", error }, { item: "tea", n: 3 });
+    const report = crashReport(
+      pid,
+      { type: "crash", error },
+      { item: "tea", n: 3 },
+      { message: { item: "tea", n: 3 } },
+    );
     expect(report.text).toBe(
       "<shop.17 clerk> ended, and nobody was linked to it or monitored it: crash, TypeError: no such item " +
         `at message {"item":"tea","n":3}\n${error.stack}`,
@@ -20,10 +25,10 @@ describe("the report of a crash", () => {
   });
 
   test("is one line when there is neither message nor stack", () => {
-    expect(crashReport(pid, custom("out of tea"), undefined).text).toBe(
+    expect(crashReport(pid, custom("out of tea"), undefined, undefined).text).toBe(
       '<shop.17 clerk> ended, and nobody was linked to it or monitored it: custom "out of tea"',
     );
-    expect(crashReport(pid, { type: "killed" }, undefined).text).toMatch(/: killed$/);
+    expect(crashReport(pid, { type: "killed" }, undefined, undefined).text).toMatch(/: killed$/);
   });
 
   test("is made whatever the message is", () => {
@@ -46,16 +51,20 @@ describe("the report of a crash", () => {
       new Map(),
     ];
     for (const message of messages) {
-      expect(crashReport(pid, { type: "killed" }, message).text).toContain("killed at message ");
+      expect(crashReport(pid, { type: "killed" }, message, { message }).text).toContain("killed at message ");
     }
-    expect(crashReport(pid, { type: "killed" }, { long: "y".repeat(10_000) }).text.length).toBeLessThan(200);
+    const message = { long: "y".repeat(10_000) };
+    expect(crashReport(pid, { type: "killed" }, message, { message }).text.length).toBeLessThan(200);
   });
 });
 
 describe("reports of a system", () => {
   test("go where its `report` option says", async () => {
     const lines: string[] = [];
-    await using system = new System({ name: "shop", report: (text) => lines.push(text) });
+    await using system = new System({
+      name: "shop",
+      report: { to: (text) => lines.push(text), messages: true },
+    });
     const clerk = system.spawn<string>(
       {
         handle: () => {

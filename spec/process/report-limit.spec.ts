@@ -1,0 +1,98 @@
+// The limit of reports as a machine: whatever comes when, each report is either printed or counted.
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  decide,
+  type Effect,
+  type Event,
+  initial,
+  type State,
+} from "../../lib/process/report-limit-machine.js";
+
+/** Tells the machine one event after the other, and fires what it asked to be woken for, as its process does. */
+class Told {
+  state: State;
+  printed: number[] = [];
+  counted = 0;
+  due: number | undefined = undefined;
+
+  constructor(perSecond: number) {
+    this.state = initial(perSecond);
+  }
+
+  report(at: number): void {
+    if (this.due !== undefined && this.due <= at) this.tell({ type: "over", at: this.due });
+    this.tell({ type: "report", at });
+  }
+
+  tell(event: Event): readonly Effect[] {
+    const [state, effects] = decide(this.state, event);
+    this.state = state;
+    if (event.type === "over") this.due = undefined;
+    for (const effect of effects) {
+      if (effect.type === "print") this.printed.push(event.at);
+      else if (effect.type === "wake") this.due = effect.at;
+      else {
+        this.counted += effect.count;
+        this.due = undefined;
+      }
+    }
+    return effects;
+  }
+}
+
+describe("the limit of reports", () => {
+  it("prints so many within a second, counts the rest, and says so when the second is over", () => {
+    const told = new Told(2);
+    for (const at of [0, 10, 20, 30]) told.report(at);
+    expect([told.printed, told.counted, told.due]).toEqual([[0, 10], 0, 1_000]);
+    expect(told.tell({ type: "over", at: 1_000 })).toEqual([{ type: "summary", count: 2 }]);
+    told.report(1_001);
+    expect(told.printed).toEqual([0, 10, 1_001]);
+  });
+
+  it("says it with the next report when the time came late", () => {
+    const told = new Told(1);
+    told.tell({ type: "report", at: 0 });
+    told.tell({ type: "report", at: 1 });
+    expect(told.tell({ type: "report", at: 5_000 })).toEqual([
+      { type: "summary", count: 1 },
+      { type: "print" },
+    ]);
+  });
+
+  it("asks to be woken once a second, and only if something was left out", () => {
+    const told = new Told(1);
+    expect(told.tell({ type: "report", at: 0 })).toEqual([{ type: "print" }]);
+    expect(told.tell({ type: "report", at: 1 })).toEqual([{ type: "wake", at: 1_000 }]);
+    expect(told.tell({ type: "report", at: 2 })).toEqual([]);
+  });
+
+  it("loses no report, and prints no more than its limit within any second", () => {
+    const waits = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 60 });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5 }), waits, (perSecond, steps) => {
+        const told = new Told(perSecond);
+        let at = 0;
+        for (const step of steps) {
+          at += step;
+          told.report(at);
+        }
+        told.tell({ type: "over", at });
+        expect(told.printed.length + told.counted).toBe(steps.length);
+        for (const from of told.printed) {
+          const within = told.printed.filter((one) => one >= from && one < from + 1_000);
+          // Two seconds under way may meet within one.
+          expect(within.length).toBeLessThanOrEqual(2 * perSecond);
+        }
+      }),
+    );
+  });
+
+  it("may be none", () => {
+    const told = new Told(Number.POSITIVE_INFINITY);
+    for (let i = 0; i < 1_000; i++) told.report(0);
+    expect([told.printed.length, told.due]).toEqual([1_000, undefined]);
+  });
+});
