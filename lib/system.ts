@@ -22,11 +22,11 @@ export class System extends ProcessSystem {
    *
    * @example const outcome = await system.dispatch(pickers, order, { deadline: 2_000, maxAttempts: 3 });
    */
-  dispatch<T>(
-    group: ConsumerGroup<T>,
+  dispatch<T, R = unknown>(
+    group: ConsumerGroup<T, R>,
     what: T | Envelope<T>,
     options?: DispatchOptions<T>,
-  ): Promise<Outcome<T>> {
+  ): Promise<Outcome<T, R>> {
     return dispatchFrom(this.kernel, undefined, group, what, options);
   }
 

@@ -26,13 +26,13 @@ export interface DispatchOptions<T> extends DispatchSettings<T> {
 const CONVERSATION = { label: "dispatch", trapExit: true } as const;
 
 /** Dispatches from within a process, or from outside all of them. */
-export function dispatchFrom<T>(
+export function dispatchFrom<T, R = unknown>(
   kernel: Kernel,
   owner: Process | undefined,
-  group: ConsumerGroup<T>,
+  group: ConsumerGroup<T, R>,
   what: T | Envelope<T>,
   options: DispatchOptions<T> | undefined,
-): Promise<Outcome<T>> {
+): Promise<Outcome<T, R>> {
   try {
     if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
     options?.signal?.throwIfAborted();
@@ -44,12 +44,14 @@ export function dispatchFrom<T>(
     if (own) {
       group.touched(kernel);
       const receipt = group.dedup.receipt(envelope.id, kernel.env.now());
-      if (receipt !== undefined) return Promise.resolve({ envelope, ...receipt, duplicate: true });
+      if (receipt !== undefined)
+        return Promise.resolve({ envelope, ...receipt, duplicate: true } as Outcome<T, R>);
       underWay = group.dedup.underWay(envelope.id);
     }
     const conversation = underWay ?? new Conversation(group, envelope, settings);
     const request = new DispatchRequest(conversation, underWay !== undefined);
-    const outcome = request.await(kernel, owner);
+    // What its consumers reply with is the group's to know.
+    const outcome = request.await(kernel, owner) as Promise<Outcome<T, R>>;
     if (underWay === undefined) {
       conversation.process = kernel.spawn(conversation, undefined, CONVERSATION);
       settleHere(conversation.process.pid);
@@ -70,12 +72,12 @@ export function dispatchFrom<T>(
  *
  * @example const outcome = await dispatch(ctx, pickers, order);
  */
-export function dispatch<T>(
+export function dispatch<T, R = unknown>(
   ctx: Context<never> | Context<unknown>,
-  group: ConsumerGroup<T>,
+  group: ConsumerGroup<T, R>,
   what: T | Envelope<T>,
   options?: DispatchOptions<T>,
-): Promise<Outcome<T>> {
+): Promise<Outcome<T, R>> {
   const { process } = ctx.self;
   if (process === undefined) return Promise.reject(ctx.signal.reason);
   return dispatchFrom(process.kernel, process, group, what, options);

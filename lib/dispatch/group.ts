@@ -83,7 +83,7 @@ export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> 
 };
 
 /**
- * The consumers that an envelope may go to. Join and leave are effective at the next choice; a consumer that exits has
+ * The consumers that an envelope with a payload `T` may go to, and that reply with `R`. Join and leave are effective at the next choice; a consumer that exits has
  * left. Dispatches under way keep the routing function they began with.
  *
  * @throws OptionError when an option is not what it has to be
@@ -92,7 +92,9 @@ export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> 
  * pickers.join(system.spawn(consumer((order: Order) => pick(order))));
  * const outcome = await system.dispatch(pickers, order, { deadline: 2_000 });
  */
-export class ConsumerGroup<T = unknown> {
+export class ConsumerGroup<T = unknown, R = unknown> {
+  /** In types only. */
+  declare protected readonly replies: R;
   readonly name: string;
   /** @internal */
   readonly settings: FullSettings<T>;

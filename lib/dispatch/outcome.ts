@@ -16,8 +16,8 @@ export interface RerouteTiming {
   readonly elapsedMs: number;
 }
 
-/** The receipt of a dispatch. */
-export interface Outcome<T> {
+/** The receipt of a dispatch of `T` to a group whose consumers reply with `R`. */
+export interface Outcome<T, R = unknown> {
   readonly envelope: Envelope<T>;
   /** Id of the consumer that took it. */
   readonly deliveredTo: string;
@@ -25,7 +25,7 @@ export interface Outcome<T> {
   /** `ack`, `reply`, or `handoff`: the consumer cannot acknowledge, and did not end within the hand-off window. */
   readonly settledBy: "ack" | "reply" | "handoff";
   /** What the consumer replied, if it did. */
-  readonly reply: unknown;
+  readonly reply: R | undefined;
   /** Deliveries it took, 1 when nothing failed. */
   readonly attempts: number;
   /** Consumers that crashed on it or rejected it, in order. */

@@ -1,0 +1,63 @@
+// What a dispatch comes back with has the type that its group says: held by the compiler, in `npm run types`.
+
+import { ConsumerGroup, consumer, dispatch, type Outcome, System, type SystemOptions } from "signalbox";
+import { describe, expect, expectTypeOf, it } from "vitest";
+
+interface Order {
+  readonly item: string;
+}
+
+interface Receipt {
+  readonly left: number;
+}
+
+const quiet: SystemOptions = { report: false };
+
+describe("the types of a dispatch", () => {
+  it("come from its group: the payload, and the reply of its consumers [D42]", async () => {
+    await using system = new System(quiet);
+    const pickers = new ConsumerGroup<Order, Receipt>();
+    const work = consumer(
+      (order) => {
+        expectTypeOf(order).toEqualTypeOf<Order>();
+        return { left: order.item.length };
+      },
+      { group: pickers },
+    );
+    system.spawn(work);
+    await system.idle();
+    const outcome = await system.dispatch(pickers, { item: "tea" });
+    expectTypeOf(outcome).toEqualTypeOf<Outcome<Order, Receipt>>();
+    expectTypeOf(outcome.reply).toEqualTypeOf<Receipt | undefined>();
+    expect(outcome.reply?.left).toBe(3);
+    const again = system.envelope<Order>({ item: "milk" });
+    expectTypeOf(await system.dispatch(pickers, again)).toEqualTypeOf<Outcome<Order, Receipt>>();
+    expect((await system.dispatch(pickers, again)).duplicate).toBe(true);
+    system.spawn(async (ctx) => {
+      expectTypeOf(await dispatch(ctx, pickers, again)).toEqualTypeOf<Outcome<Order, Receipt>>();
+    });
+    await system.idle();
+  });
+
+  it("leave the reply unknown where the group does not say", async () => {
+    await using system = new System(quiet);
+    const group = new ConsumerGroup<string>();
+    system.spawn(consumer((text: string) => text.length, { group }));
+    await system.idle();
+    const { reply } = await system.dispatch(group, "tea");
+    expectTypeOf(reply).toBeUnknown();
+    expect(reply).toBe(3);
+  });
+
+  it("are errors where they do not fit [D42]", () => {
+    const misuse = async (system: System, group: ConsumerGroup<Order, Receipt>): Promise<void> => {
+      // @ts-expect-error the payload is an order
+      consumer((text: string) => ({ left: text.length }), { group });
+      // @ts-expect-error it may have settled otherwise
+      (await system.dispatch(group, { item: "tea" })).reply.left;
+      // @ts-expect-error the payload is an order
+      await system.dispatch(group, "tea");
+    };
+    expect(misuse).toBeTypeOf("function");
+  });
+});
