@@ -6,7 +6,7 @@ import type { Signal } from "../process/entries.js";
 import { isThenable, type Process, TERMINATING } from "../process/process.js";
 import { LIFE_IN_BEATS } from "./admission.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "./component.js";
-import { ExecuteTimeoutError, SettledError, textOf } from "./errors.js";
+import { SettledError, textOf } from "./errors.js";
 import type { Expiry } from "./expiry.js";
 import type { Streams } from "./field.js";
 import { Lineage } from "./lineage.js";
@@ -17,7 +17,7 @@ import { type Settling, settling } from "./settling.js";
 import type { Life, Slot } from "./slot.js";
 import { after, initContext, processOf, refuseDead, Sampler, starting } from "./task.js";
 import { FAILED_TUPLE, TAKEN, Tuple } from "./tuple.js";
-import { watched } from "./watchdog.js";
+import { timed } from "./watchdog.js";
 
 export type BoltMessage = Tuple | Order;
 
@@ -200,16 +200,8 @@ class BoltTask {
     this.run.rest();
   }
 
-  /** What is awaited has the time of `executeTimeout`, if there is one: after that, the task crashes. */
   private timed<R>(result: R, work: Tuple | string): R {
-    const { executeTimeout } = this.slot.component.plan.config;
-    if (executeTimeout === undefined || !isThenable(result)) return result;
-    const { component, task } = this.slot;
-    const error = (): Error => {
-      const what = typeof work === "string" ? work : `a tuple of ${work.component}.${work.stream}`;
-      return new ExecuteTimeoutError(component.name, task, what, executeTimeout);
-    };
-    return watched(this.process, result, executeTimeout, error) as R;
+    return timed(this.process, this.own, this.slot.component.plan.config.executeTimeout, result, work);
   }
 
   private await(tuple: Tuple, result: PromiseLike<unknown>): PromiseLike<unknown> {

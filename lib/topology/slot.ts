@@ -5,10 +5,10 @@ import type { ConsumerView, Pressure, Tags } from "../dispatch/consumer.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { ComponentPlan } from "./blueprint.js";
-import type { BoltDefinition } from "./component.js";
 import type { Losses } from "./losses.js";
 import { TaskMeter } from "./metrics.js";
 import type { Kept, Pending } from "./pending.js";
+import { concurrencyOf } from "./settling.js";
 import { FormerTrees } from "./trace.js";
 import type { Tuple } from "./tuple.js";
 
@@ -243,8 +243,7 @@ export class ComponentRun {
 
   /** Tuples that one of its tasks may have in work at once. */
   get concurrency(): number {
-    const { definition, config } = this.plan;
-    return (definition as BoltDefinition).options.oneAtATime === true ? 1 : config.concurrency;
+    return concurrencyOf(this.plan);
   }
 
   meterOf(index: number, now: number): TaskMeter {

@@ -2,8 +2,10 @@
 // task that awaits something would never come to them.
 
 import { exclude } from "../process/one-or-many.js";
-import type { Process } from "../process/process.js";
+import { isThenable, type Process } from "../process/process.js";
 import { OwnedTimer } from "../process/timer.js";
+import { ExecuteTimeoutError } from "./errors.js";
+import type { Tuple } from "./tuple.js";
 
 /** Crashes its process with an error when it is not cancelled in time. Ends with the process. */
 export class Watchdog extends OwnedTimer {
@@ -40,4 +42,23 @@ export function watched<T>(
       throw error;
     },
   );
+}
+
+/**
+ * What a bolt's function returned: if that is awaited, it has the time of `executeTimeout`, if there is one. After that,
+ * the task crashes.
+ */
+export function timed<R>(
+  process: Process,
+  { component, task }: { readonly component: string; readonly task: number },
+  executeTimeout: number | undefined,
+  result: R,
+  work: Tuple | string,
+): R {
+  if (executeTimeout === undefined || !isThenable(result)) return result;
+  const error = (): Error => {
+    const what = typeof work === "string" ? work : `a tuple of ${work.component}.${work.stream}`;
+    return new ExecuteTimeoutError(component, task, what, executeTimeout);
+  };
+  return watched(process, result, executeTimeout, error) as R;
 }

@@ -1,17 +1,17 @@
-// A bolt of ours under another host: tuples from the wire are executed one at a time, and settled over the wire. It has a
-// clock of its own, for that of the host knows nothing of its ticks.
+// A bolt of ours under another host: tuples from the wire are executed, and settled over the wire. It has a clock of its
+// own, for that of the host knows nothing of its ticks.
 
 import type { Context } from "../../process/context.js";
 import { show } from "../../process/errors.js";
-import { isThenable } from "../../process/process.js";
+import { type Process, TERMINATING } from "../../process/process.js";
 import type { ComponentPlan } from "../blueprint.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, Emitters } from "../component.js";
-import { AnchorError, ExecuteTimeoutError, SettledError } from "../errors.js";
+import { AnchorError, SettledError } from "../errors.js";
 import type { AnyValues, Fields, Streams } from "../field.js";
-import { settling } from "../settling.js";
+import { concurrencyOf, settling } from "../settling.js";
 import { processOf } from "../task.js";
 import { Tuple } from "../tuple.js";
-import { watched } from "../watchdog.js";
+import { timed } from "../watchdog.js";
 import { MultilangError } from "./errors.js";
 import { checkValues, named, ownOf, toValues } from "./fields.js";
 import type { MessageId } from "./messages.js";
@@ -38,11 +38,15 @@ export class WireBolt implements WireTask<BoltItem> {
   readonly #place: Place;
   readonly #wire: HostWire;
   readonly #process: Context<never>;
+  readonly #self: Process;
   readonly #sourceFields: SourceFields;
   readonly #fieldsOf: FieldsOf;
   /** Tuples that are not settled, with their ids on the wire. */
   readonly #held: Map<Tuple<unknown>, MessageId> = new Map();
-  /** What `execute` is at. */
+  readonly #concurrency: number;
+  /** Work on tuples beside each other. */
+  readonly #beside: Set<Promise<void>> = new Set();
+  /** What `execute` is at, one tuple at a time. */
   #current: Tuple<unknown> | undefined;
   /** The tick that is at hand. */
   #tick: MessageId | undefined;
@@ -61,6 +65,8 @@ export class WireBolt implements WireTask<BoltItem> {
     this.#place = place;
     this.#wire = wire;
     this.#process = process;
+    this.#self = processOf(process);
+    this.#concurrency = concurrencyOf(plan);
     this.#sourceFields = sourceFields;
     this.#fieldsOf = fieldsOf;
   }
@@ -93,16 +99,30 @@ export class WireBolt implements WireTask<BoltItem> {
     const tuple = this.#read(item);
     if (tuple === undefined) return;
     this.#held.set(tuple, item.id);
-    this.#current = tuple;
-    const { mode = "ack" } = options;
-    const input = `${item.component}.${item.stream}`;
+    if (this.#concurrency === 1) {
+      this.#current = tuple;
+      await this.#work(tuple, ctx);
+      return;
+    }
+    const work = this.#work(tuple, { ...ctx, emit: this.#emitters(tuple) }).then(
+      () => void this.#beside.delete(work),
+      (error) => this.#self.failed(error, undefined),
+    );
+    this.#beside.add(work);
+    if (this.#beside.size >= this.#concurrency) await Promise.race(this.#beside);
+  }
+
+  async #work(tuple: Tuple, ctx: Ctx): Promise<void> {
+    const { execute, mode = "ack" } = this.#definition.options;
     let end = settling(mode, false);
     try {
-      await this.#timed(options.execute(tuple, ctx), `a tuple of ${input}`);
+      await this.#timed(execute(tuple, ctx), tuple);
     } catch (error) {
       end = settling(mode, true);
-      if (end === "crash" || !this.#process.alive) throw error;
-      this.#report(error, `failed a tuple of ${input}: `);
+      // Its own exit, called within the function, is no failure of the function.
+      const exits = this.#self.state === TERMINATING && this.#concurrency === 1;
+      if (end === "crash" || !this.#process.alive || exits) throw error;
+      this.#report(error, `failed a tuple of ${tuple.component}.${tuple.stream}: `);
     }
     this.#current = undefined;
     if ((end === "ack" || end === "fail") && this.#held.has(tuple)) this.#settle(end, tuple);
@@ -119,18 +139,14 @@ export class WireBolt implements WireTask<BoltItem> {
     });
   }
 
-  /** What is awaited has the time of `executeTimeout`, if there is one: after that, the task crashes. */
-  #timed(result: unknown, work: string): unknown {
-    const { executeTimeout } = this.#plan.config;
-    if (executeTimeout === undefined || !isThenable(result)) return result;
-    const { component, task } = this.#place;
-    const error = (): Error => new ExecuteTimeoutError(component, task, work, executeTimeout);
-    return watched(processOf(this.#process), result, executeTimeout, error);
+  #timed(result: unknown, work: Tuple | string): unknown {
+    return timed(this.#self, this.#place, this.#plan.config.executeTimeout, result, work);
   }
 
   async stop(): Promise<void> {
     const { deactivate, close } = this.#definition.options;
     if (this.#ctx === undefined) return;
+    await Promise.allSettled(this.#beside);
     await deactivate?.(this.#ctx);
     await close?.(this.#ctx, true);
   }
@@ -142,13 +158,14 @@ export class WireBolt implements WireTask<BoltItem> {
     this.#tick = undefined;
   }
 
-  #emitters(): Emitters<Streams, BoltEmitOptions> {
+  /** @param at - the tuple at hand; the one that `execute` is at, if left out */
+  #emitters(at?: Tuple): Emitters<Streams, BoltEmitOptions> {
     const { streams } = this.#plan;
     return Object.fromEntries(
       Object.entries(streams).map(([name, fields]) => [
         name,
         (values: AnyValues, options: BoltEmitOptions = {}) => {
-          const { anchors = this.#current ?? [] } = options;
+          const { anchors = at ?? this.#current ?? [] } = options;
           const tuples = anchors instanceof Tuple ? [anchors] : anchors;
           const ids = (tuples as readonly Tuple<unknown>[]).map((tuple) => this.#idOf(tuple));
           sendTuple(this.#wire, this.#process, name, fields, values, options, { anchors: ids });

@@ -143,6 +143,44 @@ describe("a bolt", () => {
     await storm.leave();
   });
 
+  test("may work on several tuples at a time, each with its own anchor, and its end waits for them [M6]", async () => {
+    const gates = new Map([..."abcd"].map((text) => [text, gate()]));
+    const begun: string[] = [];
+    const wide = bolt({
+      input,
+      streams,
+      config: { concurrency: 2 },
+      execute: async ({ values: { text } }, { emit }) => {
+        begun.push(text);
+        await gates.get(text)?.promise;
+        if (text === "b") throw new Error("a bad word");
+        emit.words({ word: text, at: 0 });
+      },
+      close: () => begun.push("close"),
+    });
+    const storm = new Storm(topologyOf({ wide }), "wide");
+    for (const text of "abcd") storm.tuple(text, [text]);
+    await storm.settled();
+    expect(begun).toEqual(["a", "b"]);
+    gates.get("b")?.open();
+    expect(await storm.until(1)).toEqual([{ command: "fail", id: "b" }]);
+    gates.get("c")?.open();
+    expect((await storm.until(3)).slice(1)).toEqual([
+      emitted(["c", 0], { anchors: ["c"] }),
+      { command: "ack", id: "c" },
+    ]);
+    await storm.settled();
+    expect(begun).toEqual(["a", "b", "c", "d"]);
+    const end = storm.leave();
+    await storm.settled();
+    expect(begun).toHaveLength(4);
+    gates.get("a")?.open();
+    gates.get("d")?.open();
+    await end;
+    expect(storm.said.slice(3)).toContainEqual(emitted(["a", 0], { anchors: ["a"] }));
+    expect(begun[4]).toBe("close");
+  });
+
   test("of mode `manual` settles when it likes, and anchors to what it holds", async () => {
     const held: Tuple<unknown>[] = [];
     const pairs = bolt({
