@@ -40,6 +40,8 @@ export interface ChildOptions {
   readonly startTimeout?: number;
   /** Registers the child under this name. */
   readonly name?: string;
+  /** @internal Asked when it is told to stop: whether it gets no time at all. */
+  readonly hurry?: () => boolean;
 }
 
 /** One child of a supervisor: what it runs, with the arguments that this takes. */
@@ -50,10 +52,11 @@ export type ChildSpec<S extends ChildStart = ChildStart> = ChildOptions & {
     : { /** Arguments of a definition's `init`. */ readonly args: ArgsOf<S> });
 
 /** A child spec with nothing left open. */
-export interface FullChildSpec extends Required<Omit<ChildOptions, "name">> {
+export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "hurry">> {
   readonly start: ChildStart;
   readonly args: readonly unknown[];
   readonly name: string | undefined;
+  readonly hurry: (() => boolean) | undefined;
 }
 
 export const CHILD_DEFAULTS: {
@@ -128,6 +131,7 @@ export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShut
     type,
     startTimeout,
     name,
+    hurry: spec.hurry,
   };
 }
 

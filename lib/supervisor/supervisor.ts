@@ -263,7 +263,7 @@ class Keeper {
         return undefined;
       case "stop": {
         const ref = ctx.monitor(effect.pid);
-        const timer = killAfter(ctx, effect.pid, effect.spec.shutdown);
+        const timer = killAfter(ctx, effect.pid, effect.spec.hurry?.() ? 0 : effect.spec.shutdown);
         this.stopping.set(ref, { id: effect.id, timer });
         return undefined;
       }

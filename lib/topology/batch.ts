@@ -89,6 +89,7 @@ export function batchBolt(
     tick: every === undefined ? undefined : { ms: tickFor(every), run: (ctx) => handOverOld(ctx, every) },
     flush: (ctx) => (ctx.state.held.tuples.length === 0 ? undefined : handOver(ctx)),
     holdsMs: every,
+    holdsCount: every === undefined ? size : undefined,
   });
 
   function handOverOld(ctx: HoldingContext<Gathering>, age: number): unknown {

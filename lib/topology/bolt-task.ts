@@ -9,14 +9,15 @@ import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "
 import { SettledError, textOf } from "./errors.js";
 import type { Expiry } from "./expiry.js";
 import type { Streams } from "./field.js";
+import type { Lane } from "./lanes.js";
 import { Lineage } from "./lineage.js";
 import type { Order } from "./messages.js";
-import { type Lane, Outlet } from "./outlet.js";
+import { Outlet } from "./outlet.js";
 import type { Run } from "./run.js";
 import { type Settling, settling } from "./settling.js";
 import type { Life, Slot } from "./slot.js";
 import { after, initContext, processOf, refuseDead, Sampler, starting } from "./task.js";
-import { FAILED_TUPLE, TAKEN, Tuple } from "./tuple.js";
+import { EXPIRED_TUPLE, FAILED_TUPLE, TAKEN, Tuple } from "./tuple.js";
 import { timed } from "./watchdog.js";
 
 export type BoltMessage = Tuple | Order;
@@ -87,7 +88,7 @@ class BoltTask {
         fail: (tuple) => this.settleOwn(tuple as Tuple, false),
       };
       this.started = true;
-      return run.is.running ? this.activate() : undefined;
+      return run.is.running && !run.is.paused ? this.activate() : undefined;
     });
   }
 
@@ -142,7 +143,7 @@ class BoltTask {
 
   end(): unknown {
     if (!this.started) return undefined;
-    const final = (): boolean => this.run.is.ending || this.slot.retired;
+    const final = (): boolean => this.run.is.ending || this.slot.leaving;
     return after(
       after(this.quiet(), () => this.deactivate()),
       () => this.options.close?.(this.own, final()),
@@ -264,6 +265,7 @@ class BoltTask {
 
   private settleOwn(tuple: Tuple, good: boolean): void {
     refuseDead(this.process);
+    if (tuple?.state === EXPIRED_TUPLE) return;
     if (!this.life.held.delete(tuple))
       throw new SettledError(
         this.slot.component.name,

@@ -1,7 +1,7 @@
 // What types cannot see: the rules that a whole topology has to keep, each with the component that breaks it.
 
 import type { Blueprint, ComponentPlan } from "./blueprint.js";
-import type { BoltDefinition, Inputs } from "./component.js";
+import type { BoltDefinition, Inputs, SpoutDefinition } from "./component.js";
 import type { Problem } from "./errors.js";
 import type { Fields } from "./field.js";
 
@@ -22,6 +22,7 @@ const RULES: readonly Rule[] = [
   ticksHaveListeners,
   concurrencyIsPossible,
   windowsEndInTime,
+  windowsCanFill,
   ackersHaveRoom,
 ];
 
@@ -141,6 +142,35 @@ function windowsEndInTime({ components, wires, config }: Blueprint): Problem[] {
     const anchored = wires.some((wire) => wire.to === name && wire.anchored);
     if (held === undefined || held < config.messageTimeout || !anchored) return [];
     const text = `holds tuples back for ${held} ms, but they expire after ${config.messageTimeout}: raise messageTimeout`;
+    return [problem(name, text)];
+  });
+}
+
+/**
+ * A task that waits for more tuples than it can ever be given waits for ever: those it holds are pending at their spouts.
+ * Known where all that it reads comes from spouts: a bolt in between may make many tuples of one.
+ */
+function windowsCanFill({ components, wires }: Blueprint): Problem[] {
+  return components.flatMap(({ name, kind, definition, tasks }) => {
+    const wanted = kind === "bolt" ? (definition as BoltDefinition).options.holdsCount : undefined;
+    const read = wires.filter((wire) => wire.to === name);
+    if (wanted === undefined || read.some((wire) => !wire.anchored)) return [];
+    const spouts = components.filter((one) => read.some((wire) => wire.from === one.name));
+    if (spouts.some((one) => one.kind !== "spout" || (one.definition as SpoutDefinition).options.loose))
+      return [];
+    // Groupings that give each task its turn share out what one task of a spout has pending.
+    const isShared = read.every((wire) => wire.grouping.interchangeable === true);
+    const given = spouts.map((spout) => {
+      const { maxPending } = spout.config;
+      const each = isShared ? Math.ceil(maxPending / tasks) : maxPending;
+      return { pending: spout.tasks * each, text: `${spout.tasks} × ${maxPending} of ${spout.name}` };
+    });
+    const most = given.reduce((sum, { pending }) => sum + pending, 0);
+    if (most >= wanted) return [];
+    const shared = isShared && tasks > 1 ? ` among ${tasks} tasks` : "";
+    const text =
+      `lets go of nothing before a task holds ${wanted} tuples, but is given ${most} at most: maxPending is ` +
+      `${given.map((one) => one.text).join(" and ")}${shared}. Raise maxPending, or read with { anchored: false }`;
     return [problem(name, text)];
   });
 }

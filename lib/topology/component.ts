@@ -95,9 +95,9 @@ export interface BoltContext<S, State> extends TaskContext<State> {
 
 /** Hooks of spouts and bolts alike. Each may be asynchronous, and is awaited before anything else. */
 export interface Hooks<C> {
-  /** The topology runs, or goes on after a pause. */
+  /** The topology runs, or goes on after a pause: bolts first, then spouts. */
   readonly activate?: (ctx: C) => unknown;
-  /** The topology pauses or stops. */
+  /** The topology pauses or stops. A bolt still works on what is under way. */
   readonly deactivate?: (ctx: C) => unknown;
   /**
    * The task ends in order: release what `init` took. Not called when it crashes. `final`: for good, as the topology
@@ -119,6 +119,8 @@ export interface SpoutOptions<S extends Streams, State, Id> extends Hooks<SpoutC
   /** Called while there is room for more: emits what there is. Nothing emitted: asked again after `spoutWait`. */
   readonly next: (ctx: SpoutContext<S, State, Id>) => unknown;
   // Methods, so that the type that is stated for `id` here need not be known before `next` is read.
+  /** @internal It emits nothing with an id. */
+  readonly loose?: boolean;
   /** A reliable tuple and all that came of it are done. */
   ack?(id: Id, ctx: SpoutContext<S, State, Id>): unknown;
   /** A reliable tuple has failed for good, all retries included. */
@@ -143,6 +145,8 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly oneAtATime?: boolean;
   /** For how many milliseconds, at most, it holds tuples back before it settles them: less than they take to expire. */
   readonly holdsMs?: number;
+  /** How many tuples a task of it must hold before it settles any, if nothing else makes it do so. */
+  readonly holdsCount?: number;
   /** The topology drains, and all that came is done: settle what is held back, emit what was summed up. */
   readonly flush?: (ctx: BoltContext<S, State>) => unknown;
 }

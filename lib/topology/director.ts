@@ -6,6 +6,7 @@ import type { ReplyTo } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import type { Kernel } from "../process/kernel.js";
+import type { Monitor } from "../process/monitor.js";
 import type { Pid } from "../process/pid.js";
 import { type ExitReason, isOrderly, NORMAL } from "../process/reason.js";
 import { launch, spawnAwaited } from "../process/start.js";
@@ -20,6 +21,7 @@ import {
   type LifecycleEvent,
   type LifecycleState,
 } from "./lifecycle.js";
+import { orphansOf, plant } from "./orphans.js";
 import { Run } from "./run.js";
 import { checkRunOptions, logSink, type RunOptions } from "./run-options.js";
 import { checkScale, scaler } from "./scale.js";
@@ -57,6 +59,8 @@ export class Director implements Callbacks<DirectorMessage> {
   private state: LifecycleState;
   private current: Run | undefined = undefined;
   private root: Pid | undefined = undefined;
+  /** Trees that a killed predecessor has left, and that have not ended yet. */
+  private readonly orphans = new Set<Monitor>();
   private drainTimer: TimerRef | undefined = undefined;
   private readonly stopping: ReplyTo<StopReport>[] = [];
   /** Those who wait until all spouts are done and nothing is under way. */
@@ -89,7 +93,12 @@ export class Director implements Callbacks<DirectorMessage> {
   init(ctx: Context<DirectorMessage>): unknown {
     const kernel: Kernel = processOf(ctx as Context<never>).kernel;
     this.current = new Run(this.blueprint, kernel, logSink(this.options, this.blueprint.name, kernel));
-    this.startTree(ctx);
+    const self = processOf(ctx as Context<never>);
+    for (const root of orphansOf(this.blueprint, this.current)) {
+      self.kernel.interception?.met(root.pid);
+      this.orphans.add(ctx.monitor(root.pid as never));
+    }
+    if (this.orphans.size === 0) this.startTree(ctx);
     return deferStart;
   }
 
@@ -112,6 +121,7 @@ export class Director implements Callbacks<DirectorMessage> {
         return undefined;
       case "stop":
         this.stopping.push(message.replyTo);
+        if (message.drainMs === 0) (this.current as Run).is.hasty = true;
         return this.apply(ctx, {
           type: "stop",
           drainMs: message.drainMs ?? this.blueprint.config.drain,
@@ -135,6 +145,13 @@ export class Director implements Callbacks<DirectorMessage> {
   }
 
   signal(ctx: Context<DirectorMessage>, signal: Signal): Stop | undefined {
+    if (signal.type === "down") {
+      // Its last predecessor's tasks have ended. It may have been told to stop meanwhile.
+      if (!this.orphans.delete(signal.ref) || this.orphans.size > 0) return undefined;
+      if (this.phase === "starting") this.startTree(ctx);
+      else return this.apply(ctx, { type: "down", reason: NORMAL, at: ctx.now(), roll: 0 });
+      return undefined;
+    }
     if (signal.type !== "exit") return undefined;
     if (signal.from === this.root) return this.down(ctx, signal.reason);
     return isOrderly(signal.reason) ? undefined : stop(signal.reason);
@@ -173,13 +190,15 @@ export class Director implements Callbacks<DirectorMessage> {
         return undefined;
       case "activate":
         run.is.running = true;
-        for (const bolt of run.bolts) run.order(bolt, "activate");
-        if (effect.flowing) this.flow(run, true);
-        else for (const spout of run.spouts) run.order(spout, "go");
+        run.is.paused = !effect.flowing;
+        if (effect.flowing) {
+          for (const bolt of run.bolts) run.order(bolt, "activate");
+          this.flow(run, true);
+        } else for (const spout of run.spouts) run.order(spout, "go");
         return undefined;
       case "pause":
       case "resume":
-        this.flow(run, effect.type === "resume");
+        this.pause(run, effect.type === "pause");
         return undefined;
       case "drain":
         run.is.draining = true;
@@ -215,6 +234,7 @@ export class Director implements Callbacks<DirectorMessage> {
     );
     self.kernel.links.link(self, root.pid);
     this.root = root.pid;
+    plant(self, root, this.current as Run);
   }
 
   /** The tree has ended: why, is known best from the task that crashed last. */
@@ -223,6 +243,14 @@ export class Director implements Callbacks<DirectorMessage> {
     const root = rootOf(reason);
     const why = root.type === "shutdown" && lastCrash !== undefined ? lastCrash : root;
     return this.apply(ctx, { type: "down", reason: why, at: ctx.now(), roll: ctx.random() });
+  }
+
+  /** Bolts are active before spouts are, and until these are told. */
+  private pause(run: Run, paused: boolean): void {
+    run.is.paused = paused;
+    if (paused) this.flow(run, false);
+    for (const bolt of run.bolts) run.order(bolt, paused ? "deactivate" : "activate");
+    if (!paused) this.flow(run, true);
   }
 
   private flow(run: Run, flowing: boolean): void {
@@ -240,7 +268,7 @@ export class Director implements Callbacks<DirectorMessage> {
     run.is.flowing = false;
     run.is.ending = true;
     this.unfinished = run.pending;
-    ctx.exit(this.root as Pid, "shutdown");
+    if (this.root !== undefined) ctx.exit(this.root, "shutdown");
   }
 
   /**

@@ -1,6 +1,7 @@
 // When a tuple is not worth working on any more. Time is counted in beats, the ticks of the ackers: one every half message
 // timeout. A tuple carries the beat of its tree's emit, so that most need one comparison of small integers, and no clock.
 
+import { LIFE_IN_BEATS } from "./admission.js";
 import { eachTree } from "./anchors.js";
 import type { Run } from "./run.js";
 import type { Slot } from "./slot.js";
@@ -20,6 +21,19 @@ export class Expiry {
     this.beats++;
     const { kernel, name } = this.run;
     kernel.interception?.touched(`t:${name}/beats`, "write");
+  }
+
+  /** Lets bolts that settle by themselves forget what has expired in their hands: it would be held for ever. */
+  sweep(): void {
+    const { run, beats } = this;
+    for (const bolt of run.bolts)
+      for (const { life } of run.slotsOf(bolt))
+        for (const tuple of life?.held ?? [])
+          if (beats - tuple.born >= LIFE_IN_BEATS && this.isOver(tuple)) {
+            life?.held.delete(tuple);
+            tuple.way?.expired(tuple);
+            run.rest();
+          }
   }
 
   /** Somebody goes by the beats. */

@@ -45,6 +45,8 @@ export interface HoldingParts<H> {
   readonly flush: (ctx: HoldingContext<H>) => unknown;
   /** For how many milliseconds it holds tuples, if that is known. */
   readonly holdsMs: number | undefined;
+  /** How many tuples it has to hold before it settles any, if so. */
+  readonly holdsCount: number | undefined;
 }
 
 /** @throws OptionError when a part of the definition is not what it has to be */
@@ -71,6 +73,7 @@ export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>):
     execute: parts.execute,
     flush: parts.flush,
     ...(parts.holdsMs !== undefined && { holdsMs: parts.holdsMs }),
+    ...(parts.holdsCount !== undefined && { holdsCount: parts.holdsCount }),
   });
 
   function hook<A extends readonly unknown[]>(

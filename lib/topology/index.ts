@@ -10,7 +10,8 @@
  *       router.ts, lifecycle.ts              the life of the whole
  *     acker-task.ts, bolt-task.ts,         the processes, and tree.ts, their supervisors
  *       spout-task.ts, system-task.ts, director.ts
- *     run.ts, slot.ts, outlet.ts           what they share: places of tasks, and the way of a tuple
+ *     run.ts, slot.ts, lanes.ts, outlet.ts what they share: places of tasks, and the way of a tuple
+ *     trace.ts, losses.ts, lineage.ts      what a tuple comes of, also when it is tried again
  *     ref.ts, metrics.ts, view.ts, live.ts what one sees of it from outside
  *     dot.ts, mermaid.ts                   graphs
  *     multilang/                           components in other languages, and ours under Storm

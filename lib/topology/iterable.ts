@@ -65,6 +65,7 @@ export function spoutFrom<F extends Fields, N extends string = "items">(
   return spout<Fed<F>, Feed<Item>, Item>({
     ...hooks,
     streams: { [stream]: options.fields },
+    loose: !reliable,
     init: (ctx) => {
       const feed = feedOf(ctx);
       feed.readers.add(ctx.task);

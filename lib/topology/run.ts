@@ -35,6 +35,10 @@ export interface Switches {
   draining: boolean;
   /** It stops for good: what is left is given up. */
   ending: boolean;
+  /** It stops at once: bolts get no time. */
+  hasty: boolean;
+  /** It is paused: bolts and spouts are not active. */
+  paused: boolean;
 }
 
 /** A task of a running topology. */
@@ -52,7 +56,14 @@ export class Run {
   readonly blueprint: Blueprint;
   readonly kernel: Kernel;
   readonly log: LogSink;
-  readonly is: Switches = { running: false, flowing: false, draining: false, ending: false };
+  readonly is: Switches = {
+    running: false,
+    flowing: false,
+    draining: false,
+    ending: false,
+    hasty: false,
+    paused: false,
+  };
   readonly startedAt: number;
   /** The ackers, then the others as the blueprint has them. */
   readonly components: readonly ComponentRun[];

@@ -80,6 +80,7 @@ async function shrink(ctx: BodyContext<"rest">, run: Run, component: ComponentRu
   const slot = run.retire(component);
   if (component.plan.kind === "spout") slot.process?.deliver("deactivate");
   await finish(ctx, run, slot);
+  slot.leaving = true;
   run.remove(slot);
   // If its supervisor is down, that starts again without it.
   const { pid } = slot.executor;

@@ -61,6 +61,8 @@ export class Slot implements ConsumerView {
   retired = false;
   /** Of an acker: what knows of its trees. */
   trees: { tracks(hi: number, lo: number): boolean } | undefined = undefined;
+  /** It was taken out, and is told to end for good. */
+  leaving = false;
   /** Tuples in its mailbox. */
   waiting = 0;
   /** Tuples it was sent. */

@@ -129,7 +129,7 @@ class SpoutTask {
   /** An orderly end. When the topology ends for good, what is not settled has failed. */
   end(): unknown {
     if (!this.started) return undefined;
-    const ending = this.run.is.ending || this.slot.retired;
+    const ending = this.run.is.ending || this.slot.leaving;
     return after(
       after(ending ? this.flights.giveUp() : undefined, () => this.deactivate()),
       () => this.options.close?.(this.own, ending),

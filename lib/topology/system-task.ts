@@ -56,7 +56,10 @@ export function systemTask(run: Run): Callbacks<SystemMessage> {
 
 /** A task that has not come to its last tick gets no second one. */
 function tick(run: Run, component: ComponentRun): void {
-  if (component === run.ackers) run.expiry.tick();
+  if (component === run.ackers) {
+    run.expiry.tick();
+    run.expiry.sweep();
+  }
   for (const slot of run.slotsOf(component)) {
     if (slot.ticking || slot.process === undefined) continue;
     slot.ticking = true;

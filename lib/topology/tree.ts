@@ -97,7 +97,9 @@ export function taskSpec(run: Run, slot: Slot): ChildSpec {
   const { component } = slot;
   const behaviour =
     component === run.ackers ? ackerTask : component.plan.kind === "bolt" ? boltTask : spoutTask;
-  return { id: slot.id, start: task(() => behaviour(run, slot) as Behaviour<never>) };
+  const start = task(() => behaviour(run, slot) as Behaviour<never>);
+  // A spout has to tell what is given up; nobody waits for a bolt.
+  return { id: slot.id, start, hurry: () => run.is.hasty && component.plan.kind === "bolt" };
 }
 
 /** A task traps exits, so that it is told to end in order. */

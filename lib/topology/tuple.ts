@@ -14,7 +14,14 @@ export const WAITING = 0;
 export const TAKEN = 1;
 export const ACKED = 2;
 export const FAILED_TUPLE = 3;
-export type TupleState = typeof WAITING | typeof TAKEN | typeof ACKED | typeof FAILED_TUPLE;
+/** It expired while a bolt held it: nobody waits for it, and what its bolt says of it is not heard. */
+export const EXPIRED_TUPLE = 4;
+export type TupleState =
+  | typeof WAITING
+  | typeof TAKEN
+  | typeof ACKED
+  | typeof FAILED_TUPLE
+  | typeof EXPIRED_TUPLE;
 
 /** The way that a tuple took, which hears of what the tuple's task can no longer tell. */
 export interface Way {
@@ -26,6 +33,8 @@ export interface Way {
   cameBack(tuple: Tuple): void;
   /** Nobody will work on it any more. */
   lost(tuple: Tuple): void;
+  /** Its bolt held it for so long that it expired. */
+  expired(tuple: Tuple): void;
 }
 
 /** What a bolt is given. */

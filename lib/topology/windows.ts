@@ -117,6 +117,8 @@ export function windowBolt(
         ? undefined
         : { ms: tickFor(plan.every), run: (ctx) => ctx.state.held.tick(ctx) },
     holdsMs: plan.kind === "time" && by === undefined ? plan.ms : undefined,
+    // One that slides is handed over when it is not full yet, but lets nothing go before it is.
+    holdsCount: plan.kind === "count" ? plan.count : undefined,
     flush: (ctx) => ctx.state.held.flush(ctx),
   });
   if (typeof late === "string") checkLateStream(late, definition);

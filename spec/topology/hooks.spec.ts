@@ -61,10 +61,10 @@ describe("the hooks of a task", () => {
     ]);
     await running.pause();
     await stage.settle();
-    expect(diary.news).toEqual(["spout deactivate"]);
+    expect(diary.news).toEqual(["spout deactivate", "bolt deactivate"]);
     await running.resume();
     await stage.settle();
-    expect(diary.news).toEqual(["spout activate"]);
+    expect(diary.news).toEqual(["bolt activate", "spout activate"]);
     await running.stop();
     expect(diary.news).toEqual([
       "spout deactivate",
@@ -72,6 +72,26 @@ describe("the hooks of a task", () => {
       "bolt deactivate",
       "bolt close final",
     ]);
+  });
+
+  it("of a bolt that is restarted in a pause are called when the pause is over [O31]", async () => {
+    await using stage = new Stage();
+    const diary = new Diary();
+    const well = bolt({ ...diary.hooks("bolt"), input: N, execute: () => undefined });
+    const running = await stage.start(
+      topology("paused")
+        .spout("source", new Source().spout)
+        .bolt("well", well, { from: { "source.numbers": shuffle() } })
+        .build(),
+    );
+    await running.pause();
+    await stage.settle();
+    expect(diary.news).toEqual(["bolt init", "bolt activate", "bolt deactivate"]);
+    await stage.kill(running, "well");
+    expect(diary.news).toEqual(["bolt init"]);
+    await running.resume();
+    await stage.settle();
+    expect(diary.news).toEqual(["bolt activate"]);
   });
 
   it("are called for a task that is restarted, but not `close` of one that crashed", async () => {

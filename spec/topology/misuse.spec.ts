@@ -1,7 +1,17 @@
 // Mistakes that a compiler does not see, or that JavaScript makes: each is told, and says what to do instead.
 
 import type { ConsumerView } from "signalbox";
-import { bolt, field, type Grouping, spout, spoutFrom, topology } from "signalbox/topology";
+import {
+  batchBolt,
+  bolt,
+  field,
+  type Grouping,
+  spout,
+  spoutFrom,
+  topology,
+  tumbling,
+  windowBolt,
+} from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { N, Sink, Source, Stage, upTo } from "./support.js";
 
@@ -125,6 +135,46 @@ describe("options", () => {
     await expect(stage.system.start(built, { loglevel: "info" } as never)).rejects.toMatchObject({
       message: expect.stringContaining("loglevel must be one of the options log, logLevel, restarts"),
     });
+  });
+
+  it.each([
+    [1, "4 tuples, but is given 3 at most: maxPending is 1 × 3 of source"],
+    [2, "4 tuples, but is given 2 at most: maxPending is 1 × 3 of source among 2 tasks"],
+  ])(
+    "of a count window that can never fill are refused, with the numbers, of %i tasks [O27]",
+    (tasks, text) => {
+      const four = windowBolt({ input: N, window: tumbling({ count: 4 }), execute: () => undefined });
+      const begun = topology("never", { maxPending: 3 }).spout("source", new Source().spout);
+      expect(() => begun.bolt("four", four, { tasks, from: { "source.numbers": {} } }).build()).toThrow(
+        `four: lets go of nothing before a task holds ${text}. Raise maxPending, or read with { anchored: false }`,
+      );
+      begun.bolt("four", four, { tasks, from: { "source.numbers": { anchored: false } } }).build();
+      topology("enough", { maxPending: 4 * tasks })
+        .spout("source", new Source().spout)
+        .bolt("four", four, { tasks, from: { "source.numbers": {} } })
+        .build();
+    },
+  );
+
+  it("of one that fills from several tasks, or through a bolt that may make many of one, are not refused", () => {
+    const four = windowBolt({ input: N, window: tumbling({ count: 4 }), execute: () => undefined });
+    const relay = bolt({ input: N, streams: { numbers: N }, execute: () => undefined });
+    const begun = topology("fills", { maxPending: 2 }).spout("source", new Source().spout, { tasks: 2 });
+    begun.bolt("four", four, { from: { "source.numbers": {} } }).build();
+    begun
+      .bolt("relay", relay, { from: { "source.numbers": {} } })
+      .bolt("four", four, { tasks: 9, from: { "relay.numbers": {} } })
+      .build();
+    const loose = spoutFrom([{ n: 1 }], { fields: N, reliable: false });
+    topology("loose", { maxPending: 2 })
+      .spout("loose", loose)
+      .bolt("four", four, { from: { "loose.items": {} } })
+      .build();
+    const batch = batchBolt({ input: N, size: 4, execute: () => undefined });
+    const one = topology("batch", { maxPending: 2 }).spout("source", new Source().spout);
+    expect(() => one.bolt("batch", batch, { from: { "source.numbers": {} } }).build()).toThrow(
+      "holds 4 tuples",
+    );
   });
 
   it("of a window that would expire before it ends are refused with the bolt's name", () => {
