@@ -268,6 +268,8 @@ export class TurnScheduler implements Scheduler {
     this.alarmAt = Number.POSITIVE_INFINITY;
     this.since = this.loop.now();
     this.spent = 0;
+    // Those that ran before say nothing of the timers that fire now.
+    this.pace = 1;
     this.busy = true;
     this.inTurn = true;
     try {

@@ -236,6 +236,17 @@ describe("the host has its go within the budget and one step", () => {
     void clock.advance(0);
     await expectFairness();
   });
+
+  it("while many timers of callbacks fire, although everything was fast before [F5]", async () => {
+    for (const pid of many(() =>
+      system.spawn({ init: (ctx) => ctx.after(10, step), handle: () => undefined }),
+    ))
+      for (let n = 0; n < 20; n++) system.send(pid, "a fast message");
+    await system.idle();
+    clock.now += 10;
+    void clock.advance(0);
+    await expectFairness();
+  });
 });
 
 describe("within the budget", () => {
