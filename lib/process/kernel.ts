@@ -8,7 +8,7 @@ import { Calls } from "./calls.js";
 import { carrying } from "./carrying.js";
 import { Carried, isEntry, isReturnable, type Signal } from "./entries.js";
 import type { AsyncContext, Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
-import { NoProcessError, ProcessExitedError, SystemStoppedError } from "./errors.js";
+import { NoProcessError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
 import { WatchedProcess } from "./intercepted.js";
@@ -23,8 +23,8 @@ import { type Node, Pid } from "./pid.js";
 import { DEAD, isThenable, Process, type Rare, STARTING, TERMINATING } from "./process.js";
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import { Remote } from "./remote.js";
-import { crashReport, pathOf, Reporter, type ReportSettings } from "./report.js";
-import { isError, show, showError, stackOf } from "./show.js";
+import { Reporter, type ReportSettings } from "./report.js";
+import { reportCrash, reportLate } from "./report-failure.js";
 import { type Due, type Timer, TimerQueue } from "./timers.js";
 
 export class Kernel implements SchedulerHost {
@@ -72,7 +72,7 @@ export class Kernel implements SchedulerHost {
     this.scheduler = env.createScheduler(this, limits);
     this.unwatch = env.watchRejections((owner, error) => {
       if (!(owner instanceof Pid) || owner.node !== node) return false;
-      if (owner.process === undefined) this.late(owner, error);
+      if (owner.process === undefined) reportLate(this, owner, error);
       else owner.process.failed(error, owner.process.rare?.message);
       return true;
     });
@@ -223,43 +223,7 @@ export class Kernel implements SchedulerHost {
   private reportCrash(process: Process, reason: ExitReason, message: unknown, alongLink: boolean): void {
     if (alongLink && (reason.type === "killed" || reason.type === "kill" || !this.links.firstToTell()))
       return;
-    const { pid } = process;
-    const isPrinted = this.reports.admits();
-    if (!isPrinted && !this.events.wants.crash) return;
-    const said = this.reports.said(messageOf(message));
-    const report = crashReport(pid, reason, messageOf(message), said);
-    if (this.events.wants.crash) this.events.publish("crash", report);
-    if (!isPrinted) return;
-    this.reports.write({
-      level: "error",
-      event: "crash",
-      pid,
-      path: pathOf(pid, process.parent),
-      reason,
-      error: reason.type === "crash" ? reason.error : undefined,
-      message: said?.message,
-      text: report.text,
-    });
-  }
-
-  /**
-   * Code of a process that has ended, or is on its way out with a reason of its own, threw. A refused effect is what should
-   * happen; the rest is reported.
-   */
-  late(pid: Pid, error: unknown): void {
-    if (isRefusal(error, pid)) return;
-    if (this.events.wants.lateError) this.events.publish("lateError", { pid, error });
-    if (!this.reports.admits()) return;
-    const when = pid.process === undefined ? "after its exit" : "while it terminated";
-    const text = isError(error) ? (stackOf(error) ?? showError(error)) : show(error);
-    this.reports.write({
-      level: "error",
-      event: "lateError",
-      pid,
-      path: pathOf(pid),
-      error,
-      text: `${pid} threw ${when}: ${text}`,
-    });
+    reportCrash(this, process, reason, messageOf(message));
   }
 
   private enlist(process: Process): void {
@@ -378,15 +342,5 @@ export class Kernel implements SchedulerHost {
     this.remote.close();
     this.reports.close();
     this.unwatch();
-  }
-}
-
-/** The error that a dead process's code is refused with; or an AbortError that its `ctx.signal` caused. */
-function isRefusal(error: unknown, pid: Pid): boolean {
-  try {
-    const cause = error instanceof Error && error.name === "AbortError" ? error.cause : error;
-    return cause instanceof ProcessExitedError && cause.pid === pid;
-  } catch {
-    return false;
   }
 }

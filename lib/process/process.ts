@@ -25,6 +25,7 @@ import { inNameOf } from "./origin.js";
 import type { Pid } from "./pid.js";
 import { crash, type ExitReason, NORMAL } from "./reason.js";
 import { resumeBody, startBody, type Waiting } from "./receive.js";
+import { reportLate } from "./report-failure.js";
 import { tellBirth } from "./start.js";
 import type { OwnedTimer } from "./timer.js";
 
@@ -341,7 +342,7 @@ export class Process extends Mailbox implements Runnable {
 
   /** The process's code threw or rejected: its exit reason, or, after its exit, a late error. */
   failed(error: unknown, message: unknown): void {
-    if (this.state === DEAD || this.state === TERMINATING) this.kernel.late(this.pid, error);
+    if (this.state === DEAD || this.state === TERMINATING) reportLate(this.kernel, this.pid, error);
     else this.kernel.stop(this, crash(error), message);
   }
 }

@@ -114,6 +114,11 @@ export function stackOf(error: Error): string | undefined {
   return read(error, "stack", STACK_LENGTH);
 }
 
+/** Whatever was thrown: an Error with its stack. Never throws. */
+export function showThrown(thrown: unknown): string {
+  return isError(thrown) ? (stackOf(thrown) ?? showError(thrown)) : show(thrown);
+}
+
 /** `instanceof Error` that never throws: a revoked Proxy is none. */
 export function isError(value: unknown): value is Error {
   try {

@@ -1,6 +1,7 @@
 // Errors of topologies. Each says which component it is about, and what would have been right.
 
 import { SignalboxError } from "../process/errors.js";
+import { showThrown } from "../process/show.js";
 
 /** One thing that is wrong with a topology. */
 export interface Problem {
@@ -84,5 +85,5 @@ export class TopologyPhaseError extends SignalboxError {
 
 /** An error of a user's function, for the log. */
 export function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return typeof error === "string" ? error : showThrown(error);
 }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type ExitReason, formatReason, Pid, show } from "signalbox";
 import { describe, expect, it, vi } from "vitest";
 import { crash } from "../../lib/process/reason.js";
-import { isError, showError, stackOf } from "../../lib/process/show.js";
+import { isError, showError, showThrown, stackOf } from "../../lib/process/show.js";
 import { bristling, HOSTILE, revoked, thrower } from "../support/hostile.js";
 
 describe("a value in a text", () => {
@@ -95,6 +95,10 @@ describe("a reason in a text", () => {
 });
 
 describe("an Error in a text", () => {
+  it.each(HOSTILE)("does no harm when it was thrown and is %s", (_what, value) => {
+    expect(showThrown(value).length).toBeLessThan(10_100);
+  });
+
   it("says what of it cannot be read", () => {
     expect(showError(thrower("message"))).toBe("Error: (no readable message)");
     expect(showError(thrower("name"))).toBe("Error: plain");

@@ -2,8 +2,8 @@
 // own, for that of the host knows nothing of its ticks.
 
 import type { Context } from "../../process/context.js";
-import { show } from "../../process/errors.js";
 import { type Process, TERMINATING } from "../../process/process.js";
+import { showThrown } from "../../process/show.js";
 import type { ComponentPlan } from "../blueprint.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, Emitters } from "../component.js";
 import { AnchorError, SettledError } from "../errors.js";
@@ -207,8 +207,7 @@ export class WireBolt implements WireTask<BoltItem> {
   }
 
   #report(error: unknown, text: string): void {
-    const what = error instanceof Error ? (error.stack ?? error.message) : show(error);
-    this.#wire.send({ command: "error", msg: `${this.#place.component} ${text}${what}` });
+    this.#wire.send({ command: "error", msg: `${this.#place.component} ${text}${showThrown(error)}` });
   }
 
   /** By the names that the host told; or else by those of the topology; or else by what this bolt says it reads. */
