@@ -1,40 +1,189 @@
-// The usual consumer: a function that works on the payload, and settles the delivery by how it ends.
+// The usual consumer: a function that works on the payload, and settles the delivery by how it ends. Told to stop by its
+// parent, the consumer takes nothing new, and ends when its jobs have.
 
 import { Refusal } from "../behaviour/replies.js";
 import { type Callbacks, Stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
+import { OptionError } from "../process/errors.js";
+import { count } from "../process/options.js";
 import { isThenable } from "../process/process.js";
+import { type ExitReason, NORMAL } from "../process/reason.js";
 import type { JoinOptions } from "./consumer.js";
-import type { Delivery } from "./delivery.js";
-import type { ConsumerGroup } from "./group.js";
+import { Delivery } from "./delivery.js";
+import { type ConsumerGroup, leaveAll } from "./group.js";
 
-/** Works on one payload. What it returns is the reply; `refuse(error)` rejects; a throw is a crash, and re-routes. */
+/**
+ * Works on one payload. What it returns is the reply; {@link reject} rejects; a throw is a crash, and re-routes. Give
+ * `delivery.signal` to whatever it waits for: nobody wants the result once that is aborted.
+ */
 export type Work<T> = (payload: T, delivery: Delivery<T>, ctx: Context<Delivery<T>>) => unknown;
 
-/** The group that a consumer joins whenever it starts, so that one that its supervisor restarts is back at work at once. */
 export interface ConsumerOptions<T> extends Omit<JoinOptions, "acknowledges"> {
+  /** The group that the consumer joins whenever it starts, so that it is back at work as soon as it is restarted. */
   readonly group?: ConsumerGroup<T>;
+  /**
+   * Envelopes that it works on at once, when its work is asynchronous; 1 or more. Default 1. Unless `maxInFlight` says
+   * otherwise, it has no more than these in flight.
+   */
+  readonly concurrency?: number;
+}
+
+/** A consumer's no to one envelope: what {@link reject} makes. */
+export class Rejection {
+  readonly why: unknown;
+  readonly final: boolean;
+  constructor(why: unknown, final: boolean) {
+    this.why = why;
+    this.final = final;
+  }
 }
 
 /**
- * The behaviour of a consumer: acknowledges when `work` is done (unless that settled the delivery itself), replies with
- * what it returned, one envelope after the other.
+ * Returned by a consumer's function: this consumer does not take the envelope. Another one gets it, within the attempt
+ * budget; with `final` none does, the envelope is a dead letter, and the dispatch fails with RejectedError, whose `cause` is
+ * `why`. Not to be confused with a server's `refuse`, which answers a call.
  *
+ * @example
+ * const picker = consumer((order: Order) =>
+ *   order.item === "" ? reject(new RangeError("no item"), { final: true }) : shelf.take(order.item),
+ * );
+ */
+export function reject(why: unknown, options?: { readonly final?: boolean }): Rejection {
+  return new Rejection(why, options?.final === true);
+}
+
+/**
+ * The behaviour of a consumer: acknowledges when `work` is done (unless that settled the delivery itself), and replies with
+ * what it returned. When its supervisor or its system stops it, it leaves its groups, gives back what it has not begun, and
+ * ends when its jobs have: give the child a `shutdown` time that is enough for them.
+ *
+ * @throws OptionError
  * @example
  * const picker = consumer((order: Order) => shelf.take(order.item), { group: pickers });
  * const Floor = supervisor({ children: [{ id: "picker", start: picker }] });
  */
 export function consumer<T>(work: Work<T>, options: ConsumerOptions<T> = {}): Callbacks<Delivery<T>> {
-  const { group, ...joining } = options;
+  const { group, concurrency, ...joining } = options;
+  const most = count("concurrency", concurrency ?? 1, 1);
+  const join = concurrency === undefined ? joining : { maxInFlight: most, ...joining };
+  // One behaviour may be that of several processes. Those whose work is synchronous have no jobs between two messages.
+  const all = new WeakMap<Context<Delivery<T>>, Jobs<T>>();
+  let asynchronous = false;
   return {
     init: (ctx) => {
-      group?.join(ctx.self, joining);
+      group?.join(ctx.self, join);
     },
     handle: (ctx, delivery) => {
-      const result = work(delivery.payload, delivery, ctx);
-      return isThenable(result) ? result.then((value) => settle(delivery, value)) : settle(delivery, result);
+      const jobs = asynchronous ? all.get(ctx) : undefined;
+      if (jobs?.isStopping === true) {
+        delivery.giveBack(jobs.reason);
+        return undefined;
+      }
+      let result: unknown;
+      try {
+        result = work(delivery.payload, delivery, ctx);
+        if (!isThenable(result))
+          return jobs === undefined ? settle(delivery, result) : jobs.stopped(settle(delivery, result));
+      } catch (error) {
+        jobs?.blame(delivery);
+        throw error;
+      }
+      asynchronous = true;
+      const mine = jobs ?? new Jobs(ctx, most);
+      if (jobs === undefined) all.set(ctx, mine);
+      return mine.add(delivery, result);
+    },
+    shutdown: (ctx, reason) => {
+      giveBack(ctx, reason);
+      return all.get(ctx)?.stop(reason) ?? false;
     },
   };
+}
+
+/** The asynchronous work of one consumer. */
+class Jobs<T> {
+  reason: ExitReason = NORMAL;
+  isStopping = false;
+  private readonly ctx: Context<Delivery<T>>;
+  private readonly most: number;
+  private readonly active = new Set<Delivery<T>>();
+  /** Lets the process take its next message. */
+  private gate: (() => void) | undefined = undefined;
+
+  constructor(ctx: Context<Delivery<T>>, most: number) {
+    this.ctx = ctx;
+    this.most = most;
+  }
+
+  /** Follows a job. What comes of this is awaited before the next message. */
+  add(delivery: Delivery<T>, job: PromiseLike<unknown>): Promise<void> | undefined {
+    this.active.add(delivery);
+    Promise.resolve(job).then(
+      (result) => this.done(delivery, result),
+      (error) => this.failed(delivery, error),
+    );
+    if (this.active.size < this.most) return undefined;
+    return new Promise((open) => {
+      this.gate = open;
+    });
+  }
+
+  /** Ends the consumer when its jobs have. False when there is none. */
+  stop(reason: ExitReason): boolean {
+    if (!this.isStopping) this.reason = reason;
+    this.isStopping = true;
+    return this.active.size > 0;
+  }
+
+  /** A job asked for the end of its consumer: the others have their time. */
+  stopped(end: Stop | undefined): Stop | undefined {
+    if (end === undefined) return undefined;
+    giveBack(this.ctx, end.reason);
+    return this.stop(end.reason) ? undefined : end;
+  }
+
+  /** The consumer crashes by this delivery: the jobs beside it are innocent. */
+  blame(culprit: Delivery<T>): void {
+    for (const delivery of this.active) delivery.innocent = delivery !== culprit;
+  }
+
+  private done(delivery: Delivery<T>, result: unknown): void {
+    this.active.delete(delivery);
+    const { process } = this.ctx.self;
+    if (process === undefined) return;
+    let end: Stop | undefined;
+    try {
+      end = this.stopped(settle(delivery, result));
+    } catch (error) {
+      this.blame(delivery);
+      throw error;
+    }
+    if (end !== undefined || (this.isStopping && this.active.size === 0))
+      process.kernel.stop(process, this.reason, undefined);
+    else this.gate?.();
+  }
+
+  private failed(delivery: Delivery<T>, error: unknown): void {
+    if (delivery.isAbort(error)) {
+      this.done(delivery, undefined);
+      return;
+    }
+    this.blame(delivery);
+    throw error;
+  }
+}
+
+/** Leaves all groups, and has what waits in the mailbox go to other consumers. */
+function giveBack(ctx: Context<never>, reason: ExitReason): void {
+  const { process } = ctx.self;
+  if (process === undefined) return;
+  leaveAll(ctx.self);
+  const waiting: Delivery[] = [];
+  for (let index = 0; index < process.length; index++) {
+    const entry = process.peek(index);
+    if (entry instanceof Delivery && entry.queuedIn === process) waiting.push(entry);
+  }
+  for (const delivery of waiting) delivery.giveBack(reason);
 }
 
 function settle<T>(delivery: Delivery<T>, result: unknown): Stop | undefined {
@@ -42,7 +191,13 @@ function settle<T>(delivery: Delivery<T>, result: unknown): Stop | undefined {
     delivery.ack();
     return result;
   }
-  if (result instanceof Refusal) delivery.reject(result.error);
+  if (result instanceof Rejection) delivery.reject(result.why, result);
+  else if (result instanceof Refusal)
+    throw new OptionError(
+      "result",
+      "refuse(…)",
+      "reject(…) in a consumer: refuse(…) answers a server's call",
+    );
   else if (result === undefined) delivery.ack();
   else delivery.reply(result);
   return undefined;

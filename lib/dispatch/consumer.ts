@@ -1,5 +1,6 @@
 // A member of a consumer group, with its live counters: what routing functions choose among.
 
+import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 
 /**
@@ -25,7 +26,10 @@ export type Tags = Readonly<Record<string, string | number | boolean>>;
 export interface ConsumerView {
   readonly id: string;
   readonly pid: Pid;
-  /** Envelopes forwarded to it and not yet settled. */
+  /**
+   * Envelopes that it has and has not settled: those that wait in its mailbox and those that it works on, also when their
+   * dispatch has ended since. 0 once it has exited.
+   */
   readonly inFlight: number;
   readonly maxInFlight: number;
   /** Messages waiting in its mailbox. */
@@ -58,32 +62,41 @@ export interface JoinOptions {
   readonly acknowledges?: boolean;
 }
 
-/** Someone who waits for a consumer to have room, or for any consumer at all. */
+/** A dispatch that waits for a consumer to have room, or for any consumer at all. */
 export interface Waiter {
-  /** Number of the last vacancy that it was told of. */
-  readonly wokenBy: number;
-  /** It has waited before, in effect: it goes ahead of those that have not. */
-  readonly urgent: boolean;
-  /** Tells of a vacancy, at `consumer` or anywhere. False when there is nobody any more to tell. */
-  wake(vacancy: number, consumer: Registration | undefined): boolean;
+  /** Has it choose again. */
+  wake(): void;
+}
+
+/** The group of a registration, as far as the slots of its consumers go. */
+export interface Slots {
+  /** The dispatch that chooses now was offered a slot: those that are kept for others of its kind are free to it. */
+  readonly isOffering: boolean;
+  /** A consumer has room again. */
+  room(consumer: Registration): void;
+  /** A consumer has exited. */
+  lost(consumer: Registration): void;
+  touched(kernel: Kernel): void;
 }
 
 /** A consumer's place in its group, from join to leave. */
 export class Registration implements ConsumerView {
   readonly id: string;
   readonly pid: Pid;
-  inFlight = 0;
   delivered = 0;
   readonly maxInFlight: number;
   readonly maxBuffer: number;
   readonly weight: number;
   readonly tags: Tags;
   readonly acknowledges: boolean;
-  /** Dispatches that have chosen this consumer and wait for it to have room. */
-  readonly waiters: Set<Waiter> = new Set();
+  /** Slots kept for dispatches that were woken for them, and have yet to choose. */
+  kept = 0;
+  private slots = 0;
+  private readonly group: Slots;
 
-  constructor(pid: Pid, options: Required<JoinOptions>) {
+  constructor(pid: Pid, options: Required<JoinOptions>, group: Slots) {
     this.pid = pid;
+    this.group = group;
     this.id = options.id;
     this.maxInFlight = options.maxInFlight;
     this.maxBuffer = options.maxBuffer;
@@ -92,12 +105,36 @@ export class Registration implements ConsumerView {
     this.acknowledges = options.acknowledges;
   }
 
+  get inFlight(): number {
+    return this.pid.process === undefined ? 0 : this.slots;
+  }
+
+  /** An envelope is forwarded to it. */
+  take(): void {
+    this.slots++;
+    this.delivered++;
+  }
+
+  /** One of its envelopes is settled, or taken back. Once for each {@link take}, whatever became of the dispatch. */
+  free(kernel: Kernel): void {
+    this.slots--;
+    this.group.touched(kernel);
+    if (this.pid.process === undefined) this.group.lost(this);
+    else this.group.room(this);
+  }
+
+  /** Slots that are free, and kept for nobody. */
+  get room(): number {
+    return this.maxInFlight - this.inFlight - this.kept;
+  }
+
   get bufferDepth(): number {
     return this.pid.process?.depth ?? 0;
   }
 
   get pressure(): Pressure {
     const depth = this.maxBuffer === Number.POSITIVE_INFINITY ? 0 : this.bufferDepth;
-    return pressureOf(this.inFlight, this.maxInFlight, depth, this.maxBuffer);
+    const kept = this.group.isOffering ? 0 : this.kept;
+    return pressureOf(this.inFlight + kept, this.maxInFlight, depth, this.maxBuffer);
   }
 }

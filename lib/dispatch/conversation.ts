@@ -2,39 +2,39 @@
 // forwards, hears of its end by the EXIT itself, and re-routes in the same turn.
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
-import { settleHere } from "../process/carrying.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Process } from "../process/process.js";
 import { crash, type ExitReason } from "../process/reason.js";
+import type { TimerRef } from "../process/timer.js";
 import { among, nameOf } from "./choice.js";
+import { compensate } from "./compensation.js";
 import type { Registration, Waiter } from "./consumer.js";
 import { Delivery } from "./delivery.js";
 import type { Envelope } from "./envelope.js";
 import { ConversationError, type DispatchError } from "./errors.js";
 import { failureError } from "./failure.js";
 import type { ConsumerGroup, FullSettings } from "./group.js";
-import { IsolatedRoute } from "./isolated.js";
-import { decide, type Effect, type Event, type Failure, initial, type State } from "./machine.js";
-import type { Outcome, RerouteTiming } from "./outcome.js";
-import { type DEADLINE, waitersFor } from "./request.js";
+import { HandOff } from "./hand-off.js";
+import { IsolatedRoute, takesOf } from "./isolated.js";
+import {
+  decide,
+  type Effect,
+  type Event,
+  type Failure,
+  initial,
+  type NoConsumerReason,
+  type State,
+} from "./machine.js";
+import { type Message, ROOM, WITHDRAWN } from "./messages.js";
+import { type Outcome, outcomeOf, type RerouteTiming, timed } from "./outcome.js";
+import { type DispatchRequest, waitersFor } from "./request.js";
 import type { RoutingFunction } from "./route.js";
 import "./events.js";
 
-const WITHDRAWN = { type: "withdrawn" } as const;
-const ROOM = { type: "room" } as const;
 const DONE = stop();
-
-type Message<T> =
-  | Delivery<T>
-  | typeof DEADLINE
-  | typeof WITHDRAWN
-  | typeof ROOM
-  | { readonly type: "impatient" }
-  | { readonly type: "handoff"; readonly attempt: number }
-  | { readonly type: "chosen"; readonly chosen: unknown; readonly candidates: readonly Registration[] }
-  | { readonly type: "unchosen"; readonly cause: unknown };
+const STOPPED = stop("shutdown");
 
 export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   readonly group: ConsumerGroup<T>;
@@ -47,23 +47,18 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   private readonly settings: FullSettings<T>;
   private readonly route: RoutingFunction<T> | IsolatedRoute<T>;
   private ctx!: Context<Message<T>>;
-  wokenBy = 0;
-  /** Lost its consumer: it is ahead of those that have not had one yet. */
-  get urgent(): boolean {
-    return this.state.attempt > 0;
-  }
-
-  /** Woken, and has yet to choose. */
-  private woken = false;
-  /** Whose vacancy it was woken for, until that is used or offered on. */
-  private wokenFor: Registration | undefined = undefined;
-  private waitingAt: Registration | undefined = undefined;
-  private patient: boolean;
+  /** Has a place in the group's queue. */
+  private queued = false;
+  /** It ends when its consumer has settled, or has been stopped. */
+  readonly isLast = true;
+  /** Counts the times that there was nobody to choose. */
+  private patienceTime = 0;
+  private patience: TimerRef | undefined = undefined;
   private settledBy: Outcome<T>["settledBy"] = "ack";
   private reply: unknown = undefined;
-  private timings: RerouteTiming[] | undefined = undefined;
-  /** What the current consumer was given, if it acknowledges. */
-  private delivery: Delivery<T> | undefined = undefined;
+  private timings: readonly RerouteTiming[] | undefined = undefined;
+  /** What the last consumer was given, and its slot with that. */
+  private held: Delivery<T> | HandOff | undefined = undefined;
   /** A consumer ended, and its envelope has yet to be forwarded to the next. */
   private rerouting = false;
   /** Names what the envelope has in common with others, to the routing function. */
@@ -74,14 +69,10 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     this.envelope = envelope;
     this.settings = settings;
     this.route = group.route;
-    this.patient = settings.patience > 0;
   }
 
   init(ctx: Context<Message<T>>): Stop | undefined {
     this.ctx = ctx;
-    if (this.patient && this.settings.patience !== Number.POSITIVE_INFINITY) {
-      ctx.sendAfter(ctx.self, { type: "impatient" }, this.settings.patience);
-    }
     return this.apply({ type: "begin" });
   }
 
@@ -99,8 +90,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
       case "unchosen":
         return this.apply({ type: "misrouted", failure: { type: "evaluation", cause: message.cause } });
       case "impatient":
-        this.patient = false;
-        return this.state.phase === "waiting" && this.waitingAt === undefined ? this.retry() : undefined;
+        return message.time === this.patienceTime ? this.apply({ type: "impatient" }) : undefined;
       case "withdrawn":
         return this.state.phase === "closed" ? DONE : undefined;
       case "room":
@@ -120,29 +110,23 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     }
     if (signal.type !== "exit" || consumer?.pid !== signal.from) return undefined;
     this.rerouting = true;
-    const type = this.delivery?.untaken === true ? "returned" : "exited";
-    return this.apply({ type, consumer, reason: signal.reason, at: ctx.now() });
+    const { reason } = signal;
+    const given = this.held instanceof Delivery ? this.held : undefined;
+    const at = ctx.now();
+    if (given?.untaken === true) return this.apply({ type: "returned", consumer, exited: true, reason, at });
+    return this.apply({ type: "exited", consumer, innocent: given?.innocent === true, reason, at });
   }
 
   /** Called by the group, which is no process: what it says comes as a message. */
-  wake(vacancy: number, consumer: Registration | undefined): boolean {
-    this.group.stopWaiting(this, this.waitingAt);
-    if (!this.process.alive) return false;
-    this.woken = true;
-    this.wokenBy = vacancy;
-    this.wokenFor = consumer;
+  wake(): void {
     this.process.deliver(ROOM);
-    return true;
   }
 
-  /** A vacancy that this conversation was woken for and does not use is somebody else's. */
-  private decided(used: Registration | undefined): void {
-    if (!this.woken) return;
-    const { wokenFor } = this;
-    this.woken = false;
-    this.wokenFor = undefined;
-    this.group.decided();
-    if (wokenFor !== undefined && wokenFor !== used) this.group.offer(wokenFor, this.wokenBy);
+  private stopWaiting(): void {
+    if (!this.queued) return;
+    this.queued = false;
+    this.group.touched(this.kernel);
+    this.group.stopWaiting(this);
   }
 
   /** From here on dispatches of the same envelope id join this one, until it ends or nobody waits for it. */
@@ -154,15 +138,17 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   private disclaim(): void {
     if (!this.claims) return;
     this.claims = false;
+    this.group.touched(this.kernel);
     this.group.dedup.release(this.envelope.id);
   }
 
-  /** One who waited gave up. After the last, what is held is given back at once; the process ends in its own turn. */
-  leave(): void {
+  /** One who waited gave up. After the last, the envelope is taken back at once; the process ends in its own turn. */
+  leave(why: unknown): void {
     this.group.touched(this.kernel);
     if (waitersFor(this.process).length > 0) return;
     this.disclaim();
     this.apply(WITHDRAWN);
+    this.held?.abort(why);
     this.process.deliver(WITHDRAWN);
   }
 
@@ -177,25 +163,27 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     return undefined;
   }
 
-  /** The conversation was ended from outside: what it held is given back all the same, its consumer unharmed. */
+  /** The conversation was ended from outside: its envelope is taken back all the same, its consumer unharmed. */
   died(reason: ExitReason): void {
-    this.group.stopWaiting(this, this.waitingAt);
-    this.decided(undefined);
+    this.stopWaiting();
     const { group, envelope } = this;
     const { phase, consumer, history } = this.state;
-    if (phase === "delivered" && consumer !== undefined) {
-      this.kernel.links.unlink(this.process, consumer.pid);
-      consumer.inFlight--;
-      group.room(consumer);
-    }
+    if (phase === "delivered" && consumer !== undefined) this.withdraw(consumer);
     this.disclaim();
     const error = new ConversationError(group.name, "died", reason, envelope, history);
+    this.held?.abort(error);
     for (const one of waitersFor(this.process)) one.fail(error);
   }
 
   private settled(delivery: Delivery<T>): Stop | undefined {
     const { settlement, attempt } = delivery;
     if (settlement === undefined || attempt !== this.state.attempt) return undefined;
+    const { consumer } = this.state;
+    if (settlement.type === "returned") {
+      if (consumer === undefined) return undefined;
+      const { reason } = settlement;
+      return this.apply({ type: "returned", consumer, exited: false, reason, at: this.ctx.now() });
+    }
     if (settlement.type === "rejected") {
       const { reason, final } = settlement;
       return this.apply({ type: "rejected", attempt, reason, final, at: this.ctx.now() });
@@ -206,7 +194,6 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   }
 
   private apply(event: Event<Registration>): Stop | undefined {
-    this.group.touched(this.kernel);
     const [state, effects] = decide(this.settings, this.state, event);
     this.state = state;
     let end: Stop | undefined;
@@ -221,18 +208,30 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
       case "wait":
         return this.wait(effect.consumer);
       case "stop-waiting":
-        this.group.stopWaiting(this, this.waitingAt);
+        this.stopWaiting();
+        return undefined;
+      case "start-patience":
+        this.startPatience();
+        return undefined;
+      case "stop-patience":
+        if (this.patience !== undefined) this.ctx.cancel(this.patience);
+        this.patienceTime++;
         return undefined;
       case "deliver":
         return this.deliver(effect.consumer, effect.attempt);
       case "release":
-        effect.consumer.inFlight--;
+        this.held?.free();
         // An EXIT that is queued already is of nobody that this conversation has to do with any more.
         if (!effect.exited) this.kernel.links.unlink(this.process, effect.consumer.pid);
-        this.group.room(effect.consumer);
+        return undefined;
+      case "withdraw":
+        this.withdraw(effect.consumer);
         return undefined;
       case "compensate":
-        this.compensate(effect.consumer);
+        compensate(this.ctx as Context<never>, this.envelope, this.settings, {
+          consumer: effect.consumer.id,
+          attempt: this.state.attempt,
+        });
         return undefined;
       case "complete":
         this.complete(effect.consumer);
@@ -241,7 +240,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
         this.fail(effect.failure, effect.deadLetter);
         return undefined;
       case "end":
-        this.decided(undefined);
+        this.stopWaiting();
         return DONE;
       default:
         return effect satisfies never;
@@ -249,11 +248,21 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   }
 
   private select(): Stop | undefined {
+    const { group } = this;
+    group.touched(this.kernel);
+    group.isOffering = this.queued && group.isOffered(this);
+    try {
+      return this.choose();
+    } finally {
+      group.isOffering = false;
+    }
+  }
+
+  private choose(): Stop | undefined {
     const { ctx, group, route, envelope, state, kernel } = this;
     const candidates = group.candidates(kernel, state.excluded);
     if (candidates.length === 0) {
-      const why = state.excluded.length === 0 ? "empty" : "excluded";
-      return this.apply({ type: "unselected", why, patient: this.patient });
+      return this.unselected(state.excluded.length === 0 ? "empty" : "excluded");
     }
     let chosen: unknown;
     try {
@@ -284,7 +293,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   }
 
   private chosen(chosen: unknown, candidates: readonly Registration[]): Stop | undefined {
-    if (chosen === undefined) return this.apply({ type: "unselected", why: "none", patient: this.patient });
+    if (chosen === undefined) return this.unselected("none");
     const consumer = among(candidates, chosen);
     if (consumer === undefined) {
       return this.apply({
@@ -297,86 +306,79 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
 
   /** Link before forward: from here on no end of the consumer goes unheard. */
   private deliver(consumer: Registration, attempt: number): Stop | undefined {
-    const { ctx, envelope, group, kernel, key } = this;
-    this.decided(consumer);
-    consumer.inFlight++;
-    consumer.delivered++;
+    const { ctx, envelope, group, kernel, key, settings } = this;
+    const held = consumer.acknowledges
+      ? new Delivery(envelope, attempt, this.process, consumer)
+      : new HandOff(consumer, kernel, settings.handoff);
+    this.held = held;
+    this.stopWaiting();
     if (key !== undefined) group.remember(key, consumer);
     ctx.link(consumer.pid);
     try {
-      if (consumer.acknowledges) {
-        this.delivery = new Delivery(envelope, attempt, this.process, consumer.pid.process);
-        consumer.pid.process?.deliverRequest(this.delivery);
-      } else {
-        this.delivery = undefined;
+      if (held instanceof Delivery) consumer.pid.process?.deliverRequest(held);
+      else {
         kernel.send(consumer.pid, envelope.payload);
-        ctx.sendAfter(ctx.self, { type: "handoff", attempt }, this.settings.handoff);
+        ctx.sendAfter(ctx.self, { type: "handoff", attempt }, settings.handoff);
       }
     } catch (error) {
       // Its bounded mailbox is full: another consumer's turn.
       return this.apply({ type: "rejected", attempt, reason: crash(error), final: false, at: ctx.now() });
     }
-    if (this.rerouting) this.noteReroute();
+    if (this.rerouting) {
+      this.rerouting = false;
+      this.timings = timed(this.timings, this.state.history, ctx.now());
+    }
     return undefined;
   }
 
-  private noteReroute(): void {
-    this.rerouting = false;
-    // Between that end and now there may be a consumer whose mailbox was full.
-    const ended = this.state.history.findLast((one) => one.end !== "rejected");
-    if (ended === undefined) return;
-    const { consumer, reason, at: exitAt } = ended;
-    const reroutedAt = this.ctx.now();
-    this.timings ??= [];
-    this.timings.push({ consumer, reason, exitAt, reroutedAt, elapsedMs: reroutedAt - exitAt });
+  /** The dispatch ends, and its consumer has not settled. */
+  private withdraw(consumer: Registration): void {
+    this.kernel.links.unlink(this.process, consumer.pid);
+    this.held?.withdraw();
   }
 
-  private wait(consumer: Registration | undefined): Stop | undefined {
-    this.waitingAt = consumer;
-    this.decided(undefined);
-    return this.group.wait(this, consumer) ? undefined : this.apply({ type: "turned-away" });
+  private unselected(why: NoConsumerReason): Stop | undefined {
+    // Nobody will come any more, and that is no fault of the envelope's.
+    if (this.kernel.stopping) return STOPPED;
+    return this.apply({ type: "unselected", why, patient: this.settings.patience > 0 });
   }
 
-  private retry(): Stop | undefined {
-    this.group.stopWaiting(this, this.waitingAt);
-    return this.apply({ type: "room" });
+  private wait(at: Registration | undefined): Stop | undefined {
+    const { group, route, state } = this;
+    const { excluded, attempt } = state;
+    const takes = takesOf(route);
+    const priority = 0;
+    this.queued = group.wait(this, { priority, urgent: attempt > 0, takes, at, excluded });
+    return this.queued ? undefined : this.apply({ type: "turned-away" });
   }
 
-  /** The compensation is a process too: linked to nothing, watched over, and killed when it takes too long. */
-  private compensate(consumer: Registration): void {
-    const { ctx, envelope, settings, state } = this;
-    const body = async (): Promise<void> => {
-      await settings.compensate?.(envelope, { consumer: consumer.id, attempt: state.attempt });
-    };
-    const pid = settleHere(ctx.spawnMonitor(body, { label: `compensation of ${envelope.id}` }).pid);
-    const ms = settings.compensationTimeout;
-    if (ms !== Number.POSITIVE_INFINITY) ctx.after(ms, () => ctx.exit(pid, "kill"));
+  private startPatience(): void {
+    const { patience } = this.settings;
+    if (patience === Number.POSITIVE_INFINITY) return;
+    const message: Message<T> = { type: "impatient", time: this.patienceTime };
+    this.patience = this.ctx.sendAfter(this.ctx.self, message, patience);
   }
 
   private complete(consumer: Registration): void {
-    const { history, attempt } = this.state;
-    const outcome: Outcome<T> = {
-      envelope: this.envelope,
-      deliveredTo: consumer.id,
-      pid: consumer.pid,
-      settledBy: this.settledBy,
-      reply: this.reply,
-      attempts: attempt,
-      reroutedFrom: history.length === 0 ? NONE : history.map((one) => one.consumer),
-      rerouteTimings: this.timings ?? NO_TIMINGS,
-      duplicate: false,
-    };
-    if (this.claims) this.group.dedup.complete(this.envelope.id, outcome, this.ctx.now());
+    const { envelope, settledBy, reply, state, timings } = this;
+    const outcome = outcomeOf(envelope, consumer, settledBy, reply, state, timings);
+    if (this.claims) {
+      this.group.touched(this.kernel);
+      this.group.dedup.complete(this.envelope.id, outcome, this.ctx.now());
+    }
     for (const one of waitersFor<T>(this.process)) one.fulfil(outcome);
   }
 
   /** One error for all who wait, but that a deadline is each one's own. */
   private fail(failure: Failure, deadLetter: boolean): void {
     const error = this.error(failure, this.settings.deadline);
+    const own = (one: DispatchRequest<unknown>): boolean =>
+      failure.type === "deadline" && one.timeoutMs !== this.settings.deadline;
+    this.held?.abort(error);
     if (deadLetter) this.deadLetter(error);
     this.disclaim();
     for (const one of waitersFor(this.process))
-      one.fail(failure.type === "deadline" ? this.error(failure, one.timeoutMs) : error);
+      one.fail(own(one) ? this.error(failure, one.timeoutMs) : error);
   }
 
   private error(failure: Failure, deadlineMs: number): DispatchError {
@@ -395,6 +397,3 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     return this.process.kernel;
   }
 }
-
-const NONE: readonly string[] = Object.freeze([]);
-const NO_TIMINGS: readonly RerouteTiming[] = Object.freeze([]);

@@ -112,11 +112,28 @@ export class AttemptsExhaustedError extends DispatchError {
   }
 }
 
-/** The conversation ended otherwise: by crash policy, by a final rejection, or by its own death. */
+/**
+ * A consumer rejected the envelope with `final`: no other one gets it. `cause` is what the consumer rejected with, an
+ * Error or any other value.
+ */
+export class RejectedError extends DispatchError {
+  readonly code = "ERR_REJECTED";
+  constructor(
+    group: string,
+    reason: ExitReason,
+    envelope: Envelope<unknown>,
+    history: readonly EndedAttempt[],
+  ) {
+    const why = reason.type === "custom" ? reason.value : errorOf(reason);
+    super(`a consumer of ${group} rejected the envelope for good`, envelope, history, why);
+  }
+}
+
+/** The conversation ended otherwise: by crash policy, or by its own death. */
 export class ConversationError extends DispatchError {
   readonly code = "ERR_CONVERSATION";
-  /** `crashed` under policy `fail`; `compensated`, or not, under `compensate`; `rejected` for good; or `died` itself. */
-  readonly end: "crashed" | "compensated" | "compensation-failed" | "rejected" | "died";
+  /** `crashed` under policy `fail`; `compensated`, or not, under `compensate`; or `died` itself. */
+  readonly end: "crashed" | "compensated" | "compensation-failed" | "died";
   /** Exit reason of the consumer, the compensation or the conversation. */
   readonly reason: ExitReason;
   constructor(
@@ -141,7 +158,6 @@ const ENDS: { readonly [end in ConversationError["end"]]: string } = {
   crashed: "the consumer crashed, and the crash policy is `fail`",
   compensated: "the consumer crashed, and its work was compensated",
   "compensation-failed": "the consumer crashed, and the compensation failed as well",
-  rejected: "a consumer rejected the envelope for good",
   died: "the dispatch conversation itself ended",
 };
 

@@ -8,6 +8,7 @@ import {
   type DispatchError,
   EvaluationError,
   NoConsumerError,
+  RejectedError,
   UnknownConsumerError,
 } from "./errors.js";
 import type { EndedAttempt, Failure } from "./machine.js";
@@ -30,6 +31,8 @@ export function failureError(
       return new DeadlineError(group, deadlineMs, envelope, history);
     case "attempts":
       return new AttemptsExhaustedError(group, failure.failures, envelope, history);
+    case "rejected":
+      return new RejectedError(group, failure.reason, envelope, history);
     case "conversation":
       return new ConversationError(group, failure.end, failure.reason, envelope, history);
     default:

@@ -5,11 +5,12 @@ import { NoProcessError, OptionError, show } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { count, delay, oneOf, text } from "../process/options.js";
 import { Pid } from "../process/pid.js";
-import { type ConsumerView, type JoinOptions, Registration, type Waiter } from "./consumer.js";
+import { type ConsumerView, type JoinOptions, Registration, type Slots, type Waiter } from "./consumer.js";
 import { Deduplication } from "./dedup.js";
 import type { Envelope } from "./envelope.js";
 import { IsolatedRoute } from "./isolated.js";
 import type { CrashPolicy } from "./machine.js";
+import { WaitingQueue, type Wake, type Wish } from "./queue-machine.js";
 import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
 
 /** Defaults of a group's options, in one place. Durations are milliseconds. */
@@ -92,7 +93,7 @@ export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> 
  * pickers.join(system.spawn(consumer((order: Order) => pick(order))));
  * const outcome = await system.dispatch(pickers, order, { deadline: 2_000 });
  */
-export class ConsumerGroup<T = unknown, R = unknown> {
+export class ConsumerGroup<T = unknown, R = unknown> implements Slots {
   /** In types only. */
   declare protected readonly replies: R;
   readonly name: string;
@@ -100,16 +101,12 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   readonly settings: FullSettings<T>;
   /** @internal */
   readonly dedup: Deduplication<T>;
-  /** Dispatches that wait, the longest first; those that have lost a consumer are ahead of all others. */
-  readonly #urgent: Set<Waiter> = new Set();
-  readonly #waiting: Set<Waiter> = new Set();
-  /** Dispatches that were woken and have yet to choose: they keep their place among those that wait. */
-  #woken = 0;
+  /** @internal See {@link Slots}. */
+  isOffering = false;
+  readonly #queue: WaitingQueue<Waiter, Registration>;
   #members: readonly Registration[] = Object.freeze([]);
   #route: RoutingFunction<T> | IsolatedRoute<T>;
   #turn = 0;
-  #vacancy = 0;
-  readonly #maxWaiting: number;
   readonly #keepers = new WeakMap<Kernel, Pid<Pid>>();
   readonly #affinities = new Map<string, Registration>();
 
@@ -117,7 +114,9 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     this.name = text("name", options.name ?? "consumers");
     this.#route = checkRoute(options.route ?? leastLoaded());
     this.settings = settingsOf(options, undefined);
-    this.#maxWaiting = count("maxWaiting", options.maxWaiting ?? GROUP_DEFAULTS.maxWaiting, 0, true);
+    this.#queue = new WaitingQueue(
+      count("maxWaiting", options.maxWaiting ?? GROUP_DEFAULTS.maxWaiting, 0, true),
+    );
     this.dedup = new Deduplication({
       window: count("window", options.window ?? GROUP_DEFAULTS.window, 0),
       windowTime: delay("windowTime", options.windowTime ?? GROUP_DEFAULTS.windowTime, 0, true),
@@ -132,7 +131,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   /** Dispatches that wait for room or for a member. */
   get waitingCount(): number {
-    return this.#urgent.size + this.#waiting.size + this.#woken;
+    return this.#queue.size;
   }
 
   get route(): RoutingFunction<T> | IsolatedRoute<T> {
@@ -154,7 +153,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     const process = pid instanceof Pid ? pid.process : undefined;
     if (process === undefined)
       throw new NoProcessError(pid instanceof Pid ? String(pid) : show(pid), this.name);
-    const registration = new Registration(pid, checkJoin(pid, options));
+    const registration = new Registration(pid, checkJoin(pid, options), this);
     const taken = this.#members.find((member) => member.id === registration.id);
     if (taken?.pid.process !== undefined) {
       throw new OptionError(
@@ -166,22 +165,26 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     if (taken !== undefined) this.#remove(taken);
     this.touched(process.kernel);
     this.#members = Object.freeze([...this.#members, registration]);
+    groupsOf.set(pid, (groupsOf.get(pid) ?? new Set()).add(this));
     this.#watch(process.kernel, pid);
-    this.#wakeAll();
+    this.#wake(this.#queue.joined(registration, registration.room));
     return registration;
   }
 
   /** Takes a consumer out, by id or pid: it is given nothing more; what it has in flight goes on. False when it is no member. */
   leave(consumer: string | Pid): boolean {
     const members = this.#members.filter((one) => one.id === consumer || one.pid === consumer);
-    for (const member of members) this.#remove(member);
+    for (const member of members) {
+      if (member.pid.process !== undefined) this.touched(member.pid.process.kernel);
+      this.#remove(member);
+    }
     return members.length > 0;
   }
 
   #remove(member: Registration): void {
+    groupsOf.get(member.pid)?.delete(this);
     this.#members = Object.freeze(this.#members.filter((one) => one !== member));
-    const vacancy = ++this.#vacancy;
-    for (const waiter of [...member.waiters]) this.#wake(waiter, vacancy, undefined);
+    this.#wake(this.#queue.left(member));
   }
 
   /** A process of the group watches over the members, in each system that has some. */
@@ -190,6 +193,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     if (keeper?.process === undefined) {
       const watched = new Set<Pid>();
       const watch: Callbacks<Pid> = {
+        isLast: true,
         handle: (ctx, member) => {
           if (watched.has(member)) return; // it left and came back
           watched.add(member);
@@ -251,56 +255,56 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     }
   }
 
-  /** @internal False when as many wait as may. */
-  wait(waiter: Waiter, at: Registration | undefined): boolean {
-    if (this.waitingCount >= this.#maxWaiting) return false;
-    (waiter.urgent ? this.#urgent : this.#waiting).add(waiter);
-    at?.waiters.add(waiter);
-    return true;
+  /** @internal Waits, or goes on to wait in its place. False when as many wait as may. */
+  wait(waiter: Waiter, wish: Wish<Registration>): boolean {
+    const waits = this.#queue.wait(waiter, wish);
+    if (waits) this.#passOn(waiter);
+    return waits;
   }
 
-  /** @internal */
-  stopWaiting(waiter: Waiter, at: Registration | undefined): void {
-    this.#urgent.delete(waiter);
-    this.#waiting.delete(waiter);
-    at?.waiters.delete(waiter);
+  /** @internal It has been served, or has ended. */
+  stopWaiting(waiter: Waiter): void {
+    this.#passOn(waiter);
+    this.#queue.leave(waiter);
+  }
+
+  /** @internal Whether a slot is kept for it. */
+  isOffered(waiter: Waiter): boolean {
+    return this.#queue.offerOf(waiter) !== undefined;
+  }
+
+  /** @internal A conversation heard of a consumer's end: it need not wait for the process that watches over members. */
+  lost(consumer: Registration): void {
+    if (this.#members.includes(consumer)) this.#remove(consumer);
   }
 
   /** @internal A consumer has room again. */
   room(consumer: Registration): void {
-    if (this.#urgent.size + this.#waiting.size > 0) this.offer(consumer, ++this.#vacancy);
+    if (this.#queue.size > 0) this.#wake(this.#queue.free(consumer));
   }
 
-  /**
-   * @internal Offers a vacancy to whoever waits for that consumer, or else waits the longest. One who cannot use it
-   * offers it on, so that none is lost; nobody is offered the same one twice.
-   */
-  offer(consumer: Registration, vacancy: number): void {
-    for (const waiters of [consumer.waiters, this.#urgent, this.#waiting]) {
-      for (const waiter of waiters) {
-        if (waiter.wokenBy >= vacancy) break;
-        if (this.#wake(waiter, vacancy, consumer)) return;
-      }
+  /** A slot that was kept for one that has chosen now is somebody else's, unless it was used. */
+  #passOn(waiter: Waiter): void {
+    const consumer = this.#queue.offerOf(waiter);
+    if (consumer === undefined) return;
+    consumer.kept--;
+    this.#wake(this.#queue.passOn(waiter, consumer.room > 0));
+  }
+
+  #wake(wakes: readonly Wake<Waiter, Registration>[]): void {
+    for (const { waiter, offer } of wakes) {
+      if (offer !== undefined) offer.kept++;
+      waiter.wake();
     }
   }
+}
 
-  /** @internal One that was woken has chosen, waits again, or has ended. */
-  decided(): void {
-    this.#woken--;
-  }
+/** Groups that a process is a member of. */
+const groupsOf = new WeakMap<Pid<never>, Set<{ leave(consumer: Pid): boolean }>>();
 
-  #wake(waiter: Waiter, vacancy: number, consumer: Registration | undefined): boolean {
-    if (!waiter.wake(vacancy, consumer)) return false;
-    this.#woken++;
-    return true;
-  }
-
-  #wakeAll(): void {
-    const waiting = [...this.#urgent, ...this.#waiting];
-    if (waiting.length === 0) return;
-    const vacancy = ++this.#vacancy;
-    for (const waiter of waiting) this.#wake(waiter, vacancy, undefined);
-  }
+/** Takes a process out of all groups. */
+export function leaveAll(pid: Pid<never>): void {
+  for (const group of [...(groupsOf.get(pid) ?? [])]) group.leave(pid as Pid);
 }
 
 /** Checks settings, and fills them in from others or the defaults. @throws OptionError */

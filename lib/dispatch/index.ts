@@ -1,4 +1,4 @@
-export { type ConsumerOptions, consumer, type Work } from "./consume.js";
+export { type ConsumerOptions, consumer, Rejection, reject, type Work } from "./consume.js";
 export { type ConsumerView, type JoinOptions, type Pressure, pressureOf, type Tags } from "./consumer.js";
 export { Delivery } from "./delivery.js";
 export { type DispatchOptions, dispatch } from "./dispatch.js";

@@ -24,8 +24,11 @@ export interface EndedAttempt {
   readonly attempt: number;
   /** Id of the consumer. */
   readonly consumer: string;
-  /** `returned`: the consumer ended before it took the envelope out of its mailbox, which is no failure of this one. */
-  readonly end: "crashed" | "rejected" | "returned";
+  /**
+   * `returned`: the consumer ended before it took the envelope out of its mailbox. `interrupted`: it crashed on another
+   * envelope that it worked on at the same time. Neither is a failure of this one.
+   */
+  readonly end: "crashed" | "rejected" | "returned" | "interrupted";
   readonly reason: ExitReason;
   /** When that was observed, in milliseconds of the system's clock. */
   readonly at: number;
@@ -52,12 +55,17 @@ export interface State<C extends Identified> {
   readonly history: readonly EndedAttempt[];
   /** Attempts that count against the budget: crashed or rejected. */
   readonly failures: number;
+  /** Whether there is nobody to choose, and for how long it has been so: since now, or too long. */
+  readonly patience: "unused" | "running" | "over";
 }
 
 export type Event<C extends Identified> =
   | { readonly type: "begin" }
   | { readonly type: "selected"; readonly consumer: C; readonly pressure: Pressure }
+  /** There is nobody to choose. `patient`: the dispatch may wait for somebody. */
   | { readonly type: "unselected"; readonly why: NoConsumerReason; readonly patient: boolean }
+  /** It has waited for somebody as long as it may. */
+  | { readonly type: "impatient" }
   | { readonly type: "misrouted"; readonly failure: Failure }
   /** There is room, or a new member: select again. */
   | { readonly type: "room" }
@@ -72,9 +80,22 @@ export type Event<C extends Identified> =
       readonly final: boolean;
       readonly at: number;
     }
-  | { readonly type: "exited"; readonly consumer: C; readonly reason: ExitReason; readonly at: number }
-  /** It ended, and had not taken the envelope yet. */
-  | { readonly type: "returned"; readonly consumer: C; readonly reason: ExitReason; readonly at: number }
+  /** `innocent`: by another envelope that it worked on at the same time. */
+  | {
+      readonly type: "exited";
+      readonly consumer: C;
+      readonly innocent: boolean;
+      readonly reason: ExitReason;
+      readonly at: number;
+    }
+  /** It ends or has `exited`, and had not taken the envelope yet. */
+  | {
+      readonly type: "returned";
+      readonly consumer: C;
+      readonly exited: boolean;
+      readonly reason: ExitReason;
+      readonly at: number;
+    }
   | { readonly type: "compensated"; readonly reason: ExitReason | undefined }
   | { readonly type: "deadline" }
   | { readonly type: "withdrawn" };
@@ -86,9 +107,11 @@ export type Failure =
   | { readonly type: "evaluation"; readonly cause: unknown }
   | { readonly type: "deadline" }
   | { readonly type: "attempts"; readonly failures: number }
+  /** For good, by one consumer. */
+  | { readonly type: "rejected"; readonly reason: ExitReason }
   | {
       readonly type: "conversation";
-      readonly end: "crashed" | "compensated" | "compensation-failed" | "rejected";
+      readonly end: "crashed" | "compensated" | "compensation-failed";
       readonly reason: ExitReason;
     };
 
@@ -98,10 +121,15 @@ export type Effect<C extends Identified> =
   /** Wait for room at this consumer, or for a member at all. */
   | { readonly type: "wait"; readonly consumer: C | undefined }
   | { readonly type: "stop-waiting" }
+  /** The time for which there may be nobody to choose begins, or ends before it is over. */
+  | { readonly type: "start-patience" }
+  | { readonly type: "stop-patience" }
   /** Link, then forward. */
   | { readonly type: "deliver"; readonly consumer: C; readonly attempt: number }
-  /** The consumer has no more to do with this envelope. `exited`: it is gone, so there is no link to end. */
+  /** The consumer has settled, or `exited`: then it is gone, so there is no link to end. */
   | { readonly type: "release"; readonly consumer: C; readonly exited: boolean }
+  /** The dispatch ends before its consumer has settled: take the envelope back, or tell the consumer. */
+  | { readonly type: "withdraw"; readonly consumer: C }
   | { readonly type: "compensate"; readonly consumer: C; readonly reason: ExitReason }
   | { readonly type: "complete"; readonly consumer: C }
   | { readonly type: "fail"; readonly failure: Failure; readonly deadLetter: boolean }
@@ -116,10 +144,14 @@ const START: State<never> = {
   excluded: [],
   history: [],
   failures: 0,
+  patience: "unused",
 };
 /** Attempts that are remembered of one dispatch, however many there are. */
 const REMEMBERED = 100;
 const SELECT: readonly Effect<never>[] = [{ type: "select" }];
+const WAIT: readonly Effect<never>[] = [{ type: "wait", consumer: undefined }];
+const WAIT_PATIENTLY: readonly Effect<never>[] = [{ type: "start-patience" }, ...WAIT];
+const STOP_PATIENCE: readonly Effect<never>[] = [{ type: "stop-patience" }];
 const NOTHING: readonly Effect<never>[] = [];
 const END: Effect<never> = { type: "end" };
 
@@ -138,13 +170,22 @@ export function decide<C extends Identified>(policy: Policy, state: State<C>, ev
       return phase === "selecting" ? selected(state, event.consumer, event.pressure) : [state, NOTHING];
     case "unselected":
       if (phase !== "selecting") return [state, NOTHING];
-      if (event.patient) return [{ ...state, phase: "waiting" }, [{ type: "wait", consumer: undefined }]];
+      if (event.patient && state.patience !== "over")
+        return [
+          { ...state, phase: "waiting", patience: "running" },
+          state.patience === "running" ? WAIT : WAIT_PATIENTLY,
+        ];
       // What has failed on every member there is, is a dead letter, however many attempts it had left.
       return fail(state, { type: "no-consumer", why: event.why }, NOTHING, event.why === "excluded");
     case "misrouted":
       return phase === "selecting" ? fail(state, event.failure) : [state, NOTHING];
     case "room":
       return phase === "waiting" ? [{ ...state, phase: "selecting" }, SELECT] : [state, NOTHING];
+    case "impatient":
+      if (state.patience !== "running") return [state, NOTHING];
+      // Nobody has come; it looks once more, unless it is looking.
+      if (phase === "waiting") return [{ ...state, phase: "selecting", patience: "over" }, SELECT];
+      return [{ ...state, patience: "over" }, NOTHING];
     case "turned-away":
       return phase === "waiting"
         ? fail(state, { type: "no-consumer", why: "waiting-full" })
@@ -162,32 +203,22 @@ export function decide<C extends Identified>(policy: Policy, state: State<C>, ev
         return [state, NOTHING];
       const tried = ended(state, consumer, "rejected", event.reason, event.at);
       const release: Effect<C> = { type: "release", consumer, exited: false };
-      if (event.final)
-        return fail(tried, { type: "conversation", end: "rejected", reason: event.reason }, [release], true);
+      if (event.final) return fail(tried, { type: "rejected", reason: event.reason }, [release], true);
       return reroute(policy, tried, release);
     }
     case "exited":
       if (phase !== "delivered" || event.consumer !== state.consumer) return [state, NOTHING];
+      // What was begun can be begun again only where a crash may re-route.
+      if (event.innocent && policy.onCrash === "reroute") return sentBack(state, event, "interrupted", true);
       return crashed(
         policy,
         ended(state, event.consumer, "crashed", event.reason, event.at),
         event.consumer,
         event.reason,
       );
-    case "returned": {
+    case "returned":
       if (phase !== "delivered" || event.consumer !== state.consumer) return [state, NOTHING];
-      const { consumer, reason, at } = event;
-      const entry: EndedAttempt = {
-        attempt: state.attempt,
-        consumer: consumer.id,
-        end: "returned",
-        reason,
-        at,
-      };
-      const history = remember(state.history, entry);
-      const selecting: State<C> = { ...state, phase: "selecting", consumer: undefined, history };
-      return [selecting, [{ type: "release", consumer, exited: true }, { type: "select" }]];
-    }
+      return sentBack(state, event, "returned", event.exited);
     case "compensated": {
       if (phase !== "compensating") return [state, NOTHING];
       const reason = event.reason ?? state.history.at(-1)?.reason ?? { type: "normal" };
@@ -206,13 +237,16 @@ export function decide<C extends Identified>(policy: Policy, state: State<C>, ev
 }
 
 function selected<C extends Identified>(state: State<C>, consumer: C, pressure: Pressure): Decision<C> {
+  // There is somebody to choose again, and patience begins anew.
+  const first = state.patience === "running" ? STOP_PATIENCE : NOTHING;
   switch (pressure) {
     case "accept": {
       const attempt = state.attempt + 1;
-      return [{ ...state, phase: "delivered", attempt, consumer }, [{ type: "deliver", consumer, attempt }]];
+      const delivered: State<C> = { ...state, phase: "delivered", attempt, consumer, patience: "unused" };
+      return [delivered, [...first, { type: "deliver", consumer, attempt }]];
     }
     case "defer":
-      return [{ ...state, phase: "waiting" }, [{ type: "wait", consumer }]];
+      return [{ ...state, phase: "waiting", patience: "unused" }, [...first, { type: "wait", consumer }]];
     case "reject":
       return fail(state, { type: "no-consumer", why: "rejecting" });
     default:
@@ -230,6 +264,19 @@ function ended<C extends Identified>(
   const entry: EndedAttempt = { attempt: state.attempt, consumer: consumer.id, end, reason, at };
   const history = remember(state.history, entry);
   return { ...state, excluded: remember(state.excluded, consumer), history, failures: state.failures + 1 };
+}
+
+/** Another consumer gets it, and no attempt is spent. */
+function sentBack<C extends Identified>(
+  state: State<C>,
+  { consumer, reason, at }: { readonly consumer: C; readonly reason: ExitReason; readonly at: number },
+  end: "returned" | "interrupted",
+  exited: boolean,
+): Decision<C> {
+  const entry: EndedAttempt = { attempt: state.attempt, consumer: consumer.id, end, reason, at };
+  const history = remember(state.history, entry);
+  const selecting: State<C> = { ...state, phase: "selecting", consumer: undefined, history };
+  return [selecting, [{ type: "release", consumer, exited }, { type: "select" }]];
 }
 
 function remember<T>(list: readonly T[], item: T): readonly T[] {
@@ -264,7 +311,7 @@ function reroute<C extends Identified>(policy: Policy, state: State<C>, release:
 function letGo<C extends Identified>(state: State<C>): readonly Effect<C>[] {
   if (state.phase === "waiting") return [{ type: "stop-waiting" }];
   if (state.phase === "delivered" && state.consumer !== undefined) {
-    return [{ type: "release", consumer: state.consumer, exited: false }];
+    return [{ type: "withdraw", consumer: state.consumer }];
   }
   return NOTHING;
 }

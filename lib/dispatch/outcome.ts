@@ -2,7 +2,9 @@
 
 import type { Pid } from "../process/pid.js";
 import type { ExitReason } from "../process/reason.js";
+import type { ConsumerView } from "./consumer.js";
 import type { Envelope } from "./envelope.js";
+import type { EndedAttempt } from "./machine.js";
 
 /** From a consumer's end to the next attempt, as they happened, in milliseconds of the system's clock. */
 export interface RerouteTiming {
@@ -33,4 +35,43 @@ export interface Outcome<T, R = unknown> {
   readonly rerouteTimings: readonly RerouteTiming[];
   /** True for the receipt of an earlier dispatch of the same envelope id, handed out again. */
   readonly duplicate: boolean;
+}
+
+const NONE: readonly string[] = Object.freeze([]);
+const NO_TIMINGS: readonly RerouteTiming[] = Object.freeze([]);
+
+/** The receipt for those who asked first. */
+export function outcomeOf<T>(
+  envelope: Envelope<T>,
+  consumer: ConsumerView,
+  settledBy: Outcome<T>["settledBy"],
+  reply: unknown,
+  { attempt, history }: { readonly attempt: number; readonly history: readonly EndedAttempt[] },
+  timings: readonly RerouteTiming[] | undefined,
+): Outcome<T> {
+  return {
+    envelope,
+    deliveredTo: consumer.id,
+    pid: consumer.pid,
+    settledBy,
+    reply,
+    attempts: attempt,
+    reroutedFrom: history.length === 0 ? NONE : history.map((one) => one.consumer),
+    rerouteTimings: timings ?? NO_TIMINGS,
+    duplicate: false,
+  };
+}
+
+/** The timings, and that of the consumer that has ended: its envelope was forwarded again just now. */
+export function timed(
+  timings: readonly RerouteTiming[] | undefined,
+  history: readonly EndedAttempt[],
+  reroutedAt: number,
+): readonly RerouteTiming[] | undefined {
+  // Between that end and now there may be a consumer whose mailbox was full.
+  const ended = history.findLast((one) => one.end !== "rejected");
+  if (ended === undefined) return timings;
+  const { consumer, reason, at: exitAt } = ended;
+  const timing = { consumer, reason, exitAt, reroutedAt, elapsedMs: reroutedAt - exitAt };
+  return timings === undefined ? [timing] : [...timings, timing];
 }

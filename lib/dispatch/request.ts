@@ -5,9 +5,8 @@ import { Request } from "../process/call.js";
 import type { Process } from "../process/process.js";
 import type { ExitReason } from "../process/reason.js";
 import type { Conversation } from "./conversation.js";
+import { DEADLINE } from "./messages.js";
 import type { Outcome } from "./outcome.js";
-
-export const DEADLINE: { readonly type: "deadline" } = { type: "deadline" };
 
 /** Ends with the conversation, and when that dies, with a ConversationError. */
 export class DispatchRequest<T> extends Request<Outcome<T>> {
@@ -40,7 +39,7 @@ export class DispatchRequest<T> extends Request<Outcome<T>> {
   /** This one gave up. */
   override abandon(error: Error): void {
     this.fail(error);
-    this.of.leave();
+    this.of.leave(error);
   }
 }
 

@@ -30,7 +30,10 @@ export interface RoutingFunction<T = unknown> {
   readonly affinityKey?: (envelope: Envelope<T>) => string;
   /** What to call it in graphs. Default: the function's name. */
   readonly label?: string;
-  /** Any candidate is as good: what one had waiting when it ended may go to another that the function chooses. */
+  /**
+   * `true`: any candidate is as good, so that what waits for one may go to another. `false`: the choice goes by the
+   * envelope and the members alone, so that what waits for one is not asked again when another is free.
+   */
   readonly interchangeable?: boolean;
   /** The fields of the payload that it goes by. */
   readonly fields?: readonly string[];
@@ -105,7 +108,7 @@ export function rendezvous<T>(key: (envelope: Envelope<T>) => string): RoutingFu
   checkKey("rendezvous", key);
   const ranking = new Ranking();
   const route: RoutingFunction<T> = (envelope, consumers) => ranking.first(consumers, hash(key(envelope)));
-  return Object.assign(route, { label: "rendezvous" });
+  return Object.assign(route, { label: "rendezvous", interchangeable: false });
 }
 
 /**

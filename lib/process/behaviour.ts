@@ -22,6 +22,15 @@ export interface Callbacks<M> {
   signal?(ctx: Context<M>, signal: Signal): unknown;
   /** Meets the parent's EXIT when trapping, in place of the default: `terminate`, then the end with that reason. */
   parentExit?(ctx: Context<M>, reason: ExitReason): unknown;
+  /**
+   * @internal Meets its parent's `shutdown` when not trapping, at once and in the sender's turn. True: it ends by itself
+   * when it has finished.
+   */
+  shutdown?(ctx: Context<M>, reason: ExitReason): boolean;
+  /**
+   * @internal A stopping system ends it after all others: others bring its end about.
+   */
+  readonly isLast?: boolean;
   /** Runs once when the process stops by its own will, throws, or traps exits and its parent tells it to stop. */
   terminate?(ctx: Context<M>, reason: ExitReason): unknown;
 }

@@ -124,6 +124,15 @@ export class Links {
       case "drop":
         return;
       case "die":
+        // An orderly stop by the parent: the process may have something to finish.
+        if (
+          source === "exit" &&
+          reason.type === "shutdown" &&
+          from === (target.parent ?? this.kernel.outside)
+        ) {
+          const { behaviour } = target;
+          if (typeof behaviour !== "function" && behaviour.shutdown?.(target.ctx, reason) === true) return;
+        }
         this.kernel.end(target, reason, undefined, source === "link");
         return;
       case "killed":

@@ -258,8 +258,9 @@ export class ProcessSystem implements AsyncDisposable {
 
   async #stop(): Promise<void> {
     const kernel = this.kernel;
+    kernel.stopping = true;
     for (const process of this.#all().reverse()) {
-      if (process.parent !== undefined || !process.alive) continue;
+      if (process.parent !== undefined || !process.alive || isLast(process)) continue;
       const gone = waitForExit(kernel, process.pid, undefined);
       kernel.links.exit(kernel.outside, process.pid, SHUTDOWN, "exit");
       const shutdownMs = process.rare?.shutdownMs ?? kernel.limits.shutdownMs;
@@ -269,6 +270,7 @@ export class ProcessSystem implements AsyncDisposable {
       await gone;
       if (timer !== undefined) kernel.cancelTimer(timer);
     }
+    for (const process of this.#all()) if (isLast(process)) kernel.end(process, SHUTDOWN);
     this.#killAll();
     if (this.#stopLimit !== undefined) kernel.cancelTimer(this.#stopLimit);
     // Whoever waits for these ends hears of them, and what they rejected by it still finds its owner.
@@ -299,6 +301,10 @@ export class ProcessSystem implements AsyncDisposable {
     for (let process = this.kernel.newest; process !== undefined; process = process.next) all.push(process);
     return all.reverse();
   }
+}
+
+function isLast({ behaviour }: Process): boolean {
+  return typeof behaviour !== "function" && behaviour.isLast === true;
 }
 
 function checkLimits(given: SystemLimits = {}): Limits {

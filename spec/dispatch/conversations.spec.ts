@@ -1,6 +1,17 @@
 // Dispatches end to end: how a consumer settles one, and what the outcome tells.
 
-import { ConsumerGroup, consumer, custom, type Delivery, type Pid, refuse, System, stop } from "signalbox";
+import {
+  ConsumerGroup,
+  consumer,
+  custom,
+  type Delivery,
+  type Pid,
+  RejectedError,
+  refuse,
+  reject,
+  System,
+  stop,
+} from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { gate } from "../support/gate.js";
 import { VirtualClock } from "../support/virtual.js";
@@ -80,7 +91,8 @@ describe("a dispatch", () => {
     ann.last.reject("not an order", { final: true });
     await system.idle();
     const reason = custom("not an order");
-    expect(dispatch.error).toMatchObject({ code: "ERR_CONVERSATION", end: "rejected", reason });
+    expect(dispatch.error).toBeInstanceOf(RejectedError);
+    expect(dispatch.error).toMatchObject({ code: "ERR_REJECTED", cause: "not an order" });
     expect(bob.deliveries).toEqual([]);
     const history = [{ attempt: 1, consumer: "ann", end: "rejected", reason, at: 0 }];
     expect(letters).toEqual([
@@ -158,13 +170,29 @@ describe("a consumer from a function", () => {
     expect(await dispatched(async (payload) => `${payload}!`)).toMatchObject({ reply: "one!" });
   });
 
-  it("rejects by a refusal", async () => {
+  it("rejects by what `reject` makes: another consumer gets the envelope", async () => {
     const error = new RangeError("no tea");
-    expect(await dispatched(() => refuse(error))).toMatchObject({
+    expect(await dispatched(() => reject(error))).toMatchObject({
       code: "ERR_NO_CONSUMER",
       why: "excluded",
       history: [{ end: "rejected", reason: { type: "crash", error } }],
     });
+  });
+
+  it("rejects for good, and the caller gets the consumer's own error as the cause [D25]", async () => {
+    const cause = new RangeError("no tea");
+    const error = await dispatched(async () => reject(cause, { final: true }));
+    expect(error).toBeInstanceOf(RejectedError);
+    expect(error).toMatchObject({ code: "ERR_REJECTED", history: [{ end: "rejected" }] });
+    expect((error as RejectedError).cause).toBe(cause);
+  });
+
+  it("crashes by a server's refusal, which is no answer to a dispatch", async () => {
+    const text = "reject(…) in a consumer";
+    for (const work of [() => refuse(new Error("no")), async () => refuse(new Error("no"))])
+      expect(await dispatched(work)).toMatchObject({
+        history: [{ reason: { error: { code: "ERR_OPTION", message: expect.stringContaining(text) } } }],
+      });
   });
 
   it("crashes by a throw, now or later", async () => {

@@ -88,6 +88,7 @@ describe("the machine, told that the consumer ended before it took the envelope"
     const [state, effects] = decide(once, given, {
       type: "returned",
       consumer: ann,
+      exited: true,
       reason: custom("x"),
       at: 3,
     });
@@ -100,9 +101,9 @@ describe("the machine, told that the consumer ended before it took the envelope"
 
   it("ignores that of a consumer that is not the current one", () => {
     const other = { id: "bob" };
-    expect(decide(once, given, { type: "returned", consumer: other, reason: custom("x"), at: 3 })[0]).toBe(
-      given,
-    );
+    expect(
+      decide(once, given, { type: "returned", consumer: other, exited: true, reason: custom("x"), at: 3 })[0],
+    ).toBe(given);
   });
 });
 
@@ -187,6 +188,8 @@ describe("a conversation that is ended from outside", () => {
     system.exit(conversation, "kill");
     expect(await dispatched).toBe("died");
     expect(system.isAlive(worker.pid)).toBe(true);
+    expect(group.consumers[0]?.inFlight).toBe(1);
+    expect(worker.last.ack()).toBe(false);
     expect(group.consumers[0]?.inFlight).toBe(0);
   });
 });

@@ -90,6 +90,7 @@ async function observed(askers: readonly Asker[]): Promise<readonly (End | undef
     await system.idle();
     for (const look of watched) look();
   }
+  for (const delivery of clerk.deliveries) delivery.ack();
   expect(group.consumers.map((view) => view.inFlight)).toEqual([0]);
   expect(system.kernel.pendingTimers).toBe(0);
   expect(system.processes().some((pid) => pid.label === "dispatch")).toBe(false);

@@ -41,6 +41,7 @@ const event: fc.Arbitrary<E> = fc.oneof(
   fc.constant<E>({ type: "misrouted", failure: { type: "evaluation", cause: "x" } }),
   { weight: 2, arbitrary: fc.constant<E>({ type: "room" }) },
   fc.constant<E>({ type: "turned-away" }),
+  fc.constant<E>({ type: "impatient" }),
   fc.record({ type: fc.constant("settled" as const), attempt }),
   {
     weight: 2,
@@ -52,7 +53,17 @@ const event: fc.Arbitrary<E> = fc.oneof(
       at,
     }),
   },
-  { weight: 4, arbitrary: fc.record({ type: fc.constant("exited" as const), consumer, reason, at }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant("exited" as const),
+      consumer,
+      innocent: fc.boolean(),
+      reason,
+      at,
+    }),
+  },
+  fc.record({ type: fc.constant("returned" as const), consumer, exited: fc.boolean(), reason, at }),
   fc.record({
     type: fc.constant("compensated" as const),
     reason: fc.constantFrom(undefined, custom("stuck")),
@@ -98,6 +109,8 @@ function naive(how: Policy, given: readonly E[]): string[] {
   let working: Identified | undefined;
   let undoing: Identified | undefined;
   let tries = 0;
+  let failures = 0;
+  let patience: "fresh" | "running" | "over" = "fresh";
   const close = (word: string): void => {
     if (word !== "") log.push(word);
     over = true;
@@ -106,13 +119,14 @@ function naive(how: Policy, given: readonly E[]): string[] {
     choosing = true;
     log.push("select");
   };
-  const giveBack = (): void => {
+  const giveBack = (how = "release"): void => {
     if (inLine) log.push("leave the line");
-    if (working !== undefined) log.push(`release ${working.id}`);
+    if (working !== undefined) log.push(`${how} ${working.id}`);
     inLine = choosing = false;
     working = undefined;
   };
-  const failedOnIt = (): void => (tries < how.maxAttempts ? again() : close("fail attempts"));
+  const failedOnIt = (): void => (++failures < how.maxAttempts ? again() : close("fail attempts"));
+  const spared = (): void => again();
   again();
   for (const one of given) {
     if (over) break;
@@ -120,6 +134,10 @@ function naive(how: Policy, given: readonly E[]): string[] {
     if (one.type === "begin" && choosing) log.push("select");
     if (one.type === "selected" && choosing) {
       choosing = false;
+      if (one.pressure !== "reject") {
+        if (patience === "running") log.push("forget patience");
+        patience = "fresh";
+      }
       if (one.pressure === "accept") {
         working = one.consumer;
         log.push(`deliver ${one.consumer.id} ${++tries}`);
@@ -129,11 +147,17 @@ function naive(how: Policy, given: readonly E[]): string[] {
       } else close("fail no-consumer");
     } else if (one.type === "unselected" && choosing) {
       choosing = false;
-      inLine = one.patient;
+      inLine = one.patient && patience !== "over";
+      if (inLine && patience === "fresh") log.push("be patient");
+      if (inLine) patience = "running";
       if (inLine) log.push("join the line");
       else close("fail no-consumer");
     } else if (one.type === "misrouted" && choosing) close("fail evaluation");
-    else if (one.type === "room" && inLine) {
+    else if (one.type === "impatient" && patience === "running") {
+      patience = "over";
+      if (inLine) again();
+      inLine = false;
+    } else if (one.type === "room" && inLine) {
       inLine = false;
       again();
     } else if (one.type === "turned-away" && inLine) close("fail no-consumer");
@@ -143,19 +167,23 @@ function naive(how: Policy, given: readonly E[]): string[] {
       close(`complete ${by}`);
     } else if (one.type === "rejected" && current) {
       giveBack();
-      if (one.final) close("fail conversation");
+      if (one.final) close("fail rejected");
       else failedOnIt();
     } else if (one.type === "exited" && working === one.consumer) {
       giveBack();
-      if (how.onCrash === "reroute") failedOnIt();
+      if (how.onCrash === "reroute" && one.innocent) spared();
+      else if (how.onCrash === "reroute") failedOnIt();
       else if (how.onCrash === "fail") close("fail conversation");
       else {
         undoing = one.consumer;
         log.push(`undo ${undoing.id}`);
       }
+    } else if (one.type === "returned" && working === one.consumer) {
+      giveBack();
+      spared();
     } else if (one.type === "compensated" && undoing !== undefined) close("fail conversation");
     else if ((one.type === "deadline" || one.type === "withdrawn") && undoing === undefined) {
-      giveBack();
+      giveBack("withdraw");
       close(one.type === "deadline" ? "fail deadline" : "");
     }
   }
@@ -167,6 +195,10 @@ function inWords(effects: readonly Fx[]): string[] {
     switch (effect.type) {
       case "end":
         return [];
+      case "start-patience":
+        return ["be patient"];
+      case "stop-patience":
+        return ["forget patience"];
       case "wait":
         return ["join the line"];
       case "stop-waiting":
@@ -225,14 +257,14 @@ describe("whatever happens to a conversation", () => {
     });
   });
 
-  it("each delivery is released once, before the next and before the end", () => {
+  it("each delivery is released or withdrawn once, before the next and before the end", () => {
     holds((steps) => {
       let held: Identified | undefined;
       for (const effect of all(steps)) {
         if (effect.type === "deliver") {
           expect(held).toBe(undefined);
           held = effect.consumer;
-        } else if (effect.type === "release") {
+        } else if (effect.type === "release" || effect.type === "withdraw") {
           expect(held).toBe(effect.consumer);
           held = undefined;
         } else if (effect.type === "end") expect(held).toBe(undefined);
@@ -244,13 +276,18 @@ describe("whatever happens to a conversation", () => {
     holds((steps, { maxAttempts }) => {
       const numbers = all(steps).flatMap((effect) => (effect.type === "deliver" ? [effect.attempt] : []));
       expect(numbers).toEqual(numbers.map((_, i) => i + 1));
-      expect(numbers.length).toBeLessThanOrEqual(maxAttempts);
+      const spared = steps.at(-1)?.state.history.filter(({ end }) => /returned|interrupted/.test(end)) ?? [];
+      expect(numbers.length - spared.length).toBeLessThanOrEqual(maxAttempts);
     });
   });
 
   it("no consumer is given the envelope twice, as long as choices leave out the excluded", () => {
     fc.assert(
-      fc.property(events, (given) => {
+      fc.property(events, (all) => {
+        // What is sent back may come again.
+        const given = all.filter(
+          (one) => one.type !== "returned" && !(one.type === "exited" && one.innocent),
+        );
         const seen: string[] = [];
         let state = initial<Identified>();
         for (const one of given) {
@@ -290,7 +327,7 @@ describe("whatever happens to a conversation", () => {
     holds((steps) => {
       let inLine = false;
       for (const { event: one, effects } of steps) {
-        if (one.type === "room" || one.type === "turned-away") inLine = false;
+        if (one.type === "room" || one.type === "turned-away" || one.type === "impatient") inLine = false;
         for (const effect of effects) {
           if (effect.type === "wait") {
             expect(inLine).toBe(false);
@@ -302,11 +339,12 @@ describe("whatever happens to a conversation", () => {
     });
   });
 
-  it("the history tells each attempt that ended, in order, and excludes its consumer", () => {
+  it("the history tells each attempt that ended, in order, and excludes the consumers that failed", () => {
     holds((steps) => {
       const last = steps.at(-1)?.state;
       expect(last?.history.map((one) => one.attempt)).toEqual(last?.history.map((_, i) => i + 1));
-      expect(last?.excluded.map((one) => one.id)).toEqual(last?.history.map((one) => one.consumer));
+      const failed = last?.history.filter(({ end }) => end === "crashed" || end === "rejected");
+      expect(last?.excluded.map((one) => one.id)).toEqual(failed?.map((one) => one.consumer));
     });
   });
 });

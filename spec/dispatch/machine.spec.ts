@@ -21,7 +21,14 @@ const REROUTE: Policy = { onCrash: "reroute", maxAttempts: 3 };
 type E = Event<Identified>;
 const accept = (consumer: Identified): E => ({ type: "selected", consumer, pressure: "accept" });
 const defer = (consumer: Identified): E => ({ type: "selected", consumer, pressure: "defer" });
-const exited = (consumer: Identified, at = 7): E => ({ type: "exited", consumer, reason: broken, at });
+const exited = (consumer: Identified, at = 7, innocent = false): E => ({
+  type: "exited",
+  consumer,
+  innocent,
+  reason: broken,
+  at,
+});
+const givenBack: E = { type: "returned", consumer: ann, exited: false, reason: broken, at: 7 };
 const rejected = (attempt: number, final = false): E => ({
   type: "rejected",
   attempt,
@@ -46,6 +53,8 @@ function brief(effect: Effect<Identified>): string {
   switch (effect.type) {
     case "deliver":
       return `deliver ${effect.consumer.id} #${effect.attempt}`;
+    case "withdraw":
+      return `withdraw ${effect.consumer.id}`;
     case "release":
       return `release ${effect.consumer.id}${effect.exited ? ", gone" : ""}`;
     case "wait":
@@ -64,12 +73,15 @@ function brief(effect: Effect<Identified>): string {
 }
 
 const begin: E = { type: "begin" };
+const room: E = { type: "room" };
+const impatient: E = { type: "impatient" };
 const none = (patient: boolean): E => ({ type: "unselected", why: "empty", patient });
 const start = [begin] as const;
 const out = [begin, accept(ann)] as const;
 const queued = [begin, defer(ann)] as const;
 const undoing = [begin, accept(ann), exited(ann)] as const;
 const COMPENSATE: Policy = { onCrash: "compensate", maxAttempts: 3 };
+const ONCE: Policy = { onCrash: "reroute", maxAttempts: 1 };
 const FAIL: Policy = { onCrash: "fail", maxAttempts: 3 };
 
 describe("a conversation", () => {
@@ -91,7 +103,42 @@ describe("a conversation", () => {
       "closed",
       ["fail no-consumer empty", "end"],
     ],
-    ["or waits, with patience", REROUTE, [begin, none(true)], "waiting", ["wait for anybody"]],
+    [
+      "or waits, with patience",
+      REROUTE,
+      [begin, none(true)],
+      "waiting",
+      ["start-patience", "wait for anybody"],
+    ],
+    [
+      "as long as its patience lasts, however often it looks",
+      REROUTE,
+      [begin, none(true), room, none(true)],
+      "waiting",
+      ["wait for anybody"],
+    ],
+    ["and looks once more at the end", REROUTE, [begin, none(true), impatient], "selecting", ["select"]],
+    [
+      "before it gives up",
+      REROUTE,
+      [begin, none(true), impatient, none(true)],
+      "closed",
+      ["fail no-consumer empty", "end"],
+    ],
+    [
+      "ends its patience when there is somebody again",
+      REROUTE,
+      [begin, none(true), room, defer(ann)],
+      "waiting",
+      ["stop-patience", "wait ann"],
+    ],
+    [
+      "and begins anew when there is nobody again",
+      REROUTE,
+      [begin, none(true), room, defer(ann), room, none(true)],
+      "waiting",
+      ["start-patience", "wait for anybody"],
+    ],
     [
       "calls what failed on every member a dead letter",
       REROUTE,
@@ -133,7 +180,7 @@ describe("a conversation", () => {
       REROUTE,
       [...out, rejected(1, true)],
       "closed",
-      ["release ann", "fail conversation rejected, dead letter", "end"],
+      ["release ann", "fail rejected, dead letter", "end"],
     ],
     [
       "re-routes when the consumer exits",
@@ -196,7 +243,7 @@ describe("a conversation", () => {
       REROUTE,
       [...out, { type: "deadline" }],
       "closed",
-      ["release ann", "fail deadline", "end"],
+      ["withdraw ann", "fail deadline", "end"],
     ],
     ["but not while it compensates", COMPENSATE, [...undoing, { type: "deadline" }], "compensating", []],
     ["ends when it is withdrawn", REROUTE, [...start, { type: "withdrawn" }], "closed", ["end"]],
@@ -206,12 +253,27 @@ describe("a conversation", () => {
       REROUTE,
       [...out, { type: "withdrawn" }],
       "closed",
-      ["release ann", "end"],
+      ["withdraw ann", "end"],
     ],
     ["but sees a compensation through", COMPENSATE, [...undoing, { type: "withdrawn" }], "compensating", []],
   ])("%s", (_name, policy, events, phase, expected) => {
     expect(effects(policy, ...events)).toEqual(expected);
     expect(stateAfter(policy, ...events).phase).toBe(phase);
+  });
+
+  it("spends no attempt on a consumer that gave the envelope back, or that another envelope brought down", () => {
+    expect(effects(ONCE, ...out, givenBack)).toEqual(["release ann", "select"]);
+    expect(effects(ONCE, ...out, exited(ann, 7, true))).toEqual(["release ann, gone", "select"]);
+    expect(stateAfter(ONCE, ...out, exited(ann, 7, true))).toMatchObject({
+      failures: 0,
+      excluded: [],
+      history: [{ consumer: "ann", end: "interrupted" }],
+    });
+  });
+
+  it("does not begin anew, where a crash may not, what another envelope interrupted", () => {
+    expect(effects(FAIL, ...out, exited(ann, 7, true)).at(-1)).toBe("end");
+    expect(effects(COMPENSATE, ...out, exited(ann, 7, true)).at(-1)).toBe("compensate ann");
   });
 
   it("ends with its attempts, as a dead letter", () => {

@@ -274,7 +274,7 @@ describe("what a routing function says of itself", () => {
     ["least loaded", true, leastLoaded()],
     ["round robin", true, roundRobin()],
     ["weighted", true, weighted()],
-    ["rendezvous", undefined, rendezvous(() => "a key")],
+    ["rendezvous", false, rendezvous(() => "a key")],
     ["sticky", undefined, sticky(() => "a key")],
   ])("%s: whether any consumer is as good is %s", (label, interchangeable, route) => {
     expect(route.label).toBe(label);

@@ -116,8 +116,8 @@ describe("a consumer that defers", () => {
     const two = fate(system.dispatch(group, "two", { signal: controller.signal }));
     void system.dispatch(group, "three");
     await system.idle();
-    ann.last.ack();
     const between = puppet(system).do(() => {
+      ann.last.ack();
       const waiting = group.waitingCount;
       controller.abort("enough"); // "two" was woken, and has not had its turn
       return [waiting, group.waitingCount];
@@ -126,6 +126,52 @@ describe("a consumer that defers", () => {
     await system.idle();
     expect(two.error).toBe("enough");
     expect(ann.payloads).toEqual(["one", "three"]);
+  });
+});
+
+describe("dispatches that wait", () => {
+  it("go first in, first out, also when they were woken for nothing [D19]", async () => {
+    const group = new ConsumerGroup<string>({ ...forever, route: first });
+    const ann = desk(system, group, { maxInFlight: 1 });
+    for (const payload of ["one", "two", "three", "four"]) void system.dispatch(group, payload);
+    await system.idle();
+    const order: string[] = [];
+    while (order.length < 4) {
+      // Somebody who is never the first of the group joins and leaves: all look again, and go on to wait.
+      group.leave(desk(system, group).pid);
+      await system.idle();
+      order.push(ann.last.payload);
+      ann.last.ack();
+      await system.idle();
+    }
+    expect(order).toEqual(["one", "two", "three", "four"]);
+  });
+
+  it("are not overtaken by one that comes while a slot is kept for them [D19]", async () => {
+    const group = new ConsumerGroup<string>({ ...forever });
+    const ann = desk(system, group, { maxInFlight: 1 });
+    void system.dispatch(group, "one");
+    await system.idle();
+    void system.dispatch(group, "two");
+    await system.idle();
+    void system.dispatch(group, "three");
+    ann.last.ack();
+    await system.idle();
+    expect(ann.payloads).toEqual(["one", "two"]);
+  });
+
+  it("go after those that lost a consumer [D19]", async () => {
+    const group = new ConsumerGroup<string>({ ...forever });
+    const [ann, bob] = [desk(system, group, { maxInFlight: 1 }), desk(system, group, { maxInFlight: 1 })];
+    for (const payload of ["one", "two", "three", "four"]) void system.dispatch(group, payload);
+    await system.idle();
+    system.exit(ann.pid, "kill");
+    await system.idle();
+    for (let n = 0; n < 3; n++) {
+      bob.last.ack();
+      await system.idle();
+    }
+    expect(bob.payloads).toEqual(["two", "one", "three", "four"]);
   });
 });
 
@@ -201,22 +247,64 @@ describe("the number of dispatches that wait", () => {
     void system.dispatch(group, "one");
     const two = fate(system.dispatch(group, "two"));
     await system.idle();
-    // These have their turns before "two", which the newcomer wakes: one takes the room, and one would wait.
-    void system.dispatch(group, "three");
-    const four = fate(system.dispatch(group, "four"));
+    // This one has its turn before "two", for which the newcomer keeps its slot.
+    const three = fate(system.dispatch(group, "three"));
     const bob = desk(system, group, { maxInFlight: 1 });
     expect(group.waitingCount).toBe(1);
     await system.idle();
-    expect(bob.payloads).toEqual(["three"]);
-    expect(four.error).toMatchObject({ why: "waiting-full" });
-    ann.last.ack();
-    await system.idle();
-    expect(ann.payloads).toEqual(["one", "two"]);
-    expect(two.done).toBe(false);
+    expect(three.error).toMatchObject({ why: "waiting-full" });
+    expect([ann.payloads, bob.payloads, two.done]).toEqual([["one"], ["two"], false]);
   });
 });
 
 describe("patience", () => {
+  it("counts from when there is nobody to choose: a queue that moves does not use it up [D20]", async () => {
+    const group = new ConsumerGroup<string>({ ...forever, patience: 100 });
+    const ann = desk(system, group, { maxInFlight: 1 });
+    void system.dispatch(group, "one");
+    const two = fate(system.dispatch(group, "two"));
+    await clock.advance(500);
+    expect([two.done, group.waitingCount]).toEqual([false, 1]);
+    group.leave(String(ann.pid));
+    await clock.advance(99);
+    expect(two.done).toBe(false);
+    const bob = desk(system, group);
+    await system.idle();
+    expect(bob.payloads).toEqual(["two"]);
+  });
+
+  it("counts anew each time that there is nobody [D20]", async () => {
+    const group = new ConsumerGroup<string>({ ...forever, patience: 100, maxAttempts: 9 });
+    const one = fate(system.dispatch(group, "one"));
+    for (let n = 0; n < 5; n++) {
+      await clock.advance(60);
+      const pid = desk(system, group).pid;
+      await system.idle();
+      system.exit(pid, "kill");
+    }
+    await clock.advance(99);
+    expect(one.done).toBe(false);
+    await clock.advance(1);
+    expect(one.code).toBe("ERR_NO_CONSUMER");
+  });
+
+  it("is not begun anew by vacancies that the routing function does not choose", async () => {
+    const group = new ConsumerGroup<string>({
+      ...forever,
+      patience: 100,
+      route: ({ payload }, [ann]) => (payload === "other" ? undefined : ann),
+    });
+    const ann = desk(system, group);
+    const other = fate(system.dispatch(group, "other"));
+    for (let n = 0; n < 10; n++) {
+      void system.dispatch(group, "one");
+      await clock.advance(10);
+      ann.last.ack();
+    }
+    await system.idle();
+    expect(other.error).toMatchObject({ why: "none" });
+  });
+
   it("waits for a member when there is none", async () => {
     const group = new ConsumerGroup<string>({ ...forever, patience: 100 });
     const one = fate(system.dispatch(group, "one"));

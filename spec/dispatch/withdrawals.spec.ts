@@ -32,8 +32,9 @@ describe("a deadline", () => {
     expect(one.done).toBe(false);
     await clock.advance(1);
     expect(one.error).toMatchObject({ code: "ERR_DEADLINE", deadlineMs: 100, history: [] });
-    expect(group.consumers.map((view) => view.inFlight)).toEqual([0, 0]);
+    expect(group.consumers.map((view) => view.inFlight)).toEqual([1, 0]);
     expect(ann.last.ack()).toBe(false);
+    expect(group.consumers.map((view) => view.inFlight)).toEqual([0, 0]);
     expect(system.isAlive(ann.pid)).toBe(true);
     expect(bob.deliveries).toEqual([]);
     expect(system.processes().some((pid) => pid.label === "dispatch")).toBe(false);
@@ -62,13 +63,12 @@ describe("a deadline", () => {
 });
 
 describe("an AbortSignal", () => {
-  it("withdraws the dispatch with its reason, and the consumer has room again at once", async () => {
+  it("withdraws the dispatch with its reason, and the consumer's answer is not waited for", async () => {
     const ann = desk(system, group);
     const controller = new AbortController();
     const one = fate(system.dispatch(group, "one", { signal: controller.signal }));
     await system.idle();
     controller.abort("enough");
-    expect(group.consumers[0]?.inFlight).toBe(0);
     await system.idle();
     expect(one.error).toBe("enough");
     expect(ann.last.ack()).toBe(false);
@@ -140,7 +140,7 @@ describe("a dispatch in a process's name", () => {
     });
     await system.idle();
     system.exit(owner.pid, custom("gone"));
-    expect(group.consumers[0]?.inFlight).toBe(0);
+    expect(ann.last.signal.aborted).toBe(true);
     await system.idle();
     expect(error).toMatchObject({ code: "ERR_PROCESS_EXITED", pid: owner.pid });
     expect(ann.last.ack()).toBe(false);
@@ -165,8 +165,8 @@ describe("a dispatch in a process's name", () => {
 });
 
 describe("a conversation that is ended from outside", () => {
-  it("is told of to the caller, and gives back what it held", async () => {
-    desk(system, group, { id: "ann" });
+  it("is told of to the caller, and gives its consumer free", async () => {
+    const ann = desk(system, group, { id: "ann" });
     const one = fate(system.dispatch(group, "one"));
     await system.idle();
     const [view] = group.consumers;
@@ -174,11 +174,13 @@ describe("a conversation that is ended from outside", () => {
     system.exit(conversation(), "kill");
     await system.idle();
     expect(one.error).toMatchObject({ code: "ERR_CONVERSATION", end: "died", reason: { type: "killed" } });
-    expect(view?.inFlight).toBe(0);
+    expect(ann.last.signal.reason).toBe(one.error);
+    expect([view?.inFlight, ann.last.ack(), view?.inFlight]).toEqual([1, false, 0]);
   });
 
   it("gives its vacancy to whoever waits, and its place in the line back", async () => {
-    const ann = system.spawn<Delivery<string>>({ handle: () => undefined }, { trapExit: true });
+    const never = gate();
+    const ann = system.spawn<Delivery<string>>({ handle: () => undefined, init: () => never.promise });
     group.join(ann, { maxInFlight: 1 });
     const fates = ["one", "two", "three"].map((payload) => fate(system.dispatch(group, payload)));
     await system.idle();
@@ -203,6 +205,7 @@ describe("a conversation that is ended from outside", () => {
     system.exit(pid, "kill");
     await system.idle();
     expect(one.error).toBe("enough");
+    expect(ann.last.ack()).toBe(false);
     expect(group.consumers[0]?.inFlight).toBe(0);
     expect(system.isAlive(ann.pid)).toBe(true);
   });
@@ -212,7 +215,9 @@ describe("a conversation that is ended from outside", () => {
     group.join(system.spawn(consumer(() => never.promise)));
     const one = fate(system.dispatch(group, "one"));
     await system.idle();
-    await system.stop();
+    const stopped = system.stop();
+    await clock.advance(5_000);
+    await stopped;
     expect(one.error).toMatchObject({ code: "ERR_CONVERSATION", end: "died" });
   });
 });

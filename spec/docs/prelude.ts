@@ -20,6 +20,7 @@ import {
   type ReplyTo,
   type ReportLogger,
   refuse,
+  reject,
   type ServerRef,
   type Startable,
   System,
@@ -122,6 +123,7 @@ export const used: readonly unknown[] = [
 ];
 export const alsoUsed: readonly unknown[] = [
   refuse,
+  reject,
   System,
   supervisor,
   outside,

@@ -40,6 +40,7 @@ async function givenUp(sim: Simulation): Promise<void> {
     route: witness.watched(sim.oneOf([leastLoaded(), roundRobin(), first], "route")),
   });
   witness.guard(group);
+  witness.audit();
   // The faults kill conversations; what they do to consumers has another name.
   sim.finally("no consumer dies with a conversation", () => !witness.ended("s/picker", "killed"));
   const manners = ["after a while", "at once", "crash after a while", "twice", "reject for good"] as const;
@@ -87,6 +88,7 @@ async function policies(sim: Simulation, onCrash: "fail" | "compensate"): Promis
     route: witness.watched(sim.oneOf([leastLoaded(), first], "route")),
   });
   witness.guard(group);
+  witness.audit();
   const manners = ["after a while", "crash after a while", "at once", "crash", "reject"] as const;
   const picker = (id: string): Callbacks<Delivery<string>> => ({
     init: (ctx) => witness.join(group, ctx.self, { id, maxInFlight: sim.oneOf([2, 1], "most in flight") }),
@@ -151,6 +153,7 @@ async function settledByAnother(sim: Simulation): Promise<void> {
     route: witness.watched(sim.oneOf([leastLoaded(), first], "route")),
   });
   witness.guard(group);
+  witness.audit();
   interface Given {
     readonly by: Context<Delivery<string>>;
     readonly delivery: Delivery<string>;

@@ -65,7 +65,10 @@ async function patient(sim: Simulation): Promise<void> {
   const dispatched = witness.dispatch("tea", group, { deadline: Number.POSITIVE_INFINITY }).then(() => {
     told = sim.now;
   });
-  sim.finally("it waits no longer", () => told <= PATIENCE_MS);
+  sim.finally("it waits no longer, anew after the end of the only member", () => {
+    const ends = witness.deeds.filter((deed) => deed.what === "exit" && deed.who === "s/newcomer");
+    return told <= Math.max(0, ...ends.map(({ at }) => at).filter((at) => at <= told)) + PATIENCE_MS;
+  });
   await sim.sleep(sim.oneOf([4, PATIENCE_MS, 12], "newcomer"));
   const newcomer: Callbacks<Delivery<string>> = {
     init: (ctx) => witness.join(group, ctx.self, { id: "newcomer" }),

@@ -21,6 +21,7 @@ import {
 import { type ExploreOptions, explore, type Scenario, type Simulation } from "signalbox/testing";
 import { expect } from "vitest";
 import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import { LoadModel } from "./dispatch-load.js";
 
 /** How a dispatch ended, as its caller was told. */
 export type End =
@@ -53,7 +54,7 @@ export interface Timing {
 export interface Tried {
   readonly attempt: number;
   readonly consumer: string;
-  readonly end: "crashed" | "rejected" | "returned";
+  readonly end: "crashed" | "rejected" | "returned" | "interrupted";
 }
 
 /** What happened. A consumer has an id, and for each of its lives the path of a process. */
@@ -424,6 +425,8 @@ class Judge {
         if (one.undoing > 0) return "a compensation is seen through";
         if (last?.settled === "ack") this.states.add("past its deadline and acknowledged");
         return (one.closed?.at ?? at) >= one.deadline ? undefined : "its deadline is not over";
+      case "ERR_REJECTED":
+        return last?.settled === "reject for good" ? undefined : "nobody has rejected it for good";
       case "ERR_CONVERSATION":
         break;
       default:
@@ -435,8 +438,6 @@ class Judge {
         return one.closed === undefined || one.closed.reason === "normal"
           ? "its conversation has not died"
           : undefined;
-      case "rejected":
-        return last?.settled === "reject for good" ? undefined : "nobody has rejected it for good";
       case "crashed":
         this.states.add("failed by policy");
         return onCrash === "fail" && ended === "crashed" ? undefined : "nobody has crashed on it";
@@ -546,6 +547,7 @@ export class Witness {
   readonly deeds: Deed[] = [];
   private readonly rules: Rules;
   private readonly views: ConsumerView[] = [];
+  private readonly load = new LoadModel();
   private readonly callers = new Map<string, string[]>();
   private newest = "";
 
@@ -569,6 +571,7 @@ export class Witness {
   }
 
   note(event: Event): void {
+    this.load.note(event);
     this.deeds.push({ ...event, at: this.sim.now });
   }
 
@@ -651,14 +654,13 @@ export class Witness {
     sim.storm();
   }
 
-  /** As strict as it can be: what a living consumer has in flight is how many conversations are linked to it. */
+  /** As strict as it can be: what a living consumer has in flight is what the model of its load says. */
   audit(): void {
-    const { sim, system, views } = this;
-    sim.invariant("what is in flight is linked", () => {
+    const { sim, system, views, load } = this;
+    sim.invariant("what is in flight is what was begun or waits", () => {
       for (const { id, pid, inFlight } of views) {
-        const links = system.info(pid)?.links.filter(({ label }) => label === "dispatch");
-        if (links !== undefined && links.length !== inFlight)
-          return `${id} has ${inFlight} in flight, and ${links.length} conversations are linked to it`;
+        const due = load.of(sim.path(pid));
+        if (system.isAlive(pid) && due !== inFlight) return `${id} has ${inFlight} in flight, not ${due}`;
       }
       return undefined;
     });

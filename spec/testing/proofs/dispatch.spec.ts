@@ -41,6 +41,7 @@ async function floor(sim: Simulation, { supervised, manners, maxAttempts }: Floo
     route: witness.watched(route),
   });
   witness.guard(group);
+  witness.audit();
   const maxInFlight = sim.oneOf([1, 2, FOREVER], "most in flight");
   const picker = (id: string, most = maxInFlight): Callbacks<Delivery<string>> => ({
     init: (ctx) => witness.join(group, ctx.self, { id, maxInFlight: most }),

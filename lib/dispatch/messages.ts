@@ -1,0 +1,19 @@
+// What a dispatch conversation is sent.
+
+import type { Registration } from "./consumer.js";
+import type { Delivery } from "./delivery.js";
+
+export const DEADLINE: { readonly type: "deadline" } = { type: "deadline" };
+export const WITHDRAWN: { readonly type: "withdrawn" } = { type: "withdrawn" };
+export const ROOM: { readonly type: "room" } = { type: "room" };
+
+/** A delivery comes back when its consumer has settled it. */
+export type Message<T> =
+  | Delivery<T>
+  | typeof DEADLINE
+  | typeof WITHDRAWN
+  | typeof ROOM
+  | { readonly type: "impatient"; readonly time: number }
+  | { readonly type: "handoff"; readonly attempt: number }
+  | { readonly type: "chosen"; readonly chosen: unknown; readonly candidates: readonly Registration[] }
+  | { readonly type: "unchosen"; readonly cause: unknown };
