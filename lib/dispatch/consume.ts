@@ -16,11 +16,19 @@ import { type ConsumerGroup, leaveAll } from "./group.js";
  * Works on one payload. What it returns is the reply; {@link reject} rejects; a throw is a crash, and re-routes. Give
  * `delivery.signal` to whatever it waits for: nobody wants the result once that is aborted.
  */
-export type Work<T> = (payload: T, delivery: Delivery<T>, ctx: Context<Delivery<T>>) => unknown;
+export type Work<T, R = unknown> = (
+  payload: T,
+  delivery: Delivery<T, R>,
+  ctx: Context<Delivery<T>>,
+) => Result<R> | PromiseLike<Result<R>>;
 
-export interface ConsumerOptions<T> extends Omit<JoinOptions, "acknowledges"> {
+/** How work ends: with a reply, without one, with a no, or with the end of the consumer. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement gives `void`
+type Result<R> = R | undefined | void | Rejection | Stop;
+
+export interface ConsumerOptions<T, R = unknown> extends Omit<JoinOptions, "acknowledges"> {
   /** The group that the consumer joins whenever it starts, so that it is back at work as soon as it is restarted. */
-  readonly group?: ConsumerGroup<T>;
+  readonly group?: ConsumerGroup<T, R>;
   /**
    * Envelopes that it works on at once, when its work is asynchronous; 1 or more. Default 1. Unless `maxInFlight` says
    * otherwise, it has no more than these in flight.
@@ -62,7 +70,10 @@ export function reject(why: unknown, options?: { readonly final?: boolean }): Re
  * const picker = consumer((order: Order) => shelf.take(order.item), { group: pickers });
  * const Floor = supervisor({ children: [{ id: "picker", start: picker }] });
  */
-export function consumer<T>(work: Work<T>, options: ConsumerOptions<T> = {}): Callbacks<Delivery<T>> {
+export function consumer<T, R = unknown>(
+  work: Work<T, NoInfer<R>>,
+  options: ConsumerOptions<T, R> = {},
+): Callbacks<Delivery<T>> {
   const { group, concurrency, ...joining } = options;
   const most = count("concurrency", concurrency ?? 1, 1);
   const join = concurrency === undefined ? joining : { maxInFlight: most, ...joining };

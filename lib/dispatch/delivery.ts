@@ -22,7 +22,7 @@ export type Settlement =
  * One attempt at one envelope. Settle it once; a second time, and after the dispatch has ended, the dispatch does not
  * change and the answer is false. From a process that has exited it is refused with ProcessExitedError.
  */
-export class Delivery<T = unknown> extends Recallable implements Abandonable {
+export class Delivery<T = unknown, R = unknown> extends Recallable implements Abandonable {
   readonly envelope: Envelope<T>;
   /** Which attempt this is, from 1. */
   readonly attempt: number;
@@ -76,7 +76,7 @@ export class Delivery<T = unknown> extends Recallable implements Abandonable {
   }
 
   /** The work is done, and this is what came of it. */
-  reply(value: unknown): boolean {
+  reply(value: R): boolean {
     return this.#settle({ type: "acked", value, replied: true });
   }
 

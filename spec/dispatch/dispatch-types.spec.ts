@@ -1,6 +1,16 @@
 // What a dispatch comes back with has the type that its group says: held by the compiler, in `npm run types`.
 
-import { ConsumerGroup, consumer, dispatch, type Outcome, System, type SystemOptions } from "signalbox";
+import {
+  ConsumerGroup,
+  consumer,
+  type Delivery,
+  dispatch,
+  type Outcome,
+  reject,
+  System,
+  type SystemOptions,
+  stop,
+} from "signalbox";
 import { describe, expect, expectTypeOf, it } from "vitest";
 
 interface Order {
@@ -18,8 +28,9 @@ describe("the types of a dispatch", () => {
     await using system = new System(quiet);
     const pickers = new ConsumerGroup<Order, Receipt>();
     const work = consumer(
-      (order) => {
+      (order, delivery) => {
         expectTypeOf(order).toEqualTypeOf<Order>();
+        expectTypeOf(delivery).toEqualTypeOf<Delivery<Order, Receipt>>();
         return { left: order.item.length };
       },
       { group: pickers },
@@ -51,12 +62,25 @@ describe("the types of a dispatch", () => {
 
   it("are errors where they do not fit [D42]", () => {
     const misuse = async (system: System, group: ConsumerGroup<Order, Receipt>): Promise<void> => {
+      // @ts-expect-error the reply has no text
+      consumer(() => "done", { group });
+      // @ts-expect-error nor a promise of one
+      consumer(async () => "done", { group });
+      // @ts-expect-error nor one by the delivery
+      consumer((_order, delivery) => void delivery.reply("done"), { group });
       // @ts-expect-error the payload is an order
       consumer((text: string) => ({ left: text.length }), { group });
       // @ts-expect-error it may have settled otherwise
       (await system.dispatch(group, { item: "tea" })).reply.left;
       // @ts-expect-error the payload is an order
       await system.dispatch(group, "tea");
+      // These end without a reply, and with a no, and with one that comes later.
+      consumer(() => undefined, { group });
+      consumer(() => stop(), { group });
+      consumer(() => reject(new Error("no")), { group });
+      consumer((order) => void order.item, { group });
+      consumer(async (order) => ({ left: order.item.length }), { group });
+      consumer((order, delivery) => void delivery.reply({ left: order.item.length }), { group });
     };
     expect(misuse).toBeTypeOf("function");
   });
