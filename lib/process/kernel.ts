@@ -218,6 +218,7 @@ export class Kernel implements SchedulerHost {
       waiting?.abandon(error);
     }
     rare.message = undefined;
+    rare.sender = undefined;
     if (abort !== undefined) this.enter(() => inNameOf(process.pid, () => abort.abort(exitedError(process))));
   }
 

@@ -133,8 +133,7 @@ class Rejections {
 }
 
 const STRICT =
-  "under --unhandled-rejections=strict Node raises uncaughtException before signalbox can tell whose rejection it is: " +
-  "one that nobody awaited in a process ends the host, not the process. Use --unhandled-rejections=throw (the default)";
+  "under --unhandled-rejections=strict a rejection that nobody awaited in a process ends the host, not the process; use throw (the default)";
 
 /** The last flag counts, and those of the command line come after those of the environment. */
 function isStrict(): boolean {

@@ -109,6 +109,16 @@ const ways: Record<string, (system: System, note: Note) => unknown> = {
       ctx.after(1, note);
       await ctx.receive();
     }),
+  "a timer of a body that goes off after a stranger's": async (system, note) => {
+    store.run("home", () =>
+      system.spawn(async (ctx) => {
+        ctx.after(2, note);
+        await ctx.receive();
+      }),
+    );
+    await system.idle();
+    system.sendAfter("nobody", "go", 1);
+  },
   "a timer of a process made from callbacks": (system, note) =>
     void system.spawn({ init: (ctx) => void ctx.after(1, note), handle: note }),
   "a function wrapped by a process, called by the stranger": (system, note) =>

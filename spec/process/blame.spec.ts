@@ -297,4 +297,21 @@ describe("a promise that others keep", () => {
     expect(inspect(cache[0])).toBe("Promise { 7 }");
     expect(cache[0]).toEqual(Promise.resolve(7));
   });
+
+  it("nor does a `ctx` that is kept keep the last message", async () => {
+    setFlagsFromString("--expose-gc");
+    const gc = runInNewContext("gc") as () => void;
+    const kept: Context<object>[] = [];
+    const messages: WeakRef<object>[] = [];
+    const pid = system.spawn<object>(async (ctx) => {
+      kept.push(ctx);
+      messages.push(new WeakRef(await ctx.receive()));
+    });
+    system.send(pid, { bytes: new Uint8Array(100) });
+    await system.exited(pid);
+    await macrotask();
+    gc();
+    expect(kept.map((ctx) => ctx.alive)).toEqual([false]);
+    expect(messages.map((message) => message.deref())).toEqual([undefined]);
+  });
 });

@@ -8,6 +8,38 @@ import { N, pidsOf, Source, Stage } from "./support.js";
 const store = new AsyncLocalStorage<string>();
 const here = (): string => store.getStore() ?? "none";
 
+it("keep it when the task they wait for ends, and a sibling gets them [X7]", async () => {
+  await using stage = new Stage({ context: "sender" });
+  const seen: string[] = [];
+  const numbers = [1, 2, 3, 4, 5, 6];
+  const source = new Source(numbers, true, (n, ctx) =>
+    store.run(`${n}`, () => ctx.emit.numbers({ n }, { id: n })),
+  );
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const worker: BoltDefinition<{ readonly "*": N }, Record<never, never>> = bolt({
+    input: N,
+    execute: async ({ values: { n } }) => {
+      await opened;
+      seen.push(`${n} in ${here()}`);
+    },
+  });
+  const running = await stage.start(
+    topology("inherits", { retries: 0 })
+      .spout("source", source.spout)
+      .bolt("worker", worker, { tasks: 2, from: { "source.numbers": shuffle() } })
+      .build(),
+  );
+  await store.run("a stranger", () => stage.kill(running, "worker"));
+  open();
+  await stage.advance(1_000);
+  // Those that waited behind the one that was worked on have been worked on by the sibling.
+  expect(seen).toHaveLength(numbers.length);
+  for (const text of seen) expect(text).toMatch(/^(\d) in \1$/);
+});
+
 it("carry their emitter's context through bolts, retries, crashes of tasks and back to the spout [X7]", async () => {
   await using stage = new Stage({ context: "sender" });
   const seen: string[] = [];
