@@ -27,7 +27,8 @@ process.on("uncaughtExceptionMonitor", (error, origin) => say("monitor", seen(er
 process.on("warning", (warning) => say("warning", warning.name));
 process.on("exit", (code) => say("exit", code));
 
-// From here on the stack is the same with and without the library.
+// From here on the stack is the same with and without the library. How the host came here is in the frames above it.
+Error.stackTraceLimit = 2;
 await new Promise(setImmediate);
 const floating = Promise.reject(REASONS[reason]());
 setImmediate(() => say("still here"));
