@@ -89,7 +89,10 @@ export class Calls {
 
   /** The timeout of this call begins at the end of the turn. */
   addTimeout(request: Request): void {
-    this.fresh.push(request);
+    const { fresh } = this;
+    // Those that have ended since are not to be kept until the turn ends.
+    while (fresh.length > 0 && !(fresh[fresh.length - 1] as Request).open) fresh.pop();
+    fresh.push(request);
     this.kernel.scheduler.nudge();
   }
 

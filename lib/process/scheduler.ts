@@ -146,9 +146,14 @@ export class TurnScheduler implements Scheduler {
 
   private readonly soonTurn = (): void => {
     const now = this.loop.now();
-    if (this.released > 0) this.look(now - this.releasedAt);
-    if (this.spent < this.limits.turnMessages && now - this.since < this.limits.turnMs) this.turn(now);
-    else this.loop.later(this.freshTurn);
+    const wentOn = this.released > 0;
+    if (wentOn) this.look(now - this.releasedAt);
+    if (this.spent < this.limits.turnMessages && now - this.since < this.limits.turnMs) {
+      this.turn(now);
+      return;
+    }
+    if (wentOn) this.host.turnEnded(now);
+    this.loop.later(this.freshTurn);
   };
 
   private readonly freshTurn = (): void => {
@@ -184,7 +189,8 @@ export class TurnScheduler implements Scheduler {
     origin.scheduler = this;
     try {
       this.releasedAt = this.work(started);
-      this.host.turnEnded(this.releasedAt);
+      // With continuations to come, the turn goes on behind them: most calls have ended by then, and need no timer.
+      if (this.released === 0) this.host.turnEnded(this.releasedAt);
     } finally {
       origin.scheduler = undefined;
       this.inTurn = false;

@@ -2,7 +2,7 @@
 // depends on a real event loop is in fairness.spec.ts.
 
 import fc from "fast-check";
-import { DEFAULTS, type Resumption } from "signalbox";
+import { DEFAULTS, type Resumption, type TurnLimits } from "signalbox";
 import { describe, expect, test } from "vitest";
 import { TurnScheduler } from "../../lib/process/scheduler.js";
 import { bench, Job, SteppedLoop } from "../support/stepped.js";
@@ -402,5 +402,40 @@ describe("code that awaits", () => {
     expect(loop.macro).toHaveLength(1);
     loop.run();
     expect(goes).toBe(201);
+  });
+});
+
+describe("the end of a turn, at which timeouts of calls begin,", () => {
+  function count(limits: Partial<TurnLimits> = {}) {
+    const loop = new SteppedLoop();
+    const counted = { ends: 0 };
+    const host = {
+      fireTimers: () => undefined,
+      turnEnded: () => void counted.ends++,
+      nextTimer: () => undefined,
+      longTurn: () => undefined,
+    };
+    return { loop, counted, scheduler: new TurnScheduler(host, loop, { ...DEFAULTS, ...limits }) };
+  }
+
+  test("comes after what goes on in microtasks behind it, but no later than the budget's", () => {
+    const { loop, counted, scheduler } = count({ turnMs: 5 });
+    let left = 12;
+    const again = (): void => {
+      loop.time += 1;
+      if (left-- > 0) scheduler.resume({ owner: undefined, resume: () => loop.soon(again) });
+    };
+    scheduler.ready(new Job("first", () => void again()));
+    loop.run();
+    // 13 steps of a millisecond, five in each budget: two are used up, and one is left over.
+    expect(left).toBe(-1);
+    expect(counted.ends).toBe(3);
+  });
+
+  test("comes although the code that was let go does nothing", () => {
+    const { loop, counted, scheduler } = count();
+    scheduler.resume({ owner: undefined, resume: () => undefined });
+    loop.run();
+    expect(counted.ends).toBeGreaterThanOrEqual(1);
   });
 });
