@@ -51,6 +51,7 @@ export function ackerTask(run: Run, slot: Slot): Callbacks<AckerOrder> {
     init: (ctx) => {
       machine = new AckerMachine({ capacity: run.ackerCapacity });
       slot.trees = machine;
+      run.begins(slot);
       run.enter(slot, processOf(ctx as Context<never>));
       // Spouts that had none to track for them wait for this one.
       for (const spout of run.spouts) run.order(spout, "go");

@@ -6,7 +6,8 @@ import type { Signal } from "../process/entries.js";
 import { isThenable, type Process, TERMINATING } from "../process/process.js";
 import { LIFE_IN_BEATS } from "./admission.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "./component.js";
-import { SettledError, textOf } from "./errors.js";
+import { emitters, strangers } from "./emitters.js";
+import { BoltModeError, SettledError, textOf } from "./errors.js";
 import type { Expiry } from "./expiry.js";
 import type { Streams } from "./field.js";
 import type { Lane } from "./lanes.js";
@@ -28,7 +29,7 @@ export function boltTask(run: Run, slot: Slot): Callbacks<BoltMessage> {
   return {
     init: (ctx) => {
       task = new BoltTask(run, slot, ctx as Context<never>);
-      return starting(run, () => task.start());
+      return starting(run, slot, () => task.start());
     },
     handle: (_ctx, message) => (message instanceof Tuple ? task.take(message) : task.obey(message)),
     signal: (_ctx, signal) => task.hear(signal),
@@ -47,6 +48,7 @@ class BoltTask {
   private readonly sampler: Sampler;
   private readonly expiry: Expiry;
   private readonly simulated: boolean;
+  private readonly strangers: object;
   private life!: Life;
   private outlet!: Outlet;
   private own!: BoltContext<Streams, unknown>;
@@ -70,6 +72,7 @@ class BoltTask {
     this.options = (slot.component.plan.definition as BoltDefinition).options;
     this.returned = settling(this.options.mode ?? "ack", false);
     this.concurrency = slot.component.concurrency;
+    this.strangers = strangers(slot.component.plan);
     this.sampler = new Sampler(slot.component.plan.config.sampleRate, ctx);
   }
 
@@ -265,6 +268,8 @@ class BoltTask {
 
   private settleOwn(tuple: Tuple, good: boolean): void {
     refuseDead(this.process);
+    const { mode = "ack" } = this.options;
+    if (mode !== "manual") throw new BoltModeError(this.slot.component.name, this.slot.task, mode);
     if (tuple?.state === EXPIRED_TUPLE) return;
     if (!this.life.held.delete(tuple))
       throw new SettledError(
@@ -285,10 +290,10 @@ class BoltTask {
 
   /** @param of - the tuple that they emit for; the one at hand unless given */
   private emitters(of?: Tuple): BoltContext<Streams, unknown>["emit"] {
-    const emit: Record<string, (values: object, options?: BoltEmitOptions) => void> = Object.create(null);
-    for (const name of Object.keys(this.slot.component.plan.streams)) {
+    return emitters(this.slot.component.plan, this.strangers, (name, check) => {
       const out = this.outlet.stream(name);
-      emit[name] = (values, options) =>
+      return (values: object, options?: BoltEmitOptions): void => {
+        check?.(values);
         this.outlet.emit(
           out,
           values,
@@ -297,8 +302,8 @@ class BoltTask {
             : (options.anchors as Tuple | readonly Tuple[]),
           options,
         );
-    }
-    return emit;
+      };
+    });
   }
 
   private activate(): unknown {

@@ -35,6 +35,8 @@ export interface ComponentConfig {
   readonly restartBackoff?: Backoff;
   /** Share of the tuples whose latencies are measured, 0 to 1. */
   readonly sampleRate?: number;
+  /** For development: each emit compares its values with the fields of the stream, and throws FieldError. Default false. */
+  readonly checkValues?: boolean;
   /** Publishes an event `tuple` for every tuple emitted. */
   readonly debug?: boolean;
 }
@@ -83,6 +85,7 @@ export const TOPOLOGY_DEFAULTS: Defaults = {
   period: 5_000,
   restartBackoff: undefined,
   sampleRate: 0.05,
+  checkValues: false,
   debug: false,
   messageTimeout: 30_000,
   ackers: 4,
@@ -123,6 +126,7 @@ const COMPONENT_CHECKS: {
   period: (path, value) => delay(path, value, 1, true),
   restartBackoff: (path, value) => checkBackoff(path, value as Backoff),
   sampleRate: share,
+  checkValues: flag,
   debug: flag,
 };
 

@@ -8,7 +8,7 @@ import type { Signal } from "../process/entries.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Monitor } from "../process/monitor.js";
 import type { Pid } from "../process/pid.js";
-import { type ExitReason, isOrderly, NORMAL } from "../process/reason.js";
+import { type ExitReason, formatReason, isOrderly, NORMAL } from "../process/reason.js";
 import { launch, spawnAwaited } from "../process/start.js";
 import type { TimerRef } from "../process/timer.js";
 import { FailedChild } from "../supervisor/protocol.js";
@@ -22,7 +22,7 @@ import {
   type LifecycleState,
 } from "./lifecycle.js";
 import { orphansOf, plant } from "./orphans.js";
-import { Run } from "./run.js";
+import { Run, SYSTEM } from "./run.js";
 import { checkRunOptions, logSink, type RunOptions } from "./run-options.js";
 import { checkScale, scaler } from "./scale.js";
 import { processOf } from "./task.js";
@@ -62,6 +62,8 @@ export class Director implements Callbacks<DirectorMessage> {
   /** Trees that a killed predecessor has left, and that have not ended yet. */
   private readonly orphans = new Set<Monitor>();
   private drainTimer: TimerRef | undefined = undefined;
+  /** Takes the log's lines while a live view is drawn. */
+  readonly above: { print: ((text: string) => void) | undefined } = { print: undefined };
   private readonly stopping: ReplyTo<StopReport>[] = [];
   /** Those who wait until all spouts are done and nothing is under way. */
   private finishing: ReplyTo<undefined>[] = [];
@@ -92,7 +94,11 @@ export class Director implements Callbacks<DirectorMessage> {
 
   init(ctx: Context<DirectorMessage>): unknown {
     const kernel: Kernel = processOf(ctx as Context<never>).kernel;
-    this.current = new Run(this.blueprint, kernel, logSink(this.options, this.blueprint.name, kernel));
+    this.current = new Run(
+      this.blueprint,
+      kernel,
+      logSink(this.options, this.blueprint.name, kernel, this.above),
+    );
     const self = processOf(ctx as Context<never>);
     for (const root of orphansOf(this.blueprint, this.current)) {
       self.kernel.interception?.met(root.pid);
@@ -211,6 +217,12 @@ export class Director implements Callbacks<DirectorMessage> {
       case "wait":
         run.is.running = false;
         this.flow(run, false);
+        run.restarts++;
+        run.log("error", SYSTEM, run.systemTask.task, () => {
+          const why =
+            effect.reason.type === "crash" ? textOf(effect.reason.error) : formatReason(effect.reason);
+          return `the topology failed, and starts again in ${Math.round(effect.ms)} ms: ${why}`;
+        });
         if (run.kernel.events.wants.topologyRestart) {
           const { reason, ms } = effect;
           run.kernel.events.publish("topologyRestart", { topology: run.name, reason, delayMs: ms });

@@ -39,6 +39,35 @@ export class SettledError extends SignalboxError {
   }
 }
 
+/** A bolt that does not settle its tuples by itself called `ack` or `fail`. */
+export class BoltModeError extends SignalboxError {
+  readonly code = "ERR_BOLT_MODE";
+  readonly component: string;
+  readonly task: number;
+  constructor(component: string, task: number, mode: string) {
+    super(
+      `${component} (task ${task}) called ctx.ack or ctx.fail, but its mode is \`${mode}\`: each tuple is settled when ` +
+        'execute is done; give the bolt `mode: "manual"` to settle them by calls',
+    );
+    this.component = component;
+    this.task = task;
+  }
+}
+
+/** With `checkValues`: a tuple was emitted whose values are not what the stream's fields say. */
+export class FieldError extends SignalboxError {
+  readonly code = "ERR_TUPLE_FIELD";
+  readonly component: string;
+  readonly stream: string;
+  readonly field: string;
+  constructor(component: string, stream: string, field: string, wanted: string, got: string) {
+    super(`${component} emitted a tuple on ${stream} whose field ${field} must be ${wanted}; got ${got}`);
+    this.component = component;
+    this.stream = stream;
+    this.field = field;
+  }
+}
+
 /** A tuple was emitted anchored to one that is settled: its tree may have been told to be complete already. */
 export class AnchorError extends SignalboxError {
   readonly code = "ERR_TUPLE_ANCHOR";

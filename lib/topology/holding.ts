@@ -153,13 +153,12 @@ class GivenContext implements UserContext {
   constructor(ctx: HoldingContext<unknown>, streams: readonly string[], tuples: readonly Tuple[]) {
     this.#ctx = ctx;
     this.#anchors = tuples;
-    this.emit = Object.fromEntries(
-      streams.map((stream) => [
-        stream,
-        (values: Readonly<Record<string, unknown>>, options?: BoltEmitOptions) =>
-          ctx.emit[stream]?.(values as never, { ...options, anchors: options?.anchors ?? this.#unsettled() }),
-      ]),
-    );
+    // What it says of other names, it inherits.
+    const emit = Object.create(Object.getPrototypeOf(ctx.emit));
+    for (const stream of streams)
+      emit[stream] = (values: Readonly<Record<string, unknown>>, options?: BoltEmitOptions) =>
+        ctx.emit[stream]?.(values as never, { ...options, anchors: options?.anchors ?? this.#unsettled() });
+    this.emit = emit;
   }
 
   get state(): unknown {

@@ -59,7 +59,9 @@ export type { StopReport } from "./director.js";
 export { toDot } from "./dot.js";
 export {
   AnchorError,
+  BoltModeError,
   ExecuteTimeoutError,
+  FieldError,
   type Problem,
   SettledError,
   TopologyError,

@@ -37,7 +37,11 @@ export interface IterableOptions<F extends Fields, N extends string> {
  *
  * @throws OptionError when a part of it is not what it has to be
  * @example
- * const lines = spoutFrom(() => createReadStream("words.txt", "utf8"), { fields: { text: field.text } });
+ * // A stream of Node yields chunks. Items have to be objects with the fields, so lines are made of them first.
+ * async function* lines(): AsyncGenerator<{ text: string }> {
+ *   for await (const text of createInterface({ input: createReadStream("words.txt") })) yield { text };
+ * }
+ * const words = spoutFrom(lines, { fields: { text: field.text } });
  * const orders = spoutFrom([{ item: "tea", n: 3 }], { stream: "orders", fields: { item: field.text, n: field.number } });
  */
 export function spoutFrom<F extends Fields, N extends string = "items">(
@@ -73,6 +77,8 @@ export function spoutFrom<F extends Fields, N extends string = "items">(
     },
     next: ({ emit, state, wake, done }) => {
       const item = state.take(wake);
+      if (item !== undefined && (typeof item !== "object" || item === null))
+        throw noItem(item, options.fields);
       if (item !== undefined) emit[stream]?.(item as never, reliable ? { id: item } : {});
       else if (state.ended) done();
     },
@@ -81,6 +87,15 @@ export function spoutFrom<F extends Fields, N extends string = "items">(
   }) as unknown as SpoutDefinition<
     { readonly [name in N]: F } & DeadStream<{ readonly [name in N]: F }, ValuesOf<F>>
   >;
+}
+
+function noItem(item: unknown, fields: Fields): OptionError {
+  const names = Object.keys(fields).join(", ");
+  return new OptionError(
+    "an item of the source",
+    item,
+    `an object with the fields ${names}; a stream yields chunks`,
+  );
 }
 
 type Fed<F extends Fields> = Readonly<Record<string, F>>;

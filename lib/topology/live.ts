@@ -14,7 +14,8 @@ export interface Screen {
 
 /**
  * Draws the components with their rates, latencies and capacity in place, at once and then every so often, until the
- * topology has ended or the signal is aborted.
+ * topology has ended or the signal is aborted. What the topology logs meanwhile, unless its `log` says where to, is
+ * written above.
  *
  * @throws OptionError
  * @example await live(running, process.stdout, { every: 500 });
@@ -23,11 +24,16 @@ export async function live(running: TopologyRef, output: Screen, options?: Watch
   if (typeof output?.write !== "function")
     throw new OptionError("output", output, "something with a method write(text), such as process.stdout");
   let before: TopologyMetrics | undefined;
-  let drawn = 0;
-  for await (const metrics of running.watch(options)) {
-    const lines = screen(metrics, before, output.columns);
-    output.write(repaint(lines, drawn));
-    before = metrics;
-    drawn = lines.length;
+  let lines: readonly string[] = [];
+  running.printAbove((text) => output.write(repaint([...text.split("\n"), ...lines], lines.length)));
+  try {
+    for await (const metrics of running.watch(options)) {
+      const drawn = lines.length;
+      lines = screen(metrics, before, output.columns);
+      output.write(repaint(lines, drawn));
+      before = metrics;
+    }
+  } finally {
+    running.printAbove(undefined);
   }
 }

@@ -141,6 +141,8 @@ export interface TopologyMetrics {
   readonly name: string;
   readonly phase: string;
   readonly uptimeMs: number;
+  /** How often it has started again as a whole. */
+  readonly restarts?: number;
   readonly components: readonly ComponentMetrics[];
 }
 

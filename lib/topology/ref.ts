@@ -117,12 +117,12 @@ export class TopologyRef {
     const tasks = run.components
       .filter(({ name }) => component === undefined || name === component)
       .flatMap((one) => run.slotsOf(one))
-      .map(({ component: { name }, task, process, waiting, lives }) => ({
+      .map(({ component: { name }, task, process, waiting, starts }) => ({
         component: name,
         task,
         pid: process?.pid,
         waiting,
-        restarts: Math.max(0, lives - 1),
+        restarts: Math.max(0, starts - 1),
       }));
     return component === undefined || component === SYSTEM ? [...tasks, system] : tasks;
   }
@@ -135,6 +135,7 @@ export class TopologyRef {
       name: this.name,
       phase: this.phase,
       uptimeMs: now - run.startedAt,
+      restarts: run.restarts,
       components: run.components.map((component) => {
         for (const slot of run.slotsOf(component)) {
           slot.meter.pending = slot.pending;
@@ -173,6 +174,11 @@ export class TopologyRef {
       if (metrics.phase === "ended" || this.#kernel.stopped) return;
       await this.#sleep(every, signal);
     }
+  }
+
+  /** @internal The log's lines go there, and no more to the report, until this is called with undefined. */
+  printAbove(print: ((text: string) => void) | undefined): void {
+    this.#find().above.print = print;
   }
 
   toString(): string {

@@ -43,8 +43,17 @@ export function checkRunOptions(options: RunOptions, config: FullConfig): { read
   return { restarts: count("restarts", options.restarts ?? config.restarts, 0, true) };
 }
 
-/** Builds a line only when somebody wants it. A sink that throws is the host's affair, as a listener that throws is. */
-export function logSink({ log, logLevel = "warn" }: RunOptions, topology: string, kernel: Kernel): LogSink {
+/**
+ * Builds a line only when somebody wants it. A sink that throws is the host's affair, as a listener that throws is.
+ *
+ * @param above - prints lines above a live view, while there is one
+ */
+export function logSink(
+  { log, logLevel = "warn" }: RunOptions,
+  topology: string,
+  kernel: Kernel,
+  above: { readonly print: ((text: string) => void) | undefined } = { print: undefined },
+): LogSink {
   const least = LOG_LEVELS.indexOf(logLevel);
   if (log === false) return () => undefined;
   return (level, component, task, line) => {
@@ -52,12 +61,16 @@ export function logSink({ log, logLevel = "warn" }: RunOptions, topology: string
     const text = typeof line === "function" ? line() : line;
     if (log === undefined) {
       if (!kernel.reports.admits()) return;
-      kernel.reports.write({
-        level,
-        event: "log",
-        path: `${kernel.node.name}/${topology}/${component}`,
-        text: `${topology}/${component} (task ${task}) ${level}: ${text}`,
-      });
+      const shown = `${topology}/${component} (task ${task}) ${level}: ${text}`;
+      const { print } = above;
+      if (print !== undefined) outside(() => kernel.enter(() => print(shown)));
+      else
+        kernel.reports.write({
+          level,
+          event: "log",
+          path: `${kernel.node.name}/${topology}/${component}`,
+          text: shown,
+        });
       return;
     }
     outside(() =>

@@ -6,6 +6,7 @@ import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { ExitReason } from "../process/reason.js";
+import { ackerPlan } from "./acker-plan.js";
 import { eachTree } from "./anchors.js";
 import type { Blueprint, ComponentPlan } from "./blueprint.js";
 import { capacityFor } from "./check.js";
@@ -79,6 +80,8 @@ export class Run {
   readonly groups: Map<string, Pid> = new Map();
   /** Why the last task crashed that did: when the topology fails, this is why. */
   lastCrash: ExitReason | undefined = undefined;
+  /** How often it has started again as a whole. */
+  restarts = 0;
   /** Called when it has ended. */
   readonly endings: Set<() => void> = new Set();
   /** Who is to hear, in a turn of its own, that something may have come to rest. */
@@ -171,6 +174,11 @@ export class Run {
 
   // ── lives ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** A process is to fill a slot. Those that fail to start count as restarts, as they do for their supervisor. */
+  begins(slot: Slot): void {
+    if (slot.starts++ > 0) slot.meter.restarts++;
+  }
+
   /** A process fills a slot. */
   enter(slot: Slot, process: Process): Life {
     const life = new Life(slot, process);
@@ -178,7 +186,6 @@ export class Run {
     slot.done = false;
     slot.ticking = false;
     slot.back();
-    if (slot.lives++ > 0) slot.meter.restarts++;
     this.touched(slot);
     slot.component.joined();
     this.lives.add(life);
@@ -379,17 +386,4 @@ export class Run {
 /** The name of the system task. */
 export const SYSTEM = "__system";
 
-/** The name of the ackers among the components: no user's component can have it. */
-export const ACKERS = "__acker";
-
-function ackerPlan({ config }: Blueprint): ComponentPlan {
-  return {
-    name: ACKERS,
-    kind: "bolt",
-    definition: undefined as never,
-    streams: {},
-    tasks: config.ackers,
-    executors: Math.min(config.ackers, config.ackerExecutors),
-    config,
-  };
-}
+export { ACKERS } from "./acker-plan.js";

@@ -69,8 +69,8 @@ export class Slot implements ConsumerView {
   delivered = 0;
   /** Tuples it had been sent when it was last told to settle what it holds back. */
   flushedAt = 0;
-  /** Lives that it has had. */
-  lives = 0;
+  /** Processes that were to fill it. */
+  starts = 0;
   /** A spout has said that there is no more to come. */
   done = false;
   /** A tick is in its mailbox already. */

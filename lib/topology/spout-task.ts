@@ -8,6 +8,7 @@ import { isThenable, type Process } from "../process/process.js";
 import type { TimerRef } from "../process/timer.js";
 import type { Failure, SpoutContext, SpoutDefinition, SpoutEmitOptions, SpoutOptions } from "./component.js";
 import type { FullComponentConfig } from "./config.js";
+import { emitters, strangers } from "./emitters.js";
 import type { Streams } from "./field.js";
 import { Flights } from "./flights.js";
 import { type Order, Verdict } from "./messages.js";
@@ -31,7 +32,7 @@ export function spoutTask(run: Run, slot: Slot): Callbacks<SpoutMessage> {
   return {
     init: (ctx) => {
       task = new SpoutTask(run, slot, ctx as Context<never>);
-      return starting(run, () => task.start());
+      return starting(run, slot, () => task.start());
     },
     handle: (_ctx, message) => (message instanceof Verdict ? task.hearVerdict(message) : task.obey(message)),
     signal: (_ctx, signal) => task.hear(signal),
@@ -225,12 +226,12 @@ class SpoutTask {
   // ── emitting ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   private emitters(): SpoutContext<Streams, unknown>["emit"] {
-    const emit: Record<string, (values: object, options?: SpoutEmitOptions<unknown>) => void> =
-      Object.create(null);
-    for (const name of Object.keys(this.slot.component.plan.streams)) {
+    const { plan } = this.slot.component;
+    return emitters(plan, strangers(plan), (name, check) => {
       const out = this.outlet.stream(name);
-      emit[name] = (values, options = NO_OPTIONS) => {
+      return (values: object, options: SpoutEmitOptions<unknown> = NO_OPTIONS): void => {
         refuseDead(this.process);
+        check?.(values);
         this.emitted++;
         if (options.id !== undefined) this.flights.add(name, values, options);
         else if ("id" in options)
@@ -241,8 +242,7 @@ class SpoutTask {
           );
         else this.outlet.emitLoose(out, values, options);
       };
-    }
-    return emit;
+    });
   }
 
   // ── settling ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,6 +5,7 @@ import type { Context } from "../process/context.js";
 import { isThenable, type Process } from "../process/process.js";
 import { crash } from "../process/reason.js";
 import type { InitContext, LogLevel } from "./component.js";
+import { textOf } from "./errors.js";
 import type { Run } from "./run.js";
 import type { Slot } from "./slot.js";
 
@@ -52,12 +53,15 @@ export function refuseDead(process: Process): void {
   if (!process.alive) throw exitedError(process);
 }
 
-/** Runs the start of a task. When that throws, it is why the topology fails, if it does. */
-export function starting(run: Run, start: () => unknown): unknown {
+/** Runs the start of a task. When that throws, the log says so, and it is why the topology fails, if it does. */
+export function starting(run: Run, slot: Slot, start: () => unknown): unknown {
   const note = (error: unknown): never => {
     run.lastCrash = crash(error);
+    slot.meter.errors++;
+    run.log("error", slot.component.name, slot.task, () => `could not start: ${textOf(error)}`);
     throw error;
   };
+  run.begins(slot);
   try {
     const result = start();
     return isThenable(result) ? result.then(undefined, note) : result;

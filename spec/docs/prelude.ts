@@ -1,6 +1,7 @@
 // What the examples in TSDoc comments take for granted: they are compiled behind this.
 
 import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
 import * as fc from "fast-check";
 import {
   type BodyContext,
@@ -173,6 +174,7 @@ export const topologies: readonly unknown[] = [
   all,
   batchBolt,
   bolt,
+  createInterface,
   createReadStream,
   direct,
   field,

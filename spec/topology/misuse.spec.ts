@@ -128,6 +128,101 @@ describe("a spout", () => {
   });
 });
 
+describe("values", () => {
+  const wrong = bolt({
+    input: N,
+    streams: { words: { word: field.text, at: field.of<Date>() } },
+    execute: ({ values: { n } }, { emit }) =>
+      emit.words(n === 1 ? ({ word: 5, at: 0 } as never) : ({ word: "five" } as never)),
+  });
+
+  it("are compared with the declared fields where `checkValues` says so, naming component, stream and field [O33]", async () => {
+    await using stage = new Stage();
+    const [source, lines] = [new Source([1, 2]), [] as string[]];
+    await stage.start(
+      topology("checked", { retries: 0, checkValues: true })
+        .spout("source", source.spout)
+        .bolt("split", wrong, { from: { "source.numbers": {} } })
+        .build(),
+      { log: ({ text }) => lines.push(text.split("\n")[0] ?? "") },
+    );
+    expect(source.failures).toHaveLength(2);
+    expect(lines).toEqual([
+      expect.stringContaining("split emitted a tuple on words whose field word must be text; got 5"),
+      expect.stringContaining("split emitted a tuple on words whose field at must be value; got none"),
+    ]);
+  });
+
+  it("of spouts are, and are not where it says nothing", async () => {
+    await using stage = new Stage();
+    const said: string[] = [];
+    const bad = spout({
+      streams: { numbers: N },
+      next: ({ emit, done }) => {
+        done();
+        try {
+          emit.numbers({ n: "one" } as never, { id: 1 });
+        } catch (error) {
+          said.push((error as Error).message);
+        }
+      },
+    });
+    for (const checkValues of [true, false])
+      await stage.start(topology("spout", { checkValues }).spout("bad", bad).build());
+    expect(said).toEqual(['bad emitted a tuple on numbers whose field n must be number; got "one"']);
+  });
+
+  it("that an iterable yields must be objects: a stream of Node yields chunks", async () => {
+    await using stage = new Stage();
+    const chunks = spoutFrom(["a chunk"] as never, { fields: { text: field.text } });
+    const running = stage.system.start(topology("chunks", { restarts: 0 }).spout("chunks", chunks).build(), {
+      log: ({ text }) => stage.reports.push(text),
+    });
+    await stage.advance(100);
+    await running.catch(() => undefined);
+    expect(stage.reports.join("\n")).toContain(
+      'an item of the source must be an object with the fields text; a stream yields chunks; got "a chunk"',
+    );
+  });
+});
+
+describe("a task's context", () => {
+  async function said(work: (ctx: { emit: unknown; ack: (tuple: never) => void }, tuple: never) => unknown) {
+    await using stage = new Stage();
+    let error: unknown;
+    const wrong = bolt({
+      input: N,
+      streams: { numbers: N, words: N },
+      execute: (tuple, ctx) => {
+        try {
+          work(ctx, tuple as never);
+        } catch (thrown) {
+          error = thrown;
+        }
+      },
+    });
+    await stage.start(
+      topology("wrong")
+        .spout("source", new Source([1]).spout)
+        .bolt("wrong", wrong, { from: { "source.numbers": {} } })
+        .build(),
+    );
+    return (error as Error).message;
+  }
+
+  it("says which streams there are to emit on [O33]", async () => {
+    expect(await said(({ emit }) => (emit as { oops: (values: object) => void }).oops({}))).toBe(
+      'emit.oops must be a stream of wrong; there are numbers, words; got "oops"',
+    );
+  });
+
+  it("says who may ack [O33]", async () => {
+    expect(await said(({ ack }, tuple) => ack(tuple))).toMatch(
+      /^wrong \(task \d+\) called ctx.ack or ctx.fail, but its mode is `ack`: .* give the bolt `mode: "manual"`/,
+    );
+  });
+});
+
 describe("options", () => {
   it("of a run that nobody knows are refused", async () => {
     await using stage = new Stage();

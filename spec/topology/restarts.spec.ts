@@ -346,3 +346,52 @@ describe("under a supervisor", () => {
     expect(running.phase).toBe("running");
   });
 });
+
+describe("restarts", () => {
+  it("that fail to start are logged, counted and published as others are [O34]", async () => {
+    await using stage = new Stage();
+    const [source, lines] = [new Source(), [] as string[]];
+    let fails = 0;
+    const moody = bolt({
+      input: N,
+      init: () => {
+        if (fails-- > 0) throw new Error("not yet");
+      },
+      execute: () => undefined,
+    });
+    const published: string[] = [];
+    stage.system.events.on("restart", ({ id }) => published.push(id));
+    const running = await stage.start(
+      topology("moody")
+        .spout("source", source.spout)
+        .bolt("moody", moody, { from: { "source.numbers": shuffle() } })
+        .build(),
+      { log: ({ level, component, text }) => lines.push(`${level} ${component} ${text.split("\n")[0]}`) },
+    );
+    fails = 3;
+    await stage.kill(running, "moody");
+    expect(lines).toEqual(Array(3).fill("error moody could not start: Error: not yet"));
+    expect(published).toEqual(Array(4).fill("moody-0"));
+    expect(running.tasks("moody")[0]?.restarts).toBe(4);
+    const { components, restarts } = running.metrics();
+    expect(components.find(({ name }) => name === "moody")).toMatchObject({ restarts: 4, errors: 3 });
+    expect(restarts).toBe(0);
+  });
+
+  it("of the whole are logged and counted as often as they are published [O34]", async () => {
+    await using stage = new Stage();
+    const [told, lines] = [restartsOf(stage), [] as string[]];
+    const running = await stage.start(
+      topology("whole", { intensity: 0, restartsBackoff: { min: 100, max: 100, jitter: 0 } })
+        .spout("source", new Source().spout)
+        .bolt("sink", new Sink().bolt, { from: { "source.numbers": shuffle() } })
+        .build(),
+      { log: ({ level, component, text }) => lines.push(`${level} ${component} ${text}`) },
+    );
+    for (let kill = 0; kill < 2; kill++) await stage.kill(running, "sink");
+    await stage.advance(200);
+    expect(told).toHaveLength(1);
+    expect(running.metrics().restarts).toBe(1);
+    expect(lines).toEqual(["error __system the topology failed, and starts again in 100 ms: killed"]);
+  });
+});
