@@ -17,7 +17,7 @@ import { ConversationError, type DispatchError } from "./errors.js";
 import { failureError } from "./failure.js";
 import type { ConsumerGroup, FullSettings } from "./group.js";
 import { HandOff } from "./hand-off.js";
-import { IsolatedRoute, takesOf } from "./isolated.js";
+import type { IsolatedRoute } from "./isolated.js";
 import {
   decide,
   type Effect,
@@ -30,7 +30,7 @@ import {
 import { type Message, ROOM, WITHDRAWN } from "./messages.js";
 import { type Outcome, outcomeOf, type RerouteTiming, timed } from "./outcome.js";
 import { type DispatchRequest, waitersFor } from "./request.js";
-import type { RoutingFunction } from "./route.js";
+import { type RoutingFunction, takesOf } from "./route.js";
 import "./events.js";
 
 const DONE = stop();
@@ -266,7 +266,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     }
     let chosen: unknown;
     try {
-      if (route instanceof IsolatedRoute) {
+      if (typeof route !== "function") {
         const context = group.context(undefined, candidates, ctx.random());
         const tell = (message: Message<T>): void => {
           if (ctx.alive) ctx.send(ctx.self, message);

@@ -8,7 +8,7 @@ import { Pid } from "../process/pid.js";
 import { type ConsumerView, type JoinOptions, Registration, type Slots, type Waiter } from "./consumer.js";
 import { Deduplication } from "./dedup.js";
 import type { Envelope } from "./envelope.js";
-import { IsolatedRoute } from "./isolated.js";
+import type { IsolatedRoute } from "./isolated.js";
 import type { CrashPolicy } from "./machine.js";
 import { WaitingQueue, type Wake, type Wish } from "./queue-machine.js";
 import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
@@ -334,7 +334,8 @@ export function settingsOf<T>(
 }
 
 function checkRoute<T>(route: RoutingFunction<T> | IsolatedRoute<T>): RoutingFunction<T> | IsolatedRoute<T> {
-  if (route instanceof IsolatedRoute) return route;
+  // Not by its class: whoever uses no isolated route has none of it in their bundle.
+  if (typeof route === "object" && typeof route?.choose === "function") return route;
   if (typeof route !== "function")
     throw new OptionError("route", route, "a routing function, or isolated(…)");
   if (route.everyone === true)

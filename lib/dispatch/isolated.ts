@@ -8,8 +8,7 @@ import { delay, text } from "../process/options.js";
 import type { Timer } from "../process/timers.js";
 import type { ConsumerView } from "./consumer.js";
 import type { Envelope } from "./envelope.js";
-import type { Takes } from "./queue-machine.js";
-import type { RouteContext, RoutingFunction } from "./route.js";
+import type { RouteContext } from "./route.js";
 
 /** The isolated function did not answer in time. Its thread was ended; the next choice gets a new one. */
 export class RouteTimeoutError extends SignalboxError {
@@ -237,12 +236,6 @@ export class IsolatedRoute<T = unknown> {
     this.#worker = undefined;
     void worker?.terminate();
   }
-}
-
-/** @internal What a dispatch with this routing function takes. */
-export function takesOf(route: RoutingFunction<never> | IsolatedRoute<never>): Takes {
-  if (route instanceof IsolatedRoute || route.interchangeable === undefined) return "chooses";
-  return route.interchangeable ? "any" : "insists";
 }
 
 function plain(consumer: ConsumerView): object {

@@ -3,7 +3,9 @@
 import { OptionError } from "../process/errors.js";
 import type { ConsumerView } from "./consumer.js";
 import type { Envelope } from "./envelope.js";
+import type { IsolatedRoute } from "./isolated.js";
 import { checkPredicate, evaluate, type Predicate } from "./predicate.js";
+import type { Takes } from "./queue-machine.js";
 
 /** What a routing function may go by besides envelope and consumers, so that it needs no memory of its own. */
 export interface RouteContext {
@@ -176,6 +178,12 @@ export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastL
     );
   for (const trait of TRAITS) if (then[trait] !== undefined) Object.assign(route, { [trait]: then[trait] });
   return route;
+}
+
+/** @internal What a dispatch with this routing function takes. */
+export function takesOf(route: RoutingFunction<never> | IsolatedRoute<never>): Takes {
+  if (typeof route !== "function" || route.interchangeable === undefined) return "chooses";
+  return route.interchangeable ? "any" : "insists";
 }
 
 const TRAITS = ["affinityKey", "label", "interchangeable", "fields"] as const;
