@@ -148,6 +148,21 @@ export class AckerMachine {
     return PENDING;
   }
 
+  /** Somebody works on the tree, and takes long: it lives from now on as long as one that is tracked now. */
+  extend(hi: number, lo: number): void {
+    const slot = this.find(hi, lo);
+    const { table, young } = this;
+    if (slot < 0 || table === young || table.state(slot) !== TRACKED) return;
+    const xorHi = table.xorHi(slot);
+    const xorLo = table.xorLo(slot);
+    const owner = table.owner(slot);
+    table.remove(slot);
+    const moved = young.add(hi, lo);
+    young.mix(moved, xorHi, xorLo);
+    young.setOwner(moved, owner);
+    young.setState(moved, TRACKED);
+  }
+
   /**
    * Half a timeout has passed. The entries of the oldest bucket go, and `expired` is called for each that was tracked.
    * As there are three buckets, an entry lives through two ticks and goes with the third: between one timeout and one

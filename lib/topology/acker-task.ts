@@ -9,6 +9,7 @@ import {
   AckerMessage,
   DONE,
   EXPIRED,
+  EXTEND,
   FAIL,
   FAILED,
   type Order,
@@ -67,6 +68,7 @@ export function ackerTask(run: Run, slot: Slot): Callbacks<AckerOrder> {
             hi,
             lo,
           );
+        else if (kind === EXTEND) machine.extend(hi, lo);
         else tell(machine.fail(hi, lo), hi, lo, kind === FAIL ? FAILED : RETURNED);
       } else if (message === "tick") {
         slot.ticking = false;

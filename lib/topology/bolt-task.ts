@@ -3,6 +3,7 @@
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
+import { OptionError } from "../process/errors.js";
 import { isThenable, type Process, TERMINATING } from "../process/process.js";
 import { LIFE_IN_BEATS } from "./admission.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "./component.js";
@@ -14,12 +15,13 @@ import type { Lane } from "./lanes.js";
 import { Lineage } from "./lineage.js";
 import type { Order } from "./messages.js";
 import { Outlet } from "./outlet.js";
+import { pulled, RoomWait } from "./room.js";
 import type { Run } from "./run.js";
 import { type Settling, settling } from "./settling.js";
-import type { Life, Slot } from "./slot.js";
+import type { ComponentRun, Life, Slot } from "./slot.js";
 import { after, initContext, processOf, refuseDead, Sampler, starting } from "./task.js";
 import { EXPIRED_TUPLE, FAILED_TUPLE, TAKEN, Tuple } from "./tuple.js";
-import { timed } from "./watchdog.js";
+import { Timing } from "./watchdog.js";
 
 export type BoltMessage = Tuple | Order;
 
@@ -58,9 +60,12 @@ class BoltTask {
   private started = false;
   /** Tuples that may be in work at once. */
   private readonly concurrency: number;
-  /** Called when there is room for another beside those in work, and when none is in work. */
-  private onRoom: (() => void) | undefined = undefined;
+  /** Called when there is a place for another beside those in work, and when none is in work. */
+  private onPlace: (() => void) | undefined = undefined;
   private onQuiet: (() => void) | undefined = undefined;
+  private readonly component: ComponentRun;
+  /** By the tuple, where several may be in work; else there is one piece of work at a time. */
+  private readonly timing: Timing<Tuple | undefined>;
 
   constructor(run: Run, slot: Slot, ctx: Context<never>) {
     this.run = run;
@@ -71,6 +76,13 @@ class BoltTask {
     this.simulated = run.kernel.interception !== undefined;
     this.options = (slot.component.plan.definition as BoltDefinition).options;
     this.returned = settling(this.options.mode ?? "ack", false);
+    this.component = slot.component;
+    this.timing = new Timing(
+      this.process,
+      slot.component.name,
+      slot.task,
+      slot.component.plan.config.executeTimeout,
+    );
     this.concurrency = slot.component.concurrency;
     this.strangers = strangers(slot.component.plan);
     this.sampler = new Sampler(slot.component.plan.config.sampleRate, ctx);
@@ -89,6 +101,8 @@ class BoltTask {
         emit: this.emitters(),
         ack: (tuple) => this.settleOwn(tuple as Tuple, true),
         fail: (tuple) => this.settleOwn(tuple as Tuple, false),
+        ready: () => this.ready(undefined),
+        extend: (tuple) => this.extend(tuple as Tuple | undefined, undefined),
       };
       this.started = true;
       return run.is.running && !run.is.paused ? this.activate() : undefined;
@@ -114,7 +128,9 @@ class BoltTask {
     if (this.concurrency > 1) return this.takeBeside(tuple);
     this.at = tuple;
     this.life.current = tuple;
-    return this.work(tuple, this.own);
+    const result = this.work(tuple, this.own);
+    if (result !== undefined) return (result as PromiseLike<unknown>).then(this.room);
+    return this.component.pressed === 0 && !this.simulated ? undefined : this.room();
   }
 
   obey(order: Order): unknown {
@@ -126,11 +142,15 @@ class BoltTask {
         return this.deactivate();
       case "tick":
         this.slot.ticking = false;
-        return after(this.timed(options.tick?.(own), "its tick"), () => this.run.rest());
+        return after(this.timed(options.tick?.(own), "its tick"), () => {
+          this.run.rest();
+          return this.room();
+        });
       case "flush":
         return after(this.timed(options.flush?.(own), "its flush"), () => {
           this.life.flushing = false;
           this.run.rest();
+          return this.room();
         });
       case "go":
         return undefined;
@@ -160,7 +180,7 @@ class BoltTask {
     if (this.returned === "hold") return this.workManual(tuple, own);
     let result: unknown;
     try {
-      result = this.options.execute(tuple, own);
+      result = pulled(this.options.execute(tuple, own), own.ready);
     } catch (error) {
       this.threw(tuple, error);
       return undefined;
@@ -174,12 +194,17 @@ class BoltTask {
   private takeBeside(tuple: Tuple): unknown {
     const { beside } = this.life;
     beside.add(tuple);
-    const result = this.work(tuple, { ...this.own, emit: this.emitters(tuple) });
-    if (isThenable(result)) result.then(undefined, (error) => this.process.failed(error, tuple));
-    if (beside.size < this.concurrency) return undefined;
-    return new Promise<void>((resolve) => {
-      this.onRoom = resolve;
+    const result = this.work(tuple, {
+      ...this.own,
+      emit: this.emitters(tuple),
+      ready: () => this.ready(tuple),
+      extend: (other) => this.extend(other as Tuple | undefined, tuple),
     });
+    if (isThenable(result)) result.then(undefined, (error) => this.process.failed(error, tuple));
+    if (beside.size < this.concurrency) return this.room();
+    return new Promise<void>((resolve) => {
+      this.onPlace = resolve;
+    }).then(this.room);
   }
 
   /** A promise when tuples are in work, beside each other: until none is. */
@@ -192,7 +217,7 @@ class BoltTask {
 
   private workManual(tuple: Tuple, own: BoltContext<Streams, unknown>): unknown {
     this.life.held.add(tuple);
-    const result = this.options.execute(tuple, own);
+    const result = pulled(this.options.execute(tuple, own), own.ready);
     if (isThenable(result)) return this.timed(result, tuple).then(() => this.free(tuple));
     this.free(tuple);
     return undefined;
@@ -205,7 +230,42 @@ class BoltTask {
   }
 
   private timed<R>(result: R, work: Tuple | string): R {
-    return timed(this.process, this.own, this.slot.component.plan.config.executeTimeout, result, work);
+    return this.timing.timed(
+      result,
+      work,
+      this.concurrency > 1 && typeof work !== "string" ? work : undefined,
+    );
+  }
+
+  /** A promise while a bolt that its tuples come to has no room: its next tuple waits. */
+  private readonly room = (): Promise<void> | undefined => {
+    const { component, process, run } = this;
+    run.kernel.interception?.touched(`t:${run.name}/${component.name}`, "read");
+    return component.isHeldUp && process.alive ? new RoomWait(process, component.waiters).promise : undefined;
+  };
+
+  /** The same in the middle of a tuple: undefined for the one at hand. */
+  private ready(of: Tuple | undefined): Promise<void> | undefined {
+    refuseDead(this.process);
+    const wait = this.room();
+    return wait === undefined ? undefined : this.untilReady(of, wait);
+  }
+
+  private async untilReady(of: Tuple | undefined, first: Promise<void>): Promise<void> {
+    this.timing.pause(of);
+    for (let wait: Promise<void> | undefined = first; wait !== undefined; wait = this.room()) await wait;
+    this.timing.goOn(of);
+  }
+
+  private extend(given: Tuple | undefined, of: Tuple | undefined): void {
+    refuseDead(this.process);
+    const tuple = given ?? of ?? this.at;
+    if (tuple === undefined)
+      throw new OptionError("extend(tuple)", tuple, "a tuple, since none is at hand just now");
+    if (tuple.state === EXPIRED_TUPLE) return;
+    if (tuple.state !== TAKEN) throw this.settledError(tuple);
+    this.run.extend(tuple);
+    this.timing.restart(this.concurrency > 1 ? tuple : undefined);
   }
 
   private await(tuple: Tuple, result: PromiseLike<unknown>): PromiseLike<unknown> {
@@ -243,8 +303,8 @@ class BoltTask {
     this.life.current = undefined;
     if (this.concurrency > 1) {
       this.life.beside.delete(tuple);
-      this.onRoom?.();
-      this.onRoom = undefined;
+      this.onPlace?.();
+      this.onPlace = undefined;
       if (this.life.beside.size === 0) this.onQuiet?.();
     }
     if (this.simulated) this.run.weighed(this.slot, "write");
@@ -271,13 +331,12 @@ class BoltTask {
     const { mode = "ack" } = this.options;
     if (mode !== "manual") throw new BoltModeError(this.slot.component.name, this.slot.task, mode);
     if (tuple?.state === EXPIRED_TUPLE) return;
-    if (!this.life.held.delete(tuple))
-      throw new SettledError(
-        this.slot.component.name,
-        this.slot.task,
-        `${tuple?.component}.${tuple?.stream}`,
-      );
+    if (!this.life.held.delete(tuple)) throw this.settledError(tuple);
     this.settle(tuple, good);
+  }
+
+  private settledError(tuple: Tuple): SettledError {
+    return new SettledError(this.component.name, this.slot.task, `${tuple?.component}.${tuple?.stream}`);
   }
 
   private timeExecution(tuple: Tuple): void {

@@ -91,6 +91,29 @@ export interface BoltContext<S, State> extends TaskContext<State> {
   ack(tuple: Tuple<unknown>): void;
   /** Could not do it: its spout hears of it, or tries again. @throws SettledError when it was acked or failed before */
   fail(tuple: Tuple<unknown>): void;
+  /**
+   * Whether the bolts that it emits to have room: undefined when they do, else a promise of it. To be awaited between the
+   * emits of one tuple that emits very many. Time spent waiting for room is not counted by `executeTimeout`.
+   *
+   * @example
+   * const words = bolt({
+   *   input: { text: field.text },
+   *   streams: { words: { word: field.text } },
+   *   execute: async ({ values }, { emit, ready }) => {
+   *     for (const word of values.text.split(" ")) {
+   *       emit.words({ word });
+   *       await ready();
+   *     }
+   *   },
+   * });
+   */
+  ready(): Promise<void> | undefined;
+  /**
+   * Work on a tuple takes long: its message timeout and `executeTimeout` begin anew. Default: the tuple at hand.
+   *
+   * @throws OptionError when no tuple is at hand and none is given
+   */
+  extend(tuple?: Tuple<unknown>): void;
 }
 
 /** Hooks of spouts and bolts alike. Each may be asynchronous, and is awaited before anything else. */
@@ -137,7 +160,10 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly mode?: BoltMode;
   /** Makes the state of a task, at every start and restart. */
   readonly init?: (ctx: InitContext) => State | Promise<State>;
-  /** Called for each tuple. */
+  /**
+   * Called for each tuple. It may return a promise, which is awaited, or be a generator function, sync or async: then the
+   * next step is asked for when the bolts that it emits to have room, so that one tuple may emit any number.
+   */
   readonly execute: (tuple: In, ctx: BoltContext<S, State>) => unknown;
   /** Called every `tick` milliseconds of the configuration. */
   readonly tick?: (ctx: BoltContext<S, State>) => unknown;

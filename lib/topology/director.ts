@@ -279,6 +279,7 @@ export class Director implements Callbacks<DirectorMessage> {
     run.is.running = false;
     run.is.flowing = false;
     run.is.ending = true;
+    for (const component of run.components) component.release();
     this.unfinished = run.pending;
     if (this.root !== undefined) ctx.exit(this.root, "shutdown");
   }

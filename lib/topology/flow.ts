@@ -35,6 +35,20 @@ export function outflowsOf(spout: string, { wires }: Blueprint): readonly Outflo
 }
 
 /**
+ * The bolts whose lack of room holds up this bolt: those that it emits to, but for those from which tuples may come back to
+ * it. So bolts wait for each other in no circle: the last of those who wait emits to none that waits.
+ */
+export function targetsOf(bolt: string, { wires }: Blueprint): readonly Outflow[] {
+  const own = wires.filter(({ from }) => from === bolt);
+  return [...new Set(own.map(({ to }) => to))]
+    .filter((to) => !reachedFrom(to, wires).has(bolt))
+    .map((to) => ({
+      to,
+      anyTask: own.every((wire) => wire.to !== to || wire.grouping.interchangeable === true),
+    }));
+}
+
+/**
  * Whether the time that a tuple of the spout takes tells how busy the bolts are: all that its trees come to settle a tuple
  * when their `execute` is done. A bolt of mode `manual` may hold a tuple for as long as it likes.
  */

@@ -15,6 +15,7 @@ import {
 } from "./component.js";
 import { textOf } from "./errors.js";
 import type { Fields, Streams } from "./field.js";
+import { pulled } from "./room.js";
 import type { Tuple } from "./tuple.js";
 
 type UserContext = BoltContext<Streams, unknown>;
@@ -110,7 +111,7 @@ export function give<H>(
   };
   let result: unknown;
   try {
-    result = run(given);
+    result = pulled(run(given), () => ctx.ready());
   } catch (error) {
     return threw(error);
   }
@@ -195,6 +196,12 @@ class GivenContext implements UserContext {
   fail(tuple: Tuple<unknown>): void {
     this.#ctx.fail(tuple);
     this.settled.add(tuple as Tuple);
+  }
+  ready(): Promise<void> | undefined {
+    return this.#ctx.ready();
+  }
+  extend(tuple?: Tuple<unknown>): void {
+    for (const one of tuple === undefined ? this.#unsettled() : [tuple]) this.#ctx.extend(one);
   }
 
   /** Nothing can be anchored to a tuple that is settled. */

@@ -6,10 +6,12 @@ export const TRACK = 0;
 export const ACK = 1;
 export const FAIL = 2;
 export const RETURN = 3;
+export const EXTEND = 4;
+export type AckerKind = typeof TRACK | typeof ACK | typeof FAIL | typeof RETURN | typeof EXTEND;
 
-/** To an acker: a tree has begun, a tuple of it is done, has failed, or came back untaken. Ids and XORs are pairs of 32-bit integers. */
+/** To an acker: a tree has begun, a tuple of it is done, has failed, came back untaken, or takes longer. Ids and XORs are pairs of 32-bit integers. */
 export class AckerMessage {
-  readonly kind: typeof TRACK | typeof ACK | typeof FAIL | typeof RETURN;
+  readonly kind: AckerKind;
   readonly hi: number;
   readonly lo: number;
   readonly xorHi: number;
@@ -17,7 +19,7 @@ export class AckerMessage {
   /** Of a track: the spout's process. */
   readonly spout: Life | undefined;
   constructor(
-    kind: typeof TRACK | typeof ACK | typeof FAIL | typeof RETURN,
+    kind: AckerKind,
     hi: number,
     lo: number,
     xorHi: number,

@@ -12,10 +12,9 @@ import type { Blueprint, ComponentPlan } from "./blueprint.js";
 import { capacityFor } from "./check.js";
 import type { LogLevel } from "./component.js";
 import { Expiry } from "./expiry.js";
-import { outflowsOf } from "./flow.js";
 import { inTransit, noteFailure } from "./lineage.js";
-import { ACK, AckerMessage, FAIL, type Order, RETURN } from "./messages.js";
-import { ComponentRun, ExecutorRun, Life, Slot } from "./slot.js";
+import { ACK, AckerMessage, EXTEND, FAIL, type Order, RETURN } from "./messages.js";
+import { ComponentRun, connect, ExecutorRun, Life, Slot } from "./slot.js";
 import { ACKED, FAILED_TUPLE, TAKEN, type Tuple, WAITING } from "./tuple.js";
 
 /** Takes the lines that components log. */
@@ -107,13 +106,7 @@ export class Run {
     this.spouts = spouts;
     this.components = [ackers, ...bolts, ...spouts];
     this.systemNumber = ++this.lastTask;
-    for (const spout of spouts) {
-      spout.outflows = outflowsOf(spout.name, blueprint).map(({ to, anyTask }) => ({
-        to: this.component(to),
-        anyTask,
-      }));
-      for (const { to } of spout.outflows) to.upstream = [...to.upstream, spout];
-    }
+    connect(this.components, blueprint);
   }
 
   get name(): string {
@@ -246,6 +239,14 @@ export class Run {
     const slot = this.ackerOf(lo);
     this.looked(slot);
     slot.process?.deliver(new AckerMessage(kind, hi, lo, xorHi, xorLo, undefined));
+  }
+
+  /** A tuple takes long: the timeouts of its trees begin anew. */
+  extend(tuple: Tuple): void {
+    tuple.born = this.expiry.beats;
+    if (!tuple.anchored) return;
+    this.tell(EXTEND, tuple.rootHi, tuple.rootLo, 0, 0);
+    if (tuple.more !== undefined) eachTree(tuple.more, (hi, lo) => this.tell(EXTEND, hi, lo, 0, 0));
   }
 
   // ── rest ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,10 +4,12 @@
 import type { ConsumerView, Pressure, Tags } from "../dispatch/consumer.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
-import type { ComponentPlan } from "./blueprint.js";
+import type { Blueprint, ComponentPlan } from "./blueprint.js";
+import { type Outflow, outflowsOf, targetsOf } from "./flow.js";
 import type { Losses } from "./losses.js";
 import { TaskMeter } from "./metrics.js";
 import type { Kept, Pending } from "./pending.js";
+import type { RoomWait } from "./room.js";
 import { concurrencyOf } from "./settling.js";
 import { FormerTrees } from "./trace.js";
 import type { Tuple } from "./tuple.js";
@@ -140,7 +142,7 @@ export class Slot implements ConsumerView {
     this.delivered++;
     if (++this.waiting > this.room && !this.congested) {
       this.congested = true;
-      this.component.hold(1);
+      this.component.fill(1);
     }
   }
 
@@ -148,7 +150,7 @@ export class Slot implements ConsumerView {
   leaves(): void {
     if (--this.waiting <= this.room >> 1 && this.congested) {
       this.congested = false;
-      this.component.hold(-1);
+      this.component.fill(-1);
     }
   }
 
@@ -156,14 +158,14 @@ export class Slot implements ConsumerView {
   miss(): void {
     if (this.missed) return;
     this.missed = true;
-    this.component.hold(1);
+    this.component.miss(1);
   }
 
   /** It runs again, or is gone for good. */
   back(): void {
     if (!this.missed) return;
     this.missed = false;
-    this.component.hold(-1);
+    this.component.miss(-1);
   }
 
   /** Trees of a spout, or tuples in front of a bolt and within it, that are under way. */
@@ -214,8 +216,19 @@ export class ComponentRun {
   outflows: readonly { readonly to: ComponentRun; readonly anyTask: boolean }[] = [];
   /** Spouts whose tuples may come here. */
   upstream: readonly ComponentRun[] = [];
-  /** Tasks that are full, or were missed. */
-  private lacking = 0;
+  /** Of a bolt: the bolts whose lack of room holds it up. */
+  targets: readonly { readonly to: ComponentRun; readonly anyTask: boolean }[] = [];
+  /** Bolts that this one holds up. */
+  feeders: readonly ComponentRun[] = [];
+  /** Tasks of its targets that are full. */
+  pressed = 0;
+  /** Tasks of this bolt that wait for room. */
+  readonly waiters: Set<RoomWait> = new Set();
+  /** The topology ends: nobody waits for room any more. */
+  private letGo = false;
+  /** Tasks that are full, and tasks that were missed. */
+  private full = 0;
+  private missed = 0;
   /** Of a spout: it says no more of congestion until then. */
   quietUntil = 0;
   /** Of a bolt with windows: what was lost that any of its tasks will get again, and who notes what is lost. */
@@ -255,7 +268,15 @@ export class ComponentRun {
 
   /** Whether a tuple of this spout may come to a bolt where no task that could take it has room. */
   get isBlocked(): boolean {
-    for (const { to, anyTask } of this.outflows) if (to.lacking > 0 && !(anyTask && to.hasRoom)) return true;
+    for (const { to, anyTask } of this.outflows)
+      if (to.full + to.missed > 0 && !(anyTask && to.hasRoom)) return true;
+    return false;
+  }
+
+  /** Whether a bolt that this one emits to has no room. */
+  get isHeldUp(): boolean {
+    if (this.pressed === 0 || this.letGo) return false;
+    for (const { to, anyTask } of this.targets) if (to.full > 0 && !(anyTask && to.hasRoom)) return true;
     return false;
   }
 
@@ -267,20 +288,62 @@ export class ComponentRun {
     return false;
   }
 
-  /** A task is full or was missed, or is so no more: the spouts upstream may have to pause, or can go on. */
-  hold(by: 1 | -1): void {
-    this.lacking += by;
+  /** A task is full, or is so no more: the bolts and spouts upstream may have to wait, or can go on. */
+  fill(by: 1 | -1): void {
+    this.full += by;
+    for (const feeder of this.feeders) {
+      this.touched(feeder);
+      feeder.pressed += by;
+    }
+    this.changed(by);
+  }
+
+  /** A task was missed, or is there again. */
+  miss(by: 1 | -1): void {
+    this.missed += by;
+    this.changed(by);
+  }
+
+  private changed(by: 1 | -1): void {
     for (const spout of this.upstream) this.touched(spout);
     if (by < 0) this.eased();
   }
 
-  /** There may be room where there was none. */
-  eased(): void {
-    for (const spout of this.upstream) if (!spout.isBlocked) this.unblocked(spout);
-  }
-
   /** A task runs that did not: when others have no room, that is news. */
   joined(): void {
-    if (this.lacking > 0) this.eased();
+    if (this.full + this.missed > 0) this.eased();
   }
+
+  /** There may be room where there was none. */
+  private eased(): void {
+    for (const spout of this.upstream) if (!spout.isBlocked) this.unblocked(spout);
+    for (const feeder of this.feeders) feeder.goOn();
+  }
+
+  private goOn(): void {
+    if (this.waiters.size === 0 || this.isHeldUp) return;
+    for (const waiter of [...this.waiters]) waiter.open();
+  }
+
+  /** The topology ends: none of its tasks waits for room any more. */
+  release(): void {
+    this.letGo = true;
+    this.goOn();
+  }
+}
+
+/** Says to components whose tuples come where: who pauses or waits for whom. */
+export function connect(components: readonly ComponentRun[], blueprint: Blueprint): void {
+  const known = ({ to, anyTask }: Outflow): { readonly to: ComponentRun; readonly anyTask: boolean } => ({
+    to: components.find(({ name }) => name === to) as ComponentRun,
+    anyTask,
+  });
+  for (const one of components)
+    if (one.plan.kind === "spout") {
+      one.outflows = outflowsOf(one.name, blueprint).map(known);
+      for (const { to } of one.outflows) to.upstream = [...to.upstream, one];
+    } else {
+      one.targets = targetsOf(one.name, blueprint).map(known);
+      for (const { to } of one.targets) to.feeders = [...to.feeders, one];
+    }
 }

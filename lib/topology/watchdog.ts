@@ -24,30 +24,72 @@ export class Watchdog extends OwnedTimer {
   }
 }
 
-/** The same promise, watched over: its process crashes unless it is settled within so many milliseconds. */
-export function watched<T>(
-  process: Process,
-  promise: PromiseLike<T>,
-  ms: number,
-  errorOf: () => Error,
-): PromiseLike<T> {
-  const watchdog = new Watchdog(process, ms, errorOf);
-  return promise.then(
-    (value) => {
-      watchdog.cancel();
-      return value;
-    },
-    (error) => {
-      watchdog.cancel();
-      throw error;
-    },
-  );
+/** The time that pieces of work of one task may take, where there is an `executeTimeout`. `K` tells them apart. */
+export class Timing<K> {
+  private readonly process: Process;
+  private readonly component: string;
+  private readonly task: number;
+  private readonly ms: number | undefined;
+  private readonly work = new Map<K, Work>();
+  /** Work that waits for room: that is not its time. */
+  private readonly paused = new Set<K>();
+
+  constructor(process: Process, component: string, task: number, executeTimeout: number | undefined) {
+    this.process = process;
+    this.component = component;
+    this.task = task;
+    this.ms = executeTimeout;
+  }
+
+  /** What a bolt's function returned: if that is awaited, it has so much time. After that, the task crashes. */
+  timed<R>(result: R, what: Tuple | string, key: K): R {
+    const { ms } = this;
+    if (ms === undefined || !isThenable(result)) return result;
+    const work: Work = { what, watchdog: undefined };
+    this.work.set(key, work);
+    if (!this.paused.has(key)) this.start(work, ms);
+    const over = (): void => {
+      work.watchdog?.cancel();
+      if (this.work.get(key) === work) this.work.delete(key);
+    };
+    result.then(over, over);
+    return result;
+  }
+
+  pause(key: K): void {
+    this.paused.add(key);
+    this.work.get(key)?.watchdog?.cancel();
+  }
+
+  /** It has all its time again. */
+  goOn(key: K): void {
+    this.paused.delete(key);
+    this.restart(key);
+  }
+
+  /** It has all its time from now on. */
+  restart(key: K): void {
+    const work = this.work.get(key);
+    if (work === undefined || this.ms === undefined || this.paused.has(key)) return;
+    work.watchdog?.cancel();
+    this.start(work, this.ms);
+  }
+
+  private start(work: Work, ms: number): void {
+    const { what } = work;
+    work.watchdog = new Watchdog(this.process, ms, () => {
+      const text = typeof what === "string" ? what : `a tuple of ${what.component}.${what.stream}`;
+      return new ExecuteTimeoutError(this.component, this.task, text, ms);
+    });
+  }
 }
 
-/**
- * What a bolt's function returned: if that is awaited, it has the time of `executeTimeout`, if there is one. After that,
- * the task crashes.
- */
+interface Work {
+  readonly what: Tuple | string;
+  watchdog: Watchdog | undefined;
+}
+
+/** The same for one piece of work that is never paused. */
 export function timed<R>(
   process: Process,
   { component, task }: { readonly component: string; readonly task: number },
@@ -55,10 +97,5 @@ export function timed<R>(
   result: R,
   work: Tuple | string,
 ): R {
-  if (executeTimeout === undefined || !isThenable(result)) return result;
-  const error = (): Error => {
-    const what = typeof work === "string" ? work : `a tuple of ${work.component}.${work.stream}`;
-    return new ExecuteTimeoutError(component, task, what, executeTimeout);
-  };
-  return watched(process, result, executeTimeout, error) as R;
+  return new Timing(process, component, task, executeTimeout).timed(result, work, undefined);
 }

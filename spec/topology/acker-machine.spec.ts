@@ -46,6 +46,35 @@ describe("a tree of tuples", () => {
     expect(acker.size).toBe(0);
   });
 
+  test("that is extended lives as one does that is tracked now, and completes all the same", () => {
+    for (const ticks of [0, 1, 2]) {
+      const { acker, track, ack, tick } = machine();
+      track(1, 0xa ^ 0xb);
+      ack(1, 0xb);
+      for (let n = 0; n < ticks; n++) expect(tick()).toEqual([]);
+      acker.extend(ROOT, 1);
+      expect([tick(), tick()]).toEqual([[], []]);
+      expect([acker.tracks(ROOT, 1), acker.size]).toEqual([true, 1]);
+      expect(ack(1, 0xa)).toBe(COMPLETED);
+      track(2, 0xa);
+      for (let n = 0; n < ticks; n++) tick();
+      acker.extend(ROOT, 2);
+      expect([tick(), tick(), tick()]).toEqual([[], [], [[ROOT, 2, SPOUT]]]);
+    }
+  });
+
+  test("that nobody tracks is not extended, nor made", () => {
+    const { acker, ack, tick } = machine();
+    acker.extend(ROOT, 1);
+    expect(acker.size).toBe(0);
+    ack(1, 0xa);
+    tick();
+    acker.extend(ROOT, 1);
+    expect(acker.tracks(ROOT, 1)).toBe(false);
+    for (let n = 0; n < 3; n++) expect(tick()).toEqual([]);
+    expect(acker.size).toBe(0);
+  });
+
   test("may begin with many edges, and each has to be acked", () => {
     const { track, ack } = machine();
     expect(track(1, 0x1 ^ 0x2 ^ 0x4)).toBe(PENDING);

@@ -27,6 +27,7 @@ export class FakeTask {
   /** What the tuples carried that were acked, failed. */
   readonly acked: AnyValues[] = [];
   readonly failed: AnyValues[] = [];
+  readonly extended: AnyValues[] = [];
   /** Lines of the log, each after its level; only the first line of a text. */
   readonly lines: string[] = [];
   readonly options: BoltOptions<Streams, unknown, Tuple>;
@@ -54,6 +55,8 @@ export class FakeTask {
       ),
       ack: (tuple) => task.#settle(tuple, task.acked),
       fail: (tuple) => task.#settle(tuple, task.failed),
+      ready: () => undefined,
+      extend: (tuple) => void task.extended.push(tuple?.values as AnyValues),
     };
     return task;
   }

@@ -8,6 +8,7 @@ import type { ComponentPlan } from "../blueprint.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, Emitters } from "../component.js";
 import { AnchorError, SettledError } from "../errors.js";
 import type { AnyValues, Fields, Streams } from "../field.js";
+import { pulled } from "../room.js";
 import { concurrencyOf, settling } from "../settling.js";
 import { processOf } from "../task.js";
 import { Tuple } from "../tuple.js";
@@ -79,6 +80,9 @@ export class WireBolt implements WireTask<BoltItem> {
       emit: this.#emitters(),
       ack: (tuple) => this.#settle("ack", tuple),
       fail: (tuple) => this.#settle("fail", tuple),
+      // Its host has no room that it would tell of, nor a timeout that could begin anew.
+      ready: () => undefined,
+      extend: () => undefined,
     };
     await activate?.(this.#ctx);
     this.#arm();
@@ -116,7 +120,7 @@ export class WireBolt implements WireTask<BoltItem> {
     const { execute, mode = "ack" } = this.#definition.options;
     let end = settling(mode, false);
     try {
-      await this.#timed(execute(tuple, ctx), tuple);
+      await this.#timed(pulled(execute(tuple, ctx), ctx.ready), tuple);
     } catch (error) {
       end = settling(mode, true);
       // Its own exit, called within the function, is no failure of the function.

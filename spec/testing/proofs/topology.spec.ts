@@ -60,6 +60,13 @@ describe("topologies, under any schedule", () => {
     await inMany({ tuples: 4, relays: 2, waits: true }, { name: "asynchronous" });
   }, 60_000);
 
+  it("do so when a bolt waits for room [O1]", async () => {
+    await inMany(
+      { tuples: 6, relays: 2, sinks: 2, toSink: fields("n"), config: { receiveBuffer: 1 } },
+      { name: "narrow", faults: { ...CRASHES, delay: { of: "**", atMost: 3 } } },
+    );
+  }, 60_000);
+
   it("do so when a task has several tuples in work at once [O1]", async () => {
     await inMany({ tuples: 4, relays: 2, waits: true, config: { concurrency: 2 } }, { name: "concurrent" });
   }, 60_000);
