@@ -13,6 +13,7 @@ import { launch, spawnAwaited } from "../process/start.js";
 import type { TimerRef } from "../process/timer.js";
 import { FailedChild } from "../supervisor/protocol.js";
 import type { Blueprint } from "./blueprint.js";
+import { dispose } from "./dispose.js";
 import { TopologyPhaseError, textOf } from "./errors.js";
 import {
   decideLifecycle,
@@ -174,7 +175,7 @@ export class Director implements Callbacks<DirectorMessage> {
     for (const ended of [...run.endings]) ended();
     for (const { name, shared } of run.components)
       for (const value of shared.values())
-        dispose(value, (error) => run.log("error", name, 0, textOf(error)));
+        void dispose(value, (error) => run.log("error", name, 0, textOf(error)));
   }
 
   private apply(ctx: Context<DirectorMessage>, event: LifecycleEvent): Stop | undefined {
@@ -341,18 +342,6 @@ export class Director implements Callbacks<DirectorMessage> {
 
   private refuse(ctx: Context<DirectorMessage>, replyTo: ReplyTo<undefined>, asked: string): void {
     ctx.refuse(replyTo as ReplyTo<never>, new TopologyPhaseError(this.blueprint.name, this.phase, asked));
-  }
-}
-
-/** Lets go of what can be let go of, and waits for nothing. */
-function dispose(value: unknown, onError: (error: unknown) => void): void {
-  const owner = value as Partial<AsyncDisposable & Disposable> | null | undefined;
-  try {
-    if (typeof owner?.[Symbol.asyncDispose] === "function")
-      owner[Symbol.asyncDispose]?.().then(undefined, onError);
-    else if (typeof owner?.[Symbol.dispose] === "function") owner[Symbol.dispose]?.();
-  } catch (error) {
-    onError(error);
   }
 }
 

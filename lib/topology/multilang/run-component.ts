@@ -15,6 +15,8 @@ import { Queue } from "../../supervisor/queue.js";
 import { countRestart } from "../../supervisor/restart-rule.js";
 import type { Blueprint, ComponentPlan } from "../blueprint.js";
 import type { LogLevel } from "../component.js";
+import { dispose } from "../dispose.js";
+import { textOf } from "../errors.js";
 import { Decoder, encode, MAX_MESSAGE } from "./codec.js";
 import { ComponentFailedError, MultilangError } from "./errors.js";
 import { ownOf } from "./fields.js";
@@ -102,6 +104,8 @@ class Runner {
   #earlyLost = 0;
   /** Makes the task, for each life of its process. */
   #make: ((process: Context<never>) => WireTask<Item>) | undefined;
+  /** Outlives crashes of the task. */
+  readonly #shared: Map<unknown, unknown> = new Map();
   #plan: ComponentPlan | undefined;
   #task: WireTask<Item> | undefined;
   #pid: Pid<Item> | undefined;
@@ -213,7 +217,7 @@ class Runner {
       );
     const siblings = [...tasks].filter(([, other]) => other === component).map(([id]) => id);
     const index = Math.max(0, siblings.sort((a, b) => a - b).indexOf(task));
-    const place: Place = { component, task, index, shared: new Map(), logLevel: this.#logLevel };
+    const place: Place = { component, task, index, shared: this.#shared, logLevel: this.#logLevel };
     const underway = new Underway(task, plan.config.retries, read.has("dead"));
     this.#plan = plan;
     this.#make = (process) =>
@@ -283,7 +287,7 @@ class Runner {
       // It traps exits for the sake of `terminate` alone.
       signal: (_process, signal) =>
         signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined,
-      terminate: (_process, reason) => (isOrderly(reason) ? this.#task?.stop() : undefined),
+      terminate: (_process, reason) => (isOrderly(reason) ? this.#task?.stop(this.#ending) : undefined),
     };
     const pid = system.spawn(behaviour, { label: this.#plan?.name ?? "component", trapExit: true });
     this.#pid = pid;
@@ -347,6 +351,8 @@ class Runner {
     if (error instanceof Error && !(error instanceof ComponentFailedError) && this.#early === undefined)
       this.#write({ command: "error", msg: error.message });
     await this.#system?.stop();
+    const told = (failure: unknown): void => this.#write({ command: "error", msg: textOf(failure) });
+    await Promise.all([...this.#shared.values()].map((value) => dispose(value, told)));
     this.#port.close();
     this.#port.complain(this.#early ?? []);
     this.#over(error);

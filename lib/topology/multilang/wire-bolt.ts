@@ -147,12 +147,12 @@ export class WireBolt implements WireTask<BoltItem> {
     return timed(this.#self, this.#place, this.#plan.config.executeTimeout, result, work);
   }
 
-  async stop(): Promise<void> {
+  async stop(final: boolean): Promise<void> {
     const { deactivate, close } = this.#definition.options;
     if (this.#ctx === undefined) return;
     await Promise.allSettled(this.#beside);
     await deactivate?.(this.#ctx);
-    await close?.(this.#ctx, true);
+    await close?.(this.#ctx, final);
   }
 
   crashed(): void {

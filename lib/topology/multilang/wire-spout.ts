@@ -160,16 +160,16 @@ export class WireSpout implements WireTask<SpoutItem> {
     this.#sync();
   }
 
-  /** Whatever the host does with them, nobody will hear how they end. */
-  async stop(): Promise<void> {
+  async stop(final: boolean): Promise<void> {
     const { deactivate, close } = this.#definition.options;
     const ctx = this.#ctx;
     if (ctx === undefined) return;
-    await inTurn([...this.#underway.kept], (kept) =>
+    // Whatever the host makes of what is under way, nobody will hear of it.
+    await inTurn(final ? [...this.#underway.kept] : [], (kept) =>
       this.#over(kept, { type: "stopped", attempts: kept.attempts, deadLettered: false }, ctx),
     );
     if (this.#active) await deactivate?.(ctx);
-    await close?.(ctx, true);
+    await close?.(ctx, final);
   }
 
   crashed(): void {

@@ -30,8 +30,8 @@ export interface WireTask<Item> {
   start(): Promise<void>;
   /** Does all that an item asks for, its answer included. */
   handle(item: Item): Promise<void>;
-  /** An orderly end: the hooks that belong to it. */
-  stop(): Promise<void>;
+  /** An orderly end: the hooks that belong to it. @param final - the program ends, the task is not started again */
+  stop(final: boolean): Promise<void>;
   /** The process has ended: the host is told what became of the item at hand, and of all that was held. */
   crashed(): void;
 }

@@ -458,6 +458,60 @@ describe("a component that crashes", () => {
     await storm.leave();
   });
 
+  test("or that ends by its own exit, keeps what is under way, and closes as for a restart [M5]", async () => {
+    const told: unknown[] = [];
+    let calls = 0;
+    const leaves = spout({
+      streams,
+      next: ({ emit, process }) => {
+        if (++calls === 2) process.exit("normal");
+        emit.words({ word: "w", at: calls }, { id: calls });
+      },
+      ack: (id) => void told.push(["ack", id]),
+      fail: (id, _ctx, { type }) => void told.push(["fail", id, type]),
+      close: (_ctx, final) => void told.push(["close", final]),
+    });
+    const storm = new Storm(topologyOf({ leaves }), "leaves");
+    for (const [command, id] of [["next"], ["next"], ["next"], ["ack", "3-1"]] as const)
+      storm.command(command, id);
+    await storm.until(6);
+    await storm.leave();
+    expect(told).toEqual([
+      ["close", false],
+      ["ack", 1],
+      ["fail", 3, "stopped"],
+      ["close", true],
+    ]);
+  });
+
+  test("has what it shares disposed of at the end, and not before [M6]", async () => {
+    const told: unknown[] = [];
+    const shares = bolt({
+      input,
+      mode: "manual",
+      init: ({ shared }) => {
+        told.push(`init ${shared.size}`);
+        shared.set("pool", { [Symbol.asyncDispose]: async () => void told.push("disposed") });
+        shared.set("broken", {
+          [Symbol.dispose]: () => {
+            throw new Error("cannot be disposed of");
+          },
+        });
+      },
+      execute: () => {
+        throw new Error("died");
+      },
+    });
+    const storm = new Storm(topologyOf({ shares }), "shares");
+    storm.tuple("1", ["a"]);
+    await storm.until(1);
+    await storm.settled();
+    expect(told).toEqual(["init 0", "init 2"]);
+    await storm.leave();
+    expect(told).toEqual(["init 0", "init 2", "disposed"]);
+    expect(storm.errors[1]).toContain("cannot be disposed of");
+  });
+
   test("is started again after the waits of its configuration", async () => {
     const clock = new VirtualClock();
     let starts = 0;
