@@ -169,6 +169,8 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly tick?: (ctx: BoltContext<S, State>) => unknown;
   /** @internal It has one tuple in work at a time, whatever `concurrency` says: it goes by their order. */
   readonly oneAtATime?: boolean;
+  /** @internal A stop without time to drain waits for its `close` all the same: something of it runs outside. */
+  readonly closes?: boolean;
   /** For how many milliseconds, at most, it holds tuples back before it settles them: less than they take to expire. */
   readonly holdsMs?: number;
   /** How many tuples a task of it must hold before it settles any, if nothing else makes it do so. */

@@ -11,6 +11,7 @@ import type { SupervisorRef } from "../supervisor/ref.js";
 import { type SupervisorDefinition, type SupervisorOptions, supervisor } from "../supervisor/supervisor.js";
 import { ackerTask } from "./acker-task.js";
 import { boltTask } from "./bolt-task.js";
+import type { BoltDefinition } from "./component.js";
 import type { Run } from "./run.js";
 import type { ComponentRun, ExecutorRun, Slot } from "./slot.js";
 import { spoutTask } from "./spout-task.js";
@@ -98,8 +99,11 @@ export function taskSpec(run: Run, slot: Slot): ChildSpec {
   const behaviour =
     component === run.ackers ? ackerTask : component.plan.kind === "bolt" ? boltTask : spoutTask;
   const start = task(() => behaviour(run, slot) as Behaviour<never>);
-  // A spout has to tell what is given up; nobody waits for a bolt.
-  return { id: slot.id, start, hurry: () => run.is.hasty && component.plan.kind === "bolt" };
+  // A spout has to tell what is given up; nobody waits for a bolt, but for a program that ends with it.
+  const { kind, definition } = component.plan;
+  // Ackers have no definition.
+  const waits = kind !== "bolt" || (definition as BoltDefinition | undefined)?.options.closes === true;
+  return { id: slot.id, start, hurry: () => run.is.hasty && !waits };
 }
 
 /** A task traps exits, so that it is told to end in order. */

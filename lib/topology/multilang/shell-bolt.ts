@@ -210,6 +210,7 @@ export function shellBoltOn(open: OpenChild, options: AnyShellBolt): BoltDefinit
     streams,
     mode: "manual",
     oneAtATime: true,
+    closes: true,
     ...(config === undefined ? {} : { config }),
     init: (task) => new BoltShell(open, settings, definition.inputs, streams, task).start(),
     activate: (ctx) => ctx.state.attach(ctx),
