@@ -92,6 +92,7 @@ export class Registration implements ConsumerView {
   /** Slots kept for dispatches that were woken for them, and have yet to choose. */
   kept = 0;
   private slots = 0;
+  private heir: Registration | undefined = undefined;
   private readonly group: Slots;
 
   constructor(pid: Pid, options: Required<JoinOptions>, group: Slots) {
@@ -115,8 +116,18 @@ export class Registration implements ConsumerView {
     this.delivered++;
   }
 
+  /** It left and joins again: what it still works on is its load here. */
+  succeed(before: Registration): void {
+    this.slots = before.inFlight;
+    before.heir = this;
+  }
+
   /** One of its envelopes is settled, or taken back. Once for each {@link take}, whatever became of the dispatch. */
   free(kernel: Kernel): void {
+    if (this.heir !== undefined) {
+      this.heir.free(kernel);
+      return;
+    }
     this.slots--;
     this.group.touched(kernel);
     if (this.pid.process === undefined) this.group.lost(this);

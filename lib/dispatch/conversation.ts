@@ -347,7 +347,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     const { group, route, state } = this;
     const { excluded, attempt } = state;
     const takes = takesOf(route);
-    const priority = 0;
+    const { priority = 0 } = this.envelope;
     this.queued = group.wait(this, { priority, urgent: attempt > 0, takes, at, excluded });
     return this.queued ? undefined : this.apply({ type: "turned-away" });
   }

@@ -2,7 +2,8 @@
 
 import type { Environment } from "../process/environment.js";
 import { OptionError } from "../process/errors.js";
-import { text } from "../process/options.js";
+import { count, text } from "../process/options.js";
+import { HIGHEST } from "./queue-machine.js";
 
 /** Where an envelope comes from, in a chain of messages. */
 export interface CausalContext {
@@ -23,6 +24,8 @@ export interface Envelope<T> {
   readonly schema?: string;
   /** Names who made it. */
   readonly publisher?: string;
+  /** From 0, as if left out, to 9: of the dispatches that wait for a consumer, those with a higher one go first. */
+  readonly priority?: number;
 }
 
 /** What may be given of an envelope; the rest is filled in. */
@@ -33,6 +36,8 @@ export interface EnvelopeOptions {
   readonly causal?: CausalContext;
   readonly schema?: string;
   readonly publisher?: string;
+  /** From 0, as if left out, to 9: of the dispatches that wait for a consumer, those with a higher one go first. */
+  readonly priority?: number;
 }
 
 /** An envelope of one's own making, as opposed to the one that a bare payload is put into. */
@@ -43,6 +48,7 @@ export class OwnEnvelope<T> implements Envelope<T> {
   declare readonly causal?: CausalContext;
   declare readonly schema?: string;
   declare readonly publisher?: string;
+  declare readonly priority?: number;
 
   constructor(payload: T, env: Environment, options: EnvelopeOptions) {
     this.id = options.id === undefined ? env.id() : text("id", options.id);
@@ -53,6 +59,9 @@ export class OwnEnvelope<T> implements Envelope<T> {
     if (options.causal !== undefined) this.causal = options.causal;
     if (options.schema !== undefined) this.schema = options.schema;
     if (options.publisher !== undefined) this.publisher = options.publisher;
+    if (options.priority === undefined) return;
+    this.priority = count("priority", options.priority, 0);
+    if (this.priority > HIGHEST) throw new OptionError("priority", options.priority, `at most ${HIGHEST}`);
   }
 }
 

@@ -103,6 +103,8 @@ export class ConsumerGroup<T = unknown, R = unknown> implements Slots {
   readonly dedup: Deduplication<T>;
   /** @internal See {@link Slots}. */
   isOffering = false;
+  /** Members that left with envelopes to settle. */
+  readonly #left = new WeakMap<Pid<never>, Registration>();
   readonly #queue: WaitingQueue<Waiter, Registration>;
   #members: readonly Registration[] = Object.freeze([]);
   #route: RoutingFunction<T> | IsolatedRoute<T>;
@@ -163,6 +165,9 @@ export class ConsumerGroup<T = unknown, R = unknown> implements Slots {
       );
     }
     if (taken !== undefined) this.#remove(taken);
+    const before = this.#left.get(pid);
+    if (before !== undefined) registration.succeed(before);
+    this.#left.delete(pid);
     this.touched(process.kernel);
     this.#members = Object.freeze([...this.#members, registration]);
     groupsOf.set(pid, (groupsOf.get(pid) ?? new Set()).add(this));
@@ -183,6 +188,7 @@ export class ConsumerGroup<T = unknown, R = unknown> implements Slots {
 
   #remove(member: Registration): void {
     groupsOf.get(member.pid)?.delete(this);
+    if (member.inFlight > 0) this.#left.set(member.pid, member);
     this.#members = Object.freeze(this.#members.filter((one) => one !== member));
     this.#wake(this.#queue.left(member));
   }

@@ -45,6 +45,23 @@ describe("the load of a consumer", () => {
     expect(ann.payloads).toEqual(["one", "two"]);
   });
 
+  it("stays when the consumer leaves and joins again [D16]", async () => {
+    const ann = desk(system, group, { id: "ann", maxInFlight: 1 });
+    void system.dispatch(group, "one");
+    await system.idle();
+    group.leave("ann");
+    group.join(ann.pid, { id: "ann", maxInFlight: 1 });
+    void system.dispatch(group, "two");
+    await system.idle();
+    expect([ann.payloads, group.consumers[0]?.inFlight]).toEqual([["one"], 1]);
+    ann.last.ack();
+    await system.idle();
+    expect(ann.payloads).toEqual(["one", "two"]);
+    ann.last.ack();
+    await system.idle();
+    expect(group.consumers[0]?.inFlight).toBe(0);
+  });
+
   it("goes with the consumer's exit, at once", async () => {
     const ann = desk(system, group);
     const [view] = group.consumers;

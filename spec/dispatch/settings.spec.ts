@@ -103,13 +103,16 @@ describe("an envelope's options", () => {
     ["id", 3],
     ["timestamp", Number.NaN],
     ["timestamp", "today"],
+    ["priority", -1],
+    ["priority", 1.5],
+    ["priority", 10],
   ])("refuse %s of %s", (path, value) => {
     expect(() => system.envelope("a", { [path]: value })).toThrow(refused(path) as Error);
   });
 
   it("are kept, and the rest is filled in", () => {
     const causal = { causedBy: "x", correlation: "y" };
-    const given = { id: "a", timestamp: 5, causal, schema: "order/1", publisher: "shop" };
+    const given = { id: "a", timestamp: 5, causal, schema: "order/1", publisher: "shop", priority: 9 };
     expect(system.envelope("tea", given)).toEqual({ ...given, payload: "tea" });
     const made = system.envelope("tea");
     expect(made).toEqual({ id: expect.any(String), timestamp: 1_700_000_000_000, payload: "tea" });

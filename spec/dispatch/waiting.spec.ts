@@ -160,6 +160,24 @@ describe("dispatches that wait", () => {
     expect(ann.payloads).toEqual(["one", "two"]);
   });
 
+  it("of a higher priority go first, first in, first out among equals [D26]", async () => {
+    const group = new ConsumerGroup<string>({ ...forever });
+    const ann = desk(system, group, { maxInFlight: 1 });
+    for (const [payload, priority] of [
+      ["first", 0],
+      ["low", 0],
+      ["high", 9],
+      ["also high", 9],
+      ["middle", 5],
+    ] as const)
+      void system.dispatch(group, system.envelope(payload, { priority }));
+    for (let n = 0; n < 5; n++) {
+      await system.idle();
+      ann.last.ack();
+    }
+    expect(ann.payloads).toEqual(["first", "high", "also high", "middle", "low"]);
+  });
+
   it("go after those that lost a consumer [D19]", async () => {
     const group = new ConsumerGroup<string>({ ...forever });
     const [ann, bob] = [desk(system, group, { maxInFlight: 1 }), desk(system, group, { maxInFlight: 1 })];
