@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { field } from "../../../lib/topology/field.js";
 import { shellBolt } from "../../../lib/topology/multilang/shell-bolt.js";
 import type { ShellBoltOptions } from "../../../lib/topology/multilang/shell-options.js";
@@ -32,6 +32,12 @@ afterAll(() => {
   if (before === undefined) delete process.env.TMPDIR;
   else process.env.TMPDIR = before;
   rmSync(temporary, { recursive: true });
+});
+
+/** What a test that fails would leave behind: none of it ends by itself. */
+const strays: number[] = [];
+afterEach(() => {
+  for (const pid of strays.splice(0)) if (isAlive(pid)) process.kill(pid, "SIGKILL");
 });
 
 function isAlive(pid: number): boolean {
@@ -76,6 +82,7 @@ async function hostOf(command: readonly string[]): Promise<{ host: ChildProcess;
   });
   await eventually(() => said.includes("hanging") || host.exitCode !== null);
   const pids = /pids ([\d ]+)/.exec(said)?.[1]?.split(" ").map(Number) ?? [];
+  strays.push(...pids, ...(host.pid === undefined ? [] : [host.pid]));
   return { host, pids };
 }
 
@@ -129,7 +136,11 @@ describe.skipIf(!python)("a program that does not want to end", () => {
   const pidsOf = async (host: TaskHost): Promise<number[]> => {
     await host.started;
     await host.until(() => host.lines.some((line) => line.startsWith("info: pids ")));
-    return host.lines.flatMap((line) => /^info: pids (.*)/.exec(line)?.[1]?.split(" ").map(Number) ?? []);
+    const pids = host.lines.flatMap(
+      (line) => /^info: pids (.*)/.exec(line)?.[1]?.split(" ").map(Number) ?? [],
+    );
+    strays.push(...pids);
+    return pids;
   };
 
   test("ends when its task is stopped, and so does what it started [M3]", async () => {
