@@ -211,7 +211,7 @@ export class Process extends Mailbox implements Runnable {
 
   /** It has ended, and lets go of what it worked with: the scheduler or a promise may hold a dead process for long. */
   letGo(): void {
-    this.behaviour = GONE;
+    this.behaviour = FORGOTTEN;
     this.handle = undefined;
     if (this.rare !== undefined) this.rare.message = undefined;
   }
@@ -348,7 +348,7 @@ export class Process extends Mailbox implements Runnable {
 }
 
 /** The behaviour of the dead. */
-const GONE: Body<unknown> = () => undefined;
+const FORGOTTEN: Body<unknown> = () => undefined;
 
 /** Signals and tasks do not count as messages. */
 function isOutsideBound(entry: unknown): boolean {

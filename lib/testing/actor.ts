@@ -1,6 +1,7 @@
 // A process as the simulator knows it: a number that is the same after the same choices, a path in the tree for people,
 // and what it waits for. The scenario's own code is an actor too, number 0.
 
+import type { Callbacks } from "../process/behaviour.js";
 import type { WatchedProcess } from "../process/intercepted.js";
 import { DEAD, STARTING, SUSPENDED, TERMINATING } from "../process/process.js";
 import { type DeliverTask, ResumeTask, RunTask } from "./tasks.js";
@@ -17,6 +18,8 @@ export class Actor {
   /** Undefined for the scenario's own code. */
   readonly process: WatchedProcess | undefined;
   readonly parent: Actor | undefined;
+  /** Only supervisors take the EXIT of their parent into their own hands. Noted here: a process that ends forgets its code. */
+  readonly supervises: boolean;
   readonly run: RunTask;
   readonly resume: ResumeTask;
   readonly waits: Set<Wait> = new Set();
@@ -42,6 +45,7 @@ export class Actor {
     this.number = number;
     this.process = process;
     this.parent = parent;
+    this.supervises = (process?.behaviour as Callbacks<unknown> | undefined)?.parentExit !== undefined;
     this.root = root;
     this.state = `a${number}`;
     this.mailbox = `m${number}`;

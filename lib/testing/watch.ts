@@ -1,7 +1,6 @@
 // What no schedule may end in, whatever the scenario is about: processes without a supervisor, monitors left behind,
 // mailboxes that only grow, circles of calls.
 
-import type { Callbacks } from "../process/behaviour.js";
 import { Request } from "../process/call.js";
 import { members } from "../process/one-or-many.js";
 import type { Pid } from "../process/pid.js";
@@ -73,7 +72,7 @@ export class Watch {
       if (process === undefined || !actor.alive) continue;
       if (options.awaits !== false && actor.adrift)
         world.fail(new UncontrolledAwaitError(actor.path, actor.place, []));
-      if (options.orphans !== false && parent?.process !== undefined && !parent.alive && supervises(parent))
+      if (options.orphans !== false && parent?.process !== undefined && !parent.alive && parent.supervises)
         findings.push(`${actor.path} is alive, though its supervisor ${parent.path} is not`);
       if (options.monitors !== false) findings.push(...this.doubles(actor, process));
       const depth = this.depths.get(actor);
@@ -130,9 +129,4 @@ function calleeOf(process: Process): Process | undefined {
     if (wait instanceof Request && wait.open && wait.promise !== undefined) return wait.callee;
   }
   return undefined;
-}
-
-/** Only supervisors take the EXIT of their parent into their own hands. */
-function supervises(actor: Actor): boolean {
-  return (actor.process?.behaviour as Callbacks<unknown> | undefined)?.parentExit !== undefined;
 }
