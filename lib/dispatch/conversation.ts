@@ -197,7 +197,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     const [state, effects] = decide(this.settings, this.state, event);
     this.state = state;
     let end: Stop | undefined;
-    for (const effect of effects) end = this.carry(effect) ?? end;
+    for (let i = 0; i < effects.length; i++) end = this.carry(effects[i] as Effect<Registration>) ?? end;
     return end;
   }
 

@@ -61,7 +61,8 @@ export function leastLoaded<T>(): RoutingFunction<T> {
     let best: ConsumerView | undefined;
     let bestLoad = 0;
     let bestRank = 0;
-    for (const consumer of consumers) {
+    for (let i = 0; i < consumers.length; i++) {
+      const consumer = consumers[i] as ConsumerView;
       const pressure = consumer.pressure;
       if (pressure === "reject" || consumer.weight === 0) continue;
       const rank = pressure === "accept" ? 0 : 1;
