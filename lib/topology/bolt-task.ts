@@ -7,7 +7,7 @@ import { OptionError } from "../process/errors.js";
 import { isThenable, type Process, TERMINATING } from "../process/process.js";
 import { LIFE_IN_BEATS } from "./admission.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "./component.js";
-import { emitters, strangers } from "./emitters.js";
+import { emitters } from "./emitters.js";
 import { BoltModeError, SettledError, textOf } from "./errors.js";
 import type { Expiry } from "./expiry.js";
 import type { Streams } from "./field.js";
@@ -50,7 +50,6 @@ class BoltTask {
   private readonly sampler: Sampler;
   private readonly expiry: Expiry;
   private readonly simulated: boolean;
-  private readonly strangers: object;
   private life!: Life;
   private outlet!: Outlet;
   private own!: BoltContext<Streams, unknown>;
@@ -84,7 +83,6 @@ class BoltTask {
       slot.component.plan.config.executeTimeout,
     );
     this.concurrency = slot.component.concurrency;
-    this.strangers = strangers(slot.component.plan);
     this.sampler = new Sampler(slot.component.plan.config.sampleRate, ctx);
   }
 
@@ -349,7 +347,7 @@ class BoltTask {
 
   /** @param of - the tuple that they emit for; the one at hand unless given */
   private emitters(of?: Tuple): BoltContext<Streams, unknown>["emit"] {
-    return emitters(this.slot.component.plan, this.strangers, (name, check) => {
+    return emitters(this.slot.component.plan, (name, check) => {
       const out = this.outlet.stream(name);
       return (values: object, options?: BoltEmitOptions): void => {
         check?.(values);

@@ -15,36 +15,37 @@ interface Emitting {
   readonly config: FullComponentConfig;
 }
 
+/** Where an object `emit` has what emits by it. */
+const BY = Symbol("by");
+
 /**
- * @param others - made by {@link strangers}
- * @param make - the function of a stream; `check` is to be called with the values first, if it is there
+ * Behind the streams that there are: looked at only for other names. One for all tasks, since only objects with the same
+ * prototype can be of the same shape, and a function that finds another shape in every task emits slowly.
  */
+const STRANGERS = new Proxy(Object.create(null), {
+  get: (_target, name, emit: { readonly [BY]?: Emitting }) => {
+    if (typeof name !== "string" || IN_PASSING.includes(name)) return undefined;
+    return () => {
+      const { name: component, streams } = emit[BY] as Emitting;
+      const there = Object.keys(streams).join(", ") || "none";
+      throw new OptionError(`emit.${name}`, name, `a stream of ${component}; there are ${there}`);
+    };
+  },
+}) as object;
+
+/** @param make - the function of a stream; `check` is to be called with the values first, if it is there */
 export function emitters<F>(
-  { name, streams, config }: Emitting,
-  others: object,
+  by: Emitting,
   make: (stream: string, check: ((values: unknown) => void) | undefined) => F,
 ): Record<string, F> {
-  const emit: Record<string, F> = Object.create(others);
+  const { name, streams, config } = by;
+  const emit: Record<string, F> = Object.create(STRANGERS, { [BY]: { value: by } });
   for (const [stream, fields] of Object.entries(streams))
     emit[stream] = make(
       stream,
       config.checkValues ? (values) => checkValues(name, stream, fields, values) : undefined,
     );
   return emit;
-}
-
-/** Behind the streams that there are: looked at only for other names. */
-export function strangers({ name: component, streams }: Emitting): object {
-  const known = Object.keys(streams);
-  return new Proxy(Object.create(null), {
-    get: (_target, name) =>
-      typeof name !== "string" || IN_PASSING.includes(name)
-        ? undefined
-        : () => {
-            const there = known.length === 0 ? "none" : known.join(", ");
-            throw new OptionError(`emit.${name}`, name, `a stream of ${component}; there are ${there}`);
-          },
-  }) as object;
 }
 
 /** @throws FieldError */

@@ -8,7 +8,7 @@ import { isThenable, type Process } from "../process/process.js";
 import type { TimerRef } from "../process/timer.js";
 import type { Failure, SpoutContext, SpoutDefinition, SpoutEmitOptions, SpoutOptions } from "./component.js";
 import type { FullComponentConfig } from "./config.js";
-import { emitters, strangers } from "./emitters.js";
+import { emitters } from "./emitters.js";
 import type { Streams } from "./field.js";
 import { Flights } from "./flights.js";
 import { type Order, Verdict } from "./messages.js";
@@ -226,8 +226,7 @@ class SpoutTask {
   // ── emitting ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   private emitters(): SpoutContext<Streams, unknown>["emit"] {
-    const { plan } = this.slot.component;
-    return emitters(plan, strangers(plan), (name, check) => {
+    return emitters(this.slot.component.plan, (name, check) => {
       const out = this.outlet.stream(name);
       return (values: object, options: SpoutEmitOptions<unknown> = NO_OPTIONS): void => {
         refuseDead(this.process);
