@@ -178,7 +178,8 @@ class BoltTask {
     if (this.returned === "hold") return this.workManual(tuple, own);
     let result: unknown;
     try {
-      result = pulled(this.options.execute(tuple, own), own.ready);
+      result = this.options.execute(tuple, own);
+      if (result !== undefined) result = pulled(result, own.ready);
     } catch (error) {
       this.threw(tuple, error);
       return undefined;

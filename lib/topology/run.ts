@@ -355,15 +355,9 @@ export class Run {
   // ── beginnings ────────────────────────────────────────────────────────────────────────────────────────────────
 
   private begin(plan: ComponentPlan): ComponentRun {
-    const run = new ComponentRun(
-      plan,
-      this.kernel.nobody(plan.name),
-      (component) => this.kernel.interception?.touched(`t:${this.name}/${component.name}`, "write"),
-      (slot) => this.looked(slot),
-      (component) => this.order(component, "go"),
-    );
-    for (let task = 0; task < plan.tasks; task++) this.open(this.addSlot(run));
-    return run;
+    const component = new ComponentRun(plan, this);
+    for (let task = 0; task < plan.tasks; task++) this.open(this.addSlot(component));
+    return component;
   }
 
   /** The bolt that most tuples wait in front of. */

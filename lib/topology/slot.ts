@@ -10,6 +10,7 @@ import type { Losses } from "./losses.js";
 import { TaskMeter } from "./metrics.js";
 import type { Kept, Pending } from "./pending.js";
 import type { RoomWait } from "./room.js";
+import type { Run } from "./run.js";
 import { concurrencyOf } from "./settling.js";
 import { FormerTrees } from "./trace.js";
 import type { Tuple } from "./tuple.js";
@@ -234,22 +235,12 @@ export class ComponentRun {
   /** Of a bolt with windows: what was lost that any of its tasks will get again, and who notes what is lost. */
   losses: Losses | undefined = undefined;
   lost: ((tuple: Tuple) => void) | undefined = undefined;
-  private readonly touched: (component: ComponentRun) => void;
-  private readonly looked: (slot: Slot) => void;
-  private readonly unblocked: (component: ComponentRun) => void;
+  private readonly run: Run;
 
-  constructor(
-    plan: ComponentPlan,
-    nobody: Pid,
-    touched: (component: ComponentRun) => void,
-    looked: (slot: Slot) => void,
-    unblocked: (component: ComponentRun) => void,
-  ) {
+  constructor(plan: ComponentPlan, run: Run) {
     this.plan = plan;
-    this.nobody = nobody;
-    this.touched = touched;
-    this.looked = looked;
-    this.unblocked = unblocked;
+    this.nobody = run.kernel.nobody(plan.name);
+    this.run = run;
   }
 
   get name(): string {
@@ -282,7 +273,7 @@ export class ComponentRun {
 
   private get hasRoom(): boolean {
     for (const slot of this.slots) {
-      this.looked(slot);
+      if (this.run.kernel.interception !== undefined) this.run.looked(slot);
       if (slot.pressure === "accept") return true;
     }
     return false;
@@ -292,7 +283,7 @@ export class ComponentRun {
   fill(by: 1 | -1): void {
     this.full += by;
     for (const feeder of this.feeders) {
-      this.touched(feeder);
+      feeder.touched();
       feeder.pressed += by;
     }
     this.changed(by);
@@ -305,8 +296,14 @@ export class ComponentRun {
   }
 
   private changed(by: 1 | -1): void {
-    for (const spout of this.upstream) this.touched(spout);
+    for (const spout of this.upstream) spout.touched();
     if (by < 0) this.eased();
+  }
+
+  /** For a simulator: whether it has to wait has changed. */
+  private touched(): void {
+    const { kernel, name } = this.run;
+    kernel.interception?.touched(`t:${name}/${this.name}`, "write");
   }
 
   /** A task runs that did not: when others have no room, that is news. */
@@ -316,7 +313,7 @@ export class ComponentRun {
 
   /** There may be room where there was none. */
   private eased(): void {
-    for (const spout of this.upstream) if (!spout.isBlocked) this.unblocked(spout);
+    for (const spout of this.upstream) if (!spout.isBlocked) this.run.order(spout, "go");
     for (const feeder of this.feeders) feeder.goOn();
   }
 
