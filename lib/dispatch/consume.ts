@@ -198,7 +198,7 @@ function giveBack(ctx: Context<never>, reason: ExitReason): void {
 }
 
 function settle<T>(delivery: Delivery<T>, result: unknown): Stop | undefined {
-  if (result instanceof Stop) {
+  if (result === undefined || result instanceof Stop) {
     delivery.ack();
     return result;
   }
@@ -209,7 +209,6 @@ function settle<T>(delivery: Delivery<T>, result: unknown): Stop | undefined {
       "refuse(…)",
       "reject(…) in a consumer: refuse(…) answers a server's call",
     );
-  else if (result === undefined) delivery.ack();
   else delivery.reply(result);
   return undefined;
 }

@@ -18,6 +18,8 @@ export type Settlement =
   | { readonly type: "rejected"; readonly reason: ExitReason; readonly final: boolean }
   | { readonly type: "returned"; readonly reason: ExitReason };
 
+const ACKED: Settlement = { type: "acked", value: undefined, replied: false };
+
 /**
  * One attempt at one envelope. Settle it once; a second time, and after the dispatch has ended, the dispatch does not
  * change and the answer is false. From a process that has exited it is refused with ProcessExitedError.
@@ -72,7 +74,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable implements Ab
 
   /** The work is done: the dispatch completes. */
   ack(): boolean {
-    return this.#settle({ type: "acked", value: undefined, replied: false });
+    return this.#settle(ACKED);
   }
 
   /** The work is done, and this is what came of it. */
