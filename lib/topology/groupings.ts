@@ -38,6 +38,7 @@ function least(
 ): ConsumerView | undefined {
   let wanted: Pressure = "defer";
   let load = Number.POSITIVE_INFINITY;
+  let best: ConsumerView | undefined;
   let equals = 0;
   for (const one of consumers) {
     if (node !== undefined && one.tags.node !== node) continue;
@@ -49,9 +50,11 @@ function least(
     }
     if (inFlight < load) {
       load = inFlight;
+      best = one;
       equals = 1;
     } else if (inFlight === load) equals++;
   }
+  if (equals < 2) return best;
   let before = turn % equals;
   for (const one of consumers) {
     if (node !== undefined && one.tags.node !== node) continue;

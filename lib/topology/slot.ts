@@ -134,7 +134,7 @@ export class Slot implements ConsumerView {
   }
 
   get pressure(): Pressure {
-    if (this.process === undefined) return "reject";
+    if (this.life?.process.alive !== true) return "reject";
     return this.congested ? "defer" : "accept";
   }
 
