@@ -6,7 +6,7 @@ import { Recallable } from "../process/entries.js";
 import type { DeadLetterReason } from "../process/events.js";
 import { exclude, include } from "../process/one-or-many.js";
 import { inNameOf } from "../process/origin.js";
-import type { Abandonable, Process } from "../process/process.js";
+import type { Process } from "../process/process.js";
 import { processSignal } from "../process/process-signal.js";
 import { crash, custom, type ExitReason } from "../process/reason.js";
 import type { Registration } from "./consumer.js";
@@ -24,7 +24,7 @@ const ACKED: Settlement = { type: "acked", value: undefined, replied: false };
  * One attempt at one envelope. Settle it once; a second time, and after the dispatch has ended, the dispatch does not
  * change and the answer is false. From a process that has exited it is refused with ProcessExitedError.
  */
-export class Delivery<T = unknown, R = unknown> extends Recallable implements Abandonable {
+export class Delivery<T = unknown, R = unknown> extends Recallable {
   readonly envelope: Envelope<T>;
   /** Which attempt this is, from 1. */
   readonly attempt: number;

@@ -93,7 +93,8 @@ export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> 
  * pickers.join(system.spawn(consumer((order: Order) => pick(order))));
  * const outcome = await system.dispatch(pickers, order, { deadline: 2_000 });
  */
-export class ConsumerGroup<T = unknown, R = unknown> implements Slots {
+export class ConsumerGroup<T = unknown, R = unknown> {
+  // It serves as `Slots` by its shape: to say so would name internal members, which the published types leave out.
   /** In types only. */
   declare protected readonly replies: R;
   readonly name: string;
