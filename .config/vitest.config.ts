@@ -19,7 +19,9 @@ const config: ViteUserConfig = defineConfig({
     pool: "forks",
     // All cores: left to itself, the runner keeps one of them free, which is half of two.
     maxWorkers: "100%",
-    testTimeout: 30_000,
+    // Ends what hangs, and measures nothing: limits count steps, so that a busy machine fails no test.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // The counts for the closing line of .ci/run.
     reporters: process.env["CI"] === "true" ? ["default", ["json", { outputFile: ".build/vitest.json" }]] : ["default"],
     projects: [

@@ -507,7 +507,7 @@ export function judgeDispatches(deeds: readonly Deed[], rules: Rules): Verdict {
 // ── in many schedules ────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** On two cores that others use as well. */
-export const TIMEOUT_MS = 180_000;
+export const TIMEOUT_MS = 600_000;
 
 const SCHEDULES = 10_000;
 

@@ -43,7 +43,7 @@ describe("exit signals, under any schedule", () => {
       faults: DEATHS,
       sometimes: [...STATES, "an EXIT is flushed"],
     });
-  }, 60_000);
+  });
 
   it("come after whatever the dead one had sent, however long that was on its way [S2]", async () => {
     await explore((sim) => play(sim, GRAPH), {
@@ -52,7 +52,7 @@ describe("exit signals, under any schedule", () => {
       faults: { ...DEATHS, delay: { of: "**", atMost: 3 } },
       sometimes: [...STATES, "an EXIT is flushed"],
     });
-  }, 60_000);
+  });
 });
 
 describe("in every schedule there is", () => {
@@ -79,7 +79,7 @@ describe("in every schedule there is", () => {
       },
     );
     expect(complete).toBe(true);
-  }, 60_000);
+  });
 
   it("a signal of kill, an end and a link to its victim come out right in any order [S1]", async () => {
     const { complete } = await explore(
@@ -106,7 +106,7 @@ describe("in every schedule there is", () => {
       },
     );
     expect(complete).toBe(true);
-  }, 60_000);
+  });
 });
 
 /** Three processes, the last one trapping, in a chain. */

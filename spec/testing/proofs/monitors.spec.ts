@@ -41,7 +41,7 @@ describe("monitors, under any schedule", () => {
       faults: DEATHS,
       sometimes: [...STATES, "a DOWN is flushed"],
     });
-  }, 60_000);
+  });
 
   it("tell of an end after whatever the dead one had sent, however long that was on its way [S2]", async () => {
     await explore((sim) => play(sim, WATCH), {
@@ -51,7 +51,7 @@ describe("monitors, under any schedule", () => {
       faults: { ...DEATHS, delay: { of: "**", atMost: 3 } },
       sometimes: [...STATES, "a DOWN is flushed"],
     });
-  }, 60_000);
+  });
 
   // The simulator once delivered a DOWN that it had held on its way after the flush that was to remove it.
   it("are silent after a flush also when their DOWN is long on its way", async () => {
@@ -108,7 +108,7 @@ describe("in every schedule there is", () => {
       },
     );
     expect(complete).toBe(true);
-  }, 60_000);
+  });
 });
 
 const PAIR: readonly Deed[] = [

@@ -125,7 +125,7 @@ describe("names, under any schedule", () => {
       },
       sometimes: NAME_STATES,
     });
-  }, 60_000);
+  });
 
   it("are free for a restart, however soon it comes, and before anybody hears of the end [S6]", async () => {
     await explore(shop, {
@@ -143,7 +143,7 @@ describe("names, under any schedule", () => {
         "the end is heard of after the restart",
       ],
     });
-  }, 60_000);
+  });
 
   // The simulator once took a process whose spawn was refused for one that lives, and crashed it.
   it("are refused to a spawn without any trace of what was not spawned", async () => {
@@ -185,7 +185,7 @@ describe("in every schedule there is", () => {
       },
     );
     expect(complete).toBe(true);
-  }, 60_000);
+  });
 
   it("a child has its name again, whenever it crashes, and whoever hears of it when [S6]", async () => {
     const { complete } = await explore(
@@ -220,7 +220,7 @@ describe("in every schedule there is", () => {
       },
     );
     expect(complete).toBe(true);
-  }, 60_000);
+  });
 });
 
 const TAKEN: NameDeed = { deed: "take", who: 0, name: "till", refused: false };

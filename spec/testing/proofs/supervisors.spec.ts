@@ -56,7 +56,7 @@ describe("a supervisor, under any schedule", () => {
       faults: CRASHES,
       sometimes: [...REPAIRS, "the intensity is exceeded"],
     });
-  }, 60_000);
+  });
 
   it("does so when it hears of ends in another order than they came about in, and children hang [V7]", async () => {
     await explore((sim) => flat(sim, false), {
@@ -65,7 +65,7 @@ describe("a supervisor, under any schedule", () => {
       faults: { ...CRASHES, delay: { of: "s/root", atMost: 3 } },
       sometimes: REPAIRS,
     });
-  }, 60_000);
+  });
 
   it("leaves nobody behind when it crashes itself, is killed, or its parent or supervisor is [V14]", async () => {
     await explore(twoLevels, {
@@ -87,7 +87,7 @@ describe("a supervisor, under any schedule", () => {
         "the supervisor is struck in the middle of a repair",
       ],
     });
-  }, 60_000);
+  });
 
   it("answers every request, and has exactly the children that it lists, whatever crashes meanwhile [V13]", async () => {
     await explore(requests, {
@@ -103,7 +103,7 @@ describe("a supervisor, under any schedule", () => {
       },
       sometimes: ["it has ended", "it has three children"],
     });
-  }, 60_000);
+  });
 
   // An end that waited its turn was once counted as of when it was heard of. OTP counts as of the restart.
   it("counts a restart when it makes it, however long the one before took [V5]", async () => {
@@ -229,7 +229,7 @@ describe("a dynamic supervisor, under any schedule", () => {
       },
       sometimes: DYNAMIC_STATES,
     });
-  }, 60_000);
+  });
 });
 
 /** A process of its own that ends something from outside when it comes to it. */
@@ -287,7 +287,6 @@ describe("in every schedule there is", () => {
       );
       expect(complete).toBe(true);
     },
-    60_000,
   );
 
   it("a supervisor under another, killed or not, leaves nobody behind when its owner dies, in any two deviations from the ordinary order [V14]", async () => {
@@ -335,7 +334,7 @@ describe("in every schedule there is", () => {
       },
     );
     expect(complete).toBe(true);
-  }, 60_000);
+  });
 
   it("two sessions, a failure, a dismissal, a crash of anybody and a shutdown end as they should [V12]", async () => {
     const { complete } = await explore(
@@ -368,7 +367,7 @@ describe("in every schedule there is", () => {
       },
     );
     expect(complete).toBe(true);
-  }, 60_000);
+  });
 });
 
 // ── the judges ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -67,4 +67,4 @@ async function scenario(sim: Simulation): Promise<void> {
 it("windows have each tuple once, under any schedule, whatever crashes [O24]", async () => {
   const result = await explore(scenario, { name: "windows", schedules: 600, faults: CRASHES });
   expect(result.bounded).toBe(0);
-}, 60_000);
+});

@@ -46,30 +46,30 @@ async function inMany(plant: Plant, options: ExploreOptions, everySink = 1): Pro
 describe("topologies, under any schedule", () => {
   it("have every tuple worked on before it is said to be done, and say so once, whatever crashes [O1]", async () => {
     await inMany({ tuples: 6, relays: 2, sinks: 2 }, { name: "topology", schedules: 5_000 });
-  }, 60_000);
+  });
 
   it("do so when each key has its task, and messages are late [O1]", async () => {
     await inMany(
       { tuples: 6, relays: 2, sinks: 2, toSink: fields("n") },
       { name: "fields", faults: { ...CRASHES, delay: { of: "**", atMost: 3 } } },
     );
-  }, 60_000);
+  });
 
   it("do so when a bolt settles by itself, and when it awaits something [O1]", async () => {
     await inMany({ tuples: 4, relays: 2, mode: "manual" }, { name: "manual" });
     await inMany({ tuples: 4, relays: 2, waits: true }, { name: "asynchronous" });
-  }, 60_000);
+  });
 
   it("do so when a bolt waits for room [O1]", async () => {
     await inMany(
       { tuples: 6, relays: 2, sinks: 2, toSink: fields("n"), config: { receiveBuffer: 1 } },
       { name: "narrow", faults: { ...CRASHES, delay: { of: "**", atMost: 3 } } },
     );
-  }, 60_000);
+  });
 
   it("do so when a task has several tuples in work at once [O1]", async () => {
     await inMany({ tuples: 4, relays: 2, waits: true, config: { concurrency: 2 } }, { name: "concurrent" });
-  }, 60_000);
+  });
 
   it("say that a tuple is done when every task of an `all` grouping has done it, and not before [O2]", async () => {
     await inMany(
@@ -77,11 +77,11 @@ describe("topologies, under any schedule", () => {
       { name: "all", faults: { ...CRASHES, rush: {} } },
       3,
     );
-  }, 60_000);
+  });
 
   it("leave it to a source that replays by itself, when they are told to [O6]", async () => {
     await inMany({ tuples: 4, relays: 2, source: "replays" }, { name: "replays" });
-  }, 60_000);
+  });
 });
 
 describe("in every schedule there is, but for those with more than one preemption", () => {
@@ -103,6 +103,5 @@ describe("in every schedule there is, but for those with more than one preemptio
       expect({ complete, bounded }).toEqual({ complete: true, bounded: 0 });
       expect(schedules).toBeGreaterThan(500);
     },
-    60_000,
   );
 });
