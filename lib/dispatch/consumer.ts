@@ -134,7 +134,7 @@ export class Registration implements ConsumerView {
     else this.group.room(this);
   }
 
-  /** Slots that are free, and kept for nobody. */
+  /** Slots that are free and not reserved for a waiting dispatch. */
   get room(): number {
     return this.maxInFlight - this.inFlight - this.kept;
   }

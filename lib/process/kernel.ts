@@ -49,7 +49,7 @@ export class Kernel implements SchedulerHost {
   newest: Process | undefined = undefined;
   population = 0;
   stopped = false;
-  /** The system is on its way to its end: processes are told to stop, one after the other. */
+  /** `stop` has been called: the system stops its processes one after the other. */
   stopping = false;
   private readonly timers = new TimerQueue();
   private readonly unwatch: () => void;

@@ -24,7 +24,7 @@ export class Monitor {
 /** Code outside of all processes that waits for the end of one: there is no process to tell. */
 export class ExitWatch extends Monitor {
   readonly ended: (reason: ExitReason) => void;
-  /** The end will not be heard of, because the system here has stopped. */
+  /** Called in place of `ended` when the system here stops first. */
   readonly lost: (error: Error) => void;
   constructor(
     id: number,

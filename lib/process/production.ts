@@ -29,7 +29,7 @@ const captureContext = (): AsyncContext => new AsyncResource("signalbox", { requ
 function hostLoop(): HostLoop {
   const context = captureContext();
   let last: () => void;
-  // Nobody's promise: a mark would cost more than the promise itself.
+  // The promise of no process: a mark would cost more than the promise itself.
   const wake = (): void => {
     const { current } = origin;
     origin.current = undefined;

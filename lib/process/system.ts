@@ -290,7 +290,7 @@ export class ProcessSystem implements AsyncDisposable {
     this.#stopLimit = kernel.addTimer(timeoutMs, { fire: () => this.#killAll() });
   }
 
-  /** Those that wait for an end hear of it yet. Nobody is to report these as crashes: their parents are gone, too. */
+  /** Waits for these ends still resolve. The kills are deliberate, so they are not reported as crashes. */
   #killAll(): void {
     this.kernel.stopped = true;
     for (const process of this.#all()) this.kernel.end(process, KILLED, undefined, true);

@@ -40,7 +40,7 @@ export interface ChildOptions {
   readonly startTimeout?: number;
   /** Registers the child under this name. */
   readonly name?: string;
-  /** @internal Asked when it is told to stop: whether it gets no time at all. */
+  /** @internal Asked when the child is stopped: `true` leaves it no time at all. */
   readonly hurry?: () => boolean;
 }
 

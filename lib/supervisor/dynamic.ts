@@ -195,7 +195,7 @@ class Keeper {
     return this.restart(child, signal.reason, this.ctx.now() - child.since);
   }
 
-  /** All children are told without waiting for one another, and share one time to stop in. */
+  /** Stops all children at the same time, within one shutdown time that they share. */
   close(reason: ExitReason): Stop | undefined {
     if (this.closing !== undefined) return undefined;
     this.closing = reason;

@@ -228,7 +228,7 @@ class Keeper {
     if (signal.type !== "exit") return undefined;
     const { from: pid, reason } = signal;
     const child = isOrderly(reason) ? undefined : this.state.children.byPid(pid);
-    // One that is being stopped ends as it was told to.
+    // A child that this supervisor is stopping ends on purpose, so its end is not reported.
     if (child?.spec.restart === "temporary" && this.state.closing === undefined) {
       const { id } = child.spec;
       if (![...this.stopping.values()].some((stopped) => stopped.id === id)) this.reports.leave(id, reason);

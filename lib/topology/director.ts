@@ -258,7 +258,7 @@ export class Director implements Callbacks<DirectorMessage> {
     return this.apply(ctx, { type: "down", reason: why, at: ctx.now(), roll: ctx.random() });
   }
 
-  /** Bolts are active before spouts are, and until these are told. */
+  /** Pauses spouts before bolts, and resumes bolts before spouts: no tuple reaches a bolt that is paused. */
   private pause(run: Run, paused: boolean): void {
     run.is.paused = paused;
     if (paused) this.flow(run, false);

@@ -91,7 +91,7 @@ export class Lineage {
     return Math.min(losses?.earliest(now) ?? never, component.losses?.earliest(now) ?? never);
   }
 
-  /** The tuple is nobody's any more: a later try of the same is here in its place. */
+  /** This try of the tuple counts no more: a later try has taken its place. */
   forget(tuple: Tuple): void {
     this.slot.life?.held.delete(tuple);
     tuple.state = FAILED_TUPLE;

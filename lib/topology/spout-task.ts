@@ -54,7 +54,7 @@ class SpoutTask {
   private own!: SpoutContext<Streams, unknown>;
   private active = false;
   private started = false;
-  /** It has said that nobody is told of what fails. */
+  /** The log has the warning that failed tuples reach no `fail` and no stream `dead`. */
   private complained = false;
   /** Tuples emitted so far: how a call of `next` that emitted nothing is known. */
   private emitted = 0;
