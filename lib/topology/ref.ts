@@ -1,5 +1,6 @@
 // A running topology seen from outside: stop, pause, resume, scale, look at it.
 
+import { unwatchAbort, watchAbort } from "../process/abort.js";
 import type { CallOptions, ReplyTo } from "../process/call.js";
 import { CalleeExitedError, NoProcessError, OptionError } from "../process/errors.js";
 import type { Settler } from "../process/interception.js";
@@ -198,12 +199,13 @@ export class TopologyRef {
       this.#kernel.interception?.gate(undefined, "a watch", ends);
       const over = (): void => {
         this.#kernel.cancelTimer(timer);
-        signal?.removeEventListener("abort", over);
+        if (signal !== undefined) unwatchAbort(signal, waiter);
         endings.delete(over);
         ends.resolve?.(undefined as never);
       };
+      const waiter = { aborted: over };
       const timer = this.#kernel.addTimer(ms, { fire: over });
-      signal?.addEventListener("abort", over, { once: true });
+      if (signal !== undefined) watchAbort(signal, waiter);
       endings.add(over);
     });
   }

@@ -1,5 +1,6 @@
 // Lines that components log, and what else a topology tells of itself: events and figures.
 
+import { getEventListeners } from "node:events";
 import { OptionError } from "signalbox";
 import {
   all,
@@ -297,5 +298,19 @@ describe("the figures", () => {
       ["running", 1_000],
       ["ended", 1_200],
     ]);
+  });
+
+  it("end for all who watch with one AbortSignal, which has a single listener", async () => {
+    await using stage = new Stage();
+    const running = await stage.start(topology("watched").spout("source", new Source().spout).build());
+    const controller = new AbortController();
+    const { signal } = controller;
+    const watches = Array.from({ length: 20 }, () => running.watch({ every: 500, signal }));
+    for (const watch of watches) await watch.next();
+    const nexts = watches.map((watch) => watch.next());
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    controller.abort();
+    expect((await Promise.all(nexts)).every(({ done }) => done)).toBe(true);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 });
