@@ -88,9 +88,9 @@ const SEAM = "lib/process/production.ts";
 const SEAMS = [
   SEAM,
   "lib/testing/host.ts",
-  "lib/topology/multilang/child.ts",
-  "lib/topology/multilang/stdio.ts",
-  "lib/topology/multilang/watcher.ts",
+  "lib/topology/multilang/host/child.ts",
+  "lib/topology/multilang/guest/stdio.ts",
+  "lib/topology/multilang/host/orphan-reaper.ts",
 ];
 /** Which modules of the host may be imported, and where. */
 const HOST_MODULES: readonly (readonly [module: string, where: string])[] = [

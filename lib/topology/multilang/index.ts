@@ -1,22 +1,17 @@
 /**
- * Components in other programs, and ours under other hosts, by the multilang protocol of Apache Storm.
+ * Programs in any language as components of our topologies, and our components in the topologies of another host, by
+ * the multilang protocol of Apache Storm.
  *
- *     codec.ts, messages.ts, requests.ts, fields.ts   the wire: frames, what either side says, tuples as arrays
- *     shell-bolt.ts, shell-spout.ts                   a program in any language as a component of our topologies
- *     shell.ts, keeper.ts, child.ts, watcher.ts       its life: as long as its task's, and its host's
- *     run-component.ts                                a component of ours as a program under another host
- *     wire-bolt.ts, wire-spout.ts, stdio.ts           what it does there, and how it is reached
+ *     protocol/   frames, the messages of both sides, tuples as arrays of values
+ *     host/       a program in any language runs as a spout or bolt of our topology: `shellBolt`, `shellSpout`
+ *     guest/      a spout or bolt of ours runs as a program under another host: `runComponent`
  */
 
-export {
-  ComponentFailedError,
-  MultilangError,
-  type MultilangProblem,
-  ShellError,
-  type ShellProblem,
-} from "./errors.js";
-export { type ComponentSource, type RunComponentOptions, runComponent } from "./run-component.js";
-export { shellBolt } from "./shell-bolt.js";
-export { SHELL_DEFAULTS, type ShellBoltOptions, type ShellOptions } from "./shell-options.js";
-export { shellSpout } from "./shell-spout.js";
-export type { InputStream, OutputStream } from "./stdio.js";
+export { ComponentFailedError } from "./guest/errors.js";
+export { type ComponentSource, type RunComponentOptions, runComponent } from "./guest/run-component.js";
+export type { InputStream, OutputStream } from "./guest/stdio.js";
+export { ShellError, type ShellProblem } from "./host/errors.js";
+export { shellBolt } from "./host/shell-bolt.js";
+export { SHELL_DEFAULTS, type ShellBoltOptions, type ShellOptions } from "./host/shell-options.js";
+export { shellSpout } from "./host/shell-spout.js";
+export { MultilangError, type MultilangProblem } from "./protocol/errors.js";

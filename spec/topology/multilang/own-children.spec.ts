@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { field } from "../../../lib/topology/field.js";
-import { shellBolt } from "../../../lib/topology/multilang/shell-bolt.js";
-import { shellSpout } from "../../../lib/topology/multilang/shell-spout.js";
-import { TaskHost } from "./task-host.js";
+import { shellBolt } from "../../../lib/topology/multilang/host/shell-bolt.js";
+import { shellSpout } from "../../../lib/topology/multilang/host/shell-spout.js";
+import { TaskHost } from "./host/task-host.js";
 
 const dist = process.env.SIGNALBOX_DIST ?? fileURLToPath(new URL("../../../dist/", import.meta.url));
 const built = existsSync(join(dist, "topology/multilang/index.js"));

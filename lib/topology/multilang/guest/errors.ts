@@ -1,0 +1,16 @@
+// The error of a component of ours that cannot go on under another host.
+
+import { SignalboxError } from "../../../process/errors.js";
+
+/** A component that ran under another host crashed more often than its configuration allows. `cause` is the last time. */
+export class ComponentFailedError extends SignalboxError {
+  readonly code = "ERR_COMPONENT_FAILED";
+  readonly component: string;
+  constructor(component: string, restarts: number, period: number, options: ErrorOptions) {
+    super(
+      `${component} crashed more than ${restarts} times within ${period} ms (intensity and period of its configuration)`,
+      options,
+    );
+    this.component = component;
+  }
+}

@@ -1,0 +1,366 @@
+// One component of a topology as a program under another host, such as Storm: it speaks multilang on the standard
+// streams. Who reads and writes is here; what a bolt or a spout makes of it is in guest-bolt.ts and guest-spout.ts.
+
+import type { Callbacks } from "../../../process/behaviour.js";
+import { stop } from "../../../process/behaviour.js";
+import type { Context } from "../../../process/context.js";
+import type { Environment } from "../../../process/environment.js";
+import { OptionError } from "../../../process/errors.js";
+import { count, oneOf } from "../../../process/options.js";
+import type { Pid } from "../../../process/pid.js";
+import { production } from "../../../process/production.js";
+import { type ExitReason, formatReason, isOrderly } from "../../../process/reason.js";
+import { ProcessSystem } from "../../../process/system.js";
+import { Queue } from "../../../supervisor/queue.js";
+import { countRestart } from "../../../supervisor/restart-rule.js";
+import type { Blueprint, ComponentPlan } from "../../blueprint.js";
+import type { LogLevel } from "../../component.js";
+import { dispose } from "../../dispose.js";
+import { textOf } from "../../errors.js";
+import { Decoder, encode, MAX_MESSAGE } from "../protocol/codec.js";
+import { LEVELS } from "../protocol/component-messages.js";
+import { MultilangError } from "../protocol/errors.js";
+import { ownOf } from "../protocol/fields.js";
+import {
+  type Handshake,
+  type HostMessage,
+  parseHandshake,
+  parseHostMessage,
+} from "../protocol/host-messages.js";
+import { ComponentFailedError } from "./errors.js";
+import { GuestBolt, type GuestBoltItem } from "./guest-bolt.js";
+import { GuestSpout, type GuestSpoutItem, ReliableTuples } from "./guest-spout.js";
+import type { GuestTask, HostConnection, Place } from "./guest-task.js";
+import { type OpenStdio, openStdio, type StdioOptions, type StdioPort } from "./stdio.js";
+
+export interface RunComponentOptions extends StdioOptions {
+  /** Lines of a lower level are not sent to the host. Default `info`. */
+  readonly logLevel?: LogLevel;
+  /** Bytes of one message from the host. Default 16 MiB. */
+  readonly maxMessage?: number;
+  /** Tuples that wait for the one at hand; with more, nothing is read until half of them are done. Default 10,000. */
+  readonly maxWaiting?: number;
+  /** Clock and randomness. Default: production. */
+  readonly environment?: Environment;
+}
+
+/** A topology, or a function that loads it. */
+export type ComponentSource = HasBlueprint | (() => HasBlueprint | Promise<HasBlueprint>);
+
+interface HasBlueprint {
+  readonly blueprint: Blueprint;
+}
+
+/** Lines that are kept until the host may be sent them; more of them are counted. */
+const MOST_EARLY = 10_000;
+
+type Item = GuestBoltItem | GuestSpoutItem;
+
+/**
+ * Runs one spout or bolt of a topology under another host, which says which one it is to be. Resolves when the host has
+ * closed the input, or has sent SIGTERM: the component's `close` has run by then.
+ *
+ * Acks, fails, retries, dead letters, ticks and the default anchors of emits are as under our own host. A component that
+ * crashes is started again with a new state, as `intensity`, `period` and `restartBackoff` of its configuration say; what a
+ * bolt held is failed, what a spout has under way is kept.
+ *
+ * The standard output is the wire. From this call on, lines that others write to `process.stdout` go to the host as log
+ * lines, after the process id that the host expects first. A module that prints while it is loaded has to be loaded by
+ * the function given here: a static import runs before this call. Bytes that go past `process.stdout`, as those of a
+ * child with an inherited output, cannot be held back.
+ *
+ * @param topology - a topology, or a function that loads it
+ * @throws OptionError when an option is not what it has to be
+ * @throws MultilangError when the host breaks the protocol, or names a component that the topology does not have; when
+ *   something was written to the standard output before this call
+ * @throws ComponentFailedError when the component crashed too often
+ * @throws whatever the function throws that loads the topology
+ * @example
+ * await runComponent(wordCount);
+ * // Where modules print while they are loaded: runComponent(async () => (await import("./word-count.js")).wordCount)
+ */
+export function runComponent(topology: ComponentSource, options: RunComponentOptions = {}): Promise<void> {
+  return new Promise((resolve, reject) => {
+    new Runner(openStdio, topology, options, (error) => {
+      if (error === undefined) resolve();
+      else reject(error);
+    });
+  });
+}
+
+/** @throws OptionError when it is no topology: a module that has one, say */
+function blueprintOf(source: HasBlueprint | undefined): Blueprint {
+  if (typeof source?.blueprint === "object") return source.blueprint;
+  throw new OptionError("runComponent(topology)", source, "a topology, or a function that returns one");
+}
+
+class Runner {
+  /** Once it is loaded; or why it could not be. */
+  #blueprint: Blueprint | { readonly error: unknown } | undefined;
+  readonly #environment: Environment;
+  readonly #logLevel: LogLevel;
+  readonly #maxWaiting: number;
+  readonly #decoder: Decoder;
+  readonly #over: (error: unknown) => void;
+  readonly #port: StdioPort;
+  readonly #wire: HostConnection;
+  #system: ProcessSystem | undefined;
+  /** Lines that others wrote before the host had its answer to the handshake, which comes first on the wire. */
+  #early: string[] | undefined = [];
+  #earlyLost = 0;
+  /** Makes the task, for each life of its process. */
+  #make: ((process: Context<never>) => GuestTask<Item>) | undefined;
+  /** Outlives crashes of the task. */
+  readonly #shared: Map<unknown, unknown> = new Map();
+  #plan: ComponentPlan | undefined;
+  #task: GuestTask<Item> | undefined;
+  #pid: Pid<Item> | undefined;
+  /** The first is at hand when `#busy`. */
+  readonly #items: Item[] = [];
+  #busy = false;
+  /** The one at hand has been begun, and is not to be begun again after a crash. */
+  #begun = false;
+  #paused = false;
+  #room = true;
+  #ending = false;
+  readonly #asked: ((tasks: readonly number[]) => void)[] = [];
+  /** Runs while the component does: its timers go off between two lives of the task. */
+  #warden: Context<never> | undefined;
+  #restarts: Queue<number> = Queue.of();
+  /** Restarts without a calm time between, and when the life that is, or was, began. */
+  #attempts = 0;
+  #since = 0;
+
+  constructor(
+    open: OpenStdio,
+    source: ComponentSource,
+    options: RunComponentOptions,
+    over: (error: unknown) => void,
+  ) {
+    const { logLevel = "info", maxMessage = MAX_MESSAGE, maxWaiting = 10_000 } = options;
+    this.#environment = options.environment ?? production;
+    this.#logLevel = oneOf("logLevel", logLevel, LEVELS);
+    this.#maxWaiting = count("maxWaiting", maxWaiting, 1);
+    if (typeof source !== "function") this.#blueprint = blueprintOf(source);
+    this.#decoder = new Decoder(maxMessage);
+    this.#over = over;
+    this.#wire = {
+      send: (message) => this.#write(message),
+      asked: (answer) => this.#asked.push(answer),
+    };
+    this.#port = open(options, {
+      data: (bytes) => this.#data(bytes),
+      ended: () => void this.#end(undefined),
+      drained: () => {
+        this.#room = true;
+        this.#pump();
+      },
+      stray: (line) => this.#stray(line),
+    });
+    if (typeof source === "function") void this.#load(source);
+  }
+
+  /** The host is not listened to until the topology is there, and then told why when that failed. */
+  async #load(source: () => HasBlueprint | Promise<HasBlueprint>): Promise<void> {
+    this.#port.pause();
+    try {
+      this.#blueprint = blueprintOf(await source());
+    } catch (error) {
+      this.#blueprint = { error };
+    }
+    if (!this.#ending) this.#port.resume();
+  }
+
+  // ── the host ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #write(message: object): void {
+    this.#room = this.#port.write(encode(message));
+  }
+
+  #stray(line: string): void {
+    if (this.#early === undefined) this.#log(line);
+    else if (this.#early.length < MOST_EARLY) this.#early.push(line);
+    else this.#earlyLost++;
+  }
+
+  #log(msg: string): void {
+    this.#write({ command: "log", msg, level: LEVELS.indexOf("info") });
+  }
+
+  /** The first thing that is said; then come the lines that were written before. */
+  #answer(pidDir: string): void {
+    this.#write({ pid: this.#port.touch(pidDir) });
+    const lines = this.#early ?? [];
+    this.#early = undefined;
+    for (const line of lines) this.#log(line);
+    if (this.#earlyLost > 0) this.#log(`${this.#earlyLost} more lines were written before the handshake`);
+  }
+
+  #data(bytes: Uint8Array): void {
+    if (this.#ending) return;
+    try {
+      this.#decoder.push(bytes, (value) => {
+        if (this.#ending) return;
+        if (this.#make === undefined) this.#begin(parseHandshake(value));
+        else this.#heard(parseHostMessage(value));
+      });
+    } catch (error) {
+      void this.#end(error);
+    }
+  }
+
+  #begin(handshake: Handshake): void {
+    const { component, task, tasks, pidDir, sourceFields, read } = handshake;
+    this.#answer(pidDir);
+    const blueprint = this.#blueprint as Blueprint | { readonly error: unknown };
+    if ("error" in blueprint) throw blueprint.error;
+    const { components, name } = blueprint;
+    const plan = components.find((one) => one.name === component);
+    if (plan === undefined)
+      throw new MultilangError(
+        "shape",
+        `topology ${name} has no component ${component}; it has ${components.map((one) => one.name).join(", ")}`,
+      );
+    const siblings = [...tasks].filter(([, other]) => other === component).map(([id]) => id);
+    const index = Math.max(0, siblings.sort((a, b) => a - b).indexOf(task));
+    const place: Place = { component, task, index, shared: this.#shared, logLevel: this.#logLevel };
+    const underway = new ReliableTuples(task, plan.config.retries, read.has("dead"));
+    this.#plan = plan;
+    this.#make = (process) =>
+      plan.kind === "bolt"
+        ? new GuestBolt(plan, place, this.#wire, process, sourceFields, (from, stream) => {
+            return ownOf(components.find((one) => one.name === from)?.streams, stream);
+          })
+        : new GuestSpout(plan, place, this.#wire, process, underway);
+    this.#system = new ProcessSystem({ name: component, environment: this.#environment });
+    this.#system.spawn({
+      init: (ctx) => {
+        this.#warden = ctx;
+      },
+      handle: () => undefined,
+    });
+    this.#spawn();
+  }
+
+  #heard(message: HostMessage): void {
+    switch (message.type) {
+      case "heartbeat":
+        // Not behind what is at hand: it tells that this program lives.
+        this.#write({ command: "sync" });
+        return;
+      case "tasks": {
+        const answer = this.#asked.shift();
+        if (answer === undefined)
+          throw new MultilangError("command", `task ids came unasked: ${message.tasks.join(", ")}`);
+        answer(message.tasks);
+        return;
+      }
+      default:
+        this.#checkKind(message);
+        this.#items.push(message);
+        if (this.#items.length > this.#maxWaiting && !this.#paused) {
+          this.#paused = true;
+          this.#port.pause();
+        }
+        this.#pump();
+    }
+  }
+
+  #checkKind({ type }: Item): void {
+    const { kind, name } = this.#plan as ComponentPlan;
+    if ((type === "command") !== (kind === "spout"))
+      throw new MultilangError("command", `${name} is a ${kind}, and was sent a ${type}`);
+  }
+
+  // ── the component ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  #spawn(): void {
+    if (this.#ending) return;
+    const system = this.#system as ProcessSystem;
+    this.#since = this.#environment.now();
+    const behaviour: Callbacks<Item> = {
+      init: async (process) => {
+        this.#task = this.#make?.(process as unknown as Context<never>);
+        await this.#task?.start();
+      },
+      handle: async (process, item) => {
+        // Whatever the component's own helpers send it: a task has no messages but its items.
+        if (item !== this.#items[0]) return;
+        this.#begun = true;
+        await this.#task?.handle(item);
+        if (process.alive) this.#done();
+      },
+      // It traps exits for the sake of `terminate` alone.
+      signal: (_process, signal) =>
+        signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined,
+      terminate: (_process, reason) => (isOrderly(reason) ? this.#task?.stop(this.#ending) : undefined),
+    };
+    const pid = system.spawn(behaviour, { label: this.#plan?.name ?? "component", trapExit: true });
+    this.#pid = pid;
+    void system.exited(pid).then((reason) => this.#exited(reason));
+    this.#busy = false;
+    this.#pump();
+  }
+
+  /** Gives the component its next item, when it is done with the last and the host has taken what came of it. */
+  #pump(): void {
+    const next = this.#items[0];
+    if (this.#busy || this.#ending || !this.#room || next === undefined || this.#pid === undefined) return;
+    this.#busy = true;
+    this.#begun = false;
+    this.#system?.send(this.#pid, next);
+  }
+
+  #done(): void {
+    this.#items.shift();
+    this.#busy = false;
+    if (this.#paused && this.#items.length <= this.#maxWaiting / 2) {
+      this.#paused = false;
+      this.#port.resume();
+    }
+    this.#pump();
+  }
+
+  /** It has ended by itself: what it was at and what it held goes back to the host, and it starts anew. */
+  #exited(reason: ExitReason): void {
+    if (this.#ending) return;
+    const { name, config } = this.#plan as ComponentPlan;
+    const error = reason.type === "crash" ? reason.error : undefined;
+    this.#write({ command: "error", msg: `${name} ended: ${error?.stack ?? formatReason(reason)}` });
+    if (this.#busy && this.#begun) this.#items.shift();
+    this.#pid = undefined;
+    this.#busy = false;
+    this.#task?.crashed();
+    const now = this.#environment.now();
+    const { intensity, period, restartBackoff: backoff } = config;
+    const decision = countRestart(
+      { intensity, periodMs: period, backoff },
+      this.#restarts,
+      { attempts: this.#attempts, ranForMs: now - this.#since },
+      now,
+      this.#environment.random(),
+    );
+    this.#restarts = decision.restarts;
+    this.#attempts = decision.attempts;
+    if (decision.intensityLeft < 0)
+      void this.#end(
+        new ComponentFailedError(name, intensity, period, error === undefined ? {} : { cause: error }),
+      );
+    else if (decision.delayMs === 0) this.#spawn();
+    else this.#warden?.after(decision.delayMs, () => this.#spawn());
+  }
+
+  async #end(error: unknown): Promise<void> {
+    if (this.#ending) return;
+    this.#ending = true;
+    // Not before the host has its answer to the handshake: it would take this for that.
+    if (error instanceof Error && !(error instanceof ComponentFailedError) && this.#early === undefined)
+      this.#write({ command: "error", msg: error.message });
+    await this.#system?.stop();
+    const told = (failure: unknown): void => this.#write({ command: "error", msg: textOf(failure) });
+    await Promise.all([...this.#shared.values()].map((value) => dispose(value, told)));
+    this.#port.close();
+    this.#port.complain(this.#early ?? []);
+    this.#over(error);
+  }
+}

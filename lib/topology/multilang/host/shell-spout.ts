@@ -1,0 +1,155 @@
+// A spout that is a program in any language: it is started with its task, and does what the multilang protocol tells
+// it to, one command at a time.
+
+import {
+  type DeadStream,
+  type InitContext,
+  type SpoutContext,
+  type SpoutDefinition,
+  type SpoutEmitOptions,
+  spout,
+} from "../../component.js";
+import type { Streams } from "../../field.js";
+import type { EmitMessage, MessageId } from "../protocol/component-messages.js";
+import { streamOf, toValues } from "../protocol/fields.js";
+import { requests, type SpoutCommand } from "../protocol/host-messages.js";
+import { type OpenChild, openChild } from "./child.js";
+import { Shell, type Work } from "./shell.js";
+import { checkShell, type ShellOptions, type ShellSettings } from "./shell-options.js";
+
+type Ctx = SpoutContext<Streams, SpoutShell, MessageId>;
+
+interface Command {
+  readonly command: SpoutCommand;
+  readonly id: MessageId | undefined;
+  readonly ctx: Ctx;
+  readonly done: () => void;
+}
+
+/** The state of a shell spout's task. */
+class SpoutShell {
+  readonly #shell: Shell;
+  readonly #settings: ShellSettings;
+  readonly #streams: Streams;
+  /** The first is what the child is at. There are as many as the host has hooks under way: acks may come during `next`. */
+  readonly #commands: Command[] = [];
+  #answered: (() => void) | undefined;
+
+  constructor(open: OpenChild, settings: ShellSettings, streams: Streams, task: InitContext) {
+    this.#settings = settings;
+    this.#streams = streams;
+    this.#shell = new Shell(open, settings, task, streams, {
+      work: (message) => this.#work(message),
+      drained: () => undefined,
+    });
+  }
+
+  async start(): Promise<this> {
+    await this.#shell.start();
+    return this;
+  }
+
+  stop(): Promise<void> {
+    return this.#shell.stop();
+  }
+
+  /** Resolves when the child has done what it was told; at once when it will never. */
+  tell(command: SpoutCommand, ctx: Ctx, id?: MessageId): Promise<void> {
+    if (this.#shell.broken) return Promise.resolve();
+    return new Promise((done) => {
+      this.#commands.push({ command, id, ctx, done });
+      if (this.#commands.length === 1) this.#write();
+    });
+  }
+
+  #write(): void {
+    const next = this.#commands[0];
+    if (next === undefined) return;
+    const { timeout } = this.#settings;
+    this.#answered = this.#shell.after(timeout, () => {
+      throw this.#shell.error("timeout", `did not answer the command ${next.command} within ${timeout} ms`);
+    });
+    this.#shell.write(requests.command(next.command, next.id));
+  }
+
+  #work(message: Work): void {
+    const current = this.#commands[0];
+    switch (message.type) {
+      case "sync":
+        if (current === undefined)
+          throw this.#shell.error("protocol", "said sync, and had no command to answer");
+        this.#answered?.();
+        this.#commands.shift();
+        current.done();
+        this.#write();
+        return;
+      case "emit":
+        if (current === undefined)
+          throw this.#shell.error("protocol", "emitted a tuple without being told to");
+        try {
+          this.#emit(message, current.ctx);
+        } catch (error) {
+          throw this.#shell.blamed(error);
+        }
+        return;
+      default:
+        throw this.#shell.error("protocol", `is a spout, and cannot ${message.type} a tuple`);
+    }
+  }
+
+  #emit({ stream, values, id, task, needTaskIds }: EmitMessage, ctx: Ctx): void {
+    const { name, fields } = streamOf(this.#streams, stream);
+    const emit = ctx.emit[name] as (values: object, options: SpoutEmitOptions<MessageId>) => void;
+    const named = toValues(`stream ${name}`, fields, values);
+    this.#shell.tellTasks(needTaskIds && task === undefined, (onTasks) =>
+      emit(named, { onTasks, ...(id === undefined ? {} : { id }), ...(task === undefined ? {} : { task }) }),
+    );
+  }
+}
+
+/**
+ * Defines a spout that is a program in any language. Each task starts one, which lives exactly as long as the task:
+ * when one of them ends or breaks the protocol, the task crashes with {@link ShellError}, and its supervisor starts both
+ * again. What the program wrote to its standard error is logged.
+ *
+ * The program emits arrays, in the order of the fields of `streams`. A tuple that it emits with an id is reliable: it
+ * is told `ack` or `fail` with that id, `fail` only when the retries of the configuration have failed as well.
+ *
+ * The protocol has no word for the end of a source: such a spout is never done, and `finished` of its topology waits for
+ * ever.
+ *
+ * @throws OptionError when an option is not what it has to be
+ * @example
+ * const lines = shellSpout({
+ *   command: "python3",
+ *   args: ["lines.py"],
+ *   streams: { lines: { text: field.text } },
+ *   config: { retries: 0 },
+ * });
+ */
+export function shellSpout<S extends Streams>(
+  options: ShellOptions & { readonly streams: S },
+): SpoutDefinition<S & DeadStream> {
+  return shellSpoutOn(openChild, options);
+}
+
+/** @internal A shell spout whose children come from somewhere else. */
+export function shellSpoutOn<S extends Streams>(
+  open: OpenChild,
+  options: ShellOptions & { readonly streams: S },
+): SpoutDefinition<S & DeadStream> {
+  const settings = checkShell(options);
+  const { streams, config } = options;
+  const definition: SpoutDefinition<Streams & DeadStream> = spout<Streams, SpoutShell, MessageId>({
+    streams,
+    ...(config === undefined ? {} : { config }),
+    init: (task) => new SpoutShell(open, settings, streams, task).start(),
+    activate: (ctx) => ctx.state.tell("activate", ctx),
+    deactivate: (ctx) => ctx.state.tell("deactivate", ctx),
+    next: (ctx) => ctx.state.tell("next", ctx),
+    ack: (id, ctx) => ctx.state.tell("ack", ctx, id),
+    fail: (id, ctx) => ctx.state.tell("fail", ctx, id),
+    close: (ctx) => ctx.state.stop(),
+  });
+  return definition as unknown as SpoutDefinition<S & DeadStream>;
+}

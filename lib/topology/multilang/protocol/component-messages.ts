@@ -1,0 +1,123 @@
+// The messages of a component in another program to its host: their types, and the check of a message from the wire.
+// host-messages.ts has the other direction.
+
+import { show } from "../../../process/errors.js";
+import type { LogLevel } from "../../component.js";
+import { MultilangError } from "./errors.js";
+
+/** What names a tuple on the wire. */
+export type MessageId = string | number;
+
+/** Levels of a log line, at the numbers they have on the wire. */
+export const LEVELS: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error"];
+
+export interface EmitMessage {
+  readonly type: "emit";
+  readonly values: readonly unknown[];
+  /** Undefined: the component named none. */
+  readonly stream: string | undefined;
+  /** Of a spout's reliable tuple. */
+  readonly id: MessageId | undefined;
+  readonly anchors: readonly MessageId[];
+  /** For whom it is, when it is direct. */
+  readonly task: number | undefined;
+  /** Whether the component waits for the ids of the tasks that get it. */
+  readonly needTaskIds: boolean;
+}
+
+/** What a component says, other than its answer to the handshake. */
+export type ComponentMessage =
+  | EmitMessage
+  | { readonly type: "ack"; readonly id: MessageId }
+  | { readonly type: "fail"; readonly id: MessageId }
+  | { readonly type: "log"; readonly level: LogLevel; readonly text: string }
+  | { readonly type: "error"; readonly text: string }
+  | { readonly type: "metrics"; readonly name: string; readonly params: unknown }
+  | { readonly type: "sync" }
+  | { readonly type: "pid"; readonly pid: number };
+
+/** A JSON object, its parts yet unknown. */
+export type Parts = Readonly<Record<string, unknown>>;
+
+/** Reads what a component said. @throws MultilangError that names the part which is wrong */
+export function parseComponentMessage(value: unknown): ComponentMessage {
+  const parts = object("a component's message", value);
+  const command = parts.command;
+  if (command === undefined && "pid" in parts) return { type: "pid", pid: whole("pid", parts.pid) };
+  switch (command) {
+    case "emit":
+      return emit(parts);
+    case "ack":
+    case "fail":
+      return { type: command, id: messageId(`id of ${command}`, parts.id) };
+    case "log":
+      return { type: "log", level: level(parts.level), text: string("msg of log", parts.msg) };
+    case "error":
+      return { type: "error", text: string("msg of error", parts.msg) };
+    case "metrics":
+      return { type: "metrics", name: string("name of metrics", parts.name), params: parts.params };
+    case "sync":
+      return { type: "sync" };
+    default:
+      throw new MultilangError(
+        "command",
+        `a component's command must be emit, ack, fail, log, error, metrics or sync; got ${show(command)} ` +
+          `in ${show(value)}`,
+      );
+  }
+}
+
+function emit(parts: Parts): EmitMessage {
+  const { tuple, stream, id, anchors, task, need_task_ids: need } = parts;
+  if (!Array.isArray(tuple)) throw wrong("tuple of emit", tuple, "an array");
+  if (isGiven(anchors) && !Array.isArray(anchors)) throw wrong("anchors of emit", anchors, "an array of ids");
+  if (isGiven(need) && typeof need !== "boolean") throw wrong("need_task_ids of emit", need, "true or false");
+  const target = isGiven(task) ? whole("task of emit", task) : 0;
+  return {
+    type: "emit",
+    values: tuple,
+    stream: isGiven(stream) ? string("stream of emit", stream) : undefined,
+    id: isGiven(id) ? messageId("id of emit", id) : undefined,
+    anchors: isGiven(anchors) ? (anchors as unknown[]).map((one) => messageId("an anchor of emit", one)) : [],
+    // Task 0 is how libraries for languages without optional numbers say that it is for nobody in particular.
+    task: target === 0 ? undefined : target,
+    needTaskIds: need !== false,
+  };
+}
+
+/** Libraries write null for what is not given. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function level(value: unknown): LogLevel {
+  if (!isGiven(value)) return "info";
+  const found = typeof value === "number" ? LEVELS[value] : undefined;
+  if (found === undefined) throw wrong("level of log", value, "a whole number from 0 (trace) to 4 (error)");
+  return found;
+}
+
+export function object(what: string, value: unknown): Parts {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Parts;
+  throw wrong(what, value, "a JSON object");
+}
+
+export function string(what: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw wrong(what, value, "a string");
+}
+
+export function whole(what: string, value: unknown): number {
+  if (Number.isSafeInteger(value)) return value as number;
+  throw wrong(what, value, "a whole number");
+}
+
+/** A number beyond 2^53 would come back as another one, and the tuple never be settled. */
+export function messageId(what: string, value: unknown): MessageId {
+  if (typeof value === "string" || Number.isSafeInteger(value)) return value as MessageId;
+  throw wrong(what, value, "a string, or a whole number below 2^53");
+}
+
+export function wrong(what: string, value: unknown, allowed: string): MultilangError {
+  return new MultilangError("shape", `${what} must be ${allowed}; got ${show(value)}`);
+}

@@ -1,0 +1,32 @@
+// What is wrong with a message of the multilang protocol.
+
+import { SignalboxError } from "../../../process/errors.js";
+
+/**
+ * What was wrong with a message: its size, its characters, its JSON, its command, the type of one of its parts, or the
+ * stream and fields of a tuple; or, `output`, that others wrote where the messages go.
+ */
+export type MultilangProblem =
+  | "size"
+  | "encoding"
+  | "json"
+  | "command"
+  | "shape"
+  | "stream"
+  | "field"
+  | "output";
+
+/** A message of the multilang protocol is not what it has to be. */
+export class MultilangError extends SignalboxError {
+  readonly code = "ERR_MULTILANG";
+  readonly problem: MultilangProblem;
+  constructor(problem: MultilangProblem, text: string, options?: ErrorOptions) {
+    super(text, options);
+    this.problem = problem;
+  }
+}
+
+/** The first part of what was read, for an error text. */
+export function excerpt(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+}

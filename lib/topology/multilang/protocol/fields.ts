@@ -1,0 +1,66 @@
+// Tuples on the wire are arrays, in the order of the stream's fields; here they are objects, by the fields' names.
+
+import { show } from "../../../process/errors.js";
+import type { AnyValues, Fields, Streams } from "../../field.js";
+import { MultilangError } from "./errors.js";
+
+/** What stands under a name that came from elsewhere: a stream may be called `constructor`. */
+export function ownOf<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** The values of an object, in the order of the fields; null for what is not there. */
+export function toArray(fields: Fields, values: AnyValues): unknown[] {
+  return Object.keys(fields).map((name) => values[name] ?? null);
+}
+
+/**
+ * Gives each value of an array its name. @throws MultilangError when there are more or fewer than fields, or one that
+ * its field does not accept
+ */
+export function toValues(what: string, fields: Fields, array: readonly unknown[]): AnyValues {
+  const names = Object.keys(fields);
+  if (array.length !== names.length)
+    throw new MultilangError(
+      "field",
+      `a tuple of ${what} must have ${names.length} values (${names.join(", ")}); got ${array.length}: ${show(array)}`,
+    );
+  const values = named(names, array);
+  checkValues(what, fields, values);
+  return values;
+}
+
+/** @throws MultilangError when a field is missing, or does not accept its value */
+export function checkValues(what: string, fields: Fields, values: AnyValues): void {
+  for (const [name, { accepts, type }] of Object.entries(fields)) {
+    if (!Object.hasOwn(values, name))
+      throw new MultilangError("field", `a tuple of ${what} has no field ${name}`);
+    const value = values[name];
+    if (!accepts(value))
+      throw new MultilangError("field", `field ${name} of ${what} must be a ${type}; got ${show(value)}`);
+  }
+}
+
+export function named(names: readonly string[], array: readonly unknown[]): AnyValues {
+  return Object.fromEntries(names.map((name, index) => [name, array[index]]));
+}
+
+/**
+ * The stream that an emit means: the one that it names; without a name `default`, or the only one there is.
+ *
+ * @throws MultilangError when there is none
+ */
+export function streamOf(
+  streams: Streams,
+  named: string | undefined,
+): { readonly name: string; readonly fields: Fields } {
+  const own = Object.keys(streams);
+  const name = named ?? (own.length === 1 && !own.includes("default") ? (own[0] as string) : "default");
+  const fields = own.includes(name) ? streams[name] : undefined;
+  if (fields === undefined)
+    throw new MultilangError(
+      "stream",
+      `it has no stream ${show(name)}; declared are: ${own.length === 0 ? "none" : own.join(", ")}`,
+    );
+  return { name, fields };
+}
