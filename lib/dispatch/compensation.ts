@@ -4,7 +4,7 @@
 import { settleHere } from "../process/carrying.js";
 import type { Context } from "../process/context.js";
 import type { Envelope } from "./envelope.js";
-import type { FullSettings } from "./group.js";
+import type { FullSettings } from "./settings.js";
 
 /** Starts it; the conversation gets the DOWN of its end. */
 export function compensate<T>(

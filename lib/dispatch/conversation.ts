@@ -15,7 +15,7 @@ import { Delivery } from "./delivery.js";
 import type { Envelope } from "./envelope.js";
 import { ConversationError, type DispatchError } from "./errors.js";
 import { failureError } from "./failure.js";
-import type { ConsumerGroup, FullSettings } from "./group.js";
+import type { ConsumerGroup } from "./group.js";
 import { HandOff } from "./hand-off.js";
 import type { IsolatedRoute } from "./isolated.js";
 import {
@@ -31,6 +31,7 @@ import { type Message, ROOM, WITHDRAWN } from "./messages.js";
 import { type Outcome, outcomeOf, type RerouteTiming, timed } from "./outcome.js";
 import { type DispatchRequest, waitersFor } from "./request.js";
 import { type RoutingFunction, takesOf } from "./route.js";
+import type { FullSettings } from "./settings.js";
 import "./events.js";
 
 const DONE = stop();

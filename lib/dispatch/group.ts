@@ -3,66 +3,19 @@
 import type { Callbacks } from "../process/behaviour.js";
 import { NoProcessError, OptionError, show } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
-import { count, delay, oneOf, text } from "../process/options.js";
+import { count, delay, text } from "../process/options.js";
 import { Pid } from "../process/pid.js";
+import type { Process } from "../process/process.js";
 import { type ConsumerView, type JoinOptions, Registration, type Slots, type Waiter } from "./consumer.js";
 import { Deduplication } from "./dedup.js";
+import type { DispatchOptions } from "./dispatch.js";
 import type { Envelope } from "./envelope.js";
 import type { IsolatedRoute } from "./isolated.js";
-import type { CrashPolicy } from "./machine.js";
+import type { Outcome } from "./outcome.js";
 import { WaitingQueue, type Wake, type Wish } from "./queue-machine.js";
 import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
-
-/** Defaults of a group's options, in one place. Durations are milliseconds. */
-export const GROUP_DEFAULTS: {
-  readonly deadline: number;
-  readonly maxAttempts: number;
-  readonly onCrash: CrashPolicy;
-  readonly patience: number;
-  readonly handoff: number;
-  readonly compensationTimeout: number;
-  readonly maxWaiting: number;
-  readonly window: number;
-  readonly windowTime: number;
-  readonly windowBytes: number;
-  readonly affinities: number;
-} = {
-  deadline: 5_000,
-  maxAttempts: 3,
-  onCrash: "reroute",
-  patience: 0,
-  handoff: 250,
-  compensationTimeout: 5_000,
-  maxWaiting: 10_000,
-  window: 10_000,
-  windowTime: 600_000,
-  windowBytes: 50_000_000,
-  affinities: 100_000,
-};
-
-/** What undoes the work of a consumer that crashed. */
-export type Compensation<T> = (
-  envelope: Envelope<T>,
-  crashed: { readonly consumer: string; readonly attempt: number },
-) => unknown;
-
-/** How a group dispatches; a single dispatch may say otherwise. */
-export interface DispatchSettings<T> {
-  /** Milliseconds in which the envelope is settled, or the dispatch fails; `Infinity` for none. */
-  readonly deadline?: number;
-  /** Consumers that may be tried with one envelope before it is a dead letter. */
-  readonly maxAttempts?: number;
-  /** What the crash of a consumer leads to. */
-  readonly onCrash?: CrashPolicy;
-  /** Undoes the work of the crashed consumer, under `onCrash: "compensate"`. */
-  readonly compensate?: Compensation<T>;
-  /** Milliseconds that the compensation may take. */
-  readonly compensationTimeout?: number;
-  /** How long to wait for a member when there is none to choose from: time for a restart. 0 fails at once. */
-  readonly patience?: number;
-  /** Milliseconds a consumer that cannot acknowledge must survive for the dispatch to count as delivered. */
-  readonly handoff?: number;
-}
+import { type DispatchSettings, type FullSettings, GROUP_DEFAULTS, settingsOf } from "./settings.js";
+import { startDispatch } from "./start.js";
 
 export interface GroupOptions<T> extends DispatchSettings<T> {
   /** What to call the group in reports. Default `consumers`. */
@@ -78,10 +31,6 @@ export interface GroupOptions<T> extends DispatchSettings<T> {
   /** Bytes that the replies of these receipts have together, about; one with a greater reply is not remembered. Default 50,000,000. */
   readonly windowBytes?: number;
 }
-
-export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> & {
-  readonly compensate: Compensation<T> | undefined;
-};
 
 /**
  * The consumers that an envelope with a payload `T` may go to, and that reply with `R`. Join and leave are effective at the next choice; a consumer that exits has
@@ -201,6 +150,19 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   #become(members: readonly Registration[]): void {
     this.#members = members;
     this.#view = undefined;
+  }
+
+  /**
+   * @internal Starts a dispatch to this group. `System` has no other way to the code of dispatch, so that a bundle without
+   * a group has none of that code.
+   */
+  dispatch(
+    kernel: Kernel,
+    owner: Process | undefined,
+    what: T | Envelope<T>,
+    options: DispatchOptions<T> | undefined,
+  ): Promise<Outcome<T, R>> {
+    return startDispatch(kernel, owner, this, what, options);
   }
 
   /** A process of the group watches over the members, in each system that has some. */
@@ -325,32 +287,6 @@ const groupsOf = new WeakMap<Pid<never>, Set<{ leave(consumer: Pid): boolean }>>
 /** Takes a process out of all groups. */
 export function leaveAll(pid: Pid<never>): void {
   for (const group of [...(groupsOf.get(pid) ?? [])]) group.leave(pid as Pid);
-}
-
-/** Checks settings, and fills them in from others or the defaults. @throws OptionError */
-export function settingsOf<T>(
-  given: DispatchSettings<T>,
-  base: FullSettings<T> | undefined,
-): FullSettings<T> {
-  const from = base ?? { ...GROUP_DEFAULTS, compensate: undefined };
-  const settings: FullSettings<T> = {
-    deadline: delay("deadline", given.deadline ?? from.deadline, 0, true),
-    maxAttempts: count("maxAttempts", given.maxAttempts ?? from.maxAttempts, 1, true),
-    onCrash: oneOf("onCrash", given.onCrash ?? from.onCrash, ["reroute", "fail", "compensate"]),
-    compensate: given.compensate ?? from.compensate,
-    compensationTimeout: delay(
-      "compensationTimeout",
-      given.compensationTimeout ?? from.compensationTimeout,
-      0,
-      true,
-    ),
-    patience: delay("patience", given.patience ?? from.patience, 0, true),
-    handoff: delay("handoff", given.handoff ?? from.handoff),
-  };
-  if (settings.onCrash === "compensate" && typeof settings.compensate !== "function") {
-    throw new OptionError("compensate", settings.compensate, 'a function, when onCrash is "compensate"');
-  }
-  return settings;
 }
 
 function checkRoute<T>(route: RoutingFunction<T> | IsolatedRoute<T>): RoutingFunction<T> | IsolatedRoute<T> {

@@ -5,13 +5,7 @@ export { type DispatchOptions, dispatch } from "./dispatch.js";
 export type { CausalContext, Envelope, EnvelopeOptions } from "./envelope.js";
 export * from "./errors.js";
 export type { Undeliverable } from "./events.js";
-export {
-  type Compensation,
-  ConsumerGroup,
-  type DispatchSettings,
-  GROUP_DEFAULTS,
-  type GroupOptions,
-} from "./group.js";
+export { ConsumerGroup, type GroupOptions } from "./group.js";
 export {
   type IsolatedOptions,
   IsolatedRoute,
@@ -34,3 +28,4 @@ export {
   weighted,
   where,
 } from "./route.js";
+export { type Compensation, type DispatchSettings, GROUP_DEFAULTS } from "./settings.js";

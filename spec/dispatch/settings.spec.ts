@@ -4,6 +4,7 @@ import {
   ConsumerGroup,
   consumer,
   type DispatchOptions,
+  dispatch,
   GROUP_DEFAULTS,
   type GroupOptions,
   isolated,
@@ -12,7 +13,7 @@ import {
   System,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { settingsOf } from "../../lib/dispatch/group.js";
+import { settingsOf } from "../../lib/dispatch/settings.js";
 import { VirtualClock } from "../support/virtual.js";
 
 let system: System;
@@ -75,6 +76,19 @@ describe("a dispatch's options", () => {
     const dispatch = system.dispatch(new ConsumerGroup(), 1, { [path]: value } as DispatchOptions<unknown>);
     await expect(dispatch).rejects.toEqual(refused(path));
   });
+
+  it.each([[undefined], [null], [5], ["pickers"], [{}], [{ dispatch: true }]])(
+    "rejects with a group that is %j, and starts no process [D43]",
+    async (group) => {
+      const outside = system.dispatch(group as unknown as ConsumerGroup, 1);
+      expect(system.population).toBe(0);
+      await expect(outside).rejects.toEqual(refused("group"));
+      const inside = new Promise((resolve, reject) => {
+        system.spawn((ctx) => dispatch(ctx, group as unknown as ConsumerGroup, 1).then(resolve, reject));
+      });
+      await expect(inside).rejects.toEqual(refused("group"));
+    },
+  );
 
   it("are the group's where they are left out", () => {
     const { settings: base } = new ConsumerGroup({ deadline: 7, maxAttempts: 8, patience: 9 });
