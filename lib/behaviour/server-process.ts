@@ -41,6 +41,7 @@ export class StopMessage {
 
 /** The server was asked something its definition does not have: a handle of another kind of server, probably. */
 export class UnknownRequestError extends SignalboxError {
+  static override readonly name: string = "UnknownRequestError";
   readonly code = "ERR_UNKNOWN_REQUEST";
   constructor(kind: string, method: string, known: readonly string[]) {
     super(`this server has no ${kind} "${method}"; it has ${known.length === 0 ? "none" : known.join(", ")}`);

@@ -7,6 +7,7 @@ import type { EndedAttempt, NoConsumerReason } from "./machine.js";
 
 /** Base of the dispatch errors. */
 export abstract class DispatchError extends SignalboxError {
+  static override readonly name: string = "DispatchError";
   readonly envelope: Envelope<unknown>;
   /** The attempts that ended without a delivery, in order. */
   readonly history: readonly EndedAttempt[];
@@ -38,6 +39,7 @@ const WHY: { readonly [why in NoConsumerReason]: string } = {
 
 /** Nobody takes the envelope. */
 export class NoConsumerError extends DispatchError {
+  static override readonly name: string = "NoConsumerError";
   readonly code = "ERR_NO_CONSUMER";
   readonly why: NoConsumerReason;
   constructor(
@@ -53,6 +55,7 @@ export class NoConsumerError extends DispatchError {
 
 /** The routing function chose something that is no candidate. */
 export class UnknownConsumerError extends DispatchError {
+  static override readonly name: string = "UnknownConsumerError";
   readonly code = "ERR_UNKNOWN_CONSUMER";
   readonly selected: string;
   constructor(
@@ -72,6 +75,7 @@ export class UnknownConsumerError extends DispatchError {
 
 /** The routing function threw, or did not answer in time. `cause` says which. */
 export class EvaluationError extends DispatchError {
+  static override readonly name: string = "EvaluationError";
   readonly code = "ERR_EVALUATION";
   constructor(group: string, cause: unknown, envelope: Envelope<unknown>, history: readonly EndedAttempt[]) {
     const text = cause instanceof Error ? cause.message : String(cause);
@@ -81,6 +85,7 @@ export class EvaluationError extends DispatchError {
 
 /** The deadline passed before a consumer had settled the envelope. Work that is under way may still be done. */
 export class DeadlineError extends DispatchError {
+  static override readonly name: string = "DeadlineError";
   readonly code = "ERR_DEADLINE";
   readonly deadlineMs: number;
   constructor(
@@ -96,6 +101,7 @@ export class DeadlineError extends DispatchError {
 
 /** As many consumers as may be tried have failed on this envelope; it is a dead letter now. */
 export class AttemptsExhaustedError extends DispatchError {
+  static override readonly name: string = "AttemptsExhaustedError";
   readonly code = "ERR_ATTEMPTS_EXHAUSTED";
   constructor(
     group: string,
@@ -117,6 +123,7 @@ export class AttemptsExhaustedError extends DispatchError {
  * Error or any other value.
  */
 export class RejectedError extends DispatchError {
+  static override readonly name: string = "RejectedError";
   readonly code = "ERR_REJECTED";
   constructor(
     group: string,
@@ -131,6 +138,7 @@ export class RejectedError extends DispatchError {
 
 /** The conversation ended otherwise: by crash policy, or by its own death. */
 export class ConversationError extends DispatchError {
+  static override readonly name: string = "ConversationError";
   readonly code = "ERR_CONVERSATION";
   /** `crashed` under policy `fail`; `compensated`, or not, under `compensate`; or `died` itself. */
   readonly end: "crashed" | "compensated" | "compensation-failed" | "died";

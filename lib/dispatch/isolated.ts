@@ -12,6 +12,7 @@ import type { RouteContext } from "./route.js";
 
 /** The isolated function did not answer in time. Its thread was ended; the next choice gets a new one. */
 export class RouteTimeoutError extends SignalboxError {
+  static override readonly name: string = "RouteTimeoutError";
   readonly code = "ERR_ROUTE_TIMEOUT";
   constructor(timeoutMs: number) {
     super(`the isolated routing function did not answer within ${timeoutMs} ms; its thread was ended`);
@@ -20,6 +21,7 @@ export class RouteTimeoutError extends SignalboxError {
 
 /** The isolated function threw, or its module could not be loaded; the text is what the thread said. */
 export class IsolatedRouteError extends SignalboxError {
+  static override readonly name: string = "IsolatedRouteError";
   readonly code = "ERR_ISOLATED_ROUTE";
 }
 

@@ -8,6 +8,8 @@ export { show } from "./show.js";
 
 /** Base of every error signalbox raises. Match on {@link SignalboxError.code}, which never changes; texts may. */
 export abstract class SignalboxError extends Error {
+  /** Each class states its own name, because a minifier renames classes but does not touch strings. */
+  static override readonly name: string = "SignalboxError";
   abstract readonly code: string;
   override get name(): string {
     return this.constructor.name;
@@ -16,6 +18,7 @@ export abstract class SignalboxError extends Error {
 
 /** An option or argument is not what it has to be. Names the path, the value found and what is allowed. */
 export class OptionError extends SignalboxError {
+  static override readonly name: string = "OptionError";
   readonly code = "ERR_OPTION";
   readonly path: string;
   readonly value: unknown;
@@ -28,6 +31,7 @@ export class OptionError extends SignalboxError {
 
 /** The process behind this `ctx` has ended: a late continuation asked for an effect, and it was refused. */
 export class ProcessExitedError extends SignalboxError {
+  static override readonly name: string = "ProcessExitedError";
   readonly code = "ERR_PROCESS_EXITED";
   readonly pid: Pid;
   readonly reason: ExitReason;
@@ -40,6 +44,7 @@ export class ProcessExitedError extends SignalboxError {
 
 /** A `receive` waited for its whole timeout. Uncaught, it ends the process, which is what most processes want. */
 export class ReceiveTimeoutError extends SignalboxError {
+  static override readonly name: string = "ReceiveTimeoutError";
   readonly code = "ERR_RECEIVE_TIMEOUT";
   readonly timeoutMs: number;
   constructor(pid: Pid, timeoutMs: number) {
@@ -50,6 +55,7 @@ export class ReceiveTimeoutError extends SignalboxError {
 
 /** A process asked for a second message while it still waited for one. */
 export class ReceiveBusyError extends SignalboxError {
+  static override readonly name: string = "ReceiveBusyError";
   readonly code = "ERR_RECEIVE_BUSY";
   constructor(pid: Pid) {
     super(`${pid} already waits in a receive; await that one before the next`);
@@ -58,6 +64,7 @@ export class ReceiveBusyError extends SignalboxError {
 
 /** A call got no reply in time. The request is withdrawn if it still waits; a late reply is dropped. */
 export class CallTimeoutError extends SignalboxError {
+  static override readonly name: string = "CallTimeoutError";
   readonly code = "ERR_CALL_TIMEOUT";
   readonly timeoutMs: number;
   constructor(to: string, timeoutMs: number) {
@@ -70,6 +77,7 @@ export class CallTimeoutError extends SignalboxError {
 
 /** The callee ended before it replied, or was not there. `reason` is its exit reason; `cause` the Error it died of. */
 export class CalleeExitedError extends SignalboxError {
+  static override readonly name: string = "CalleeExitedError";
   readonly code = "ERR_CALLEE_EXITED";
   readonly reason: ExitReason;
   constructor(to: string, reason: ExitReason) {
@@ -83,6 +91,7 @@ export class CalleeExitedError extends SignalboxError {
 
 /** A process called itself and would have waited for its own reply. */
 export class CallSelfError extends SignalboxError {
+  static override readonly name: string = "CallSelfError";
   readonly code = "ERR_CALL_SELF";
   constructor(pid: Pid) {
     super(
@@ -93,6 +102,7 @@ export class CallSelfError extends SignalboxError {
 
 /** A bounded mailbox was full and its policy is `reject`. Nothing was queued. */
 export class MailboxFullError extends SignalboxError {
+  static override readonly name: string = "MailboxFullError";
   readonly code = "ERR_MAILBOX_FULL";
   readonly capacity: number;
   constructor(to: Pid, capacity: number) {
@@ -105,6 +115,7 @@ export class MailboxFullError extends SignalboxError {
 
 /** `register` could not give the name: it is held by another process, or the process has a name already. */
 export class NameTakenError extends SignalboxError {
+  static override readonly name: string = "NameTakenError";
   readonly code = "ERR_NAME_TAKEN";
   constructor(name: string, holder: Pid, why: "held" | "has-name", held?: string) {
     super(
@@ -117,6 +128,7 @@ export class NameTakenError extends SignalboxError {
 
 /** The target cannot be registered, joined or asked, because it is not running in this system. */
 export class NoProcessError extends SignalboxError {
+  static override readonly name: string = "NoProcessError";
   readonly code = "ERR_NO_PROCESS";
   constructor(what: string, node: string) {
     super(`${what} is not a running process of ${node}`);
@@ -125,6 +137,7 @@ export class NoProcessError extends SignalboxError {
 
 /** The process did not come up: its `init` threw, exited, timed out or asked to be ignored. */
 export class StartError extends SignalboxError {
+  static override readonly name: string = "StartError";
   readonly code = "ERR_START";
   readonly reason: ExitReason;
   constructor(what: string, reason: ExitReason) {
@@ -138,6 +151,7 @@ export class StartError extends SignalboxError {
 
 /** The system has been stopped; it starts no processes and takes no calls any more. */
 export class SystemStoppedError extends SignalboxError {
+  static override readonly name: string = "SystemStoppedError";
   readonly code = "ERR_SYSTEM_STOPPED";
   constructor(node: string) {
     super(`the system ${node} is stopped; create a new System`);
@@ -146,6 +160,7 @@ export class SystemStoppedError extends SignalboxError {
 
 /** `receive` was called by a process made from callbacks, whose `handle` is given its messages. */
 export class NotABodyError extends SignalboxError {
+  static override readonly name: string = "NotABodyError";
   readonly code = "ERR_NOT_A_BODY";
   constructor(pid: Pid) {
     super(
@@ -156,6 +171,7 @@ export class NotABodyError extends SignalboxError {
 
 /** `ask` was called by a function body, which has no "between messages": it awaits `ctx.call` instead. */
 export class NotCallbacksError extends SignalboxError {
+  static override readonly name: string = "NotCallbacksError";
   readonly code = "ERR_NOT_CALLBACKS";
   constructor(pid: Pid) {
     super(
@@ -166,6 +182,7 @@ export class NotCallbacksError extends SignalboxError {
 
 /** Something other than an Error was thrown; `cause` is what it was. */
 export class ThrownValueError extends SignalboxError {
+  static override readonly name: string = "ThrownValueError";
   readonly code = "ERR_THROWN_VALUE";
   constructor(value: unknown) {
     super(`a value that is no Error was thrown: ${show(value)}`, { cause: value });

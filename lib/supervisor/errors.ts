@@ -6,6 +6,7 @@ import type { ChildProblem } from "./protocol.js";
 
 /** A request about a child could not be met; `problem` is OTP's word for why. */
 export class ChildError extends SignalboxError {
+  static override readonly name: string = "ChildError";
   readonly code = "ERR_CHILD";
   readonly problem: ChildProblem | "max_children";
   /** Why it did not start, for `start_failed`. */

@@ -35,6 +35,7 @@ export const CLOCK_DEFAULTS: {
 
 /** The systems on a clock did not come to rest within a limit. Names the processes that ran last. */
 export class ClockLimitError extends SignalboxError {
+  static override readonly name: string = "ClockLimitError";
   readonly code = "ERR_CLOCK_LIMIT";
   readonly limit: number;
   /** The latest first. */
@@ -48,6 +49,7 @@ export class ClockLimitError extends SignalboxError {
 
 /** What was waited for has not come, nothing can run, and no timer is set: on this clock it never comes. */
 export class ClockStuckError extends SignalboxError {
+  static override readonly name: string = "ClockStuckError";
   readonly code = "ERR_CLOCK_STUCK";
   constructor(now: number) {
     super(

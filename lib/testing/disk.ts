@@ -39,6 +39,7 @@ const CODES: { readonly [code in DiskFaultCode]: readonly [errno: number, text: 
 
 /** An operation of a {@link SimulatedDisk} failed. Looks like the errors of Node's file system, not like ours. */
 export class DiskFault extends SignalboxError {
+  static override readonly name: string = "DiskFault";
   readonly code: DiskFaultCode;
   readonly errno: number;
   readonly syscall: string;
@@ -56,6 +57,7 @@ export class DiskFault extends SignalboxError {
 
 /** The power was lost while an operation of a {@link SimulatedDisk} was under way: it may have happened or not. */
 export class PowerLossError extends SignalboxError {
+  static override readonly name: string = "PowerLossError";
   readonly code = "ERR_POWER_LOSS";
   /** The disk's generation in which the operation began. */
   readonly generation: number;

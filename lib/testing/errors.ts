@@ -4,6 +4,7 @@ import { SignalboxError } from "../process/errors.js";
 
 /** A token belongs to a schedule that the code under test does not have any more. */
 export class ReplayOutdatedError extends SignalboxError {
+  static override readonly name: string = "ReplayOutdatedError";
   readonly code = "ERR_SIM_OUTDATED";
   readonly choice: number;
   constructor(choice: number, label: string, before: number, now: number) {
@@ -19,6 +20,7 @@ export class ReplayOutdatedError extends SignalboxError {
 
 /** The same choices led to something else: something in the code is not under the simulator's control. */
 export class NondeterminismError extends SignalboxError {
+  static override readonly name: string = "NondeterminismError";
   readonly code = "ERR_SIM_NONDETERMINISM";
   /** Number of the first step that differs. */
   readonly step: number;
@@ -35,6 +37,7 @@ export class NondeterminismError extends SignalboxError {
 
 /** Code under simulation used a timer of the host, which knows nothing of virtual time. */
 export class HostTimerError extends SignalboxError {
+  static override readonly name: string = "HostTimerError";
   readonly code = "ERR_SIM_HOST_TIMER";
   constructor(process: string, name: string, place: string | undefined) {
     super(
@@ -46,6 +49,7 @@ export class HostTimerError extends SignalboxError {
 
 /** Code awaits something that the simulator does not settle, such as real I/O, and nothing else can go on. */
 export class UncontrolledAwaitError extends SignalboxError {
+  static override readonly name: string = "UncontrolledAwaitError";
   readonly code = "ERR_SIM_UNCONTROLLED";
   constructor(process: string, place: string | undefined, resources: readonly string[]) {
     const pending = resources.length > 0 ? ` (the host is at work on: ${resources.join(", ")})` : "";
@@ -58,6 +62,7 @@ export class UncontrolledAwaitError extends SignalboxError {
 
 /** Nothing can run, no timer is set, and the scenario is not at its end. */
 export class StuckError extends SignalboxError {
+  static override readonly name: string = "StuckError";
   readonly code = "ERR_SIM_STUCK";
   constructor(waits: readonly string[]) {
     super(
@@ -69,6 +74,7 @@ export class StuckError extends SignalboxError {
 
 /** Processes wait for each other's replies in a circle. */
 export class WaitCycleError extends SignalboxError {
+  static override readonly name: string = "WaitCycleError";
   readonly code = "ERR_SIM_WAIT_CYCLE";
   constructor(cycle: readonly string[]) {
     super(
@@ -79,6 +85,7 @@ export class WaitCycleError extends SignalboxError {
 
 /** The fault that the simulator injects: what a crash looks like to supervisors, links and monitors. */
 export class InjectedCrash extends SignalboxError {
+  static override readonly name: string = "InjectedCrash";
   readonly code = "ERR_SIM_CRASH";
   constructor() {
     super("a crash injected by the simulator");
@@ -87,6 +94,7 @@ export class InjectedCrash extends SignalboxError {
 
 /** An invariant did not hold. */
 export class InvariantError extends SignalboxError {
+  static override readonly name: string = "InvariantError";
   readonly code = "ERR_SIM_INVARIANT";
   readonly invariant: string;
   constructor(invariant: string, said: string | undefined, cause: unknown) {
@@ -97,6 +105,7 @@ export class InvariantError extends SignalboxError {
 
 /** The system has not come to where it should. */
 export class NotConvergedError extends SignalboxError {
+  static override readonly name: string = "NotConvergedError";
   readonly code = "ERR_SIM_NOT_CONVERGED";
   constructor(goal: string, withinMs: number, why: string) {
     super(`within ${withinMs} ms it has not come to this: ${goal} (${why})`);
@@ -105,6 +114,7 @@ export class NotConvergedError extends SignalboxError {
 
 /** Something was left behind at the end of a schedule. */
 export class LeftBehindError extends SignalboxError {
+  static override readonly name: string = "LeftBehindError";
   readonly code = "ERR_SIM_LEFT_BEHIND";
   readonly findings: readonly string[];
   constructor(findings: readonly string[]) {
@@ -115,6 +125,7 @@ export class LeftBehindError extends SignalboxError {
 
 /** States that the scenario says are interesting, and that no schedule has come to. */
 export class NeverReachedError extends SignalboxError {
+  static override readonly name: string = "NeverReachedError";
   readonly code = "ERR_SIM_NEVER";
   constructor(labels: readonly string[], schedules: number) {
     super(
@@ -126,6 +137,7 @@ export class NeverReachedError extends SignalboxError {
 
 /** A function that the test gave to the simulator threw, or answered with something that it may not. */
 export class ModelError extends SignalboxError {
+  static override readonly name: string = "ModelError";
   readonly code = "ERR_SIM_MODEL";
   constructor(what: string, where: string, cause: unknown) {
     super(`${what} ${where}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });

@@ -19,6 +19,7 @@ export interface Found {
 
 /** A schedule failed; its `cause` is the failure itself. The text shows the shortest schedule found that fails alike. */
 export class ScheduleFailedError extends SignalboxError {
+  static override readonly name: string = "ScheduleFailedError";
   readonly code = "ERR_SIM_SCHEDULE";
   /** Give it to `explore` as `replay`, to run exactly this schedule. */
   readonly token: string;

@@ -56,6 +56,7 @@ export interface HistoryOptions<Op> {
 
 /** An operation was ended a second time. */
 export class OperationEndedError extends SignalboxError {
+  static override readonly name: string = "OperationEndedError";
   readonly code = "ERR_OPERATION_ENDED";
   constructor(number: number, client: string, was: string, again: string) {
     super(

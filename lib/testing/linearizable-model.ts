@@ -38,6 +38,7 @@ export type SequentialModel<State, Op, Result> = ModelBase<State, Op, Result> &
 
 /** A model failed, or broke its contract. `op` is the operation it was asked about; `cause` what it threw. */
 export class SequentialModelError extends SignalboxError {
+  static override readonly name: string = "SequentialModelError";
   readonly code = "ERR_MODEL";
   readonly op: unknown;
   constructor(what: string, op: unknown, cause?: unknown) {

@@ -13,6 +13,7 @@ import { structuralText } from "./structural-text.js";
 
 /** The search visited as many states as it may, without an answer. It says nothing about the history. */
 export class LinearizabilityLimitError extends SignalboxError {
+  static override readonly name: string = "LinearizabilityLimitError";
   readonly code = "ERR_LINEARIZABILITY_LIMIT";
   readonly most: number;
   constructor(most: number) {

@@ -45,6 +45,7 @@ export interface LinearizableOptions {
 
 /** A history is not linearizable. The message is the explanation, `verdict` the details. */
 export class NotLinearizableError extends SignalboxError {
+  static override readonly name: string = "NotLinearizableError";
   readonly code = "ERR_NOT_LINEARIZABLE";
   readonly verdict: NotLinearizable<unknown, unknown>;
   constructor(verdict: NotLinearizable<unknown, unknown>) {

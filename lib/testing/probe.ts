@@ -38,6 +38,7 @@ export const PROBE_DEFAULTS: { readonly timeout: number } = { timeout: 3_000 };
 
 /** What a test expected did not happen. Test runners that show differences show `expected` and `actual`. */
 export class ExpectationError extends SignalboxError {
+  static override readonly name: string = "ExpectationError";
   readonly code = "ERR_EXPECTATION";
   /** The value that was expected, if it was one. */
   readonly expected: unknown;

@@ -5,6 +5,7 @@ import { brief } from "./brief.js";
 
 /** A value holds something that no text can stand for faithfully, such as an instance of a class. */
 export class NoTextError extends SignalboxError {
+  static override readonly name: string = "NoTextError";
   readonly code = "ERR_NO_TEXT";
   constructor(value: unknown, why: string) {
     super(

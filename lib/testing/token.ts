@@ -56,6 +56,7 @@ export type TokenProblem =
 
 /** A text was given as the token of a run, and is none, or not all of one. */
 export class InvalidTokenError extends SignalboxError {
+  static override readonly name: string = "InvalidTokenError";
   readonly code = "ERR_SIM_TOKEN";
   readonly problem: TokenProblem;
   constructor(problem: TokenProblem, detail: string) {

@@ -12,6 +12,7 @@ export interface Problem {
 
 /** A topology that cannot be built: everything that is wrong with it, each problem with the component's name. */
 export class TopologyError extends SignalboxError {
+  static override readonly name: string = "TopologyError";
   readonly code = "ERR_TOPOLOGY";
   readonly topology: string;
   readonly problems: readonly Problem[];
@@ -27,6 +28,7 @@ export class TopologyError extends SignalboxError {
 
 /** A bolt acked or failed a tuple that it had acked or failed before, or that was not its own. */
 export class SettledError extends SignalboxError {
+  static override readonly name: string = "SettledError";
   readonly code = "ERR_TUPLE_SETTLED";
   readonly component: string;
   readonly task: number;
@@ -41,6 +43,7 @@ export class SettledError extends SignalboxError {
 
 /** A bolt that does not settle its tuples by itself called `ack` or `fail`. */
 export class BoltModeError extends SignalboxError {
+  static override readonly name: string = "BoltModeError";
   readonly code = "ERR_BOLT_MODE";
   readonly component: string;
   readonly task: number;
@@ -56,6 +59,7 @@ export class BoltModeError extends SignalboxError {
 
 /** With `checkValues`: a tuple was emitted whose values are not what the stream's fields say. */
 export class FieldError extends SignalboxError {
+  static override readonly name: string = "FieldError";
   readonly code = "ERR_TUPLE_FIELD";
   readonly component: string;
   readonly stream: string;
@@ -70,6 +74,7 @@ export class FieldError extends SignalboxError {
 
 /** A tuple was emitted anchored to one that is settled: its tree may have been told to be complete already. */
 export class AnchorError extends SignalboxError {
+  static override readonly name: string = "AnchorError";
   readonly code = "ERR_TUPLE_ANCHOR";
   readonly component: string;
   readonly task: number;
@@ -85,6 +90,7 @@ export class AnchorError extends SignalboxError {
 
 /** A bolt's function did not end in time: its task hangs, and was ended. */
 export class ExecuteTimeoutError extends SignalboxError {
+  static override readonly name: string = "ExecuteTimeoutError";
   readonly code = "ERR_EXECUTE_TIMEOUT";
   readonly component: string;
   readonly task: number;
@@ -102,6 +108,7 @@ export class ExecuteTimeoutError extends SignalboxError {
 
 /** The topology does not run any more, or not yet, and cannot do what was asked. */
 export class TopologyPhaseError extends SignalboxError {
+  static override readonly name: string = "TopologyPhaseError";
   readonly code = "ERR_TOPOLOGY_PHASE";
   readonly topology: string;
   readonly phase: string;

@@ -6,6 +6,7 @@ import type { Chooser, Task } from "../strategy.js";
 
 /** The same choices led to something else than before, so that no search of all schedules can be complete. */
 export class ExplorationDivergedError extends SignalboxError {
+  static override readonly name: string = "ExplorationDivergedError";
   readonly code = "ERR_SIM_DIVERGED";
   /** Number of the choice that differs, from 1. */
   readonly depth: number;

@@ -4,6 +4,7 @@ import { SignalboxError } from "../../../process/errors.js";
 
 /** A component that ran under another host crashed more often than its configuration allows. `cause` is the last time. */
 export class ComponentFailedError extends SignalboxError {
+  static override readonly name: string = "ComponentFailedError";
   readonly code = "ERR_COMPONENT_FAILED";
   readonly component: string;
   constructor(component: string, restarts: number, period: number, options: ErrorOptions) {

@@ -18,6 +18,7 @@ export type ShellProblem = "start" | "exited" | "protocol" | "settled" | "timeou
 
 /** The program of a shell component failed: what its task crashes with, and its supervisor starts both again. */
 export class ShellError extends SignalboxError {
+  static override readonly name: string = "ShellError";
   readonly code = "ERR_SHELL";
   readonly component: string;
   readonly task: number;

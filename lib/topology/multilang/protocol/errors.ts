@@ -18,6 +18,7 @@ export type MultilangProblem =
 
 /** A message of the multilang protocol is not what it has to be. */
 export class MultilangError extends SignalboxError {
+  static override readonly name: string = "MultilangError";
   readonly code = "ERR_MULTILANG";
   readonly problem: MultilangProblem;
   constructor(problem: MultilangProblem, text: string, options?: ErrorOptions) {

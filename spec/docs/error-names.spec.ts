@@ -1,0 +1,35 @@
+// The names of errors are part of the API, and outlive minification: each class states its own as a string.
+
+import { readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { SignalboxError } from "../../lib/process/errors.js";
+
+const LIB = new URL("../../lib/", import.meta.url);
+
+const files = readdirSync(LIB, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
+const modules: object[] = await Promise.all(files.map((path) => import(new URL(path, LIB).href)));
+
+/** Every class of errors in lib, under the name it is exported by; entries export some of them once more. */
+const errors = new Map<string, typeof SignalboxError>(
+  modules
+    .flatMap((module) => Object.entries(module))
+    .filter(([, value]) => value === SignalboxError || value?.prototype instanceof SignalboxError),
+);
+
+/** The `name` that a class has anyway is not enumerable, and is the one that a minifier changes. */
+const statesItsName = (name: string, error: object): boolean =>
+  Object.entries(error).some(([key, value]) => key === "name" && value === name);
+
+describe("the name of an error", () => {
+  it.each([...errors])("%s is stated in its class [P20]", (name, error) => {
+    expect(statesItsName(name, error)).toBe(true);
+  });
+
+  it("is missing where a class does not state it", () => {
+    class QuietError extends SignalboxError {
+      readonly code = "ERR_QUIET";
+    }
+    expect(statesItsName("QuietError", QuietError)).toBe(false);
+    expect(new QuietError("").name).toBe("QuietError");
+  });
+});
