@@ -26,7 +26,12 @@ export function launchChild<M>(
   const supervisor = ctx.self.process as Process;
   const { kernel } = supervisor;
   const { behaviour, options: own } = childLaunch(spec.start, args);
-  const options = { ...own, label: spec.id, ...(spec.name === undefined ? {} : { name: spec.name }) };
+  const { id: label, name } = spec;
+  // Object spreads are slow on Node 20, and a plain child needs none.
+  const options =
+    own === undefined && name === undefined
+      ? { label }
+      : { ...own, label, ...(name === undefined ? {} : { name }) };
   const child = spawnAwaited(kernel, supervisor, behaviour, options, spec.startTimeout, (outcome) => {
     kernel.send(ctx.self, { type: "outcome", id, outcome });
   });

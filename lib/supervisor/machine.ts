@@ -3,7 +3,7 @@
 // meanwhile waits its turn; only the parent's EXIT comes between, so that no slow `init` can hold up a shutdown.
 
 import { type ExitReason, SHUTDOWN } from "../process/reason.js";
-import type { AutoShutdown, FullChildSpec } from "./child.js";
+import type { FullChildSpec } from "./child.js";
 import {
   type Answer,
   type Ask,
@@ -11,44 +11,22 @@ import {
   type Effect,
   type Event,
   FailedChild,
-  type Strategy,
 } from "./protocol.js";
 import { Queue } from "./queue.js";
-import { countRestart, isRestarted, type RestartLimits } from "./restart-rule.js";
+import { countRestart, isRestarted } from "./restart-rule.js";
 import { type Child, newChild, Roster } from "./roster.js";
+import {
+  type Config,
+  type State,
+  type Step,
+  withAgenda,
+  withChildren,
+  withRestarts,
+  withWaiting,
+} from "./state.js";
 import { STRATEGIES } from "./strategies.js";
 
-/** Options of a supervisor that the machine decides by. */
-export interface Config extends RestartLimits {
-  readonly strategy: Strategy;
-  readonly autoShutdown: AutoShutdown;
-}
-
-/** Something to do that takes time; the first of the agenda is in progress. */
-type Step<P> =
-  | { readonly do: "stop"; readonly id: string; readonly token?: number }
-  | { readonly do: "start"; readonly id: string; readonly why: "boot" | "restart" }
-  | {
-      readonly do: "start";
-      readonly id: string;
-      readonly why: "add" | "again";
-      readonly token: number;
-      readonly child: Child<P>;
-    };
-
-export interface State<P> {
-  readonly config: Config;
-  /** In start order. */
-  readonly children: Roster<P>;
-  /** Times of the restarts within the period. */
-  readonly restarts: Queue<number>;
-  readonly agenda: Queue<Step<P>>;
-  /** Events that came while something was in progress. */
-  readonly waiting: Queue<Event<P>>;
-  /** Set once the supervisor is on its way out: the reason it will end with. */
-  readonly closing: ExitReason | undefined;
-  readonly booting: boolean;
-}
+export type { Config, State };
 
 export function initial<P>(config: Config, specs: readonly FullChildSpec[]): State<P> {
   const children = Roster.of<P>(specs.map((spec) => newChild(spec)));
@@ -72,7 +50,7 @@ export function decide<P>(
   // Whatever waited is looked at as soon as nothing is in progress.
   while (next.agenda.length === 0 && next.waiting.length > 0 && next.closing === undefined) {
     const first = next.waiting.first as Event<P>;
-    next = take({ ...next, waiting: next.waiting.rest() }, afterWaiting(first, now), effects);
+    next = take(withWaiting(next, next.waiting.rest()), afterWaiting(first, now), effects);
   }
   return [next, effects];
 }
@@ -93,7 +71,7 @@ function take<P>(state: State<P>, event: Event<P>, effects: Effect<P>[]): State<
       return close(state, event.reason, effects);
     default:
       if (state.closing !== undefined) return state;
-      if (state.agenda.length > 0) return { ...state, waiting: state.waiting.with(event) };
+      if (state.agenda.length > 0) return withWaiting(state, state.waiting.with(event));
       return begin(state, event, effects);
   }
 }
@@ -109,7 +87,7 @@ function begin<P>(
       const starts = [...state.children].map(
         (child): Step<P> => ({ do: "start", id: child.spec.id, why: "boot" }),
       );
-      return proceed({ ...state, agenda: Queue.of(starts) }, effects);
+      return proceed(withAgenda(state, Queue.of(starts)), effects);
     }
     case "exited": {
       const child = state.children.byPid(event.pid);
@@ -118,7 +96,7 @@ function begin<P>(
     case "retry": {
       const child = find(state, event.id);
       if (child?.status !== "restarting") return state;
-      return restart(state, child, { ...event, reason: child.failure, ranForMs: 0 }, effects);
+      return restart(state, child, child.failure, 0, event, effects);
     }
     case "resume": {
       const child = find(state, event.id);
@@ -141,12 +119,8 @@ function exited<P>(
 ): State<P> {
   const { restart: rule, significant } = child.spec;
   if (isRestarted(rule, event.reason)) {
-    return restart(
-      state,
-      child,
-      { ...event, ranForMs: event.at - (event.waitedMs ?? 0) - child.since },
-      effects,
-    );
+    const ranForMs = event.at - (event.waitedMs ?? 0) - child.since;
+    return restart(state, child, event.reason, ranForMs, event, effects);
   }
   const gone = down(state, child);
   if (!significant || state.config.autoShutdown === "never") return gone;
@@ -158,41 +132,58 @@ function exited<P>(
 function restart<P>(
   state: State<P>,
   child: Child<P>,
-  end: { readonly reason: ExitReason; readonly ranForMs: number; readonly at: number; readonly roll: number },
+  reason: ExitReason,
+  ranForMs: number,
+  { at, roll }: { readonly at: number; readonly roll: number },
   effects: Effect<P>[],
 ): State<P> {
   const { strategy, backoff } = state.config;
-  const { reason, ranForMs, at, roll } = end;
   const history = { attempts: child.attempts, ranForMs };
   const decision = countRestart(state.config, state.restarts, history, at, roll);
   const { restarts, intensityLeft, attempts, delayMs } = decision;
   const { id } = child.spec;
+  const counted = withRestarts(state, restarts);
   const range = rangeOf(state, id);
   const siblings = range.filter((one) => one !== child && one.status === "running").map((one) => one.spec.id);
   effects.push({ type: "report", restart: { id, reason, strategy, siblings, intensityLeft, delayMs } });
-  if (intensityLeft < 0) return close(down({ ...state, restarts }, child), SHUTDOWN, effects);
-  const failed = { ...child, attempts, failure: reason, dueAt: at + delayMs };
-  const marked = restarting({ ...state, restarts }, failed);
-  const stops = Queue.of([...range].reverse().map((one): Step<P> => ({ do: "stop", id: one.spec.id })));
-  if (backoff === undefined) return proceed(startRange({ ...marked, agenda: stops }, id), effects);
+  if (intensityLeft < 0) return close(down(counted, child), SHUTDOWN, effects);
+  const marked = restarting(counted, child, range, reason, attempts, at + delayMs);
+  const stops: Step<P>[] = [];
+  for (let i = range.length - 1; i >= 0; i--) stops.push({ do: "stop", id: (range[i] as Child<P>).spec.id });
+  if (backoff === undefined) {
+    for (const one of range) stops.push({ do: "start", id: one.spec.id, why: "restart" });
+    return proceed(withAgenda(marked, Queue.of(stops)), effects);
+  }
   effects.push({ type: "resume-after", id, delayMs });
-  return proceed({ ...marked, agenda: stops }, effects);
+  return proceed(withAgenda(marked, Queue.of(stops)), effects);
 }
 
 /**
- * Marks `child` as restarting. Whatever else its strategy brings up with it waits for that, and no longer for a start
- * of its own: it would come up before those it depends on, or, when nobody remembers its turn, never.
+ * Marks `child` as restarting. Whatever else of `range` its strategy brings up with it waits for that, and no longer for
+ * a start of its own: it would come up before those it depends on, or, when nobody remembers its turn, never.
  */
-function restarting<P>(state: State<P>, child: Child<P>): State<P> {
-  const range = rangeOf(state, child.spec.id).filter((one) => one.status === "restarting");
-  const waiting = range.reduce((next, one) => replace(next, { ...one, status: "stopped" }), state);
-  return replace(waiting, { ...child, status: "restarting", pid: undefined });
+function restarting<P>(
+  state: State<P>,
+  child: Child<P>,
+  range: readonly Child<P>[],
+  failure: ExitReason,
+  attempts: number,
+  dueAt: number,
+): State<P> {
+  let { children } = state;
+  for (const one of range) {
+    if (one.status === "restarting" && one.spec.id !== child.spec.id)
+      children = children.set({ ...one, status: "stopped" });
+  }
+  const { spec, since } = child;
+  const failed: Child<P> = { spec, status: "restarting", pid: undefined, failure, since, attempts, dueAt };
+  return withChildren(state, children.set(failed));
 }
 
 /** Adds to the agenda the start of whatever the strategy brings up with `id`. */
 function startRange<P>(state: State<P>, id: string): State<P> {
   const starts = rangeOf(state, id).map((one): Step<P> => ({ do: "start", id: one.spec.id, why: "restart" }));
-  return { ...state, agenda: state.agenda.concat(starts) };
+  return withAgenda(state, state.agenda.concat(starts));
 }
 
 /** What was in progress is done. An answer for anything else is of a start that was given up: too late. */
@@ -205,20 +196,22 @@ function completed<P>(
   if (step === undefined || step.id !== event.id || (step.do === "stop") !== (event.type === "stopped"))
     return state;
   const rest = state.agenda.rest();
-  const done: State<P> = { ...state, agenda: rest };
+  const done = withAgenda(state, rest);
   if (step.do === "stop") return proceed(stepStopped(done, step, effects), effects);
   const asked = step.why === "add" || step.why === "again" ? step : undefined;
   const child = childOf(state, step);
   if (child === undefined) return proceed(done, effects);
   switch (event.type) {
     case "started": {
-      const up: Child<P> = { ...child, status: "running", pid: event.pid, since: event.at };
+      const { spec, failure, attempts, dueAt } = child;
+      const { pid, at: since } = event;
+      const up: Child<P> = { spec, status: "running", pid, failure, since, attempts, dueAt };
       if (asked !== undefined)
         effects.push({ type: "answer", token: asked.token, answer: { ok: true, pid: event.pid } });
       // One that came up too late to be added takes its place, the last, in the stops of a closing supervisor.
       const late = state.closing !== undefined && step.why === "add";
       const agenda = late ? Queue.of<Step<P>>([{ do: "stop", id: step.id }, ...rest]) : rest;
-      return proceed({ ...replace(done, up), agenda }, effects);
+      return proceed(withAgenda(replace(done, up), agenda), effects);
     }
     case "ignored": {
       if (asked !== undefined)
@@ -235,7 +228,7 @@ function completed<P>(
       }
       if (step.why === "boot") {
         return close(
-          { ...done, agenda: Queue.of() },
+          withAgenda(done, Queue.of()),
           { type: "shutdown", detail: new FailedChild(step.id, event.reason) },
           effects,
         );
@@ -243,7 +236,10 @@ function completed<P>(
       // Back to the mailbox before trying again, so that a shutdown can come between.
       effects.push({ type: "retry", id: step.id });
       return proceed(
-        { ...restarting(done, { ...child, failure: event.reason }), agenda: Queue.of() },
+        withAgenda(
+          restarting(done, child, rangeOf(done, step.id), event.reason, child.attempts, child.dueAt),
+          Queue.of(),
+        ),
         effects,
       );
     default:
@@ -286,12 +282,12 @@ function asked<P>(state: State<P>, token: number, request: Ask, effects: Effect<
     return begun(state, { do: "start", id: request.id, why: "again", token, child }, effects);
   }
   effects.push({ type: "answer", token, answer: { ok: true, pid: undefined } });
-  return { ...state, children: state.children.without(request.id) };
+  return withChildren(state, state.children.without(request.id));
 }
 
 /** The only step of the agenda, taken at once. */
 function begun<P>(state: State<P>, step: Step<P>, effects: Effect<P>[]): State<P> {
-  return proceed({ ...state, agenda: Queue.of([step]) }, effects);
+  return proceed(withAgenda(state, Queue.of([step])), effects);
 }
 
 /** On the way out: stop everything in reverse start order, then end. A start in progress is cut short. */
@@ -317,18 +313,18 @@ function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
     const child = childOf(current, step);
     if (child !== undefined && step.do === "start" && child.status !== "running") {
       effects.push({ type: "start", spec: child.spec });
-      return { ...current, agenda };
+      return withAgenda(current, agenda);
     }
     if (child?.pid !== undefined && step.do === "stop") {
       effects.push({ type: "stop", id: step.id, pid: child.pid, spec: child.spec });
-      return { ...current, agenda };
+      return withAgenda(current, agenda);
     }
     // Nothing runs there. On the way out that ends a restart which was under way, too.
     if (child !== undefined && step.do === "stop" && current.closing !== undefined)
       current = down(current, child);
     agenda = agenda.rest();
   }
-  current = { ...current, agenda };
+  current = withAgenda(current, agenda);
   if (current.closing !== undefined) effects.push({ type: "exit", reason: current.closing });
   else if (current.booting) {
     effects.push({ type: "up" });
@@ -356,12 +352,12 @@ function rangeOf<P>(state: State<P>, id: string): readonly Child<P>[] {
 
 /** The child with its place kept, or added last. */
 function replace<P>(state: State<P>, child: Child<P>): State<P> {
-  return { ...state, children: state.children.set(child) };
+  return withChildren(state, state.children.set(child));
 }
 
 /** The child is not running any more. A temporary one is forgotten with that. */
 function down<P>(state: State<P>, child: Child<P>): State<P> {
   const { id, restart: rule } = child.spec;
-  if (rule === "temporary") return { ...state, children: state.children.without(id) };
+  if (rule === "temporary") return withChildren(state, state.children.without(id));
   return replace(state, { ...child, status: "stopped", pid: undefined });
 }
