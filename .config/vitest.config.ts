@@ -3,7 +3,7 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 /** Specs that look at what the host does with the process they run in: each has one of its own. */
 const ALONE = [
   "spec/process/{after-exit,alarms,async-context,blame,calls,crash-reports,ends,events,failure,opentelemetry,origin,report,scheduler,sender-context,system}.spec.ts",
-  "spec/testing/*.spec.ts",
+  "spec/testing/{devices,exploration,kit,simulator}/*.spec.ts",
   "spec/topology/sender-context.spec.ts",
 ];
 

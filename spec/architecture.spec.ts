@@ -87,7 +87,9 @@ const SEAM = "lib/process/production.ts";
 /** The simulator has to hold the host in check, and its clock stands in for it; programs in other languages are the host's. */
 const SEAMS = [
   SEAM,
-  "lib/testing/host.ts",
+  "lib/testing/kit/event-loop.ts",
+  "lib/testing/kit/inspect.ts",
+  "lib/testing/simulator/host.ts",
   "lib/topology/multilang/host/child.ts",
   "lib/topology/multilang/guest/stdio.ts",
   "lib/topology/multilang/host/orphan-reaper.ts",

@@ -78,8 +78,8 @@ import {
   tumbling,
   windowBolt,
 } from "signalbox/topology";
-import { brief } from "../../lib/testing/brief.js";
-import { decodeToken, encodeToken, scenarioHash } from "../../lib/testing/token.js";
+import { brief } from "../../lib/testing/report/brief.js";
+import { decodeToken, encodeToken, scenarioHash } from "../../lib/testing/report/token.js";
 import { Latency } from "../../lib/topology/latency.js";
 import { componentMetrics, TaskMeter } from "../../lib/topology/metrics.js";
 

@@ -3,7 +3,7 @@
 import { test as check, fc } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../lib/process/errors.js";
-import { Random } from "../../lib/testing/random.js";
+import { Random } from "../../lib/testing/kit/random.js";
 import {
   AckerMachine,
   COMPLETED,

@@ -1,10 +1,10 @@
 // Delay-bounded scheduling: first come, first served, but for a few tasks that chance puts behind the others.
 
 import { count } from "../../process/options.js";
-import type { Random } from "../random.js";
-import type { Chooser, SearchHistory, Strategy, Task } from "../strategy.js";
+import type { Random } from "../kit/random.js";
 import { drawSteps } from "./pct.js";
 import { Patience } from "./random-walk.js";
+import type { Chooser, SearchHistory, Strategy, Task } from "./strategy.js";
 import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
 
 /** Options of {@link delayBounded}. */

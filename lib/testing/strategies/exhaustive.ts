@@ -2,8 +2,8 @@
 
 import { OptionError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
-import type { Chooser, Strategy, Task } from "../strategy.js";
 import { ReducedWalk } from "./independence.js";
+import type { Chooser, Strategy, Task } from "./strategy.js";
 import { END_TEXT, ExplorationDivergedError, isEnumerated, Walk } from "./tree.js";
 
 /** Options of {@link exhaustive}. */

@@ -7,7 +7,7 @@
 // same whatever comes before them. Those of actors do not, so where a task turns out to have another footprint than
 // in its sleep, the forks that relied on that try everything.
 
-import type { Chooser, Footprint, Task } from "../strategy.js";
+import type { Chooser, Footprint, Task } from "./strategy.js";
 import { DrawFork, isEnumerated, kindOf, Path, TaskFork, type TaskName } from "./tree.js";
 
 /**

@@ -1,9 +1,9 @@
 // Probabilistic concurrency testing: actors have random priorities, which change at a few random steps.
 
 import { count } from "../../process/options.js";
-import type { Random } from "../random.js";
-import type { Chooser, SearchHistory, Strategy, Task } from "../strategy.js";
+import type { Random } from "../kit/random.js";
 import { Patience } from "./random-walk.js";
+import type { Chooser, SearchHistory, Strategy, Task } from "./strategy.js";
 import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
 
 /** Options of {@link pct}. */

@@ -1,11 +1,11 @@
 // Several strategies by turns: each finds bugs that the others are slow to find.
 
 import { OptionError } from "../../process/errors.js";
-import type { Strategy } from "../strategy.js";
 import { delayBounded } from "./delay-bounded.js";
 import { pct } from "./pct.js";
 import { pos } from "./pos.js";
 import { randomWalk } from "./random-walk.js";
+import type { Strategy } from "./strategy.js";
 import type { RateOptions } from "./swarm.js";
 
 /**

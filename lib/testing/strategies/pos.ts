@@ -1,8 +1,8 @@
 // Partial order sampling: tasks have random ranks, and a task keeps its rank until it meets a step it conflicts with.
 
-import type { Random } from "../random.js";
-import type { Chooser, Footprint, SearchHistory, Strategy, Task } from "../strategy.js";
+import type { Random } from "../kit/random.js";
 import { Patience } from "./random-walk.js";
+import type { Chooser, Footprint, SearchHistory, Strategy, Task } from "./strategy.js";
 import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
 
 const SMALL_A = 97;

@@ -1,7 +1,7 @@
 // The random walk: every possible task is as likely. It is fair, so others go over to it when they have starved a task.
 
-import type { Random } from "../random.js";
-import type { Chooser, SearchHistory, Strategy, Task } from "../strategy.js";
+import type { Random } from "../kit/random.js";
+import type { Chooser, SearchHistory, Strategy, Task } from "./strategy.js";
 import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
 
 class RandomWalk implements Chooser {

@@ -1,7 +1,7 @@
 // Draws that are not scheduling: how likely each kind of fault is in one schedule, drawn anew for each (swarm testing).
 
 import { OptionError } from "../../process/errors.js";
-import type { Random } from "../random.js";
+import type { Random } from "../kit/random.js";
 
 /** What stands before the ":" in the label of a fault. For any other label 0 is as likely as the rest. */
 export const FAULT_KINDS = ["crash", "pause", "delay", "start", "rush", "drop", "duplicate", "disk"] as const;

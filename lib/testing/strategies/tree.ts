@@ -2,7 +2,7 @@
 // deepest fork that has something left.
 
 import { SignalboxError } from "../../process/errors.js";
-import type { Chooser, Task } from "../strategy.js";
+import type { Chooser, Task } from "./strategy.js";
 
 /** The same choices led to something else than before, so that no search of all schedules can be complete. */
 export class ExplorationDivergedError extends SignalboxError {

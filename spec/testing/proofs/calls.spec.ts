@@ -21,9 +21,9 @@ import {
 } from "signalbox";
 import { explore, type FaultOptions, ScheduleFailedError, type Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
-import { History } from "../../../lib/testing/history.js";
-import { assertLinearizable, NotLinearizableError } from "../../../lib/testing/linearizable.js";
-import type { SequentialModel } from "../../../lib/testing/linearizable-model.js";
+import { assertLinearizable, NotLinearizableError } from "../../../lib/testing/linearizability/check.js";
+import { History } from "../../../lib/testing/linearizability/history.js";
+import type { SequentialModel } from "../../../lib/testing/linearizability/model.js";
 import { exhausted, explored, TIMEOUT_MS } from "./dispatch-support.js";
 
 // ── what is judged ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,8 +2,8 @@
 // names, timers, faults. What a step touches is written down as the simulator would.
 
 import fc from "fast-check";
-import { Random } from "../../../lib/testing/random.js";
-import type { Chooser, Strategy, Task } from "../../../lib/testing/strategy.js";
+import { Random } from "../../../lib/testing/kit/random.js";
+import type { Chooser, Strategy, Task } from "../../../lib/testing/strategies/strategy.js";
 
 export type Op =
   | { readonly op: "send" | "hold"; readonly to: number; readonly tag: number }

@@ -1,8 +1,14 @@
 // A toy actor program, for tests of strategies: actors with FIFO mailboxes; a step takes one message and sends some.
 
 import fc from "fast-check";
-import { Random } from "../../../lib/testing/random.js";
-import type { Chooser, Footprint, SearchHistory, Strategy, Task } from "../../../lib/testing/strategy.js";
+import { Random } from "../../../lib/testing/kit/random.js";
+import type {
+  Chooser,
+  Footprint,
+  SearchHistory,
+  Strategy,
+  Task,
+} from "../../../lib/testing/strategies/strategy.js";
 
 export interface ToyContext {
   send(to: string, message: string): void;

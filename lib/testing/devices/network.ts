@@ -1,0 +1,220 @@
+// A network between simulated systems: every signal on it arrives in a step of its own, each pair's in order. It may
+// drop and duplicate messages, and cut systems off from each other.
+
+import { OptionError } from "../../process/errors.js";
+import type { Node } from "../../process/pid.js";
+import type { WireSignal } from "../../process/remote.js";
+import type { Timer } from "../../process/timers.js";
+import type { System } from "../../system.js";
+import { durations, only, times } from "../simulator/options.js";
+import { Parcel } from "../simulator/parcel.js";
+import type { DeliverTask } from "../simulator/tasks.js";
+import type { World } from "../simulator/world.js";
+import { carried, contentOf, type Wire } from "./wire.js";
+
+/** What may go wrong on a network. Nothing does unless given, and nothing does while it is calm. */
+export interface NetworkOptions {
+  /**
+   * Messages and replies that vanish, in one schedule. Links, monitors and exit signals do not: a cut is how those are
+   * lost.
+   */
+  readonly drop?: { readonly atMost?: number };
+  /** Messages that arrive twice, in one schedule. */
+  readonly duplicate?: { readonly atMost?: number };
+  /** Times that two systems are cut off from each other, for one of these virtual milliseconds or until it is calm. */
+  readonly partition?: { readonly atMost?: number; readonly ms?: readonly number[] };
+}
+
+const PARTITION_MS: readonly number[] = [10, 1_000, 60_000];
+
+/**
+ * Connects the systems that join it. A message arrives as a copy, in which pids are the receiver's own for the same
+ * processes, and the reply to a call travels back over the network too.
+ *
+ * @example
+ * await explore(async (sim) => {
+ *   const network = sim.network({ partition: { atMost: 1 } });
+ *   const here = network.join(sim.system({ name: "here" }));
+ *   const there = network.join(sim.system({ name: "there" }));
+ *   await Promise.all([here.stop(), there.stop()]);
+ * });
+ */
+export class SimulatedNetwork {
+  readonly #world: World;
+  readonly #systems: System[] = [];
+  readonly #ways = new Map<string, DeliverTask>();
+  /** Pairs that are cut off; with the timer that ends it when it was a fault. */
+  readonly #cuts = new Map<string, Timer | undefined>();
+  readonly #lengths: readonly number[];
+  #drops: number;
+  #duplicates: number;
+  #partitions: number;
+
+  /** @internal */
+  constructor(world: World, options: NetworkOptions) {
+    only("network", options, ["drop", "duplicate", "partition"]);
+    const { drop, duplicate, partition } = options;
+    if (drop !== undefined) only("network.drop", drop, ["atMost"]);
+    if (duplicate !== undefined) only("network.duplicate", duplicate, ["atMost"]);
+    if (partition !== undefined) only("network.partition", partition, ["atMost", "ms"]);
+    this.#world = world;
+    this.#drops = drop === undefined ? 0 : times("network.drop", drop);
+    this.#duplicates = duplicate === undefined ? 0 : times("network.duplicate", duplicate);
+    this.#partitions = partition === undefined ? 0 : times("network.partition", partition);
+    this.#lengths = durations("network.partition.ms", partition?.ms ?? PARTITION_MS);
+    world.strikes.push(() => this.#strike());
+    world.faults.remedies.push(() => this.#reconnect());
+  }
+
+  /**
+   * Connects a system of the same simulation; the network becomes its transport.
+   *
+   * @throws OptionError when it is of another simulation, or has a transport already
+   */
+  join(system: System): System {
+    if (this.#systems.includes(system)) return system;
+    const { interception, remote } = system.kernel;
+    if (interception !== this.#world.interceptor)
+      throw new OptionError("system", system.name, "a system of this simulation");
+    if (remote.transport !== undefined)
+      throw new OptionError("system", system.name, "a system without a transport of its own");
+    remote.transport = { send: (node, signal) => this.#send(system, node, signal) };
+    this.#systems.push(system);
+    return system;
+  }
+
+  /** Cuts two systems off from each other: what is on its way is lost, and both hear `noconnection`. */
+  cut(a: System, b: System): void {
+    this.#cut(a, b, undefined);
+  }
+
+  /** Connects them again. */
+  heal(a: System, b: System): void {
+    this.#heal(this.#pair(a, b));
+  }
+
+  #cut(a: System, b: System, end: Timer | undefined): void {
+    const pair = this.#pair(a, b);
+    const before = this.#cuts.get(pair);
+    if (before !== undefined) this.#world.cancel(before);
+    this.#cuts.set(pair, end);
+    this.#world.wrote(pair);
+    for (const key of [`${a.node.id} ${b.node.id}`, `${b.node.id} ${a.node.id}`]) {
+      const way = this.#ways.get(key);
+      if (way !== undefined) this.#world.agenda.clear(way);
+    }
+    for (const [system, other] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      for (const pid of system.processes()) this.#world.interceptor.met(pid);
+      system.nodeDown(other.node.id);
+    }
+  }
+
+  #heal(pair: string): void {
+    const end = this.#cuts.get(pair);
+    if (end !== undefined) this.#world.cancel(end);
+    if (this.#cuts.delete(pair)) this.#world.wrote(pair);
+  }
+
+  /** Ends what the faults did. */
+  #reconnect(): void {
+    for (const [pair, end] of this.#cuts) if (end !== undefined) this.#heal(pair);
+  }
+
+  /** What two systems are known by together. */
+  #pair(a: System, b: System): string {
+    for (const one of [a, b])
+      if (!this.#systems.includes(one))
+        throw new OptionError("system", one.name, "a system that has joined this network");
+    if (a === b) throw new OptionError("system", a.name, "another system than the first");
+    return `net:${[a.node.id, b.node.id].sort().join(" ")}`;
+  }
+
+  #connected(a: System, b: System): boolean {
+    const pair = this.#pair(a, b);
+    this.#world.read(pair);
+    return !a.stopped && !b.stopped && !this.#cuts.has(pair);
+  }
+
+  #send(from: System, node: Node, signal: WireSignal): boolean {
+    const to = this.#systems.find((system) => system.node.id === node.id);
+    if (to === undefined || !this.#connected(from, to)) return false;
+    const copies = signal.type === "message" ? this.#copies(to) : 1;
+    for (let copy = 0; copy < copies; copy++) {
+      const there = carried(signal, this.#wire(from, to));
+      const arrive = (): void => {
+        if (there.type !== "message") this.#world.interceptor.met(to.pidAt(there.to));
+        to.deliver(there);
+      };
+      this.#post(from, to, new Parcel(there.type, contentOf(there), arrive));
+    }
+    return true;
+  }
+
+  #wire(from: System, to: System): Wire {
+    return {
+      from,
+      to,
+      back: (content, settle) => {
+        if (!this.#connected(to, from) || this.#drop(from)) return;
+        this.#post(to, from, new Parcel("reply", content, () => settle(this.#wire(to, from))));
+      },
+    };
+  }
+
+  #post(from: System, to: System, parcel: Parcel): void {
+    const way = this.#way(from, to);
+    // The next on the same way is behind it: two that send there cannot change places.
+    this.#world.wrote(way.owner.mailbox);
+    this.#world.options.recorder?.sent(way.from, way.owner, parcel, true);
+    this.#world.agenda.post(way, parcel);
+  }
+
+  #copies(to: System): number {
+    if (this.#drop(to)) return 0;
+    if (!this.#may(this.#duplicates, "duplicate:message")) return 1;
+    this.#duplicates--;
+    return 2;
+  }
+
+  #drop(to: System): boolean {
+    if (!this.#may(this.#drops, "drop:message")) return false;
+    this.#drops--;
+    this.#world.options.recorder?.note(`the network drops a message to ${to.name}`);
+    return true;
+  }
+
+  #may(left: number, label: string): boolean {
+    return left > 0 && !this.#world.faults.calm && this.#world.oracle.draw(2, label) === 1;
+  }
+
+  #way(from: System, to: System): DeliverTask {
+    const key = `${from.node.id} ${to.node.id}`;
+    let way = this.#ways.get(key);
+    if (way === undefined) {
+      const { main } = this.#world;
+      const [sender, receiver] = [from, to].map((one) => this.#world.rootOf(one.node) ?? main);
+      way = this.#world.agenda.way(sender ?? main, receiver ?? main, (parcel) => (parcel as Parcel).arrive());
+      this.#ways.set(key, way);
+    }
+    return way;
+  }
+
+  #strike(): boolean {
+    if (this.#partitions === 0) return false;
+    const pairs = this.#systems.flatMap((a, i) => this.#systems.slice(i + 1).map((b) => [a, b] as const));
+    const open = pairs.filter(([a, b]) => this.#connected(a, b));
+    // A kind of fault that strikes between two steps: searches that reduce have to know.
+    const choice = this.#world.oracle.draw(open.length + 1, "drop:connection");
+    if (choice === 0) return false;
+    this.#partitions--;
+    const [a, b] = open[choice - 1] as readonly [System, System];
+    const ms = this.#lengths[this.#world.oracle.draw(this.#lengths.length, "ms:connection")] as number;
+    this.#world.options.recorder?.faultOf(a.name, `is cut off from ${b.name} for ${ms} ms`);
+    const pair = this.#pair(a, b);
+    this.#cut(a, b, this.#world.after(ms, { fire: () => this.#heal(pair) }));
+    return true;
+  }
+}

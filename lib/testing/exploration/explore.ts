@@ -1,0 +1,394 @@
+// Exploring: a scenario is run under schedule after schedule, and the first that fails is made as simple as it gets.
+
+import { OptionError, ProcessExitedError } from "../../process/errors.js";
+import { count, text } from "../../process/options.js";
+import { runningOwner } from "../../process/origin.js";
+import { Pid } from "../../process/pid.js";
+import { production } from "../../process/production.js";
+import { Random } from "../kit/random.js";
+import {
+  HostTimerError,
+  NeverReachedError,
+  NondeterminismError,
+  ReplayOutdatedError,
+  UncontrolledAwaitError,
+} from "../report/errors.js";
+import { type Found, ScheduleFailedError } from "../report/failure.js";
+import { placeOf } from "../report/place.js";
+import { decodeToken, encodeToken, scenarioHash } from "../report/token.js";
+import { Actor } from "../simulator/actor.js";
+import { type FaultOptions, planFaults } from "../simulator/faults.js";
+import { host } from "../simulator/host.js";
+import { isSimulated } from "../simulator/interceptor.js";
+import { type Match, matcher } from "../simulator/match.js";
+import { flag, words } from "../simulator/options.js";
+import { ORDINARY, Script } from "../simulator/oracle.js";
+import { Recorder } from "../simulator/recorder.js";
+import type { WatchOptions } from "../simulator/watch.js";
+import { portfolio } from "../strategies/portfolio.js";
+import type { Chooser, Strategy } from "../strategies/strategy.js";
+import { type RunResult, type RunSettings, runSchedule, type Scenario, stage } from "./schedule.js";
+import { shrinkChoices, trimmed } from "./shrink.js";
+
+/** Defaults of {@link explore}, in one place. */
+export const EXPLORE_DEFAULTS: {
+  readonly schedules: number;
+  readonly seed: number;
+  readonly maxSteps: number;
+  readonly recheck: number;
+  readonly shrink: number;
+  readonly patience: number;
+} = { schedules: 1_000, seed: 1, maxSteps: 10_000, recheck: 100, shrink: 2_000, patience: 5_000 };
+
+/** What every run of a scenario may be told. */
+export interface SimulateOptions {
+  /** Faults that may strike. None unless given. */
+  readonly faults?: FaultOptions;
+  /** Steps after which a schedule is cut off. */
+  readonly maxSteps?: number;
+  /** Whether messages are frozen deeply on their way: a process that writes to one it shares throws. Default false. */
+  readonly freeze?: boolean;
+  /** What is looked for at the end of every schedule; all of it unless given. */
+  readonly watch?: WatchOptions | false;
+  /** Processes that may use the host's timers and I/O, by path: the simulator waits for them in real time. */
+  readonly allow?: Match | readonly Match[];
+  /** Real milliseconds to wait for such a process. */
+  readonly patience?: number;
+}
+
+export interface ExploreOptions extends SimulateOptions {
+  /** What is explored: a token of one exploration is none of another's. */
+  readonly name?: string;
+  /** Schedules to run. */
+  readonly schedules?: number;
+  /** Seed of everything random: the same seed explores the same schedules. */
+  readonly seed?: number;
+  /** How schedules are searched. Default {@link portfolio}. */
+  readonly strategy?: Strategy;
+  /** One passing schedule in this many is run again, to find what is not under the simulator's control; 0 for none. */
+  readonly recheck?: number;
+  /** Schedules that may be tried to make a failing one simpler; 0 for none. */
+  readonly shrink?: number;
+  /** Labels that `sim.sometimes` has to come to in at least one schedule, beside those that schedules mention. */
+  readonly sometimes?: readonly string[];
+  /** Runs exactly the schedule of this token. */
+  readonly replay?: string;
+  /** Ends the exploration early; it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** What an exploration found that did not fail. */
+export interface Exploration {
+  readonly strategy: string;
+  readonly schedules: number;
+  /** Steps of all schedules. */
+  readonly steps: number;
+  /** Schedules in which something happened in another order. */
+  readonly distinctSchedules: number;
+  /** States at the end, told apart by who is alive, how far each has come, and what `sim.state` gives. */
+  readonly distinctStates: number;
+  /** Schedules that were cut off at `maxSteps`. */
+  readonly bounded: number;
+  /** Schedules that were given up, since they could show nothing new. */
+  readonly redundant: number;
+  /** Every schedule was run: only an exhaustive strategy gets there. */
+  readonly complete: boolean;
+  /** Labels of `sim.sometimes`, and in how many schedules each held. */
+  readonly reached: ReadonlyMap<string, number>;
+  /** Virtual milliseconds of all schedules. */
+  readonly virtualMs: number;
+}
+
+/** Schedules that a strategy is told the longest of: one that ran away is forgotten after so many. */
+const RECENT = 16;
+
+/** Checks what every run may be told. @throws OptionError */
+function settingsOf(options: SimulateOptions): RunSettings {
+  return {
+    faults: planFaults(options.faults),
+    maxSteps: count("maxSteps", options.maxSteps ?? EXPLORE_DEFAULTS.maxSteps, 1),
+    freeze: flag("freeze", options.freeze ?? false),
+    watch: options.watch ?? {},
+    allowed: options.allow === undefined ? () => false : matcher("allow", options.allow),
+    patienceMs: count("patience", options.patience ?? EXPLORE_DEFAULTS.patience, 1),
+  };
+}
+
+/**
+ * Runs a scenario under many schedules, each with its own order of steps and its own faults, and fails with the
+ * simplest failing schedule found. The first schedule is the ordinary one: first come, first served, no faults.
+ *
+ * @throws ScheduleFailedError when a schedule fails, OptionError, InvalidTokenError and ReplayOutdatedError for a token
+ * that does not fit, NondeterminismError when the same choices lead to different runs, NeverReachedError
+ * @example
+ * await explore(async (sim) => {
+ *   const system = sim.system({ name: "shop" });
+ *   const stock = await system.start(Stock, 100);
+ *   const taken = await Promise.all([stock.call.take(60), stock.call.take(60)]);
+ *   sim.finally("the sum is right", () => taken[0] !== taken[1]);
+ * });
+ */
+export function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
+  return exclusively(async () => {
+    const explorer = new Explorer(scenario, options);
+    return options.replay === undefined ? explorer.explore() : explorer.replay(options.replay);
+  });
+}
+
+/**
+ * Runs one schedule: the ordinary one, or that of the choices given. For properties that vary the input as well; see
+ * {@link schedules}.
+ *
+ * @throws ScheduleFailedError
+ */
+export function simulate(
+  scenario: Scenario,
+  options: SimulateOptions & { readonly choices?: readonly number[] } = {},
+): Promise<Exploration> {
+  return exclusively(() => new Explorer(scenario, { ...options, shrink: 0 }).one(options.choices ?? []));
+}
+
+let queue: Promise<unknown> = Promise.resolve();
+
+/** One exploration after the other: they share the host's microtasks and timers. */
+function exclusively<T>(work: () => Promise<T>): Promise<T> {
+  const code = runningOwner();
+  if (stage.world !== undefined && code !== undefined)
+    return Promise.reject(
+      new OptionError("explore", "a scenario", "called outside of scenarios: they do not nest"),
+    );
+  const result = queue.then(async () => {
+    const unwatchTimers = host.watch(onHostTimer);
+    const unwatchRejections = production.watchRejections((owner, error) => {
+      const { world } = stage;
+      if (owner instanceof Actor) {
+        if (owner === world?.main) world.fail(error);
+        return true;
+      }
+      if (!(owner instanceof Pid) || !isSimulated(owner)) return false;
+      const process = world?.processOf(owner);
+      // Of a schedule that is over nothing is heard; of a system that has stopped nobody else hears.
+      if (world === undefined || process === undefined) return true;
+      if (!process.kernel.stopped) return false;
+      if (!(error instanceof ProcessExitedError)) world.fail(error);
+      return true;
+    });
+    try {
+      return await work();
+    } finally {
+      // What the end of the last schedule has caused is not for others to hear of.
+      await host.drain();
+      unwatchRejections();
+      unwatchTimers();
+    }
+  });
+  queue = result.catch(() => undefined);
+  return result;
+}
+
+function onHostTimer(name: string): void {
+  const { world } = stage;
+  const code = runningOwner();
+  const ours = code instanceof Actor || (code instanceof Pid && world?.processOf(code) !== undefined);
+  if (world === undefined || !ours || world.options.allowed(world.current.path)) return;
+  const error = new HostTimerError(world.current.path, name, placeOf(host.stack()));
+  world.fail(error);
+  throw error;
+}
+
+class Explorer {
+  private readonly scenario: Scenario;
+  private readonly settings: RunSettings;
+  private readonly options: ExploreOptions;
+  private readonly strategy: Strategy;
+  private readonly seed: number;
+  private readonly mostShrinks: number;
+  private readonly title: string;
+  private readonly digests = new Set<number>();
+  private readonly states = new Set<string>();
+  private readonly reached = new Map<string, number>();
+  private schedules = 0;
+  private steps = 0;
+  private bounded = 0;
+  private redundant = 0;
+  private virtualMs = 0;
+  /** Steps of the last schedules. */
+  private readonly recent: number[] = [];
+  private actors = 0;
+  private complete = false;
+
+  constructor(scenario: Scenario, options: ExploreOptions) {
+    if (typeof scenario !== "function")
+      throw new OptionError("scenario", scenario, "a function of the simulation");
+    this.scenario = scenario;
+    this.options = options;
+    this.settings = settingsOf(options);
+    this.strategy = options.strategy ?? portfolio();
+    this.mostShrinks = count("shrink", options.shrink ?? EXPLORE_DEFAULTS.shrink, 0);
+    if (typeof this.strategy?.begin !== "function" || typeof this.strategy.name !== "string")
+      throw new OptionError("strategy", this.strategy, "a strategy, such as randomWalk() or exhaustive()");
+    this.seed = count("seed", options.seed ?? EXPLORE_DEFAULTS.seed, 0);
+    const { faults = {}, freeze = false } = options;
+    this.title =
+      text("name", options.name ?? "exploration") + JSON.stringify([Object.keys(faults).sort(), freeze]);
+    for (const label of words("sometimes", options.sometimes)) this.reached.set(text("sometimes", label), 0);
+  }
+
+  async explore(): Promise<Exploration> {
+    const { options, strategy } = this;
+    const most = count("schedules", options.schedules ?? EXPLORE_DEFAULTS.schedules, 1, true);
+    const recheck = count("recheck", options.recheck ?? EXPLORE_DEFAULTS.recheck, 0);
+    for (let index = 0; this.schedules < most; index++) {
+      options.signal?.throwIfAborted();
+      const chooser =
+        this.schedules === 0 && strategy.enumerates !== true
+          ? ORDINARY
+          : strategy.begin(strategy.enumerates === true ? index : index - 1, new Random(this.seed, index), {
+              longest: Math.max(0, ...this.recent),
+              actors: this.actors,
+            });
+      if (chooser === undefined) {
+        this.complete = true;
+        break;
+      }
+      const result = await this.run(chooser);
+      this.count(result);
+      if (result.failure !== undefined) throw await this.report(result);
+      if (recheck > 0 && index % recheck === 0 && !result.redundant) await this.again(result);
+    }
+    const never = [...this.reached].filter(([, times]) => times === 0).map(([label]) => label);
+    if (never.length > 0) throw new NeverReachedError(never, this.schedules);
+    return this.summary();
+  }
+
+  async replay(token: string): Promise<Exploration> {
+    const { choices, sizes, scenario } = decodeToken(token);
+    if (scenario !== scenarioHash(this.title)) throw new ReplayOutdatedError(-1, this.title, 0, 0);
+    const script = new Script(choices, sizes);
+    const recorder = new Recorder();
+    const result = await this.run(script, recorder);
+    this.count(result);
+    if (result.failure !== undefined)
+      throw this.failed(result, recorder, { strategy: "replay", steps: result.steps, tried: 0 });
+    return this.summary();
+  }
+
+  async one(choices: readonly number[]): Promise<Exploration> {
+    const result = await this.run(new Script(choices));
+    this.count(result);
+    if (result.failure !== undefined) throw await this.report(result);
+    return this.summary();
+  }
+
+  private run(chooser: Chooser, recorder?: Recorder): Promise<RunResult> {
+    const observe = this.strategy.observes === true && chooser.ran !== undefined;
+    return runSchedule(this.scenario, this.settings, chooser, observe, recorder);
+  }
+
+  private count(result: RunResult): void {
+    this.schedules++;
+    this.steps += result.steps;
+    this.recent[this.schedules % RECENT] = result.steps;
+    this.actors = Math.max(this.actors, result.actors);
+    this.virtualMs += result.elapsedMs;
+    if (result.bounded) this.bounded++;
+    if (result.redundant) this.redundant++;
+    this.digests.add(result.digest);
+    if (!result.redundant) this.states.add(result.state);
+    for (const [label, holds] of result.reached)
+      this.reached.set(label, (this.reached.get(label) ?? 0) + (holds ? 1 : 0));
+  }
+
+  /** Runs a schedule again: it has to come to the same. */
+  private async again(result: RunResult): Promise<void> {
+    const second = await this.run(new Script(result.choices));
+    if (!alike(result, second)) throw await this.divergence(result, second);
+  }
+
+  private async divergence(result: RunResult, second: RunResult): Promise<NondeterminismError> {
+    const [one, other] = [new Recorder(), new Recorder()];
+    await this.run(new Script(result.choices), one);
+    await this.run(new Script(result.choices), other);
+    const apart = (a: readonly number[], b: readonly number[]): number => {
+      const step = a.findIndex((digest, index) => digest !== b[index]);
+      return step >= 0 ? step : Math.max(0, Math.min(a.length, b.length) - 1);
+    };
+    const step = apart(result.digests, second.digests);
+    const [first, then] = [one.line(step), other.line(step)];
+    const { error } = result.failure ?? { error: undefined };
+    return new NondeterminismError(step + 1, first, then, this.token(result), error);
+  }
+
+  /** What to tell of a failing schedule: the simplest one like it. */
+  private async report(result: RunResult): Promise<Error> {
+    const again = await this.run(new Script(result.choices));
+    if (!alike(result, again)) return this.divergence(result, again);
+    const what = kindOf(result);
+    const most = this.mostShrinks;
+    let tried = 0;
+    const choices =
+      most === 0
+        ? result.choices
+        : await shrinkChoices(
+            result.choices,
+            async (candidate) => {
+              tried++;
+              return kindOf(await this.run(new Script(candidate))) === what;
+            },
+            most,
+          );
+    const recorder = new Recorder();
+    const simplest = await this.run(new Script(choices), recorder);
+    if (simplest.failure === undefined) return this.divergence(result, simplest);
+    return this.failed(simplest, recorder, { strategy: this.strategy.name, steps: result.steps, tried });
+  }
+
+  private failed(
+    result: RunResult,
+    recorder: Recorder,
+    how: Pick<Found, "strategy" | "steps" | "tried">,
+  ): Error {
+    const error = result.failure?.error;
+    const failure = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const found: Found = { schedule: this.schedules, seed: this.seed, ...how };
+    const trace = { steps: recorder.steps, failure };
+    return new ScheduleFailedError(error, this.token(result), trace, trimmed(result.choices), found);
+  }
+
+  private token(result: RunResult): string {
+    const { choices, sizes, digest } = result;
+    return encodeToken({ scenario: this.title, choices, sizes, digest: digest >>> 0, settings: 0 });
+  }
+
+  private summary(): Exploration {
+    return {
+      strategy: this.strategy.name,
+      schedules: this.schedules,
+      steps: this.steps,
+      distinctSchedules: this.digests.size,
+      distinctStates: this.states.size,
+      bounded: this.bounded,
+      redundant: this.redundant,
+      complete: this.complete,
+      reached: this.reached,
+      virtualMs: this.virtualMs,
+    };
+  }
+}
+
+/** Failures are alike when the same check or error class failed: its text may name other numbers. */
+function kindOf({ failure }: RunResult): string | undefined {
+  if (failure === undefined) return undefined;
+  const { error } = failure;
+  if (!(error instanceof Error)) return typeof error;
+  const { code, invariant } = error as { code?: unknown; invariant?: unknown };
+  return [error.name, code, invariant].join(" ");
+}
+
+function alike(a: RunResult, b: RunResult): boolean {
+  // The host's own work ends when it likes: the code may have gone on meanwhile, or not.
+  if (a.failure?.error instanceof UncontrolledAwaitError) return kindOf(a) === kindOf(b);
+  if (a.digest !== b.digest || a.steps !== b.steps || kindOf(a) !== kindOf(b)) return false;
+  // A schedule that failed may have been cut off in the middle of something.
+  return a.failure !== undefined || a.state === b.state;
+}

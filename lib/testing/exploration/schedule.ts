@@ -1,0 +1,129 @@
+// Runs one schedule of a scenario, from its first step to its last check.
+
+import { isThenable } from "../../process/process.js";
+import { placeOf } from "../report/place.js";
+import type { Actor } from "../simulator/actor.js";
+import type { FaultPlan } from "../simulator/faults.js";
+import { host } from "../simulator/host.js";
+import type { Recorder } from "../simulator/recorder.js";
+import { Watch, type WatchOptions } from "../simulator/watch.js";
+import { World } from "../simulator/world.js";
+import type { Chooser } from "../strategies/strategy.js";
+import { Simulation } from "./simulation.js";
+
+/** Sets up systems, and does with them what the test is about. Runs anew for each schedule: it must begin from nothing. */
+export type Scenario = (sim: Simulation) => unknown;
+
+export interface RunSettings {
+  readonly maxSteps: number;
+  readonly faults: FaultPlan;
+  readonly freeze: boolean;
+  readonly watch: WatchOptions | false;
+  readonly allowed: (path: string) => boolean;
+  readonly patienceMs: number;
+}
+
+/** What came of one schedule. */
+export interface RunResult {
+  readonly failure: { readonly error: unknown } | undefined;
+  readonly choices: readonly number[];
+  readonly sizes: readonly number[];
+  readonly steps: number;
+  readonly digest: number;
+  /** The same after each step, to find where two runs part. */
+  readonly digests: readonly number[];
+  /** Cut off at the most steps it may have. */
+  readonly bounded: boolean;
+  /** Given up, since it could show nothing new. */
+  readonly redundant: boolean;
+  /** Labels of `sometimes`, and whether each held. */
+  readonly reached: ReadonlyMap<string, boolean>;
+  /** Stands for the state at the end. */
+  readonly state: string;
+  readonly actors: number;
+  /** Virtual milliseconds that passed. */
+  readonly elapsedMs: number;
+}
+
+/** The world that is being run: the code whose promises and timers are looked at. */
+export const stage: { world: World | undefined } = { world: undefined };
+
+export async function runSchedule(
+  scenario: Scenario,
+  settings: RunSettings,
+  chooser: Chooser,
+  observe: boolean,
+  recorder?: Recorder,
+): Promise<RunResult> {
+  const { maxSteps, faults, freeze, allowed, patienceMs } = settings;
+  const world = new World({ chooser, maxSteps, faults, freeze, observe, recorder, allowed, patienceMs });
+  const reached = new Map<string, boolean>();
+  const sim = new Simulation(world, reached);
+  const watch = settings.watch === false ? undefined : new Watch(world, settings.watch);
+  if (watch !== undefined) world.atQuiet = () => watch.quiet();
+  recorder?.attach(world);
+  stage.world = world;
+  if (recorder !== undefined) {
+    const waiting = new WeakMap<object, Actor>();
+    host.promises.made = (promise, awaited) => {
+      const place = placeOf(host.stack());
+      if (place === undefined) return;
+      world.current.places.set(promise, { place, awaited });
+      waiting.set(promise, world.current);
+    };
+    host.promises.settled = (promise) => waiting.get(promise)?.places.delete(promise);
+  }
+  try {
+    await world.begin(() => start(scenario, sim, world));
+    await world.drive();
+    if (world.oracle.broken !== undefined) throw world.oracle.broken.error;
+    if (world.failure === undefined && !world.bounded && chooser.redundant !== true) {
+      watch?.end();
+      sim.conclude();
+    }
+    return {
+      failure: world.failure,
+      choices: world.oracle.choices,
+      sizes: world.oracle.sizes,
+      steps: world.steps,
+      digest: world.digest,
+      digests: world.digests,
+      bounded: world.bounded,
+      redundant: chooser.redundant === true,
+      reached,
+      state: stateOf(world, sim),
+      actors: world.actors.length,
+      elapsedMs: world.now,
+    };
+  } finally {
+    host.promises.made = undefined;
+    host.promises.settled = undefined;
+    stage.world = undefined;
+    world.close();
+  }
+}
+
+function start(scenario: Scenario, sim: Simulation, world: World): void {
+  const done = (): void => {
+    world.finished = true;
+    world.main.done = true;
+    world.faults.stop();
+  };
+  try {
+    const result = scenario(sim);
+    if (isThenable(result)) result.then(done, (error) => world.fail(error));
+    else done();
+  } catch (error) {
+    world.fail(error);
+  }
+}
+
+/** Who is alive, how far each has come, and what the scenario counts as state. */
+function stateOf(world: World, sim: Simulation): string {
+  const alive = world.actors.map((actor) =>
+    actor.process === undefined || !actor.alive
+      ? "-"
+      : `${actor.process.state},${actor.process.depth},${actor.process.handled}`,
+  );
+  return JSON.stringify([alive.join(";"), sim.describe()]);
+}

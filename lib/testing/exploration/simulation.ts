@@ -1,0 +1,286 @@
+// What a scenario is given: systems under simulation, virtual time, checks, and a hand in the faults.
+
+import { OptionError, show } from "../../process/errors.js";
+import { count, delay, text } from "../../process/options.js";
+import type { Pid } from "../../process/pid.js";
+import { isThenable } from "../../process/process.js";
+import { type ExitInput, toReason } from "../../process/reason.js";
+import type { SystemOptions } from "../../process/system.js";
+import { System } from "../../system.js";
+import { type DiskOptions, type DiskPort, SimulatedDisk } from "../devices/disk.js";
+import { type NetworkOptions, SimulatedNetwork } from "../devices/network.js";
+import { InvariantError, ModelError, NotConvergedError } from "../report/errors.js";
+import { structuralText } from "../report/structural-text.js";
+import { environmentOf } from "../simulator/environment.js";
+import type { World } from "../simulator/world.js";
+
+/** A check: it fails by throwing, by `false`, or by a text that says what is wrong. */
+export type Check = () => unknown;
+
+/** Options of a wait for a state. */
+export interface WithinOptions {
+  /** Virtual milliseconds to wait at most. Default 60,000. */
+  readonly within?: number;
+}
+
+/** Options of a disk, and which of its operations may fail; none unless given. */
+export interface SimulatedDiskOptions extends DiskOptions {
+  readonly failures?: NonNullable<DiskPort["failures"]>;
+}
+
+const WITHIN_MS = 60_000;
+
+interface NamedCheck {
+  readonly name: string;
+  readonly check: Check;
+}
+
+/**
+ * One schedule, as its scenario sees it. Everything here acts on that schedule alone, and all time in it is virtual.
+ *
+ * @example
+ * await explore(async (sim) => {
+ *   const system = sim.system({ name: "shop" });
+ *   const stock = await system.start(Stock, 100);
+ *   sim.invariant("never oversold", () => system.population >= 0);
+ *   await Promise.all([stock.call.take(1), stock.call.take(2)]);
+ * });
+ */
+export class Simulation {
+  readonly #world: World;
+  readonly #reached: Map<string, boolean>;
+  readonly #invariants: NamedCheck[] = [];
+  readonly #finals: NamedCheck[] = [];
+  readonly #states: (() => unknown)[] = [];
+
+  /** @internal */
+  constructor(world: World, reached: Map<string, boolean>) {
+    this.#world = world;
+    this.#reached = reached;
+    world.afterStep = () => this.#checkInvariants();
+  }
+
+  /** A system under simulation. Its clock, timers, randomness, ids and scheduling are the simulator's. */
+  system(options: Omit<SystemOptions, "environment"> = {}): System {
+    const name = options.name ?? "system";
+    return new System({ report: false, ...options, environment: environmentOf(this.#world, name) });
+  }
+
+  /** A network between systems of this simulation: those that join it. */
+  network(options: NetworkOptions = {}): SimulatedNetwork {
+    return new SimulatedNetwork(this.#world, options);
+  }
+
+  /** A disk that loses what was not synced when its power fails. */
+  disk(options: SimulatedDiskOptions = {}): SimulatedDisk {
+    const world = this.#world;
+    const { failures = {}, ...rest } = options;
+    const may = (what: keyof typeof failures): boolean => failures[what] === true && !world.faults.calm;
+    return new SimulatedDisk(
+      {
+        choose: (n, label) => world.oracle.draw(n, label),
+        settle: (fn) => world.resume(world.current, "the disk", fn),
+        touched: (key, how) => world.interceptor.touched(key, how),
+        failures: {
+          get read() {
+            return may("read");
+          },
+          get write() {
+            return may("write");
+          },
+          get sync() {
+            return may("sync");
+          },
+        },
+      },
+      rest,
+    );
+  }
+
+  /** Virtual milliseconds since the scenario began. */
+  get now(): number {
+    return this.#world.now;
+  }
+
+  /** Lets virtual time pass; whatever can run runs meanwhile. */
+  sleep(ms: number): Promise<void> {
+    delay("ms", ms);
+    return this.#world.gated<void>(`${ms} ms to pass`, (resolve) => {
+      this.#world.after(ms, { fire: resolve });
+    });
+  }
+
+  /** Resolves when nothing can go on without time passing. */
+  quiet(): Promise<void> {
+    return this.#world.whenQuiet("everything to be quiet");
+  }
+
+  /**
+   * Waits until something holds; looked at whenever nothing can run, as time goes on.
+   *
+   * @throws NotConvergedError when it does not within `within` virtual milliseconds
+   */
+  async until(goal: string, holds: () => boolean, options: WithinOptions = {}): Promise<void> {
+    const within = delay("within", options.within ?? WITHIN_MS);
+    const deadline = this.now + within;
+    for (;;) {
+      await this.quiet();
+      if (this.#judge(goal, holds)) return;
+      // A fault may have struck since it was quiet.
+      if (this.#world.agenda.tasks.length > 0) continue;
+      const next = this.#world.timeOfNextTimer;
+      if (next === undefined || next > deadline)
+        throw new NotConvergedError(
+          goal,
+          within,
+          next === undefined ? "and no timer is set" : `the next timer is at ${next} ms`,
+        );
+      await this.#world.gated<void>(`this: ${goal}`, (resolve) => this.#world.afterChange(resolve));
+    }
+  }
+
+  /** Faults stop, and whoever was held up goes on: the liveness phase begins. Before anything else: they have to wait. */
+  calm(): void {
+    this.#world.faults.stop();
+  }
+
+  /** Faults may strike from here on, as they may from the beginning unless `calm` was called. */
+  storm(): void {
+    this.#world.faults.start();
+  }
+
+  /** {@link Simulation.calm}, and then waits until something holds. */
+  eventually(goal: string, holds: () => boolean, options?: WithinOptions): Promise<void> {
+    this.calm();
+    return this.until(goal, holds, options);
+  }
+
+  /** A check after every step from now on. */
+  invariant(name: string, check: Check): void {
+    this.#world.checked = true;
+    this.#invariants.push({ name: text("name", name), check });
+  }
+
+  /** A check at the end, when the scenario is over and nothing can run any more. */
+  finally(name: string, check: Check): void {
+    this.#finals.push({ name: text("name", name), check });
+  }
+
+  /** Notes an interesting state: an exploration in which no schedule came to it fails. */
+  sometimes(label: string, holds = true): void {
+    if (holds || !this.#reached.has(label)) this.#reached.set(label, holds);
+  }
+
+  /**
+   * Something that counts towards a state of its own, in the statistics: primitive values, plain objects, arrays, Maps
+   * and Sets of these.
+   */
+  state(of: () => unknown): void {
+    this.#states.push(of);
+  }
+
+  /** A decision of the scenario's own: a whole number from 0 to `n` - 1, 0 being the ordinary one. */
+  choose(n: number, label = "choice"): number {
+    count("n", n, 1);
+    return this.#world.oracle.draw(n, `choice:${label}`);
+  }
+
+  /** One of several values, the first being the ordinary one. */
+  oneOf<T>(items: readonly [T, ...T[]], label?: string): T {
+    if (!Array.isArray(items) || items.length === 0)
+      throw new OptionError("items", items, "a list of values, at least one");
+    return items[this.choose(items.length, label)] as T;
+  }
+
+  /** Crashes a process now; `error` unless another reason is given. */
+  crash(pid: Pid<never>, reason: "error" | ExitInput = "error"): void {
+    const actor = this.#world.interceptor.actorOf(pid as Pid);
+    if (actor === undefined) throw new OptionError("pid", pid, "the pid of a process of this simulation");
+    this.#world.options.recorder?.note(`the scenario crashes ${actor.path}`);
+    this.#world.faults.crash(actor, reason === "error" ? undefined : toReason(reason), undefined);
+  }
+
+  /** Writes a line into the report of this schedule. */
+  note(text: string): void {
+    this.#world.options.recorder?.note(text);
+  }
+
+  /** The path of a process in the tree: the same in every schedule that begins alike. */
+  path(pid: Pid<never>): string {
+    return this.#world.interceptor.actorOf(pid as Pid)?.path ?? String(pid);
+  }
+
+  /**
+   * Says that the code running now reads or writes something that processes share outside of messages, so that an
+   * exhaustive search does not take the order of such steps for indifferent.
+   */
+  touch(key: string, access: "read" | "write" = "write"): void {
+    this.#world.interceptor.touched(`u:${key}`, access);
+  }
+
+  /** @internal Runs the checks for the end. */
+  conclude(): void {
+    for (const one of this.#finals) this.#judgeCheck(one);
+  }
+
+  /** @internal */
+  describe(): string[] {
+    // A schedule that failed has stopped anywhere.
+    if (this.#world.failure !== undefined) return [];
+    return this.#states.map((of) => {
+      try {
+        return structuralText(of(), false);
+      } catch (error) {
+        throw new ModelError("a function given to `sim.state`", "did not give a state", error);
+      }
+    });
+  }
+
+  #checkInvariants(): void {
+    for (const one of this.#invariants) this.#judgeCheck(one);
+  }
+
+  #judgeCheck({ name, check }: NamedCheck): void {
+    if (this.#world.failure !== undefined) return;
+    try {
+      const said = answer(`the check "${name}"`, check());
+      // Assertions of some libraries return an object, to be gone on with.
+      if (said === undefined || said === true || (typeof said === "object" && said !== null)) return;
+      if (said !== false && typeof said !== "string")
+        throw new ModelError(
+          `the check "${name}"`,
+          `returned ${show(said)}`,
+          "it holds with `true` or nothing, and fails with `false`, a text that says what is wrong, or a throw",
+        );
+      this.#world.fail(new InvariantError(name, said || undefined, undefined));
+    } catch (error) {
+      if (error instanceof ModelError) throw error;
+      this.#world.fail(
+        new InvariantError(name, error instanceof Error ? error.message : String(error), error),
+      );
+    }
+  }
+
+  #judge(goal: string, holds: () => boolean): boolean {
+    const what = `the condition "${goal}"`;
+    let said: unknown;
+    try {
+      said = holds();
+    } catch (error) {
+      throw new ModelError(what, "threw", error);
+    }
+    return answer(what, said) === true;
+  }
+}
+
+/** What a function of the test's answered, unless that is a promise: the schedule does not wait for one. */
+function answer(what: string, said: unknown): unknown {
+  if (!isThenable(said)) return said;
+  // Whether it is rejected is of no account any more.
+  said.then(undefined, () => undefined);
+  throw new ModelError(
+    what,
+    "returned a promise",
+    "it is about the state of the moment, and answers at once",
+  );
+}

@@ -1,0 +1,365 @@
+// Time that a test moves: the production scheduler, on a host loop whose clock stands still until it is told to go on.
+
+import type { Environment, Runnable, SchedulerHost, TurnLimits } from "../../process/environment.js";
+import { SignalboxError } from "../../process/errors.js";
+import { Kernel } from "../../process/kernel.js";
+import { count, delay } from "../../process/options.js";
+import { Process } from "../../process/process.js";
+import { production } from "../../process/production.js";
+import { type HostLoop, TurnScheduler } from "../../process/scheduler.js";
+import { later, soon } from "./event-loop.js";
+import { Random } from "./random.js";
+
+/** Options of a test clock. */
+export interface TestClockOptions {
+  /** Of the random numbers that its systems draw. Default 1. */
+  readonly seed?: number;
+  /** Milliseconds since 1970 at which the clock starts. Default: the first of January 2020, UTC. */
+  readonly wallTime?: number;
+  /** Turns of the event loop that systems may keep busy at one instant before the clock gives up. Default 500. */
+  readonly turns?: number;
+}
+
+/** A bound on how far one call may move the clock. */
+export interface AlarmLimit {
+  /** Stops at which timers fire; `Infinity` for no bound. Default 10,000. */
+  readonly limit?: number;
+}
+
+export const CLOCK_DEFAULTS: {
+  readonly seed: number;
+  readonly wallTime: number;
+  readonly turns: number;
+  readonly limit: number;
+} = { seed: 1, wallTime: 1_577_836_800_000, turns: 500, limit: 10_000 };
+
+/** The systems on a clock did not come to rest within a limit. Names the processes that ran last. */
+export class ClockLimitError extends SignalboxError {
+  static override readonly name: string = "ClockLimitError";
+  readonly code = "ERR_CLOCK_LIMIT";
+  readonly limit: number;
+  /** The latest first. */
+  readonly processes: readonly string[];
+  constructor(what: string, limit: number, processes: readonly string[], remedy: string) {
+    super(`${what}; ran last: ${processes.join(", ") || "nobody"}. ${remedy}`);
+    this.limit = limit;
+    this.processes = processes;
+  }
+}
+
+/** What was waited for has not come, nothing can run, and no timer is set: on this clock it never comes. */
+export class ClockStuckError extends SignalboxError {
+  static override readonly name: string = "ClockStuckError";
+  readonly code = "ERR_CLOCK_STUCK";
+  constructor(now: number) {
+    super(
+      `the promise cannot settle: at ${now} ms nothing is left to run and no timer is set. ` +
+        "If it waits for I/O or a timer of the host, await it without the clock",
+    );
+  }
+}
+
+interface Alarm {
+  readonly deadline: number;
+  readonly ring: () => void;
+}
+
+/** Of those that became ready, so many of the latest are known by name to an error. */
+const REMEMBERED = 8;
+
+const never = (): boolean => false;
+
+/**
+ * A clock for tests. Processes run by themselves, as in production; timers, timeouts and restarts wait until the test
+ * moves the time. Several systems may share one clock, and those that talk to each other must: ids are its own.
+ *
+ * It knows what happens in its systems, and nothing else: a process that awaits real I/O, or a timer of the host, is at
+ * rest as far as the clock can see.
+ *
+ * @example
+ * const clock = testClock();
+ * await using system = new System({ environment: clock.environment });
+ * const inbox = system.spawn<string>({ handle: (ctx, text) => console.log(text, ctx.now()) });
+ * system.sendAfter(inbox, "late", 1_000);
+ * await clock.advance(999); // not yet
+ * await clock.advance(1); // late 1000
+ */
+export class TestClock {
+  /** For `new System({ environment })`. */
+  readonly environment: Environment;
+  private time = 0;
+  private readonly turns: number;
+  private readonly hosts = new Set<SchedulerHost>();
+  private readonly alarms = new Set<Alarm>();
+  /** Grows with every go that a scheduler asks for, and every alarm. */
+  private activity = 0;
+  private busyTurns = 0;
+  private readonly latest: (Runnable | undefined)[] = new Array(REMEMBERED).fill(undefined);
+  private made = 0;
+
+  /** @throws OptionError */
+  constructor(options: TestClockOptions = {}) {
+    const random = new Random(count("seed", options.seed ?? CLOCK_DEFAULTS.seed, 0));
+    const wallTime = count("wallTime", options.wallTime ?? CLOCK_DEFAULTS.wallTime, 0);
+    this.turns = count("turns", options.turns ?? CLOCK_DEFAULTS.turns, 1);
+    let lastId = 0;
+    this.environment = {
+      now: () => this.time,
+      wallTime: () => wallTime + this.time,
+      random: () => random.unit(),
+      id: () => `test-${++lastId}`,
+      createScheduler: (host, limits) => {
+        this.hosts.add(host);
+        return new ClockScheduler(host, this.loop(), limits, {
+          ready: (runnable) => {
+            this.latest[this.made++ % REMEMBERED] = runnable;
+          },
+          stop: () => this.hosts.delete(host),
+        });
+      },
+      captureContext: production.captureContext,
+      watchRejections: production.watchRejections,
+    };
+    clocks.set(this.environment, this);
+  }
+
+  /** Milliseconds since the clock was made, as `ctx.now()` gives them. */
+  get now(): number {
+    return this.time;
+  }
+
+  /** How many timers are set in the systems on this clock: `sendAfter` and its like, and timeouts of every kind. */
+  get pendingTimers(): number {
+    let sum = 0;
+    for (const host of this.hosts) if (host instanceof Kernel) sum += host.pendingTimers;
+    return sum;
+  }
+
+  /** When the first timer is due, on the scale of `now`; undefined when none is set. */
+  get nextTimer(): number | undefined {
+    const times = [...this.hosts].map((host) => host.nextTimer() ?? Number.POSITIVE_INFINITY);
+    const first = Math.min(...times);
+    return first === Number.POSITIVE_INFINITY ? undefined : first;
+  }
+
+  /**
+   * Waits until nothing can run any more at this instant, in any system on this clock. No time passes.
+   *
+   * @throws ClockLimitError when they do not come to rest: they send to each other for ever, perhaps
+   */
+  async settle(): Promise<void> {
+    this.busyTurns = 0;
+    await this.rest();
+  }
+
+  /**
+   * Moves the time on by `ms`, from timer to timer. At each stop, and at the end, everything that became ready runs,
+   * asynchronous handlers included, before the time goes on. 0 fires what is due now.
+   *
+   * @throws OptionError
+   * @throws ClockLimitError when the systems do not come to rest at one of the stops
+   */
+  async advance(ms: number): Promise<void> {
+    const end = this.time + delay("ms", ms);
+    this.busyTurns = 0;
+    while (await this.step(end, never));
+  }
+
+  /**
+   * Moves the time on until no timer is set any more.
+   *
+   * @throws OptionError
+   * @throws ClockLimitError when there is no end of timers: an interval fires until it is cancelled
+   * @example
+   * const clock = testClock();
+   * const system = new System({ environment: clock.environment });
+   * system.sendAfter("night porter", "wake up", 8 * 3_600_000);
+   * await clock.runAll();
+   * console.log(clock.now); // 28800000
+   */
+  async runAll(options?: AlarmLimit): Promise<void> {
+    const limit = alarmLimit(options);
+    await this.run(limit, never);
+    if (this.alarms.size > 0) throw this.endless(limit, "no timer was left");
+  }
+
+  /**
+   * Moves the time on until `promise` has settled, and gives what came of it: for calls and dispatches, and for the stop
+   * of a system whose processes take their time.
+   *
+   * @throws OptionError
+   * @throws ClockStuckError as soon as nothing is left that could settle it
+   * @throws ClockLimitError when timers fire without end and it does not settle
+   * @example
+   * const clock = testClock();
+   * const system = new System({ environment: clock.environment });
+   * const slow = system.spawn<{ replyTo: ReplyTo<string> }>({
+   *   handle: (ctx, { replyTo }) => void ctx.after(500, () => ctx.reply(replyTo, "done")),
+   * });
+   * const reply = system.call(slow, (replyTo: ReplyTo<string>) => ({ replyTo }));
+   * console.log(await clock.until(reply), clock.now); // done 500
+   * await clock.until(system.stop());
+   */
+  async until<T>(promise: PromiseLike<T>, options?: AlarmLimit): Promise<T> {
+    const limit = alarmLimit(options);
+    let settled = false;
+    const settle = (): void => {
+      settled = true;
+    };
+    promise.then(settle, settle);
+    await this.run(limit, () => settled);
+    if (settled) return promise;
+    if (this.alarms.size > 0) throw this.endless(limit, "the promise had settled");
+    throw new ClockStuckError(this.time);
+  }
+
+  private async run(limit: number, enough: () => boolean): Promise<void> {
+    let stops = 0;
+    this.busyTurns = 0;
+    while (await this.step(Number.POSITIVE_INFINITY, () => stops === limit || enough())) stops++;
+  }
+
+  /** Comes to rest, then goes to the next alarm and rings it, or, if none is due up to `end`, to the end. True when one rang. */
+  private async step(end: number, enough: () => boolean): Promise<boolean> {
+    await this.rest();
+    if (enough()) return false;
+    const alarm = this.firstAlarm();
+    if (alarm === undefined || alarm.deadline > end) {
+      if (end !== Number.POSITIVE_INFINITY) this.goTo(end);
+      return false;
+    }
+    this.goTo(alarm.deadline);
+    this.countTurn();
+    // Others who move the clock at the same time come to rest again before they go on.
+    this.activity++;
+    this.alarms.delete(alarm);
+    alarm.ring();
+    return true;
+  }
+
+  private goTo(time: number): void {
+    if (time <= this.time) return;
+    this.time = time;
+    this.busyTurns = 0;
+  }
+
+  /** Of several that are due together, the one that was set first. */
+  private firstAlarm(): Alarm | undefined {
+    let first: Alarm | undefined;
+    for (const alarm of this.alarms)
+      if (first === undefined || alarm.deadline < first.deadline) first = alarm;
+    return first;
+  }
+
+  /** Two quiet macrotasks in a row: what a wire between systems delivers in the next one is waited for as well. */
+  private async rest(): Promise<void> {
+    let quiet = 0;
+    while (quiet < 2) {
+      const before = this.activity;
+      await new Promise<void>(later);
+      quiet = this.activity === before ? quiet + 1 : 0;
+      if (quiet === 0) this.countTurn();
+    }
+  }
+
+  private countTurn(): void {
+    if (++this.busyTurns <= this.turns) return;
+    throw new ClockLimitError(
+      `the systems on this clock were still busy after ${this.turns} turns at ${this.time} ms`,
+      this.turns,
+      this.ranLast(),
+      "Do they send to each other, or set timers of 0 ms, without end? If not, raise `turns` of the clock",
+    );
+  }
+
+  private endless(limit: number, what: string): ClockLimitError {
+    return new ClockLimitError(
+      `timers fired at ${limit} stops before ${what}, and at ${this.time} ms there are more`,
+      limit,
+      this.ranLast(),
+      "Is there an interval that nobody cancels? Move the time with advance(ms), or raise `limit`",
+    );
+  }
+
+  private ranLast(): string[] {
+    const names = new Set<string>();
+    for (let i = this.made + REMEMBERED - 1; i >= this.made; i--) {
+      const runnable = this.latest[i % REMEMBERED];
+      if (runnable instanceof Process) names.add(String(runnable.pid));
+    }
+    return [...names];
+  }
+
+  /** As in production, from the context of the code that makes the system: time is moved by code in another. */
+  private loop(): HostLoop {
+    const context = production.captureContext();
+    return {
+      now: () => this.time,
+      soon: (fn) => {
+        this.activity++;
+        context.runInAsyncScope(soon, undefined, fn);
+      },
+      later: (fn) => {
+        this.activity++;
+        context.runInAsyncScope(later, undefined, fn);
+      },
+      at: (deadline, ring) => {
+        const own = context.runInAsyncScope(production.captureContext);
+        const alarm = { deadline, ring: () => own.runInAsyncScope(ring) };
+        this.alarms.add(alarm);
+        return () => {
+          this.alarms.delete(alarm);
+        };
+      },
+    };
+  }
+}
+
+/** The production scheduler, telling whom it runs, and when it stops. */
+class ClockScheduler extends TurnScheduler {
+  private readonly tell: { ready(runnable: Runnable): void; stop(): void };
+
+  constructor(
+    host: SchedulerHost,
+    loop: HostLoop,
+    limits: TurnLimits,
+    tell: { ready(runnable: Runnable): void; stop(): void },
+  ) {
+    super(host, loop, limits);
+    this.tell = tell;
+  }
+
+  override ready(runnable: Runnable): void {
+    this.tell.ready(runnable);
+    super.ready(runnable);
+  }
+
+  override stop(): void {
+    this.tell.stop();
+    super.stop();
+  }
+}
+
+const clocks = new WeakMap<Environment, TestClock>();
+
+/** The clock that an Environment belongs to, if it is one's. */
+export function clockOf(environment: Environment): TestClock | undefined {
+  return clocks.get(environment);
+}
+
+function alarmLimit(options: AlarmLimit = {}): number {
+  return count("limit", options.limit ?? CLOCK_DEFAULTS.limit, 1, true);
+}
+
+/**
+ * Makes a {@link TestClock}.
+ *
+ * @throws OptionError
+ * @example
+ * const clock = testClock({ seed: 7, wallTime: 1_893_456_000_000 });
+ * await using system = new System({ environment: clock.environment });
+ * await clock.advance(60_000);
+ */
+export function testClock(options?: TestClockOptions): TestClock {
+  return new TestClock(options);
+}

@@ -1,0 +1,397 @@
+// A process for tests: it records what it is sent, and the test says what it expects next. After Akka's TestKit.
+
+import type { Callbacks } from "../../process/behaviour.js";
+import type { Reply, ReplyTo } from "../../process/call.js";
+import type { Address, Context } from "../../process/context.js";
+import type { DownSignal, Signal } from "../../process/entries.js";
+import { CallTimeoutError, OptionError, ReceiveBusyError, SignalboxError } from "../../process/errors.js";
+import type { Monitor } from "../../process/monitor.js";
+import { delay, text } from "../../process/options.js";
+import type { Pid } from "../../process/pid.js";
+import { type ExitReason, formatReason } from "../../process/reason.js";
+import type { ProcessSystem } from "../../process/system.js";
+import { clockOf, type TestClock } from "./clock.js";
+import { legible, same } from "./inspect.js";
+
+/** Options of a probe. */
+export interface ProbeOptions {
+  /** What to call it in error texts. Default `probe`. */
+  readonly label?: string;
+  /** Registers it under this name. */
+  readonly name?: string;
+  /** Milliseconds that its expectations wait unless they say otherwise. Default 3,000. */
+  readonly timeout?: number;
+  /** Whether waiting moves the time when the system is on a test clock. Default true; with false, the test moves it. */
+  readonly advance?: boolean;
+}
+
+/** Options of one expectation. */
+export interface WaitOptions {
+  /** Milliseconds to wait, in the system's time; those of the probe unless given. */
+  readonly timeout?: number;
+}
+
+/** How a process is expected to end: the type of the reason, an Error it crashed of, a reason, or a predicate. */
+export type ExpectedEnd = ExitReason["type"] | Error | ExitReason | ((reason: ExitReason) => boolean);
+
+export const PROBE_DEFAULTS: { readonly timeout: number } = { timeout: 3_000 };
+
+/** What a test expected did not happen. Test runners that show differences show `expected` and `actual`. */
+export class ExpectationError extends SignalboxError {
+  static override readonly name: string = "ExpectationError";
+  readonly code = "ERR_EXPECTATION";
+  /** The value that was expected, if it was one. */
+  readonly expected: unknown;
+  /** What came in its place, if anything did. */
+  readonly actual: unknown;
+  /** Messages of the probe that no expectation has taken or passed over, oldest first. */
+  readonly unread: readonly unknown[];
+  constructor(message: string, expected: unknown, actual: unknown, unread: readonly unknown[]) {
+    super(message);
+    this.expected = typeof expected === "function" ? undefined : expected;
+    this.actual = actual;
+    this.unread = unread;
+  }
+}
+
+/** By whom a message is looked for: the next one has to fit, the first that fits is taken, there is to be none. */
+type Seeker = "expect" | "fish" | "expectNone";
+
+interface Search {
+  readonly by: Seeker;
+  readonly fits: (message: unknown) => boolean;
+  /** Messages before this one have been looked at. */
+  seen: number;
+}
+
+type Finding =
+  | { readonly type: "found" | "unfit"; readonly index: number }
+  | { readonly type: "threw"; readonly error: unknown }
+  | { readonly type: "nothing" };
+
+/**
+ * What a test asks of the probe, in messages that cannot be taken for its own. The answer is the reply to a call, so
+ * that waiting for it is the system's affair: in its time, and in a simulation under its control.
+ */
+class Question {
+  /** For traces. */
+  readonly by: string;
+  readonly ask: (ctx: Context<unknown>) => unknown;
+  constructor(by: string, ask: (ctx: Context<unknown>) => unknown) {
+    this.by = by;
+    this.ask = ask;
+  }
+}
+
+/** Looks through the messages from `read` on. `nothing`: it depends on what is still to come. */
+function look(search: Search, messages: readonly unknown[], read: number): Finding {
+  const { by, fits } = search;
+  try {
+    for (let index = Math.max(search.seen, read); index < messages.length; index++) {
+      if (by !== "expectNone" && fits(messages[index])) return { type: "found", index };
+      if (by !== "fish") return { type: "unfit", index };
+      search.seen = index + 1;
+    }
+    return { type: "nothing" };
+  } catch (error) {
+    return { type: "threw", error };
+  }
+}
+
+/** The probe's process. */
+class Book implements Callbacks<unknown> {
+  readonly messages: unknown[] = [];
+  readonly signals: Signal[] = [];
+  /** How many messages expectations have taken or passed over. */
+  read = 0;
+  private open: { readonly search: Search; readonly answer: ReplyTo<Finding> } | undefined = undefined;
+  /** Where to tell of the DOWN of these. */
+  readonly ends: Map<Monitor, ReplyTo<DownSignal>> = new Map();
+
+  handle(ctx: Context<unknown>, message: unknown): void {
+    if (message instanceof Question) void message.ask(ctx);
+    else {
+      this.messages.push(message);
+      if (this.open?.answer.open) this.find(ctx, this.open.search, this.open.answer, false);
+    }
+  }
+
+  signal(ctx: Context<unknown>, signal: Signal): void {
+    if (signal.type === "down" && this.ends.has(signal.ref)) {
+      ctx.reply(this.ends.get(signal.ref) as ReplyTo<DownSignal>, signal);
+      this.ends.delete(signal.ref);
+    } else this.signals.push(signal);
+  }
+
+  /** Answers when it is decided, or, with `now`, whether or not. */
+  find(ctx: Context<unknown>, search: Search, answer: ReplyTo<Finding>, now: boolean): void {
+    const finding = look(search, this.messages, this.read);
+    if (finding.type === "nothing" && !now) {
+      this.open = { search, answer };
+      return;
+    }
+    if (finding.type === "found") this.read = finding.index + 1;
+    ctx.reply(answer, finding);
+  }
+}
+
+/** Asynchronous work goes on beside what arrives: a probe always listens. */
+async function attempt<T>(work: () => T): Promise<Reply<Awaited<T>>> {
+  try {
+    return { ok: true, value: await work() };
+  } catch (error) {
+    return { ok: false, error };
+  }
+}
+
+/**
+ * A process that records what it is sent. Give its `pid` to the code under test, and say what you expect: expectations
+ * take messages in the order of arrival, one at a time, and one that fails takes none. It traps exits.
+ *
+ * When the system is on a test clock, waiting moves the time, as far as to the message or to the timeout: so first bring
+ * about what you expect, then expect it. What has come meanwhile is there.
+ */
+export class Probe<M = unknown> implements AsyncDisposable {
+  /** Where it takes messages. */
+  readonly pid: Pid<M>;
+  private readonly system: ProcessSystem;
+  private readonly book = new Book();
+  private readonly timeoutMs: number;
+  private readonly clock: TestClock | undefined;
+  private readonly endings = new WeakMap<Pid, ExitReason>();
+  private searching = false;
+
+  /** @internal */
+  constructor(system: ProcessSystem, options: ProbeOptions) {
+    const { advance = true, label = "probe", name } = options;
+    if (typeof advance !== "boolean") throw new OptionError("advance", advance, "true or false");
+    this.timeoutMs = delay("timeout", options.timeout ?? PROBE_DEFAULTS.timeout);
+    this.system = system;
+    this.clock = advance ? clockOf(system.kernel.env) : undefined;
+    const naming = { label: text("label", label), ...(name === undefined ? {} : { name }) };
+    this.pid = system.spawn(this.book, { ...naming, trapExit: true });
+    // A monitor that comes too late is told `noproc`; a test wants to know how it ended all the same.
+    const note = ({ pid, reason }: { readonly pid: Pid; readonly reason: ExitReason }): void => {
+      this.endings.set(pid, reason);
+      if (pid === this.pid) system.events.off("exit", note);
+    };
+    system.events.on("exit", note);
+  }
+
+  /** Every message so far, oldest first. */
+  get messages(): readonly M[] {
+    return this.book.messages as M[];
+  }
+
+  /** The messages that no expectation has taken or passed over. */
+  get unread(): readonly M[] {
+    return this.messages.slice(this.book.read);
+  }
+
+  /** Every EXIT, DOWN and group change so far, oldest first; what came of `expectExit` apart. */
+  get signals(): readonly Signal[] {
+    return this.book.signals;
+  }
+
+  /**
+   * The next message has to fit: a predicate, or the message itself (deeply equal); without either, any does. Fails at
+   * once when another one comes, and at the timeout when none does.
+   *
+   * @throws ExpectationError
+   * @example
+   * const inbox = probe<Order>(system);
+   * system.send(inbox.pid, { item: "tea", n: 3 });
+   * system.send(inbox.pid, { item: "milk", n: 1 });
+   * await inbox.expect({ item: "tea", n: 3 });
+   * const { n } = await inbox.expect((order) => order.item === "milk", { timeout: 500 });
+   */
+  expect<T extends M>(fits: (message: M) => message is T, options?: WaitOptions): Promise<T>;
+  expect(fits: (message: M) => boolean, options?: WaitOptions): Promise<M>;
+  expect(message?: M, options?: WaitOptions): Promise<M>;
+  async expect(what?: unknown, options?: WaitOptions): Promise<unknown> {
+    return this.search("expect", what, this.timeoutOf(options));
+  }
+
+  /**
+   * The first message that fits, as with `expect`; those before it are passed over.
+   *
+   * @throws ExpectationError at the timeout; then none is passed over
+   */
+  fish<T extends M>(fits: (message: M) => message is T, options?: WaitOptions): Promise<T>;
+  fish(fits: (message: M) => boolean, options?: WaitOptions): Promise<M>;
+  fish(message: M, options?: WaitOptions): Promise<M>;
+  async fish(what: unknown, options?: WaitOptions): Promise<unknown> {
+    return this.search("fish", what, this.timeoutOf(options));
+  }
+
+  /**
+   * No message is unread, and none comes for so many milliseconds; with 0, the default, until the system is idle.
+   *
+   * @throws ExpectationError at once when there is one
+   */
+  async expectNone(options: { readonly for?: number } = {}): Promise<void> {
+    const waitMs = delay("for", options.for ?? 0);
+    // Where time waits until nothing can run, a wait of 0 ms is as long as it takes; in real time it is not.
+    const realTime = this.clock === undefined && this.system.kernel.interception === undefined;
+    if (waitMs === 0 && realTime) await this.system.idle();
+    await this.search("expectNone", undefined, waitMs);
+  }
+
+  /**
+   * A process ends, or has ended since the probe was made. Gives its reason, and checks it when you say which.
+   *
+   * @throws ExpectationError
+   * @example
+   * const watcher = probe(system);
+   * const worker = system.spawn(async (ctx) => void (await ctx.receive()));
+   * system.exit(worker, "kill");
+   * await watcher.expectExit(worker, "killed");
+   */
+  async expectExit(target: Address<never>, end?: ExpectedEnd, options?: WaitOptions): Promise<ExitReason> {
+    const timeoutMs = this.timeoutOf(options);
+    const { ends } = this.book;
+    const monitor = (ctx: Context<unknown>, answer: ReplyTo<DownSignal>): unknown =>
+      ends.set(ctx.monitor(target), answer);
+    const down = await this.ask("expectExit", monitor, timeoutMs);
+    const reason = down === undefined ? undefined : (this.endings.get(down.pid) ?? down.reason);
+    if (reason !== undefined && (end === undefined || endFits(reason, end))) return reason;
+    const came =
+      reason === undefined ? `it did not within ${timeoutMs} ms` : `it ended: ${formatReason(reason)}`;
+    throw this.failure(`${target} to end${end === undefined ? "" : endText(end)}; ${came}`, end, reason);
+  }
+
+  /** Has the probe monitor a process: its DOWN comes to `signals`. */
+  watch(target: Address<never>): Promise<Monitor> {
+    return this.do((ctx) => ctx.monitor(target));
+  }
+
+  /** Links the probe to a process: its EXIT comes to `signals`, and the end of the probe is an exit signal to it. */
+  link(to: Pid): Promise<void> {
+    return this.do((ctx) => ctx.link(to));
+  }
+
+  /**
+   * Has the probe do something as its own code: reply, send, register, join a group. Gives what comes of it; what it
+   * throws goes to the test, not to the probe.
+   *
+   * @example
+   * const backend = probe<{ replyTo: ReplyTo<number> }>(system);
+   * const reply = system.call(backend.pid, (replyTo: ReplyTo<number>) => ({ replyTo }));
+   * const { replyTo } = await backend.expect();
+   * await backend.do((ctx) => ctx.reply(replyTo, 42));
+   * console.log(await reply);
+   */
+  async do<T>(work: (ctx: Context<M>) => T, options?: WaitOptions): Promise<Awaited<T>> {
+    const timeoutMs = this.timeoutOf(options);
+    const start = (ctx: Context<unknown>, answer: ReplyTo<Reply<Awaited<T>>>): unknown =>
+      attempt(() => work(ctx)).then((outcome) => ctx.reply(answer, outcome));
+    const outcome = await this.ask("do", start, timeoutMs);
+    if (outcome === undefined)
+      throw this.failure(`its work to be done; it was not within ${timeoutMs} ms`, undefined, undefined);
+    if (outcome.ok) return outcome.value;
+    throw outcome.error;
+  }
+
+  /** Ends the probe with `shutdown`. Again does nothing. */
+  async stop(): Promise<void> {
+    const ended = this.system.exited(this.pid);
+    this.system.exit(this.pid, "shutdown");
+    await ended;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  private async search(by: Seeker, what: unknown, timeoutMs: number): Promise<unknown> {
+    if (this.searching) throw new ReceiveBusyError(this.pid);
+    const search: Search = { by, fits: predicate(what), seen: 0 };
+    const find = (now: boolean, waitMs: number): Promise<Finding | undefined> =>
+      this.ask(by, (ctx, answer) => this.book.find(ctx, search, answer, now), waitMs);
+    this.searching = true;
+    try {
+      // What was sent before the timeout counts, even if it is still in the mailbox: it stands before the second look.
+      const finding = (await find(false, timeoutMs)) ?? (await find(true, Number.POSITIVE_INFINITY));
+      if (finding?.type === "threw") throw finding.error;
+      if (finding?.type === "found") return this.messages[finding.index];
+      if (finding?.type === "nothing" && by === "expectNone") return undefined;
+      const came = this.unread.length === 0 ? "nothing came" : `got ${legible(this.unread)}`;
+      const expected = `${messageText(by, what)}; ${came}`;
+      if (finding?.type === "unfit") throw this.failure(expected, what, this.messages[finding.index]);
+      throw this.failure(`${expected} within ${timeoutMs} ms`, what, undefined);
+    } finally {
+      this.searching = false;
+    }
+  }
+
+  /** Asks the probe's process; undefined when it does not answer in time. */
+  private async ask<R>(
+    by: string,
+    ask: (ctx: Context<unknown>, answer: ReplyTo<R>) => unknown,
+    timeout: number,
+  ): Promise<R | undefined> {
+    const build = (answer: ReplyTo<R>): Question => new Question(by, (ctx) => ask(ctx, answer));
+    const answer = this.system.call(this.pid as Pid<unknown>, build, { timeout });
+    try {
+      // The call's own timeout bounds this wait.
+      return await (this.clock?.until(answer, { limit: Number.POSITIVE_INFINITY }) ?? answer);
+    } catch (error) {
+      if (error instanceof CallTimeoutError) return undefined;
+      throw error;
+    }
+  }
+
+  private timeoutOf(options: WaitOptions | undefined): number {
+    return options?.timeout === undefined ? this.timeoutMs : delay("timeout", options.timeout);
+  }
+
+  private failure(what: string, expected: unknown, actual: unknown): ExpectationError {
+    return new ExpectationError(`${this.pid} expected ${what}`, expected, actual, this.unread);
+  }
+}
+
+function predicate(what: unknown): (message: unknown) => boolean {
+  if (typeof what === "function") return what as (message: unknown) => boolean;
+  return what === undefined ? () => true : (message) => same(message, what);
+}
+
+function endFits(reason: ExitReason, expected: ExpectedEnd): boolean {
+  if (typeof expected === "function") return expected(reason);
+  if (typeof expected === "string") return reason.type === expected;
+  if (expected instanceof Error) return reason.type === "crash" && same(reason.error, expected);
+  return same(reason, expected);
+}
+
+/** A predicate by its name, or by what it looks like. */
+function thatFits(what: { readonly name: string }): string {
+  return `that fits ${what.name || String(what).replaceAll(/\s+/g, " ")}`;
+}
+
+function messageText(by: Seeker, what: unknown): string {
+  if (by === "expectNone") return "no message";
+  const kind = by === "expect" ? "next message" : "message";
+  if (what === undefined) return `a ${kind}`;
+  return typeof what === "function" ? `a ${kind} ${thatFits(what)}` : `the ${kind} ${legible(what)}`;
+}
+
+function endText(expected: ExpectedEnd): string {
+  if (typeof expected === "function") return ` with a reason ${thatFits(expected)}`;
+  if (typeof expected === "string" || expected instanceof Error) return ` with ${expected}`;
+  return ` with ${formatReason(expected)}`;
+}
+
+/**
+ * Makes a {@link Probe} in a system.
+ *
+ * @throws OptionError, NameTakenError
+ * @example
+ * const clock = testClock();
+ * await using system = new System({ environment: clock.environment });
+ * await using inbox = probe<string>(system);
+ * system.sendAfter(inbox.pid, "late", 1_000);
+ * await inbox.expectNone({ for: 999 });
+ * await inbox.expect("late");
+ */
+export function probe<M = unknown>(system: ProcessSystem, options: ProbeOptions = {}): Probe<M> {
+  return new Probe<M>(system, options);
+}

@@ -1,0 +1,174 @@
+// What an object ought to do, one operation at a time; and that description checked while it is used.
+
+import { SignalboxError } from "../../process/errors.js";
+import { brief } from "../report/brief.js";
+import { structuralText } from "../report/structural-text.js";
+
+/** What both kinds of model have. States are never changed, only replaced. */
+interface ModelBase<State, Op, Result> {
+  readonly initial: State;
+  /** Whether a recorded result is what the model answers. By default: structurally equal. */
+  readonly equal?: (recorded: Result, modelled: Result) => boolean;
+  /**
+   * A text that is the same for two states only if the model treats them alike; the fewer the texts, the faster the
+   * search. Default: one of the whole structure of plain data, in which the order of a Map or a Set counts.
+   */
+  readonly key?: (state: State) => string;
+  /**
+   * The part of the object that an operation belongs to, when the object is made of parts that know nothing of each
+   * other, such as the keys of a store. Each part then starts at `initial`, and is checked alone, which is far faster
+   * (P-compositionality, Horn and Kroening 2015).
+   */
+  readonly partition?: (op: Op) => string;
+}
+
+/**
+ * A sequential specification: the state of the object and what each operation does to it when it runs alone. `apply`
+ * gives the next state and the answer. Where the object has a choice, `outcomes` gives all that are allowed; none at all
+ * means that the operation cannot happen in this state (it waits).
+ */
+export type SequentialModel<State, Op, Result> = ModelBase<State, Op, Result> &
+  (
+    | { readonly apply: (state: State, op: Op) => readonly [State, Result]; readonly outcomes?: never }
+    | {
+        readonly outcomes: (state: State, op: Op) => readonly (readonly [State, Result])[];
+        readonly apply?: never;
+      }
+  );
+
+/** A model failed, or broke its contract. `op` is the operation it was asked about; `cause` what it threw. */
+export class SequentialModelError extends SignalboxError {
+  static override readonly name: string = "SequentialModelError";
+  readonly code = "ERR_MODEL";
+  readonly op: unknown;
+  constructor(what: string, op: unknown, cause?: unknown) {
+    super(
+      cause === undefined ? what : `${what}: ${cause instanceof Error ? cause.message : brief(cause)}`,
+      cause === undefined ? undefined : { cause },
+    );
+    this.op = op;
+  }
+}
+
+/** A state, and the number that all states with its key share. */
+export interface Stand<State> {
+  readonly state: State;
+  readonly key: string;
+  readonly id: number;
+}
+
+/** In the place of an operation: the question was about the initial state. */
+const INITIAL: unique symbol = Symbol("the initial state");
+
+/** A model in use: numbers its states, and turns whatever it does wrong into a SequentialModelError. */
+export class Rules<State, Op, Result> {
+  readonly #model: SequentialModel<State, Op, Result>;
+  readonly #ids = new Map<string, number>();
+
+  constructor(model: SequentialModel<State, Op, Result>) {
+    this.#model = model;
+  }
+
+  start(): Stand<State> {
+    return this.#stand(this.#model.initial, INITIAL);
+  }
+
+  partition(op: Op): string {
+    const { partition } = this.#model;
+    return partition === undefined ? "" : guarded("partition", op, undefined, () => partition(op));
+  }
+
+  /** What the operation may do here, with the answers. */
+  outcomes(from: Stand<State>, op: Op): readonly (readonly [State, Result])[] {
+    const { apply, outcomes } = this.#model;
+    const called = apply === undefined ? "outcomes" : "apply";
+    const all: unknown = guarded(called, op, from, () =>
+      apply === undefined ? outcomes(from.state, op) : [apply(from.state, op)],
+    );
+    if (!Array.isArray(all) || !all.every((one) => Array.isArray(one) && one.length === 2)) {
+      const due = apply === undefined ? "a list of pairs [state, result]" : "a pair [state, result]";
+      throw new SequentialModelError(
+        `the model's ${called} must return ${due}; for ${brief(op)} it did not`,
+        op,
+      );
+    }
+    // A model that works on its state in place would be asked about states that never were.
+    if (typeof from.state === "object" && this.#key(from.state, op) !== from.key) {
+      throw new SequentialModelError(
+        `the model's ${called} changed the state that it was given for ${brief(op)}; it must return a new one`,
+        op,
+      );
+    }
+    return all as readonly (readonly [State, Result])[];
+  }
+
+  /** Where the operation may lead from here. Without an answer all results fit, and staying here leads nowhere. */
+  steps(
+    from: Stand<State>,
+    op: Op,
+    answer: { readonly result: Result } | undefined,
+  ): readonly Stand<State>[] {
+    const stands: Stand<State>[] = [];
+    for (const [state, result] of this.outcomes(from, op)) {
+      if (answer !== undefined && !this.#equal(answer.result, result, op)) continue;
+      const to = this.#stand(state, op);
+      if (answer !== undefined || to.id !== from.id) stands.push(to);
+    }
+    return stands;
+  }
+
+  #equal(recorded: Result, modelled: Result, op: Op): boolean {
+    const { equal } = this.#model;
+    if (equal !== undefined) return guarded("equal", op, undefined, () => equal(recorded, modelled));
+    if (recorded === modelled) return true;
+    if (!isObject(recorded) || !isObject(modelled)) return Number.isNaN(recorded) && Number.isNaN(modelled);
+    try {
+      return structuralText(recorded, false) === structuralText(modelled, false);
+    } catch (cause) {
+      throw new SequentialModelError(
+        `results of ${brief(op)} cannot be compared; give the model \`equal\``,
+        op,
+        cause,
+      );
+    }
+  }
+
+  #stand(state: State, op: Op | typeof INITIAL): Stand<State> {
+    const key = this.#key(state, op);
+    const known = this.#ids.get(key);
+    if (known !== undefined) return { state, key, id: known };
+    const id = this.#ids.size;
+    this.#ids.set(key, id);
+    return { state, key, id };
+  }
+
+  #key(state: State, op: Op | typeof INITIAL): string {
+    const { key } = this.#model;
+    return guarded("key", op, undefined, () => (key === undefined ? defaultKey(state, op) : key(state)));
+  }
+}
+
+function defaultKey(state: unknown, op: unknown): string {
+  try {
+    return structuralText(state, true);
+  } catch (cause) {
+    const what = "the states of the model cannot be told apart; give it `key`, a text for each state";
+    throw new SequentialModelError(what, op === INITIAL ? undefined : op, cause);
+  }
+}
+
+function guarded<T>(part: string, op: unknown, from: Stand<unknown> | undefined, call: () => T): T {
+  try {
+    return call();
+  } catch (cause) {
+    if (cause instanceof SequentialModelError) throw cause;
+    if (op === INITIAL)
+      throw new SequentialModelError(`the model's ${part} threw for its initial state`, undefined, cause);
+    const where = from === undefined ? "" : ` in state ${brief(from.state)}`;
+    throw new SequentialModelError(`the model's ${part} threw for ${brief(op)}${where}`, op, cause);
+  }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}

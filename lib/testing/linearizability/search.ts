@@ -1,0 +1,217 @@
+// The search for an order: Wing and Gong's (1993), with Lowe's (2017) memory of what has been tried.
+//
+// Time is a list of events, begins and answers. From its head on, every begin before the first answer is of an
+// operation that may come next in the order: one is chosen, applied to the model, and lifted out with its answer. When
+// all begins before the first answer are used up, the last choice was wrong, and is undone. The same operations placed
+// with the same state are never tried twice.
+
+import { SignalboxError } from "../../process/errors.js";
+import { structuralText } from "../report/structural-text.js";
+import { Events, Visited } from "./events.js";
+import type { Answered, Operation } from "./history.js";
+import type { Rules, Stand } from "./model.js";
+
+/** The search visited as many states as it may, without an answer. It says nothing about the history. */
+export class LinearizabilityLimitError extends SignalboxError {
+  static override readonly name: string = "LinearizabilityLimitError";
+  readonly code = "ERR_LINEARIZABILITY_LIMIT";
+  readonly most: number;
+  constructor(most: number) {
+    super(
+      `whether the history is linearizable was not decided within ${most} states; record fewer operations or fewer without an answer, give the model \`partition\`, or raise \`most\``,
+    );
+    this.most = most;
+  }
+}
+
+/** All answered operations in an order, with those of the others that were needed. */
+export interface Fit<Op, Result> {
+  readonly fits: true;
+  readonly order: readonly Operation<Op, Result>[];
+}
+
+/** There is no such order. */
+export interface Misfit<State, Op, Result> {
+  readonly fits: false;
+  /** The first answer that no order could get beyond. */
+  readonly barrier: Answered<Op, Result>;
+  /** Of the orders that got up to there, one with as many answered operations as any has. */
+  readonly order: readonly Operation<Op, Result>[];
+  /** Where it leads. */
+  readonly stand: Stand<State>;
+  /** The answered operations of which one would have to come next; none fits. */
+  readonly next: readonly Answered<Op, Result>[];
+}
+
+export type Found<State, Op, Result> = Fit<Op, Result> | Misfit<State, Op, Result>;
+
+/** Whether an operation had been answered once the event `until` had happened. */
+export function answeredBy<Op, Result>(
+  operation: Operation<Op, Result>,
+  until: number,
+): operation is Answered<Op, Result> {
+  return operation.outcome === "answered" && operation.end <= until;
+}
+
+/**
+ * Searches an order of `operations`, given in the order of beginning, as they stood once the event `until` had
+ * happened: what was answered later had no answer then.
+ *
+ * @throws LinearizabilityLimitError when it would visit more than `most` states
+ */
+export function searchOrder<State, Op, Result>(
+  operations: readonly Operation<Op, Result>[],
+  rules: Rules<State, Op, Result>,
+  until: number,
+  most: number,
+): Found<State, Op, Result> {
+  return new Search(operations, rules, until, most).run();
+}
+
+interface Choice<State> {
+  /** The entry of its begin. */
+  readonly at: number;
+  readonly from: Stand<State>;
+  /** Where it may lead. */
+  readonly steps: readonly Stand<State>[];
+  /** How many of the steps were tried. */
+  readonly tried: number;
+}
+
+class Search<State, Op, Result> {
+  readonly #rules: Rules<State, Op, Result>;
+  readonly #most: number;
+  /** The answered ones first: the set of those placed then has few gaps, and a short text. */
+  readonly #operations: readonly Operation<Op, Result>[];
+  readonly #answered: number;
+  readonly #twins: readonly (number | undefined)[];
+  readonly #events: Events;
+  readonly #visited: Visited;
+  readonly #choices: Choice<State>[] = [];
+  #stand: Stand<State>;
+  /** Answered operations that are placed. */
+  #placed = 0;
+  #best: (Misfit<State, Op, Result> & { readonly reached: readonly number[] }) | undefined;
+
+  constructor(
+    operations: readonly Operation<Op, Result>[],
+    rules: Rules<State, Op, Result>,
+    until: number,
+    most: number,
+  ) {
+    const answered = operations.filter((one) => answeredBy(one, until));
+    const open = operations.filter((one) => !answeredBy(one, until));
+    this.#rules = rules;
+    this.#most = most;
+    this.#operations = [...answered, ...open];
+    this.#answered = answered.length;
+    this.#twins = earlierTwins(this.#operations, answered.length);
+    this.#events = new Events([
+      ...answered,
+      ...open.map(({ begin }) => ({ begin, end: Number.POSITIVE_INFINITY })),
+    ]);
+    this.#visited = new Visited(this.#operations.length);
+    this.#stand = rules.start();
+  }
+
+  run(): Found<State, Op, Result> {
+    let at = this.#events.first();
+    while (this.#placed < this.#answered) {
+      const index = this.#events.whose(at);
+      if (index >= 0) {
+        at = this.#choose(at, this.#steps(index), 0);
+        continue;
+      }
+      this.#remember(at);
+      const last = this.#choices.pop();
+      if (last === undefined) return this.#best as Misfit<State, Op, Result>;
+      at = this.#undo(last);
+    }
+    return { fits: true, order: this.#order() };
+  }
+
+  /** Places the operation that begins at the entry, if that leads anywhere new. Gives the entry to go on with. */
+  #choose(at: number, steps: readonly Stand<State>[], tried: number): number {
+    const index = this.#events.whose(at);
+    for (let step = tried; step < steps.length; step++) {
+      const to = steps[step] as Stand<State>;
+      if (!this.#visited.place(index, to.id)) continue;
+      if (this.#visited.size > this.#most) throw new LinearizabilityLimitError(this.#most);
+      this.#choices.push({ at, from: this.#stand, steps, tried: step + 1 });
+      this.#events.lift(index);
+      this.#stand = to;
+      if (index < this.#answered) this.#placed++;
+      return this.#events.first();
+    }
+    return this.#events.after(at);
+  }
+
+  #undo({ at, from, steps, tried }: Choice<State>): number {
+    const index = this.#events.whose(at);
+    this.#visited.remove(index);
+    this.#events.restore(index);
+    this.#stand = from;
+    if (index < this.#answered) this.#placed--;
+    return this.#choose(at, steps, tried);
+  }
+
+  #steps(index: number): readonly Stand<State>[] {
+    const operation = this.#operations[index] as Operation<Op, Result>;
+    const twin = this.#twins[index];
+    if (twin !== undefined && !this.#visited.has(twin)) return [];
+    const isAnswered = index < this.#answered && operation.outcome === "answered";
+    return this.#rules.steps(this.#stand, operation.op, isAnswered ? operation : undefined);
+  }
+
+  #order(): Operation<Op, Result>[] {
+    return this.#choices.map(({ at }) => this.#operation(this.#events.whose(at)));
+  }
+
+  #operation(index: number): Operation<Op, Result> {
+    return this.#operations[index] as Operation<Op, Result>;
+  }
+
+  /** Keeps the dead end that got furthest: in time, then by what it placed, then with least that had no answer. */
+  #remember(at: number): void {
+    const here = [at, this.#placed, -this.#choices.length] as const;
+    if (this.#best !== undefined && !isFurther(here, this.#best.reached)) return;
+    const next = this.#events.open().filter((index) => index < this.#answered);
+    this.#best = {
+      fits: false,
+      reached: here,
+      barrier: this.#operation(~this.#events.whose(at)) as Answered<Op, Result>,
+      order: this.#order(),
+      stand: this.#stand,
+      next: next.map((index) => this.#operation(index) as Answered<Op, Result>),
+    };
+  }
+}
+
+function isFurther(here: readonly number[], there: readonly number[]): boolean {
+  const differs = here.findIndex((one, index) => one !== there[index]);
+  return differs >= 0 && (here[differs] as number) > (there[differs] as number);
+}
+
+/**
+ * For each operation without an answer, which are those from index `from` on, the one of them that began before it and
+ * asks the same, if any. In any order the two can change places, so the later one is placed only after the earlier: n
+ * of them give n sets, not 2^n.
+ */
+function earlierTwins(
+  operations: readonly Operation<unknown, unknown>[],
+  from: number,
+): (number | undefined)[] {
+  const latest = new Map<string, number>();
+  return operations.map(({ op }, index) => {
+    if (index < from) return undefined;
+    let text: string;
+    try {
+      text = structuralText(op, true);
+    } catch {
+      return undefined;
+    }
+    const twin = latest.get(text);
+    latest.set(text, index);
+    return twin;
+  });
+}

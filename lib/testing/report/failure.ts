@@ -1,0 +1,55 @@
+// A schedule that failed, as its user meets it: what went wrong, the steps to it, and the token that replays it.
+
+import { SignalboxError } from "../../process/errors.js";
+import { mermaid } from "./mermaid.js";
+import { renderSteps } from "./render.js";
+import type { Trace } from "./trace.js";
+
+/** How a failing schedule was found. */
+export interface Found {
+  /** Which schedule of the exploration it was, from 1. */
+  readonly schedule: number;
+  readonly strategy: string;
+  readonly seed: number;
+  /** Its steps before it was shrunk. */
+  readonly steps: number;
+  /** Schedules that were tried to shrink it. */
+  readonly tried: number;
+}
+
+/** A schedule failed; its `cause` is the failure itself. The text shows the shortest schedule found that fails alike. */
+export class ScheduleFailedError extends SignalboxError {
+  static override readonly name: string = "ScheduleFailedError";
+  readonly code = "ERR_SIM_SCHEDULE";
+  /** Give it to `explore` as `replay`, to run exactly this schedule. */
+  readonly token: string;
+  readonly trace: Trace;
+  readonly choices: readonly number[];
+  readonly found: Found;
+
+  constructor(cause: unknown, token: string, trace: Trace, choices: readonly number[], found: Found) {
+    super(textOf(trace, token, found), { cause });
+    this.token = token;
+    this.trace = trace;
+    this.choices = choices;
+    this.found = found;
+  }
+
+  /** The schedule as a Mermaid sequence diagram. */
+  mermaid(): string {
+    return mermaid(this.trace);
+  }
+}
+
+function textOf(trace: Trace, token: string, { schedule, strategy, seed, steps, tried }: Found): string {
+  const after = trace.steps.length;
+  const shrunk = after < steps ? `, shrunk from ${steps} (${tried} tried)` : "";
+  return [
+    `${trace.failure}`,
+    `in ${after} step${after === 1 ? "" : "s"}${shrunk}; schedule ${schedule} by ${strategy}, seed ${seed}`,
+    "",
+    renderSteps(trace.steps),
+    "",
+    `replay: "${token}"`,
+  ].join("\n");
+}

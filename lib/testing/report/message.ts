@@ -1,0 +1,53 @@
+// What waits in a mailbox, in a few words: the library's own kinds of message as a user knows them.
+
+import { CallMessage, CastMessage } from "../../behaviour/server-process.js";
+import { Delivery } from "../../dispatch/delivery.js";
+import { messageOf, Request } from "../../process/call.js";
+import { SignalEntry, TaskEntry } from "../../process/entries.js";
+import type { Pid } from "../../process/pid.js";
+import { type ExitReason, formatReason } from "../../process/reason.js";
+import type { Outcome } from "../../supervisor/carry.js";
+import { brief } from "./brief.js";
+import { InjectedCrash } from "./errors.js";
+
+/** An exit reason in a few words. */
+export function reasonText(reason: ExitReason): string {
+  return reason.type === "crash" && reason.error instanceof InjectedCrash
+    ? "injected crash"
+    : formatReason(reason);
+}
+
+/** @param nameOf - what a pid is called */
+export function messageText(item: unknown, nameOf: (pid: Pid) => string): string {
+  const describe = (value: object): string | undefined =>
+    value instanceof Request ? "reply address" : undefined;
+  const text = (value: unknown): string => brief(value, { nameOf, describe });
+  const invoked = ({ method, args }: CallMessage | CastMessage): string =>
+    `${method}(${args.map(text).join(", ")})`;
+  if (item instanceof SignalEntry) {
+    const { signal } = item;
+    if (signal.type === "exit") return `EXIT of ${nameOf(signal.from)} (${reasonText(signal.reason)})`;
+    if (signal.type === "down") return `DOWN of ${nameOf(signal.pid)} (${reasonText(signal.reason)})`;
+    return `${signal.change} ${signal.group} by ${nameOf(signal.pid)}`;
+  }
+  if (item instanceof TaskEntry) return "a function of its own";
+  if (item instanceof Delivery) {
+    const { settlement, payload, attempt } = item;
+    return settlement === undefined
+      ? `delivery of ${text(payload)}, attempt ${attempt}`
+      : `${settlement.type}: ${text(payload)}`;
+  }
+  if (isStartOutcome(item)) {
+    const { id, outcome } = item;
+    return `start of ${id}: ${outcome.type === "failed" ? reasonText(outcome.reason) : outcome.type}`;
+  }
+  if (item instanceof CallMessage) return `call ${invoked(item)}`;
+  if (item instanceof CastMessage) return `cast ${invoked(item)}`;
+  return item instanceof Request ? `call ${text(messageOf(item))}` : text(item);
+}
+
+/** What a supervisor tells itself when the start of a child has ended. */
+function isStartOutcome(item: unknown): item is Outcome {
+  const { type, id, outcome } = (item ?? {}) as Partial<Outcome>;
+  return type === "outcome" && typeof id === "string" && typeof outcome?.type === "string";
+}

@@ -1,0 +1,135 @@
+// What the systems of a world tell of themselves: who is born and dies, what is sent, which promises are awaited.
+
+import { plain, SignalEntry } from "../../process/entries.js";
+import type { WatchedProcess } from "../../process/intercepted.js";
+import type { Access, Interception, Settler } from "../../process/interception.js";
+import type { Node, Pid } from "../../process/pid.js";
+import type { ExitReason } from "../../process/reason.js";
+import type { Actor, Wait } from "./actor.js";
+import { freeze } from "./freeze.js";
+import type { DeliverTask } from "./tasks.js";
+import type { World } from "./world.js";
+
+/** Nodes of all simulated systems there were: a pid lets go of its process at the end. */
+const simulated = new WeakSet<Node>();
+
+/** Whether a pid is, or was, that of a simulated process. */
+export function isSimulated(pid: Pid): boolean {
+  return simulated.has(pid.node);
+}
+
+export class Interceptor implements Interception {
+  private readonly world: World;
+  private readonly pids = new Map<Pid, Actor>();
+  /** Ways on which messages have been held, by sender and receiver. */
+  private readonly pairs = new Map<Actor, Map<Actor, DeliverTask>>();
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  /** The actor of a pid, also of one whose process has ended. */
+  actorOf(pid: Pid): Actor | undefined {
+    return this.pids.get(pid);
+  }
+
+  born(process: WatchedProcess): void {
+    const { world } = this;
+    const parent = process.parent?.process as WatchedProcess | undefined;
+    const actor = world.adopt(process, parent?.tag as Actor | undefined);
+    process.tag = actor;
+    this.pids.set(process.pid, actor);
+    simulated.add(process.pid.node);
+    world.faults.born(actor);
+    world.options.recorder?.spawned(actor);
+  }
+
+  died(process: WatchedProcess, reason: ExitReason): void {
+    const { world } = this;
+    const actor = process.tag as Actor;
+    // Asked for while it is known: its name is free from here on.
+    void actor.name;
+    world.wrote(actor.state);
+    world.wrote(actor.mailbox);
+    world.agenda.disable(actor.run);
+    world.faults.died(actor);
+    world.options.recorder?.exited(actor, reason);
+    // What was on its way shares the fate of what was there.
+    for (const targets of this.pairs.values()) {
+      const way = targets.get(actor);
+      if (way === undefined || way.pending === 0) continue;
+      for (const item of world.agenda.clear(way)) process.arrive(item);
+    }
+  }
+
+  carry(to: WatchedProcess, item: unknown): boolean {
+    const { world } = this;
+    const { recorder, freeze: freezing } = world.options;
+    const target = to.tag as Actor;
+    world.mark(target.number);
+    world.wrote(target.mailbox);
+    if (freezing) freeze(plain(item));
+    if (recorder === undefined && !world.faults.delaying && this.pairs.size === 0) return false;
+    const sender = this.senderOf(item);
+    const way = this.pairs.get(sender)?.get(target);
+    const held = (way?.pending ?? 0) > 0 || (sender !== target && world.faults.delays(sender, target));
+    recorder?.sent(sender, target, plain(item), held);
+    if (held) world.agenda.post(way ?? this.way(sender, target, to), item);
+    return held;
+  }
+
+  private way(from: Actor, to: Actor, process: WatchedProcess): DeliverTask {
+    const targets = this.pairs.get(from) ?? new Map<Actor, DeliverTask>();
+    const way = this.world.agenda.way(from, to, (item) => process.arrive(item));
+    this.pairs.set(from, targets);
+    targets.set(to, way);
+    return way;
+  }
+
+  /** Whose item this is: a signal is of the process that it tells of. */
+  private senderOf(item: unknown): Actor {
+    if (!(item instanceof SignalEntry)) return this.world.current;
+    const { signal } = item;
+    return this.pids.get(signal.type === "exit" ? signal.from : signal.pid) ?? this.world.main;
+  }
+
+  recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean {
+    for (const targets of this.pairs.values()) {
+      const way = targets.get(to.tag as Actor);
+      const index = way?.held.findIndex(fits) ?? -1;
+      if (way === undefined || index < 0) continue;
+      way.held.splice(index, 1);
+      if (way.pending === 0) this.world.agenda.disable(way);
+      return true;
+    }
+    return false;
+  }
+
+  gate(owner: WatchedProcess | undefined, what: string, ends: Settler): void {
+    const { world } = this;
+    const actor = (owner?.tag as Actor | undefined) ?? world.current;
+    const wait: Wait = { what, place: world.options.recorder?.place() };
+    const { resolve, reject } = ends;
+    const settle = (fn: () => void): void => {
+      if (!actor.waits.delete(wait)) return;
+      // A process that takes a message goes on in that very step.
+      if (world.performing === actor.run && what === "a receive") fn();
+      else world.resume(actor, what, fn);
+    };
+    actor.waits.add(wait);
+    ends.resolve = (value) => {
+      if (world.options.freeze) freeze(value);
+      settle(() => resolve?.(value));
+    };
+    ends.reject = (error) => settle(() => reject?.(error));
+  }
+
+  met(pid: Pid): void {
+    this.world.wrote(this.pids.get(pid)?.state ?? String(pid));
+  }
+
+  touched(key: string, access: Access): void {
+    if (access === "write") this.world.wrote(key);
+    else this.world.read(key);
+  }
+}

@@ -1,0 +1,82 @@
+// The one oracle: every decision of a schedule is asked of it, and written down. What it wrote down is the schedule.
+
+import { OptionError } from "../../process/errors.js";
+import { ReplayOutdatedError } from "../report/errors.js";
+import type { Chooser, Task } from "../strategies/strategy.js";
+
+export class Oracle {
+  /** The decisions so far. */
+  readonly choices: number[] = [];
+  /** How many alternatives each had. */
+  readonly sizes: number[] = [];
+  readonly chooser: Chooser;
+  /** The chooser could not decide: whoever's code asked may have caught the error, and the schedule is void all the same. */
+  broken: { readonly error: unknown } | undefined = undefined;
+
+  constructor(chooser: Chooser) {
+    this.chooser = chooser;
+  }
+
+  /** Index of the task that is to run. A choice with one alternative is none, and not written down. */
+  pick(tasks: readonly Task[]): number {
+    const size = tasks.length;
+    if (size < 2) return 0;
+    try {
+      return this.note(size, this.chooser.pick(tasks), "task");
+    } catch (error) {
+      this.broken ??= { error };
+      throw error;
+    }
+  }
+
+  /** A number from 0 to `size` - 1, 0 being what ordinarily happens. */
+  draw(size: number, label: string): number {
+    if (size < 2) return 0;
+    try {
+      return this.note(size, this.chooser.draw(size, label), label);
+    } catch (error) {
+      this.broken ??= { error };
+      throw error;
+    }
+  }
+
+  private note(size: number, choice: number, label: string): number {
+    if (!(Number.isInteger(choice) && choice >= 0 && choice < size))
+      throw new OptionError(`choice of ${label}`, choice, `a whole number from 0 to ${size - 1}`);
+    this.choices.push(choice);
+    this.sizes.push(size);
+    return choice;
+  }
+}
+
+/** What ordinarily happens: first come, first served, and no faults. */
+export const ORDINARY: Chooser = { pick: () => 0, draw: () => 0 };
+
+/**
+ * Plays a list of choices; where it has ended, and where a choice does not fit, what ordinarily happens.
+ *
+ * @param sizes - alternatives of each choice that is not 0, when they have to be as they were
+ */
+export class Script implements Chooser {
+  private next = 0;
+  private readonly choices: readonly number[];
+  private readonly sizes: readonly number[] | undefined;
+
+  constructor(choices: readonly number[], sizes?: readonly number[]) {
+    this.choices = choices;
+    this.sizes = sizes;
+  }
+
+  pick(tasks: readonly Task[]): number {
+    return this.draw(tasks.length, "task");
+  }
+
+  draw(size: number, label: string): number {
+    const index = this.next++;
+    const choice = this.choices[index] ?? 0;
+    if (this.sizes === undefined) return choice < size ? choice : 0;
+    const before = this.sizes[index] ?? 0;
+    if (choice > 0 && before !== size) throw new ReplayOutdatedError(index, label, before, size);
+    return choice;
+  }
+}

@@ -1,0 +1,140 @@
+// Writes down what happens in a schedule. Exploring does without: a schedule is run again for its report.
+
+import { isGone, plain, SignalEntry, TaskEntry } from "../../process/entries.js";
+import { EMPTY } from "../../process/mailbox.js";
+import type { Pid } from "../../process/pid.js";
+import { STARTING } from "../../process/process.js";
+import type { ExitReason } from "../../process/reason.js";
+import { messageText, reasonText } from "../report/message.js";
+import { placeOf } from "../report/place.js";
+import type { Effect, TraceStep } from "../report/trace.js";
+import type { Actor } from "./actor.js";
+import { host } from "./host.js";
+import { Parcel } from "./parcel.js";
+import type { SimulatedTask } from "./tasks.js";
+import type { World } from "./world.js";
+
+type Doing =
+  | { readonly type: "run"; readonly process: string; readonly took: string }
+  | { readonly type: "resume"; readonly process: string; readonly from: string }
+  | { readonly type: "deliver"; readonly process: string; readonly from: string; readonly message: string }
+  | { readonly type: "timer"; readonly process: string; readonly what: string }
+  | { readonly type: "fault"; readonly process: string; readonly fault: string };
+
+export class Recorder {
+  readonly steps: TraceStep[] = [];
+  private world!: World;
+  private doing: Doing | undefined = undefined;
+  private effects: Effect[] = [];
+  private readonly senders = new WeakMap<object, Actor | undefined>();
+
+  attach(world: World): void {
+    this.world = world;
+  }
+
+  began(task: SimulatedTask): void {
+    const process = task.owner.path;
+    if (task.kind === "run") {
+      const { process: running } = task.owner;
+      let index = running?.waiting?.scanned ?? 0;
+      while (isGone(running?.peek(index))) index++;
+      const first = running?.peek(index);
+      const starting = running?.state === STARTING;
+      const took = starting
+        ? "starts"
+        : first === undefined || first === EMPTY
+          ? "wakes"
+          : this.taken(plain(first));
+      this.doing = { type: "run", process, took };
+    } else if (task.kind === "resume") this.doing = { type: "resume", process, from: task.what };
+    else
+      this.doing = {
+        type: "deliver",
+        process,
+        from: task.from.path,
+        message: this.show(plain(task.held[0])),
+      };
+  }
+
+  time(system: string): void {
+    this.doing ??= { type: "timer", process: system, what: "a timer fires" };
+  }
+
+  fault(actor: Actor, fault: string): void {
+    this.faultOf(actor.path, fault);
+  }
+
+  faultOf(path: string, fault: string): void {
+    this.doing = { type: "fault", process: path, fault };
+  }
+
+  /** What a process takes, and from whom where that is certain. */
+  private taken(item: unknown): string {
+    const from = typeof item === "object" && item !== null ? this.senders.get(item) : undefined;
+    const signal = item instanceof SignalEntry || item instanceof TaskEntry;
+    return `${this.show(item)}${from === undefined || signal ? "" : ` from ${from.path}`}`;
+  }
+
+  sent(from: Actor, to: Actor, item: unknown, held: boolean): void {
+    // An object that several have sent could be anyone's.
+    if (typeof item === "object" && item !== null)
+      this.senders.set(item, this.senders.has(item) ? undefined : from);
+    this.effects.push({ type: "send", to: to.path, message: this.show(item), held });
+  }
+
+  spawned(actor: Actor): void {
+    this.effects.push({ type: "spawn", process: actor.path });
+  }
+
+  exited(actor: Actor, reason: ExitReason): void {
+    this.effects.push({ type: "exit", process: actor.path, reason: reasonText(reason) });
+  }
+
+  settled(actor: Actor, what: string): void {
+    this.effects.push({ type: "settle", process: actor.path, what });
+  }
+
+  note(text: string): void {
+    this.effects.push({ type: "note", text });
+  }
+
+  /** Where in the code of the test or the service the caller is. */
+  place(): string | undefined {
+    return placeOf(host.stack());
+  }
+
+  /** What happened since the last step belongs to none. */
+  between(): void {
+    this.effects = [];
+  }
+
+  ended(): void {
+    const doing = this.doing ?? { type: "run" as const, process: "scenario", took: "starts" };
+    this.steps.push({ number: this.steps.length + 1, at: this.world.now, effects: this.effects, ...doing });
+    this.doing = undefined;
+    this.effects = [];
+  }
+
+  /** A step in a few words. */
+  line(index: number): string {
+    const step = this.steps[index];
+    if (step === undefined) return "nothing: it had ended";
+    const what =
+      step.type === "run"
+        ? step.took
+        : step.type === "fault"
+          ? step.fault
+          : step.type === "timer"
+            ? step.what
+            : step.type;
+    return `${step.process}: ${what}`;
+  }
+
+  private show(item: unknown): string {
+    const nameOf = (pid: Pid): string => this.world.interceptor.actorOf(pid)?.path ?? String(pid);
+    if (!(item instanceof Parcel)) return messageText(item, nameOf);
+    const { kind, content } = item;
+    if (kind === "message") return messageText(content, nameOf);
+    return content === undefined ? kind : `${kind} (${messageText(content, nameOf)})`;
+  }
+}

@@ -1,0 +1,84 @@
+// What can happen next: a process runs, code that awaited goes on, a delayed message arrives.
+
+import type { Task } from "../strategies/strategy.js";
+import type { Actor } from "./actor.js";
+
+/** A process takes its next message, or starts. */
+export class RunTask implements Task {
+  readonly kind = "run";
+  readonly owner: Actor;
+  rank: number | undefined = undefined;
+  /** It has run before. */
+  started = false;
+
+  constructor(owner: Actor) {
+    this.owner = owner;
+  }
+
+  get actor(): number {
+    return this.owner.number;
+  }
+}
+
+/** Code of a process, or of the scenario, goes on: one promise at a time, in the order in which they were settled. */
+export class ResumeTask implements Task {
+  readonly kind = "resume";
+  readonly owner: Actor;
+  rank: number | undefined = undefined;
+  private readonly settled: { readonly what: string; readonly settle: () => void }[] = [];
+
+  constructor(owner: Actor) {
+    this.owner = owner;
+  }
+
+  get actor(): number {
+    return this.owner.number;
+  }
+
+  get pending(): number {
+    return this.settled.length;
+  }
+
+  /** What the next one awaited. */
+  get what(): string {
+    return this.settled[0]?.what ?? "nothing";
+  }
+
+  push(what: string, settle: () => void): void {
+    this.settled.push({ what, settle });
+  }
+
+  /** Settles the first of the promises. */
+  next(): void {
+    this.settled.shift()?.settle();
+  }
+}
+
+/** What is on its way from one place to another: the order of the pair holds. */
+export class DeliverTask implements Task {
+  readonly kind = "deliver";
+  readonly actor: number;
+  readonly from: Actor;
+  readonly owner: Actor;
+  rank: number | undefined = undefined;
+  readonly held: unknown[] = [];
+  private readonly arrive: (item: unknown) => void;
+
+  /** @param number - of the pair; below 0, so that it is no actor's */
+  constructor(number: number, from: Actor, to: Actor, arrive: (item: unknown) => void) {
+    this.actor = number;
+    this.from = from;
+    this.owner = to;
+    this.arrive = arrive;
+  }
+
+  get pending(): number {
+    return this.held.length;
+  }
+
+  next(): void {
+    this.arrive(this.held.shift());
+  }
+}
+
+export type SimulatedTask = RunTask | ResumeTask | DeliverTask;

@@ -1,0 +1,400 @@
+// A world: the systems of one schedule, on one virtual clock. It sees everything that can happen next, has the oracle
+// pick one, and carries it out: one step. Nothing in it decides, and nothing in it is left to the host.
+
+import type { Scheduler } from "../../process/environment.js";
+import { SystemStoppedError } from "../../process/errors.js";
+import type { WatchedProcess } from "../../process/intercepted.js";
+import type { Settler } from "../../process/interception.js";
+import type { Kernel } from "../../process/kernel.js";
+import { origin, runningOwner } from "../../process/origin.js";
+import type { Node, Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
+import { type Due, type Timer, TimerQueue } from "../../process/timers.js";
+import { UncontrolledAwaitError } from "../report/errors.js";
+import type { Chooser, Footprint } from "../strategies/strategy.js";
+import { Actor } from "./actor.js";
+import { Agenda } from "./agenda.js";
+import { realWork, stalemate } from "./diagnosis.js";
+import { type FaultPlan, Faults } from "./faults.js";
+import { host } from "./host.js";
+import { Interceptor } from "./interceptor.js";
+import { Oracle } from "./oracle.js";
+import type { Recorder } from "./recorder.js";
+import type { SimulatedTask } from "./tasks.js";
+
+export interface WorldOptions {
+  readonly chooser: Chooser;
+  readonly maxSteps: number;
+  readonly faults: FaultPlan;
+  readonly freeze: boolean;
+  /** Whether the strategy wants footprints. */
+  readonly observe: boolean;
+  /** Present when the schedule is run for a report. */
+  readonly recorder: Recorder | undefined;
+  /** Processes that may use the host's timers and I/O, by path. */
+  readonly allowed: (path: string) => boolean;
+  /** Real milliseconds that such a process may take. */
+  readonly patienceMs: number;
+}
+
+/** One system of the world. */
+interface Part {
+  readonly host: Kernel;
+  /** Stands above the processes that no process has started. */
+  readonly root: Actor;
+}
+
+export class World {
+  now = 0;
+  steps = 0;
+  /** The schedule was cut off at `maxSteps`. */
+  bounded = false;
+  /** What went wrong. */
+  failure: { readonly error: unknown } | undefined = undefined;
+  /** A number for what happened, step by step, and what it was after each step. */
+  digest = 0x811c9dc5;
+  readonly digests: number[] = [];
+  readonly oracle: Oracle;
+  readonly options: WorldOptions;
+  readonly agenda: Agenda = new Agenda();
+  readonly interceptor: Interceptor = new Interceptor(this);
+  readonly faults: Faults;
+  readonly actors: Actor[] = [];
+  /** The scenario's own code. */
+  readonly main: Actor;
+  /** Something looks at the state after every step. */
+  checked = false;
+  /** Run after each step. */
+  afterStep: () => void = () => undefined;
+  /** The scenario's promise is settled. */
+  finished = false;
+  /** The process that is being activated; asked for when a promise is made. */
+  running: Process | undefined = undefined;
+  private readonly parts: Part[] = [];
+  /** Names of all systems so far. */
+  private readonly names: string[] = [];
+  private readonly timers = new TimerQueue();
+  private readonly quiet: (() => void)[] = [];
+  private readonly patient: { readonly fn: () => void; readonly since: number }[] = [];
+  /** Called whenever nothing can run. */
+  atQuiet: () => void = () => undefined;
+  /** The task of the step under way. */
+  performing: SimulatedTask | undefined = undefined;
+  private reads = new Set<string>();
+  private writes = new Set<string>();
+  private drained = true;
+  /** Other faults than those by rule: each is asked before each step, and says whether it struck. */
+  readonly strikes: (() => boolean)[] = [];
+
+  constructor(options: WorldOptions) {
+    this.options = options;
+    this.oracle = new Oracle(options.chooser);
+    this.main = this.adopt(undefined, undefined);
+    this.faults = new Faults(this, options.faults);
+  }
+
+  // ── systems, as their Environment ─────────────────────────────────────────────────────────────────────────────
+
+  /** A system joins. */
+  join(name: string, host: Kernel): Scheduler {
+    const namesakes = this.names.filter((one) => one === name).length;
+    this.names.push(name);
+    const root = new Actor(
+      -this.names.length,
+      undefined,
+      undefined,
+      namesakes > 0 ? `${name}#${namesakes + 1}` : name,
+    );
+    const part: Part = { host, root };
+    this.parts.push(part);
+    const world = this;
+    return {
+      get running() {
+        return world.running;
+      },
+      ready: (runnable) => this.agenda.enable(((runnable as WatchedProcess).tag as Actor).run),
+      resumed: () => undefined,
+      resume: (one) => one.resume(),
+      nudge: () => undefined,
+      alarm: () => undefined,
+      idle: () => this.whenQuiet("the system to be idle"),
+      stop: () => this.leave(part),
+    };
+  }
+
+  /** The process of a pid of this world, also when it has ended. */
+  processOf(pid: Pid): WatchedProcess | undefined {
+    return this.interceptor.actorOf(pid)?.process;
+  }
+
+  /** Stands for a system: above the processes that no process has started. */
+  rootOf(node: Node): Actor | undefined {
+    return this.parts.find((part) => part.host.node === node)?.root;
+  }
+
+  private leave(part: Part): void {
+    this.parts.splice(this.parts.indexOf(part), 1);
+    this.agenda.remove((task) => task.kind !== "resume" && task.owner.process?.kernel === part.host);
+  }
+
+  // ── tasks ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whose code is running. */
+  get current(): Actor {
+    const owner = runningOwner();
+    if (owner instanceof Actor) return owner;
+    return (owner === undefined ? undefined : this.interceptor.actorOf(owner as Pid)) ?? this.main;
+  }
+
+  /** Code of `actor` goes on in a step of its own: it runs what `settle` sets going. */
+  resume(actor: Actor, what: string, settle: () => void): void {
+    this.mark(actor.number);
+    this.wrote(actor.mailbox);
+    this.options.recorder?.settled(actor, what);
+    actor.resume.push(what, settle);
+    if (actor.resume.pending === 1) this.agenda.enable(actor.resume);
+  }
+
+  /** Calls `due.fire` after virtual milliseconds. */
+  after(ms: number, due: Due): Timer {
+    return this.timers.add(this.now + ms, due);
+  }
+
+  cancel(timer: Timer): void {
+    this.timers.cancel(timer);
+  }
+
+  /** Resolves when nothing can go on without time passing. */
+  whenQuiet(what: string): Promise<void> {
+    return this.gated<void>(what, (resolve) => this.quiet.push(resolve));
+  }
+
+  /** A promise that the simulator settles, for whoever's code is running. */
+  gated<T>(
+    what: string,
+    begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
+  ): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const ends: Settler = { resolve, reject };
+      this.interceptor.gate(undefined, what, ends);
+      begin(ends.resolve as (value: T) => void, ends.reject as (error: unknown) => void);
+    });
+  }
+
+  // ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  fail(error: unknown): void {
+    this.failure ??= { error };
+  }
+
+  /** Whether the schedule is at its end, one way or another. */
+  private get over(): boolean {
+    return (
+      this.failure !== undefined ||
+      this.bounded ||
+      this.oracle.chooser.redundant === true ||
+      this.oracle.broken !== undefined
+    );
+  }
+
+  /** Runs the scenario's code for the first time. */
+  async begin(scenario: () => void): Promise<void> {
+    origin.current = this.main;
+    scenario();
+    origin.current = undefined;
+    await this.settleHost();
+    this.ended(undefined);
+  }
+
+  /** Steps until the scenario has ended and nothing can run any more. */
+  async drive(): Promise<void> {
+    while (!this.over) {
+      if (this.steps >= this.options.maxSteps) {
+        this.bounded = true;
+        return;
+      }
+      if (this.agenda.tasks.length === 0 && !this.drained) {
+        await this.settleHost();
+        continue;
+      }
+      const made = host.promises.count;
+      let task: SimulatedTask | undefined;
+      if (this.struck()) this.drained = false;
+      else if (this.agenda.tasks.length > 0) {
+        const index = this.oracle.pick(this.agenda.tasks);
+        if (this.over) return;
+        task = this.agenda.take(index);
+        this.perform(task);
+      } else if ((this.timeOfNextTimer ?? Number.POSITIVE_INFINITY) <= this.now) this.passTime();
+      else {
+        this.atQuiet();
+        if (this.over) return;
+        const waiter = this.quiet.shift();
+        if (waiter !== undefined || this.wakePatient()) {
+          waiter?.();
+          this.options.recorder?.between();
+          continue;
+        }
+        if (this.finished || !(await this.goOn())) return;
+      }
+      if (host.promises.count !== made) await this.settleHost();
+      else this.drained = false;
+      this.ended(task);
+    }
+  }
+
+  private struck(): boolean {
+    if (this.faults.strike()) return true;
+    if (this.faults.calm) return false;
+    for (const strike of this.strikes) if (strike()) return true;
+    return false;
+  }
+
+  private perform(task: SimulatedTask): void {
+    this.performing = task;
+    this.options.recorder?.began(task);
+    origin.current = undefined;
+    if (task.kind === "run") {
+      const process = task.owner.process as WatchedProcess;
+      task.started = true;
+      this.wrote(task.owner.state);
+      // A body looks through its mailbox: whether something is there when it does makes a difference.
+      if (process.handle === undefined) this.wrote(task.owner.mailbox);
+      origin.scheduler = this;
+      this.running = process;
+      process.kernel.enter(() => process.activate(1));
+      this.running = undefined;
+      origin.scheduler = undefined;
+    } else {
+      this.wrote(task.kind === "resume" ? task.owner.state : task.owner.mailbox);
+      task.next();
+      if (task.pending > 0) this.agenda.enable(task);
+    }
+  }
+
+  /** Lets everything happen that the last step set going, and the host can do without waiting. */
+  private async settleHost(): Promise<void> {
+    await host.microtasks();
+    if (this.performing?.kind !== "deliver") await this.settleReal();
+    await host.drain();
+    this.drained = true;
+    for (const part of this.parts) part.host.turnEnded(this.now);
+  }
+
+  private ended(task: SimulatedTask | undefined): void {
+    if (!this.drained) for (const part of this.parts) part.host.turnEnded(this.now);
+    this.performing = undefined;
+    this.steps++;
+    this.mark(task === undefined ? -1 : task.actor * 4 + kindNumber(task));
+    this.digests.push(this.digest);
+    const { chooser } = this.oracle;
+    const footprint = this.footprint();
+    // A check after every step sees the state of all: then no two steps can change places.
+    if (task !== undefined) chooser.ran?.(task, this.checked ? undefined : footprint);
+    this.options.recorder?.ended();
+    this.afterStep();
+  }
+
+  /** One more thing that happened, into the digest: FNV-1a over numbers. */
+  mark(what: number): void {
+    this.digest = Math.imul(this.digest ^ what, 0x01000193);
+  }
+
+  /** The step under way has changed what the key stands for. */
+  wrote(key: string): void {
+    if (this.options.observe) this.writes.add(key);
+  }
+
+  read(key: string): void {
+    if (this.options.observe) this.reads.add(key);
+  }
+
+  private footprint(): Footprint | undefined {
+    if (!this.options.observe) return undefined;
+    const { reads, writes } = this;
+    this.reads = new Set();
+    this.writes = new Set();
+    return { reads, writes };
+  }
+
+  /** Nothing can run, so time goes on. False when no timer is set. */
+  private async goOn(): Promise<boolean> {
+    const adrift = this.actors.find((actor) => actor.adrift);
+    const obstacle = adrift === undefined ? undefined : await realWork(adrift);
+    if (obstacle === undefined && this.passTime()) return true;
+    this.fail(obstacle ?? stalemate(this));
+    return false;
+  }
+
+  /** When the next timer is due, if one is set. */
+  get timeOfNextTimer(): number | undefined {
+    let first = this.timers.next;
+    for (const { host: kernel } of this.parts) {
+      const next = kernel.nextTimer();
+      if (next !== undefined && (first === undefined || next < first)) first = next;
+    }
+    return first;
+  }
+
+  /** Calls `fn` at the next quiet moment after something has happened, or when nothing will. */
+  afterChange(fn: () => void): void {
+    // The step under way is the asker's own, and changes nothing for it.
+    this.patient.push({ fn, since: this.steps + (this.performing === undefined ? 0 : 1) });
+  }
+
+  private wakePatient(): boolean {
+    const hopeless = this.timeOfNextTimer === undefined;
+    const woken = this.patient.filter(({ since }) => hopeless || since < this.steps);
+    for (const one of woken) {
+      this.patient.splice(this.patient.indexOf(one), 1);
+      one.fn();
+    }
+    return woken.length > 0;
+  }
+
+  /** Lets time pass to the next timer, and fires all that are due then. False when none is set. */
+  passTime(): boolean {
+    const next = this.timeOfNextTimer;
+    if (next === undefined) return false;
+    this.now = Math.max(this.now, next);
+    const due = this.parts.filter((part) => (part.host.nextTimer() ?? Number.POSITIVE_INFINITY) <= this.now);
+    this.options.recorder?.time(due.map(({ root }) => root.path).join(", ") || "the simulator");
+    for (let timer = this.timers.take(this.now); timer !== undefined; timer = this.timers.take(this.now))
+      timer.due.fire();
+    for (const { host: kernel } of due) kernel.enter(() => kernel.fireTimers());
+    return true;
+  }
+
+  /** An await of what the simulator does not control: waited for in real time where that is allowed, else a failure. */
+  private async settleReal(): Promise<void> {
+    const actor = this.performing?.owner ?? this.main;
+    if (!actor.adrift) return;
+    if (!this.options.allowed(actor.path)) {
+      const obstacle = await realWork(actor);
+      if (obstacle !== undefined) this.fail(obstacle);
+    } else if (!(await host.until(() => !actor.adrift, this.options.patienceMs))) {
+      const patience = `more than ${this.options.patienceMs} ms of real time`;
+      this.fail(new UncontrolledAwaitError(actor.path, actor.place, [patience]));
+    }
+  }
+
+  /** A process has been made; one that no process has started stands below its system. */
+  adopt(process: WatchedProcess | undefined, parent: Actor | undefined): Actor {
+    const root = this.parts.find((part) => part.host === process?.kernel)?.root;
+    const actor = new Actor(this.actors.length, process, parent ?? root, root?.path ?? "scenario");
+    this.actors.push(actor);
+    return actor;
+  }
+
+  /** Ends everything at once, and tells whoever holds something of the host's; what still waits will wait for ever. */
+  close(): void {
+    for (const { process } of this.actors)
+      process?.rare?.abort?.abort(new SystemStoppedError(process.kernel.node.name));
+    for (const part of [...this.parts]) part.host.close();
+    this.agenda.tasks.length = 0;
+  }
+}
+
+function kindNumber(task: SimulatedTask): number {
+  return task.kind === "run" ? 1 : task.kind === "resume" ? 2 : 3;
+}

@@ -1,0 +1,719 @@
+// Systems of one simulation on a network that holds, drops, doubles and cuts.
+
+import {
+  CalleeExitedError,
+  CallTimeoutError,
+  defineServer,
+  type Pid,
+  type ReplyTo,
+  type Signal,
+  System,
+} from "signalbox";
+import {
+  type ExploreOptions,
+  explore,
+  type NetworkOptions,
+  type Scenario,
+  type SimulatedNetwork,
+  type Simulation,
+  simulate,
+} from "signalbox/testing";
+import { describe, expect, test } from "vitest";
+import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
+import { type Order, obedient, puppet } from "../../support/puppet.js";
+import { causeOf, errorOf, failureOf } from "../support/found.js";
+
+interface Pair {
+  readonly network: SimulatedNetwork;
+  readonly here: System;
+  readonly there: System;
+}
+
+function pair(sim: Simulation, options: NetworkOptions = {}): Pair {
+  const network = sim.network(options);
+  const [here, there] = ["here", "there"].map((name) => network.join(sim.system({ name }))) as [
+    System,
+    System,
+  ];
+  return { network, here, there };
+}
+
+/** A process over there, as it is known here. */
+function from<M>(here: System, pid: Pid<M>, there: System): Pid<M> {
+  return here.pidAt(there.address(pid)) as Pid<M>;
+}
+
+/** What the scenario gives in each schedule. */
+async function outcomes<T>(
+  scenario: (sim: Simulation) => Promise<T>,
+  options: ExploreOptions = {},
+): Promise<Set<T>> {
+  const seen = new Set<T>();
+  await explore(async (sim) => void seen.add(await scenario(sim)), { schedules: 200, ...options });
+  return seen;
+}
+
+async function once<T>(scenario: (sim: Simulation) => Promise<T>): Promise<T> {
+  const [result] = await outcomes(scenario, { schedules: 1 });
+  return result as T;
+}
+
+interface Question {
+  readonly n: number;
+  readonly to: ReplyTo<number>;
+}
+
+/** Doubles what it is asked for, and counts how often it is asked. */
+function doubler(system: System): { readonly pid: Pid<Question>; asked: number } {
+  const self = {
+    pid: system.spawn<Question>({
+      handle: (ctx, { n, to }) => {
+        self.asked++;
+        ctx.reply(to, 2 * n);
+      },
+    }),
+    asked: 0,
+  };
+  return self;
+}
+
+const double =
+  (n: number) =>
+  (to: ReplyTo<number>): Question => ({ n, to });
+
+describe("a message", () => {
+  test("arrives in the other system, in a step of its own", async () => {
+    const error = await failureOf(
+      async (sim) => {
+        const { here, there } = pair(sim);
+        const heard: string[] = [];
+        const office = there.spawn<string>(
+          { handle: (_ctx, text) => void heard.push(text) },
+          { label: "office" },
+        );
+        here.spawn((ctx) => ctx.send(from(here, office, there), "hello"), { label: "clerk" });
+        await sim.quiet();
+        throw new Error(heard.join());
+      },
+      { schedules: 1 },
+    );
+    expect((error.cause as Error).message).toBe("hello");
+    const steps = error.trace.steps.filter((step) => step.process !== "scenario");
+    expect(steps.map((step) => [step.type, step.process])).toEqual([
+      ["run", "here/clerk"],
+      ["deliver", "there"],
+      ["run", "there/office"],
+    ]);
+    expect(steps[0]?.effects).toContainEqual({ type: "send", to: "there", message: '"hello"', held: true });
+    expect(steps[1]).toMatchObject({ from: "here", message: '"hello"' });
+  });
+
+  test("is a copy: what the receiver does to it is not seen here", async () => {
+    const here = await once(async (sim) => {
+      const { here, there } = pair(sim);
+      const cart = { items: [{ n: 1 }], tags: new Map([["a", new Set([1])]]) };
+      const till = there.spawn<typeof cart>({
+        handle: (_ctx, given) => {
+          expect(given).toEqual(cart);
+          given.items.push({ n: 2 });
+          given.tags.get("a")?.add(2);
+        },
+      });
+      const ended = there.exited(till);
+      here.send(from(here, till, there), cart);
+      await sim.quiet();
+      sim.crash(till, "shutdown");
+      expect(await ended).toEqual({ type: "shutdown" });
+      return cart;
+    });
+    expect(here).toEqual({ items: [{ n: 1 }], tags: new Map([["a", new Set([1])]]) });
+  });
+
+  test("may hold itself, and pids: these are the receiver's own for the same processes", async () => {
+    await once(async (sim) => {
+      const { here, there } = pair(sim);
+      interface Letter {
+        readonly pids: Pid<string>[];
+        self?: Letter;
+      }
+      const answers: string[] = [];
+      const writer = here.spawn<string>({ handle: (_ctx, text) => void answers.push(text) });
+      let letter: Letter | undefined;
+      const office = there.spawn<Letter>({
+        handle: (ctx, given) => {
+          letter = given;
+          ctx.send(given.pids[0] as Pid<string>, "thank you");
+        },
+      });
+      const sent: Letter = { pids: [writer, from(here, office, there) as never] };
+      sent.self = sent;
+      here.send(from(here, office, there), sent);
+      await sim.quiet();
+      expect(letter?.self).toBe(letter);
+      expect(letter?.pids[1]).toBe(office);
+      expect(letter?.pids[0]).toBe(from(there, writer, here));
+      expect(answers).toEqual(["thank you"]);
+    });
+  });
+
+  test("keeps its place among those of the same two systems, and no other", async () => {
+    const seen = await outcomes(async (sim) => {
+      const network = sim.network();
+      const [a, b, c] = ["a", "b", "c"].map((name) => network.join(sim.system({ name }))) as [
+        System,
+        System,
+        System,
+      ];
+      let heard = "";
+      const office = c.spawn<string>({
+        handle: (_ctx, letter) => {
+          heard += letter;
+        },
+      });
+      for (const [system, letters] of [
+        [a, "12"],
+        [b, "x"],
+      ] as const)
+        system.spawn((ctx) => {
+          for (const letter of letters) ctx.send(from(system, office, c), letter);
+        });
+      await sim.quiet();
+      return heard;
+    });
+    expect([...seen].sort()).toEqual(["12x", "1x2", "x12"]);
+  });
+
+  test("is of the system that sent it, also when the scenario or a timer did", async () => {
+    await once(async (sim) => {
+      const network = sim.network();
+      const [a, b, c] = ["a", "b", "c"].map((name) => network.join(sim.system({ name }))) as [
+        System,
+        System,
+        System,
+      ];
+      let heard = "";
+      const office = c.spawn<string>({
+        handle: (_ctx, letter) => {
+          heard += letter;
+        },
+      });
+      network.cut(a, c);
+      a.send(from(a, office, c), "a");
+      b.send(from(b, office, c), "b");
+      b.sendAfter(from(b, office, c), "later", 10);
+      a.sendAfter(from(a, office, c), "never", 10);
+      await sim.sleep(20);
+      expect(heard).toBe("blater");
+      expect(a.deadLetters).toBe(2);
+    });
+  });
+
+  test("to a system that has not joined, or has stopped, is a dead letter", async () => {
+    await once(async (sim) => {
+      const { here, there } = pair(sim);
+      const lonely = sim.system({ name: "lonely" });
+      const office = lonely.spawn<string>({ handle: () => undefined });
+      here.send(from(here, office, lonely), "hello?");
+      expect(here.deadLetters).toBe(1);
+      const other = there.spawn<string>({ handle: () => undefined });
+      const known = from(here, other, there);
+      await there.stop();
+      here.send(known, "hello?");
+      expect(here.deadLetters).toBe(2);
+    });
+  });
+});
+
+describe("a call", () => {
+  test("is answered over the network", async () => {
+    const answer = await once(async (sim) => {
+      const { here, there } = pair(sim);
+      const { pid } = doubler(there);
+      const asking = here.spawn((ctx) => ctx.call(from(here, pid, there), double(1)));
+      return Promise.all([
+        here.call(from(here, pid, there), double(21)),
+        here.exited(asking).then((reason) => reason.type),
+      ]);
+    });
+    expect(answer).toEqual([42, "normal"]);
+  });
+
+  test("of a server's handle too, with pids in arguments and results", async () => {
+    await once(async (sim) => {
+      const { here, there } = pair(sim);
+      const Registry = defineServer({
+        init: () => ({ pids: [] as Pid[] }),
+        calls: {
+          add: (state, pid: Pid) => {
+            state.pids.push(pid);
+            return { last: pid, all: state.pids.length };
+          },
+        },
+        casts: {
+          forget: (state, pid: Pid) => {
+            state.pids = state.pids.filter((one) => one !== pid);
+          },
+        },
+      });
+      const server = await there.start(Registry);
+      const registry = Registry.at(here, from(here, server.pid as Pid<unknown>, there));
+      const clerk = here.spawn({ handle: () => undefined });
+      const first = await registry.call.add(clerk);
+      expect(first.last).toBe(clerk);
+      registry.cast.forget(clerk);
+      expect((await registry.call.add(clerk)).all).toBe(1);
+    });
+  });
+
+  test("ends when the callee does", async () => {
+    const error = await once(async (sim) => {
+      const { here, there } = pair(sim);
+      const silent = there.spawn<Question>({ handle: (ctx) => ctx.exit("shutdown") });
+      return errorOf(here.call(from(here, silent, there), double(1)));
+    });
+    expect(error).toBeInstanceOf(CalleeExitedError);
+    expect(error).toMatchObject({ reason: { type: "shutdown" } });
+  });
+
+  test("that is withdrawn is handled all the same, and its answer comes too late: nobody over there can know", async () => {
+    const asked = await once(async (sim) => {
+      const { here, there } = pair(sim);
+      let asked = 0;
+      const slow = there.spawn<Question>({
+        handle: async (ctx, { n, to }) => {
+          asked++;
+          await sim.sleep(50);
+          expect(to.open).toBe(true);
+          ctx.reply(to, n);
+          expect(to.open).toBe(false);
+        },
+      });
+      const Slow = defineServer({
+        init: () => ({ asked: 0 }),
+        calls: {
+          ask: async (state) => {
+            state.asked++;
+            await sim.sleep(50);
+            return state.asked;
+          },
+        },
+      });
+      const server = await there.start(Slow);
+      const { call } = Slow.at(here, from(here, server.pid as Pid<unknown>, there)).with({ timeout: 10 });
+      const ends = await Promise.all([
+        ...[1, 2].map((n) => errorOf(here.call(from(here, slow, there), double(n), { timeout: 10 }))),
+        ...[1, 2].map(() => errorOf(call.ask())),
+      ]);
+      for (const error of ends) expect(error).toBeInstanceOf(CallTimeoutError);
+      await sim.sleep(1_000);
+      return [asked, await server.call.ask()];
+    });
+    expect(asked).toEqual([2, 3]);
+  });
+
+  test("is answered once, however often the callee answers, and whatever else is in its mailbox", async () => {
+    const error = await failureOf(
+      async (sim) => {
+        const { here, there } = pair(sim);
+        const eager = there.spawn<Question>({
+          handle: (ctx, { n, to }) => {
+            for (let i = 0; i < 3; i++) ctx.reply(to, n + i);
+          },
+        });
+        expect(await here.call(from(here, eager, there), double(1))).toBe(1);
+        const Busy = defineServer({
+          init: (ctx, other: Pid) => ({ down: 0, watch: ctx.monitor(other) }),
+          calls: { work: () => sim.sleep(10), down: (state) => state.down },
+          signals: { down: (state) => void state.down++ },
+        });
+        const other = there.spawn({ handle: () => undefined });
+        const busy = await there.start(Busy, other);
+        void busy.call.work();
+        sim.crash(other, "kill");
+        const known = Busy.at(here, from(here, busy.pid as Pid<unknown>, there));
+        // It comes to wait behind the DOWN.
+        expect(await known.call.down()).toBe(1);
+        throw new Error("the end");
+      },
+      { schedules: 1 },
+    );
+    const arrived = error.trace.steps.filter((step) => step.type === "deliver" && step.process === "here");
+    const replies = arrived.map((step) => (step.type === "deliver" ? step.message : ""));
+    expect(replies.filter((message) => message.startsWith("reply"))).toEqual(["reply (1)", "reply (1)"]);
+  });
+
+  test("that arrives twice is handled twice, and answered once", async () => {
+    const seen = await outcomes(
+      async (sim) => {
+        const { here, there } = pair(sim, { duplicate: {} });
+        const server = doubler(there);
+        const answer = await here.call(from(here, server.pid, there), double(4));
+        await sim.quiet();
+        return `${answer}, asked ${server.asked}`;
+      },
+      { strategy: randomWalk({ rates: { duplicate: 0.5 } }) },
+    );
+    expect([...seen].sort()).toEqual(["8, asked 1", "8, asked 2"]);
+  });
+
+  test("may lose its reply: whether it was handled, nobody here knows", async () => {
+    const seen = await outcomes(
+      async (sim) => {
+        const { here, there } = pair(sim, { drop: {} });
+        const server = doubler(there);
+        const answer = await here.call(from(here, server.pid, there), double(4)).catch((error) => error.code);
+        return `${answer}, asked ${server.asked}`;
+      },
+      { strategy: randomWalk({ rates: { drop: 0.5 } }) },
+    );
+    expect([...seen].sort()).toEqual([
+      "8, asked 1",
+      "ERR_CALL_TIMEOUT, asked 0",
+      "ERR_CALL_TIMEOUT, asked 1",
+    ]);
+  });
+});
+
+describe("links and monitors", () => {
+  test("reach across: a crash over there is heard of here, with its reason", async () => {
+    const signals = await once(async (sim) => {
+      const { here, there } = pair(sim);
+      const far = there.spawn<Order>(obedient());
+      const near = puppet(here, { trapExit: true });
+      const known = from(here, far, there);
+      await near.do((ctx) => void [ctx.link(known), ctx.monitor(known)]);
+      await sim.quiet();
+      sim.crash(far);
+      await sim.quiet();
+      return near.signals.map((signal: Signal) =>
+        signal.type === "group" ? "" : `${signal.type} ${signal.reason.type}`,
+      );
+    });
+    expect(signals.sort()).toEqual(["down crash", "exit crash"]);
+  });
+
+  test("on a process that ends while the monitor is on its way give one DOWN in any order of steps", async () => {
+    const seen = await outcomes(
+      async (sim) => {
+        const { here, there } = pair(sim);
+        const far = there.spawn<Order>(obedient(), { label: "far" });
+        const near = puppet(here);
+        const known = from(here, far, there);
+        there.spawn((ctx) => ctx.exit(far, "kill"), { label: "killer" });
+        await near.do((ctx) => void ctx.monitor(known));
+        await sim.quiet();
+        return near.signals.map((signal) => (signal.type === "down" ? signal.reason.type : "?")).join();
+      },
+      { strategy: exhaustive(), schedules: 20_000, recheck: 0 },
+    );
+    expect([...seen].sort()).toEqual(["killed", "noproc"]);
+  });
+
+  test("an untrapped crash spreads along a link", async () => {
+    const reason = await once(async (sim) => {
+      const { here, there } = pair(sim);
+      const far = there.spawn<Order>(obedient());
+      const near = puppet(here);
+      const ended = here.exited(near.pid);
+      await near.do((ctx) => ctx.link(from(here, far, there)));
+      await sim.quiet();
+      sim.crash(far);
+      return ended;
+    });
+    expect(reason.type).toBe("crash");
+  });
+
+  test("are never dropped nor doubled", async () => {
+    const seen = await outcomes(
+      async (sim) => {
+        const { here, there } = pair(sim, { drop: { atMost: 9 }, duplicate: { atMost: 9 } });
+        const far = there.spawn<Order>(obedient());
+        const near = puppet(here, { trapExit: true });
+        const known = from(here, far, there);
+        await near.do((ctx) => void [ctx.link(known), ctx.monitor(known)]);
+        await sim.quiet();
+        sim.crash(far, "kill");
+        await sim.quiet();
+        return near.signals.length;
+      },
+      { strategy: randomWalk({ rates: { drop: 0.9, duplicate: 0.9 } }) },
+    );
+    expect([...seen]).toEqual([2]);
+  });
+});
+
+describe("drops and duplicates", () => {
+  const counting =
+    (options: NetworkOptions, calm = false) =>
+    async (sim: Simulation): Promise<number> => {
+      const { here, there } = pair(sim, options);
+      if (calm) sim.calm();
+      let heard = 0;
+      const office = there.spawn<string>({ handle: () => void heard++ });
+      for (let i = 0; i < 5; i++) here.send(from(here, office, there), "letter");
+      await sim.quiet();
+      return heard;
+    };
+  const often = { strategy: randomWalk({ rates: { drop: 0.5, duplicate: 0.5 } }) };
+
+  test("happen at most as often as given, and once unless it is", async () => {
+    const numbers = async (options: NetworkOptions): Promise<number[]> =>
+      [...(await outcomes(counting(options), often))].sort((a, b) => a - b);
+    expect(await numbers({})).toEqual([5]);
+    expect(await numbers({ drop: {} })).toEqual([4, 5]);
+    expect(await numbers({ drop: { atMost: 3 } })).toEqual([2, 3, 4, 5]);
+    expect(await numbers({ duplicate: { atMost: 2 } })).toEqual([5, 6, 7]);
+    expect(await numbers({ drop: {}, duplicate: {} })).toEqual([4, 5, 6]);
+  });
+
+  test("do not while it is calm", async () => {
+    expect([
+      ...(await outcomes(counting({ drop: { atMost: 5 }, duplicate: { atMost: 5 } }, true), often)),
+    ]).toEqual([5]);
+  });
+
+  test("are in the report", async () => {
+    const scenario: Scenario = async (sim) => expect(await counting({ drop: {} })(sim)).toBe(5);
+    const error = await failureOf(scenario, often);
+    const notes = error.trace.steps
+      .flatMap((step) => step.effects)
+      .filter((effect) => effect.type === "note");
+    expect(notes).toEqual([{ type: "note", text: "the network drops a message to there" }]);
+  });
+});
+
+describe("a cut", () => {
+  test("loses what is on its way, and both sides hear `noconnection`", async () => {
+    await once(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const far = there.spawn<Order>(obedient());
+      const [near, other] = [puppet(here, { trapExit: true }), puppet(there)];
+      const known = from(here, far, there);
+      await near.do((ctx) => void ctx.monitor(known));
+      await other.do((ctx) => void ctx.monitor(from(there, near.pid, here)));
+      await sim.quiet();
+      let heard = 0;
+      const office = there.spawn<string>({ handle: () => void heard++ });
+      here.send(from(here, office, there), "lost");
+      network.cut(here, there);
+      here.send(from(here, office, there), "refused");
+      await sim.quiet();
+      expect(heard).toBe(0);
+      expect(here.deadLetters).toBe(1);
+      for (const one of [near, other])
+        expect(one.signals).toMatchObject([{ type: "down", reason: { type: "noconnection" } }]);
+    });
+  });
+
+  test("ends calls that are under way", async () => {
+    await once(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const silent = there.spawn<Question>({ handle: () => undefined });
+      const asking = errorOf(here.call(from(here, silent, there), double(1)));
+      await sim.quiet();
+      network.cut(here, there);
+      expect(await asking).toMatchObject({ code: "ERR_CALLEE_EXITED", reason: { type: "noconnection" } });
+    });
+  });
+
+  test("holds until it is healed, and then all goes as before; a second cut is none", async () => {
+    await once(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const server = doubler(there);
+      const known = from(here, server.pid, there);
+      network.cut(here, there);
+      network.cut(there, here);
+      expect(await errorOf(here.call(known, double(1)))).toMatchObject({ reason: { type: "noconnection" } });
+      network.heal(there, here);
+      expect(await here.call(known, double(1))).toBe(2);
+    });
+  });
+
+  test("is between two systems, not others", async () => {
+    await once(async (sim) => {
+      const network = sim.network();
+      const [a, b, c] = ["a", "b", "c"].map((name) => network.join(sim.system({ name }))) as [
+        System,
+        System,
+        System,
+      ];
+      const server = doubler(c);
+      network.cut(a, b);
+      network.cut(a, c);
+      expect(await b.call(from(b, server.pid, c), double(5))).toBe(10);
+      expect(await errorOf(a.call(from(a, server.pid, c), double(5)))).toBeInstanceOf(CalleeExitedError);
+    });
+  });
+
+  test("does not reach the two systems' own processes", async () => {
+    await once(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const server = doubler(there);
+      network.cut(here, there);
+      expect(await there.call(server.pid, double(5))).toBe(10);
+    });
+  });
+});
+
+describe("partitions by fault", () => {
+  /** Asks every 10 ms whether it comes through; gives the times at which it did not. */
+  const asking =
+    (options: NetworkOptions, work?: (sim: Simulation, pair: Pair) => void) => async (sim: Simulation) => {
+      const both = pair(sim, options);
+      const { here, there } = both;
+      const server = doubler(there);
+      const known = from(here, server.pid, there);
+      const failed: number[] = [];
+      await sim.sleep(5);
+      for (let i = 0; i < 10; i++) {
+        if (i === 5) work?.(sim, both);
+        await here.call(known, double(1)).catch(() => failed.push(sim.now));
+        await sim.sleep(10);
+      }
+      return failed.join();
+    };
+  const often: ExploreOptions = { strategy: randomWalk({ rates: { drop: 0.05 } }), schedules: 200 };
+
+  test("cut two systems off for one of the times that are given", async () => {
+    const seen = await outcomes(asking({ partition: { ms: [25] } }), often);
+    expect(seen.has("")).toBe(true);
+    expect(seen.has("15,25,35")).toBe(true);
+    for (const failed of seen) expect(failed.split(",").length).toBeLessThanOrEqual(4);
+  });
+
+  test("take each of these times about as often", async () => {
+    const lengths = new Map<number, number>();
+    await explore(
+      async (sim) => {
+        const failed = await asking({ partition: { ms: [5, 80] } })(sim);
+        const length = failed === "" ? 0 : failed.split(",").length > 2 ? 80 : 5;
+        lengths.set(length, (lengths.get(length) ?? 0) + 1);
+      },
+      { ...often, schedules: 300 },
+    );
+    expect(lengths.get(80)).toBeGreaterThan(30);
+    expect(lengths.get(5)).toBeGreaterThan(30);
+  });
+
+  test("end when it is calm", async () => {
+    const seen = await outcomes(
+      asking({ partition: { ms: [10_000] } }, (sim) => sim.calm()),
+      often,
+    );
+    expect(seen.size).toBeGreaterThan(2);
+    for (const failed of seen) expect(failed).not.toMatch(/[5-9]5$/);
+  });
+
+  test.each(["before", "after"])("do not heal what the scenario has cut, %s it was calm", async (when) => {
+    const seen = await outcomes(
+      asking({ partition: { ms: [30] } }, (sim, { network, here, there }) => {
+        if (when === "after") sim.calm();
+        network.cut(here, there);
+        sim.calm();
+      }),
+      often,
+    );
+    expect(seen.size).toBeGreaterThan(2);
+    for (const failed of seen) expect(failed).toMatch(/55,65,75,85,95$/);
+  });
+
+  test("are faults in the report", async () => {
+    const error = await failureOf(
+      async (sim) => expect(await asking({ partition: { ms: [25] } })(sim)).toBe(""),
+      often,
+    );
+    const faults = error.trace.steps.filter((step) => step.type === "fault");
+    expect(faults).toMatchObject([{ process: "here", fault: "is cut off from there for 25 ms" }]);
+  });
+
+  test("strike between any two steps of an exhaustive search", async () => {
+    const seen = await outcomes(
+      async (sim) => {
+        const { here, there } = pair(sim, { partition: { ms: [10] } });
+        const server = doubler(there);
+        return here
+          .call(from(here, server.pid, there), double(1))
+          .catch((error) => error.reason.type)
+          .then((answer) => `${answer}, asked ${server.asked}`);
+      },
+      { strategy: exhaustive(), schedules: 20_000, recheck: 0 },
+    );
+    expect([...seen].sort()).toEqual(["2, asked 1", "noconnection, asked 0", "noconnection, asked 1"]);
+  });
+});
+
+describe("an exhaustive search", () => {
+  const all: ExploreOptions = { strategy: exhaustive(), schedules: 20_000, recheck: 0 };
+
+  test("knows that two that send the same way are in each other's way", async () => {
+    const seen = await outcomes(async (sim) => {
+      const { here, there } = pair(sim);
+      const heard: string[] = [];
+      const office = there.spawn<string>({ handle: (_ctx, letter) => void heard.push(letter) });
+      for (const letter of ["a", "b"]) here.spawn((ctx) => ctx.send(from(here, office, there), letter));
+      await sim.quiet();
+      return heard.join("");
+    }, all);
+    expect([...seen].sort()).toEqual(["ab", "ba"]);
+  });
+
+  test("knows that a cut is in the way of whatever is sent across it", async () => {
+    const seen = await outcomes(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const heard: string[] = [];
+      const office = there.spawn<string>({ handle: (_ctx, letter) => void heard.push(letter) });
+      here.spawn((ctx) => ctx.send(from(here, office, there), "a"), { label: "sender" });
+      there.spawn(() => network.cut(here, there), { label: "digger" });
+      await sim.quiet();
+      return heard.length > 0 ? "heard" : here.deadLetters > 0 ? "refused" : "lost";
+    }, all);
+    expect([...seen].sort()).toEqual(["heard", "lost", "refused"]);
+  });
+
+  test("knows that a cut is in the way of whoever has a monitor across it", async () => {
+    const seen = await outcomes(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const far = there.spawn<Order>(obedient());
+      const near = puppet(here);
+      const watch = await near.do((ctx) => ctx.monitor(from(here, far, there)));
+      await sim.quiet();
+      here.send(near.pid, (ctx) => ctx.demonitor(watch));
+      there.spawn(() => network.cut(here, there), { label: "digger" });
+      await sim.quiet();
+      return near.signals.length;
+    }, all);
+    expect([...seen].sort()).toEqual([0, 1]);
+  });
+});
+
+describe("a network's options, and who joins it, are checked", () => {
+  const wrong: readonly [path: string, options: object][] = [
+    ["network", []],
+    ["network.loss", { loss: {} }],
+    ["network.drop", { drop: 5 }],
+    ["network.drop.atMost", { drop: { atMost: 0 } }],
+    ["network.duplicate.atmost", { duplicate: { atmost: 2 } }],
+    ["network.partition.atMost", { partition: { atMost: -1 } }],
+    ["network.partition.ms", { partition: { ms: [] } }],
+    ["network.partition.ms[1]", { partition: { ms: [1, -1] } }],
+  ];
+
+  test.each(wrong)("%s in %j", async (path, options) => {
+    expect(await causeOf((sim) => sim.network(options))).toMatchObject({ code: "ERR_OPTION", path });
+  });
+
+  test("a system of this simulation, that has no other transport, and joins before it is cut off", async () => {
+    await using production = new System({ report: false });
+    await simulate((sim) => {
+      const { network, here } = pair(sim);
+      expect(network.join(here)).toBe(here);
+      const other = sim.system({ name: "other", transport: { send: () => false } });
+      const lonely = sim.system({ name: "lonely" });
+      expect(() => network.join(other)).toThrow("system must be a system without a transport of its own");
+      expect(() => network.join(production)).toThrow("system must be a system of this simulation");
+      expect(() => network.cut(here, lonely)).toThrow("system must be a system that has joined this network");
+      expect(() => network.cut(here, here)).toThrow("system must be another system than the first");
+    });
+  });
+});

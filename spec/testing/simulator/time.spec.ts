@@ -1,0 +1,370 @@
+import { CallTimeoutError, type Pid, type ReplyTo, type System } from "signalbox";
+import { explore, NotConvergedError, type Simulation, type Strategy, simulate } from "signalbox/testing";
+import { describe, expect, test } from "vitest";
+import { causeOf, errorOf, failureOf } from "../support/found.js";
+
+const WEEK_MS = 7 * 24 * 3_600 * 1_000;
+
+/** A process that notes what it hears, and when. */
+function diary(sim: Simulation, system: System): { readonly pid: Pid<string>; readonly lines: string[] } {
+  const lines: string[] = [];
+  const pid = system.spawn<string>({ handle: (_ctx, what) => void lines.push(`${sim.now}: ${what}`) });
+  return { pid, lines };
+}
+
+/** Runs a scenario in the ordinary way, and gives what it returned. */
+async function once<T>(scenario: (sim: Simulation) => Promise<T>): Promise<T> {
+  let result!: T;
+  await simulate(async (sim) => {
+    result = await scenario(sim);
+  });
+  return result;
+}
+
+describe("virtual time", () => {
+  test("begins at 0 in every schedule, and stands still while anything can run [T3]", async () => {
+    await explore(
+      async (sim) => {
+        const begun = sim.now;
+        const system = sim.system();
+        let left = 100;
+        const worker: Pid<string> = system.spawn<string>({
+          handle: (ctx) => {
+            if (--left > 0) ctx.send(worker, "again");
+          },
+        });
+        system.send(worker, "go");
+        system.sendAfter(worker, "late", 1);
+        await sim.quiet();
+        expect([begun, sim.now, left]).toEqual([0, 0, 0]);
+      },
+      { schedules: 20 },
+    );
+  });
+
+  test("a week passes in no time", async () => {
+    const at = await once(async (sim) => {
+      await sim.sleep(WEEK_MS);
+      return sim.now;
+    });
+    expect(at).toBe(WEEK_MS);
+  });
+
+  test("goes to the next timer, whoever has set it: a process, a system, the scenario", async () => {
+    const { lines, now } = await once(async (sim) => {
+      const system = sim.system();
+      const { pid, lines } = diary(sim, system);
+      system.spawn((ctx) => {
+        ctx.after(30, () => ctx.send(pid, "a function"));
+        return ctx.receive();
+      });
+      system.spawn((ctx) => {
+        ctx.sendAfter(pid, "a message", 20);
+        return ctx.receive({ timeout: 40 }).catch(() => ctx.send(pid, "a receive that waits no longer"));
+      });
+      system.sendAfter(pid, "a message of the system", 10);
+      await sim.sleep(100);
+      return { lines, now: sim.now };
+    });
+    expect(lines).toEqual([
+      "10: a message of the system",
+      "20: a message",
+      "30: a function",
+      "40: a receive that waits no longer",
+    ]);
+    expect(now).toBe(100);
+  });
+
+  test("timers that are due together fire in the order in which they were set", async () => {
+    const lines = await once(async (sim) => {
+      const system = sim.system();
+      const { pid, lines } = diary(sim, system);
+      for (const what of ["first", "second", "third"]) system.sendAfter(pid, what, 5);
+      system.sendAfter(pid, "earlier", 4);
+      await sim.sleep(6);
+      return lines;
+    });
+    expect(lines).toEqual(["4: earlier", "5: first", "5: second", "5: third"]);
+  });
+
+  test("an interval keeps its beat", async () => {
+    const lines = await once(async (sim) => {
+      const system = sim.system();
+      const { pid, lines } = diary(sim, system);
+      const beat = system.spawn((ctx) => {
+        ctx.sendInterval(pid, "tick", 250);
+        return ctx.receive();
+      });
+      await sim.sleep(1_100);
+      system.exit(beat, "kill");
+      await sim.sleep(1_000);
+      return lines;
+    });
+    expect(lines).toEqual(["250: tick", "500: tick", "750: tick", "1000: tick"]);
+  });
+
+  test("a cancelled timer does not fire", async () => {
+    const lines = await once(async (sim) => {
+      const system = sim.system();
+      const { pid, lines } = diary(sim, system);
+      const timer = system.sendAfter(pid, "too late", 10);
+      await sim.sleep(9);
+      expect(system.cancel(timer)).toBe(true);
+      await sim.sleep(100);
+      return lines;
+    });
+    expect(lines).toEqual([]);
+  });
+
+  test("a call that nobody answers ends by its timeout", async () => {
+    const at = await once(async (sim) => {
+      const system = sim.system();
+      const silent = system.spawn<{ to: ReplyTo<void> }>({ handle: () => undefined });
+      const error = await errorOf(system.call(silent, (to: ReplyTo<void>) => ({ to }), { timeout: 700 }));
+      expect(error).toBeInstanceOf(CallTimeoutError);
+      return sim.now;
+    });
+    expect(at).toBe(700);
+  });
+
+  test("systems share it", async () => {
+    const times = await once(async (sim) => {
+      const [here, there] = [sim.system({ name: "here" }), sim.system({ name: "there" })];
+      const times: number[] = [];
+      for (const [system, ms] of [
+        [here, 20],
+        [there, 10],
+        [here, 5],
+      ] as const)
+        system.spawn((ctx) => {
+          ctx.after(ms, () => times.push(ctx.now()));
+          return ctx.receive();
+        });
+      await sim.sleep(50);
+      return times;
+    });
+    expect(times).toEqual([5, 10, 20]);
+  });
+
+  test("a plain date stands for the wall clock, the same in every schedule", async () => {
+    const dates = new Set<number>();
+    await explore(
+      async (sim) => {
+        const { env } = sim.system().kernel;
+        dates.add(env.wallTime());
+        await sim.sleep(1_000);
+        dates.add(env.wallTime());
+      },
+      { schedules: 5 },
+    );
+    const [first, second] = [...dates] as [number, number];
+    expect(dates.size).toBe(2);
+    expect(second - first).toBe(1_000);
+  });
+
+  test("a duration that is none is refused", async () => {
+    for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY])
+      expect(await causeOf((sim) => sim.sleep(ms))).toMatchObject({ code: "ERR_OPTION", path: "ms" });
+    expect(await causeOf((sim) => sim.until("x", () => true, { within: -1 }))).toMatchObject({
+      path: "within",
+    });
+  });
+});
+
+describe("waiting for a state", () => {
+  /** Something that is true from a time on. */
+  async function laterOn(sim: Simulation, at: number): Promise<() => boolean> {
+    const system = sim.system();
+    let open = false;
+    system.spawn((ctx) => {
+      ctx.after(at, () => {
+        open = true;
+      });
+      return ctx.receive();
+    });
+    return () => open;
+  }
+
+  test("looks whenever nothing can run, and goes on at the first moment at which it holds", async () => {
+    const at = await once(async (sim) => {
+      await sim.until("it is open", await laterOn(sim, 300));
+      return sim.now;
+    });
+    expect(at).toBe(300);
+  });
+
+  test("does not wait for what holds already", async () => {
+    const at = await once(async (sim) => {
+      await sim.until("it is so", () => true, { within: 0 });
+      return sim.now;
+    });
+    expect(at).toBe(0);
+  });
+
+  test("gives up when the next timer is after its time", async () => {
+    const cause = await causeOf(async (sim) => {
+      await sim.until("it is open", await laterOn(sim, 300), { within: 299 });
+    });
+    expect(cause).toBeInstanceOf(NotConvergedError);
+    expect((cause as Error).message).toBe(
+      "within 299 ms it has not come to this: it is open (the next timer is at 300 ms)",
+    );
+  });
+
+  test("gives up when no timer is set: nothing will ever happen", async () => {
+    const cause = await causeOf((sim) => sim.until("pigs fly", () => false));
+    expect((cause as Error).message).toContain("pigs fly (and no timer is set)");
+  });
+
+  test("a condition that throws, or is a promise, is a mistake of the test", async () => {
+    const mistake = new Error("no such thing");
+    const throwing = await causeOf((sim) =>
+      sim.until("it is open", () => {
+        throw mistake;
+      }),
+    );
+    expect(throwing).toMatchObject({ code: "ERR_SIM_MODEL", cause: mistake });
+    const promising = await causeOf((sim) => sim.until("it is open", (async () => true) as never));
+    expect(promising).toMatchObject({ code: "ERR_SIM_MODEL" });
+    expect((promising as Error).message).toContain('the condition "it is open" returned a promise');
+  });
+
+  test("`quiet` waits until everything that can run has run, and for no timer", async () => {
+    const at = await once(async (sim) => {
+      const system = sim.system();
+      const { pid, lines } = diary(sim, system);
+      system.send(pid, "now");
+      system.sendAfter(pid, "later", 10);
+      await sim.quiet();
+      return [sim.now, ...lines];
+    });
+    expect(at).toEqual([0, "0: now"]);
+  });
+
+  test("several may wait at once, also processes", async () => {
+    const order = await once(async (sim) => {
+      const order: string[] = [];
+      const system = sim.system();
+      system.spawn(async (ctx) => {
+        await sim.sleep(5);
+        order.push(`process at ${ctx.now()}`);
+      });
+      await sim.sleep(4);
+      order.push(`scenario at ${sim.now}`);
+      await Promise.all([sim.sleep(1), sim.sleep(2), sim.quiet()]);
+      order.push(`scenario at ${sim.now}`);
+      return order;
+    });
+    expect(order).toEqual(["scenario at 4", "process at 5", "scenario at 6"]);
+  });
+
+  test("what is due at one moment is all due before anything can be quiet", async () => {
+    const times = await once(async (sim) => {
+      const [here, there] = [sim.system({ name: "here" }), sim.system({ name: "there" })];
+      let fired = 0;
+      for (const system of [here, there])
+        system.spawn((ctx) => {
+          ctx.after(5, () => fired++);
+          return ctx.receive();
+        });
+      await Promise.all([sim.sleep(5), sim.sleep(5)]);
+      await sim.quiet();
+      return fired;
+    });
+    expect(times).toBe(2);
+  });
+
+  test("what is due at one moment in two systems happens in either order", async () => {
+    const seen = new Set<string>();
+    await explore(
+      async (sim) => {
+        let order = "";
+        for (const name of ["a", "b"]) {
+          const system = sim.system({ name });
+          const clock = system.spawn<string>({
+            handle: () => {
+              order += name;
+            },
+          });
+          system.sendAfter(clock, "it is time", 5);
+        }
+        await sim.sleep(6);
+        seen.add(order);
+      },
+      { schedules: 100 },
+    );
+    expect([...seen].sort()).toEqual(["ab", "ba"]);
+  });
+});
+
+describe("rush", () => {
+  /** A deadline of 10 ms against one message of work. */
+  async function deadline(sim: Simulation): Promise<string> {
+    const system = sim.system();
+    let first = "";
+    const worker = system.spawn<string>(
+      {
+        handle: (_ctx, what) => {
+          first ||= what;
+        },
+      },
+      { label: "worker" },
+    );
+    system.sendAfter(worker, "deadline", 10);
+    system.spawn((ctx) => ctx.send(worker, "work"), { label: "boss" });
+    await sim.sleep(20);
+    return first;
+  }
+
+  test("ordinarily, and in any order of steps, what can run comes before what is due later", async () => {
+    const seen = new Set<string>();
+    await explore(async (sim) => seen.add(await deadline(sim)), { schedules: 200 });
+    expect([...seen]).toEqual(["work"]);
+  });
+
+  test("lets a timer overtake the work that waits", async () => {
+    const seen = new Set<string>();
+    await explore(async (sim) => seen.add(await deadline(sim)), { schedules: 500, faults: { rush: {} } });
+    expect([...seen].sort()).toEqual(["deadline", "work"]);
+  });
+
+  test("is told in the report as a fault", async () => {
+    const error = await failureOf(async (sim) => expect(await deadline(sim)).toBe("work"), {
+      schedules: 500,
+      faults: { rush: {} },
+    });
+    expect(error.message).toMatch(/FAULT: time overtakes the work that waits/);
+    expect(error.trace.steps.filter((step) => step.type === "fault")).toHaveLength(1);
+  });
+
+  test("happens at most as often as the rule says in one schedule, and once unless it says", async () => {
+    const worst: Strategy = {
+      name: "the worst",
+      enumerates: true,
+      begin: (index) => (index === 0 ? { pick: () => 0, draw: (n) => n - 1 } : undefined),
+    };
+    const rushes = async (rush: { readonly atMost?: number }): Promise<number> => {
+      const scenario = async (sim: Simulation): Promise<void> => {
+        for (const ms of [1, 2, 3]) void sim.sleep(ms);
+        await deadline(sim);
+        throw new Error("the end");
+      };
+      const error = await failureOf(scenario, { faults: { rush }, strategy: worst, shrink: 0 });
+      return error.trace.steps.filter((step) => step.type === "fault").length;
+    };
+    expect(await rushes({})).toBe(1);
+    expect(await rushes({ atMost: 2 })).toBe(2);
+  });
+
+  test("never when it is calm", async () => {
+    const seen = new Set<string>();
+    await explore(
+      async (sim) => {
+        sim.calm();
+        seen.add(await deadline(sim));
+      },
+      { schedules: 500, faults: { rush: { atMost: 5 } } },
+    );
+    expect([...seen]).toEqual(["work"]);
+  });
+});
