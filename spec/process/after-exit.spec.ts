@@ -15,6 +15,7 @@ import {
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launch } from "../../lib/process/start.js";
+import { gate } from "../support/gate.js";
 import { endings, puppet, sleep } from "../support/puppet.js";
 import { VirtualClock } from "../support/virtual.js";
 
@@ -203,15 +204,68 @@ describe("after its exit", () => {
   });
 
   it("a continuation that meets a refusal ends quietly", async () => {
+    let resumed = false;
     const pid = system.spawn(async (ctx) => {
       await failLater(3).catch(() => undefined);
+      resumed = true;
       ctx.send("nobody", 1);
     });
-    system.exit(pid, "kill");
+    system.spawn(() => system.exit(pid, "kill"));
     await system.idle();
+    expect(ends.get(pid)).toEqual({ type: "killed" });
+    expect(resumed).toBe(true);
     expect(late).toEqual([]);
     expect(reports.filter((text) => text.includes("after its exit"))).toEqual([]);
     expect(system.deadLetters).toBe(0);
+  });
+
+  it("a continuation that meets the refusal of another process is reported as a late error [P7]", async () => {
+    const other = await departed();
+    const pid = system.spawn(async () => {
+      await failLater(3).catch(() => undefined);
+      other.send("nobody", 1);
+    });
+    system.spawn(() => system.exit(pid, "kill"));
+    await system.idle();
+    expect(ends.get(pid)).toEqual({ type: "killed" });
+    expect(late).toEqual([expect.objectContaining({ code: "ERR_PROCESS_EXITED", pid: other.self })]);
+  });
+
+  it("a wait of the host that the end of another process aborts is reported as a late error [P7]", async () => {
+    const other = await departed();
+    const pid = system.spawn(async () => {
+      await failLater(3).catch(() => undefined);
+      await delay(3_600_000, undefined, { signal: other.signal });
+    });
+    system.spawn(() => system.exit(pid, "kill"));
+    await system.idle();
+    expect(ends.get(pid)).toEqual({ type: "killed" });
+    expect(late).toEqual([
+      expect.objectContaining({ name: "AbortError", cause: expect.objectContaining({ pid: other.self }) }),
+    ]);
+  });
+
+  it("code that throws while `terminate` runs is reported as a late error, unless it is refused [P7]", async () => {
+    const other = await departed();
+    const door = gate();
+    const pid = system.spawn<never>({
+      init: (ctx) => void ctx.trapExit(true),
+      handle: () => undefined,
+      terminate: async () => {
+        void failLater(1);
+        void Promise.resolve().then(() => other.send("nobody", 1));
+        await door.promise;
+      },
+    });
+    await system.idle();
+    system.exit(pid, "shutdown");
+    await system.idle();
+    expect(system.isAlive(pid)).toBe(true);
+    expect(late).toHaveLength(2);
+    expect(late).toContain(boom);
+    door.open();
+    await system.idle();
+    expect(ends.get(pid)).toEqual({ type: "shutdown" });
   });
 
   it.each<[string, () => unknown]>([

@@ -1,8 +1,9 @@
 // Calls: a message with a reply to it, that ends exactly once, by whatever comes first.
 
-import { custom, type ExitReason, type Pid, type ReplyTo, System, stop } from "signalbox";
+import { type BodyContext, custom, type ExitReason, type Pid, type ReplyTo, System, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ask, busy, doubler, outcome, type Question, silent } from "../support/callees.js";
+import { gate } from "../support/gate.js";
 import { puppet } from "../support/puppet.js";
 import { VirtualClock } from "../support/virtual.js";
 
@@ -92,6 +93,13 @@ describe("a call", () => {
   });
 });
 
+interface Callee {
+  readonly pid: Pid<Question>;
+  readonly asked: readonly Question[];
+  /** Answers the first question. */
+  answer(): void;
+}
+
 describe("a call's timeout", () => {
   it("ends it when no reply has come by then, not before [C3]", async () => {
     const callee = silent(system);
@@ -128,13 +136,60 @@ describe("a call's timeout", () => {
     await second;
   });
 
-  it("drops a reply that comes too late", async () => {
-    const callee = silent(system);
-    const call = ask(system, callee.pid, 1, { timeout: 10 });
+  it.each<[state: string, prepare: (ctx: BodyContext<Question>, door: Promise<void>) => Promise<unknown>]>([
+    ["has not looked at it", (_ctx, door) => door],
+    ["has left it in its mailbox", (ctx) => ctx.receive(({ n }) => n === 3)],
+  ])("withdraws the request from a body that %s: the body never sees it [C2]", async (_state, prepare) => {
+    const door = gate();
+    const asked: number[] = [];
+    const pid = system.spawn<Question>(async (ctx) => {
+      await prepare(ctx, door.promise);
+      for (;;) asked.push((await ctx.receive()).n);
+    });
+    const late = ask(system, pid, 1, { timeout: 10 });
+    const call = ask(system, pid, 2);
     await clock.advance(10);
-    expect(callee.asked[0]?.to.open).toBe(false);
-    callee.ctx?.reply((callee.asked[0] as Question).to, 7);
+    expect(await late).toBe("ERR_CALL_TIMEOUT");
+    door.open();
+    system.send(pid, { n: 3 } as Question);
+    await system.idle();
+    expect(asked.filter((n) => n !== 3)).toEqual([2]);
+    system.exit(pid, "kill");
+    await call;
+  });
+
+  it.each<[kind: string, callee: () => Callee]>([
+    [
+      "callbacks",
+      () => {
+        const callee = silent(system);
+        const { pid, asked } = callee;
+        return { pid, asked, answer: () => callee.ctx?.reply((asked[0] as Question).to, 7) };
+      },
+    ],
+    [
+      "a body",
+      () => {
+        const door = gate();
+        const asked: Question[] = [];
+        const pid = system.spawn<Question>(async (ctx) => {
+          asked.push(await ctx.receive());
+          await door.promise;
+          ctx.reply((asked[0] as Question).to, 7);
+          await ctx.receive();
+        });
+        return { pid, asked, answer: () => door.open() };
+      },
+    ],
+  ])("drops a reply of %s that comes too late [C2]", async (_kind, made) => {
+    const { pid, asked, answer } = made();
+    const call = ask(system, pid, 1, { timeout: 10 });
+    await clock.advance(10);
+    expect(asked[0]?.to.open).toBe(false);
+    answer();
+    await system.idle();
     expect(await call).toBe("ERR_CALL_TIMEOUT");
+    expect(system.isAlive(pid)).toBe(true);
     expect(system.deadLetters).toBe(0);
   });
 

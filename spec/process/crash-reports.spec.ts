@@ -136,6 +136,44 @@ describe("a crash that nobody observed", () => {
   });
 });
 
+describe("a crash that spreads along links", () => {
+  /** Links `count` processes, each to the one that `neighbour` gives. */
+  async function linked(count: number, neighbour: (i: number) => number): Promise<Pid[]> {
+    const all = Array.from({ length: count }, () => puppet(system));
+    for (const [i, one] of all.entries())
+      if (i > 0) await one.do((ctx) => ctx.link((all[neighbour(i)] as (typeof all)[0]).pid));
+    return all.map(({ pid }) => pid);
+  }
+
+  it.each<[shape: string, neighbour: (i: number) => number]>([
+    ["a chain", (i) => i - 1],
+    ["a star", () => 0],
+    ["a tree", (i) => (i - 1) >> 1],
+  ])("of %s is reported once, though it ends every process [P6]", async (_shape, neighbour) => {
+    const pids = await linked(7, neighbour);
+    system.exit(pids[0] as Pid, broken);
+    await system.idle();
+    expect(pids.map((pid) => ends.get(pid))).toEqual(pids.map(() => broken));
+    expect(crashes.map(({ reason }) => reason)).toEqual([broken]);
+    expect(reports).toHaveLength(1);
+  });
+
+  it("is reported again when the next crash spreads", async () => {
+    for (let i = 0; i < 2; i++) system.exit((await linked(3, () => 0))[0] as Pid, broken);
+    expect(crashes).toHaveLength(2);
+  });
+
+  it("is not reported at all when a process at its end traps exits", async () => {
+    const watcher = puppet(system, { trapExit: true });
+    const [first, last] = await linked(2, () => 0);
+    await watcher.do((ctx) => ctx.link(last as Pid));
+    system.exit(first as Pid, broken);
+    await system.idle();
+    expect(watcher.signals).toHaveLength(1);
+    expect(crashes).toEqual([]);
+  });
+});
+
 describe("an end that is not told", () => {
   it.each<[string, "normal" | "shutdown"]>([
     ["normal", "normal"],

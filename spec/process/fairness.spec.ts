@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Pid, System } from "signalbox";
+import { type Pid, type ReplyTo, System } from "signalbox";
 import { expect, test } from "vitest";
 
 interface Rally {
@@ -36,6 +36,64 @@ test("while two processes ping-pong for ever, timers, immediates and files of th
   await new Promise((resolve) => setTimeout(resolve, 1));
   expect(returns()).toBeGreaterThan(first);
 });
+
+/** Keeps the thread busy until the clock has moved by `ms`. */
+function work(ms: number): void {
+  const from = performance.now();
+  while (performance.now() - from < ms);
+}
+
+/** Each does its work in many steps, each of which takes longer than a turn may, and calls `step` at each. */
+const BUSY: readonly [kind: string, begin: (system: System, steps: number, step: () => void) => void][] = [
+  [
+    "messages",
+    (system, steps, step) => {
+      const pid = system.spawn<number>({ handle: step });
+      for (let i = 0; i < steps; i++) system.send(pid, i);
+    },
+  ],
+  [
+    "processes",
+    (system, steps, step) => {
+      for (let i = 0; i < steps; i++) system.spawn(step);
+    },
+  ],
+  [
+    "awaited calls",
+    (system, steps, step) => {
+      const echo = system.spawn<ReplyTo<undefined>>({
+        handle: (ctx, replyTo) => {
+          step();
+          ctx.reply(replyTo, undefined);
+        },
+      });
+      system.spawn(async (ctx) => {
+        for (let i = 0; i < steps; i++) await ctx.call(echo, (replyTo: ReplyTo<undefined>) => replyTo);
+      });
+    },
+  ],
+];
+
+test.each(BUSY)(
+  "slow %s use up the time of a turn, and then the host has its go [C7]",
+  async (_kind, begin) => {
+    // No number of messages ends a turn: only its time does.
+    const limits = { turnMs: 1, turnMessages: 1_000_000, activationMessages: 1 };
+    await using system = new System({ limits, report: false });
+    let done = 0;
+    begin(system, 20, () => {
+      work(2);
+      done++;
+    });
+    const seen: number[] = [];
+    while (done < 20) {
+      await new Promise((resolve) => setImmediate(resolve));
+      seen.push(done);
+    }
+    // The host had its go after every step, whatever the step was.
+    expect(seen.filter((count) => count > 0 && count < 20).length).toBeGreaterThan(10);
+  },
+);
 
 test("while two processes ping-pong for ever, a socket is served", async () => {
   await using system = new System({ report: false });

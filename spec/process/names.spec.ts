@@ -110,6 +110,23 @@ describe("at the end of the holder", () => {
     expect(system.whereis("clerk")).toBe(successors[0]);
   });
 
+  it("its name, groups and timers are released before the end spreads to a linked process [S6]", async () => {
+    const holder = puppet(system, { name: "clerk" });
+    const partner = puppet(system);
+    const timer = await holder.do((ctx) => {
+      ctx.join("staff");
+      ctx.link(partner.pid);
+      return ctx.sendAfter(partner.pid, () => undefined, 3_600_000);
+    });
+    const held: unknown[] = [];
+    system.events.on("exit", ({ pid }) => {
+      if (pid === partner.pid) held.push(system.whereis("clerk"), system.members("staff"), timer.pending);
+    });
+    system.exit(holder.pid, "kill");
+    await system.idle();
+    expect(held).toEqual([undefined, [], false]);
+  });
+
   it("its name is free when an EXIT comes", async () => {
     const holders: unknown[] = [];
     system.spawn<never>(

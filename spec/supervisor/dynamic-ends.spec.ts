@@ -64,6 +64,48 @@ describe("terminateChild by pid", () => {
   });
 });
 
+describe("a dynamic supervisor", () => {
+  it("restarts a child that fails, and leaves its siblings alone [V12]", async () => {
+    const sessions = await many();
+    const pids: unknown[] = [];
+    for (let i = 0; i < 3; i++) pids.push(await sessions.startLike());
+    house.news();
+    await fail(pids[1] as Pid);
+    expect(house.news()).toEqual(['a down: custom "broken"', "a up"]);
+    expect(running()).toEqual([pids[0], pids[2], expect.anything()]);
+  });
+
+  it("starts no more than `maxChildren`: one that starts, stops or waits for its restart counts [V12]", async () => {
+    let starts = 0;
+    const start: Callbacks<ExitInput> = {
+      init: (ctx) => {
+        const number = ++starts;
+        if (number === 3) ctx.trapExit(true);
+        return number === 2 ? new Promise(() => undefined) : undefined;
+      },
+      handle: (_ctx, reason) => stop(reason),
+      parentExit: () => undefined,
+    };
+    const sessions = await many(
+      { start, shutdown: 100 },
+      { maxChildren: 4, backoff: { min: 1_000, max: 1_000 } },
+    );
+    await sessions.startLike();
+    sessions.startLike().catch(() => undefined);
+    const stopping = sessions.terminateChild((await sessions.startLike()) as Pid);
+    await fail(await sessions.startLike());
+    const refused = { code: "ERR_CHILD", problem: "max_children" };
+    await expect(sessions.startLike()).rejects.toMatchObject(refused);
+    expect(starts).toBe(4);
+
+    await house.clock.advance(100);
+    await stopping;
+    expect(await sessions.startLike()).toBeDefined();
+    await expect(sessions.startLike()).rejects.toMatchObject(refused);
+    expect(starts).toBe(5);
+  });
+});
+
 describe("a dynamic supervisor that ends", () => {
   it("tells all its children at once, and they share one time [V12]", async () => {
     let stubborns = 0;
