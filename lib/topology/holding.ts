@@ -15,7 +15,7 @@ import {
 } from "./component.js";
 import { textOf } from "./errors.js";
 import type { Fields, Streams } from "./field.js";
-import { pulled } from "./room.js";
+import { pulled } from "./generator.js";
 import type { Tuple } from "./tuple.js";
 
 type UserContext = BoltContext<Streams, unknown>;

@@ -74,16 +74,17 @@ export { all, direct, fields, global, localOrShuffle, none, partialKey, shuffle 
 export { type IterableOptions, spoutFrom } from "./iterable.js";
 export type { LatencyMetrics } from "./latency.js";
 export type { Phase } from "./lifecycle.js";
-export { live, type Screen } from "./live.js";
+export { live, type Screen, type WatchedTopology } from "./live.js";
 export { toMermaid } from "./mermaid.js";
 export type {
   ComponentMetrics,
   InputMetrics,
   StreamMetrics,
   TopologyMetrics,
+  WatchOptions,
 } from "./metrics.js";
 export * from "./multilang/index.js";
-export type { StopOptions, TopologyRef, WatchOptions } from "./ref.js";
+export type { StopOptions, TopologyRef } from "./ref.js";
 export type { TaskInfo } from "./run.js";
 export type { LogLine, RunOptions } from "./run-options.js";
 export type { Topology } from "./topology.js";

@@ -31,6 +31,7 @@ export class Lane implements Way {
     return this.slot.component.name;
   }
 
+  /** What was lost at its end, for a bolt with windows: of the task, or of all tasks where any will do. */
   get losses(): Losses | undefined {
     return this.lanes.interchangeable ? this.slot.component.losses : this.slot.losses;
   }

@@ -2,14 +2,14 @@
 // is held, or waits, may be of a tree that has ended, while the next try of the same tuple is on its way.
 
 import { eachTree } from "./anchors.js";
-import type { Wire } from "./blueprint.js";
 import type { InitContext } from "./component.js";
+import { reachedFrom } from "./flow.js";
+import type { Lane } from "./lanes.js";
 import { Losses } from "./losses.js";
 import type { TaskMeter } from "./metrics.js";
-import type { Kept } from "./pending.js";
+import { type Kept, traceOf } from "./pending-tuple.js";
 import type { Run } from "./run.js";
 import type { ComponentRun, Slot } from "./slot.js";
-import { traceOf } from "./trace.js";
 import { FAILED_TUPLE, type Tuple } from "./tuple.js";
 
 const LINEAGE = Symbol("lineage");
@@ -52,7 +52,7 @@ export class Lineage {
       if (kept === undefined) return;
       touched(run, component, "write");
       try {
-        tuple.way?.losses?.add(timeOf(tuple), kept, tuple.rootLo, run.kernel.env.now());
+        (tuple.way as Lane | undefined)?.losses?.add(timeOf(tuple), kept, tuple.rootLo, run.kernel.env.now());
       } catch {
         // It has no time: it is in no window.
       }
@@ -79,7 +79,7 @@ export class Lineage {
   /** Another try of what was emitted before has come. Whether a tuple like it was lost here. */
   came(time: number, kept: Kept, tuple: Tuple): boolean {
     touched(this.run, this.slot.component, "write");
-    return tuple.way?.losses?.came(time, kept, tuple.rootLo) === true;
+    return (tuple.way as Lane | undefined)?.losses?.came(time, kept, tuple.rootLo) === true;
   }
 
   /** The earliest time of what was lost and has not come again. */
@@ -105,16 +105,6 @@ export class Lineage {
     for (const name of trace.failedAt) if (this.below.has(name)) return true;
     return trace.expired;
   }
-}
-
-/** The components that what this one emits leads to, at however many removes. */
-function reachedFrom(component: string, wires: readonly Wire[]): ReadonlySet<string> {
-  const reached = new Set<string>();
-  for (let before = -1; before < reached.size; ) {
-    before = reached.size;
-    for (const { from, to } of wires) if (from === component || reached.has(from)) reached.add(to);
-  }
-  return reached;
 }
 
 /** Something that came of the tuples of these trees failed in that component. */

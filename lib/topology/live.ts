@@ -1,9 +1,15 @@
 // A running topology, drawn on a terminal again and again.
 
 import { OptionError } from "../process/errors.js";
-import type { TopologyMetrics } from "./metrics.js";
-import type { TopologyRef, WatchOptions } from "./ref.js";
+import type { TopologyMetrics, WatchOptions } from "./metrics.js";
 import { repaint, screen } from "./view.js";
+
+/** A running topology, as far as the view needs it: `await system.start(topology)` gives one. */
+export interface WatchedTopology {
+  watch(options?: WatchOptions): AsyncIterable<TopologyMetrics>;
+  /** @internal The log's lines go there, and no more to the report, until this is called with undefined. */
+  printAbove(print: ((text: string) => void) | undefined): void;
+}
 
 /** Where it is drawn: `process.stdout`, or something like it. */
 export interface Screen {
@@ -20,7 +26,7 @@ export interface Screen {
  * @throws OptionError
  * @example await live(running, process.stdout, { every: 500 });
  */
-export async function live(running: TopologyRef, output: Screen, options?: WatchOptions): Promise<void> {
+export async function live(running: WatchedTopology, output: Screen, options?: WatchOptions): Promise<void> {
   if (typeof output?.write !== "function")
     throw new OptionError("output", output, "something with a method write(text), such as process.stdout");
   let before: TopologyMetrics | undefined;

@@ -2,27 +2,7 @@
 // and the spout's tuple that it came of. While such a tuple is outstanding, no window that ends after its time is handed
 // over. No clock: whoever asks says what time it is.
 
-import type { Kept } from "./pending.js";
-import { traceOf } from "./trace.js";
-
-/** The tuples of one time that came of one tuple of a spout. Each try of that is known by half of its root's id. */
-export interface Loss {
-  readonly losses: Losses;
-  readonly time: number;
-  readonly kept: Kept;
-  /** When one was lost last. */
-  since: number;
-  /** The most that were lost of one try: so many have to come again. */
-  need: number;
-  /** The last try of which some were lost, and how many. */
-  lostOf: number;
-  lost: number;
-  /** The last try of which some came, and how many of them are there. */
-  cameOf: number;
-  came: number;
-  /** It is in the heap. */
-  queued: boolean;
-}
+import { type Kept, type Loss, traceOf } from "./pending-tuple.js";
 
 export class Losses {
   private readonly patienceMs: number;
@@ -72,10 +52,10 @@ export class Losses {
   /** It is kept with the spout's tuple, and forgotten with that. */
   private find(time: number, kept: Kept): Loss {
     const { losses } = traceOf(kept);
-    let loss = losses.find((one) => one.losses === this && one.time === time);
+    let loss = losses.find((one) => one.table === this && one.time === time);
     if (loss === undefined) {
       loss = {
-        losses: this,
+        table: this,
         time,
         kept,
         since: 0,

@@ -146,6 +146,13 @@ export interface TopologyMetrics {
   readonly components: readonly ComponentMetrics[];
 }
 
+export interface WatchOptions {
+  /** Milliseconds from one snapshot to the next. Default 1,000. */
+  readonly every?: number;
+  /** Ends the watch, quietly. */
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Sums up the tasks of a component as they stand. `now` is the clock's time, in milliseconds. Reads the meters and
  * leaves them as they are.

@@ -12,84 +12,10 @@
 // It counts what is under way and knows which tree is whose; a process carries out what it decides. It changes in place,
 // for speed, but as a pure machine would: the same calls give the same answers.
 
-import type { AsyncContext } from "../process/environment.js";
-import type { Failure, SpoutEmitOptions } from "./component.js";
+import type { Failure } from "./component.js";
+import { FormerTrees } from "./former-trees.js";
 import { IdTable } from "./id-table.js";
-import { FormerTrees, type Trace, traceOf } from "./trace.js";
-
-/** A reliable tuple of a spout. */
-export interface Kept {
-  readonly id: unknown;
-  readonly stream: string;
-  readonly values: object;
-  /** The task that a direct emit named. */
-  readonly task: number | undefined;
-  /** How often it was emitted, but for the times when it failed by no fault of its own. */
-  attempts: number;
-  /** How often in a row that was so. */
-  setbacks: number;
-  /** The beat at which it was emitted last. */
-  born: number;
-  /** Milliseconds at which it was emitted first, when its latency is measured. */
-  readonly emittedAt: number | undefined;
-  /** It has failed for good, and this is why: what flies now is its dead letter. */
-  dying: Failure["type"] | undefined;
-  /** How often its dead letter was emitted. */
-  letters: number;
-  /** It is out, not waiting to be tried again. */
-  flying: boolean;
-  /** Who wants to know, once, which tasks it was sent to. */
-  onTasks: ((tasks: readonly number[]) => void) | undefined;
-  /** Its spout was told, or it is the source's own affair: it is not emitted again. */
-  over: boolean;
-  /** Its number among all that the spouts have emitted. */
-  readonly serial: number;
-  /** What its tries have left behind. */
-  trace: Trace | undefined;
-  /** Where it was emitted first, and is each time, in a system whose messages carry contexts. */
-  context?: AsyncContext | undefined;
-}
-
-/** A new reliable tuple. @param emittedAt - now, when its latency is to be measured */
-export function keep(
-  stream: string,
-  values: object,
-  { id, task, onTasks }: SpoutEmitOptions<unknown>,
-  emittedAt?: number,
-  serial = 0,
-): Kept {
-  return {
-    id,
-    stream,
-    values,
-    task,
-    attempts: 0,
-    setbacks: 0,
-    born: 0,
-    emittedAt,
-    dying: undefined,
-    letters: 0,
-    flying: false,
-    onTasks,
-    over: false,
-    serial,
-    trace: undefined,
-    context: undefined,
-  };
-}
-
-/** Values of the stream `dead`. */
-export function letterOf({ id, stream, values, attempts, dying }: Kept): object {
-  return { id, stream, values, attempts, reason: dying };
-}
-
-/** For the log, when a tuple has failed for good and its spout does not want to know. */
-export function unheard({ stream, attempts }: Kept): string {
-  return (
-    `a tuple of ${stream} failed for good after ${attempts} tries, and nobody is told: give the spout \`fail\`, ` +
-    "read its stream `dead`, or listen to the event `deadTuple`"
-  );
-}
+import { type Kept, traceOf } from "./pending-tuple.js";
 
 /** What is to be done about a tuple. */
 export type Decision =

@@ -11,20 +11,13 @@ import type { Process } from "../process/process.js";
 import { Director, type DirectorMessage, type StopReport } from "./director.js";
 import { TopologyPhaseError } from "./errors.js";
 import type { Phase } from "./lifecycle.js";
-import { componentMetrics, type TopologyMetrics } from "./metrics.js";
+import { componentMetrics, type TopologyMetrics, type WatchOptions } from "./metrics.js";
 import { ACKERS, type Run, SYSTEM, type TaskInfo } from "./run.js";
 import { summary } from "./view.js";
 
 export interface StopOptions extends CallOptions {
   /** Milliseconds that what is under way gets; 0 for none. Default: `drain` of the configuration. */
   readonly drain?: number;
-}
-
-export interface WatchOptions {
-  /** Milliseconds from one snapshot to the next. Default 1,000. */
-  readonly every?: number;
-  /** Ends the watch, quietly. */
-  readonly signal?: AbortSignal;
 }
 
 /**

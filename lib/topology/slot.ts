@@ -6,13 +6,14 @@ import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { Blueprint, ComponentPlan } from "./blueprint.js";
 import { type Outflow, outflowsOf, targetsOf } from "./flow.js";
+import { FormerTrees } from "./former-trees.js";
 import type { Losses } from "./losses.js";
 import { TaskMeter } from "./metrics.js";
-import type { Kept, Pending } from "./pending.js";
+import type { Pending } from "./pending.js";
+import type { Kept } from "./pending-tuple.js";
 import type { RoomWait } from "./room.js";
 import type { Run } from "./run.js";
 import { concurrencyOf } from "./settling.js";
-import { FormerTrees } from "./trace.js";
 import type { Tuple } from "./tuple.js";
 
 /** One process that is, or was, a task: what it has taken and not settled belongs to it. */

@@ -14,7 +14,7 @@ import { Flights } from "./flights.js";
 import { type Order, Verdict } from "./messages.js";
 import type { StreamMeter } from "./metrics.js";
 import { Outlet } from "./outlet.js";
-import { type Kept, unheard } from "./pending.js";
+import { type Kept, unheard } from "./pending-tuple.js";
 import type { Run } from "./run.js";
 import type { Life, Slot } from "./slot.js";
 import { after, initContext, processOf, refuseDead, starting } from "./task.js";

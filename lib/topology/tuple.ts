@@ -6,8 +6,6 @@
 
 import { Returnable } from "../process/entries.js";
 import type { AnyValues } from "./field.js";
-import type { Losses } from "./losses.js";
-import type { Kept } from "./pending.js";
 
 // What became of a tuple.
 export const WAITING = 0;
@@ -27,8 +25,6 @@ export type TupleState =
 export interface Way {
   /** The component that it leads to. */
   readonly to: string;
-  /** What was lost at its end, for a bolt with windows: of the task, or of all tasks where any will do. */
-  readonly losses: Losses | undefined;
   /** The task ended before it took the tuple out of its mailbox. */
   cameBack(tuple: Tuple): void;
   /** Nobody will work on it any more. */
@@ -68,8 +64,6 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
   state: TupleState = WAITING;
   /** @internal Milliseconds at which it was taken, when its latency is measured. */
   takenAt: number | undefined = undefined;
-  /** @internal The spout's tuple that it came of, where a bolt has looked that up. */
-  origin: Kept | undefined = undefined;
   /** @internal Undefined for one that came from another host. */
   readonly way: Way | undefined;
 

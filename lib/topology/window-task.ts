@@ -9,7 +9,7 @@ import { textOf } from "./errors.js";
 import type { AnyValues, Streams } from "./field.js";
 import { after, give, type HoldingContext } from "./holding.js";
 import { Lineage } from "./lineage.js";
-import { traceOf } from "./trace.js";
+import { type Kept, traceOf } from "./pending-tuple.js";
 import { ACKED, type Tuple } from "./tuple.js";
 import { CountWindows } from "./window-count.js";
 import { WindowLog } from "./window-log.js";
@@ -45,6 +45,8 @@ export class WindowTask {
   private readonly times: TimeWindows<Tuple> | undefined;
   /** For windows of the tuples' own time. */
   private readonly lineage: Lineage | undefined;
+  /** The spouts' tuples that tuples came of, where these are known. */
+  private readonly origins = new WeakMap<Tuple, Kept>();
   /** Held, and to fail when they are let go: a window that had them before has lost what it emitted. */
   private readonly doomed = new Set<Tuple>();
   /** The tuple at hand, if one like it was lost here: there is room for it. */
@@ -117,10 +119,10 @@ export class WindowTask {
       lineage.forget(tuple);
       return true;
     }
-    tuple.origin = origin;
+    this.origins.set(tuple, origin);
     const { trace } = origin;
     if (trace === undefined) return false;
-    const isSame = (other: Tuple): boolean => other.origin === origin;
+    const isSame = (other: Tuple): boolean => this.origins.get(other) === origin;
     const windowed = trace.windowedAt(lineage.task, time);
     if (lineage.isStale(tuple)) {
       // It was overtaken by a later try, or keeps its place until that comes.
@@ -159,7 +161,7 @@ export class WindowTask {
   private tooLate(tuple: Tuple, ctx: Ctx): unknown {
     const { late, streams } = this.rules;
     const { lineage } = this;
-    if (tuple.origin !== undefined && lineage?.isStale(tuple)) {
+    if (this.origins.has(tuple) && lineage?.isStale(tuple)) {
       lineage.forget(tuple);
       return undefined;
     }
@@ -180,7 +182,8 @@ export class WindowTask {
 
   /** No retry would help: its windows are over. */
   private failForGood(tuple: Tuple, ctx: Ctx): void {
-    if (tuple.origin !== undefined) traceOf(tuple.origin).hopeless = true;
+    const origin = this.origins.get(tuple);
+    if (origin !== undefined) traceOf(origin).hopeless = true;
     ctx.fail(tuple);
     const before = this.late - 1;
     ctx.log(
@@ -236,7 +239,7 @@ export class WindowTask {
     const { lineage } = this;
     if (lineage === undefined) return released;
     const note = (tuple: Tuple, isLast: boolean): void => {
-      const { origin } = tuple;
+      const origin = this.origins.get(tuple);
       if (origin === undefined) return;
       const time = this.timeOf(tuple, ctx);
       traceOf(origin).handedOver(lineage.task, time);

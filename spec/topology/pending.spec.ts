@@ -2,7 +2,8 @@
 
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import { type Cause, type Decision, type Kept, Pending } from "../../lib/topology/pending.js";
+import { type Cause, type Decision, Pending } from "../../lib/topology/pending.js";
+import type { Kept } from "../../lib/topology/pending-tuple.js";
 
 function kept(id: unknown): Kept {
   return {

@@ -8,7 +8,7 @@ import type { ComponentPlan } from "../../blueprint.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, Emitters } from "../../component.js";
 import { AnchorError, SettledError } from "../../errors.js";
 import type { AnyValues, Fields, Streams } from "../../field.js";
-import { pulled } from "../../room.js";
+import { pulled } from "../../generator.js";
 import { concurrencyOf, settling } from "../../settling.js";
 import { processOf } from "../../task.js";
 import { Tuple } from "../../tuple.js";

@@ -9,9 +9,10 @@ import { TaskEntry } from "../../../process/entries.js";
 import type { ComponentPlan } from "../../blueprint.js";
 import type { Emitters, Failure, SpoutContext, SpoutDefinition, SpoutEmitOptions } from "../../component.js";
 import type { AnyValues, Streams } from "../../field.js";
-import { type Decision, type Kept, keep, letterOf, Pending, unheard } from "../../pending.js";
+import { FormerTrees } from "../../former-trees.js";
+import { type Decision, Pending } from "../../pending.js";
+import { type Kept, keep, letterOf, unheard } from "../../pending-tuple.js";
 import { inTurn, processOf } from "../../task.js";
-import { FormerTrees } from "../../trace.js";
 import { MultilangError } from "../protocol/errors.js";
 import type { HostMessage } from "../protocol/host-messages.js";
 import {

@@ -7,7 +7,7 @@ import { type BoltContext, bolt, spout } from "../../../../lib/topology/componen
 import { field } from "../../../../lib/topology/field.js";
 import { ReliableTuples } from "../../../../lib/topology/multilang/guest/guest-spout.js";
 import { runComponent } from "../../../../lib/topology/multilang/guest/run-component.js";
-import { keep } from "../../../../lib/topology/pending.js";
+import { keep } from "../../../../lib/topology/pending-tuple.js";
 import type { Tuple } from "../../../../lib/topology/tuple.js";
 import { tumbling } from "../../../../lib/topology/window-plan.js";
 import { windowBolt } from "../../../../lib/topology/windows.js";
