@@ -2,19 +2,19 @@
 // there are so far, so that a wire to a stream that nobody emits, or that lacks a field, does not compile.
 
 import { OptionError } from "../process/errors.js";
-import type { Blueprint, ComponentPlan, Grouping, Wire } from "./blueprint.js";
-import { findProblems } from "./check.js";
-import type { BoltDefinition, Definition, Inputs, SpoutDefinition } from "./component.js";
+import type { Blueprint, ComponentPlan, Grouping, Wire } from "./definition/blueprint.js";
+import { findProblems } from "./definition/check.js";
+import type { BoltDefinition, Definition, Inputs, SpoutDefinition } from "./definition/component.js";
 import {
   type ComponentConfig,
   checkConfig,
   checkTopologyConfig,
   fullConfig,
   type TopologyConfig,
-} from "./config.js";
-import { type Problem, TopologyError } from "./errors.js";
-import { checkName, type Fields, type Streams, type ValuesOf } from "./field.js";
-import { shuffle } from "./groupings.js";
+} from "./definition/config.js";
+import { type Problem, TopologyError } from "./definition/errors.js";
+import { checkName, type Fields, type Streams, type ValuesOf } from "./definition/field.js";
+import { shuffle } from "./definition/groupings.js";
 import { type Topology, topologyOf } from "./topology.js";
 
 /** The streams of a topology, each under `component.stream`. */

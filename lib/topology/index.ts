@@ -2,19 +2,24 @@
  * signalbox/topology: streams of tuples through spouts and bolts, each task of which is a supervised process, and
  * every tuple of a reliable spout is followed until all that came of it is done.
  *
- *     field.ts, component.ts, builder.ts   what a user declares; check.ts finds what types cannot see
- *     windows.ts, batch.ts, iterable.ts    ready-made kinds of bolts and spouts
- *     groupings.ts                         which task a tuple goes to: routing functions of dispatch
- *     config.ts                            every option, with its default
- *     acker-machine.ts, pending.ts,        what decides: trees of tuples, retries, choices of tasks,
- *       router.ts, lifecycle.ts              the life of the whole
- *     acker-task.ts, bolt-task.ts,         the processes, and tree.ts, their supervisors
- *       spout-task.ts, system-task.ts, director.ts
- *     run.ts, slot.ts, lanes.ts, outlet.ts what they share: places of tasks, and the way of a tuple
- *     trace.ts, losses.ts, lineage.ts      what a tuple comes of, also when it is tried again
- *     ref.ts, metrics.ts, view.ts, live.ts what one sees of it from outside
- *     dot.ts, mermaid.ts                   graphs
- *     multilang/                           components in other languages, and ours under Storm
+ *     index, builder, topology, ref   what a user begins with: declare a topology, start it, look at it and stop it
+ *     definition/   what a user declares: fields, spouts, bolts, groupings, options; `check.ts` finds what types cannot see
+ *     tracking/     reliable tuples as pure machines: trees (acker), retries, admission, what windows have lost
+ *     runtime/      what running tasks share: their places, the way of a tuple from one to the next, expiry, metrics
+ *     tasks/        the processes: ackers, bolts, spouts and the system task
+ *     lifecycle/    the supervisors over the tasks, and the process that starts, pauses, scales, drains and stops them
+ *     components/   ready-made bolts and spouts: iterables, batches, windows
+ *     views/        a topology as a graph, a table, a live screen
+ *     multilang/    components in other languages, and ours under Storm
+ *
+ * A room imports only from rooms further down in this order, types included:
+ *
+ *     index, builder, topology, ref
+ *     components    views    lifecycle    multilang
+ *                              tasks
+ *                             runtime
+ *                             tracking
+ *                            definition
  *
  * @example
  * const lines = ["the cow jumped over the moon", "the moon jumped over the cow"];
@@ -44,19 +49,29 @@
  * console.log(seen);
  */
 
-export { type BatchOptions, batchBolt } from "./batch.js";
-export type { Blueprint, ComponentPlan, Grouping, Wire } from "./blueprint.js";
 export * from "./builder.js";
-export * from "./component.js";
+export { type BatchOptions, batchBolt } from "./components/batch.js";
+export { type IterableOptions, spoutFrom } from "./components/iterable.js";
+export type { WindowView } from "./components/window-held.js";
+export {
+  type CountPlan,
+  type CountSpan,
+  sliding,
+  type TimePlan,
+  type TimeSpan,
+  tumbling,
+  type WindowPlan,
+} from "./components/window-plan.js";
+export { type WindowOptions, windowBolt } from "./components/windows.js";
+export type { Blueprint, ComponentPlan, Grouping, Wire } from "./definition/blueprint.js";
+export * from "./definition/component.js";
 export {
   type ComponentConfig,
   type FullComponentConfig,
   type FullConfig,
   TOPOLOGY_DEFAULTS,
   type TopologyConfig,
-} from "./config.js";
-export type { StopReport } from "./director.js";
-export { toDot } from "./dot.js";
+} from "./definition/config.js";
 export {
   AnchorError,
   BoltModeError,
@@ -66,38 +81,44 @@ export {
   SettledError,
   TopologyError,
   TopologyPhaseError,
-} from "./errors.js";
-export type { DeadTuple, EmittedTuple } from "./events.js";
-export { type AnyValues, type Field, type Fields, field, type Streams, type ValuesOf } from "./field.js";
-export type { Direction, EdgeLook, GraphOptions, LineStyle, NodeLook, Shape } from "./graph.js";
-export { all, direct, fields, global, localOrShuffle, none, partialKey, shuffle } from "./groupings.js";
-export { type IterableOptions, spoutFrom } from "./iterable.js";
-export type { LatencyMetrics } from "./latency.js";
-export type { Phase } from "./lifecycle.js";
-export { live, type Screen, type WatchedTopology } from "./live.js";
-export { toMermaid } from "./mermaid.js";
+} from "./definition/errors.js";
+export {
+  type AnyValues,
+  type Field,
+  type Fields,
+  field,
+  type Streams,
+  type ValuesOf,
+} from "./definition/field.js";
+export {
+  all,
+  direct,
+  fields,
+  global,
+  localOrShuffle,
+  none,
+  partialKey,
+  shuffle,
+} from "./definition/groupings.js";
+export type { Tuple } from "./definition/tuple.js";
+export type { StopReport } from "./lifecycle/director.js";
+export type { Phase } from "./lifecycle/lifecycle-machine.js";
+export type { LogLine, RunOptions } from "./lifecycle/run-options.js";
+export * from "./multilang/index.js";
+export type { StopOptions, TopologyRef } from "./ref.js";
+export type { DeadTuple, EmittedTuple } from "./runtime/events.js";
+export type { LatencyMetrics } from "./runtime/latency.js";
 export type {
   ComponentMetrics,
   InputMetrics,
   StreamMetrics,
   TopologyMetrics,
   WatchOptions,
-} from "./metrics.js";
-export * from "./multilang/index.js";
-export type { StopOptions, TopologyRef } from "./ref.js";
-export type { TaskInfo } from "./run.js";
-export type { LogLine, RunOptions } from "./run-options.js";
+} from "./runtime/metrics.js";
+export type { TaskInfo } from "./runtime/run.js";
 export type { Topology } from "./topology.js";
-export type { Tuple } from "./tuple.js";
-export { repaint, screen, summary } from "./view.js";
-export type { WindowView } from "./window-held.js";
-export {
-  type CountPlan,
-  type CountSpan,
-  sliding,
-  type TimePlan,
-  type TimeSpan,
-  tumbling,
-  type WindowPlan,
-} from "./window-plan.js";
-export { type WindowOptions, windowBolt } from "./windows.js";
+export { toDot } from "./views/dot.js";
+export type { Direction, EdgeLook, GraphOptions, LineStyle, NodeLook, Shape } from "./views/graph.js";
+export { live, type Screen, type WatchedTopology } from "./views/live.js";
+export { toMermaid } from "./views/mermaid.js";
+export { repaint, screen, summary } from "./views/view.js";

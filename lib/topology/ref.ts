@@ -8,12 +8,12 @@ import type { Kernel } from "../process/kernel.js";
 import { delay } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
-import { Director, type DirectorMessage, type StopReport } from "./director.js";
-import { TopologyPhaseError } from "./errors.js";
-import type { Phase } from "./lifecycle.js";
-import { componentMetrics, type TopologyMetrics, type WatchOptions } from "./metrics.js";
-import { ACKERS, type Run, SYSTEM, type TaskInfo } from "./run.js";
-import { summary } from "./view.js";
+import { TopologyPhaseError } from "./definition/errors.js";
+import { Director, type DirectorMessage, type StopReport } from "./lifecycle/director.js";
+import type { Phase } from "./lifecycle/lifecycle-machine.js";
+import { componentMetrics, type TopologyMetrics, type WatchOptions } from "./runtime/metrics.js";
+import { ACKERS, type Run, SYSTEM, type TaskInfo } from "./runtime/run.js";
+import { summary } from "./views/view.js";
 
 export interface StopOptions extends CallOptions {
   /** Milliseconds that what is under way gets; 0 for none. Default: `drain` of the configuration. */

@@ -3,10 +3,10 @@
 import type { Pid } from "../process/pid.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
-import type { Blueprint } from "./blueprint.js";
-import { Director } from "./director.js";
+import type { Blueprint } from "./definition/blueprint.js";
+import { Director } from "./lifecycle/director.js";
+import type { RunOptions } from "./lifecycle/run-options.js";
 import { TopologyRef } from "./ref.js";
-import type { RunOptions } from "./run-options.js";
 
 /**
  * Start it, `await system.start(wordCount)`, or make it a child of a supervisor. It runs until it is stopped, or until

@@ -12,7 +12,7 @@ import {
   type TopologyConfig,
   topology,
 } from "signalbox/topology";
-import { AckerMachine, COMPLETED } from "../../lib/topology/acker-machine.js";
+import { AckerMachine, COMPLETED } from "../../lib/topology/tracking/acker-machine.js";
 import { usedBytes } from "./lives.js";
 import { type Figures, median, onSystem, type Program, Stopwatch } from "./program.js";
 

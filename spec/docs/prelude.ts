@@ -80,8 +80,8 @@ import {
 } from "signalbox/topology";
 import { brief } from "../../lib/testing/report/brief.js";
 import { decodeToken, encodeToken, scenarioHash } from "../../lib/testing/report/token.js";
-import { Latency } from "../../lib/topology/latency.js";
-import { componentMetrics, TaskMeter } from "../../lib/topology/metrics.js";
+import { Latency } from "../../lib/topology/runtime/latency.js";
+import { componentMetrics, TaskMeter } from "../../lib/topology/runtime/metrics.js";
 
 interface Order {
   readonly item: string;

@@ -2,7 +2,7 @@
 
 import { all, bolt, shuffle, spout, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
-import { AckerMachine, COMPLETED, PENDING } from "../../lib/topology/acker-machine.js";
+import { AckerMachine, COMPLETED, PENDING } from "../../lib/topology/tracking/acker-machine.js";
 import { Keeper, N, pidsOf, Sink, Source, Stage, upTo } from "./support.js";
 
 describe("the defects that it must not have", () => {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { field } from "../../../lib/topology/field.js";
+import { field } from "../../../lib/topology/definition/field.js";
 import { shellBolt } from "../../../lib/topology/multilang/host/shell-bolt.js";
 import { shellSpout } from "../../../lib/topology/multilang/host/shell-spout.js";
 import { TaskHost } from "./host/task-host.js";

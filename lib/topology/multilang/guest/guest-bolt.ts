@@ -4,15 +4,15 @@
 import type { Context } from "../../../process/context.js";
 import { type Process, TERMINATING } from "../../../process/process.js";
 import { showThrown } from "../../../process/show.js";
-import type { ComponentPlan } from "../../blueprint.js";
-import type { BoltContext, BoltDefinition, BoltEmitOptions, Emitters } from "../../component.js";
-import { AnchorError, SettledError } from "../../errors.js";
-import type { AnyValues, Fields, Streams } from "../../field.js";
-import { pulled } from "../../generator.js";
-import { concurrencyOf, settling } from "../../settling.js";
-import { processOf } from "../../task.js";
-import { Tuple } from "../../tuple.js";
-import { timed } from "../../watchdog.js";
+import type { ComponentPlan } from "../../definition/blueprint.js";
+import type { BoltContext, BoltDefinition, BoltEmitOptions, Emitters } from "../../definition/component.js";
+import { AnchorError, SettledError } from "../../definition/errors.js";
+import type { AnyValues, Fields, Streams } from "../../definition/field.js";
+import { runGenerator } from "../../definition/generator.js";
+import { concurrencyOf, settling } from "../../definition/settling.js";
+import { Tuple } from "../../definition/tuple.js";
+import { processOf } from "../../tasks/task.js";
+import { timed } from "../../tasks/watchdog.js";
 import type { MessageId } from "../protocol/component-messages.js";
 import { MultilangError } from "../protocol/errors.js";
 import { checkValues, named, ownOf, toValues } from "../protocol/fields.js";
@@ -120,7 +120,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
     const { execute, mode = "ack" } = this.#definition.options;
     let end = settling(mode, false);
     try {
-      await this.#timed(pulled(execute(tuple, ctx), ctx.ready), tuple);
+      await this.#timed(runGenerator(execute(tuple, ctx), ctx.ready), tuple);
     } catch (error) {
       end = settling(mode, true);
       // Its own exit, called within the function, is no failure of the function.

@@ -1,18 +1,24 @@
 // A spout of ours under another host: its hooks are run by commands from the wire, each answered with `sync`.
 //
-// The other host knows nothing of retries: what failed is emitted again from here, as `pending.ts` decides for our own
+// The other host knows nothing of retries: what failed is emitted again from here, as `retries.ts` decides for our own
 // host too. What is under way outlives a crash of the task, since the host goes on with it and tells how it ended.
 
 import { backoffMs } from "../../../process/backoff.js";
 import type { Context } from "../../../process/context.js";
 import { TaskEntry } from "../../../process/entries.js";
-import type { ComponentPlan } from "../../blueprint.js";
-import type { Emitters, Failure, SpoutContext, SpoutDefinition, SpoutEmitOptions } from "../../component.js";
-import type { AnyValues, Streams } from "../../field.js";
-import { FormerTrees } from "../../former-trees.js";
-import { type Decision, Pending } from "../../pending.js";
-import { type Kept, keep, letterOf, unheard } from "../../pending-tuple.js";
-import { inTurn, processOf } from "../../task.js";
+import type { ComponentPlan } from "../../definition/blueprint.js";
+import type {
+  Emitters,
+  Failure,
+  SpoutContext,
+  SpoutDefinition,
+  SpoutEmitOptions,
+} from "../../definition/component.js";
+import type { AnyValues, Streams } from "../../definition/field.js";
+import { inTurn, processOf } from "../../tasks/task.js";
+import { FormerTrees } from "../../tracking/former-trees.js";
+import { letterOf, newPendingTuple, type PendingTuple, unheard } from "../../tracking/pending-tuple.js";
+import { type Decision, Retries } from "../../tracking/retries.js";
 import { MultilangError } from "../protocol/errors.js";
 import type { HostMessage } from "../protocol/host-messages.js";
 import {
@@ -32,27 +38,27 @@ const TWO_32 = 2 ** 32;
 
 /** What one task has under way, through all its lives. */
 export class ReliableTuples {
-  readonly pending: Pending;
-  readonly kept: Set<Kept> = new Set();
+  readonly pending: Retries;
+  readonly kept: Set<PendingTuple> = new Set();
   readonly #task: number;
   readonly #former: FormerTrees = new FormerTrees();
   /** A tuple has the same id on the wire in all its tries: that of its author may be anything. */
-  readonly #numbers: Map<Kept, number> = new Map();
+  readonly #numbers: Map<PendingTuple, number> = new Map();
   #last = 0;
 
   /** @param letters - whether anybody reads the stream `dead` */
   constructor(task: number, retries: number, letters: boolean) {
     this.#task = task;
-    this.pending = new Pending(retries, letters, this.#former);
+    this.pending = new Retries(retries, letters, this.#former);
   }
 
   /** The id of a tuple on the wire. */
-  idOf(kept: Kept): string {
+  idOf(kept: PendingTuple): string {
     return `${this.#task}-${this.#numberOf(kept)}`;
   }
 
   /** It is on its way. */
-  fly(kept: Kept): void {
+  fly(kept: PendingTuple): void {
     this.pending.fly(kept, ...rootOf(this.#numberOf(kept)), this);
   }
 
@@ -65,14 +71,14 @@ export class ReliableTuples {
   }
 
   /** It is settled. */
-  over(kept: Kept): void {
+  over(kept: PendingTuple): void {
     kept.over = true;
     this.#former.forget(kept);
     this.kept.delete(kept);
     this.#numbers.delete(kept);
   }
 
-  #numberOf(kept: Kept): number {
+  #numberOf(kept: PendingTuple): number {
     const known = this.#numbers.get(kept);
     if (known !== undefined) return known;
     this.#numbers.set(kept, ++this.#last);
@@ -93,7 +99,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
   readonly #process: Context<never>;
   readonly #underway: ReliableTuples;
   /** Their wait is over: they go out with the next command that asks for tuples. */
-  readonly #due: Set<Kept> = new Set();
+  readonly #due: Set<PendingTuple> = new Set();
   #ctx: Ctx | undefined;
   #active = false;
   #done = false;
@@ -207,7 +213,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     }
   }
 
-  #later(kept: Kept, attempt: number): void {
+  #later(kept: PendingTuple, attempt: number): void {
     const waitMs = backoffMs(this.#plan.config.retryBackoff, attempt, this.#process.random());
     this.#process.after(waitMs, () => {
       if (this.#underway.kept.has(kept)) this.#due.add(kept);
@@ -222,7 +228,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     }
   }
 
-  #over(kept: Kept, failure: Failure | undefined, ctx: Ctx): unknown {
+  #over(kept: PendingTuple, failure: Failure | undefined, ctx: Ctx): unknown {
     this.#underway.over(kept);
     this.#due.delete(kept);
     const { options } = this.#definition;
@@ -247,7 +253,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
               return;
             }
             this.#process.now();
-            const kept = keep(stream, values, { ...options, id });
+            const kept = newPendingTuple(stream, values, { ...options, id });
             this.#underway.kept.add(kept);
             this.#send(kept);
           },
@@ -255,7 +261,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     );
   }
 
-  #send(kept: Kept): void {
+  #send(kept: PendingTuple): void {
     const isLetter = kept.dying !== undefined;
     const { stream, values, task, onTasks } = kept;
     kept.onTasks = undefined;

@@ -1,8 +1,8 @@
 // A task under another host: what spouts and bolts have in common there, and how they speak.
 
 import type { Context } from "../../../process/context.js";
-import type { EmitOptions, InitContext, LogLevel, TaskContext } from "../../component.js";
-import type { AnyValues, Fields } from "../../field.js";
+import type { EmitOptions, InitContext, LogLevel, TaskContext } from "../../definition/component.js";
+import type { AnyValues, Fields } from "../../definition/field.js";
 import { LEVELS } from "../protocol/component-messages.js";
 import { toArray } from "../protocol/fields.js";
 

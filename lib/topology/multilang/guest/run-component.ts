@@ -13,10 +13,10 @@ import { type ExitReason, formatReason, isOrderly } from "../../../process/reaso
 import { ProcessSystem } from "../../../process/system.js";
 import { Queue } from "../../../supervisor/queue.js";
 import { countRestart } from "../../../supervisor/restart-rule.js";
-import type { Blueprint, ComponentPlan } from "../../blueprint.js";
-import type { LogLevel } from "../../component.js";
-import { dispose } from "../../dispose.js";
-import { textOf } from "../../errors.js";
+import type { Blueprint, ComponentPlan } from "../../definition/blueprint.js";
+import type { LogLevel } from "../../definition/component.js";
+import { textOf } from "../../definition/errors.js";
+import { dispose } from "../../runtime/dispose.js";
 import { Decoder, encode, MAX_MESSAGE } from "../protocol/codec.js";
 import { LEVELS } from "../protocol/component-messages.js";
 import { MultilangError } from "../protocol/errors.js";

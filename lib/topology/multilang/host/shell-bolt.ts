@@ -7,9 +7,9 @@ import {
   bolt,
   type InitContext,
   type Inputs,
-} from "../../component.js";
-import type { Fields, Streams } from "../../field.js";
-import type { Tuple } from "../../tuple.js";
+} from "../../definition/component.js";
+import type { Fields, Streams } from "../../definition/field.js";
+import type { Tuple } from "../../definition/tuple.js";
 import type { EmitMessage } from "../protocol/component-messages.js";
 import { MultilangError } from "../protocol/errors.js";
 import { ownOf, streamOf, toArray, toValues } from "../protocol/fields.js";

@@ -2,7 +2,7 @@
 
 import { OptionError } from "../../../process/errors.js";
 import { count, delay, text } from "../../../process/options.js";
-import type { ComponentConfig } from "../../config.js";
+import type { ComponentConfig } from "../../definition/config.js";
 import { MAX_MESSAGE } from "../protocol/codec.js";
 import type { ChildSpec } from "./child.js";
 

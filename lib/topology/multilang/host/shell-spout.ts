@@ -8,8 +8,8 @@ import {
   type SpoutDefinition,
   type SpoutEmitOptions,
   spout,
-} from "../../component.js";
-import type { Streams } from "../../field.js";
+} from "../../definition/component.js";
+import type { Streams } from "../../definition/field.js";
 import type { EmitMessage, MessageId } from "../protocol/component-messages.js";
 import { streamOf, toValues } from "../protocol/fields.js";
 import { requests, type SpoutCommand } from "../protocol/host-messages.js";

@@ -2,8 +2,8 @@
 // a bolt or a spout do is in shell-bolt.ts and shell-spout.ts.
 
 import { show } from "../../../process/errors.js";
-import type { InitContext } from "../../component.js";
-import type { Streams } from "../../field.js";
+import type { InitContext } from "../../definition/component.js";
+import type { Streams } from "../../definition/field.js";
 import { Decoder, encode } from "../protocol/codec.js";
 import { type ComponentMessage, parseComponentMessage } from "../protocol/component-messages.js";
 import { MultilangError } from "../protocol/errors.js";

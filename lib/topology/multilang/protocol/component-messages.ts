@@ -2,7 +2,7 @@
 // host-messages.ts has the other direction.
 
 import { show } from "../../../process/errors.js";
-import type { LogLevel } from "../../component.js";
+import type { LogLevel } from "../../definition/component.js";
 import { MultilangError } from "./errors.js";
 
 /** What names a tuple on the wire. */

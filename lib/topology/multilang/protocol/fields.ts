@@ -1,7 +1,7 @@
 // Tuples on the wire are arrays, in the order of the stream's fields; here they are objects, by the fields' names.
 
 import { show } from "../../../process/errors.js";
-import type { AnyValues, Fields, Streams } from "../../field.js";
+import type { AnyValues, Fields, Streams } from "../../definition/field.js";
 import { MultilangError } from "./errors.js";
 
 /** What stands under a name that came from elsewhere: a stream may be called `constructor`. */

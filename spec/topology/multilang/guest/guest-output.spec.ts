@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { bolt } from "../../../../lib/topology/component.js";
-import { field } from "../../../../lib/topology/field.js";
+import { bolt } from "../../../../lib/topology/definition/component.js";
+import { field } from "../../../../lib/topology/definition/field.js";
 import { encode } from "../../../../lib/topology/multilang/protocol/codec.js";
 import { Storm, topologyOf } from "./storm.js";
 

@@ -2,15 +2,15 @@
 
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { batchBolt } from "../../../../lib/topology/batch.js";
-import { type BoltContext, bolt, spout } from "../../../../lib/topology/component.js";
-import { field } from "../../../../lib/topology/field.js";
+import { batchBolt } from "../../../../lib/topology/components/batch.js";
+import { tumbling } from "../../../../lib/topology/components/window-plan.js";
+import { windowBolt } from "../../../../lib/topology/components/windows.js";
+import { type BoltContext, bolt, spout } from "../../../../lib/topology/definition/component.js";
+import { field } from "../../../../lib/topology/definition/field.js";
+import type { Tuple } from "../../../../lib/topology/definition/tuple.js";
 import { ReliableTuples } from "../../../../lib/topology/multilang/guest/guest-spout.js";
 import { runComponent } from "../../../../lib/topology/multilang/guest/run-component.js";
-import { keep } from "../../../../lib/topology/pending-tuple.js";
-import type { Tuple } from "../../../../lib/topology/tuple.js";
-import { tumbling } from "../../../../lib/topology/window-plan.js";
-import { windowBolt } from "../../../../lib/topology/windows.js";
+import { newPendingTuple } from "../../../../lib/topology/tracking/pending-tuple.js";
 import { gate } from "../../../support/gate.js";
 import { VirtualClock } from "../../../support/virtual.js";
 import { Storm, topologyOf } from "./storm.js";
@@ -649,7 +649,7 @@ describe("a spout", () => {
   test("remembers nothing of what is settled", () => {
     const underway = new ReliableTuples(3, 0, true);
     for (let n = 1; n <= 100; n++) {
-      const kept = keep("words", {}, { id: n });
+      const kept = newPendingTuple("words", {}, { id: n });
       underway.kept.add(kept);
       underway.fly(kept);
       expect(underway.heard("fail", `3-${n}`)?.type).toBe("letter");

@@ -4,10 +4,14 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import type { Blueprint, ComponentPlan } from "../../../../lib/topology/blueprint.js";
-import type { BoltDefinition, Definition, SpoutDefinition } from "../../../../lib/topology/component.js";
-import { type ComponentConfig, fullConfig } from "../../../../lib/topology/config.js";
-import type { Streams } from "../../../../lib/topology/field.js";
+import type { Blueprint, ComponentPlan } from "../../../../lib/topology/definition/blueprint.js";
+import type {
+  BoltDefinition,
+  Definition,
+  SpoutDefinition,
+} from "../../../../lib/topology/definition/component.js";
+import { type ComponentConfig, fullConfig } from "../../../../lib/topology/definition/config.js";
+import type { Streams } from "../../../../lib/topology/definition/field.js";
 import {
   type ComponentSource,
   type RunComponentOptions,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { field } from "../../../../lib/topology/field.js";
+import { field } from "../../../../lib/topology/definition/field.js";
 import { shellBolt } from "../../../../lib/topology/multilang/host/shell-bolt.js";
 import type { ShellBoltOptions } from "../../../../lib/topology/multilang/host/shell-options.js";
 import { shellSpout } from "../../../../lib/topology/multilang/host/shell-spout.js";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { field } from "../../../../lib/topology/field.js";
+import { field } from "../../../../lib/topology/definition/field.js";
 import { shellBolt } from "../../../../lib/topology/multilang/host/shell-bolt.js";
 import type { ShellBoltOptions } from "../../../../lib/topology/multilang/host/shell-options.js";
 import { TaskHost } from "./task-host.js";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../../../lib/process/errors.js";
-import { field } from "../../../../lib/topology/field.js";
+import { field } from "../../../../lib/topology/definition/field.js";
 import { ShellError } from "../../../../lib/topology/multilang/host/errors.js";
 import { shellBolt, shellBoltOn } from "../../../../lib/topology/multilang/host/shell-bolt.js";
 import type { ShellBoltOptions } from "../../../../lib/topology/multilang/host/shell-options.js";

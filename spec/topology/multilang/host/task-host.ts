@@ -9,10 +9,10 @@ import type {
   InitContext,
   SpoutDefinition,
   SpoutOptions,
-} from "../../../../lib/topology/component.js";
-import { AnchorError, SettledError } from "../../../../lib/topology/errors.js";
-import type { AnyValues, Streams } from "../../../../lib/topology/field.js";
-import { Tuple } from "../../../../lib/topology/tuple.js";
+} from "../../../../lib/topology/definition/component.js";
+import { AnchorError, SettledError } from "../../../../lib/topology/definition/errors.js";
+import type { AnyValues, Streams } from "../../../../lib/topology/definition/field.js";
+import { Tuple } from "../../../../lib/topology/definition/tuple.js";
 
 interface Emitted {
   readonly stream: string;

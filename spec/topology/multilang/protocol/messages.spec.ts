@@ -1,7 +1,7 @@
 // What either side may say, part by part; what is wrong is named.
 
 import { describe, expect, test } from "vitest";
-import { field } from "../../../../lib/topology/field.js";
+import { field } from "../../../../lib/topology/definition/field.js";
 import { parseComponentMessage } from "../../../../lib/topology/multilang/protocol/component-messages.js";
 import { MultilangError } from "../../../../lib/topology/multilang/protocol/errors.js";
 import { streamOf, toArray, toValues } from "../../../../lib/topology/multilang/protocol/fields.js";

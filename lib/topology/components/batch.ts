@@ -1,0 +1,114 @@
+// Batches: tuples that are worked on together, for what costs little more for many than for one, such as a
+// bulk insert.
+
+import { count, delay } from "../../process/options.js";
+import type {
+  BoltContext,
+  BoltDefinition,
+  Hooks,
+  InitContext,
+  Inputs,
+  TupleOf,
+} from "../definition/component.js";
+import type { Fields, Streams, ValuesOf } from "../definition/field.js";
+import type { Tuple } from "../definition/tuple.js";
+import {
+  checkOptions,
+  give,
+  type HoldingContext,
+  type HoldingOptions,
+  holdingBolt,
+  tickFor,
+} from "./holding.js";
+
+export interface BatchOptions<S extends Streams, State, In> extends Hooks<BoltContext<S, State>> {
+  /** What it emits. */
+  readonly streams?: S;
+  /**
+   * A batch with so many tuples is handed over at once. Not more than the spouts may have pending: see {@link
+   * batchBolt}.
+   */
+  readonly size: number;
+  /**
+   * Milliseconds after which a batch is handed over however small it is, counted from its first tuple, and at
+   * the next tick. It ticks four times as often as that, and once a second at least, unless its `config` says
+   * otherwise.
+   */
+  readonly every?: number;
+  /** Makes the state of a task, at every start and restart. */
+  readonly init?: (ctx: InitContext) => State | Promise<State>;
+  /** Called for each batch. */
+  readonly execute: (batch: readonly In[], ctx: BoltContext<S, State>) => unknown;
+}
+
+/** The batch that a task gathers. */
+interface Gathering {
+  tuples: Tuple[];
+  /** When its first tuple came. */
+  since: number;
+}
+
+/**
+ * Defines a bolt that works on batches of tuples, in the order in which they came. All are acked when
+ * `execute` is done, and failed when it throws; one that it has acked or failed itself is left alone. What it
+ * emits joins the trees of all that it has not settled, unless it says otherwise. While it is awaited, the
+ * task takes nothing. When the topology drains, what there is of a batch is handed over.
+ *
+ * Tuples that wait are pending at their spouts. If `size` is more than the spouts may have pending
+ * (`maxPending` for each of their tasks, shared among the tasks of this bolt), and there is no `every`, a
+ * batch never fills: its tuples expire and come again. For the same reason `every` is to be well below the
+ * `messageTimeout`.
+ *
+ * @throws OptionError when a part of the definition is not what it has to be
+ * @example
+ * const store = batchBolt({
+ *   input: { word: field.text },
+ *   size: 100,
+ *   every: 1_000,
+ *   execute: async (batch) => {
+ *     const words = batch.map(({ values }) => values.word);
+ *     await fetch("http://words.example/bulk", { method: "POST", body: JSON.stringify(words) });
+ *   },
+ * });
+ */
+export function batchBolt<F extends Fields, S extends Streams = Record<never, never>, State = undefined>(
+  options: BatchOptions<S, State, Tuple<ValuesOf<F>>> & { readonly input: F },
+): BoltDefinition<{ readonly "*": F }, S>;
+export function batchBolt<I extends Inputs, S extends Streams = Record<never, never>, State = undefined>(
+  options: BatchOptions<S, State, TupleOf<I>> & { readonly inputs: I },
+): BoltDefinition<I, S>;
+export function batchBolt(
+  options: BatchOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },
+): BoltDefinition {
+  checkOptions("batchBolt(options)", options, []);
+  const size = count("size", options.size, 1);
+  const every = options.every === undefined ? undefined : delay("every", options.every, 1);
+  const streams = Object.keys(options.streams ?? {});
+
+  return holdingBolt<Gathering>(options as unknown as HoldingOptions, {
+    hold: () => ({ tuples: [], since: 0 }),
+    execute: (tuple, ctx) => {
+      const { held } = ctx.state;
+      if (held.tuples.length === 0) held.since = ctx.now();
+      held.tuples.push(tuple);
+      return held.tuples.length < size ? undefined : handOver(ctx);
+    },
+    tick: every === undefined ? undefined : { ms: tickFor(every), run: (ctx) => handOverOld(ctx, every) },
+    flush: (ctx) => (ctx.state.held.tuples.length === 0 ? undefined : handOver(ctx)),
+    holdsMs: every,
+    holdsCount: every === undefined ? size : undefined,
+  });
+
+  function handOverOld(ctx: HoldingContext<Gathering>, age: number): unknown {
+    const { tuples, since } = ctx.state.held;
+    return tuples.length > 0 && ctx.now() - since >= age ? handOver(ctx) : undefined;
+  }
+
+  function handOver(ctx: HoldingContext<Gathering>): unknown {
+    const batch = ctx.state.held.tuples;
+    ctx.state.held.tuples = [];
+    const run = (given: BoltContext<Streams, unknown>): unknown =>
+      options.execute(batch as readonly Tuple[] as readonly never[], given);
+    return give(ctx, streams, batch, run, () => batch);
+  }
+}

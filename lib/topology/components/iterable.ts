@@ -1,0 +1,199 @@
+// A spout from an iterable: an array, a generator, an async iterable, a Node stream. The iterator outlives the tasks that
+// read it, so that what one had asked for when it crashed is not lost.
+
+import { OptionError } from "../../process/errors.js";
+import { isThenable } from "../../process/process.js";
+import {
+  type DeadStream,
+  type Failure,
+  type Hooks,
+  type SpoutContext,
+  type SpoutDefinition,
+  spout,
+} from "../definition/component.js";
+import type { ComponentConfig } from "../definition/config.js";
+import { checkName, type Fields, type ValuesOf } from "../definition/field.js";
+
+type Source<V> = Iterable<V> | AsyncIterable<V>;
+
+export interface IterableOptions<F extends Fields, N extends string> {
+  /** The fields of its stream: what every item carries. */
+  readonly fields: F;
+  /** Name of its stream. Default `items`. */
+  readonly stream?: N;
+  /** Whether its tuples are tracked, and tried again when they fail. Default true. */
+  readonly reliable?: boolean;
+  /** An item and all that came of it are done. */
+  readonly ack?: (item: ValuesOf<F>) => unknown;
+  /** An item has failed for good, all retries included. */
+  readonly fail?: (item: ValuesOf<F>, failure: Failure) => unknown;
+  readonly config?: ComponentConfig;
+}
+
+/**
+ * A spout whose tuples are the items of an iterable. Each is emitted once, whichever task of the spout is free; items
+ * are asked for one at a time, when there is room. With a function, every start of the topology has an iterable of its
+ * own; some are read ahead from an asynchronous one, and given up with it at a stop. When it ends, the spout is done; when it throws, its task crashes, again at every restart.
+ *
+ * @throws OptionError when a part of it is not what it has to be
+ * @example
+ * // A stream of Node yields chunks. Items have to be objects with the fields, so lines are made of them first.
+ * async function* lines(): AsyncGenerator<{ text: string }> {
+ *   for await (const text of createInterface({ input: createReadStream("words.txt") })) yield { text };
+ * }
+ * const words = spoutFrom(lines, { fields: { text: field.text } });
+ * const orders = spoutFrom([{ item: "tea", n: 3 }], { stream: "orders", fields: { item: field.text, n: field.number } });
+ */
+export function spoutFrom<F extends Fields, N extends string = "items">(
+  source: Source<ValuesOf<F>> | (() => Source<ValuesOf<F>>),
+  options: IterableOptions<F, N>,
+): SpoutDefinition<{ readonly [name in N]: F } & DeadStream<{ readonly [name in N]: F }, ValuesOf<F>>> {
+  const open = typeof source === "function" ? source : () => source;
+  if (typeof source !== "function") iteratorOf(source);
+  const { reliable = true, ack, fail, config } = options;
+  if (typeof reliable !== "boolean") throw new OptionError("reliable", reliable, "true or false");
+  const stream = checkName("stream", options.stream ?? "items");
+  type Item = ValuesOf<F>;
+  const feedOf = (ctx: { readonly shared: Map<unknown, unknown> }): Feed<Item> => {
+    let feed = ctx.shared.get(Feed) as Feed<Item> | undefined;
+    if (feed === undefined) {
+      feed = new Feed(iteratorOf(open()));
+      ctx.shared.set(Feed, feed);
+    }
+    return feed;
+  };
+  const hooks: Hooks<SpoutContext<Fed<F>, Feed<Item>, Item>> = {
+    close: ({ state, task }, final) => (final ? state.leave(task) : undefined),
+    ...(config === undefined ? {} : { config }),
+  };
+  return spout<Fed<F>, Feed<Item>, Item>({
+    ...hooks,
+    streams: { [stream]: options.fields },
+    loose: !reliable,
+    init: (ctx) => {
+      const feed = feedOf(ctx);
+      feed.readers.add(ctx.task);
+      return feed;
+    },
+    next: ({ emit, state, wake, done }) => {
+      const item = state.take(wake);
+      if (item !== undefined && (typeof item !== "object" || item === null))
+        throw noItem(item, options.fields);
+      if (item !== undefined) emit[stream]?.(item as never, reliable ? { id: item } : {});
+      else if (state.ended) done();
+    },
+    ...(ack === undefined ? {} : { ack: (item: Item) => ack(item) }),
+    ...(fail === undefined ? {} : { fail: (item: Item, _ctx, failure) => fail(item, failure) }),
+  }) as unknown as SpoutDefinition<
+    { readonly [name in N]: F } & DeadStream<{ readonly [name in N]: F }, ValuesOf<F>>
+  >;
+}
+
+function noItem(item: unknown, fields: Fields): OptionError {
+  const names = Object.keys(fields).join(", ");
+  return new OptionError(
+    "an item of the source",
+    item,
+    `an object with the fields ${names}; a stream yields chunks`,
+  );
+}
+
+type Fed<F extends Fields> = Readonly<Record<string, F>>;
+
+function iteratorOf<V>(source: Source<V>): Iterator<V> | AsyncIterator<V> {
+  const given = source as Partial<Iterable<V> & AsyncIterable<V>> | null | undefined;
+  const iterator = given?.[Symbol.asyncIterator]?.() ?? given?.[Symbol.iterator]?.();
+  if (iterator !== undefined && typeof source !== "string") return iterator;
+  throw new OptionError(
+    "source",
+    source,
+    "an iterable or async iterable of objects, or a function that makes one",
+  );
+}
+
+/** Items of an asynchronous iterator that are read before there is room for them. */
+const READ_AHEAD = 64;
+
+/** An iterator, and what came from it and was not taken yet. */
+class Feed<V> {
+  ended = false;
+  /** The tasks that read it, also while they are being restarted. */
+  readonly readers: Set<number> = new Set();
+  private readonly iterator: Iterator<V> | AsyncIterator<V>;
+  private readonly ready: V[] = [];
+  private readonly wakes = new Set<() => void>();
+  private asking = false;
+  private failure: { readonly error: unknown } | undefined = undefined;
+
+  constructor(iterator: Iterator<V> | AsyncIterator<V>) {
+    this.iterator = iterator;
+  }
+
+  /** The next item, if it is there; else `wake` is called when there is something new. */
+  take(wake: () => void): V | undefined {
+    if (!this.asking && !this.ended && this.failure === undefined && this.ready.length < READ_AHEAD)
+      this.ask();
+    const item = this.ready.shift();
+    if (item !== undefined) return item;
+    if (this.failure !== undefined) throw this.failure.error;
+    if (!this.ended) this.wakes.add(wake);
+    return undefined;
+  }
+
+  /** A task reads no more. With the last of them, the iterator is let go. */
+  async leave(task: number): Promise<void> {
+    this.readers.delete(task);
+    if (this.readers.size > 0 || this.ended) return;
+    this.ended = true;
+    const returned = Promise.resolve(this.iterator.return?.());
+    // A generator that waits for something hears of its end only after that, which may be never.
+    if (this.asking) returned.catch(() => undefined);
+    else await returned;
+  }
+
+  /** The topology has ended, however that came about. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.readers.clear();
+    return this.leave(0);
+  }
+
+  private ask(): void {
+    let result: IteratorResult<V, unknown> | Promise<IteratorResult<V, unknown>>;
+    try {
+      result = this.iterator.next();
+    } catch (error) {
+      // An iterator that threw would say next that it is done.
+      this.failure = { error };
+      return;
+    }
+    if (!isThenable(result)) {
+      this.came(result);
+      return;
+    }
+    this.asking = true;
+    result.then(
+      (one) => {
+        this.asking = false;
+        this.came(one);
+        if (!this.ended && this.ready.length < READ_AHEAD) this.ask();
+        this.tell();
+      },
+      (error) => {
+        this.asking = false;
+        this.failure = { error };
+        this.tell();
+      },
+    );
+  }
+
+  private came({ done, value }: IteratorResult<V, unknown>): void {
+    if (done === true) this.ended = true;
+    else this.ready.push(value as V);
+  }
+
+  private tell(): void {
+    const wakes = [...this.wakes];
+    this.wakes.clear();
+    for (const wake of wakes) wake();
+  }
+}

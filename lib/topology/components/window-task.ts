@@ -1,0 +1,292 @@
+// One task of a bolt with windows: it gives each tuple its time, hands over the windows that are due, and settles their
+// tuples. Which windows are due is decided by the machine; what becomes of a tuple that is tried again, by its trace.
+
+import { type Backoff, backoffMs } from "../../process/backoff.js";
+import { OptionError } from "../../process/errors.js";
+import type { TimerRef } from "../../process/timer.js";
+import type { BoltContext, InitContext } from "../definition/component.js";
+import { textOf } from "../definition/errors.js";
+import type { AnyValues, Streams } from "../definition/field.js";
+import { ACKED, type Tuple } from "../definition/tuple.js";
+import { Lineage } from "../runtime/lineage.js";
+import { type PendingTuple, traceOf } from "../tracking/pending-tuple.js";
+import { give, type HoldingContext, whileAlive } from "./holding.js";
+import { CountWindows } from "./window-count.js";
+import { WindowLog } from "./window-log.js";
+import type { WindowMachine, WindowView } from "./window-machine.js";
+import type { WindowPlan } from "./window-plan.js";
+import { TimeWindows } from "./window-time.js";
+
+type Given = BoltContext<Streams, unknown>;
+type Ctx = HoldingContext<WindowTask>;
+
+/** What the tasks of a bolt have in common. */
+export interface WindowRules {
+  readonly plan: WindowPlan<AnyValues>;
+  readonly maxHeld: number;
+  readonly retries: number;
+  readonly retryBackoff: Backoff;
+  /** A stream, or a function, for tuples that are late. */
+  readonly late: string | ((tuple: Tuple, ctx: Given) => unknown) | undefined;
+  readonly streams: readonly string[];
+  readonly execute: (window: WindowView<Tuple>, ctx: Given) => unknown;
+}
+
+/** How often to look whether what was lost is still outstanding. */
+const LOOK_MS = 100;
+/** The last millisecond that a Date can be, and as far from the end of whole numbers as windows need it. */
+const LAST_MS = 8.64e15;
+
+export class WindowTask {
+  private readonly rules: WindowRules;
+  private readonly by: ((values: AnyValues) => number) | undefined;
+  private readonly machine: WindowMachine<Tuple>;
+  /** The same, if its windows are of time. */
+  private readonly times: TimeWindows<Tuple> | undefined;
+  /** For windows of the tuples' own time. */
+  private readonly lineage: Lineage | undefined;
+  /** The spouts' tuples that tuples came of, where these are known. */
+  private readonly origins = new WeakMap<Tuple, PendingTuple>();
+  /** Held, and to fail when they are let go: a window that had them before has lost what it emitted. */
+  private readonly doomed = new Set<Tuple>();
+  /** The tuple at hand, if one like it was lost here: there is room for it. */
+  private expected: Tuple | undefined = undefined;
+  private late = 0;
+  /** How often the window that is due was tried, and until when it waits to be tried again. */
+  private tries = 0;
+  private again: TimerRef | undefined = undefined;
+  private look: TimerRef | undefined = undefined;
+  private flushing = false;
+
+  constructor(rules: WindowRules, ctx: InitContext) {
+    const { plan, maxHeld } = rules;
+    this.rules = rules;
+    this.by = plan.kind === "time" ? plan.by : undefined;
+    if (plan.kind === "time") {
+      this.times = new TimeWindows<Tuple>({ ...plan, maxHeld, log: logOf(ctx, plan.every) });
+      this.machine = this.times;
+    } else this.machine = new CountWindows<Tuple>(plan);
+    this.lineage = this.by === undefined ? undefined : Lineage.of(ctx);
+    this.lineage?.watch((tuple) => this.timeOf(tuple, ctx));
+  }
+
+  take(tuple: Tuple, ctx: Ctx): unknown {
+    let time: number;
+    try {
+      time = this.timeOf(tuple, ctx);
+    } catch (error) {
+      ctx.fail(tuple);
+      ctx.log("error", () => `a tuple has no time: ${textOf(error)}`);
+      return undefined;
+    }
+    if (this.lineage !== undefined && tuple.anchored && this.isHereAlready(tuple, time, this.lineage, ctx))
+      return undefined;
+    const { plan } = this.rules;
+    this.machine.tick(plan.kind === "time" ? time - plan.lag : time);
+    // Windows may have waited for this tuple, and there is room for it.
+    if (tuple === this.expected) return this.add(tuple, time, ctx);
+    // What ends before this tuple goes first: it may make the room that the tuple needs.
+    return whileAlive(ctx, this.handOverDue(ctx), () => this.add(tuple, time, ctx));
+  }
+
+  tick(ctx: Ctx): unknown {
+    this.machine.tick(ctx.now());
+    return this.handOverDue(ctx);
+  }
+
+  flush(ctx: Ctx): unknown {
+    for (const timer of [this.again, this.look]) if (timer !== undefined) ctx.process.cancel(timer);
+    this.again = undefined;
+    this.look = undefined;
+    // It goes on until all is handed over: also when a window has to be tried again, or to wait for what was lost.
+    this.flushing = true;
+    this.machine.flush();
+    return this.handOverDue(ctx);
+  }
+
+  // ── a tuple ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @throws OptionError, and what `by` throws */
+  private timeOf(tuple: Tuple, ctx: { now(): number }): number {
+    return this.by === undefined ? ctx.now() : checkTime(this.by(tuple.values));
+  }
+
+  /** Whether the tuple is another try of one that is held, or that all of its windows have had. */
+  private isHereAlready(tuple: Tuple, time: number, lineage: Lineage, ctx: Ctx): boolean {
+    const origin = lineage.originOf(tuple);
+    if (origin === undefined) {
+      // Its spout has been told: nobody waits for it.
+      lineage.forget(tuple);
+      return true;
+    }
+    this.origins.set(tuple, origin);
+    const { trace } = origin;
+    if (trace === undefined) return false;
+    const isSame = (other: Tuple): boolean => this.origins.get(other) === origin;
+    const windowed = trace.windowedAt(lineage.task, time);
+    if (lineage.isStale(tuple)) {
+      // It was overtaken by a later try, or keeps its place until that comes.
+      const known = windowed?.done || this.times?.has(time, isSame);
+      if (known) lineage.forget(tuple);
+      return known === true;
+    }
+    const again = lineage.came(time, origin, tuple);
+    const isBroken = windowed !== undefined && lineage.brokenBelow(origin);
+    if (windowed?.done && !isBroken) {
+      ctx.ack(tuple);
+      return true;
+    }
+    if (isBroken && !windowed.done) this.doomed.add(tuple);
+    const former = this.times?.replace(time, (other) => isSame(other) && lineage.isStale(other), tuple);
+    if (former === undefined) {
+      if (again) this.expected = tuple;
+      return false;
+    }
+    this.doomed.delete(former);
+    lineage.forget(former);
+    return true;
+  }
+
+  private add(tuple: Tuple, time: number, ctx: Ctx): unknown {
+    const added = this.machine.add(time, tuple, tuple === this.expected);
+    if (added === "held") return this.handOverDue(ctx);
+    this.doomed.delete(tuple);
+    if (added === "late") return this.tooLate(tuple, ctx);
+    ctx.fail(tuple);
+    const { maxHeld } = this.rules;
+    ctx.log("warn", () => `a tuple was failed: ${maxHeld} are held already, which is \`maxHeld\``);
+    return undefined;
+  }
+
+  private tooLate(tuple: Tuple, ctx: Ctx): unknown {
+    const { late, streams } = this.rules;
+    const { lineage } = this;
+    if (this.origins.has(tuple) && lineage?.isStale(tuple)) {
+      lineage.forget(tuple);
+      return undefined;
+    }
+    this.countLate();
+    if (late === undefined) {
+      this.failForGood(tuple, ctx);
+      return undefined;
+    }
+    const run = (given: Given): unknown =>
+      typeof late === "string" ? given.emit[late]?.(tuple.values as never) : late(tuple, given);
+    return give(ctx, streams, [tuple], run, () => [tuple]);
+  }
+
+  private countLate(): void {
+    this.late++;
+    if (this.lineage !== undefined) this.lineage.meter.late++;
+  }
+
+  /** No retry would help: its windows are over. */
+  private failForGood(tuple: Tuple, ctx: Ctx): void {
+    const origin = this.origins.get(tuple);
+    if (origin !== undefined) traceOf(origin).hopeless = true;
+    ctx.fail(tuple);
+    const before = this.late - 1;
+    ctx.log(
+      "warn",
+      () =>
+        `failed a tuple of ${tuple.component}.${tuple.stream} for good: it is late, as ${before} were before; \`late\` takes such tuples`,
+    );
+  }
+
+  // ── a window ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private handOverDue(ctx: Ctx): unknown {
+    // One waits to be tried again, and those after it wait for that.
+    if (this.again !== undefined) return undefined;
+    const { machine } = this;
+    for (let window = machine.next(this.limit); window !== undefined; window = machine.next(this.limit)) {
+      const result = this.handOver(window, ctx);
+      if (result !== undefined) return whileAlive(ctx, result, () => this.handOverDue(ctx));
+      if (this.again !== undefined) return undefined;
+    }
+    if (this.limit < Number.POSITIVE_INFINITY)
+      this.look ??= ctx.process.after(LOOK_MS, () => {
+        this.look = undefined;
+        return this.handOverDue(ctx);
+      });
+    else if (this.flushing) {
+      this.flushing = false;
+      for (const tuple of machine.clear()) ctx.ack(tuple);
+    }
+    return undefined;
+  }
+
+  /** Windows that end after this wait for what was lost and will come again. */
+  private get limit(): number {
+    return this.lineage?.outstanding ?? Number.POSITIVE_INFINITY;
+  }
+
+  private handOver(window: WindowView<Tuple>, ctx: Ctx): unknown {
+    const { execute, streams } = this.rules;
+    return give(
+      ctx,
+      streams,
+      window.tuples,
+      (given) => execute(window, given),
+      (done, settled) => (done ? this.done(window, settled, ctx) : this.threw(settled, ctx)),
+    );
+  }
+
+  /** Returns the tuples to ack. */
+  private done(window: WindowView<Tuple>, settled: ReadonlySet<Tuple>, ctx: Ctx): readonly Tuple[] {
+    this.tries = 0;
+    const released = this.machine.done(settled);
+    const { lineage } = this;
+    if (lineage === undefined) return released;
+    const note = (tuple: Tuple, isLast: boolean): void => {
+      const origin = this.origins.get(tuple);
+      if (origin === undefined) return;
+      const time = this.timeOf(tuple, ctx);
+      traceOf(origin).handedOver(lineage.task, time);
+      if (isLast) traceOf(origin).wasLast(lineage.task, time);
+    };
+    for (const tuple of window.added) if (!settled.has(tuple)) note(tuple, false);
+    for (const tuple of released) note(tuple, true);
+    for (const tuple of settled) if (tuple.state === ACKED) note(tuple, true);
+    if (this.doomed.size === 0) return released;
+    return released.filter((tuple) => {
+      if (!this.doomed.delete(tuple)) return true;
+      this.countLate();
+      this.failForGood(tuple, ctx);
+      return false;
+    });
+  }
+
+  /** Returns the tuples to fail: none when the window is tried again. */
+  private threw(settled: ReadonlySet<Tuple>, ctx: Ctx): readonly Tuple[] {
+    const { retries, retryBackoff } = this.rules;
+    if (this.tries < retries) {
+      this.tries++;
+      this.machine.again(settled);
+      this.again = ctx.process.after(backoffMs(retryBackoff, this.tries, ctx.random()), () => {
+        this.again = undefined;
+        return this.handOverDue(ctx);
+      });
+      return [];
+    }
+    this.tries = 0;
+    const failed = this.machine.failed();
+    for (const tuple of failed) if (!settled.has(tuple)) this.lineage?.lost(tuple);
+    return failed;
+  }
+}
+
+/** What the task in this place has handed over, also before it was restarted. */
+function logOf(ctx: InitContext, every: number): WindowLog {
+  const logs = (ctx.shared.get(WindowLog) ?? new Map()) as Map<number, WindowLog>;
+  ctx.shared.set(WindowLog, logs);
+  const log = logs.get(ctx.index) ?? new WindowLog(every);
+  logs.set(ctx.index, log);
+  return log;
+}
+
+/** @throws OptionError */
+function checkTime(time: unknown): number {
+  if (typeof time === "number" && Math.abs(time) <= LAST_MS) return time;
+  throw new OptionError("what `by` returns", time, "a number of milliseconds that a Date could have");
+}

@@ -1,0 +1,188 @@
+// Every option of a topology, with its default, in one table. A component's own comes before the topology's.
+
+import { type Backoff, checkBackoff } from "../../process/backoff.js";
+import { OptionError } from "../../process/errors.js";
+import { count, delay } from "../../process/options.js";
+
+/** What may be said for one component. Durations are milliseconds. */
+export interface ComponentConfig {
+  /** Reliable tuples of one spout task that may be under way; more are emitted as these are acked or fail. */
+  readonly maxPending?: number;
+  /** A spout that emitted nothing is asked again after this. */
+  readonly spoutWait?: number;
+  /** How often a failed reliable tuple is emitted again before it has failed for good. 0: the spout is told at once. */
+  readonly retries?: number;
+  /** Waits before retries. */
+  readonly retryBackoff?: Backoff;
+  /** Tuples that may wait in front of one task: a task with more is full, and spouts pause that have no other for theirs. */
+  readonly receiveBuffer?: number;
+  /**
+   * How long `execute` of a bolt may take, and its `tick` and `flush`, when they are asynchronous. A task that takes
+   * longer crashes: its tuple fails, and it is restarted. None by default.
+   */
+  readonly executeTimeout?: number;
+  /**
+   * Tuples that one task of a bolt may have in work at once, when its `execute` is asynchronous. Each has a context of its
+   * own, so that what it emits after an `await` joins its own tree; they share the state of the task. Default 1.
+   */
+  readonly concurrency?: number;
+  /** The period of a bolt's `tick`. */
+  readonly tick?: number;
+  /** Restarts of one executor's tasks within `period` that are allowed; one more, and the executor fails. */
+  readonly intensity?: number;
+  readonly period?: number;
+  /** Waits before a crashed task is restarted, longer each time. None by default: it is restarted at once. */
+  readonly restartBackoff?: Backoff;
+  /** Share of the tuples whose latencies are measured, 0 to 1. */
+  readonly sampleRate?: number;
+  /** For development: each emit compares its values with the fields of the stream, and throws FieldError. Default false. */
+  readonly checkValues?: boolean;
+  /** Publishes an event `tuple` for every tuple emitted. */
+  readonly debug?: boolean;
+}
+
+/** What may be said for a topology; what is there of {@link ComponentConfig} is the default of its components. */
+export interface TopologyConfig extends ComponentConfig {
+  /** A tuple whose tree is not done after this, or after up to half as long again, has expired, which is a failure. */
+  readonly messageTimeout?: number;
+  /** Tasks and executors of the ackers. */
+  readonly ackers?: number;
+  readonly ackerExecutors?: number;
+  /**
+   * Trees that one acker has room for. Default: twice as many as the spouts may have pending in all, so that it never
+   * runs out; it cannot be less.
+   */
+  readonly ackerCapacity?: number;
+  /** How long `stop` waits for what is under way. */
+  readonly drain?: number;
+  /** When a task cannot be helped by restarting it: how often the whole topology starts again, and with which waits. */
+  readonly restarts?: number;
+  readonly restartsBackoff?: Backoff;
+}
+
+type Defaults = Omit<
+  Required<TopologyConfig>,
+  "tick" | "executeTimeout" | "restartBackoff" | "ackerCapacity" | "drain"
+> & {
+  readonly executeTimeout: undefined;
+  readonly tick: undefined;
+  readonly restartBackoff: undefined;
+  readonly ackerCapacity: undefined;
+  readonly drain: undefined;
+};
+
+/** Defaults. `drain` is the message timeout unless given. */
+export const TOPOLOGY_DEFAULTS: Defaults = {
+  maxPending: 128,
+  spoutWait: 100,
+  retries: 3,
+  retryBackoff: { min: 100, max: 10_000 },
+  receiveBuffer: 256,
+  executeTimeout: undefined,
+  concurrency: 1,
+  tick: undefined,
+  intensity: 10,
+  period: 5_000,
+  restartBackoff: undefined,
+  sampleRate: 0.05,
+  checkValues: false,
+  debug: false,
+  messageTimeout: 30_000,
+  ackers: 4,
+  ackerExecutors: 2,
+  ackerCapacity: undefined,
+  drain: undefined,
+  restarts: 5,
+  restartsBackoff: { min: 1_000, max: 30_000 },
+};
+
+/** A component's configuration with nothing left open. */
+export type FullComponentConfig = Required<
+  Omit<ComponentConfig, "executeTimeout" | "tick" | "restartBackoff">
+> & {
+  readonly executeTimeout: number | undefined;
+  readonly tick: number | undefined;
+  readonly restartBackoff: Backoff | undefined;
+};
+
+/** A topology's configuration with nothing left open but the capacity of ackers, which depends on the spouts. */
+export type FullConfig = FullComponentConfig &
+  Required<Omit<TopologyConfig, keyof ComponentConfig | "ackerCapacity">> & {
+    readonly ackerCapacity: number | undefined;
+  };
+
+const COMPONENT_CHECKS: {
+  readonly [K in keyof Required<ComponentConfig>]: (path: string, value: unknown) => unknown;
+} = {
+  maxPending: (path, value) => count(path, value, 1),
+  spoutWait: (path, value) => delay(path, value, 1),
+  retries: (path, value) => count(path, value, 0, true),
+  retryBackoff: (path, value) => checkBackoff(path, value as Backoff),
+  receiveBuffer: (path, value) => count(path, value, 1),
+  executeTimeout: (path, value) => delay(path, value, 1),
+  concurrency: (path, value) => count(path, value, 1),
+  tick: (path, value) => delay(path, value, 1),
+  intensity: (path, value) => count(path, value, 0, true),
+  period: (path, value) => delay(path, value, 1, true),
+  restartBackoff: (path, value) => checkBackoff(path, value as Backoff),
+  sampleRate: share,
+  checkValues: flag,
+  debug: flag,
+};
+
+const TOPOLOGY_CHECKS: {
+  readonly [K in keyof Required<TopologyConfig>]: (path: string, value: unknown) => unknown;
+} = {
+  ...COMPONENT_CHECKS,
+  messageTimeout: (path, value) => delay(path, value, 1),
+  ackers: (path, value) => count(path, value, 1),
+  ackerExecutors: (path, value) => count(path, value, 1),
+  ackerCapacity: (path, value) => count(path, value, 1),
+  drain: (path, value) => delay(path, value, 0, true),
+  restarts: (path, value) => count(path, value, 0, true),
+  restartsBackoff: (path, value) => checkBackoff(path, value as Backoff),
+};
+
+/** @throws OptionError when an option is unknown or not what it has to be */
+export function checkConfig(path: string, given: unknown): ComponentConfig {
+  return check(path, given, COMPONENT_CHECKS) as ComponentConfig;
+}
+
+/** @throws OptionError when an option is unknown or not what it has to be */
+export function checkTopologyConfig(path: string, given: unknown): TopologyConfig {
+  return check(path, given, TOPOLOGY_CHECKS) as TopologyConfig;
+}
+
+function check(
+  path: string,
+  given: unknown,
+  checks: Readonly<Record<string, (path: string, value: unknown) => unknown>>,
+): object {
+  if (typeof given !== "object" || given === null) throw new OptionError(path, given, "an object of options");
+  const checked: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    const checkOne = Object.hasOwn(checks, name) ? checks[name] : undefined;
+    if (checkOne === undefined)
+      throw new OptionError(`${path}.${name}`, value, `one of the options ${Object.keys(checks).join(", ")}`);
+    checkOne(`${path}.${name}`, value);
+    checked[name] = value;
+  }
+  return checked;
+}
+
+/** What holds for the topology, the later of `given` being the weaker. */
+export function fullConfig(...given: readonly TopologyConfig[]): FullConfig {
+  const merged = Object.assign({}, TOPOLOGY_DEFAULTS, ...[...given].reverse()) as FullConfig;
+  return { ...merged, drain: merged.drain ?? merged.messageTimeout };
+}
+
+function share(path: string, value: unknown): number {
+  if (typeof value === "number" && value >= 0 && value <= 1) return value;
+  throw new OptionError(path, value, "a number from 0 to 1");
+}
+
+function flag(path: string, value: unknown): boolean {
+  if (typeof value === "boolean") return value;
+  throw new OptionError(path, value, "true or false");
+}

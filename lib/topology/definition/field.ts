@@ -1,0 +1,85 @@
+// The fields of a stream, declared as values: their types follow, and so does their order, which programs in other
+// languages go by.
+
+import { OptionError } from "../../process/errors.js";
+import { text } from "../../process/options.js";
+
+declare const carried: unique symbol;
+
+/** One field of a stream. */
+export interface Field<T> {
+  /** What to call its type in error texts and graphs. */
+  readonly type: string;
+  /** Whether a value that came from another program may stand in this field. */
+  readonly accepts: (value: unknown) => boolean;
+  /** Never there: what the field's TypeScript type hangs on. */
+  readonly [carried]?: T;
+}
+
+/** The fields of a stream, by name, in order. */
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+
+/** The streams of a component, by name. */
+export type Streams = Readonly<Record<string, Fields>>;
+
+/** What a tuple of a stream with these fields carries. */
+export type ValuesOf<F> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
+
+/** Values of a tuple whose fields nobody has stated. */
+export type AnyValues = Readonly<Record<string, unknown>>;
+
+/**
+ * The types a field may have.
+ *
+ * @example const words = { word: field.text, seen: field.number, at: field.of<{ file: string; line: number }>() };
+ */
+export const field: {
+  readonly text: Field<string>;
+  readonly number: Field<number>;
+  readonly boolean: Field<boolean>;
+  /** Any type: a promise to the compiler, checked by nobody else. Between programs it travels as JSON. */
+  readonly of: <T>() => Field<T>;
+} = {
+  text: { type: "text", accepts: (value) => typeof value === "string" },
+  number: { type: "number", accepts: (value) => typeof value === "number" },
+  boolean: { type: "boolean", accepts: (value) => typeof value === "boolean" },
+  of: <T>(): Field<T> => ANYTHING,
+};
+
+const ANYTHING: Field<never> = { type: "value", accepts: () => true };
+
+/** Names of streams and components go into wire keys, graphs and other hosts: no dots, no spaces. */
+const NAME = /^[\p{L}][\p{L}\p{N}_-]*$/u;
+
+/** @throws OptionError */
+export function checkName(path: string, value: unknown): string {
+  const name = text(path, value);
+  if (NAME.test(name)) return name;
+  throw new OptionError(path, value, "letters, digits, - and _, a letter first");
+}
+
+/** @throws OptionError */
+export function checkFields(path: string, fields: unknown): Fields {
+  if (typeof fields !== "object" || fields === null)
+    throw new OptionError(path, fields, "an object of fields, such as { word: field.text }");
+  for (const [name, one] of Object.entries(fields)) {
+    text(`a field's name in ${path}`, name);
+    if (typeof (one as Partial<Field<unknown>> | null)?.accepts !== "function")
+      throw new OptionError(`${path}.${name}`, one, "a field, such as field.text");
+  }
+  return Object.freeze({ ...(fields as Fields) });
+}
+
+/** @throws OptionError */
+export function checkStreams(path: string, streams: unknown): Streams {
+  if (typeof streams !== "object" || streams === null)
+    throw new OptionError(path, streams, "an object of streams, such as { words: { word: field.text } }");
+  return Object.freeze(
+    Object.fromEntries(
+      Object.entries(streams).map(([name, fields]) => [
+        checkName(`a stream's name in ${path}`, name),
+        checkFields(`${path}.${name}`, fields),
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,149 @@
+// The life of a running topology, from start to stop, with pauses and restarts of the whole. Pure: what happened in,
+// what is to be done out.
+//
+//   starting ─ up ─▶ running ◀─ pause, resume ─▶ paused
+//      ▲                │  └───────── stop ─────────┴──▶ draining ─ at rest, or out of time ─▶ stopping ─ down ─▶ ended
+//      │             collapsed
+//   its wait is over    ▼
+//      └──────────── waiting ─ no restart left ─▶ ended
+//
+// The count of restarts goes back to none only after the topology has run for a while (`resetAfter` of the waits): a
+// start alone proves nothing, and a crash loop has to end.
+
+import { type Backoff, backoffMs, isCalm } from "../../process/backoff.js";
+import { type ExitReason, NORMAL } from "../../process/reason.js";
+
+export type Phase = "starting" | "running" | "paused" | "draining" | "stopping" | "waiting" | "ended";
+
+export interface RestartRule {
+  /** Restarts of the whole that are allowed. */
+  readonly restarts: number;
+  readonly backoff: Backoff;
+}
+
+export interface LifecycleState {
+  readonly phase: Phase;
+  readonly rule: RestartRule;
+  /** Restarts since it last ran for long enough. */
+  readonly attempts: number;
+  /** When it was up; of the last time, while it is down. */
+  readonly upAt: number;
+  /** It has been up at least once: its starter was told. */
+  readonly known: boolean;
+  /** It is to be paused when it is up again. */
+  readonly paused: boolean;
+  /** What it ends with, when it stops. */
+  readonly end: ExitReason;
+}
+
+export type LifecycleEvent =
+  /** All tasks have started. */
+  | { readonly type: "up"; readonly at: number }
+  /** The tree of supervisors has ended, or could not start. */
+  | { readonly type: "down"; readonly reason: ExitReason; readonly at: number; readonly roll: number }
+  | { readonly type: "pause" | "resume" }
+  /** Stop, and end with this reason; what is under way gets so long. */
+  | { readonly type: "stop"; readonly drainMs: number; readonly end: ExitReason }
+  /** Nothing is under way any more. */
+  | { readonly type: "rest" }
+  | { readonly type: "drainOver" }
+  /** The wait before a restart is over. */
+  | { readonly type: "again" };
+
+export type LifecycleEffect =
+  /** Start the tree of supervisors. */
+  | { readonly type: "start" }
+  /** The starter may be told. */
+  | { readonly type: "started" }
+  /** Activate bolts; and spouts, if they are to flow. */
+  | { readonly type: "activate"; readonly flowing: boolean }
+  | { readonly type: "pause" | "resume" }
+  /** Deactivate the spouts, and see that what is under way ends; `drainOver` after so long. */
+  | { readonly type: "drain"; readonly ms: number }
+  /** Stop the tree of supervisors. */
+  | { readonly type: "halt" }
+  | { readonly type: "wait"; readonly ms: number; readonly reason: ExitReason }
+  | { readonly type: "exit"; readonly reason: ExitReason };
+
+type Step = readonly [LifecycleState, readonly LifecycleEffect[]];
+
+export function initial(rule: RestartRule): LifecycleState {
+  return { phase: "starting", rule, attempts: 0, upAt: 0, known: false, paused: false, end: NORMAL };
+}
+
+export function decide(state: LifecycleState, event: LifecycleEvent): Step {
+  switch (event.type) {
+    case "up":
+      return up(state, event.at);
+    case "down":
+      return down(state, event);
+    case "pause":
+    case "resume":
+      return pauseOrResume(state, event.type === "pause");
+    case "stop":
+      return stop(state, event);
+    case "rest":
+    case "drainOver":
+      return state.phase === "draining" ? [{ ...state, phase: "stopping" }, [{ type: "halt" }]] : [state, []];
+    case "again":
+      return state.phase === "waiting" ? [{ ...state, phase: "starting" }, [{ type: "start" }]] : [state, []];
+    default:
+      return event satisfies never;
+  }
+}
+
+function up(state: LifecycleState, at: number): Step {
+  // It was told to stop while it started.
+  if (state.phase !== "starting") return [state, []];
+  const phase = state.paused ? "paused" : "running";
+  const effects: LifecycleEffect[] = [{ type: "activate", flowing: !state.paused }];
+  if (!state.known) effects.push({ type: "started" });
+  return [{ ...state, phase, upAt: at, known: true }, effects];
+}
+
+function down(state: LifecycleState, event: LifecycleEvent & { readonly type: "down" }): Step {
+  const ended: LifecycleState = { ...state, phase: "ended" };
+  switch (state.phase) {
+    case "ended":
+    case "waiting":
+      return [state, []];
+    case "stopping":
+      return [ended, [{ type: "exit", reason: state.end }]];
+    case "draining":
+      return [ended, [{ type: "exit", reason: event.reason }]];
+    default: {
+      const { rule, known, upAt } = state;
+      const calm = state.phase !== "starting" && isCalm(rule.backoff, event.at - upAt);
+      const attempts = (calm ? 0 : state.attempts) + 1;
+      if (!known || attempts > rule.restarts) return [ended, [{ type: "exit", reason: event.reason }]];
+      const ms = backoffMs(rule.backoff, attempts, event.roll);
+      return [{ ...state, phase: "waiting", attempts }, [{ type: "wait", ms, reason: event.reason }]];
+    }
+  }
+}
+
+function pauseOrResume(state: LifecycleState, paused: boolean): Step {
+  if (state.phase === "running" && paused)
+    return [{ ...state, phase: "paused", paused }, [{ type: "pause" }]];
+  if (state.phase === "paused" && !paused)
+    return [{ ...state, phase: "running", paused }, [{ type: "resume" }]];
+  if (state.phase === "starting" || state.phase === "waiting") return [{ ...state, paused }, []];
+  return [state, []];
+}
+
+function stop(state: LifecycleState, { drainMs, end }: LifecycleEvent & { readonly type: "stop" }): Step {
+  switch (state.phase) {
+    case "ended":
+    case "stopping":
+      return [state, []];
+    case "waiting":
+      return [{ ...state, phase: "ended", end }, [{ type: "exit", reason: end }]];
+    case "starting":
+      return [{ ...state, phase: "stopping", end }, [{ type: "halt" }]];
+    case "draining":
+      return drainMs === 0 ? [{ ...state, phase: "stopping", end }, [{ type: "halt" }]] : [state, []];
+    default:
+      if (drainMs === 0) return [{ ...state, phase: "stopping", end }, [{ type: "halt" }]];
+      return [{ ...state, phase: "draining", end }, [{ type: "drain", ms: drainMs }]];
+  }
+}

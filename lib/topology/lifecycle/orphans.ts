@@ -1,0 +1,41 @@
+// Trees of tasks whose director was killed. Their supervisors stop them in order, which takes time; a successor waits for
+// that, or its tasks would run beside them.
+
+import type { Kernel } from "../../process/kernel.js";
+import type { Process } from "../../process/process.js";
+import type { Blueprint } from "../definition/blueprint.js";
+import type { Run } from "../runtime/run.js";
+
+interface Tree {
+  readonly director: Process;
+  readonly root: Process;
+  readonly run: Run;
+}
+
+const trees = new WeakMap<Kernel, Set<Tree>>();
+
+/** The director has started this tree. */
+export function plant(director: Process, root: Process, run: Run): void {
+  const known = trees.get(run.kernel) ?? new Set();
+  trees.set(run.kernel, known);
+  for (const tree of known) if (!tree.root.alive) known.delete(tree);
+  known.add({ director, root, run });
+  touched(run, "write");
+}
+
+/** The roots of trees of this topology that go on without their directors. They are told to lose no time. */
+export function orphansOf(blueprint: Blueprint, run: Run): readonly Process[] {
+  touched(run, "read");
+  const left = [...(trees.get(run.kernel) ?? [])].filter(
+    (tree) => tree.run.blueprint === blueprint && tree.root.alive && !tree.director.alive,
+  );
+  for (const tree of left) {
+    tree.run.is.ending = true;
+    tree.run.is.hasty = true;
+  }
+  return left.map(({ root }) => root);
+}
+
+function touched({ kernel, name }: Run, how: "read" | "write"): void {
+  kernel.interception?.touched(`t:${name}/orphans`, how);
+}

@@ -1,0 +1,86 @@
+// What may be said when a topology is started.
+
+import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import { count, oneOf } from "../../process/options.js";
+import { outside } from "../../process/origin.js";
+import type { LogLevel } from "../definition/component.js";
+import type { FullConfig } from "../definition/config.js";
+import type { LogSink } from "../runtime/run.js";
+
+/** A line that a component logged. */
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly topology: string;
+  readonly component: string;
+  readonly task: number;
+  readonly text: string;
+}
+
+export interface RunOptions {
+  /** Takes the log lines of components. Default: the system's report. False: nobody does. */
+  readonly log?: ((line: LogLine) => void) | false;
+  /** The least urgent lines that are wanted. Default `warn`. */
+  readonly logLevel?: LogLevel;
+  /** Restarts of the whole, in place of those in the topology's configuration: 0 for none. */
+  readonly restarts?: number;
+}
+
+export const LOG_LEVELS: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error"];
+
+const RUN_OPTIONS: readonly string[] = ["log", "logLevel", "restarts"];
+
+/** @throws OptionError */
+export function checkRunOptions(options: RunOptions, config: FullConfig): { readonly restarts: number } {
+  if (typeof options !== "object" || options === null)
+    throw new OptionError("run options", options, 'an object, such as { logLevel: "info" }');
+  for (const [name, value] of Object.entries(options))
+    if (!RUN_OPTIONS.includes(name))
+      throw new OptionError(name, value, `one of the options ${RUN_OPTIONS.join(", ")}`);
+  oneOf("logLevel", options.logLevel ?? "warn", LOG_LEVELS);
+  if (options.log !== undefined && options.log !== false && typeof options.log !== "function")
+    throw new OptionError("log", options.log, "a function that takes a line, or false");
+  return { restarts: count("restarts", options.restarts ?? config.restarts, 0, true) };
+}
+
+/**
+ * Builds a line only when somebody wants it. A sink that throws is the host's affair, as a listener that throws is.
+ *
+ * @param above - prints lines above a live view, while there is one
+ */
+export function logSink(
+  { log, logLevel = "warn" }: RunOptions,
+  topology: string,
+  kernel: Kernel,
+  above: { readonly print: ((text: string) => void) | undefined } = { print: undefined },
+): LogSink {
+  const least = LOG_LEVELS.indexOf(logLevel);
+  if (log === false) return () => undefined;
+  return (level, component, task, line) => {
+    if (LOG_LEVELS.indexOf(level) < least) return;
+    const text = typeof line === "function" ? line() : line;
+    if (log === undefined) {
+      if (!kernel.reports.admits()) return;
+      const shown = `${topology}/${component} (task ${task}) ${level}: ${text}`;
+      const { print } = above;
+      if (print !== undefined) outside(() => kernel.enter(() => print(shown)));
+      else
+        kernel.reports.write({
+          level,
+          event: "log",
+          path: `${kernel.node.name}/${topology}/${component}`,
+          text: shown,
+        });
+      return;
+    }
+    outside(() =>
+      kernel.enter(() => {
+        try {
+          log({ level, topology, component, task, text });
+        } catch (error) {
+          void Promise.reject(error);
+        }
+      }),
+    );
+  };
+}

@@ -1,0 +1,126 @@
+// Tasks are added to a running component, or taken out: one that is taken out gets nothing more and finishes what it has.
+
+import type { Body } from "../../process/behaviour.js";
+import type { ReplyTo } from "../../process/call.js";
+import type { BodyContext } from "../../process/context.js";
+import { CalleeExitedError, OptionError, ReceiveTimeoutError } from "../../process/errors.js";
+import { count } from "../../process/options.js";
+import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
+import { ChildError } from "../../supervisor/errors.js";
+import type { Answer } from "../../supervisor/protocol.js";
+import type { SupervisorMessage } from "../../supervisor/ref.js";
+import { capacityFor } from "../definition/check.js";
+import { ACKERS, type Run } from "../runtime/run.js";
+import type { ComponentRun, Slot } from "../runtime/slot.js";
+import { executorSpec, taskSpec } from "./tree.js";
+
+/** @throws OptionError */
+export function checkScale(run: Run, name: string, tasks: number): ComponentRun {
+  const component = run.components.find((one) => one.name === name && name !== ACKERS);
+  if (component === undefined) {
+    const known = run.blueprint.components.map((one) => one.name).join(", ");
+    throw new OptionError("component", name, `one of ${known}`);
+  }
+  count("tasks", tasks, 1);
+  const { ackerCapacity } = run.blueprint.config;
+  const needed = capacityFor(
+    run.spouts.map(
+      (spout) => (spout === component ? tasks : spout.slots.length) * spout.plan.config.maxPending,
+    ),
+  );
+  if (ackerCapacity !== undefined && needed > ackerCapacity)
+    throw new OptionError(
+      "tasks",
+      tasks,
+      `so few that ackers have room: ackerCapacity is ${ackerCapacity}, not ${needed}`,
+    );
+  return component;
+}
+
+/** A process that brings the component to so many tasks, and tells when it is done. */
+export function scaler(
+  run: Run,
+  component: ComponentRun,
+  tasks: number,
+  tell: (ctx: BodyContext<"rest">, error: Error | undefined) => void,
+): Body<"rest"> {
+  return async (ctx) => {
+    try {
+      while (component.slots.length < tasks) await grow(ctx, run, component);
+      while (component.slots.length > tasks) await shrink(ctx, run, component);
+      tell(ctx, undefined);
+    } catch (error) {
+      if (!ctx.alive) throw error;
+      tell(ctx, error as Error);
+    }
+  };
+}
+
+async function grow(ctx: BodyContext<"rest">, run: Run, component: ComponentRun): Promise<void> {
+  const before = component.executors.length;
+  const slot = run.addSlot(component);
+  run.order(run.ackers, "go");
+  const { executor } = slot;
+  const group = run.groups.get(component.plan.kind === "spout" ? "spouts" : "bolts");
+  const isNew = component.executors.length > before;
+  const spec = isNew ? executorSpec(run, executor) : taskSpec(run, slot);
+  const answer = await ask(ctx, isNew ? group : executor.pid, (replyTo) => ({ type: "add", spec, replyTo }));
+  // A supervisor that is down, or comes up just now, starts with the new child anyway.
+  if (answer === undefined || answer.ok || answer.problem === "already_started") {
+    run.open(slot);
+    return;
+  }
+  run.remove(slot);
+  if (isNew) component.executors.pop();
+  throw new ChildError(component.name, spec.id, answer.problem, answer.reason);
+}
+
+async function shrink(ctx: BodyContext<"rest">, run: Run, component: ComponentRun): Promise<void> {
+  const slot = run.retire(component);
+  if (component.plan.kind === "spout") slot.process?.deliver("deactivate");
+  await finish(ctx, run, slot);
+  slot.leaving = true;
+  run.remove(slot);
+  // If its supervisor is down, that starts again without it.
+  const { pid } = slot.executor;
+  const { id } = slot;
+  await ask(ctx, pid, (replyTo) => ({ type: "terminate", id, replyTo }));
+  await ask(ctx, pid, (replyTo) => ({ type: "delete", id, replyTo }));
+}
+
+/** Undefined when the supervisor does not run. */
+async function ask(
+  ctx: BodyContext<"rest">,
+  supervisor: Pid | undefined,
+  build: (replyTo: ReplyTo<Answer<Pid>>) => SupervisorMessage,
+): Promise<Answer<Pid> | undefined> {
+  if (supervisor?.process === undefined) return undefined;
+  try {
+    return await ctx.call(supervisor as Pid<SupervisorMessage>, build, { timeout: Number.POSITIVE_INFINITY });
+  } catch (error) {
+    if (error instanceof CalleeExitedError) return undefined;
+    throw error;
+  }
+}
+
+/** Waits until the task has settled what it has, or the time to drain is over. */
+async function finish(ctx: BodyContext<"rest">, run: Run, slot: Slot): Promise<void> {
+  const deadline = ctx.now() + run.blueprint.config.drain;
+  let flushedAt = -1;
+  const isBusy = (): boolean =>
+    slot.pending > 0 || (slot.process !== undefined && slot.life?.asking === true);
+  for (let left = deadline - ctx.now(); isBusy() && left > 0; left = deadline - ctx.now()) {
+    run.waiting.add(ctx.self.process as Process);
+    // Once, as long as nothing more comes.
+    if (slot.waiting === 0 && slot.delivered !== flushedAt) {
+      flushedAt = slot.delivered;
+      slot.process?.deliver("flush");
+    }
+    try {
+      await ctx.receive({ timeout: left });
+    } catch (error) {
+      if (!(error instanceof ReceiveTimeoutError)) throw error;
+    }
+  }
+}

@@ -1,0 +1,33 @@
+// What a topology tells through the events of its system.
+
+import type { ExitReason } from "../../process/reason.js";
+
+declare module "../../process/events.js" {
+  interface SystemEventMap {
+    /** A component with `debug` has emitted a tuple. */
+    tuple: [EmittedTuple];
+    /** A reliable tuple has failed for good, and no bolt that reads the stream `dead` has taken care of it. */
+    deadTuple: [DeadTuple];
+    /** A topology could not be helped by restarting a task, and starts again as a whole after `delayMs`. */
+    topologyRestart: [{ readonly topology: string; readonly reason: ExitReason; readonly delayMs: number }];
+  }
+}
+
+export interface EmittedTuple {
+  readonly topology: string;
+  readonly component: string;
+  readonly task: number;
+  readonly stream: string;
+  readonly values: object;
+  /** The tasks that it was sent to. */
+  readonly to: readonly number[];
+}
+
+export interface DeadTuple {
+  readonly topology: string;
+  readonly component: string;
+  readonly stream: string;
+  readonly id: unknown;
+  readonly values: object;
+  readonly attempts: number;
+}

@@ -1,0 +1,74 @@
+// When a tuple is not worth working on any more. Time is counted in beats, the ticks of the ackers: one every half message
+// timeout. A tuple carries the beat of its tree's emit, so that most need one comparison of small integers, and no clock.
+
+import type { Tuple } from "../definition/tuple.js";
+import { LIFE_IN_BEATS } from "../tracking/admission.js";
+import { eachTree } from "../tracking/anchors.js";
+import type { Run } from "./run.js";
+import type { Slot } from "./slot.js";
+
+export class Expiry {
+  /** Ticks of the ackers so far. */
+  beats = 0;
+  private readonly run: Run;
+
+  constructor(run: Run) {
+    this.run = run;
+  }
+
+  /** Half a message timeout has passed. */
+  tick(): void {
+    this.beats++;
+    const { kernel, name } = this.run;
+    kernel.interception?.touched(`t:${name}/beats`, "write");
+  }
+
+  /** Lets bolts that settle by themselves forget what has expired in their hands: it would be held for ever. */
+  sweep(): void {
+    const { run, beats } = this;
+    for (const bolt of run.bolts)
+      for (const { life } of run.slotsOf(bolt))
+        for (const tuple of life?.held ?? [])
+          if (beats - tuple.born >= LIFE_IN_BEATS && this.isOver(tuple)) {
+            life?.held.delete(tuple);
+            tuple.way?.expired(tuple);
+            run.rest();
+          }
+  }
+
+  /** Somebody goes by the beats. */
+  looked(): void {
+    const { kernel, name } = this.run;
+    kernel.interception?.touched(`t:${name}/beats`, "read");
+  }
+
+  /**
+   * Whether a tuple belonged to trees, and all of them have expired. Worth a look when it was born `LIFE_IN_BEATS`
+   * beats ago; else it has not.
+   */
+  isOver(tuple: Tuple): boolean {
+    return tuple.anchored && !this.isTracked(tuple);
+  }
+
+  /** What an acker knows of its trees is changing. */
+  changes(acker: Slot): void {
+    this.run.kernel.interception?.touched(`a:${this.run.name}/${acker.id}`, "write");
+  }
+
+  /** The ackers of its trees know best: one may have ticked later, or the tree was extended. */
+  private isTracked({ rootHi, rootLo, more }: Tuple): boolean {
+    let tracked = this.tracks(rootHi, rootLo);
+    if (more !== undefined)
+      eachTree(more, (hi, lo) => {
+        tracked ||= this.tracks(hi, lo);
+      });
+    return tracked;
+  }
+
+  private tracks(hi: number, lo: number): boolean {
+    const slot = this.run.ackerOf(lo);
+    this.run.looked(slot);
+    this.run.kernel.interception?.touched(`a:${this.run.name}/${slot.id}`, "read");
+    return slot.process !== undefined && slot.trees?.tracks(hi, lo) === true;
+  }
+}

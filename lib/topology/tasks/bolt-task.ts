@@ -1,0 +1,379 @@
+// The process of a bolt's task: it gives each tuple to the bolt's function, and settles it as the bolt's mode says.
+
+import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { Signal } from "../../process/entries.js";
+import { OptionError } from "../../process/errors.js";
+import { isThenable, type Process, TERMINATING } from "../../process/process.js";
+import type { BoltContext, BoltDefinition, BoltEmitOptions, BoltOptions } from "../definition/component.js";
+import { BoltModeError, SettledError, textOf } from "../definition/errors.js";
+import type { Streams } from "../definition/field.js";
+import { runGenerator } from "../definition/generator.js";
+import { type Settling, settling } from "../definition/settling.js";
+import { EXPIRED_TUPLE, FAILED_TUPLE, TAKEN, Tuple } from "../definition/tuple.js";
+import type { Expiry } from "../runtime/expiry.js";
+import type { Lane } from "../runtime/lanes.js";
+import { Lineage } from "../runtime/lineage.js";
+import type { Order } from "../runtime/messages.js";
+import { Outlet } from "../runtime/outlet.js";
+import { RoomWait } from "../runtime/room.js";
+import type { Run } from "../runtime/run.js";
+import type { ComponentRun, Life, Slot } from "../runtime/slot.js";
+import { LIFE_IN_BEATS } from "../tracking/admission.js";
+import { emitters } from "./emitters.js";
+import { initContext, processOf, refuseDead, Sampler, starting, whenDone } from "./task.js";
+import { Timing } from "./watchdog.js";
+
+export type BoltMessage = Tuple | Order;
+
+/** The behaviour of a task of the bolt in this slot. */
+export function boltTask(run: Run, slot: Slot): Callbacks<BoltMessage> {
+  let task: BoltTask;
+  return {
+    init: (ctx) => {
+      task = new BoltTask(run, slot, ctx as Context<never>);
+      return starting(run, slot, () => task.start());
+    },
+    handle: (_ctx, message) => (message instanceof Tuple ? task.take(message) : task.obey(message)),
+    signal: (_ctx, signal) => task.hear(signal),
+    terminate: (_ctx, reason) => (reason.type === "crash" ? undefined : task.end()),
+  };
+}
+
+class BoltTask {
+  private readonly run: Run;
+  private readonly slot: Slot;
+  private readonly ctx: Context<never>;
+  private readonly process: Process;
+  private readonly options: BoltOptions<Streams, unknown, Tuple>;
+  /** What becomes of a tuple when the function returns. */
+  private readonly returned: Settling;
+  private readonly sampler: Sampler;
+  private readonly expiry: Expiry;
+  private readonly simulated: boolean;
+  private life!: Life;
+  private outlet!: Outlet;
+  private own!: BoltContext<Streams, unknown>;
+  /** The tuple at hand: what is emitted is anchored to it. */
+  private at: Tuple | undefined = undefined;
+  private active = false;
+  private started = false;
+  /** Tuples that may be in work at once. */
+  private readonly concurrency: number;
+  /** Called when there is a place for another beside those in work, and when none is in work. */
+  private onPlace: (() => void) | undefined = undefined;
+  private onQuiet: (() => void) | undefined = undefined;
+  private readonly component: ComponentRun;
+  /** By the tuple, where several may be in work; else there is one piece of work at a time. */
+  private readonly timing: Timing<Tuple | undefined>;
+
+  constructor(run: Run, slot: Slot, ctx: Context<never>) {
+    this.run = run;
+    this.slot = slot;
+    this.ctx = ctx;
+    this.process = processOf(ctx);
+    this.expiry = run.expiry;
+    this.simulated = run.kernel.interception !== undefined;
+    this.options = (slot.component.plan.definition as BoltDefinition).options;
+    this.returned = settling(this.options.mode ?? "ack", false);
+    this.component = slot.component;
+    this.timing = new Timing(
+      this.process,
+      slot.component.name,
+      slot.task,
+      slot.component.plan.config.executeTimeout,
+    );
+    this.concurrency = slot.component.concurrency;
+    this.sampler = new Sampler(slot.component.plan.config.sampleRate, ctx);
+  }
+
+  start(): unknown {
+    const { run, slot, ctx, options } = this;
+    const known = new Lineage(run, slot).into(initContext(run, slot, ctx));
+    return whenDone(options.init?.(known), (state) => {
+      if (!ctx.alive) return undefined;
+      this.life = run.enter(slot, this.process);
+      this.outlet = new Outlet(run, this.life);
+      this.own = {
+        ...known,
+        state,
+        emit: this.emitters(),
+        ack: (tuple) => this.settleOwn(tuple as Tuple, true),
+        fail: (tuple) => this.settleOwn(tuple as Tuple, false),
+        ready: () => this.ready(undefined),
+        extend: (tuple) => this.extend(tuple as Tuple | undefined, undefined),
+      };
+      this.started = true;
+      return run.is.running && !run.is.paused ? this.activate() : undefined;
+    });
+  }
+
+  take(tuple: Tuple): unknown {
+    this.slot.leaves();
+    if (this.simulated) {
+      this.run.weighed(this.slot, "write");
+      this.expiry.looked();
+    }
+    const { meter } = tuple.way as Lane;
+    if (this.expiry.beats - tuple.born >= LIFE_IN_BEATS && this.expiry.isOver(tuple)) {
+      tuple.state = FAILED_TUPLE;
+      meter.expired++;
+      this.run.rest();
+      return undefined;
+    }
+    tuple.state = TAKEN;
+    meter.executed++;
+    if (this.sampler.due()) tuple.takenAt = this.ctx.now();
+    if (this.concurrency > 1) return this.takeBeside(tuple);
+    this.at = tuple;
+    this.life.current = tuple;
+    const result = this.work(tuple, this.own);
+    if (result !== undefined) return (result as PromiseLike<unknown>).then(this.room);
+    return this.component.pressed === 0 && !this.simulated ? undefined : this.room();
+  }
+
+  obey(order: Order): unknown {
+    const { options, own } = this;
+    switch (order) {
+      case "activate":
+        return this.activate();
+      case "deactivate":
+        return this.deactivate();
+      case "tick":
+        this.slot.ticking = false;
+        return whenDone(this.timed(options.tick?.(own), "its tick"), () => {
+          this.run.rest();
+          return this.room();
+        });
+      case "flush":
+        return whenDone(this.timed(options.flush?.(own), "its flush"), () => {
+          this.life.flushing = false;
+          this.run.rest();
+          return this.room();
+        });
+      case "go":
+        return undefined;
+      default:
+        return order satisfies never;
+    }
+  }
+
+  /** Somebody it linked itself to has ended; its own end does not depend on its supervisor alone. */
+  hear(signal: Signal): Stop | undefined {
+    return signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined;
+  }
+
+  end(): unknown {
+    if (!this.started) return undefined;
+    const final = (): boolean => this.run.is.ending || this.slot.leaving;
+    return whenDone(
+      whenDone(this.quiet(), () => this.deactivate()),
+      () => this.options.close?.(this.own, final()),
+    );
+  }
+
+  // ── one tuple ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Works on a tuple. A promise when that goes on. */
+  private work(tuple: Tuple, own: BoltContext<Streams, unknown>): unknown {
+    if (this.returned === "hold") return this.workManual(tuple, own);
+    let result: unknown;
+    try {
+      result = this.options.execute(tuple, own);
+      if (result !== undefined) result = runGenerator(result, own.ready);
+    } catch (error) {
+      this.threw(tuple, error);
+      return undefined;
+    }
+    if (isThenable(result)) return this.await(tuple, this.timed(result, tuple));
+    this.done(tuple);
+    return undefined;
+  }
+
+  /** Works on a tuple beside others. A promise when the next has to wait for one of them. */
+  private takeBeside(tuple: Tuple): unknown {
+    const { beside } = this.life;
+    beside.add(tuple);
+    const result = this.work(tuple, {
+      ...this.own,
+      emit: this.emitters(tuple),
+      ready: () => this.ready(tuple),
+      extend: (other) => this.extend(other as Tuple | undefined, tuple),
+    });
+    if (isThenable(result)) result.then(undefined, (error) => this.process.failed(error, tuple));
+    if (beside.size < this.concurrency) return this.room();
+    return new Promise<void>((resolve) => {
+      this.onPlace = resolve;
+    }).then(this.room);
+  }
+
+  /** A promise when tuples are in work, beside each other: until none is. */
+  private quiet(): Promise<void> | undefined {
+    if (this.life.beside.size === 0) return undefined;
+    return new Promise((resolve) => {
+      this.onQuiet = resolve;
+    });
+  }
+
+  private workManual(tuple: Tuple, own: BoltContext<Streams, unknown>): unknown {
+    this.life.held.add(tuple);
+    const result = runGenerator(this.options.execute(tuple, own), own.ready);
+    if (isThenable(result)) return this.timed(result, tuple).then(() => this.free(tuple));
+    this.free(tuple);
+    return undefined;
+  }
+
+  private free(tuple: Tuple): void {
+    this.timeExecution(tuple);
+    this.leave(tuple);
+    this.run.rest();
+  }
+
+  private timed<R>(result: R, work: Tuple | string): R {
+    return this.timing.timed(
+      result,
+      work,
+      this.concurrency > 1 && typeof work !== "string" ? work : undefined,
+    );
+  }
+
+  /** A promise while a bolt that its tuples come to has no room: its next tuple waits. */
+  private readonly room = (): Promise<void> | undefined => {
+    const { component, process, run } = this;
+    run.kernel.interception?.touched(`t:${run.name}/${component.name}`, "read");
+    return component.isHeldUp && process.alive ? new RoomWait(process, component.waiters).promise : undefined;
+  };
+
+  /** The same in the middle of a tuple: undefined for the one at hand. */
+  private ready(of: Tuple | undefined): Promise<void> | undefined {
+    refuseDead(this.process);
+    const wait = this.room();
+    return wait === undefined ? undefined : this.untilReady(of, wait);
+  }
+
+  private async untilReady(of: Tuple | undefined, first: Promise<void>): Promise<void> {
+    this.timing.pause(of);
+    for (let wait: Promise<void> | undefined = first; wait !== undefined; wait = this.room()) await wait;
+    this.timing.goOn(of);
+  }
+
+  private extend(given: Tuple | undefined, of: Tuple | undefined): void {
+    refuseDead(this.process);
+    const tuple = given ?? of ?? this.at;
+    if (tuple === undefined)
+      throw new OptionError("extend(tuple)", tuple, "a tuple, since none is at hand just now");
+    if (tuple.state === EXPIRED_TUPLE) return;
+    if (tuple.state !== TAKEN) throw this.settledError(tuple);
+    this.run.extend(tuple);
+    this.timing.restart(this.concurrency > 1 ? tuple : undefined);
+  }
+
+  private await(tuple: Tuple, result: PromiseLike<unknown>): PromiseLike<unknown> {
+    return result.then(
+      () => {
+        // If the task ended meanwhile, the custodian settles it.
+        if (this.process.alive) this.done(tuple);
+      },
+      (error) => {
+        if (!this.process.alive) throw error;
+        this.threw(tuple, error);
+      },
+    );
+  }
+
+  private done(tuple: Tuple): void {
+    this.timeExecution(tuple);
+    this.leave(tuple);
+    this.settle(tuple, this.returned === "ack");
+  }
+
+  /** The bolt goes on: whoever lets it crash has mode `manual`, or ends it by `ctx.process.exit`. */
+  private threw(tuple: Tuple, error: unknown): void {
+    // Its own exit, called within the function, is no failure of the function.
+    const { alive, state } = this.process;
+    if (!alive || (state === TERMINATING && this.concurrency === 1)) throw error;
+    this.leave(tuple);
+    this.own.log("error", () => `failed a tuple of ${tuple.component}.${tuple.stream}: ${textOf(error)}`);
+    this.settle(tuple, false);
+  }
+
+  /** The function has come to its end: what is emitted from now on is not for the tuple that was at hand. */
+  private leave(tuple: Tuple): void {
+    this.at = undefined;
+    this.life.current = undefined;
+    if (this.concurrency > 1) {
+      this.life.beside.delete(tuple);
+      this.onPlace?.();
+      this.onPlace = undefined;
+      if (this.life.beside.size === 0) this.onQuiet?.();
+    }
+    if (this.simulated) this.run.weighed(this.slot, "write");
+  }
+
+  private settle(tuple: Tuple, good: boolean): void {
+    const { meter } = tuple.way as Lane;
+    if (good) {
+      meter.acked++;
+      this.run.ack(tuple);
+    } else {
+      meter.failed++;
+      this.run.fail(tuple);
+    }
+    if (tuple.takenAt !== undefined) {
+      const now = this.ctx.now();
+      meter.process.record(now - tuple.takenAt, now);
+    }
+    this.run.rest();
+  }
+
+  private settleOwn(tuple: Tuple, good: boolean): void {
+    refuseDead(this.process);
+    const { mode = "ack" } = this.options;
+    if (mode !== "manual") throw new BoltModeError(this.slot.component.name, this.slot.task, mode);
+    if (tuple?.state === EXPIRED_TUPLE) return;
+    if (!this.life.held.delete(tuple)) throw this.settledError(tuple);
+    this.settle(tuple, good);
+  }
+
+  private settledError(tuple: Tuple): SettledError {
+    return new SettledError(this.component.name, this.slot.task, `${tuple?.component}.${tuple?.stream}`);
+  }
+
+  private timeExecution(tuple: Tuple): void {
+    if (tuple.takenAt === undefined) return;
+    const now = this.ctx.now();
+    (tuple.way as Lane).meter.execute.record(now - tuple.takenAt, now);
+  }
+
+  // ── the rest ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @param of - the tuple that they emit for; the one at hand unless given */
+  private emitters(of?: Tuple): BoltContext<Streams, unknown>["emit"] {
+    return emitters(this.slot.component.plan, (name, check) => {
+      const out = this.outlet.stream(name);
+      return (values: object, options?: BoltEmitOptions): void => {
+        check?.(values);
+        this.outlet.emit(
+          out,
+          values,
+          options === undefined || options.anchors === undefined
+            ? (of ?? this.at)
+            : (options.anchors as Tuple | readonly Tuple[]),
+          options,
+        );
+      };
+    });
+  }
+
+  private activate(): unknown {
+    if (this.active) return undefined;
+    this.active = true;
+    return this.options.activate?.(this.own);
+  }
+
+  private deactivate(): unknown {
+    if (!this.active) return undefined;
+    this.active = false;
+    return this.options.deactivate?.(this.own);
+  }
+}

@@ -1,0 +1,295 @@
+// The process of a spout's task: it asks the spout for tuples while there is room, and tells it how they ended.
+
+import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { Signal } from "../../process/entries.js";
+import { OptionError } from "../../process/errors.js";
+import { isThenable, type Process } from "../../process/process.js";
+import type { TimerRef } from "../../process/timer.js";
+import type {
+  Failure,
+  SpoutContext,
+  SpoutDefinition,
+  SpoutEmitOptions,
+  SpoutOptions,
+} from "../definition/component.js";
+import type { FullComponentConfig } from "../definition/config.js";
+import type { Streams } from "../definition/field.js";
+import { type Order, Verdict } from "../runtime/messages.js";
+import type { StreamMeter } from "../runtime/metrics.js";
+import { Outlet } from "../runtime/outlet.js";
+import type { Run } from "../runtime/run.js";
+import type { Life, Slot } from "../runtime/slot.js";
+import { type PendingTuple, unheard } from "../tracking/pending-tuple.js";
+import { emitters } from "./emitters.js";
+import { InFlightTuples } from "./in-flight.js";
+import { initContext, processOf, refuseDead, starting, whenDone } from "./task.js";
+
+export type SpoutMessage = Verdict | Order;
+
+/** Calls of `next` in one activation: more, and the others have their turn first. */
+const MOST_CALLS = 64;
+
+const NO_OPTIONS: SpoutEmitOptions<unknown> = {};
+
+/** The behaviour of a task of the spout in this slot. */
+export function spoutTask(run: Run, slot: Slot): Callbacks<SpoutMessage> {
+  let task: SpoutTask;
+  return {
+    init: (ctx) => {
+      task = new SpoutTask(run, slot, ctx as Context<never>);
+      return starting(run, slot, () => task.start());
+    },
+    handle: (_ctx, message) => (message instanceof Verdict ? task.hearVerdict(message) : task.obey(message)),
+    signal: (_ctx, signal) => task.hear(signal),
+    terminate: (_ctx, reason) => (reason.type === "crash" ? undefined : task.end()),
+  };
+}
+
+class SpoutTask {
+  private readonly run: Run;
+  private readonly slot: Slot;
+  private readonly ctx: Context<never>;
+  private readonly process: Process;
+  private readonly config: FullComponentConfig;
+  private readonly options: SpoutOptions<Streams, unknown, unknown>;
+  private readonly kept: Set<PendingTuple>;
+  private life!: Life;
+  private outlet!: Outlet;
+  private flights!: InFlightTuples;
+  private own!: SpoutContext<Streams, unknown>;
+  private active = false;
+  private started = false;
+  /** The log has the warning that failed tuples reach no `fail` and no stream `dead`. */
+  private complained = false;
+  /** Tuples emitted so far: how a call of `next` that emitted nothing is known. */
+  private emitted = 0;
+  private idle: TimerRef | undefined = undefined;
+  private going = false;
+
+  constructor(run: Run, slot: Slot, ctx: Context<never>) {
+    const { plan } = slot.component;
+    this.run = run;
+    this.slot = slot;
+    this.ctx = ctx;
+    this.process = processOf(ctx);
+    this.config = plan.config;
+    this.options = (plan.definition as SpoutDefinition).options;
+    this.kept = slot.kept;
+  }
+
+  start(): unknown {
+    const { run, slot, ctx, options } = this;
+    const known = initContext(run, slot, ctx);
+    return whenDone(options.init?.(known), (state) => {
+      if (!ctx.alive) return undefined;
+      this.life = run.enter(slot, this.process);
+      this.outlet = new Outlet(run, this.life);
+      this.flights = new InFlightTuples(
+        run,
+        this.life,
+        ctx,
+        this.outlet,
+        (kept, failure) => this.told(kept, failure),
+        () => this.thenPump(undefined),
+      );
+      this.own = { ...known, state, emit: this.emitters(), wake: () => this.go(), done: () => this.finish() };
+      this.started = true;
+      this.flights.takeOver();
+      return run.is.flowing ? this.obey("activate") : undefined;
+    });
+  }
+
+  hearVerdict(verdict: Verdict): unknown {
+    return this.thenPump(this.flights.hearVerdict(verdict));
+  }
+
+  obey(order: Order): unknown {
+    switch (order) {
+      case "activate":
+        this.flights.takeOver();
+        if (this.active) return undefined;
+        this.active = true;
+        this.life.active = true;
+        return this.thenPump(this.options.activate?.(this.own));
+      case "deactivate":
+        return this.deactivate();
+      case "go":
+        this.going = false;
+        this.flights.takeOver();
+        return this.pump();
+      case "tick":
+      case "flush":
+        return undefined;
+      default:
+        return order satisfies never;
+    }
+  }
+
+  hear(signal: Signal): unknown {
+    if (signal.type === "down") return this.thenPump(this.flights.hearDown(signal.ref));
+    const ended: Stop | undefined =
+      signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined;
+    return ended;
+  }
+
+  /** An orderly end. When the topology ends for good, what is not settled has failed. */
+  end(): unknown {
+    if (!this.started) return undefined;
+    const ending = this.run.is.ending || this.slot.leaving;
+    return whenDone(
+      whenDone(ending ? this.flights.giveUp() : undefined, () => this.deactivate()),
+      () => this.options.close?.(this.own, ending),
+    );
+  }
+
+  // ── asking for tuples ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether the spout may be asked for more. */
+  private get hasRoom(): boolean {
+    const { run, slot } = this;
+    if (!this.active || this.life.asking || slot.retired || slot.done || this.kept.size >= this.flights.limit)
+      return false;
+    run.kernel.interception?.touched(`t:${run.name}/${slot.component.name}`, "read");
+    return run.is.flowing && !slot.component.isBlocked;
+  }
+
+  private pump(): undefined {
+    if (!this.process.alive) return undefined;
+    this.cancelIdle();
+    for (let calls = 0; this.hasRoom; calls++) {
+      if (calls === MOST_CALLS) {
+        this.go();
+        return undefined;
+      }
+      const before = this.emitted;
+      const result = this.options.next(this.own);
+      if (isThenable(result)) {
+        this.await(result, before);
+        return undefined;
+      }
+      if (this.emitted === before) {
+        this.wait();
+        return undefined;
+      }
+    }
+    return undefined;
+  }
+
+  /** Verdicts are heard while an asynchronous `next` is under way; it is not called again before that is done. */
+  private await(result: PromiseLike<unknown>, before: number): void {
+    this.life.asking = true;
+    result.then(
+      () => {
+        this.life.asking = false;
+        if (!this.process.alive) return;
+        if (this.emitted === before && this.active) this.wait();
+        else this.go();
+        this.run.rest();
+      },
+      (error) => {
+        this.life.asking = false;
+        this.process.failed(error, undefined);
+      },
+    );
+  }
+
+  private wait(): void {
+    if (this.going || this.slot.done || this.idle !== undefined) return;
+    this.idle = this.ctx.after(this.config.spoutWait, () => {
+      this.idle = undefined;
+      this.pump();
+    });
+  }
+
+  private cancelIdle(): void {
+    if (this.idle === undefined) return;
+    this.ctx.cancel(this.idle);
+    this.idle = undefined;
+  }
+
+  private finish(): void {
+    refuseDead(this.process);
+    this.slot.done = true;
+    this.run.rest();
+  }
+
+  /** Asks in a turn of its own. */
+  private go(): void {
+    if (this.going || !this.process.alive) return;
+    this.going = true;
+    this.process.deliver("go");
+  }
+
+  private thenPump(result: unknown): unknown {
+    return whenDone(result, () => {
+      this.flights.sendNext();
+      this.run.rest();
+      return this.pump();
+    });
+  }
+
+  // ── emitting ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private emitters(): SpoutContext<Streams, unknown>["emit"] {
+    return emitters(this.slot.component.plan, (name, check) => {
+      const out = this.outlet.stream(name);
+      return (values: object, options: SpoutEmitOptions<unknown> = NO_OPTIONS): void => {
+        refuseDead(this.process);
+        check?.(values);
+        this.emitted++;
+        if (options.id !== undefined) this.flights.add(name, values, options);
+        else if ("id" in options)
+          throw new OptionError(
+            `emit.${name}(…).id`,
+            undefined,
+            "given, or left out for a tuple that nobody tracks",
+          );
+        else this.outlet.emitLoose(out, values, options);
+      };
+    });
+  }
+
+  // ── settling ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private told(kept: PendingTuple, failure: Failure | undefined): unknown {
+    const { meter } = this.outlet.stream(kept.stream);
+    if (failure !== undefined) return this.toldFailed(kept, failure, meter);
+    meter.acked++;
+    if (kept.emittedAt !== undefined) {
+      const now = this.ctx.now();
+      meter.latency.record(now - kept.emittedAt, now);
+    }
+    return this.options.ack?.(kept.id, this.own);
+  }
+
+  private toldFailed(kept: PendingTuple, failure: Failure, meter: StreamMeter): unknown {
+    if (failure.type === "expired") meter.expired++;
+    else meter.failed++;
+    this.slot.meter.dead++;
+    if (!failure.deadLettered) this.publishDead(kept);
+    return this.options.fail?.(kept.id, this.own, failure);
+  }
+
+  private publishDead(kept: PendingTuple): void {
+    const { events } = this.run.kernel;
+    const { component } = this.own;
+    if (events.wants.deadTuple) {
+      const { id, stream, values, attempts } = kept;
+      events.publish("deadTuple", { topology: this.run.name, component, stream, id, values, attempts });
+    } else if (this.options.fail === undefined && !this.complained) {
+      this.complained = true;
+      this.own.log("error", unheard(kept));
+    }
+  }
+
+  private deactivate(): unknown {
+    if (!this.active) return undefined;
+    this.active = false;
+    this.cancelIdle();
+    return whenDone(this.options.deactivate?.(this.own), () => {
+      this.life.active = false;
+      this.run.rest();
+    });
+  }
+}

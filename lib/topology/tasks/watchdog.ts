@@ -1,0 +1,101 @@
+// What ends a task that hangs: a timer for a promise of its own code. Timers of `ctx.process` are due between tuples, so a
+// task that awaits something would never come to them.
+
+import { exclude } from "../../process/one-or-many.js";
+import { isThenable, type Process } from "../../process/process.js";
+import { OwnedTimer } from "../../process/timer.js";
+import { ExecuteTimeoutError } from "../definition/errors.js";
+import type { Tuple } from "../definition/tuple.js";
+
+/** Crashes its process with an error when it is not cancelled in time. Ends with the process. */
+export class Watchdog extends OwnedTimer {
+  private readonly process: Process;
+  private readonly errorOf: () => Error;
+
+  constructor(process: Process, ms: number, errorOf: () => Error) {
+    super(process.kernel, process, { run: () => undefined }, ms);
+    this.process = process;
+    this.errorOf = errorOf;
+  }
+
+  override fire(): void {
+    this.process.timers = exclude(this.process.timers, this);
+    this.process.failed(this.errorOf(), undefined);
+  }
+}
+
+/** The time that pieces of work of one task may take, where there is an `executeTimeout`. `K` tells them apart. */
+export class Timing<K> {
+  private readonly process: Process;
+  private readonly component: string;
+  private readonly task: number;
+  private readonly ms: number | undefined;
+  private readonly work = new Map<K, Work>();
+  /** Work that waits for room: that is not its time. */
+  private readonly paused = new Set<K>();
+
+  constructor(process: Process, component: string, task: number, executeTimeout: number | undefined) {
+    this.process = process;
+    this.component = component;
+    this.task = task;
+    this.ms = executeTimeout;
+  }
+
+  /** What a bolt's function returned: if that is awaited, it has so much time. After that, the task crashes. */
+  timed<R>(result: R, what: Tuple | string, key: K): R {
+    const { ms } = this;
+    if (ms === undefined || !isThenable(result)) return result;
+    const work: Work = { what, watchdog: undefined };
+    this.work.set(key, work);
+    if (!this.paused.has(key)) this.start(work, ms);
+    const over = (): void => {
+      work.watchdog?.cancel();
+      if (this.work.get(key) === work) this.work.delete(key);
+    };
+    result.then(over, over);
+    return result;
+  }
+
+  pause(key: K): void {
+    this.paused.add(key);
+    this.work.get(key)?.watchdog?.cancel();
+  }
+
+  /** It has all its time again. */
+  goOn(key: K): void {
+    this.paused.delete(key);
+    this.restart(key);
+  }
+
+  /** It has all its time from now on. */
+  restart(key: K): void {
+    const work = this.work.get(key);
+    if (work === undefined || this.ms === undefined || this.paused.has(key)) return;
+    work.watchdog?.cancel();
+    this.start(work, this.ms);
+  }
+
+  private start(work: Work, ms: number): void {
+    const { what } = work;
+    work.watchdog = new Watchdog(this.process, ms, () => {
+      const text = typeof what === "string" ? what : `a tuple of ${what.component}.${what.stream}`;
+      return new ExecuteTimeoutError(this.component, this.task, text, ms);
+    });
+  }
+}
+
+interface Work {
+  readonly what: Tuple | string;
+  watchdog: Watchdog | undefined;
+}
+
+/** The same for one piece of work that is never paused. */
+export function timed<R>(
+  process: Process,
+  { component, task }: { readonly component: string; readonly task: number },
+  executeTimeout: number | undefined,
+  result: R,
+  work: Tuple | string,
+): R {
+  return new Timing(process, component, task, executeTimeout).timed(result, work, undefined);
+}

@@ -1,0 +1,33 @@
+// The trees that a spout's pending tuples were emitted as before they were tried again.
+
+import { type PendingTuple, traceOf } from "./pending-tuple.js";
+
+/** Former trees of one tuple that are remembered. */
+const MOST_TREES = 4;
+
+/** The former trees of a spout's task. They outlive its process, and end with their tuples. */
+export class FormerTrees {
+  private readonly owners = new Map<string, PendingTuple>();
+
+  /** A tree of the tuple is over, and the tuple is not. */
+  add(kept: PendingTuple, hi: number, lo: number): void {
+    const { trees } = traceOf(kept);
+    const key = keyOf(hi, lo);
+    trees.push(key);
+    this.owners.set(key, kept);
+    if (trees.length > MOST_TREES) this.owners.delete(trees.shift() as string);
+  }
+
+  find(hi: number, lo: number): PendingTuple | undefined {
+    return this.owners.size === 0 ? undefined : this.owners.get(keyOf(hi, lo));
+  }
+
+  /** The tuple is settled. */
+  forget(kept: PendingTuple): void {
+    for (const key of kept.trace?.trees ?? []) this.owners.delete(key);
+  }
+}
+
+function keyOf(hi: number, lo: number): string {
+  return `${hi | 0}:${lo | 0}`;
+}

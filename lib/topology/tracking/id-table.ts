@@ -1,0 +1,192 @@
+// A hash table from 64-bit ids to a few 32-bit integers, in one typed array: nothing is allocated per id.
+//
+// Open addressing with linear probing. A removal shifts the rest of its run back by one (Knuth, "The Art of Computer
+// Programming", volume 3, section 6.4, algorithm R), so that no grave markers pile up and a lookup that fails ends soon.
+
+import { OptionError } from "../../process/errors.js";
+
+// A slot is the place of an id's first integer in `cells`; its fields follow. Eight integers: two slots a cache line.
+const HI = 0;
+const LO = 1;
+const XOR_HI = 2;
+const XOR_LO = 3;
+const OWNER = 4;
+const STATE = 5;
+const STRIDE_BITS = 3;
+const STRIDE = 1 << STRIDE_BITS;
+
+/** What a table has room for when it is new, and never less. */
+const LEAST_PLACES = 16;
+const LEAST_LENGTH = LEAST_PLACES << STRIDE_BITS;
+
+/** Where the search for an id begins. Ids need not be random: small and consecutive ones are spread, too. */
+function home(hi: number, lo: number, mask: number): number {
+  const mixed = Math.imul(hi ^ Math.imul(lo, 0x9e37_79b1), 0x85eb_ca6b);
+  return ((mixed ^ (mixed >>> 15)) << STRIDE_BITS) & mask;
+}
+
+/**
+ * Keeps per id the XOR of what was mixed in, an owner and a state, each zero at first. An id is two 32-bit integers,
+ * signed or not (they come back signed), that are not both zero.
+ *
+ * A slot stays valid until the next `add` or `remove`. Memory is bounded by what is in it: at most eight places of 32
+ * bytes for each id, or sixteen in all.
+ */
+export class IdTable {
+  private cells: Int32Array = new Int32Array(LEAST_LENGTH);
+  /** Turns any number into a slot: the length is a power of two, and the lowest bits are those of the fields. */
+  private mask: number = LEAST_LENGTH - STRIDE;
+  private ids = 0;
+
+  /** How many ids are in it. */
+  get size(): number {
+    return this.ids;
+  }
+
+  /** Memory of the cells. */
+  get bytes(): number {
+    return this.cells.byteLength;
+  }
+
+  /** The slot of the id, or -1. Zero is in no table. */
+  find(hi: number, lo: number): number {
+    const { cells, mask } = this;
+    const high = hi | 0;
+    const low = lo | 0;
+    for (let slot = home(high, low, mask); ; slot = (slot + STRIDE) & mask) {
+      const hiThere = cells[slot + HI] as number;
+      const loThere = cells[slot + LO] as number;
+      if ((hiThere | loThere) === 0) return -1;
+      if (hiThere === high && loThere === low) return slot;
+    }
+  }
+
+  /** The slot of the id, which is put in if it was not there. @throws OptionError if the id is zero */
+  add(hi: number, lo: number): number {
+    const found = this.find(hi, lo);
+    if (found >= 0) return found;
+    refuseZero(hi, lo);
+    // At most three places of four are taken: beyond that, runs get long.
+    if (((this.ids + 1) << STRIDE_BITS) * 4 > this.cells.length * 3) this.resize(this.cells.length * 2);
+    this.ids++;
+    const slot = vacancy(this.cells, this.mask, hi | 0, lo | 0);
+    this.cells[slot + HI] = hi;
+    this.cells[slot + LO] = lo;
+    return slot;
+  }
+
+  /** Takes out the id of a slot. */
+  remove(slot: number): void {
+    const { cells, mask } = this;
+    let hole = slot;
+    for (let next = (hole + STRIDE) & mask; !isFree(cells, next); next = (next + STRIDE) & mask) {
+      // An id may go back to the hole unless that is before its home, where no search would look for it.
+      const begin = home(cells[next + HI] as number, cells[next + LO] as number, mask);
+      if (((next - begin) & mask) < ((next - hole) & mask)) continue;
+      copy(cells, next, cells, hole);
+      hole = next;
+    }
+    cells[hole + HI] = 0;
+    cells[hole + LO] = 0;
+    cells[hole + XOR_HI] = 0;
+    cells[hole + XOR_LO] = 0;
+    cells[hole + OWNER] = 0;
+    cells[hole + STATE] = 0;
+    this.ids--;
+    if (cells.length > LEAST_LENGTH && (this.ids << STRIDE_BITS) * 8 < cells.length) {
+      this.resize(cells.length / 2);
+    }
+  }
+
+  /**
+   * Calls `visit` with each slot, in an order that is arbitrary, but the same for the same history. Nothing may be
+   * added or removed meanwhile.
+   */
+  forEach(visit: (slot: number) => void): void {
+    const { cells } = this;
+    for (let slot = 0; slot < cells.length; slot += STRIDE) if (!isFree(cells, slot)) visit(slot);
+  }
+
+  hi(slot: number): number {
+    return this.cells[slot + HI] as number;
+  }
+
+  lo(slot: number): number {
+    return this.cells[slot + LO] as number;
+  }
+
+  /** XORs a 64-bit number into that of the slot. True if it is zero now. */
+  mix(slot: number, hi: number, lo: number): boolean {
+    const { cells } = this;
+    const high = (cells[slot + XOR_HI] as number) ^ hi;
+    const low = (cells[slot + XOR_LO] as number) ^ lo;
+    cells[slot + XOR_HI] = high;
+    cells[slot + XOR_LO] = low;
+    return (high | low) === 0;
+  }
+
+  xorHi(slot: number): number {
+    return this.cells[slot + XOR_HI] as number;
+  }
+
+  xorLo(slot: number): number {
+    return this.cells[slot + XOR_LO] as number;
+  }
+
+  owner(slot: number): number {
+    return this.cells[slot + OWNER] as number;
+  }
+
+  setOwner(slot: number, owner: number): void {
+    this.cells[slot + OWNER] = owner;
+  }
+
+  state(slot: number): number {
+    return this.cells[slot + STATE] as number;
+  }
+
+  setState(slot: number, state: number): void {
+    this.cells[slot + STATE] = state;
+  }
+
+  private resize(length: number): void {
+    const before = this.cells;
+    const cells = new Int32Array(length);
+    const mask = length - STRIDE;
+    this.forEach((slot) => {
+      copy(
+        before,
+        slot,
+        cells,
+        vacancy(cells, mask, before[slot + HI] as number, before[slot + LO] as number),
+      );
+    });
+    this.cells = cells;
+    this.mask = mask;
+  }
+}
+
+/** Zero marks a free place, so it is no id. @throws OptionError */
+export function refuseZero(hi: number, lo: number): void {
+  if ((hi | lo) === 0) throw new OptionError("id", 0, "a 64-bit number other than zero");
+}
+
+function isFree(cells: Int32Array, slot: number): boolean {
+  return ((cells[slot + HI] as number) | (cells[slot + LO] as number)) === 0;
+}
+
+/** The first free slot for an id that is not there. */
+function vacancy(cells: Int32Array, mask: number, hi: number, lo: number): number {
+  let slot = home(hi, lo, mask);
+  while (!isFree(cells, slot)) slot = (slot + STRIDE) & mask;
+  return slot;
+}
+
+function copy(from: Int32Array, source: number, to: Int32Array, target: number): void {
+  to[target + HI] = from[source + HI] as number;
+  to[target + LO] = from[source + LO] as number;
+  to[target + XOR_HI] = from[source + XOR_HI] as number;
+  to[target + XOR_LO] = from[source + XOR_LO] as number;
+  to[target + OWNER] = from[source + OWNER] as number;
+  to[target + STATE] = from[source + STATE] as number;
+}

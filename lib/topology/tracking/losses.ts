@@ -1,0 +1,105 @@
+// What window tasks have lost, and will get again: tuples that failed in front of them or within them, each with its time
+// and the spout's tuple that it came of. While such a tuple is outstanding, no window that ends after its time is handed
+// over. No clock: whoever asks says what time it is.
+
+import { type Loss, type PendingTuple, traceOf } from "./pending-tuple.js";
+
+export class Losses {
+  private readonly patienceMs: number;
+  /** A heap, the earliest time first. */
+  private readonly heap: Loss[] = [];
+
+  /** @param patienceMs - what did not come again within this is waited for no longer */
+  constructor(patienceMs: number) {
+    this.patienceMs = patienceMs;
+  }
+
+  /** A tuple was lost; its spout will emit what it came of again, if it does at all. */
+  add(time: number, kept: PendingTuple, lo: number, now: number): void {
+    if (isOver(kept)) return;
+    const loss = this.find(time, kept);
+    if (loss.lostOf !== lo) loss.lost = 0;
+    loss.lostOf = lo;
+    loss.need = Math.max(loss.need, ++loss.lost);
+    if (loss.cameOf === lo && loss.came > 0) loss.came--;
+    loss.since = now;
+    if (loss.came >= loss.need || loss.queued) return;
+    loss.queued = true;
+    this.push(loss);
+  }
+
+  /** A tuple has come of another try. Whether it was outstanding. */
+  came(time: number, kept: PendingTuple, lo: number): boolean {
+    const loss = this.find(time, kept);
+    const wanted = loss.came < loss.need;
+    if (loss.cameOf !== lo) loss.came = 0;
+    loss.cameOf = lo;
+    loss.came++;
+    return wanted;
+  }
+
+  /** The earliest time of those that are outstanding; Infinity when there is none. */
+  earliest(now: number): number {
+    for (let first = this.heap[0]; first !== undefined; first = this.heap[0]) {
+      const { came, need, kept, since, time } = first;
+      if (came < need && !isOver(kept) && now - since < this.patienceMs) return time;
+      first.queued = false;
+      this.pop();
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** It is kept with the spout's tuple, and forgotten with that. */
+  private find(time: number, kept: PendingTuple): Loss {
+    const { losses } = traceOf(kept);
+    let loss = losses.find((one) => one.table === this && one.time === time);
+    if (loss === undefined) {
+      loss = {
+        table: this,
+        time,
+        kept,
+        since: 0,
+        need: 0,
+        lostOf: 0,
+        lost: 0,
+        cameOf: 0,
+        came: 0,
+        queued: false,
+      };
+      losses.push(loss);
+    }
+    return loss;
+  }
+
+  private push(loss: Loss): void {
+    const { heap } = this;
+    let at = heap.length;
+    for (let up = (at - 1) >> 1; at > 0 && (heap[up] as Loss).time > loss.time; up = (at - 1) >> 1) {
+      heap[at] = heap[up] as Loss;
+      at = up;
+    }
+    heap[at] = loss;
+  }
+
+  /** Takes out the first. */
+  private pop(): void {
+    const { heap } = this;
+    const last = heap.pop() as Loss;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let down = 2 * at + 1;
+      if (down >= heap.length) break;
+      if (down + 1 < heap.length && (heap[down + 1] as Loss).time < (heap[down] as Loss).time) down++;
+      if ((heap[down] as Loss).time >= last.time) break;
+      heap[at] = heap[down] as Loss;
+      at = down;
+    }
+    heap[at] = last;
+  }
+}
+
+/** It is acked, has failed for good, or flies as a dead letter: what came of it comes no more. */
+function isOver(kept: PendingTuple): boolean {
+  return kept.over || kept.dying !== undefined;
+}

@@ -1,0 +1,171 @@
+// What a spout task has under way: its reliable tuples, from their emit until they are acked or have failed for good.
+//
+//   emitted ─▶ flying ── acked ──────────────────────────▶ told `ack`
+//                │ ▲
+//        failed, │ │ its wait is over
+//        expired ▼ │
+//              waiting      (as often as there are retries)
+//                │ no retry left; what failed by no fault of its own spends none
+//                ▼
+//              dying  ── the stream `dead` has taken it, or nobody reads that ──▶ told `fail`
+//
+// It counts what is under way and knows which tree is whose; a process carries out what it decides. It changes in place,
+// for speed, but as a pure machine would: the same calls give the same answers.
+
+import type { Failure } from "../definition/component.js";
+import { FormerTrees } from "./former-trees.js";
+import { IdTable } from "./id-table.js";
+import { type PendingTuple, traceOf } from "./pending-tuple.js";
+
+/** What is to be done about a tuple. */
+export type Decision =
+  | { readonly type: "acked"; readonly kept: PendingTuple }
+  /** Emit it again, after the wait before attempt number `attempt` of the retries. */
+  | { readonly type: "retry"; readonly kept: PendingTuple; readonly attempt: number }
+  /** Emit its dead letter, after the wait before attempt number `attempt`; 0 for at once. */
+  | { readonly type: "letter"; readonly kept: PendingTuple; readonly attempt: number }
+  | { readonly type: "failed"; readonly kept: PendingTuple; readonly failure: Failure };
+
+/** Why a tree failed. `returned`: a task ended before it took its tuple, or did not run; or its acker ended. */
+export type Cause = "failed" | "expired" | "returned";
+
+export class Retries {
+  private readonly retries: number;
+  /** Whether anybody reads the stream `dead`. */
+  private readonly letters: boolean;
+  private readonly roots = new IdTable();
+  /** The tuple of each root, and the acker that it is with, by the owner's number in `roots`. */
+  private readonly kept: (PendingTuple | undefined)[] = [];
+  private readonly ackers: (object | undefined)[] = [];
+  private readonly free: number[] = [];
+  private readonly former: FormerTrees;
+
+  constructor(retries: number, letters: boolean, former: FormerTrees = new FormerTrees()) {
+    this.retries = retries;
+    this.letters = letters;
+    this.former = former;
+  }
+
+  /** The tuple that this root is, or was, a tree of. */
+  find(hi: number, lo: number): PendingTuple | undefined {
+    return this.current(hi, lo) ?? this.former.find(hi, lo);
+  }
+
+  /** The tuple that flies as a tree of this root. */
+  current(hi: number, lo: number): PendingTuple | undefined {
+    const slot = this.roots.find(hi, lo);
+    return slot < 0 ? undefined : this.kept[this.roots.owner(slot)];
+  }
+
+  /** Its process has ended: the next one has them all. */
+  leave(): void {
+    this.roots.forEach((slot) => {
+      const kept = this.kept[this.roots.owner(slot)];
+      if (kept !== undefined) this.former.add(kept, this.roots.hi(slot), this.roots.lo(slot));
+    });
+  }
+
+  /** Trees that wait for a verdict. */
+  get flying(): number {
+    return this.roots.size;
+  }
+
+  /** The tuple flies, as a tree of this root, which that acker keeps account of. */
+  fly(kept: PendingTuple, hi: number, lo: number, acker: object): void {
+    const place = this.free.pop() ?? this.kept.length;
+    this.kept[place] = kept;
+    this.ackers[place] = acker;
+    this.roots.setOwner(this.roots.add(hi, lo), place);
+    kept.flying = true;
+    if (kept.dying === undefined) kept.attempts++;
+    else kept.letters++;
+  }
+
+  /** The process that had it under way has ended. To be out just then was no fault of its own. */
+  inherit(kept: PendingTuple): void {
+    if (kept.flying) this.setBack(kept);
+    kept.setbacks = 0;
+  }
+
+  /** The tree is done. Undefined when it is none of ours, or has ended before. */
+  done(hi: number, lo: number): Decision | undefined {
+    const kept = this.take(hi, lo);
+    if (kept === undefined) return undefined;
+    return kept.dying === undefined ? { type: "acked", kept } : this.over(kept, kept.dying, true);
+  }
+
+  /** The tree has failed. Undefined when it is none of ours, or has ended before. */
+  failed(hi: number, lo: number, cause: Cause): Decision | undefined {
+    const kept = this.take(hi, lo);
+    if (kept === undefined) return undefined;
+    this.former.add(kept, hi, lo);
+    if (cause === "expired") traceOf(kept).expired = true;
+    return this.decide(kept, cause);
+  }
+
+  /** It could not even be emitted: that was a try. */
+  threw(kept: PendingTuple): Decision {
+    if (kept.dying === undefined) kept.attempts++;
+    else kept.letters++;
+    return this.decide(kept, "failed");
+  }
+
+  /** An acker has ended: all that it kept account of has failed. */
+  ackerGone(acker: object): Decision[] {
+    const places: number[] = [];
+    this.roots.forEach((slot) => {
+      const place = this.roots.owner(slot);
+      if (this.ackers[place] === acker) places.push(this.roots.hi(slot), this.roots.lo(slot));
+    });
+    const decisions: Decision[] = [];
+    for (let i = 0; i < places.length; i += 2) {
+      const decision = this.failed(places[i] as number, places[i + 1] as number, "returned");
+      if (decision !== undefined) decisions.push(decision);
+    }
+    return decisions;
+  }
+
+  /** What becomes of a tuple, or of its dead letter, that could not be done. */
+  private decide(kept: PendingTuple, cause: Cause): Decision {
+    if (cause === "returned" && this.retries > 0) return this.setBack(kept);
+    kept.setbacks = 0;
+    if (kept.dying !== undefined) {
+      if (kept.letters > this.retries) return this.over(kept, kept.dying, false);
+      return { type: "letter", kept, attempt: kept.letters };
+    }
+    if (kept.attempts <= this.retries && kept.trace?.hopeless !== true)
+      return { type: "retry", kept, attempt: kept.attempts };
+    const type = cause === "expired" ? "expired" : "failed";
+    if (!this.letters) return this.over(kept, type, false);
+    kept.dying = type;
+    return { type: "letter", kept, attempt: 0 };
+  }
+
+  /** It failed by no fault of its own: another try, later, that costs it nothing. */
+  private setBack(kept: PendingTuple): Decision {
+    kept.setbacks++;
+    if (kept.dying !== undefined) {
+      kept.letters = Math.max(0, kept.letters - 1);
+      return { type: "letter", kept, attempt: kept.setbacks };
+    }
+    kept.attempts = Math.max(0, kept.attempts - 1);
+    return { type: "retry", kept, attempt: kept.setbacks };
+  }
+
+  private over(kept: PendingTuple, type: Failure["type"], deadLettered: boolean): Decision {
+    return { type: "failed", kept, failure: { type, attempts: kept.attempts, deadLettered } };
+  }
+
+  private take(hi: number, lo: number): PendingTuple | undefined {
+    const slot = this.roots.find(hi, lo);
+    if (slot < 0) return undefined;
+    const place = this.roots.owner(slot);
+    const kept = this.kept[place];
+    this.kept[place] = undefined;
+    this.ackers[place] = undefined;
+    if (kept !== undefined) kept.flying = false;
+    this.free.push(place);
+    this.roots.remove(slot);
+    return kept;
+  }
+}

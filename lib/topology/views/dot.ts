@@ -1,0 +1,55 @@
+// A topology in the language of Graphviz.
+
+import type { Blueprint } from "../definition/blueprint.js";
+import { type GraphOptions, graphOf, linesOf, type Shape } from "./graph.js";
+
+const SHAPES: Readonly<Record<Shape, readonly string[]>> = {
+  box: ["shape=box"],
+  rounded: ["shape=box", "style=rounded"],
+  oval: ["shape=ellipse"],
+  circle: ["shape=circle"],
+  diamond: ["shape=diamond"],
+  hexagon: ["shape=hexagon"],
+  cylinder: ["shape=cylinder"],
+  parallelogram: ["shape=parallelogram"],
+};
+
+/**
+ * Writes a topology as a directed graph for Graphviz: spouts are ellipses, bolts boxes, each with its tasks; an edge for
+ * each wire, with its stream and grouping, coloured by the stream, solid when anchored and dashed when not. The same
+ * topology gives the same text.
+ *
+ * @throws OptionError when an option, or what one returned, is not what it has to be
+ * @example
+ * const upright = (blueprint: Blueprint): string => toDot(blueprint, { direction: "TB" }); // for `dot -Tsvg`
+ */
+export function toDot(blueprint: Blueprint, options: GraphOptions = {}): string {
+  const { name, direction, nodes, edges } = graphOf(blueprint, options);
+  return [
+    `digraph ${id(name)} {`,
+    `  rankdir=${direction};`,
+    ...nodes.map(({ name, label, shape, colour }) => {
+      const colours = colour === undefined ? [] : [`color=${quoted([colour])}`];
+      return `  ${id(name)} [${[`label=${text(label)}`, ...SHAPES[shape], ...colours].join(", ")}];`;
+    }),
+    ...edges.map(({ from, to, label, colour, style }) => {
+      const colours = [`color=${quoted([colour])}`, `fontcolor=${quoted([colour])}`];
+      return `  ${id(from)} -> ${id(to)} [${[`label=${text(label)}`, ...colours, `style=${style}`].join(", ")}];`;
+    }),
+    "}",
+    "",
+  ].join("\n");
+}
+
+function id(name: string): string {
+  return quoted(linesOf(name));
+}
+
+/** In labels Graphviz reads HTML's character entities, even in quotes. */
+function text(label: string): string {
+  return quoted(linesOf(label).map((line) => line.replaceAll("&", "&amp;")));
+}
+
+function quoted(lines: readonly string[]): string {
+  return `"${lines.map((line) => line.replace(/["\\]/g, "\\$&")).join("\\n")}"`;
+}

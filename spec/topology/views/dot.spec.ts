@@ -1,0 +1,195 @@
+// A topology in Graphviz's language: a small one in full, what may be changed, and that any names can be read back.
+
+import { fc, test as property } from "@fast-check/vitest";
+import { describe, expect, test } from "vitest";
+import { OptionError } from "../../../lib/process/errors.js";
+import type { Blueprint, ComponentPlan, Grouping, Wire } from "../../../lib/topology/definition/blueprint.js";
+import { bolt, spout } from "../../../lib/topology/definition/component.js";
+import { fullConfig } from "../../../lib/topology/definition/config.js";
+import { field } from "../../../lib/topology/definition/field.js";
+import { toDot } from "../../../lib/topology/views/dot.js";
+import { type GraphOptions, streamColour } from "../../../lib/topology/views/graph.js";
+
+const config = fullConfig();
+const source = spout({ streams: { text: { text: field.text } }, next: () => undefined });
+const work = bolt({ input: { text: field.text }, execute: () => undefined });
+
+function plan(name: string, kind: "spout" | "bolt", tasks = 1, executors = tasks): ComponentPlan {
+  const definition = kind === "spout" ? source : work;
+  return { name, kind, definition, streams: definition.streams, tasks, executors, config };
+}
+
+function wire(from: string, stream: string, to: string, grouping: Grouping<never>, anchored = true): Wire {
+  return { from, stream, to, grouping, anchored, fields: {} };
+}
+
+function labelled(label: string): Grouping<never> {
+  return Object.assign(() => undefined, { label });
+}
+
+const words: Blueprint = {
+  name: "words",
+  config,
+  components: [plan("lines", "spout"), plan("split", "bolt", 4, 2), plan("count", "bolt", 3)],
+  wires: [
+    wire("lines", "text", "split", labelled("shuffle")),
+    wire("split", "words", "count", labelled("fields(word)")),
+    wire("lines", "dead", "count", labelled("shuffle"), false),
+  ],
+};
+
+describe("a topology in DOT", () => {
+  test("has a node for each component and an edge for each wire", () => {
+    expect(toDot(words)).toBe(`digraph "words" {
+  rankdir=LR;
+  "lines" [label="lines\\n1 task", shape=ellipse];
+  "split" [label="split\\n4 tasks in 2 executors", shape=box];
+  "count" [label="count\\n3 tasks", shape=box];
+  "lines" -> "split" [label="text: shuffle", color="#8a4b2a", fontcolor="#8a4b2a", style=solid];
+  "split" -> "count" [label="words: fields(word)", color="#2e8540", fontcolor="#2e8540", style=solid];
+  "lines" -> "count" [label="dead: shuffle", color="#c2410c", fontcolor="#c2410c", style=dashed];
+}
+`);
+  });
+
+  test("calls a grouping by its label, or else by its function's name", () => {
+    const byLength: Grouping<never> = () => undefined;
+    const label = (grouping: Grouping<never>): string | undefined =>
+      /label="text: (.*?)"/.exec(toDot({ ...words, wires: [wire("lines", "text", "split", grouping)] }))?.[1];
+    expect(label(labelled("fields(word)"))).toBe("fields(word)");
+    expect(label(byLength)).toBe("byLength");
+    expect(label(Object.assign(() => undefined, { label: "" }))).toBe("custom");
+    expect(label(Object.assign(() => undefined, { label: "each", everyone: true }))).toBe("all");
+  });
+
+  test("gives a stream the same colour everywhere", () => {
+    expect(streamColour("words")).toBe(streamColour("words"));
+    const colours = new Set(Array.from({ length: 200 }, (_, at) => streamColour(`stream${at}`)));
+    expect(colours.size).toBe(12);
+  });
+
+  test("lets everything be drawn in another way", () => {
+    const options: GraphOptions = {
+      direction: "TB",
+      colour: ({ stream }) => (stream === "text" ? "navy" : "#aabbcc"),
+      node: ({ name }) => (name === "split" ? { label: "cut\nup", shape: "rounded", colour: "red" } : {}),
+      edge: ({ stream }) =>
+        stream === "dead" ? { label: "given up", colour: "#000000", style: "bold" } : {},
+    };
+    expect(toDot(words, options)).toBe(`digraph "words" {
+  rankdir=TB;
+  "lines" [label="lines\\n1 task", shape=ellipse];
+  "split" [label="cut\\nup", shape=box, style=rounded, color="red"];
+  "count" [label="count\\n3 tasks", shape=box];
+  "lines" -> "split" [label="text: shuffle", color="navy", fontcolor="navy", style=solid];
+  "split" -> "count" [label="words: fields(word)", color="#aabbcc", fontcolor="#aabbcc", style=solid];
+  "lines" -> "count" [label="given up", color="#000000", fontcolor="#000000", style=bold];
+}
+`);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["a direction", { direction: "RL" }, "direction must be"],
+    ["a shape", { node: () => ({ shape: "star" }) }, "node(lines).shape must be"],
+    ["a node's colour", { node: () => ({ colour: "#abc" }) }, "node(lines).colour must be"],
+    ["a wire's colour", { colour: () => 'red"]' }, "edge(lines.text to split).colour must be"],
+    ["a style", { edge: () => ({ style: "wavy" }) }, "edge(lines.text to split).style must be"],
+  ])("refuses %s that it does not know", (_what, options, message) => {
+    const draw = (): string => toDot(words, options as GraphOptions);
+    expect(draw).toThrow(OptionError);
+    expect(draw).toThrow(message);
+  });
+});
+
+// ── what Graphviz reads, as far as it is used here ──────────────────────────────────────────────────────────────────
+
+interface Read {
+  readonly nodes: Map<string, Record<string, string>>;
+  readonly edges: { from: string; to: string; attributes: Record<string, string> }[];
+}
+
+/** A parser of its own: tokens, then statements. Throws at anything else. */
+function parse(dot: string): Read {
+  const tokens = [...dot.matchAll(/\s+|("(?:[^"\\\n]|\\[^\n])*")|(\w+)|(->|[{}[\],;=])|([\s\S])/g)]
+    .filter(([, quoted, word, sign, other]) => quoted ?? word ?? sign ?? other)
+    .map(([token, , , , other]) => {
+      if (other !== undefined) throw new Error(`unexpected ${JSON.stringify(other)}`);
+      return token;
+    });
+  const next = (expected?: string): string => {
+    const token = tokens.shift();
+    if (token === undefined || (expected !== undefined && token !== expected))
+      throw new Error(`expected ${expected ?? "more"}; got ${token}`);
+    return token;
+  };
+  const id = (): string => {
+    const token = next();
+    if (!/^["\w]/.test(token)) throw new Error(`expected an id; got ${token}`);
+    return token.startsWith('"')
+      ? token.slice(1, -1).replace(/\\(.)/gu, (_, char: string) => (char === "n" ? "\n" : char))
+      : token;
+  };
+  const read: Read = { nodes: new Map(), edges: [] };
+  next("digraph");
+  id();
+  next("{");
+  while (tokens[0] !== "}") {
+    const from = id();
+    if (tokens[0] === "=") {
+      next("=");
+      id();
+    } else {
+      const edge = tokens[0] === "->" && next("->");
+      const to = edge ? id() : undefined;
+      const attributes: Record<string, string> = {};
+      next("[");
+      for (;;) {
+        const name = id();
+        next("=");
+        attributes[name] = id().replaceAll("&amp;", "&");
+        if (next() === "]") break;
+      }
+      if (to === undefined) read.nodes.set(from, attributes);
+      else read.edges.push({ from, to, attributes });
+    }
+    next(";");
+  }
+  next("}");
+  if (tokens.length > 0) throw new Error(`after the end: ${tokens.join(" ")}`);
+  return read;
+}
+
+/** Signs and words that mean something to Graphviz, in names and labels that are otherwise of any characters. */
+const name = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 12 }),
+  fc.string({
+    unit: fc.constantFrom(...'"\\<>&;#[]{}|-=,\n\r\0 nNGL', "&amp;", "é", "日", "\ud800"),
+    maxLength: 12,
+  }),
+  fc.constantFrom("graph", "node", "digraph", "__proto__", "\\", '\\"', "<b>x</b>"),
+);
+
+/** What cannot be written is replaced. */
+const written = (text: string): string => text.replace(/(?!\n)[\p{Cc}\p{Cs}\u2028\u2029]/gu, "\ufffd");
+
+property.prop([fc.uniqueArray(name, { minLength: 1, maxLength: 5, selector: written }), name, name])(
+  "any names and labels can be read back from DOT",
+  (names, stream, label) => {
+    const last = names.at(-1) as string;
+    const blueprint: Blueprint = {
+      ...{ name: label, config },
+      components: names.map((one, at) => plan(one, at === 0 ? "spout" : "bolt")),
+      wires: names.map((one) => wire(one, stream, last, labelled(`x${label}`))),
+    };
+    const { nodes, edges } = parse(toDot(blueprint));
+    expect([...nodes.keys()]).toEqual(names.map(written));
+    expect([...nodes.values()].map((node) => node.label)).toEqual(
+      names.map((one) => `${written(one)}\n1 task`),
+    );
+    expect(edges.map(({ from }) => from)).toEqual(names.map(written));
+    for (const { to, attributes } of edges) {
+      expect(to).toBe(written(last));
+      expect(attributes.label).toBe(`${written(stream)}: x${written(label)}`);
+    }
+  },
+);
