@@ -1,6 +1,7 @@
 // The benchmarks measure what they say: each program checks its own count, and the table is computed right.
 
 import { describe, expect, it } from "vitest";
+import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
 import { CATALOGUE, type Entry } from "./catalogue.js";
 import { type Compared, compare, comparisonTable, figureOf, onlyNow } from "./comparison.js";
@@ -8,6 +9,7 @@ import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import * as nact from "./nact.js";
+import * as node from "./node.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
@@ -42,7 +44,11 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["acker", 20, acker(20, 4)],
   ["ping-pong on nact", 20, nact.pingPong(20)],
   ["spawn-monitor-exit on nact", 10, nact.spawnMonitorExit(10)],
+  ["restart on nact", 10, nact.restart(10)],
   ["call on nact", 10, nact.call(10)],
+  ["host-await", 10, hostAwait(10)],
+  ["host-await on Node", 10, node.hostAwait(10)],
+  ["word count on Node's streams", 90, node.wordCount(10)],
   ["ping-pong on XState", 20, xstate.pingPong(20)],
   ["spawn-monitor-exit on XState", 10, xstate.spawnMonitorExit(10)],
 ];
@@ -102,12 +108,14 @@ describe("the catalogue", () => {
   it("has a program for every entry, on every side it names", () => {
     const names = (of: readonly Entry[]): string[] => of.map((entry) => entry.name).sort();
     expect(Object.keys(ours).sort()).toEqual(names(CATALOGUE));
-    expect(Object.keys(nact.programs).sort()).toEqual(
-      names(CATALOGUE.filter((e) => e.libraries.includes("nact"))),
-    );
-    expect(Object.keys(xstate.programs).sort()).toEqual(
-      names(CATALOGUE.filter((e) => e.libraries.includes("xstate"))),
-    );
+    for (const [peer, programs] of Object.entries({
+      nact: nact.programs,
+      xstate: xstate.programs,
+      node: node.programs,
+    }))
+      expect(Object.keys(programs).sort()).toEqual(
+        names(CATALOGUE.filter((entry) => entry.peers.some((one) => one === peer))),
+      );
   });
 });
 
@@ -115,13 +123,13 @@ describe("the result", () => {
   const rate: Entry = {
     name: "hops",
     unit: "perSecond",
-    libraries: [],
+    peers: [],
     target: { type: "times-otp", times: 10 },
   };
   const weight: Entry = {
     name: "idle",
     unit: "bytes",
-    libraries: [],
+    peers: [],
     target: { type: "at-most", value: 600 },
   };
 
@@ -136,8 +144,14 @@ describe("the result", () => {
       otp: 4,
       nact: 10,
       xstate: 0.5,
+      node: null,
     });
-    expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({ otp: 9, nact: null, xstate: null });
+    expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({
+      otp: 9,
+      nact: null,
+      xstate: null,
+      node: null,
+    });
   });
 
   it("says whether the target is met, and nothing where there is nothing to compare with", () => {
@@ -152,7 +166,11 @@ describe("the result", () => {
     const soon: Entry = { ...rate, unit: "p99Us", target: { type: "below", value: 100 } };
     expect(judge(soon, { ours: [99.9] })).toMatchObject({ target: "< 100 us", met: true });
     expect(judge(soon, { ours: [100] }).met).toBe(false);
-    const aimless: Entry = { name: "hops", unit: "perSecond", libraries: [] };
+    const level: Entry = { ...rate, target: { type: "times-peer", peer: "node", times: 0.7 } };
+    expect(judge(level, { ours: [7], node: [10] })).toMatchObject({ target: ">= 0.7 x Node", met: true });
+    expect(judge(level, { ours: [6.9], node: [10] }).met).toBe(false);
+    expect(judge(level, { ours: [7], nact: [1] }).met).toBeNull();
+    const aimless: Entry = { name: "hops", unit: "perSecond", peers: [] };
     expect(judge(aimless, { ours: [1] })).toMatchObject({ target: "-", met: null });
   });
 
@@ -173,7 +191,7 @@ describe("the result", () => {
   });
 
   it("shows the median of a time beside its 99th percentile", () => {
-    const time: Entry = { name: "reroute", unit: "p99Us", libraries: [] };
+    const time: Entry = { name: "reroute", unit: "p99Us", peers: [] };
     expect(table([judge(time, { ours: [30, 50, 40], medianUs: [4, 6, 5] })], true)).toContain(
       "40.0 us (median 5.00 us)",
     );
@@ -182,14 +200,14 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |    <= 600 B |  no |",
     ]);
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node |      target | met |",
     );
   });
 });
@@ -271,7 +289,7 @@ describe("the command line", () => {
   });
 
   it("leaves long programs out of a quick run, unless they are named", () => {
-    const long: Entry = { name: "ring", unit: "perSecond", libraries: [], long: true };
+    const long: Entry = { name: "ring", unit: "perSecond", peers: [], long: true };
     const wanted = (...args: readonly string[]): boolean => isWanted(long, readOptions(args, names));
     expect(wanted()).toBe(true);
     expect(wanted("--quick")).toBe(false);

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
-import { CATALOGUE, type Entry, type Library } from "./catalogue.js";
+import { CATALOGUE, type Entry, type Peer } from "./catalogue.js";
 import { compareEntry } from "./compare.js";
 import { comparisonTable } from "./comparison.js";
 import { HERE, measure as measureIn, NODE_FLAGS } from "./measure.js";
@@ -18,31 +18,33 @@ const TURNS = 3;
 const QUICK_ROUNDS = 3;
 /** Load average from which on other work disturbs the figures. */
 const BUSY = 1;
-function measure(side: "ours" | Library, entry: Entry, rounds: number): Figures[] {
+function measure(side: "ours" | Peer, entry: Entry, rounds: number): Figures[] {
   return measureIn(HERE, side, entry.name, rounds);
 }
 
-/** Ours and OTP take turns, so that a machine that grows faster or slower meanwhile favours neither. */
+const isTarget = ({ target }: Entry, peer: Peer): boolean =>
+  target?.type === "times-peer" && target.peer === peer;
+
+/** Ours, OTP and the peer that is the target take turns, so that a machine that grows faster or slower meanwhile favours neither. */
 function sample(entry: Entry, otp: Otp | undefined, quick: boolean): Samples {
   const rounds = quick ? QUICK_ROUNDS : ROUNDS;
   const turns = quick || entry.long ? 1 : TURNS;
   const ours: Figures[] = [];
   const theirs: number[] = [];
+  const peers = new Map<Peer, Figures[]>(entry.peers.map((peer) => [peer, []]));
   for (let turn = 0; turn < turns; turn++) {
     ours.push(...measure("ours", entry, rounds));
     if (otp !== undefined && entry.otp !== undefined) theirs.push(otp.run(entry.otp));
+    for (const [peer, figures] of peers)
+      if (turn === 0 || isTarget(entry, peer)) figures.push(...measure(peer, entry, rounds));
   }
   const pick = (figures: readonly Figures[], name: string): number[] =>
     figures.flatMap((all) => all[name] ?? []);
-  const libraries = entry.libraries.map((library) => [
-    library,
-    pick(measure(library, entry, rounds), entry.unit),
-  ]);
   return {
     ours: pick(ours, entry.unit),
     otp: theirs,
     medianUs: entry.unit === "p99Us" ? pick(ours, "medianUs") : [],
-    ...Object.fromEntries(libraries),
+    ...Object.fromEntries([...peers].map(([peer, figures]) => [peer, pick(figures, entry.unit)])),
   };
 }
 

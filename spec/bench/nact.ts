@@ -49,6 +49,31 @@ export function spawnMonitorExit(count: number): Program {
   });
 }
 
+const BOOM = new Error("boom");
+
+/** One of a hundred actors crashes on its first message, and its `onCrash` resets it. */
+export function restart(count: number): Program {
+  return onNact(count, count, (system, done) => {
+    for (let i = 0; i < 99; i++) spawnStateless(system, () => undefined);
+    let starts = 0;
+    spawn(
+      system,
+      (_starts: number, _fail: "fail"): number => {
+        throw BOOM;
+      },
+      "failing",
+      {
+        initialStateFunc: (ctx) => {
+          if (starts < count) dispatch(ctx.self, "fail");
+          else done(starts);
+          return starts++;
+        },
+        onCrash: (_message, _error, ctx) => ctx.reset,
+      },
+    );
+  });
+}
+
 interface Echo {
   readonly from: Ref<number>;
   readonly value: number;
@@ -87,5 +112,6 @@ function onNact(
 export const programs: Readonly<Record<string, Program>> = {
   "ping-pong": pingPong(SIZES.pingPong),
   "spawn-monitor-exit": spawnMonitorExit(SIZES.spawnMonitorExit),
+  restart: restart(SIZES.restart),
   "call-await": call(SIZES.call),
 };

@@ -1,5 +1,6 @@
 // The programs on signalbox, in full size.
 
+import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
 import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
@@ -22,6 +23,7 @@ export const programs: Readonly<Record<string, Program>> = {
   restart: restart(SIZES.restart),
   call: call(SIZES.call),
   "call-await": callAwait(SIZES.call),
+  "host-await": hostAwait(SIZES.hostAwait),
   skynet: skynet(SIZES.skynetLeaves),
   "idle-linked-process": idleLinkedProcesses(SIZES.idle),
   "dispatch-ack": dispatchAck(SIZES.dispatchAck),

@@ -1,33 +1,28 @@
 // From samples to a judged row, and from rows to the table.
 
-import type { Entry, Target, Unit } from "./catalogue.js";
+import { type Entry, PEERS, type Peer, type Target, type Unit } from "./catalogue.js";
 import { median } from "./program.js";
 
+/** With whom signalbox is compared. */
+type Other = "otp" | Peer;
+
+const PEER_NAMES = Object.keys(PEERS) as readonly Peer[];
+
 /** Samples of a program's figure, by who took part. */
-export interface Samples {
+export interface Samples extends Partial<Record<Other, readonly number[]>> {
   readonly ours: readonly number[];
-  readonly otp?: readonly number[];
-  readonly nact?: readonly number[];
-  readonly xstate?: readonly number[];
   /** Medians within each of our runs, in microseconds, where the figure is the 99th percentile. */
   readonly medianUs?: readonly number[];
 }
 
-export interface Row {
+export interface Row extends Readonly<Record<Other, number | null>> {
   readonly name: string;
   readonly unit: Unit;
   readonly ours: number;
-  readonly otp: number | null;
-  readonly nact: number | null;
-  readonly xstate: number | null;
   /** How many times better signalbox is: more of a rate, less of a weight or a time. */
-  readonly ratios: {
-    readonly otp: number | null;
-    readonly nact: number | null;
-    readonly xstate: number | null;
-  };
+  readonly ratios: Readonly<Record<Other, number | null>>;
   readonly target: string;
-  /** Null without a target, and when OTP was not there to compare with. */
+  /** Null without a target, and when the other was not there to compare with. */
   readonly met: boolean | null;
   readonly lowest: number;
   readonly highest: number;
@@ -41,31 +36,36 @@ export function judge(entry: Entry, samples: Samples): Row {
     if (other === null) return null;
     return entry.unit === "perSecond" ? ours / other : other / ours;
   };
-  const otp = middle(samples.otp);
-  const nact = middle(samples.nact);
-  const xstate = middle(samples.xstate);
+  const others = record((other) => middle(samples[other]));
+  const ratios = record((other) => better(others[other]));
   return {
     name: entry.name,
     unit: entry.unit,
     ours,
-    otp,
-    nact,
-    xstate,
-    ratios: { otp: better(otp), nact: better(nact), xstate: better(xstate) },
+    ...others,
+    ratios,
     target: describe(entry.target, entry.unit),
-    met: isMet(entry.target, ours, better(otp)),
+    met: isMet(entry.target, ours, ratios),
     lowest: Math.min(...samples.ours),
     highest: Math.max(...samples.ours),
     medianUs: middle(samples.medianUs),
   };
 }
 
-function isMet(target: Target | undefined, ours: number, timesOtp: number | null): boolean | null {
+function record<T>(value: (other: Other) => T): Record<Other, T> {
+  return { otp: value("otp"), nact: value("nact"), xstate: value("xstate"), node: value("node") };
+}
+
+function isMet(target: Target | undefined, ours: number, ratios: Row["ratios"]): boolean | null {
+  const reaches = (ratio: number | null, times: number): boolean | null =>
+    ratio === null ? null : ratio >= times;
   switch (target?.type) {
     case undefined:
       return null;
     case "times-otp":
-      return timesOtp === null ? null : timesOtp >= target.times;
+      return reaches(ratios.otp, target.times);
+    case "times-peer":
+      return reaches(ratios[target.peer], target.times);
     case "at-least":
       return ours >= target.perSecond;
     case "at-most":
@@ -83,6 +83,8 @@ function describe(target: Target | undefined, unit: Unit): string {
       return "-";
     case "times-otp":
       return `>= ${target.times} x OTP`;
+    case "times-peer":
+      return `>= ${Number(target.times.toFixed(2))} x ${PEERS[target.peer]}`;
     case "at-least":
       return `>= ${format(target.perSecond, unit)}`;
     case "at-most":
@@ -118,8 +120,7 @@ const HEADINGS = [
   "lowest..highest",
   "OTP",
   "x OTP",
-  "nact",
-  "XState",
+  ...Object.values(PEERS),
   "target",
   "met",
 ];
@@ -150,5 +151,14 @@ function cells(row: Row): string[] {
   const range = `${shown(row.lowest)} .. ${shown(row.highest)}`;
   const ours = row.medianUs === null ? shown(row.ours) : `${shown(row.ours)} (median ${shown(row.medianUs)})`;
   const met = row.met === null ? "-" : row.met ? "yes" : "no";
-  return [row.name, ours, range, shown(row.otp), ratio, shown(row.nact), shown(row.xstate), row.target, met];
+  return [
+    row.name,
+    ours,
+    range,
+    shown(row.otp),
+    ratio,
+    ...PEER_NAMES.map((peer) => shown(row[peer])),
+    row.target,
+    met,
+  ];
 }

@@ -15,20 +15,7 @@ import {
 import { AckerMachine, COMPLETED } from "../../lib/topology/tracking/acker-machine.js";
 import { usedBytes } from "./lives.js";
 import { type Figures, median, onSystem, type Program, Stopwatch } from "./program.js";
-
-/** Each of eight words. */
-const TEXT = [
-  "a signal box stands where two lines meet",
-  "the night train waits outside for a clear",
-  "one lever moves the points another the arm",
-  "no lever moves while a train stands there",
-  "the bell rings twice and the line is",
-  "each train is written down with its time",
-  "when a wire breaks the arm falls to",
-  "the morning train is late and nobody minds",
-] as const;
-const WORDS = 8;
-const EDGES = 1 + WORDS;
+import { EDGES, isCountOf, sentence, WORDS } from "./words.js";
 
 const TASKS = 2;
 const MANY_PENDING = 4_096;
@@ -62,7 +49,7 @@ class WordCount {
       next: ({ emit }) => {
         if (this.#emitted === this.#wanted) return;
         const id = this.#emitted++;
-        const text = TEXT[id % TEXT.length] as string;
+        const text = sentence(id);
         if (this.#reliable) emit.lines({ text }, { id });
         else emit.lines({ text });
       },
@@ -117,25 +104,18 @@ class WordCount {
     const rightAcks = this.#reliable
       ? this.#acks.reduce((sum, acks) => sum + (acks === 1 ? 1 : 0), 0)
       : this.#wanted;
-    return this.#failed === 0 && this.#countsAreRight() ? rightAcks * EDGES : -1;
+    return this.#failed === 0 &&
+      isCountOf(
+        this.#wanted,
+        this.#counts.flatMap((counts) => [...counts]),
+      )
+      ? rightAcks * EDGES
+      : -1;
   }
 
   #look(): void {
     const all = this.#reliable ? this.#acked === this.#wanted : this.#counted === this.#wanted * WORDS;
     if (all) this.#done();
-  }
-
-  /** Compares with a straight count; each word has been counted by one task. */
-  #countsAreRight(): boolean {
-    const straight = new Map<string, number>();
-    for (let at = 0; at < TEXT.length; at++) {
-      const times = Math.floor((this.#wanted + TEXT.length - 1 - at) / TEXT.length);
-      for (const word of (TEXT[at] as string).split(" "))
-        straight.set(word, (straight.get(word) ?? 0) + times);
-    }
-    const found = this.#counts.flatMap((counts) => [...counts]);
-    const wanted = [...straight].filter(([, times]) => times > 0);
-    return found.length === wanted.length && found.every(([word, times]) => straight.get(word) === times);
   }
 }
 

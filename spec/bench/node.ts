@@ -1,0 +1,57 @@
+// What plain Node does in the place of a program: its streams for a topology, its own `await` beside no System.
+
+import { Readable, Transform, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { awaitAll } from "./awaits.js";
+import type { Program } from "./program.js";
+import { SIZES } from "./sizes.js";
+import { EDGES, isCountOf, sentence } from "./words.js";
+
+/** Words of sentences, counted by three streams of objects: a source, a splitter, a counter. */
+export function wordCount(sentences: number): Program {
+  const edges = sentences * EDGES;
+  return {
+    operations: edges,
+    expected: edges,
+    run: async () => {
+      let emitted = 0;
+      const counts = new Map<string, number>();
+      const source = new Readable({
+        objectMode: true,
+        read() {
+          this.push(emitted === sentences ? null : { text: sentence(emitted++) });
+        },
+      });
+      const split = new Transform({
+        objectMode: true,
+        transform({ text }: { readonly text: string }, _encoding, done) {
+          for (const word of text.split(" ")) this.push({ word });
+          done();
+        },
+      });
+      const count = new Writable({
+        objectMode: true,
+        write({ word }: { readonly word: string }, _encoding, done) {
+          counts.set(word, (counts.get(word) ?? 0) + 1);
+          done();
+        },
+      });
+      await pipeline(source, split, count);
+      return { counted: isCountOf(sentences, [...counts]) ? edges : -1 };
+    },
+  };
+}
+
+/** Awaits of the host's own code, with no System alive. */
+export function hostAwait(count: number): Program {
+  return {
+    operations: count,
+    expected: (count * (count + 1)) / 2,
+    run: async () => ({ counted: await awaitAll(count) }),
+  };
+}
+
+export const programs: Readonly<Record<string, Program>> = {
+  "topology-unreliable": wordCount(SIZES.topology),
+  "host-await": hostAwait(SIZES.hostAwait),
+};
