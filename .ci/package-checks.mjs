@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const work = mkdtempSync(join(tmpdir(), "signalbox-package-"));
 /** What users bundle, and how many bytes it may be (docs/decisions/0009). */
 const BUNDLES = {
-  processes: { imports: "*", from: "process/index.js", limit: 20_000 },
+  processes: { imports: "*", from: "chunks/process.js", limit: 20_000 },
   "a system with servers and supervisors": {
     imports: "{ System, defineServer, supervisor }",
     from: "index.js",
@@ -35,7 +35,9 @@ const checks = {
     tarball = join(work, packed.filename);
     const stray = packed.files
       .map((file) => file.path)
-      .filter((path) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/.test(path));
+      .filter(
+        (path) => !/^((dist|lib|docs)\/|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/.test(path),
+      );
     if (stray.length > 0) throw new Error(`files that do not belong: ${stray.join(", ")}`);
   },
   "publint has nothing to say": () => run("npx", ["publint", "--strict", tarball]),

@@ -1,0 +1,42 @@
+// What is published: one file for each entry, and one for each floor that entries share. A floor in two files would be
+// two copies of it: two kernels in one process, whose pids know nothing of each other.
+
+import { defineConfig, type RolldownOptions } from "rolldown";
+
+const lib = new URL("../lib/", import.meta.url).pathname;
+
+/** Floors that several entries use, lowest first: a module that two floors could claim goes to the lower one. */
+const SHARED = ["process", "behaviour", "supervisor", "dispatch"];
+
+const config: RolldownOptions = defineConfig({
+  input: {
+    index: `${lib}index.ts`,
+    "topology/index": `${lib}topology/index.ts`,
+    "testing/index": `${lib}testing/index.ts`,
+  },
+  platform: "neutral",
+  external: /^[^./]/,
+  tsconfig: new URL("../tsconfig.json", import.meta.url).pathname,
+  // A warning of the bundler is an error: nobody reads the output of a build that succeeds.
+  onLog: (level, log) => {
+    if (level === "warn") throw new Error(log.message);
+  },
+  resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
+  output: {
+    dir: new URL("../dist/", import.meta.url).pathname,
+    cleanDir: true,
+    sourcemap: true,
+    // The sources are in the package, beside the bundle.
+    sourcemapExcludeSources: true,
+    comments: { annotation: true, legal: true, jsdoc: false },
+    chunkFileNames: "chunks/[name].js",
+    codeSplitting: {
+      groups: SHARED.map((floor, i) => ({
+        name: floor,
+        test: (id: string) => id.startsWith(`${lib}${floor}/`),
+        priority: SHARED.length - i,
+      })),
+    },
+  },
+});
+export default config;

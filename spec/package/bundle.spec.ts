@@ -1,0 +1,56 @@
+// What is published: each module once, whichever entries a program imports, and what a bundler may leave out of it.
+
+import { type OutputChunk, rolldown } from "rolldown";
+import { describe, expect, it } from "vitest";
+import config from "../../.config/rolldown.config.js";
+
+const { output: outputOptions, ...input } = config;
+
+async function published(): Promise<readonly OutputChunk[]> {
+  const bundle = await rolldown(input);
+  const { output } = await bundle.generate(Array.isArray(outputOptions) ? outputOptions[0] : outputOptions);
+  return output.filter((file) => file.type === "chunk");
+}
+
+const chunks = await published();
+
+/** The files of lib that are in a bundle of these names from one of the published entries. */
+async function bundleOf(names: string, entry: string): Promise<string> {
+  const files = new Map(chunks.map(({ fileName, code }) => [`/${fileName}`, code]));
+  files.set("/user.js", `export { ${names} } from "/${entry}";`);
+  const bundle = await rolldown({
+    input: "/user.js",
+    external: /^(?:node:|eventemitter3|nanoid)/,
+    plugins: [
+      {
+        name: "published",
+        resolveId: (id, importer) =>
+          id.startsWith("node:") ? null : new URL(id, `file://${importer ?? "/"}`).pathname,
+        load: (id) => ({ code: files.get(id) ?? "", moduleSideEffects: false }),
+      },
+    ],
+  });
+  const { output } = await bundle.generate({ minify: false });
+  return output[0].code;
+}
+
+describe("the published bundle", () => {
+  it("has every module once: entries share one kernel [P21]", () => {
+    const places = new Map<string, string[]>();
+    for (const { fileName, moduleIds } of chunks) {
+      for (const id of moduleIds) places.set(id, [...(places.get(id) ?? []), fileName]);
+    }
+    expect(places.size).toBeGreaterThan(150);
+    expect([...places].filter(([, files]) => files.length > 1)).toEqual([]);
+    const kernel = [...places.keys()].filter((id) => id.endsWith("/lib/process/kernel.ts"));
+    expect(kernel).toHaveLength(1);
+  });
+
+  it("leaves dispatch, supervisors and topologies out of a bundle that has a System alone", async () => {
+    const code = await bundleOf("System", "index.js");
+    expect(code).toMatch(/class Kernel\b|Kernel = class/);
+    for (const name of ["ConsumerGroup", "Conversation", "Supervisor", "TopologyRef", "defineServer"]) {
+      expect(code, name).not.toMatch(new RegExp(`class ${name}\\b|\\b${name} = class|function ${name}\\b`));
+    }
+  });
+});
