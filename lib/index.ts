@@ -17,7 +17,7 @@
  *   init: (_ctx, float: number) => ({ cash: float }),
  *   calls: { pay: (state, amount: number) => (state.cash += amount) },
  * });
- * const clerks = new ConsumerGroup<number>({ name: "clerks", patience: 1_000 });
+ * const clerks = new ConsumerGroup<number>({ name: "clerks", patienceMs: 1_000 });
  * const clerk = consumer((amount: number) => Till.at(system, "till").call.pay(amount), { group: clerks });
  * const Shop = supervisor({
  *   children: [

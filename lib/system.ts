@@ -20,7 +20,7 @@ export class System extends ProcessSystem {
    * Dispatches a payload, or an envelope of one's own, to one consumer of a group. Resolves when that has acknowledged;
    * a crash at any moment before re-routes to another at once. Rejects with one of the DispatchErrors.
    *
-   * @example const outcome = await system.dispatch(pickers, order, { deadline: 2_000, maxAttempts: 3 });
+   * @example const outcome = await system.dispatch(pickers, order, { deadlineMs: 2_000, maxAttempts: 3 });
    */
   dispatch<T, R = unknown>(
     group: ConsumerGroup<T, R>,

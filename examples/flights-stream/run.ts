@@ -51,7 +51,7 @@ async function watch(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    for await (const { components, uptimeMs } of running.watch({ every: everyMs, signal })) {
+    for await (const { components, uptimeMs } of running.watch({ everyMs, signal })) {
       const pending = components.find(({ name }) => name === "flights")?.pending ?? 0;
       show({ flights, pending, elapsedMs: uptimeMs, results });
     }

@@ -57,7 +57,7 @@ const timeOf = ({ at }: { readonly at: number }): number => at;
 export function flightsStream(flights: readonly Flight[], plan: Plan, results: Results): Topology {
   const held = mostHeld(flights, plan);
 
-  // One task emits them, and so they come in order, and no window needs to wait for stragglers (`lag`). With several
+  // One task emits them, and so they come in order, and no window needs to wait for stragglers (`lagMs`). With several
   // tasks, each would take the next flight when it has room, and nobody could say by how much one overtakes another.
   const source = spoutFrom(flights, {
     fields: FLIGHT,
@@ -87,7 +87,7 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
   const routes = windowBolt({
     input: FLIGHT,
     streams: { parts: PART },
-    window: sliding({ ms: plan.windowMs, every: plan.everyMs, by: timeOf }),
+    window: sliding({ ms: plan.windowMs, everyMs: plan.everyMs, by: timeOf }),
     maxHeld: held,
     // A task that crashes loses its state. What all windows so far have come to is kept where the next one finds it.
     init: ({ shared, index }) => {
@@ -133,7 +133,7 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
   const { tasks } = plan;
   // No window is late by the clock: what is held waits for the flights that come next, and they come at once.
   // A crash of a window task fails all that it holds: a flight may meet with several.
-  return topology("flights-stream", { messageTimeout: 600_000, retries: 100 })
+  return topology("flights-stream", { messageTimeoutMs: 600_000, retries: 100 })
     .spout("flights", source, { maxPending: held + 1 })
     .bolt("hours", hours, { tasks, from: { "flights.items": fields("origin") } })
     .bolt("routes", routes, { tasks, from: { "flights.items": fields("origin", "destination") } })

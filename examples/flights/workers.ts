@@ -22,9 +22,9 @@ export function newCrew(): Crew {
     name: "crew",
     // The deadline is the one limit: a flight is tried until then, however often its worker is killed, and while all
     // of them are down it waits for one to be back. A worker that is up again counts as another one.
-    deadline: 20_000,
+    deadlineMs: 20_000,
     maxAttempts: Number.POSITIVE_INFINITY,
-    patience: Number.POSITIVE_INFINITY,
+    patienceMs: Number.POSITIVE_INFINITY,
   });
 }
 
@@ -35,7 +35,7 @@ export function workers(count: number, crew: Crew, ledger: LedgerRef): Superviso
     // A service that crashes thousands of times is broken, and its supervisor should give up. Not this one: its
     // workers are healthy, and killed on purpose. A short period, because a supervisor remembers restarts that long.
     intensity: Number.POSITIVE_INFINITY,
-    period: 100,
+    periodMs: 100,
     // The screen counts the kills; a line for each would bury it.
     report: false,
     children: ids.map((id) => ({ id, start: worker(id, crew, ledger) })),

@@ -101,7 +101,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     { everyMs, show: draw }: Show,
     signal: AbortSignal,
   ): Promise<void> {
-    for await (const metrics of topologyRef.watch({ every: everyMs, signal })) {
+    for await (const metrics of topologyRef.watch({ everyMs, signal })) {
       kills = await chaos.call.kills();
       draw(view(metrics));
     }

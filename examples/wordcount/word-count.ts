@@ -79,7 +79,7 @@ export function wordCount({ lines, openLines, results, counters, onDone }: Parts
   const write = batchBolt({
     input: { word: field.text, count: field.number },
     size: 200,
-    every: 20,
+    everyMs: 20,
     execute: async (batch) => {
       await sleep(WRITE_MS);
       for (const { values } of batch)
@@ -89,11 +89,11 @@ export function wordCount({ lines, openLines, results, counters, onDone }: Parts
 
   // A service whose tasks crash hundreds of times is broken, and its supervisors should give up. Not this one: its
   // tasks are healthy, and killed on purpose. A short period, because a supervisor remembers restarts that long.
-  const killedOnPurpose = { intensity: Number.POSITIVE_INFINITY, period: 100 };
+  const killedOnPurpose = { intensity: Number.POSITIVE_INFINITY, periodMs: 100 };
   // The supervisor of the system task allows one restart in five seconds, whatever the configuration says. The kill
   // after that takes the topology down, and it starts again as a whole.
-  const wholeAgain = { restarts: Number.POSITIVE_INFINITY, restartsBackoff: { min: 1, max: 10 } };
-  const tryAgain = { retries: Number.POSITIVE_INFINITY, retryBackoff: { min: 1, max: 50 } };
+  const wholeAgain = { restarts: Number.POSITIVE_INFINITY, restartsBackoff: { minMs: 1, maxMs: 10 } };
+  const tryAgain = { retries: Number.POSITIVE_INFINITY, retryBackoff: { minMs: 1, maxMs: 50 } };
 
   return topology("word-count", { ...killedOnPurpose, ...wholeAgain, ...tryAgain })
     .spout("lines", source)

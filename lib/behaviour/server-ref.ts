@@ -113,7 +113,7 @@ export class ServerRef<C, K> {
   /**
    * The same calls and casts with other limits, or in a process's name.
    *
-   * @example await stock.with({ timeout: 100, signal }).call.take(3);
+   * @example await stock.with({ timeoutMs: 100, signal }).call.take(3);
    */
   with(options: CallerOptions): { readonly call: Calls<C>; readonly cast: Casts<K> } {
     return {

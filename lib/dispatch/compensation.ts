@@ -17,6 +17,6 @@ export function compensate<T>(
     await settings.compensate?.(envelope, crashed);
   };
   const pid = settleHere(ctx.spawnMonitor(body, { label: `compensation of ${envelope.id}` }).pid);
-  const ms = settings.compensationTimeout;
+  const ms = settings.compensationTimeoutMs;
   if (ms !== Number.POSITIVE_INFINITY) ctx.after(ms, () => ctx.exit(pid, "kill"));
 }

@@ -310,7 +310,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     const { ctx, envelope, group, kernel, key, settings } = this;
     const held = consumer.acknowledges
       ? new Delivery(envelope, attempt, this.process, consumer)
-      : new HandOff(consumer, kernel, settings.handoff);
+      : new HandOff(consumer, kernel, settings.handoffMs);
     this.held = held;
     this.stopWaiting();
     if (key !== undefined) group.remember(key, consumer);
@@ -319,7 +319,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
       if (held instanceof Delivery) consumer.pid.process?.deliverRequest(held);
       else {
         kernel.send(consumer.pid, envelope.payload);
-        ctx.sendAfter(ctx.self, { type: "handoff", attempt }, settings.handoff);
+        ctx.sendAfter(ctx.self, { type: "handoff", attempt }, settings.handoffMs);
       }
     } catch (error) {
       // Its bounded mailbox is full: another consumer's turn.
@@ -341,7 +341,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   private unselected(why: NoConsumerReason): Stop | undefined {
     // Nobody will come any more, and that is no fault of the envelope's.
     if (this.kernel.stopping) return STOPPED;
-    return this.apply({ type: "unselected", why, patient: this.settings.patience > 0 });
+    return this.apply({ type: "unselected", why, patient: this.settings.patienceMs > 0 });
   }
 
   private wait(at: Registration | undefined): Stop | undefined {
@@ -354,10 +354,10 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   }
 
   private startPatience(): void {
-    const { patience } = this.settings;
-    if (patience === Number.POSITIVE_INFINITY) return;
+    const { patienceMs } = this.settings;
+    if (patienceMs === Number.POSITIVE_INFINITY) return;
     const message: Message<T> = { type: "impatient", time: this.patienceTime };
-    this.patience = this.ctx.sendAfter(this.ctx.self, message, patience);
+    this.patience = this.ctx.sendAfter(this.ctx.self, message, patienceMs);
   }
 
   private complete(consumer: Registration): void {
@@ -372,9 +372,9 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
 
   /** One error for all who wait, but that a deadline is each one's own. */
   private fail(failure: Failure, deadLetter: boolean): void {
-    const error = this.error(failure, this.settings.deadline);
+    const error = this.error(failure, this.settings.deadlineMs);
     const own = (one: DispatchRequest<unknown>): boolean =>
-      failure.type === "deadline" && one.timeoutMs !== this.settings.deadline;
+      failure.type === "deadline" && one.timeoutMs !== this.settings.deadlineMs;
     this.held?.abort(error);
     if (deadLetter) this.deadLetter(error);
     this.disclaim();

@@ -8,7 +8,7 @@ export interface DedupWindow {
   /** Receipts at most; the oldest are forgotten first. */
   readonly window: number;
   /** Milliseconds. */
-  readonly windowTime: number;
+  readonly windowMs: number;
   /** Bytes of their replies, about. */
   readonly windowBytes: number;
 }
@@ -61,7 +61,7 @@ export class Deduplication<T> {
     this.claims.delete(id);
     const bytes = bytesOf(receipt.reply);
     if (bytes > this.limits.windowBytes) return;
-    this.receipts.set(id, { receipt, bytes, until: now + this.limits.windowTime });
+    this.receipts.set(id, { receipt, bytes, until: now + this.limits.windowMs });
     this.bytes += bytes;
     this.forgetOld(now);
   }

@@ -11,7 +11,7 @@ import type { DispatchSettings } from "./settings.js";
 
 /**
  * Options of one dispatch; what is left out is as in the group. One that joins a dispatch of the same envelope which is
- * under way has its own `deadline` and `signal`; all else is as the first one asked for it.
+ * under way has its own `deadlineMs` and `signal`; all else is as the first one asked for it.
  */
 export interface DispatchOptions<T> extends DispatchSettings<T> {
   /**

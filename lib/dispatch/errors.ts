@@ -30,7 +30,7 @@ function tried(history: readonly EndedAttempt[]): string {
 }
 
 const WHY: { readonly [why in NoConsumerReason]: string } = {
-  empty: "the group has no members; join some, or give the dispatch `patience`",
+  empty: "the group has no members; join some, or give the dispatch `patienceMs`",
   excluded: "this envelope has been tried on every member",
   none: "the routing function chose none of the candidates",
   rejecting: "the consumer that was chosen has a full buffer",

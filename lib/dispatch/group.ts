@@ -27,7 +27,7 @@ export interface GroupOptions<T> extends DispatchSettings<T> {
   /** Receipts remembered for deduplication by envelope id. */
   readonly window?: number;
   /** Milliseconds for which a receipt is remembered at most. Default 600,000, ten minutes. */
-  readonly windowTime?: number;
+  readonly windowMs?: number;
   /** Bytes that the replies of these receipts have together, about; one with a greater reply is not remembered. Default 50,000,000. */
   readonly windowBytes?: number;
 }
@@ -40,7 +40,7 @@ export interface GroupOptions<T> extends DispatchSettings<T> {
  * @example
  * const pickers = new ConsumerGroup<Order>({ route: leastLoaded() });
  * pickers.join(system.spawn(consumer((order: Order) => pick(order))));
- * const outcome = await system.dispatch(pickers, order, { deadline: 2_000 });
+ * const outcome = await system.dispatch(pickers, order, { deadlineMs: 2_000 });
  */
 export class ConsumerGroup<T = unknown, R = unknown> {
   // It serves as `Slots` by its shape: to say so would name internal members, which the published types leave out.
@@ -74,7 +74,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     );
     this.dedup = new Deduplication({
       window: count("window", options.window ?? GROUP_DEFAULTS.window, 0),
-      windowTime: delay("windowTime", options.windowTime ?? GROUP_DEFAULTS.windowTime, 0, true),
+      windowMs: delay("windowMs", options.windowMs ?? GROUP_DEFAULTS.windowMs, 0, true),
       windowBytes: count("windowBytes", options.windowBytes ?? GROUP_DEFAULTS.windowBytes, 0, true),
     });
   }

@@ -29,7 +29,7 @@ export interface IsolatedOptions {
   /** Name of the module's export. Default `default`. */
   readonly export?: string;
   /** Milliseconds that a choice may take, the loading of the module included. Default 5,000. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
 }
 
 interface Pending {
@@ -259,6 +259,6 @@ export function isolated<T = unknown>(module: URL | string, options: IsolatedOpt
   return new IsolatedRoute(
     url,
     text("export", options.export ?? "default"),
-    delay("timeout", options.timeout ?? 5_000, 1, true),
+    delay("timeoutMs", options.timeoutMs ?? 5_000, 1, true),
   );
 }

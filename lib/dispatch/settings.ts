@@ -7,27 +7,27 @@ import type { CrashPolicy } from "./machine.js";
 
 /** Defaults of a group's options, in one place. Durations are milliseconds. */
 export const GROUP_DEFAULTS: {
-  readonly deadline: number;
+  readonly deadlineMs: number;
   readonly maxAttempts: number;
   readonly onCrash: CrashPolicy;
-  readonly patience: number;
-  readonly handoff: number;
-  readonly compensationTimeout: number;
+  readonly patienceMs: number;
+  readonly handoffMs: number;
+  readonly compensationTimeoutMs: number;
   readonly maxWaiting: number;
   readonly window: number;
-  readonly windowTime: number;
+  readonly windowMs: number;
   readonly windowBytes: number;
   readonly affinities: number;
 } = {
-  deadline: 5_000,
+  deadlineMs: 5_000,
   maxAttempts: 3,
   onCrash: "reroute",
-  patience: 0,
-  handoff: 250,
-  compensationTimeout: 5_000,
+  patienceMs: 0,
+  handoffMs: 250,
+  compensationTimeoutMs: 5_000,
   maxWaiting: 10_000,
   window: 10_000,
-  windowTime: 600_000,
+  windowMs: 600_000,
   windowBytes: 50_000_000,
   affinities: 100_000,
 };
@@ -41,7 +41,7 @@ export type Compensation<T> = (
 /** How a group dispatches; a single dispatch may say otherwise. */
 export interface DispatchSettings<T> {
   /** Milliseconds in which the envelope is settled, or the dispatch fails; `Infinity` for none. */
-  readonly deadline?: number;
+  readonly deadlineMs?: number;
   /** Consumers that may be tried with one envelope before it is a dead letter. */
   readonly maxAttempts?: number;
   /** What the crash of a consumer leads to. */
@@ -49,11 +49,11 @@ export interface DispatchSettings<T> {
   /** Undoes the work of the crashed consumer, under `onCrash: "compensate"`. */
   readonly compensate?: Compensation<T>;
   /** Milliseconds that the compensation may take. */
-  readonly compensationTimeout?: number;
+  readonly compensationTimeoutMs?: number;
   /** How long to wait for a member when there is none to choose from: time for a restart. 0 fails at once. */
-  readonly patience?: number;
+  readonly patienceMs?: number;
   /** Milliseconds a consumer that cannot acknowledge must survive for the dispatch to count as delivered. */
-  readonly handoff?: number;
+  readonly handoffMs?: number;
 }
 
 export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> & {
@@ -67,18 +67,18 @@ export function settingsOf<T>(
 ): FullSettings<T> {
   const from = base ?? { ...GROUP_DEFAULTS, compensate: undefined };
   const settings: FullSettings<T> = {
-    deadline: delay("deadline", given.deadline ?? from.deadline, 0, true),
+    deadlineMs: delay("deadlineMs", given.deadlineMs ?? from.deadlineMs, 0, true),
     maxAttempts: count("maxAttempts", given.maxAttempts ?? from.maxAttempts, 1, true),
     onCrash: oneOf("onCrash", given.onCrash ?? from.onCrash, ["reroute", "fail", "compensate"]),
     compensate: given.compensate ?? from.compensate,
-    compensationTimeout: delay(
-      "compensationTimeout",
-      given.compensationTimeout ?? from.compensationTimeout,
+    compensationTimeoutMs: delay(
+      "compensationTimeoutMs",
+      given.compensationTimeoutMs ?? from.compensationTimeoutMs,
       0,
       true,
     ),
-    patience: delay("patience", given.patience ?? from.patience, 0, true),
-    handoff: delay("handoff", given.handoff ?? from.handoff),
+    patienceMs: delay("patienceMs", given.patienceMs ?? from.patienceMs, 0, true),
+    handoffMs: delay("handoffMs", given.handoffMs ?? from.handoffMs),
   };
   if (settings.onCrash === "compensate" && typeof settings.compensate !== "function") {
     throw new OptionError("compensate", settings.compensate, 'a function, when onCrash is "compensate"');

@@ -48,7 +48,7 @@ export function startDispatch<T, R = unknown>(
     }
     const { process } = conversation;
     // The conversation may be of another system, and its deadlines are of that one: they end with it.
-    request.begin(process.kernel, owner, process.pid, process, settings.deadline);
+    request.begin(process.kernel, owner, process.pid, process, settings.deadlineMs);
     if (options?.signal !== undefined) request.obey(options.signal);
     return outcome;
   } catch (error) {

@@ -37,7 +37,7 @@ export type Reply<R> =
 /** Options of every call. */
 export interface CallOptions {
   /** Milliseconds to wait for the reply; `Infinity` waits until the callee ends. Default 5,000. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
   /** Ends the wait early; the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }

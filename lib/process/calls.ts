@@ -72,8 +72,9 @@ export class Calls {
     const target = typeof to === "string" ? kernel.names.find(to) : to.process;
     const here = target !== undefined && target.kernel === kernel;
     try {
-      const given = options?.timeout;
-      const timeoutMs = given === undefined ? kernel.limits.callTimeoutMs : delay("timeout", given, 0, true);
+      const given = options?.timeoutMs;
+      const timeoutMs =
+        given === undefined ? kernel.limits.callTimeoutMs : delay("timeoutMs", given, 0, true);
       if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
       if (here && target === owner) throw new CallSelfError(target.pid);
       options?.signal?.throwIfAborted();

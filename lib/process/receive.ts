@@ -25,7 +25,7 @@ import type { Due, Timer } from "./timers.js";
 /** Options of a receive. */
 export interface ReceiveOptions {
   /** Milliseconds to wait; 0 takes only what is there. Waits for ever unless given. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
   /** Ends the wait early; the receive rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -65,7 +65,7 @@ export class Waiting implements Due, Abandonable, Abortable, Settler, Resumption
       this.reject = reject;
     });
     process.kernel.interception?.gate(process as WatchedProcess, "a receive", this);
-    const timeoutMs = options?.timeout ?? Number.POSITIVE_INFINITY;
+    const timeoutMs = options?.timeoutMs ?? Number.POSITIVE_INFINITY;
     if (timeoutMs !== Number.POSITIVE_INFINITY) this.timer = process.kernel.addTimer(timeoutMs, this);
     if (options?.signal !== undefined) watchAbort(options.signal, this);
   }
@@ -124,7 +124,7 @@ export class Waiting implements Due, Abandonable, Abortable, Settler, Resumption
 
   /** The timeout. */
   fire(): void {
-    this.giveUp(new ReceiveTimeoutError(this.owner.pid, this.options?.timeout ?? 0));
+    this.giveUp(new ReceiveTimeoutError(this.owner.pid, this.options?.timeoutMs ?? 0));
   }
 
   aborted(reason: unknown): void {
@@ -161,9 +161,9 @@ export function receive(
 ): Promise<unknown> {
   if (!process.alive) return Promise.reject(exitedError(process));
   if (process.waiting !== undefined) return Promise.reject(new ReceiveBusyError(process.pid));
-  if (options?.timeout !== undefined) {
+  if (options?.timeoutMs !== undefined) {
     try {
-      delay("timeout", options.timeout, 0, true);
+      delay("timeoutMs", options.timeoutMs, 0, true);
     } catch (error) {
       return Promise.reject(error);
     }

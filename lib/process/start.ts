@@ -30,7 +30,7 @@ export interface Startable<in Args extends readonly unknown[], out Ref> {
 
 export interface StartOptions extends SpawnOptions {
   /** Milliseconds that `init` may take before the process is killed. `Infinity` unless given. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
 }
 
 export function isStartable(value: unknown): value is Startable<readonly unknown[], unknown> {
@@ -48,7 +48,7 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
   args: Args,
   options: StartOptions | undefined,
 ): Promise<Ref> {
-  const timeoutMs = delay("timeout", options?.timeout ?? kernel.limits.startTimeoutMs, 0, true);
+  const timeoutMs = delay("timeoutMs", options?.timeoutMs ?? kernel.limits.startTimeoutMs, 0, true);
   const { behaviour, options: own, ref } = what[launch](args);
   return new Promise<Ref>((resolve, reject) => {
     const ends: Settler = { resolve, reject };

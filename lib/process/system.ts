@@ -48,7 +48,7 @@ export interface SystemOptions {
 
 export interface StopOptions {
   /** Milliseconds after which everything that is left is killed; 0 kills at once. Default: the limit `stopTimeoutMs`. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
 }
 
 /** The processes, names, groups, timers and events of one system. */
@@ -235,19 +235,19 @@ export class ProcessSystem implements AsyncDisposable {
   /**
    * Stops the system. It tells the top-level processes to shut down, the last started first, and waits for the end of
    * each before it tells the next. A process has the `shutdown` time of its spawn, or else the limit `shutdownMs`, and
-   * is killed after it; a supervisor takes as long as the shutdown times of its children add up to. After `timeout`
+   * is killed after it; a supervisor takes as long as the shutdown times of its children add up to. After `timeoutMs`
    * the system kills everything that is left.
    *
-   * Again returns the same promise. With a `timeout` that ends earlier than the first one, it hastens the stop.
+   * Again returns the same promise. With a `timeoutMs` that ends earlier than the first one, it hastens the stop.
    *
    * @throws OptionError
    * @example
-   * process.once("SIGTERM", () => void system.stop({ timeout: 10_000 }));
+   * process.once("SIGTERM", () => void system.stop({ timeoutMs: 10_000 }));
    */
   stop(options?: StopOptions): Promise<void> {
-    const given = options?.timeout;
+    const given = options?.timeoutMs;
     if (given !== undefined || this.#stopping === undefined)
-      this.#limitStop(delay("timeout", given ?? this.kernel.limits.stopTimeoutMs, 0, true));
+      this.#limitStop(delay("timeoutMs", given ?? this.kernel.limits.stopTimeoutMs, 0, true));
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }

@@ -32,7 +32,7 @@ export function launchChild<M>(
     own === undefined && name === undefined
       ? { label }
       : { ...own, label, ...(name === undefined ? {} : { name }) };
-  const child = spawnAwaited(kernel, supervisor, behaviour, options, spec.startTimeout, (outcome) => {
+  const child = spawnAwaited(kernel, supervisor, behaviour, options, spec.startTimeoutMs, (outcome) => {
     kernel.send(ctx.self, { type: "outcome", id, outcome });
   });
   kernel.links.link(supervisor, child.pid, child.exitReason);

@@ -37,7 +37,7 @@ export interface ChildOptions {
   /** Default: `supervisor` for what `supervisor()` made, else `worker`. */
   readonly type?: ChildType;
   /** Milliseconds that its `init` may take. Default `Infinity`, as in OTP. */
-  readonly startTimeout?: number;
+  readonly startTimeoutMs?: number;
   /** Registers the child under this name. */
   readonly name?: string;
   /** @internal Asked when the child is stopped: `true` leaves it no time at all. */
@@ -63,12 +63,12 @@ export const CHILD_DEFAULTS: {
   readonly restart: Restart;
   readonly shutdown: { readonly [type in ChildType]: Shutdown };
   readonly significant: boolean;
-  readonly startTimeout: number;
+  readonly startTimeoutMs: number;
 } = {
   restart: "permanent",
   shutdown: { worker: 5_000, supervisor: Number.POSITIVE_INFINITY },
   significant: false,
-  startTimeout: Number.POSITIVE_INFINITY,
+  startTimeoutMs: Number.POSITIVE_INFINITY,
 };
 
 /** Marks what `supervisor()` makes, so that its children default to type `supervisor`. */
@@ -112,9 +112,9 @@ export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShut
         : "under autoShutdown `never`";
     throw new OptionError(`${where}.significant`, significant, `false ${why}`);
   }
-  const startTimeout = delay(
-    `${where}.startTimeout`,
-    spec.startTimeout ?? CHILD_DEFAULTS.startTimeout,
+  const startTimeoutMs = delay(
+    `${where}.startTimeoutMs`,
+    spec.startTimeoutMs ?? CHILD_DEFAULTS.startTimeoutMs,
     0,
     true,
   );
@@ -129,7 +129,7 @@ export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShut
     shutdown,
     significant,
     type,
-    startTimeout,
+    startTimeoutMs,
     name,
     hurry: spec.hurry,
   };

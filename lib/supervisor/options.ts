@@ -8,10 +8,10 @@ import type { RestartLimits } from "./restart-rule.js";
 
 /** Options of every supervisor. */
 export interface SupervisionOptions {
-  /** Restarts allowed within `period`; one more, and the supervisor ends with `shutdown`. Default 1. */
+  /** Restarts allowed within `periodMs`; one more, and the supervisor ends with `shutdown`. Default 1. */
   readonly intensity?: number;
-  /** Milliseconds. Default 5,000. */
-  readonly period?: number;
+  /** Default 5,000. */
+  readonly periodMs?: number;
   /** Waits before restarts, longer each time, instead of restarting at once. Restarts count against `intensity` all the same. */
   readonly backoff?: Backoff;
   /** What to call the supervisor in reports. Default `supervisor`, or `dynamic supervisor`. */
@@ -22,16 +22,16 @@ export interface SupervisionOptions {
   readonly name?: string;
 }
 
-export const SUPERVISION_DEFAULTS: { readonly intensity: number; readonly period: number } = {
+export const SUPERVISION_DEFAULTS: { readonly intensity: number; readonly periodMs: number } = {
   intensity: 1,
-  period: 5_000,
+  periodMs: 5_000,
 };
 
 /** @throws OptionError */
 export function checkLimits(options: SupervisionOptions): RestartLimits {
   return {
     intensity: count("intensity", options.intensity ?? SUPERVISION_DEFAULTS.intensity, 0, true),
-    periodMs: delay("period", options.period ?? SUPERVISION_DEFAULTS.period, 1, true),
+    periodMs: delay("periodMs", options.periodMs ?? SUPERVISION_DEFAULTS.periodMs, 1, true),
     backoff: options.backoff === undefined ? undefined : checkBackoff("backoff", options.backoff),
   };
 }

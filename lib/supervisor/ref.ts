@@ -77,7 +77,7 @@ export abstract class AnySupervisorRef {
     options: CallOptions | undefined,
   ): Promise<R> {
     return this.#kernel.calls.call(undefined, this.#address, build, {
-      timeout: Number.POSITIVE_INFINITY,
+      timeoutMs: Number.POSITIVE_INFINITY,
       ...options,
     });
   }

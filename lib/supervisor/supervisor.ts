@@ -61,7 +61,7 @@ export interface SupervisorDefinition<Ref = SupervisorRef> extends Startable<rea
  * @throws OptionError when an option is not what it has to be
  * @see https://www.erlang.org/doc/system/sup_princ.html
  * @example
- * const Shop = supervisor({ strategy: "rest_for_one", intensity: 3, period: 5_000, children: [
+ * const Shop = supervisor({ strategy: "rest_for_one", intensity: 3, periodMs: 5_000, children: [
  *   { id: "stock", start: Stock, args: [100] },
  *   { id: "clerk", start: async (ctx) => { await ctx.receive(); } },
  * ] });

@@ -16,8 +16,8 @@ import { ACKERS, type Run, SYSTEM, type TaskInfo } from "./runtime/run.js";
 import { summary } from "./views/view.js";
 
 export interface StopOptions extends CallOptions {
-  /** Milliseconds that what is under way gets; 0 for none. Default: `drain` of the configuration. */
-  readonly drain?: number;
+  /** Milliseconds that what is under way gets; 0 for none. Default: `drainMs` of the configuration. */
+  readonly drainMs?: number;
 }
 
 /**
@@ -57,8 +57,8 @@ export class TopologyRef {
    * else. What is not done by then has failed, and the spouts are told. One that has ended before says how that was.
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {
-    const { drain: drainMs } = options;
-    if (drainMs !== undefined) delay("drain", drainMs, 0, true);
+    const { drainMs } = options;
+    if (drainMs !== undefined) delay("drainMs", drainMs, 0, true);
     const director = this.#find();
     if (this.phase === "ended") return director.report;
     try {
@@ -154,19 +154,19 @@ export class TopologyRef {
   /**
    * Metrics again and again, at once and then every so often, until the topology has ended: the last are of its end.
    *
-   * @example for await (const metrics of running.watch({ every: 500 })) console.log(summary(metrics));
+   * @example for await (const metrics of running.watch({ everyMs: 500 })) console.log(summary(metrics));
    */
   async *watch({
-    every = 1_000,
+    everyMs = 1_000,
     signal,
   }: WatchOptions = {}): AsyncGenerator<TopologyMetrics, void, undefined> {
-    delay("every", every, 1);
+    delay("everyMs", everyMs, 1);
     for (;;) {
       if (signal?.aborted) return;
       const metrics = this.metrics();
       yield metrics;
       if (metrics.phase === "ended" || this.#kernel.stopped) return;
-      await this.#sleep(every, signal);
+      await this.#sleep(everyMs, signal);
     }
   }
 
@@ -225,9 +225,9 @@ export class TopologyRef {
   }
 
   #ask<R>(build: (replyTo: ReplyTo<R>) => DirectorMessage, options: CallOptions | undefined): Promise<R> {
-    const { timeout = Number.POSITIVE_INFINITY, signal } = options ?? {};
+    const { timeoutMs = Number.POSITIVE_INFINITY, signal } = options ?? {};
     return this.#kernel.calls.call(undefined, this.pid, build, {
-      timeout,
+      timeoutMs,
       ...(signal === undefined ? {} : { signal }),
     });
   }

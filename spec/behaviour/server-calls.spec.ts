@@ -51,7 +51,7 @@ describe("a call", () => {
     });
     const later = await system.start(Later);
     const outcome = later
-      .with({ timeout: 50 })
+      .with({ timeoutMs: 50 })
       .call.ask()
       .catch((e) => e.code);
     await system.idle();
@@ -84,8 +84,8 @@ describe("a call", () => {
     const outcomes: string[] = [];
     const note = (name: string) => (error: { code: string }) => outcomes.push(`${name} ${error.code}`);
     void stock.call.nextDelivery().catch(note("default"));
-    void stock.with({ timeout: 100 }).call.nextDelivery().catch(note("short"));
-    void stock.with({ timeout: Number.POSITIVE_INFINITY }).call.nextDelivery().catch(note("endless"));
+    void stock.with({ timeoutMs: 100 }).call.nextDelivery().catch(note("short"));
+    void stock.with({ timeoutMs: Number.POSITIVE_INFINITY }).call.nextDelivery().catch(note("endless"));
     await clock.advance(100);
     expect(outcomes).toEqual(["short ERR_CALL_TIMEOUT"]);
     await clock.advance(4_899);
@@ -110,7 +110,7 @@ describe("a call", () => {
     const door = gate();
     stock.cast.note(door.promise, "busy");
     const outcome = stock
-      .with({ timeout: 100 })
+      .with({ timeoutMs: 100 })
       .call.take(3)
       .catch((e) => e.code);
     await clock.advance(100);

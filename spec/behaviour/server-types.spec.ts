@@ -52,7 +52,7 @@ describe("the types of a server", () => {
     expectTypeOf(stock.call.last).toEqualTypeOf<() => Promise<number>>();
     expectTypeOf(stock.call.end).toEqualTypeOf<() => Promise<never>>();
     expectTypeOf(stock.cast.restock).toEqualTypeOf<(n: number) => void>();
-    expectTypeOf(stock.with({ timeout: 5 }).call).toEqualTypeOf(stock.call);
+    expectTypeOf(stock.with({ timeoutMs: 5 }).call).toEqualTypeOf(stock.call);
     const slow = await system.start(Slow, true);
     expectTypeOf(slow.call.isReady).toEqualTypeOf<() => Promise<boolean>>();
     expectTypeOf(Stock.at(system, "stock")).toEqualTypeOf<typeof stock>();

@@ -37,7 +37,7 @@ export function dispatchCrash(count: number): Program {
     const crashedOn = new Uint8Array(count + 1);
     let handled = 0;
     let crashes = 0;
-    const group = new ConsumerGroup<number>({ maxAttempts: Number.POSITIVE_INFINITY, patience: 1_000 });
+    const group = new ConsumerGroup<number>({ maxAttempts: Number.POSITIVE_INFINITY, patienceMs: 1_000 });
     staff(system, group, {
       handle: (_ctx, delivery) => {
         const { payload } = delivery;
@@ -63,7 +63,7 @@ export function crashToReroute(count: number): Program {
   const program = onSystem(count, 2 * count, (system, done) => {
     let crashedAt = 0;
     let rerouted = 0;
-    const group = new ConsumerGroup<number>({ patience: 1_000 });
+    const group = new ConsumerGroup<number>({ patienceMs: 1_000 });
     staff(system, group, {
       handle: (_ctx, delivery) => {
         if (delivery.attempt === 1) {

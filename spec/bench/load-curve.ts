@@ -16,7 +16,7 @@ export interface Loaded {
 export const LOADED: Loaded = {
   tasks: 4,
   workMs: 40,
-  config: { messageTimeout: 3_000, maxPending: 512, retryBackoff: { min: 10, max: 1_000 } },
+  config: { messageTimeoutMs: 3_000, maxPending: 512, retryBackoff: { minMs: 10, maxMs: 1_000 } },
 };
 
 /** What was done in the measured time, a second. */
@@ -70,7 +70,7 @@ export async function loadPoint(
       return new Promise<void>((wake) => system.send(sleeper, wake));
     },
   });
-  const loaded = topology("loaded", { spoutWait: SPOUT_WAIT_MS, sampleRate: 1, ...config })
+  const loaded = topology("loaded", { spoutWaitMs: SPOUT_WAIT_MS, sampleRate: 1, ...config })
     .spout("source", source)
     .bolt("worker", worker, { tasks, from: { "source.work": shuffle() } })
     .build();
@@ -93,7 +93,7 @@ export async function loadPoint(
     p50Ms: completeLatency?.p50Ms ?? 0,
     warnings,
   };
-  await clock.until(running.stop({ drain: 0 }));
+  await clock.until(running.stop({ drainMs: 0 }));
   await clock.until(system.stop());
   return point;
 }

@@ -53,7 +53,7 @@ export function simulatedDispatch(schedules: number): Program {
         async (sim) => {
           sim.calm();
           const system = sim.system();
-          const group = new ConsumerGroup<number>({ patience: 1_000, maxAttempts: 1 + CRASHES });
+          const group = new ConsumerGroup<number>({ patienceMs: 1_000, maxAttempts: 1 + CRASHES });
           const start = consumer((n: number) => n * 2, { group });
           const children = Array.from({ length: CONSUMERS }, (_, i) => ({ id: `consumer-${i}`, start }));
           await system.start(supervisor({ intensity: CRASHES, children }));

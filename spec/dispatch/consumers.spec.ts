@@ -23,10 +23,10 @@ let group: ConsumerGroup<string>;
 beforeEach(() => {
   clock = new VirtualClock();
   system = new System({ environment: clock.environment, report: false });
-  group = new ConsumerGroup({ name: "clerks", deadline: Number.POSITIVE_INFINITY });
+  group = new ConsumerGroup({ name: "clerks", deadlineMs: Number.POSITIVE_INFINITY });
 });
 afterEach(async () => {
-  const stopped = system.stop({ timeout: 0 });
+  const stopped = system.stop({ timeoutMs: 0 });
   await clock.advance(1);
   await stopped;
 });

@@ -120,7 +120,7 @@ describe("a dispatch", () => {
     const ann = desk(system, group);
     await system.idle();
     const before = system.population;
-    void system.dispatch(group, "one", { patience: 100, deadline: 200 });
+    void system.dispatch(group, "one", { patienceMs: 100, deadlineMs: 200 });
     await system.idle();
     ann.last.ack();
     await system.idle();
@@ -265,7 +265,7 @@ describe("a consumer that cannot acknowledge", () => {
   it("and ends within it has not: another gets the envelope, and a window of its own", async () => {
     const taken: unknown[] = [];
     bare("ann", taken, true);
-    const dispatch = fate(system.dispatch(group, "one", { handoff: 100, patience: 1_000 }));
+    const dispatch = fate(system.dispatch(group, "one", { handoffMs: 100, patienceMs: 1_000 }));
     await clock.advance(60);
     bare("bob", taken);
     await clock.advance(60);

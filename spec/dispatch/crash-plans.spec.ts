@@ -131,8 +131,8 @@ describe("under every plan of crashes, with supervisors that replace who died,",
             if (view?.pressure === "accept") witness.takes(view.id, envelope.payload);
             return view;
           },
-          deadline: Number.POSITIVE_INFINITY,
-          patience: Number.POSITIVE_INFINITY,
+          deadlineMs: Number.POSITIVE_INFINITY,
+          patienceMs: Number.POSITIVE_INFINITY,
           maxAttempts: Number.POSITIVE_INFINITY,
         });
         const children = consumers.map((lives, i) => {

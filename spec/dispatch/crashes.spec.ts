@@ -122,7 +122,7 @@ describe("a consumer that ends before it has acknowledged", () => {
 
   it("is told of in the timings: when its end was observed, and when the envelope was forwarded again", async () => {
     const ann = desk(system, group, { id: "ann" });
-    const dispatch = fate(system.dispatch(group, "one", { patience: 1_000 }));
+    const dispatch = fate(system.dispatch(group, "one", { patienceMs: 1_000 }));
     await clock.advance(30);
     system.exit(ann.pid, broken);
     await clock.advance(12);
@@ -143,7 +143,7 @@ describe("a consumer that ends before it has acknowledged", () => {
     };
     const child = { id: "ann", start: consumer(work, { group, id: "ann" }) };
     await system.start(supervisor({ children: [child] }));
-    const outcome = await system.dispatch(group, "one", { patience: 1_000 });
+    const outcome = await system.dispatch(group, "one", { patienceMs: 1_000 });
     expect(outcome).toMatchObject({ deliveredTo: "ann", reroutedFrom: ["ann"], reply: "ONE", attempts: 2 });
   });
 });
@@ -216,8 +216,8 @@ describe("crash policy `compensate`", () => {
       system.dispatch(group, "one", {
         onCrash: "compensate",
         compensate,
-        compensationTimeout: 100,
-        deadline: 50,
+        compensationTimeoutMs: 100,
+        deadlineMs: 50,
       }),
     );
 
@@ -273,7 +273,7 @@ describe("crash policy `compensate`", () => {
       system.dispatch(group, "one", {
         onCrash: "compensate",
         compensate: () => new Promise(() => undefined),
-        compensationTimeout: 100,
+        compensationTimeoutMs: 100,
         signal: controller.signal,
       }),
     );

@@ -119,9 +119,9 @@ describe("all who wait for the same envelope", () => {
   const conversations = (): number => system.processes().filter((pid) => pid.label === "dispatch").length;
 
   it("have a deadline each: of one who joins, counted from then on", async () => {
-    const first = asked({ deadline: 1_000 });
+    const first = asked({ deadlineMs: 1_000 });
     await clock.advance(50);
-    const second = asked({ deadline: 100 });
+    const second = asked({ deadlineMs: 100 });
     await clock.advance(99);
     expect(second.done).toBe(false);
     await clock.advance(1);
@@ -132,8 +132,8 @@ describe("all who wait for the same envelope", () => {
   });
 
   it("have a deadline each: that of the first leaves the others waiting", async () => {
-    const first = asked({ deadline: 100 });
-    const second = asked({ deadline: 1_000 });
+    const first = asked({ deadlineMs: 100 });
+    const second = asked({ deadlineMs: 1_000 });
     await clock.advance(100);
     expect(first.error).toMatchObject({ code: "ERR_DEADLINE", deadlineMs: 100 });
     expect([second.done, inFlight()]).toEqual([false, 1]);
@@ -143,7 +143,7 @@ describe("all who wait for the same envelope", () => {
   });
 
   it("have a deadline each, and the last is the conversation's", async () => {
-    const fates = [100, 300, 200].map((deadline) => asked({ deadline }));
+    const fates = [100, 300, 200].map((deadline) => asked({ deadlineMs: deadline }));
     await clock.advance(200);
     expect([inFlight(), conversations()]).toEqual([1, 1]);
     await clock.advance(100);
@@ -158,9 +158,9 @@ describe("all who wait for the same envelope", () => {
   });
 
   it("may be late at the same time, and each is told of its own deadline", async () => {
-    const first = asked({ deadline: 100 });
+    const first = asked({ deadlineMs: 100 });
     await clock.advance(50);
-    const second = asked({ deadline: 50 });
+    const second = asked({ deadlineMs: 50 });
     await clock.advance(50);
     expect([first.error, second.error]).toMatchObject([{ deadlineMs: 100 }, { deadlineMs: 50 }]);
     expect(conversations()).toBe(0);
@@ -168,8 +168,8 @@ describe("all who wait for the same envelope", () => {
 
   it("wait for a compensation that has begun, past any deadline", async () => {
     const undo = gate();
-    const first = asked({ deadline: 1_000, onCrash: "compensate", compensate: () => undo.promise });
-    const second = asked({ deadline: 100 });
+    const first = asked({ deadlineMs: 1_000, onCrash: "compensate", compensate: () => undo.promise });
+    const second = asked({ deadlineMs: 100 });
     await system.idle();
     system.exit(ann.pid, "kill");
     await clock.advance(500);
@@ -245,7 +245,7 @@ describe("all who wait for the same envelope", () => {
     await using other = new System({ environment: clock.environment, report: false });
     const first = asked();
     const joined = [100, 1_000].map((deadline) =>
-      fate(other.dispatch(group, other.envelope("tea", { id: "a" }), { deadline })),
+      fate(other.dispatch(group, other.envelope("tea", { id: "a" }), { deadlineMs: deadline })),
     );
     await clock.advance(100);
     expect([first.done, joined[0]?.code, joined[1]?.done]).toEqual([false, "ERR_DEADLINE", false]);
@@ -294,7 +294,7 @@ describe("the window", () => {
     const bytes = (reply: string): number => 8 + 2 * reply.length;
     const limits = fc.record({
       window: fc.nat({ max: 3 }),
-      windowTime: fc.nat({ max: 10 }),
+      windowMs: fc.nat({ max: 10 }),
       windowBytes: fc.nat({ max: 80 }),
     });
     fc.assert(
@@ -305,7 +305,7 @@ describe("the window", () => {
         for (const { id, ok, passed, reply } of steps) {
           now += passed;
           const sum = (): number => last.reduce((all, one) => all + bytes(one.reply), 0);
-          last = last.filter((one) => now - one.at < given.windowTime);
+          last = last.filter((one) => now - one.at < given.windowMs);
           const receipt = dedup.receipt(id, now);
           expect(receipt?.reply).toBe(last.find((one) => one.id === id)?.reply);
           if (receipt !== undefined) continue;
@@ -327,7 +327,7 @@ describe("the window", () => {
 
 describe("a receipt", () => {
   it("is forgotten after its time, and the envelope is dispatched once more [D40]", async () => {
-    group = new ConsumerGroup({ windowTime: 1_000 });
+    group = new ConsumerGroup({ windowMs: 1_000 });
     ann = desk(system, group);
     expect(await done("a")).toBe(false);
     await clock.advance(999);

@@ -11,7 +11,7 @@ let group: ConsumerGroup<string>;
 beforeEach(() => {
   clock = new VirtualClock();
   system = new System({ environment: clock.environment, report: false });
-  group = new ConsumerGroup({ deadline: Number.POSITIVE_INFINITY });
+  group = new ConsumerGroup({ deadlineMs: Number.POSITIVE_INFINITY });
 });
 afterEach(() => system.stop());
 

@@ -157,7 +157,7 @@ describe("attempts without number", () => {
 
 describe("a dispatch that lost its consumer", () => {
   it("is ahead of those that came after it, when there is nobody and all wait", async () => {
-    const group = new ConsumerGroup<string>({ patience: 1_000, maxAttempts: 5 });
+    const group = new ConsumerGroup<string>({ patienceMs: 1_000, maxAttempts: 5 });
     const first = desk(system, group, { id: "first" });
     const early = system.dispatch(group, "early");
     await system.idle();

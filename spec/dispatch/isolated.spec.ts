@@ -19,7 +19,7 @@ let route: IsolatedRoute<string> | undefined;
 beforeEach(() => {
   clock = new VirtualClock();
   system = new System({ environment: clock.environment, report: false });
-  group = new ConsumerGroup({ deadline: Number.POSITIVE_INFINITY, maxAttempts: 5 });
+  group = new ConsumerGroup({ deadlineMs: Number.POSITIVE_INFINITY, maxAttempts: 5 });
 });
 afterEach(async () => {
   await system.stop();
@@ -211,7 +211,7 @@ describe("an isolated routing function that fails", () => {
 
   it("by an endless loop whose dispatch was withdrawn, holds up nobody", async () => {
     staff("ann");
-    by(LOOP, { timeout: Number.POSITIVE_INFINITY });
+    by(LOOP, { timeoutMs: Number.POSITIVE_INFINITY });
     const controller = new AbortController();
     const poison = fate(system.dispatch(group, "poison", { signal: controller.signal }));
     await system.idle();
@@ -225,7 +225,7 @@ describe("an isolated routing function that fails", () => {
 describe("a choice that nobody waits for any more", () => {
   const loopFirst = async (timeout?: number): Promise<[AbortController, Fate<unknown>]> => {
     staff("ann");
-    by(LOOP, timeout === undefined ? {} : { timeout });
+    by(LOOP, timeout === undefined ? {} : { timeoutMs: timeout });
     const controller = new AbortController();
     void system.dispatch(group, "poison", { signal: controller.signal }).catch(() => undefined);
     await system.idle();

@@ -65,7 +65,10 @@ async function observed(askers: readonly Asker[]): Promise<readonly (End | undef
     const abortAt = (asker.at + asker.patience) * TICK_MS + 400 + index;
     moments.push([abortAt, () => controller.abort("aborted")]);
     const told = fate(
-      system.dispatch(group, system.envelope("tea", { id: "a" }), { deadline, signal: controller.signal }),
+      system.dispatch(group, system.envelope("tea", { id: "a" }), {
+        deadlineMs: deadline,
+        signal: controller.signal,
+      }),
     );
     watched.push(() => {
       if (!told.done || ends[index] !== undefined) return;

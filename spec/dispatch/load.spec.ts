@@ -13,7 +13,7 @@ beforeEach(() => {
   system = new System({ environment: clock.environment, report: false });
   group = new ConsumerGroup({ name: "clerks" });
 });
-afterEach(() => system.stop({ timeout: 0 }));
+afterEach(() => system.stop({ timeoutMs: 0 }));
 
 const sleep = (ms: number): Promise<void> => new Promise((fire) => system.kernel.addTimer(ms, { fire }));
 
@@ -21,7 +21,7 @@ describe("the load of a consumer", () => {
   it("stays after a deadline: the healthy consumer gets the dispatches, not the stuck one [D16]", async () => {
     const stuck = desk(system, group, { id: "stuck" });
     group.join(system.spawn(consumer(() => undefined)), { id: "healthy" });
-    const lost = fate(system.dispatch(group, "lost", { deadline: 10 }));
+    const lost = fate(system.dispatch(group, "lost", { deadlineMs: 10 }));
     await clock.advance(10);
     expect(lost.code).toBe("ERR_DEADLINE");
     const outcomes: string[] = [];
@@ -65,7 +65,7 @@ describe("the load of a consumer", () => {
   it("goes with the consumer's exit, at once", async () => {
     const ann = desk(system, group);
     const [view] = group.consumers;
-    void fate(system.dispatch(group, "one", { deadline: 10 }));
+    void fate(system.dispatch(group, "one", { deadlineMs: 10 }));
     await clock.advance(10);
     expect(view?.inFlight).toBe(1);
     system.exit(ann.pid, "kill");
@@ -74,7 +74,8 @@ describe("the load of a consumer", () => {
 
   it("goes with what the consumer settles, in whichever way, and once", async () => {
     const ann = desk(system, group);
-    for (const payload of ["a", "b", "c", "d"]) void fate(system.dispatch(group, payload, { deadline: 10 }));
+    for (const payload of ["a", "b", "c", "d"])
+      void fate(system.dispatch(group, payload, { deadlineMs: 10 }));
     await clock.advance(10);
     const [a, b, c, d] = ann.deliveries as [Delivery, Delivery, Delivery, Delivery];
     const left = [a.ack(), b.reply(1), c.reject("no"), d.reject("no", { final: true }), a.ack()];
@@ -85,7 +86,7 @@ describe("the load of a consumer", () => {
   it("of one that cannot acknowledge lasts for the hand-off window, though the dispatch ends before", async () => {
     const pid = system.spawn<string>({ handle: () => undefined });
     group.join(pid, { acknowledges: false, maxInFlight: 1 });
-    const one = fate(system.dispatch(group, "one", { handoff: 100, deadline: 40 }));
+    const one = fate(system.dispatch(group, "one", { handoffMs: 100, deadlineMs: 40 }));
     await clock.advance(40);
     expect([one.code, group.consumers[0]?.inFlight]).toEqual(["ERR_DEADLINE", 1]);
     await clock.advance(59);
@@ -109,7 +110,7 @@ describe("an envelope whose dispatch has ended", () => {
     const [view] = group.consumers;
     const controller = new AbortController();
     void fate(system.dispatch(group, "at work"));
-    void fate(system.dispatch(group, "late", { deadline: 10 }));
+    void fate(system.dispatch(group, "late", { deadlineMs: 10 }));
     void fate(system.dispatch(group, "aborted", { signal: controller.signal }));
     await clock.advance(0);
     expect([view?.inFlight, view?.bufferDepth]).toEqual([3, 2]);
@@ -132,7 +133,9 @@ describe("an envelope whose dispatch has ended", () => {
     for (let n = 0; n < 10; n++) {
       system.spawn(async (ctx) => {
         for (let round = 0; round < 3; round++) {
-          const outcome = await dispatch(ctx, group, `order ${n}`, { deadline: 100 }).catch(() => undefined);
+          const outcome = await dispatch(ctx, group, `order ${n}`, { deadlineMs: 100 }).catch(
+            () => undefined,
+          );
           if (outcome === undefined) continue;
           served++;
           return;
@@ -150,7 +153,7 @@ describe("the signal of a delivery", () => {
   it("is aborted when its dispatch ends while the consumer works on it, with the caller's error [D18]", async () => {
     const ann = desk(system, group);
     const controller = new AbortController();
-    const late = fate(system.dispatch(group, "late", { deadline: 10 }));
+    const late = fate(system.dispatch(group, "late", { deadlineMs: 10 }));
     const aborted = fate(system.dispatch(group, "aborted", { signal: controller.signal }));
     await system.idle();
     const signals = ann.deliveries.map((delivery) => delivery.signal);
@@ -162,7 +165,7 @@ describe("the signal of a delivery", () => {
 
   it("is aborted already when it is asked for after that", async () => {
     const ann = desk(system, group);
-    const late = fate(system.dispatch(group, "late", { deadline: 10 }));
+    const late = fate(system.dispatch(group, "late", { deadlineMs: 10 }));
     await clock.advance(10);
     expect(ann.last.signal.reason).toBe(late.error);
   });
@@ -197,7 +200,7 @@ describe("the signal of a delivery", () => {
       ),
     );
     group.join(pid);
-    const late = fate(system.dispatch(group, "late", { deadline: 10 }));
+    const late = fate(system.dispatch(group, "late", { deadlineMs: 10 }));
     await clock.advance(10);
     await system.idle();
     expect(late.code).toBe("ERR_DEADLINE");

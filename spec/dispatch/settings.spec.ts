@@ -25,15 +25,15 @@ afterEach(() => system.stop());
 const refused = (path: string): unknown => expect.objectContaining({ code: "ERR_OPTION", path });
 
 const settings: readonly [string, unknown][] = [
-  ["deadline", -1],
-  ["deadline", "5s"],
+  ["deadlineMs", -1],
+  ["deadlineMs", "5s"],
   ["maxAttempts", 0],
   ["maxAttempts", 1.5],
   ["onCrash", "ignore"],
-  ["patience", Number.NaN],
-  ["handoff", Number.POSITIVE_INFINITY],
-  ["handoff", -1],
-  ["compensationTimeout", -1],
+  ["patienceMs", Number.NaN],
+  ["handoffMs", Number.POSITIVE_INFINITY],
+  ["handoffMs", -1],
+  ["compensationTimeoutMs", -1],
 ];
 
 describe("a group's options", () => {
@@ -45,7 +45,7 @@ describe("a group's options", () => {
     ["maxWaiting", -1],
     ["window", -1],
     ["window", Number.POSITIVE_INFINITY],
-    ["windowTime", -1],
+    ["windowMs", -1],
     ["windowBytes", 1.5],
   ] as [string, unknown][])("refuse %s of %s", (path, value) => {
     expect(() => new ConsumerGroup({ [path]: value } as GroupOptions<unknown>)).toThrow(
@@ -55,12 +55,12 @@ describe("a group's options", () => {
 
   it("have the defaults of the table", () => {
     expect(new ConsumerGroup().settings).toMatchObject({
-      deadline: GROUP_DEFAULTS.deadline,
+      deadlineMs: GROUP_DEFAULTS.deadlineMs,
       maxAttempts: GROUP_DEFAULTS.maxAttempts,
       onCrash: GROUP_DEFAULTS.onCrash,
-      patience: GROUP_DEFAULTS.patience,
-      handoff: GROUP_DEFAULTS.handoff,
-      compensationTimeout: GROUP_DEFAULTS.compensationTimeout,
+      patienceMs: GROUP_DEFAULTS.patienceMs,
+      handoffMs: GROUP_DEFAULTS.handoffMs,
+      compensationTimeoutMs: GROUP_DEFAULTS.compensationTimeoutMs,
     });
     expect(new ConsumerGroup().name).toBe("consumers");
   });
@@ -91,8 +91,12 @@ describe("a dispatch's options", () => {
   );
 
   it("are the group's where they are left out", () => {
-    const { settings: base } = new ConsumerGroup({ deadline: 7, maxAttempts: 8, patience: 9 });
-    expect(settingsOf({ maxAttempts: 2 }, base)).toMatchObject({ deadline: 7, maxAttempts: 2, patience: 9 });
+    const { settings: base } = new ConsumerGroup({ deadlineMs: 7, maxAttempts: 8, patienceMs: 9 });
+    expect(settingsOf({ maxAttempts: 2 }, base)).toMatchObject({
+      deadlineMs: 7,
+      maxAttempts: 2,
+      patienceMs: 9,
+    });
   });
 });
 
@@ -140,7 +144,7 @@ describe("an isolated route's options", () => {
     ["module", () => isolated("./route.js")],
     ["module", () => isolated("https://example.org/route.js")],
     ["export", () => isolated("file:///route.js", { export: "" })],
-    ["timeout", () => isolated("file:///route.js", { timeout: 0 })],
+    ["timeoutMs", () => isolated("file:///route.js", { timeoutMs: 0 })],
   ])("refuse a wrong %s", (path, make) => {
     expect(make).toThrow(refused(path) as Error);
   });

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => system.stop());
 
-const forever = { deadline: Number.POSITIVE_INFINITY };
+const forever = { deadlineMs: Number.POSITIVE_INFINITY };
 const first: RoutingFunction<string> = (_envelope, [one]) => one;
 
 describe("the pressure of a consumer", () => {
@@ -72,9 +72,9 @@ describe("a consumer that defers", () => {
   });
 
   it("is waited for no longer than the deadline", async () => {
-    const group = new ConsumerGroup<string>({ deadline: 100 });
+    const group = new ConsumerGroup<string>({ deadlineMs: 100 });
     const ann = desk(system, group, { maxInFlight: 1 });
-    const one = fate(system.dispatch(group, "one", { deadline: 1_000 }));
+    const one = fate(system.dispatch(group, "one", { deadlineMs: 1_000 }));
     const two = fate(system.dispatch(group, "two"));
     await clock.advance(100);
     expect(two.code).toBe("ERR_DEADLINE");
@@ -253,7 +253,7 @@ describe("the number of dispatches that wait", () => {
   });
 
   it("of 0 lets nobody wait", async () => {
-    const group = new ConsumerGroup<string>({ ...forever, maxWaiting: 0, patience: 100 });
+    const group = new ConsumerGroup<string>({ ...forever, maxWaiting: 0, patienceMs: 100 });
     const one = fate(system.dispatch(group, "one"));
     await system.idle();
     expect(one.error).toMatchObject({ why: "waiting-full" });
@@ -277,7 +277,7 @@ describe("the number of dispatches that wait", () => {
 
 describe("patience", () => {
   it("counts from when there is nobody to choose: a queue that moves does not use it up [D20]", async () => {
-    const group = new ConsumerGroup<string>({ ...forever, patience: 100 });
+    const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100 });
     const ann = desk(system, group, { maxInFlight: 1 });
     void system.dispatch(group, "one");
     const two = fate(system.dispatch(group, "two"));
@@ -292,7 +292,7 @@ describe("patience", () => {
   });
 
   it("counts anew each time that there is nobody [D20]", async () => {
-    const group = new ConsumerGroup<string>({ ...forever, patience: 100, maxAttempts: 9 });
+    const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100, maxAttempts: 9 });
     const one = fate(system.dispatch(group, "one"));
     for (let n = 0; n < 5; n++) {
       await clock.advance(60);
@@ -309,7 +309,7 @@ describe("patience", () => {
   it("is not begun anew by vacancies that the routing function does not choose", async () => {
     const group = new ConsumerGroup<string>({
       ...forever,
-      patience: 100,
+      patienceMs: 100,
       route: ({ payload }, [ann]) => (payload === "other" ? undefined : ann),
     });
     const ann = desk(system, group);
@@ -324,7 +324,7 @@ describe("patience", () => {
   });
 
   it("waits for a member when there is none", async () => {
-    const group = new ConsumerGroup<string>({ ...forever, patience: 100 });
+    const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100 });
     const one = fate(system.dispatch(group, "one"));
     await clock.advance(99);
     expect(one.done).toBe(false);
@@ -336,7 +336,7 @@ describe("patience", () => {
   });
 
   it("ends", async () => {
-    const group = new ConsumerGroup<string>({ ...forever, patience: 100 });
+    const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100 });
     const one = fate(system.dispatch(group, "one"));
     await clock.advance(100);
     expect(one.error).toMatchObject({ code: "ERR_NO_CONSUMER", why: "empty" });
@@ -344,7 +344,7 @@ describe("patience", () => {
   });
 
   it("without end waits for ever", async () => {
-    const group = new ConsumerGroup<string>({ ...forever, patience: Number.POSITIVE_INFINITY });
+    const group = new ConsumerGroup<string>({ ...forever, patienceMs: Number.POSITIVE_INFINITY });
     const one = fate(system.dispatch(group, "one"));
     await clock.advance(1e9);
     expect(one.done).toBe(false);
@@ -354,7 +354,7 @@ describe("patience", () => {
   it("waits also when the routing function chose none, and asks it again as members come", async () => {
     const group = new ConsumerGroup<string>({
       ...forever,
-      patience: 100,
+      patienceMs: 100,
       route: (_envelope, consumers) => consumers.find((one) => one.tags.strong === true),
     });
     desk(system, group, { tags: { strong: false } });
@@ -366,7 +366,7 @@ describe("patience", () => {
   });
 
   it("does not hurry a dispatch that waits for room", async () => {
-    const group = new ConsumerGroup<string>({ ...forever, patience: 100 });
+    const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100 });
     const ann = desk(system, group, { maxInFlight: 1 });
     void system.dispatch(group, "one");
     const two = fate(system.dispatch(group, "two"));
@@ -378,7 +378,7 @@ describe("patience", () => {
   });
 
   it("waits for the one that is started in place of a crashed one", async () => {
-    const group = new ConsumerGroup<string>({ ...forever, patience: 100 });
+    const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100 });
     const ann = desk(system, group, { id: "ann" });
     const one = fate(system.dispatch(group, "one"));
     await system.idle();
@@ -422,7 +422,7 @@ describe("a vacancy", () => {
           await using own = new System({ environment: new VirtualClock().environment, report: false });
           const options = {
             ...forever,
-            patience: Number.POSITIVE_INFINITY,
+            patienceMs: Number.POSITIVE_INFINITY,
             maxAttempts: Number.POSITIVE_INFINITY,
           };
           const group = new ConsumerGroup<number>(by === undefined ? options : { ...options, route: by });

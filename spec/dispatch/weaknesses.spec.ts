@@ -26,7 +26,7 @@ const first: RoutingFunction<string> = (_envelope, [one]) => one;
 
 describe("weakness", () => {
   it("1, delivery by the passing of 250 ms: an acknowledgement settles at once, a crash re-routes at any time before [D1]", async () => {
-    const group = new ConsumerGroup<string>({ route: first, deadline: Number.POSITIVE_INFINITY });
+    const group = new ConsumerGroup<string>({ route: first, deadlineMs: Number.POSITIVE_INFINITY });
     const ann = desk(system, group, { id: "ann" });
     const bob = desk(system, group, { id: "bob" });
     const quick = fate(system.dispatch(group, "quick"));
@@ -137,7 +137,7 @@ describe("weakness", () => {
   it("6, a routing function in an endless loop: in a thread of its own it is stopped, and the next choice is made [D7]", async () => {
     const code = `export default ({ payload }, [first]) => { if (payload === "loop") for (;;); return first; };`;
     await using route = isolated<string>(`data:text/javascript,${encodeURIComponent(code)}`, {
-      timeout: 100,
+      timeoutMs: 100,
     });
     const group = new ConsumerGroup<string>({ route });
     group.join(system.spawn(consumer(() => undefined)), { id: "ann" });

@@ -27,7 +27,7 @@ describe("a deadline", () => {
   it("ends the dispatch then, not before; the consumer keeps what it has, and nobody listens to it", async () => {
     const ann = desk(system, group, { id: "ann" });
     const bob = desk(system, group);
-    const one = fate(system.dispatch(group, "one", { deadline: 100 }));
+    const one = fate(system.dispatch(group, "one", { deadlineMs: 100 }));
     await clock.advance(99);
     expect(one.done).toBe(false);
     await clock.advance(1);
@@ -43,7 +43,7 @@ describe("a deadline", () => {
   it("counts from the dispatch on, over all attempts", async () => {
     const ann = desk(system, group, { id: "ann" });
     const bob = desk(system, group);
-    const one = fate(system.dispatch(group, "one", { deadline: 100 }));
+    const one = fate(system.dispatch(group, "one", { deadlineMs: 100 }));
     await clock.advance(60);
     ann.last.reject("no");
     await clock.advance(40);
@@ -56,7 +56,7 @@ describe("a deadline", () => {
 
   it("of Infinity is none", async () => {
     desk(system, group);
-    const one = fate(system.dispatch(group, "one", { deadline: Number.POSITIVE_INFINITY }));
+    const one = fate(system.dispatch(group, "one", { deadlineMs: Number.POSITIVE_INFINITY }));
     await clock.advance(1e9);
     expect(one.done).toBe(false);
   });

@@ -119,7 +119,7 @@ export class TreeRun {
       label: id,
       strategy,
       intensity,
-      period: PERIOD_MS,
+      periodMs: PERIOD_MS,
       autoShutdown,
       children: children.map((child) => this.child(child)),
       onStart: (ctx) => this.started(id, ctx.self),

@@ -34,7 +34,7 @@ describe("an AbortSignal that many wait on", () => {
     const exits = Array.from({ length: 100 }, () => system.exited(pid, { signal }).catch(outcome));
     const group = new ConsumerGroup<number>();
     const dispatches = Array.from({ length: 100 }, (_, n) =>
-      system.dispatch(group, n, { signal, patience: 60_000 }).catch(outcome),
+      system.dispatch(group, n, { signal, patienceMs: 60_000 }).catch(outcome),
     );
     await system.idle();
     expect(listeners(signal)).toBe(1);
@@ -49,7 +49,7 @@ describe("an AbortSignal that many wait on", () => {
     const { signal } = new AbortController();
     const pid = doubler(system);
     const late = busy(system);
-    const slow = ask(system, late.pid, 0, { signal, timeout: 50 });
+    const slow = ask(system, late.pid, 0, { signal, timeoutMs: 50 });
     const calls = Array.from({ length: 100 }, (_, n) => ask(system, pid, n, { signal }));
     expect(listeners(signal)).toBe(1);
     await Promise.all(calls);

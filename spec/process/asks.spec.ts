@@ -67,7 +67,7 @@ describe("ask", () => {
 
   it("tells a timeout, a missing callee and a callee's end as well", async () => {
     const callee = silent(system);
-    const logs = [asker(callee.pid, { timeout: 10 }), asker("nobody"), asker(callee.pid)].map(
+    const logs = [asker(callee.pid, { timeoutMs: 10 }), asker("nobody"), asker(callee.pid)].map(
       ({ log }) => log,
     );
     await clock.advance(10);
@@ -140,7 +140,7 @@ describe("whatever happens", () => {
         readonly what: "call" | "ask";
         readonly caller: number;
         readonly callee: number;
-        readonly timeout: number;
+        readonly timeoutMs: number;
       }
     | { readonly what: "abort" | "answer" | "refuse"; readonly nth: number }
     | { readonly what: "kill"; readonly who: number }
@@ -153,7 +153,7 @@ describe("whatever happens", () => {
         what: fc.constantFrom("call", "ask"),
         caller: fc.nat(2),
         callee: fc.nat(2),
-        timeout: fc.integer({ min: 0, max: 30 }),
+        timeoutMs: fc.integer({ min: 0, max: 30 }),
       }),
     },
     {
@@ -206,7 +206,7 @@ describe("whatever happens", () => {
             };
             const settle = (reply: Reply<string>): void =>
               end(reply.ok ? reply.value : String(outcome(reply.error as object)));
-            const options = { timeout: one.timeout, signal: call.controller.signal };
+            const options = { timeoutMs: one.timeoutMs, signal: call.controller.signal };
             const to = callees[one.callee] as (typeof callees)[0];
             const build = (replyTo: ReplyTo<string>): { call: Made; to: ReplyTo<string> } => ({
               call,

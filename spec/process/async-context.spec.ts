@@ -80,7 +80,7 @@ const ways: Record<string, (system: System, note: Note) => unknown> = {
       note();
       await macrotask();
       note();
-      await ctx.receive({ timeout: 0 }).catch(note);
+      await ctx.receive({ timeoutMs: 0 }).catch(note);
       note();
     }),
   "a body after a receive": (system, note) => {
@@ -182,7 +182,7 @@ const ways: Record<string, (system: System, note: Note) => unknown> = {
   },
   "routing and work of a dispatch": async (system, note) => {
     const group = new ConsumerGroup<string>({
-      patience: 1_000,
+      patienceMs: 1_000,
       route: (_envelope, [first]) => {
         note();
         return first;

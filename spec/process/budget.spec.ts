@@ -157,7 +157,7 @@ describe("the host has its go within the budget and one step", () => {
   it("while timeouts end many receives [F4]", async () => {
     many(() =>
       system.spawn(async (ctx) => {
-        await ctx.receive({ timeout: 10 }).catch(outcome);
+        await ctx.receive({ timeoutMs: 10 }).catch(outcome);
         step();
       }),
     );

@@ -83,7 +83,7 @@ describe("a call", () => {
     const { signal } = controller;
     const added = vi.spyOn(signal, "addEventListener");
     const removed = vi.spyOn(signal, "removeEventListener");
-    await ask(system, pid, 1, { signal, timeout: 100 });
+    await ask(system, pid, 1, { signal, timeoutMs: 100 });
     await system.idle();
     expect(added).toHaveBeenCalledOnce();
     expect(removed).toHaveBeenCalledWith(...(added.mock.calls[0] as unknown[]).slice(0, 2));
@@ -104,7 +104,7 @@ describe("a call's timeout", () => {
   it("ends it when no reply has come by then, not before [C3]", async () => {
     const callee = silent(system);
     let ended: unknown;
-    void ask(system, callee.pid, 1, { timeout: 100 }).then((value) => {
+    void ask(system, callee.pid, 1, { timeoutMs: 100 }).then((value) => {
       ended = value;
     });
     await clock.advance(99);
@@ -125,7 +125,7 @@ describe("a call's timeout", () => {
   it("withdraws the request that still waits: the callee never sees it [C2]", async () => {
     const callee = busy(system);
     await system.idle();
-    const call = ask(system, callee.pid, 1, { timeout: 10 });
+    const call = ask(system, callee.pid, 1, { timeoutMs: 10 });
     await clock.advance(10);
     expect(await call).toBe("ERR_CALL_TIMEOUT");
     const second = ask(system, callee.pid, 2);
@@ -146,7 +146,7 @@ describe("a call's timeout", () => {
       await prepare(ctx, door.promise);
       for (;;) asked.push((await ctx.receive()).n);
     });
-    const late = ask(system, pid, 1, { timeout: 10 });
+    const late = ask(system, pid, 1, { timeoutMs: 10 });
     const call = ask(system, pid, 2);
     await clock.advance(10);
     expect(await late).toBe("ERR_CALL_TIMEOUT");
@@ -183,7 +183,7 @@ describe("a call's timeout", () => {
     ],
   ])("drops a reply of %s that comes too late [C2]", async (_kind, made) => {
     const { pid, asked, answer } = made();
-    const call = ask(system, pid, 1, { timeout: 10 });
+    const call = ask(system, pid, 1, { timeoutMs: 10 });
     await clock.advance(10);
     expect(asked[0]?.to.open).toBe(false);
     answer();
@@ -195,7 +195,7 @@ describe("a call's timeout", () => {
 
   it("says whom, and how long it waited", async () => {
     const callee = silent(system);
-    const call = system.call(callee.pid, (to: ReplyTo<number>) => ({ n: 1, to }), { timeout: 10 });
+    const call = system.call(callee.pid, (to: ReplyTo<number>) => ({ n: 1, to }), { timeoutMs: 10 });
     const caught = call.catch((error) => error);
     await clock.advance(10);
     expect(await caught).toMatchObject({
@@ -206,7 +206,7 @@ describe("a call's timeout", () => {
 
   it("of Infinity waits until the callee ends", async () => {
     const callee = silent(system);
-    const call = ask(system, callee.pid, 1, { timeout: Number.POSITIVE_INFINITY });
+    const call = ask(system, callee.pid, 1, { timeoutMs: Number.POSITIVE_INFINITY });
     await clock.advance(1e12);
     expect(callee.asked[0]?.to.open).toBe(true);
     system.exit(callee.pid, "kill");
@@ -215,7 +215,7 @@ describe("a call's timeout", () => {
 
   it.each([-1, Number.NaN, "10"])("of %s is refused, and nothing is sent", async (timeout) => {
     const callee = silent(system);
-    expect(await ask(system, callee.pid, 1, { timeout: timeout as number })).toBe("ERR_OPTION");
+    expect(await ask(system, callee.pid, 1, { timeoutMs: timeout as number })).toBe("ERR_OPTION");
     await system.idle();
     expect(callee.asked).toEqual([]);
   });

@@ -235,7 +235,7 @@ describe("a child that a listener of `spawn` ends at birth", () => {
 
   it.each([
     ["", {}],
-    [", with a timeout too", { timeout: 1_000 }],
+    [", with a timeout too", { timeoutMs: 1_000 }],
   ] as const)("fails its start%s [E5]", async (_how, options) => {
     await expect(system.startWith(options, Child)).rejects.toMatchObject({
       code: "ERR_START",

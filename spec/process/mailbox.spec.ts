@@ -232,8 +232,8 @@ describe("a bounded mailbox", () => {
       const letters = lettersOf(system);
       const { pid, open } = blocked(system, { capacity: 1, overflow });
       const ask = (n: number) => (replyTo: ReplyTo<number>) => ({ n, replyTo });
-      const first = system.call(pid, ask(1), { timeout: Number.POSITIVE_INFINITY });
-      const second = system.call(pid, ask(2), { timeout: Number.POSITIVE_INFINITY });
+      const first = system.call(pid, ask(1), { timeoutMs: Number.POSITIVE_INFINITY });
+      const second = system.call(pid, ask(2), { timeoutMs: Number.POSITIVE_INFINITY });
       const refused = overflow === "drop-oldest" ? first : second;
       await expect(refused).rejects.toMatchObject({ code: "ERR_MAILBOX_FULL" });
       if (overflow !== "reject")

@@ -39,7 +39,7 @@ describe.each(Object.entries(MANAGERS))("with OpenTelemetry's %s", (_name, Manag
           });
         },
       });
-      const group = new ConsumerGroup<string>({ patience: 1_000 });
+      const group = new ConsumerGroup<string>({ patienceMs: 1_000 });
       system.spawn(consumer<string>((name) => void seen.push([name, span()]), { group }));
       const names = Array.from({ length: 20 }, (_, n) => `request ${n}`);
       await Promise.all(

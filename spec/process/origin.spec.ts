@@ -37,7 +37,7 @@ describe("a promise made by a process is known as its own", () => {
       make();
       await null;
       make();
-      await ctx.receive({ timeout: 0 }).catch(make);
+      await ctx.receive({ timeoutMs: 0 }).catch(make);
       make();
     });
     system.send(pid, "go");

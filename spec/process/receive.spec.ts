@@ -170,7 +170,7 @@ describe("receive", () => {
 describe("a receive with a timeout", () => {
   it("rejects when nothing has come by then, not before", async () => {
     const { log } = run(async (ctx, note) =>
-      note(await ctx.receive({ timeout: 100 }).catch((error) => error)),
+      note(await ctx.receive({ timeoutMs: 100 }).catch((error) => error)),
     );
     await clock.advance(99);
     expect(log).toEqual([]);
@@ -180,8 +180,8 @@ describe("a receive with a timeout", () => {
 
   it("rejects though others came, which stay", async () => {
     const { pid, log } = run<string>(async (ctx, note) => {
-      note(await ctx.receive((text) => text === "wanted", { timeout: 100 }).catch(code));
-      note(await ctx.receive({ timeout: 0 }));
+      note(await ctx.receive((text) => text === "wanted", { timeoutMs: 100 }).catch(code));
+      note(await ctx.receive({ timeoutMs: 0 }));
     });
     await clock.advance(50);
     system.send(pid, "other");
@@ -190,7 +190,7 @@ describe("a receive with a timeout", () => {
   });
 
   it("is the process's end when nobody catches it", async () => {
-    const { pid } = run((ctx) => ctx.receive({ timeout: 100 }));
+    const { pid } = run((ctx) => ctx.receive({ timeoutMs: 100 }));
     const exited = system.exited(pid);
     await clock.advance(100);
     expect(await exited).toMatchObject({ type: "crash", error: { code: "ERR_RECEIVE_TIMEOUT" } });
@@ -198,8 +198,8 @@ describe("a receive with a timeout", () => {
 
   it("leaves no timer behind when a message came, or the process ended", async () => {
     const { pid } = run<string>(async (ctx) => {
-      await ctx.receive({ timeout: 100 });
-      await ctx.receive({ timeout: 100 });
+      await ctx.receive({ timeoutMs: 100 });
+      await ctx.receive({ timeoutMs: 100 });
     });
     system.send(pid, "one");
     await system.idle();
@@ -210,8 +210,8 @@ describe("a receive with a timeout", () => {
 
   it("of 0 takes what is there and waits for nothing", async () => {
     const { pid, log } = run<string>(async (ctx, note) => {
-      note(await ctx.receive({ timeout: 0 }));
-      note(await ctx.receive({ timeout: 0 }).catch(code));
+      note(await ctx.receive({ timeoutMs: 0 }));
+      note(await ctx.receive({ timeoutMs: 0 }).catch(code));
     });
     system.send(pid, "there");
     await clock.advance(0);
@@ -220,7 +220,7 @@ describe("a receive with a timeout", () => {
 
   it("takes a message that arrived together with the timeout", async () => {
     const { pid, log } = run<string>(async (ctx, note) =>
-      note(await ctx.receive({ timeout: 100 }).catch(code)),
+      note(await ctx.receive({ timeoutMs: 100 }).catch(code)),
     );
     system.sendAfter(pid, "just in time", 100);
     await clock.advance(100);
@@ -228,7 +228,7 @@ describe("a receive with a timeout", () => {
   });
 
   it("of Infinity waits for ever", async () => {
-    const { pid } = run((ctx) => ctx.receive({ timeout: Number.POSITIVE_INFINITY }));
+    const { pid } = run((ctx) => ctx.receive({ timeoutMs: Number.POSITIVE_INFINITY }));
     await clock.advance(1e12);
     expect(system.isAlive(pid)).toBe(true);
     expect(system.kernel.pendingTimers).toBe(0);
@@ -236,7 +236,7 @@ describe("a receive with a timeout", () => {
 
   it.each([-1, Number.NaN, "5"])("of %s is refused, and the process may receive again", async (timeout) => {
     const { pid, log } = run<string>(async (ctx, note) => {
-      note(await ctx.receive({ timeout: timeout as number }).catch(code));
+      note(await ctx.receive({ timeoutMs: timeout as number }).catch(code));
       note(await ctx.receive());
     });
     system.send(pid, "next");
@@ -333,7 +333,7 @@ describe("signals and messages", () => {
 
   it("receiveSignal has timeouts too", async () => {
     const { pid, log } = run<string>(async (ctx, note) =>
-      note(await ctx.receiveSignal({ timeout: 10 }).catch(code)),
+      note(await ctx.receiveSignal({ timeoutMs: 10 }).catch(code)),
     );
     system.send(pid, "no signal");
     await clock.advance(10);
@@ -360,7 +360,7 @@ describe("a request of a call", () => {
       await ctx.receive((text) => text === "go");
       for (;;) note(await ctx.receive());
     });
-    const call = system.call(pid, () => "abandoned", { timeout: 10 }).catch(code);
+    const call = system.call(pid, () => "abandoned", { timeoutMs: 10 }).catch(code);
     await clock.advance(10);
     system.send(pid, "go");
     system.send(pid, "after");

@@ -62,7 +62,7 @@ describe("a call to another node", () => {
   });
 
   test("end with `noconnection` when the node is out of reach, or becomes so", async () => {
-    const waiting = here.call(double, ask(-1), { timeout: Number.POSITIVE_INFINITY });
+    const waiting = here.call(double, ask(-1), { timeoutMs: Number.POSITIVE_INFINITY });
     waiting.catch(() => undefined);
     await wire.settle();
     wire.cut = true;
@@ -75,7 +75,7 @@ describe("a call to another node", () => {
   });
 
   test("end when the caller's system stops", async () => {
-    const waiting = here.call(double, ask(-1), { timeout: Number.POSITIVE_INFINITY });
+    const waiting = here.call(double, ask(-1), { timeoutMs: Number.POSITIVE_INFINITY });
     const ended = expect(waiting).rejects.toMatchObject({ code: "ERR_SYSTEM_STOPPED" });
     await wire.settle();
     await here.stop();

@@ -158,7 +158,7 @@ describe('with `context: "sender"`, the sender\'s context is where', () => {
   it("a dispatch is routed, worked on, re-routed after a crash and compensated [X5]", async () => {
     await using system = made();
     const group = new ConsumerGroup<{ note: Note; tries: number }>({
-      patience: 1_000,
+      patienceMs: 1_000,
       maxAttempts: 5,
       route: (envelope, [first]) => {
         envelope.payload.note();
@@ -306,7 +306,7 @@ describe("a message that carries a context", () => {
     const clock = testClock();
     await using system = made({ environment: clock.environment });
     const callee = busy(system);
-    const call = ask(system, callee.pid, 1, { timeout: 10 });
+    const call = ask(system, callee.pid, 1, { timeoutMs: 10 });
     expect(await clock.until(call)).toBe("ERR_CALL_TIMEOUT");
     expect(system.info(callee.pid)?.mailboxDepth).toBe(0);
     callee.free();

@@ -124,7 +124,7 @@ describe("a start that is awaited", () => {
   it("that takes longer than its timeout is killed and has failed, and says how long it took", async () => {
     const outcome = system
       .startWith(
-        { timeout: 100 },
+        { timeoutMs: 100 },
         define<never>({ init: () => new Promise(() => undefined), handle: () => undefined }),
       )
       .catch((error) => error);
@@ -139,7 +139,7 @@ describe("a start that is awaited", () => {
   });
 
   it("within its timeout is not killed by it later", async () => {
-    const pid = await system.startWith({ timeout: 100 }, define<never>({ handle: () => undefined }));
+    const pid = await system.startWith({ timeoutMs: 100 }, define<never>({ handle: () => undefined }));
     await clock.advance(1_000);
     expect(system.isAlive(pid)).toBe(true);
     expect(system.kernel.pendingTimers).toBe(0);
@@ -162,7 +162,7 @@ describe("a start that is awaited", () => {
   it("under a name that is taken rejects, and leaves neither process nor timer behind", async () => {
     puppet(system, { name: "clerk" });
     const start = system.startWith(
-      { name: "clerk", timeout: 100 },
+      { name: "clerk", timeoutMs: 100 },
       define<never>({ handle: () => undefined }),
     );
     await expect(start).rejects.toMatchObject({ code: "ERR_NAME_TAKEN" });
@@ -171,8 +171,8 @@ describe("a start that is awaited", () => {
   });
 
   it("with a bad timeout rejects with an OptionError", async () => {
-    const start = system.startWith({ timeout: -1 }, define<never>({ handle: () => undefined }));
-    await expect(start).rejects.toMatchObject({ code: "ERR_OPTION", path: "timeout", value: -1 });
+    const start = system.startWith({ timeoutMs: -1 }, define<never>({ handle: () => undefined }));
+    await expect(start).rejects.toMatchObject({ code: "ERR_OPTION", path: "timeoutMs", value: -1 });
   });
 });
 
@@ -195,7 +195,7 @@ describe("a start by a process", () => {
     const parent = system.spawn(
       async (ctx) => {
         log.push(await ctx.start(failing).catch((error) => error.code));
-        log.push(await ctx.receiveSignal({ timeout: 0 }).catch((error) => error.code));
+        log.push(await ctx.receiveSignal({ timeoutMs: 0 }).catch((error) => error.code));
         await ctx.receive();
       },
       { trapExit: true },

@@ -134,7 +134,7 @@ describe("stop({ timeout })", () => {
     const system = begin();
     spawn(system, "a", Number.POSITIVE_INFINITY);
     spawn(system, "b", Number.POSITIVE_INFINITY);
-    const stopped = system.stop({ timeout: 200 });
+    const stopped = system.stop({ timeoutMs: 200 });
     await clock.advance(200);
     await stopped;
     expect(ends).toEqual(["200 a killed", "200 b killed"]);
@@ -144,10 +144,10 @@ describe("stop({ timeout })", () => {
     const system = begin();
     spawn(system, "a", Number.POSITIVE_INFINITY);
     spawn(system, "b", Number.POSITIVE_INFINITY);
-    const stopped = system.stop({ timeout: 1_000 });
-    expect(system.stop({ timeout: 5_000 })).toBe(stopped);
+    const stopped = system.stop({ timeoutMs: 1_000 });
+    expect(system.stop({ timeoutMs: 5_000 })).toBe(stopped);
     await clock.advance(300);
-    expect(system.stop({ timeout: 100 })).toBe(stopped);
+    expect(system.stop({ timeoutMs: 100 })).toBe(stopped);
     expect(system.stop()).toBe(stopped);
     await clock.advance(100);
     await stopped;
@@ -159,7 +159,7 @@ describe("stop({ timeout })", () => {
     spawn(system, "a", Number.POSITIVE_INFINITY);
     const stopped = system.stop();
     await clock.advance(300);
-    void system.stop({ timeout: 0 });
+    void system.stop({ timeoutMs: 0 });
     await clock.advance(0);
     await stopped;
     expect(ends).toEqual(["300 a killed"]);
@@ -168,16 +168,16 @@ describe("stop({ timeout })", () => {
   it("does nothing any more after the end", async () => {
     const system = begin();
     await system.stop();
-    await system.stop({ timeout: 5 });
+    await system.stop({ timeoutMs: 5 });
     expect(clock.pendingAlarms).toBe(0);
   });
 
   it("refuses what is no time, and has not begun then", () => {
     const system = begin();
     const a = spawn(system, "a", 0);
-    for (const timeout of [-1, Number.NaN, "soon"])
-      expect(() => system.stop({ timeout: timeout as number })).toThrow(
-        expect.objectContaining({ code: "ERR_OPTION", path: "timeout" }),
+    for (const timeoutMs of [-1, Number.NaN, "soon"])
+      expect(() => system.stop({ timeoutMs: timeoutMs as number })).toThrow(
+        expect.objectContaining({ code: "ERR_OPTION", path: "timeoutMs" }),
       );
     expect(system.isAlive(a)).toBe(true);
   });

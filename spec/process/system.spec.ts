@@ -206,10 +206,10 @@ describe("at a stop nobody is left waiting", () => {
       void log.push(`${what} ${error.code}`);
     const ask = (replyTo: ReplyTo<string>): ReplyTo<string> => replyTo;
     const call = system
-      .call(silent, ask, { timeout: Number.POSITIVE_INFINITY })
+      .call(silent, ask, { timeoutMs: Number.POSITIVE_INFINITY })
       .catch(note("call from outside"));
     system.spawn(async (ctx) => {
-      await ctx.call(silent, ask, { timeout: Number.POSITIVE_INFINITY }).catch(note("call"));
+      await ctx.call(silent, ask, { timeoutMs: Number.POSITIVE_INFINITY }).catch(note("call"));
     });
     system.spawn(async (ctx) => {
       await ctx.receive().catch(note("receive"));

@@ -28,7 +28,7 @@ describe("a call that ends while it waits", () => {
     const callee = busy(system);
     const controller = new AbortController();
     const replies: ReplyTo<number>[] = [];
-    const timedOut = ask(system, callee.pid, 1, { timeout: 100 });
+    const timedOut = ask(system, callee.pid, 1, { timeoutMs: 100 });
     const aborted = ask(system, callee.pid, 2, { signal: controller.signal });
     const caller = system.spawn(async (ctx) => {
       await ctx.call(callee.pid, (to: ReplyTo<number>) => ({ n: 3, to }));
@@ -37,7 +37,7 @@ describe("a call that ends while it waits", () => {
       replies.push(to);
       return { n: 4, to };
     });
-    const waiting = ask(system, callee.pid, 5, { timeout: Number.POSITIVE_INFINITY });
+    const waiting = ask(system, callee.pid, 5, { timeoutMs: Number.POSITIVE_INFINITY });
     await system.idle();
     expect(depth(callee.pid)).toBe(5);
 
@@ -73,7 +73,7 @@ describe("a call that ends while it waits", () => {
         { mailbox: { capacity: 3, overflow } },
       );
       for (let round = 0; round < 5; round++) {
-        const ended = [1, 2, 3].map((n) => ask(system, pid as Pid<Question>, n, { timeout: 10 }));
+        const ended = [1, 2, 3].map((n) => ask(system, pid as Pid<Question>, n, { timeoutMs: 10 }));
         await clock.advance(10);
         expect(await Promise.all(ended)).toEqual(new Array(3).fill("ERR_CALL_TIMEOUT"));
       }
@@ -102,7 +102,7 @@ describe("a call that ends while it waits", () => {
       { mailbox: { capacity: 4, overflow: "drop-oldest" } },
     );
     system.send(pid, "first");
-    const ended = ask(system, pid as Pid<Question>, 1, { timeout: 10 });
+    const ended = ask(system, pid as Pid<Question>, 1, { timeoutMs: 10 });
     for (const message of ["second", "third"]) system.send(pid, message);
     await clock.advance(10);
     await ended;
@@ -121,7 +121,7 @@ describe("a call that ends while it waits", () => {
     const calls: Promise<unknown>[] = [];
     for (let n = 0; n < 100; n++) {
       system.send(pid, { stays: n });
-      const options: CallOptions = n % 4 === 0 ? { timeout: 10 } : { timeout: Number.POSITIVE_INFINITY };
+      const options: CallOptions = n % 4 === 0 ? { timeoutMs: 10 } : { timeoutMs: Number.POSITIVE_INFINITY };
       const call = system.call(
         pid,
         (to: ReplyTo<number>) => {
@@ -157,7 +157,7 @@ describe("a call that ends while it waits", () => {
     await system.idle();
     for (let round = 0; round < 50; round++) {
       system.send(pid, round);
-      const calls = [1, 2, 3, 4].map((n) => ask(system, pid as Pid<Question>, n, { timeout: 10 }));
+      const calls = [1, 2, 3, 4].map((n) => ask(system, pid as Pid<Question>, n, { timeoutMs: 10 }));
       await clock.advance(10);
       await Promise.all(calls);
     }
@@ -214,7 +214,7 @@ describe("a call that ends while it waits", () => {
             } else if ("call" in one) {
               const controller = new AbortController();
               const { signal } = controller;
-              calls.push(system.call(pid, () => one.call, { signal, timeout: 60_000 }).catch(outcome));
+              calls.push(system.call(pid, () => one.call, { signal, timeoutMs: 60_000 }).catch(outcome));
               model.push({ n: one.call, controller });
             } else if (model[one.end]?.controller !== undefined) {
               model.splice(one.end, 1)[0]?.controller?.abort("enough");

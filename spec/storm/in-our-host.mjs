@@ -51,8 +51,8 @@ async function wordCount(library, mode, work, { dist, venv }) {
   // What the spout was told of stands in a file: the process that emitted a line may not be there any more.
   const config = {
     intensity: 100,
-    retryBackoff: { min: 10, max: 100 },
-    messageTimeout: 20_000,
+    retryBackoff: { minMs: 10, maxMs: 100 },
+    messageTimeoutMs: 20_000,
     maxPending: 20,
   };
   const built = topology(`${library}-${mode}`, config)
@@ -68,7 +68,7 @@ async function wordCount(library, mode, work, { dist, venv }) {
         input: word,
         streams: { counts: { ...word, count: field.number } },
         // Only who asks for ticks gets them: batches of streamparse are closed by them.
-        ...(library === "streamparse" ? { config: { tick: 100 } } : {}),
+        ...(library === "streamparse" ? { config: { tickMs: 100 } } : {}),
       }),
       { tasks: 2, from: { "split.words": fields("word") } },
     )

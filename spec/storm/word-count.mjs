@@ -30,7 +30,7 @@ const WORD = (field) => ({ line: field.number, at: field.number, word: field.tex
 const linesOf = ({ spout, field }) =>
   spout({
     streams: { lines: LINE(field) },
-    config: { intensity: 1_000, retryBackoff: { min: 10, max: 100 } },
+    config: { intensity: 1_000, retryBackoff: { minMs: 10, maxMs: 100 } },
     init: () => console.log("a line of an init"),
     next: ({ emit }) => {
       for (let line = 0; line < LINES; line++) {
@@ -81,7 +81,7 @@ const batchesOf = ({ batchBolt, field }) =>
     input: WORD(field),
     streams: { counts: { ...WORD(field), count: field.number } },
     size: 7,
-    every: 200,
+    everyMs: 200,
     execute: (batch, { emit }) => {
       for (const [index, { values }] of batch.entries()) emit.counts({ ...values, count: index });
     },

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => house.close());
 
-const backoff = { min: 100, max: 1_000, jitter: 0 };
+const backoff = { minMs: 100, maxMs: 1_000, jitter: 0 };
 const intensity = Number.POSITIVE_INFINITY;
 const waits = (): number[] => house.restarts.map(({ delayMs }) => delayMs);
 
@@ -27,8 +27,8 @@ describe("with backoff", () => {
     expect(waits()).toEqual([100, 200, 400, 800, 1_000, 1_000]);
   });
 
-  it("a child that ran calmly for `resetAfter` begins anew; a moment less, and it does not", async () => {
-    const given = { ...backoff, resetAfter: 5_000 };
+  it("a child that ran calmly for `resetAfterMs` begins anew; a moment less, and it does not", async () => {
+    const given = { ...backoff, resetAfterMs: 5_000 };
     await house.start({ backoff: given, intensity, children: [child("a")] });
     for (const calm of [0, 4_999, 5_000, 0]) {
       await house.end("a");
@@ -70,7 +70,7 @@ describe("with backoff", () => {
   });
 
   it("jitter spreads the waits around their plain length", async () => {
-    const given = { min: 100, max: 100, jitter: 0.5, resetAfter: 0 };
+    const given = { minMs: 100, maxMs: 100, jitter: 0.5, resetAfterMs: 0 };
     await house.start({ backoff: given, intensity, children: [child("a")] });
     for (let i = 0; i < 20; i++) {
       await house.end("a");

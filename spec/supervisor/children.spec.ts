@@ -109,7 +109,7 @@ describe("terminateChild", () => {
 
   it("gives up waiting after its timeout, while the supervisor goes on stopping", async () => {
     const shop = await house.start({ children: [child("a", { start: stubborn, shutdown: 1_000 })] });
-    const outcome = shop.terminateChild("a", { timeout: 100 }).catch((e) => e.code);
+    const outcome = shop.terminateChild("a", { timeoutMs: 100 }).catch((e) => e.code);
     await house.clock.advance(100);
     expect(await outcome).toBe("ERR_CALL_TIMEOUT");
     await house.clock.advance(900);
@@ -142,7 +142,7 @@ describe("restartChild and deleteChild", () => {
   });
 
   it("are refused for children that run, that wait for their next try, and for strangers", async () => {
-    const backoff = { min: 1_000, max: 1_000 };
+    const backoff = { minMs: 1_000, maxMs: 1_000 };
     const shop = await house.start({ backoff, children: [child("a"), child("b")] });
     await house.end("b");
     for (const ask of [shop.restartChild.bind(shop), shop.deleteChild.bind(shop)]) {

@@ -88,7 +88,7 @@ describe("a dynamic supervisor", () => {
     };
     const sessions = await many(
       { start, shutdown: 100 },
-      { maxChildren: 4, backoff: { min: 1_000, max: 1_000 } },
+      { maxChildren: 4, backoff: { minMs: 1_000, maxMs: 1_000 } },
     );
     await sessions.startLike();
     sessions.startLike().catch(() => undefined);
@@ -158,7 +158,7 @@ describe("a dynamic supervisor that ends", () => {
     house.system.exit(sessions.pid, "shutdown");
     expect(await outcome).toBe("ERR_CHILD");
 
-    const waiting = await many({ start: worker }, { backoff: { min: 1_000, max: 1_000 } });
+    const waiting = await many({ start: worker }, { backoff: { minMs: 1_000, maxMs: 1_000 } });
     await fail(await waiting.startLike());
     house.system.exit(waiting.pid, "shutdown");
     await house.system.idle();

@@ -120,8 +120,8 @@ describe("a dynamic supervisor", () => {
     expect(running()).toHaveLength(1);
   });
 
-  it("kills a child whose init takes longer than its startTimeout", async () => {
-    const sessions = await many({ start: hanging, startTimeout: 50 });
+  it("kills a child whose init takes longer than its startTimeoutMs", async () => {
+    const sessions = await many({ start: hanging, startTimeoutMs: 50 });
     const outcome = sessions.startLike().catch((e) => e.problem);
     await house.clock.advance(50);
     expect(await outcome).toBe("start_failed");
@@ -211,7 +211,7 @@ describe("a dynamic child that ends", () => {
   });
 
   it("waits with backoff, is listed meanwhile, and can still be terminated by the pid it had", async () => {
-    const sessions = await many({}, { backoff: { min: 100, max: 1_000, jitter: 0 }, intensity: 5 });
+    const sessions = await many({}, { backoff: { minMs: 100, maxMs: 1_000, jitter: 0 }, intensity: 5 });
     const [first, second] = [await sessions.startLike(), await sessions.startLike()];
     await fail(first);
     await fail(second);
@@ -230,7 +230,7 @@ describe("a dynamic child that ends", () => {
 
   it("waits longer each time it cannot come up, however long that takes", async () => {
     const { start } = planned("a", ["up", "fail", "fail", "fail", "fail", "up"]);
-    const backoff = { min: 100, max: 400, jitter: 0 };
+    const backoff = { minMs: 100, maxMs: 400, jitter: 0 };
     const sessions = await many({ start }, { backoff, intensity: 50 });
     await fail(await sessions.startLike());
     await house.clock.advance(5_000);

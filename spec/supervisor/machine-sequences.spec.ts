@@ -174,7 +174,7 @@ const config: fc.Arbitrary<Config> = fc.record({
   autoShutdown: fc.constantFrom("never", "any_significant", "all_significant"),
   intensity: fc.constantFrom(0, 1, 3, 1_000),
   periodMs: fc.constantFrom(50, 5_000),
-  backoff: fc.constantFrom(undefined, { min: 10, max: 100 }),
+  backoff: fc.constantFrom(undefined, { minMs: 10, maxMs: 100 }),
 });
 
 const kind = fc.record({

@@ -161,7 +161,7 @@ describe("a restart that fails", () => {
 });
 
 describe("with backoff", () => {
-  const backoff = { min: 100, max: 1_000, jitter: 0 };
+  const backoff = { minMs: 100, maxMs: 1_000, jitter: 0 };
   const config: Partial<Config> = { backoff, intensity: 100 };
 
   it("siblings go down at once, and the start waits", () => {
@@ -206,7 +206,7 @@ describe("with backoff", () => {
 
 describe("a closing machine", () => {
   it("starts nothing more: who waited for a restart is stopped when its turn to stop comes", () => {
-    const machine = new Machine({ backoff: { min: 100, max: 1_000 } }, abc.slice(0, 2)).up();
+    const machine = new Machine({ backoff: { minMs: 100, maxMs: 1_000 } }, abc.slice(0, 2)).up();
     machine.exited("b1");
     machine.tell({ type: "close", reason: SHUTDOWN });
     expect(machine.statuses).toBe("a running, b stopped");

@@ -32,11 +32,11 @@ describe("a supervisor's options", () => {
     [{ intensity: -1 }, "intensity", "a whole number, 0 or more"],
     [{ intensity: 1.5 }, "intensity", "a whole number"],
     [{ intensity: Number.NaN }, "intensity", "a whole number"],
-    [{ period: 0 }, "period", "a number of milliseconds, 1 or more"],
-    [{ period: "5s" }, "period", "a number of milliseconds"],
+    [{ periodMs: 0 }, "periodMs", "a number of milliseconds, 1 or more"],
+    [{ periodMs: "5s" }, "periodMs", "a number of milliseconds"],
     [{ autoShutdown: "always" }, "autoShutdown", '"never", "any_significant", "all_significant"'],
-    [{ backoff: 100 }, "backoff", "a backoff { min, max"],
-    [{ backoff: { min: 100, max: 50 } }, "backoff.max", "100 or more"],
+    [{ backoff: 100 }, "backoff", "a backoff { minMs, maxMs"],
+    [{ backoff: { minMs: 100, maxMs: 50 } }, "backoff.maxMs", "100 or more"],
     [{ label: "" }, "label", "a text that is not empty"],
     [{ name: "" }, "name", "a text that is not empty"],
     [{ onStart: "log" }, "onStart", "a function"],
@@ -50,12 +50,12 @@ describe("a supervisor's options", () => {
   });
 
   it("are OTP's where nothing is given", () => {
-    expect(SUPERVISION_DEFAULTS).toEqual({ intensity: 1, period: 5_000 });
+    expect(SUPERVISION_DEFAULTS).toEqual({ intensity: 1, periodMs: 5_000 });
     expect(CHILD_DEFAULTS).toEqual({
       restart: "permanent",
       shutdown: { worker: 5_000, supervisor: Number.POSITIVE_INFINITY },
       significant: false,
-      startTimeout: Number.POSITIVE_INFINITY,
+      startTimeoutMs: Number.POSITIVE_INFINITY,
     });
   });
 });
@@ -72,7 +72,7 @@ describe("a child spec", () => {
     [{ shutdown: -1 }, "children[0](a).shutdown"],
     [{ shutdown: "kill" }, "children[0](a).shutdown"],
     [{ type: "server" }, "children[0](a).type"],
-    [{ startTimeout: -1 }, "children[0](a).startTimeout"],
+    [{ startTimeoutMs: -1 }, "children[0](a).startTimeoutMs"],
     [{ name: "" }, "children[0](a).name"],
   ])("with %j is refused, with the path %s", (more, path) => {
     const children = [{ ...child("a"), ...more } as ChildSpec];
@@ -105,8 +105,8 @@ describe("a dynamic supervisor's options", () => {
     [{ maxChildren: 0 }, "maxChildren"],
     [{ maxChildren: 1.5 }, "maxChildren"],
     [{ intensity: -1 }, "intensity"],
-    [{ period: 0 }, "period"],
-    [{ backoff: { min: 1 } }, "backoff.max"],
+    [{ periodMs: 0 }, "periodMs"],
+    [{ backoff: { minMs: 1 } }, "backoff.maxMs"],
     [{ label: "" }, "label"],
     [{ name: "" }, "name"],
   ])("%j are refused, with the path %s", (more, path) => {

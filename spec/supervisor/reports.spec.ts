@@ -52,7 +52,7 @@ describe("a restart", () => {
   });
 
   it("tells of its wait, and of no limit", async () => {
-    const backoff = { min: 200, max: 200, jitter: 0 };
+    const backoff = { minMs: 200, maxMs: 200, jitter: 0 };
     await system.start(
       supervisor({
         intensity: Number.POSITIVE_INFINITY,
@@ -107,7 +107,7 @@ describe("giving up", () => {
       supervisor({
         label: "floor",
         intensity: 2,
-        period: 1_000,
+        periodMs: 1_000,
         children: [child("till", { name: "till" })],
       }),
     );

@@ -79,7 +79,7 @@ describe("intensity", () => {
   });
 
   it("forgets a restart when the period has passed", async () => {
-    const shop = await house.start({ intensity: 1, period: 1_000, children: [child("a")] });
+    const shop = await house.start({ intensity: 1, periodMs: 1_000, children: [child("a")] });
     for (let i = 0; i < 10; i++) {
       await house.end("a");
       await house.clock.advance(1_001);
@@ -122,7 +122,7 @@ describe("intensity", () => {
 
 describe("giving up", () => {
   it("is printed by a root, which has nobody above to tell", async () => {
-    await house.start({ intensity: 0, period: 2_000, label: "shop", children: [child("a")] });
+    await house.start({ intensity: 0, periodMs: 2_000, label: "shop", children: [child("a")] });
     await house.end("a", new Error("no paper"));
     expect(house.reports).toHaveLength(1);
     const [line, ...stack] = house.reports[0]?.split("\n") ?? [];

@@ -70,9 +70,9 @@ describe("a supervisor", () => {
     expect(await shop.countChildren()).toEqual({ specs: 2, active: 1, supervisors: 0, workers: 2 });
   });
 
-  it("kills a child whose init takes longer than its startTimeout, and says so", async () => {
+  it("kills a child whose init takes longer than its startTimeoutMs, and says so", async () => {
     const starting = house
-      .start({ children: [child("a"), child("b", { start: hanging, startTimeout: 100 })] })
+      .start({ children: [child("a"), child("b", { start: hanging, startTimeoutMs: 100 })] })
       .catch((e) => e);
     await house.clock.advance(99);
     expect(house.news()).toEqual(["a up", "b up"]);

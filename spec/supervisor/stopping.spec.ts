@@ -109,7 +109,7 @@ describe("a stop in the middle", () => {
   it("of a restart with backoff ends that, and starts nothing [Q4]", async () => {
     await system.start(
       supervisor({
-        backoff: { min: 1_000, max: 1_000 },
+        backoff: { minMs: 1_000, maxMs: 1_000 },
         strategy: "rest_for_one",
         children: [slow("a", 8_000), planned("b", ["up", "up"]), child("c")],
       }),

@@ -99,7 +99,7 @@ describe("the handles of supervisors", () => {
         DynamicSupervisorRef<readonly [number, { readonly shelves: number[] }?]>
       >();
       expectTypeOf(sessions).toExtend<AnySupervisorRef>();
-      const pid = await sessions.startLike([7], { timeout: 100 });
+      const pid = await sessions.startLike([7], { timeoutMs: 100 });
       await sessions.startLike([7, { shelves: [1] }]);
       if (pid !== undefined) await sessions.terminateChild(pid);
       // @ts-expect-error the argument of init is a number
@@ -112,7 +112,7 @@ describe("the handles of supervisors", () => {
       await sessions.startChild({ id: "till", start: Till });
       const tills = await system.start(dynamicSupervisor({ child: { id: "till", start: Till } }));
       await tills.startLike();
-      await tills.startLike([], { timeout: 5 });
+      await tills.startLike([], { timeoutMs: 5 });
 
       expectTypeOf(Sessions.at(system, "sessions")).toEqualTypeOf<typeof sessions>();
       expectTypeOf(supervisor({}).at(system, shop.pid)).toEqualTypeOf<SupervisorRef>();

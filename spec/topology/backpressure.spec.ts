@@ -102,7 +102,7 @@ describe("a spout that has nothing", () => {
   it("is asked again after its wait, and not before", async () => {
     await using stage = new Stage();
     const source = new Source();
-    await stage.start(topology("idle", { spoutWait: 250 }).spout("source", source.spout).build());
+    await stage.start(topology("idle", { spoutWaitMs: 250 }).spout("source", source.spout).build());
     expect(source.asked).toBe(1);
     await stage.advance(249);
     expect(source.asked).toBe(1);
@@ -116,7 +116,7 @@ describe("a spout that has nothing", () => {
     await using stage = new Stage();
     const [source, sink] = [new Source(), new Sink()];
     await stage.start(
-      topology("woken", { spoutWait: 60_000 })
+      topology("woken", { spoutWaitMs: 60_000 })
         .spout("source", source.spout)
         .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
         .build(),

@@ -223,9 +223,9 @@ describe("a topology that cannot be built", () => {
     const ticking = bolt({ input: { text: field.text }, execute: () => undefined, tick: () => undefined });
     const from = { "sentences.lines": shuffle() };
     expect(problemsOf(begun.bolt("ticking", ticking, { from }))).toEqual([
-      "ticking: has a `tick` function, but no period: give `tick` in its configuration",
+      "ticking: has a `tick` function, but no period: give `tickMs` in its configuration",
     ]);
-    expect(problemsOf(begun.bolt("ticking", ticking, { from, tick: 100 }))).toEqual([]);
+    expect(problemsOf(begun.bolt("ticking", ticking, { from, tickMs: 100 }))).toEqual([]);
   });
 
   it("has ackers without room for what its spouts may have pending", () => {
@@ -261,9 +261,9 @@ describe("a topology that cannot be built", () => {
   });
 
   it("has an option at a component that only the whole can have", () => {
-    const wrong = topology("options").spout("source", sentences, { messageTimeout: 5_000 } as object);
+    const wrong = topology("options").spout("source", sentences, { messageTimeoutMs: 5_000 } as object);
     expect(problemsOf(wrong)[0]).toMatch(
-      /^source: its configuration\.messageTimeout must be one of the options/,
+      /^source: its configuration\.messageTimeoutMs must be one of the options/,
     );
   });
 

@@ -129,7 +129,7 @@ describe("concurrency", () => {
     },
   );
 
-  it("ends the task when one of them takes longer than `executeTimeout`", async () => {
+  it("ends the task when one of them takes longer than `executeTimeoutMs`", async () => {
     await using stage = new Stage();
     const [source, gated] = [new Source([1]), new Gated()];
     const running = await stage.start(
@@ -137,7 +137,7 @@ describe("concurrency", () => {
         .spout("source", source.spout)
         .bolt("gated", gated.bolt, {
           concurrency: 3,
-          executeTimeout: 100,
+          executeTimeoutMs: 100,
           from: { "source.numbers": shuffle() },
         })
         .build(),
@@ -202,7 +202,7 @@ describe("concurrency", () => {
     const built = (concurrency: { concurrency?: number }, byDefault: { concurrency?: number }): unknown =>
       topology("order", byDefault)
         .spout("source", new Source().spout)
-        .bolt("batch", batchBolt({ input: N, size: 2, every: 10, execute: () => undefined }), {
+        .bolt("batch", batchBolt({ input: N, size: 2, everyMs: 10, execute: () => undefined }), {
           ...concurrency,
           from: { "source.numbers": shuffle() },
         })

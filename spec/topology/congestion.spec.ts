@@ -21,7 +21,7 @@ describe("a tuple whose tree has expired", () => {
       },
     });
     const running = await stage.start(
-      topology("late", { retries: 0, messageTimeout: 1_000 })
+      topology("late", { retries: 0, messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
         .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -48,7 +48,7 @@ describe("a tuple whose tree has expired", () => {
       const first = gate();
       const sink = new Sink((n) => (n === 1 ? first.promise : undefined));
       await stage.start(
-        topology("just", { retries: 0, messageTimeout: 1_000 })
+        topology("just", { retries: 0, messageTimeoutMs: 1_000 })
           .spout("source", source.spout)
           .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
           .build(),
@@ -88,7 +88,7 @@ describe("a tuple whose tree has expired", () => {
       },
     });
     await stage.start(
-      topology("join", { retries: 0, messageTimeout: 1_000 })
+      topology("join", { retries: 0, messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
         .bolt("join", join, { from: { "source.numbers": shuffle() } })
         .bolt("last", last, { from: { "join.joined": shuffle() } })
@@ -113,7 +113,7 @@ describe("a tuple whose tree has expired", () => {
     const first = gate();
     const sink = new Sink((n) => (n === 1 ? first.promise : undefined));
     await stage.start(
-      topology("loose", { messageTimeout: 1_000 })
+      topology("loose", { messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
         .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -132,7 +132,7 @@ describe("congestion", () => {
     const sink = new Sink(() => stage.sleep(40));
     const warnings: string[] = [];
     await stage.start(
-      topology("busy", { messageTimeout: 3_000, maxPending: 128 })
+      topology("busy", { messageTimeoutMs: 3_000, maxPending: 128 })
         .spout("source", source.spout)
         .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -162,7 +162,7 @@ describe("congestion", () => {
       await stage.sleep(10);
     });
     await stage.start(
-      topology("outage", { messageTimeout: 1_000, maxPending: 64, retries: 1_000 })
+      topology("outage", { messageTimeoutMs: 1_000, maxPending: 64, retries: 1_000 })
         .spout("source", source.spout)
         .bolt("sink", sink.bolt, { tasks: 2, from: { "source.numbers": shuffle() } })
         .build(),
@@ -188,7 +188,7 @@ describe("congestion", () => {
     });
     const warnings: string[] = [];
     await stage.start(
-      topology("lost", { messageTimeout: 1_000, maxPending: 8, retries: 0 })
+      topology("lost", { messageTimeoutMs: 1_000, maxPending: 8, retries: 0 })
         .spout("source", source.spout)
         .bolt("worker", worker, { tasks: 2, from: { "source.numbers": shuffle() } })
         .build(),
@@ -205,7 +205,7 @@ describe("congestion", () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(100)), new Keeper()];
     await stage.start(
-      topology("held", { messageTimeout: 1_000, maxPending: 8, retries: 0 })
+      topology("held", { messageTimeoutMs: 1_000, maxPending: 8, retries: 0 })
         .spout("source", source.spout)
         .bolt("keeper", keeper.bolt, { from: { "source.numbers": fields("n") } })
         .build(),

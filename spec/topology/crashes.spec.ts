@@ -195,7 +195,7 @@ describe("an acker that is killed", () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(8)), new Keeper()];
     const running = await stage.start(
-      topology("acker", { ackers: 1, retryBackoff: { min: 100, max: 100, jitter: 0 } })
+      topology("acker", { ackers: 1, retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 } })
         .spout("source", source.spout)
         .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -359,7 +359,7 @@ describe("the system task that is killed", () => {
       input: N,
       execute: () => undefined,
       tick: () => void ticks++,
-      config: { tick: 100 },
+      config: { tickMs: 100 },
     });
     const running = await stage.start(
       topology("ticks")

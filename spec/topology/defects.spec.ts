@@ -58,7 +58,10 @@ describe("the defects that it must not have", () => {
     });
     const waits: number[] = [];
     stage.system.events.on("topologyRestart", ({ delayMs }) => waits.push(delayMs));
-    const loop = topology("loop", { restarts: 3, restartsBackoff: { min: 1_000, max: 30_000, jitter: 0 } });
+    const loop = topology("loop", {
+      restarts: 3,
+      restartsBackoff: { minMs: 1_000, maxMs: 30_000, jitter: 0 },
+    });
     const running = await stage.start(loop.spout("broken", broken).build());
     await stage.until(stage.system.exited(running.pid));
     expect(waits).toEqual([1_000, 2_000, 4_000]);

@@ -213,7 +213,7 @@ describe("a stop", () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     const running = await stage.start(line(source, keeper));
-    const stopped = running.stop({ drain: 500 });
+    const stopped = running.stop({ drainMs: 500 });
     await stage.advance(499);
     expect(running.phase).toBe("draining");
     await stage.advance(1);
@@ -228,7 +228,7 @@ describe("a stop", () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1]), new Keeper()];
     const running = await stage.start(line(source, keeper));
-    expect(await running.stop({ drain: 0 })).toEqual({ drained: false, unfinished: 1 });
+    expect(await running.stop({ drainMs: 0 })).toEqual({ drained: false, unfinished: 1 });
     expect(source.failures).toEqual([{ type: "stopped", attempts: 1, deadLettered: false }]);
     expect(stage.clock.now).toBe(0);
   });
@@ -252,14 +252,14 @@ describe("a stop", () => {
     const patient = running.stop();
     await stage.settle();
     const report = { drained: false, unfinished: 1 };
-    expect(await running.stop({ drain: 0 })).toEqual(report);
+    expect(await running.stop({ drainMs: 0 })).toEqual(report);
     expect(await patient).toEqual(report);
   });
 
-  it("gives what is under way as long as the message timeout, unless `drain` says otherwise", async () => {
+  it("gives what is under way as long as the message timeout, unless `drainMs` says otherwise", async () => {
     for (const [config, ms] of [
-      [{ messageTimeout: 2_000, retries: 9 }, 2_000],
-      [{ messageTimeout: 2_000, retries: 9, drain: 300 }, 300],
+      [{ messageTimeoutMs: 2_000, retries: 9 }, 2_000],
+      [{ messageTimeoutMs: 2_000, retries: 9, drainMs: 300 }, 300],
     ] as const) {
       await using stage = new Stage();
       const running = await stage.start(line(new Source([1]), new Keeper(), config));
@@ -467,7 +467,7 @@ describe("finished", () => {
     const running = await stage.start(
       topology("two").spout("source", finite(2)).spout("other", new Source().spout).build(),
     );
-    const told = running.finished({ timeout: 5_000 }).catch((error: { code?: unknown }) => error.code);
+    const told = running.finished({ timeoutMs: 5_000 }).catch((error: { code?: unknown }) => error.code);
     await stage.advance(5_000);
     expect(await told).toBe("ERR_CALL_TIMEOUT");
   });

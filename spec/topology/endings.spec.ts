@@ -17,7 +17,7 @@ describe("a stop without time to drain", () => {
         .build(),
     );
     const before = stage.clock.now;
-    expect(await stage.until(running.stop({ drain: 0 }))).toEqual({ drained: false, unfinished: 3 });
+    expect(await stage.until(running.stop({ drainMs: 0 }))).toEqual({ drained: false, unfinished: 3 });
     expect(stage.clock.now).toBe(before);
     expect(source.failures.map(({ type }) => type)).toEqual(["stopped", "stopped", "stopped"]);
   });
@@ -34,7 +34,7 @@ describe("a stop without time to drain", () => {
     const drained = running.stop();
     await stage.settle();
     const before = stage.clock.now;
-    await stage.until(running.stop({ drain: 0 }));
+    await stage.until(running.stop({ drainMs: 0 }));
     expect(stage.clock.now).toBe(before);
     expect(await drained).toEqual({ drained: false, unfinished: 1 });
   });
@@ -75,7 +75,7 @@ describe("a bolt that settles by itself", () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1]), new Keeper()];
     const running = await stage.start(
-      topology("forgets", { messageTimeout: 1_000, retries: 0 })
+      topology("forgets", { messageTimeoutMs: 1_000, retries: 0 })
         .spout("source", source.spout)
         .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -102,7 +102,7 @@ describe("a spout's task that is being taken out", () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(4)), new Keeper()];
     const running = await stage.start(
-      topology("executor", { retryBackoff: { min: 100, max: 100, jitter: 0 }, maxPending: 2 })
+      topology("executor", { retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 }, maxPending: 2 })
         .spout("source", source.spout, { tasks: 2, executors: 1, intensity: 0 })
         .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -123,7 +123,7 @@ describe("a spout's task that is being taken out", () => {
     const numbers = upTo(4);
     const [source, keeper] = [new Source(numbers), new Keeper()];
     const running = await stage.start(
-      topology("scaled-in", { retryBackoff: { min: 100, max: 100, jitter: 0 }, maxPending: 2 })
+      topology("scaled-in", { retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 }, maxPending: 2 })
         .spout("source", source.spout, { tasks: 2 })
         .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
         .build(),

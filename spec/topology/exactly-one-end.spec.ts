@@ -65,16 +65,16 @@ async function endured(blows: readonly Blow[], retries: number): Promise<Source[
       emit.parts(values);
     },
   });
-  const store = batchBolt({ input: N, size: 7, every: 200, execute: () => undefined });
+  const store = batchBolt({ input: N, size: 7, everyMs: 200, execute: () => undefined });
   const letters = bolt({ input: DEAD_FIELDS, execute: () => undefined });
   const running = await stage.start(
     topology("struck", {
       retries,
-      retryBackoff: { min: 50, max: 200 },
-      messageTimeout: 4_000,
+      retryBackoff: { minMs: 50, maxMs: 200 },
+      messageTimeoutMs: 4_000,
       maxPending: 16,
       restarts: Number.POSITIVE_INFINITY,
-      restartsBackoff: { min: 100, max: 1_000 },
+      restartsBackoff: { minMs: 100, maxMs: 1_000 },
     })
       .spout("source", source.spout, { tasks: 2 })
       .bolt("split", split, { tasks: 2, from: { "source.numbers": shuffle() } })

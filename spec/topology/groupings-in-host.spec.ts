@@ -101,7 +101,7 @@ describe("in a running topology", () => {
         .spout("source", source.spout)
         .bolt("sink", sink.bolt, {
           tasks: 3,
-          restartBackoff: { min: 1_000, max: 1_000, jitter: 0 },
+          restartBackoff: { minMs: 1_000, maxMs: 1_000, jitter: 0 },
           from: { "source.numbers": shuffle() },
         })
         .build(),
@@ -125,7 +125,7 @@ describe("in a running topology", () => {
         .spout("source", source.spout)
         .bolt("sink", sink.bolt, {
           tasks: 2,
-          restartBackoff: { min: 300, max: 300, jitter: 0 },
+          restartBackoff: { minMs: 300, maxMs: 300, jitter: 0 },
           from: { "source.numbers": fields("n") },
         })
         .build(),

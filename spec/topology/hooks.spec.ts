@@ -127,7 +127,7 @@ describe("the hooks of a task", () => {
     await stage.start(
       topology("ill")
         .spout("worse", worse)
-        .bolt("ill", ill, { tick: 1_000, from: { "worse.numbers": shuffle() } })
+        .bolt("ill", ill, { tickMs: 1_000, from: { "worse.numbers": shuffle() } })
         .build(),
     );
     diary.news;
@@ -178,7 +178,7 @@ describe("a tick", () => {
     await stage.start(
       topology("ticks")
         .spout("source", new Source().spout)
-        .bolt("clockwork", clockwork, { tick: 300, from: { "source.numbers": shuffle() } })
+        .bolt("clockwork", clockwork, { tickMs: 300, from: { "source.numbers": shuffle() } })
         .build(),
     );
     await stage.advance(1_000);
@@ -196,7 +196,7 @@ describe("a tick", () => {
     await stage.start(
       topology("ticks")
         .spout("source", new Source().spout)
-        .bolt("clockwork", clockwork, { tasks: 3, tick: 100, from: { "source.numbers": shuffle() } })
+        .bolt("clockwork", clockwork, { tasks: 3, tickMs: 100, from: { "source.numbers": shuffle() } })
         .build(),
     );
     await stage.advance(100);
@@ -218,7 +218,7 @@ describe("a tick", () => {
     await stage.start(
       topology("busy")
         .spout("source", new Source([1]).spout)
-        .bolt("busy", busy, { tick: 100, from: { "source.numbers": shuffle() } })
+        .bolt("busy", busy, { tickMs: 100, from: { "source.numbers": shuffle() } })
         .build(),
     );
     await stage.advance(1_000);

@@ -17,7 +17,7 @@ import { N, Source, Stage, upTo } from "./support.js";
 
 const NEVER = new Promise<never>(() => undefined);
 
-describe("executeTimeout", () => {
+describe("executeTimeoutMs", () => {
   it("ends a task whose `execute` hangs: its tuple fails, it restarts, and that is logged [O40]", async () => {
     await using stage = new Stage();
     const source = new Source([1]);
@@ -28,7 +28,7 @@ describe("executeTimeout", () => {
     const running = await stage.start(
       topology("hung", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("hangs", hangs, { executeTimeout: 500, from: { "source.numbers": shuffle() } })
+        .bolt("hangs", hangs, { executeTimeoutMs: 500, from: { "source.numbers": shuffle() } })
         .build(),
       { log: (line) => lines.push(line) },
     );
@@ -52,13 +52,13 @@ describe("executeTimeout", () => {
   it("holds for bolts of mode `manual`, ticks and batches, each time anew", async () => {
     for (const hangs of [
       bolt({ input: N, mode: "manual", execute: () => NEVER }),
-      bolt({ input: N, tick: () => NEVER, config: { tick: 100 }, execute: () => undefined }),
-      batchBolt({ input: N, size: 100, every: 100, execute: () => NEVER }),
+      bolt({ input: N, tick: () => NEVER, config: { tickMs: 100 }, execute: () => undefined }),
+      batchBolt({ input: N, size: 100, everyMs: 100, execute: () => NEVER }),
     ]) {
       await using stage = new Stage();
       const source = new Source([1]);
       const running = await stage.start(
-        topology("all", { executeTimeout: 200, intensity: 100 })
+        topology("all", { executeTimeoutMs: 200, intensity: 100 })
           .spout("source", source.spout)
           .bolt("hangs", hangs, { from: { "source.numbers": shuffle() } })
           .build(),
@@ -74,7 +74,7 @@ describe("executeTimeout", () => {
     const source = new Source(upTo(20));
     const slow = bolt({ input: N, execute: () => stage.sleep(90) });
     const running = await stage.start(
-      topology("slow", { executeTimeout: 100 })
+      topology("slow", { executeTimeoutMs: 100 })
         .spout("source", source.spout)
         .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -87,7 +87,7 @@ describe("executeTimeout", () => {
   });
 
   it("is none by default, and must be one millisecond or more", () => {
-    expect(() => topology("t", { executeTimeout: 0 })).toThrow(/executeTimeout/);
+    expect(() => topology("t", { executeTimeoutMs: 0 })).toThrow(/executeTimeoutMs/);
   });
 });
 
@@ -108,7 +108,7 @@ async function four(
   });
   const { executors = 4, ...rest } = config;
   const running = await stage.start(
-    topology("four", { messageTimeout: 600_000, ...rest })
+    topology("four", { messageTimeoutMs: 600_000, ...rest })
       .spout("source", source.spout)
       .bolt("worker", worker, { tasks: 4, executors, from: { "source.numbers": shuffle() } })
       .build(),
@@ -220,7 +220,7 @@ describe("a spout", () => {
       execute: ({ values: { n } }, { index }) => (index === 0 ? NEVER : void seen.push(n)),
     });
     const running = await stage.start(
-      topology("back", { receiveBuffer: 10, restartBackoff: { min: 1_000, max: 1_000, jitter: 0 } })
+      topology("back", { receiveBuffer: 10, restartBackoff: { minMs: 1_000, maxMs: 1_000, jitter: 0 } })
         .spout("source", source.spout)
         .bolt("worker", worker, { tasks: 2, from: { "source.numbers": shuffle() } })
         .build(),

@@ -287,7 +287,7 @@ describe("the figures", () => {
     const running = await stage.start(topology("watched").spout("source", new Source().spout).build());
     const seen: [string, number][] = [];
     const watching = (async () => {
-      for await (const { phase, uptimeMs } of running.watch({ every: 500 })) seen.push([phase, uptimeMs]);
+      for await (const { phase, uptimeMs } of running.watch({ everyMs: 500 })) seen.push([phase, uptimeMs]);
     })();
     await stage.advance(1_200);
     await running.stop();
@@ -305,7 +305,7 @@ describe("the figures", () => {
     const running = await stage.start(topology("watched").spout("source", new Source().spout).build());
     const controller = new AbortController();
     const { signal } = controller;
-    const watches = Array.from({ length: 20 }, () => running.watch({ every: 500, signal }));
+    const watches = Array.from({ length: 20 }, () => running.watch({ everyMs: 500, signal }));
     for (const watch of watches) await watch.next();
     const nexts = watches.map((watch) => watch.next());
     expect(getEventListeners(signal, "abort")).toHaveLength(1);

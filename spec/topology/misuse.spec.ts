@@ -281,7 +281,7 @@ describe("options", () => {
     });
     const begun = topology("slow").spout("source", new Source().spout);
     expect(() => begun.bolt("slow", slow, { from: { "source.numbers": {} } }).build()).toThrow(
-      "slow: holds tuples back for 60000 ms, but they expire after 30000: raise messageTimeout",
+      "slow: holds tuples back for 60000 ms, but they expire after 30000: raise messageTimeoutMs",
     );
     begun.bolt("slow", slow, { from: { "source.numbers": { anchored: false } } }).build();
   });

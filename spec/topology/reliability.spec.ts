@@ -286,7 +286,7 @@ describe("an emit", () => {
       emit.numbers({ n }, { id: n, onTasks: (tasks) => told.push(tasks) }),
     );
     const running = await stage.start(
-      topology("later", { ackers: 1, restartBackoff: { min: 50, max: 50, jitter: 0 } })
+      topology("later", { ackers: 1, restartBackoff: { minMs: 50, maxMs: 50, jitter: 0 } })
         .spout("source", source.spout)
         .bolt("sink", new Sink().bolt, { from: { "source.numbers": shuffle() } })
         .build(),

@@ -6,7 +6,7 @@ import { bolt, shuffle, spout, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { Keeper, N, Sink, Source, Stage } from "./support.js";
 
-const steady = { min: 1_000, max: 8_000, jitter: 0 } as const;
+const steady = { minMs: 1_000, maxMs: 8_000, jitter: 0 } as const;
 
 /** The topology's restarts, as they are told. */
 function restartsOf(stage: Stage): [reason: unknown, delayMs: number][] {
@@ -133,7 +133,7 @@ describe("a task that crashes too often", () => {
     await using stage = new Stage();
     const told = restartsOf(stage);
     const running = await stage.start(
-      topology("calm", { intensity: 0, restarts: 1, restartsBackoff: { ...steady, resetAfter: 60_000 } })
+      topology("calm", { intensity: 0, restarts: 1, restartsBackoff: { ...steady, resetAfterMs: 60_000 } })
         .spout("source", new Source().spout)
         .bolt("worker", new Sink().bolt, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -157,7 +157,7 @@ describe("a task that crashes too often", () => {
     await using stage = new Stage();
     const running = await stage.start(
       topology("waits")
-        .spout("source", new Source().spout, { restartBackoff: { min: 500, max: 4_000, jitter: 0 } })
+        .spout("source", new Source().spout, { restartBackoff: { minMs: 500, maxMs: 4_000, jitter: 0 } })
         .build(),
     );
     await stage.kill(running, "source");
@@ -382,7 +382,7 @@ describe("restarts", () => {
     await using stage = new Stage();
     const [told, lines] = [restartsOf(stage), [] as string[]];
     const running = await stage.start(
-      topology("whole", { intensity: 0, restartsBackoff: { min: 100, max: 100, jitter: 0 } })
+      topology("whole", { intensity: 0, restartsBackoff: { minMs: 100, maxMs: 100, jitter: 0 } })
         .spout("source", new Source().spout)
         .bolt("sink", new Sink().bolt, { from: { "source.numbers": shuffle() } })
         .build(),

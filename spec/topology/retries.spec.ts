@@ -18,7 +18,7 @@ describe("a tuple that fails", () => {
     await using stage = new Stage();
     const [source, { bolt: failing, times }] = [new Source([1]), wall(stage)];
     await stage.start(
-      topology("waits", { retries: 4, retryBackoff: { min: 100, max: 300, jitter: 0 } })
+      topology("waits", { retries: 4, retryBackoff: { minMs: 100, maxMs: 300, jitter: 0 } })
         .spout("source", source.spout)
         .bolt("wall", failing, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -32,7 +32,7 @@ describe("a tuple that fails", () => {
     await using stage = new Stage();
     const [source, { bolt: failing, times }] = [new Source([1]), wall(stage)];
     await stage.start(
-      topology("jitter", { retries: 1, retryBackoff: { min: 100, max: 100, jitter: 0.5 } })
+      topology("jitter", { retries: 1, retryBackoff: { minMs: 100, maxMs: 100, jitter: 0.5 } })
         .spout("source", source.spout)
         .bolt("wall", failing, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -122,7 +122,7 @@ describe("a tuple that fails", () => {
       },
     });
     const running = await stage.start(
-      topology("innocent", { retries: 1, retryBackoff: { min: 100, max: 100, jitter: 0 } })
+      topology("innocent", { retries: 1, retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 } })
         .spout("source", source.spout)
         .bolt("worker", worker, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -227,7 +227,7 @@ describe("a tuple that nobody acks", () => {
       await using stage = new Stage();
       const [source, keeper] = [new Source(), new Keeper()];
       await stage.start(
-        topology("slow", { retries: 0, messageTimeout: 1_000 })
+        topology("slow", { retries: 0, messageTimeoutMs: 1_000 })
           .spout("source", source.spout)
           .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
           .build(),
@@ -250,7 +250,7 @@ describe("a tuple that nobody acks", () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1]), new Keeper()];
     const running = await stage.start(
-      topology("slow", { retries: 1, messageTimeout: 1_000 })
+      topology("slow", { retries: 1, messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
         .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -270,7 +270,7 @@ describe("a tuple that nobody acks", () => {
     await using stage = new Stage();
     const [source, sink] = [new Source(), new Sink()];
     await stage.start(
-      topology("busy", { retries: 0, messageTimeout: 1_000 })
+      topology("busy", { retries: 0, messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
         .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
         .build(),

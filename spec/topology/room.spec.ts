@@ -104,7 +104,7 @@ describe("one tuple that emits very many", () => {
     });
     const source = new Source();
     running = await stage.start(
-      topology("burst", { receiveBuffer: 16, messageTimeout: 600_000 })
+      topology("burst", { receiveBuffer: 16, messageTimeoutMs: 600_000 })
         .spout("source", source.spout)
         .bolt("burst", burst, { from: { "source.numbers": shuffle() } })
         .bolt("sink", sink.bolt, { from: { "burst.numbers": shuffle() } })
@@ -152,7 +152,7 @@ describe("one tuple that emits very many", () => {
 });
 
 describe("a bolt that waits for room", () => {
-  const start = async (stage: Stage, config: { executeTimeout?: number }, each: () => unknown) => {
+  const start = async (stage: Stage, config: { executeTimeoutMs?: number }, each: () => unknown) => {
     const ends: string[] = [];
     const many = bolt({
       input: N,
@@ -172,7 +172,7 @@ describe("a bolt that waits for room", () => {
     const source = new Source([1]);
     const sink = new Sink(each);
     const running = await stage.start(
-      topology("waits", { receiveBuffer: 4, retries: 0, messageTimeout: 600_000 })
+      topology("waits", { receiveBuffer: 4, retries: 0, messageTimeoutMs: 600_000 })
         .spout("source", source.spout)
         // Tasks stop in the opposite order: the one that waits first.
         .bolt("sink", sink.bolt)
@@ -233,9 +233,9 @@ describe("a bolt that waits for room", () => {
     expect(stage.reports).toEqual([]);
   });
 
-  it("is not what `executeTimeout` is for: it counts the work alone", async () => {
+  it("is not what `executeTimeoutMs` is for: it counts the work alone", async () => {
     await using stage = new Stage();
-    const { running, source } = await start(stage, { executeTimeout: 50 }, () => stage.sleep(100));
+    const { running, source } = await start(stage, { executeTimeoutMs: 50 }, () => stage.sleep(100));
     await stage.advance(10_000);
     expect(running.tasks("many")[0]?.restarts).toBe(0);
     expect(source.acked).toEqual([1]);
@@ -244,7 +244,7 @@ describe("a bolt that waits for room", () => {
   it("does not keep a topology from ending", async () => {
     await using stage = new Stage();
     const { running, ends } = await start(stage, {}, () => new Promise(() => undefined));
-    const stopped = running.stop({ drain: 1_000 });
+    const stopped = running.stop({ drainMs: 1_000 });
     await stage.advance(1_000);
     // The task that hangs is killed after its shutdown time; the one that waits for it goes on.
     expect(ends).toEqual(["done", "finally"]);
@@ -303,7 +303,10 @@ describe("bolts in a cycle", () => {
         }
       },
     });
-    let built = topology("any", { receiveBuffer: 1, messageTimeout: 600_000 }).spout("source", source.spout);
+    let built = topology("any", { receiveBuffer: 1, messageTimeoutMs: 600_000 }).spout(
+      "source",
+      source.spout,
+    );
     for (const name of names)
       built = built.bolt(name, hop, { tasks: 2, from: { "source.numbers": shuffle() } }) as never;
     for (const { from, to, keyed } of edges)
@@ -350,11 +353,11 @@ describe("extend", () => {
     });
     const other = new Source([0], false);
     await stage.start(
-      topology("long", { messageTimeout: 1_000, retries: 0 })
+      topology("long", { messageTimeoutMs: 1_000, retries: 0 })
         .spout("other", other.spout)
         .spout("source", source.spout)
         .bolt("fork", fork, { from: { "source.numbers": shuffle() } })
-        .bolt("long", long, { executeTimeout: 800, from: { "fork.left": shuffle() } })
+        .bolt("long", long, { executeTimeoutMs: 800, from: { "fork.left": shuffle() } })
         .bolt("waits", waits, { from: { "other.numbers": shuffle(), "fork.right": shuffle() } })
         .build(),
     );
@@ -380,7 +383,7 @@ describe("extend", () => {
       },
     });
     await stage.start(
-      topology("once", { messageTimeout: 1_000, retries: 0 })
+      topology("once", { messageTimeoutMs: 1_000, retries: 0 })
         .spout("source", source.spout)
         .bolt("long", long, { from: { "source.numbers": shuffle() } })
         .build(),
@@ -405,7 +408,7 @@ describe("extend", () => {
     const odd = bolt({
       input: N,
       mode: "manual",
-      config: { tick: 100 },
+      config: { tickMs: 100 },
       tick: ({ extend }) => attempt(() => extend()),
       execute: (tuple, { ack, extend }) => {
         extend(tuple);

@@ -58,7 +58,7 @@ describe("a bolt that is scaled", () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(2)), new Keeper()];
     const running = await stage.start(
-      topology("late", { drain: 1_000, retries: 0 })
+      topology("late", { drainMs: 1_000, retries: 0 })
         .spout("source", source.spout)
         .bolt("keeper", keeper.bolt, { tasks: 2, from: { "source.numbers": shuffle() } })
         .build(),
@@ -156,7 +156,7 @@ describe("a bolt that is scaled", () => {
     await using stage = new Stage();
     const sink = new Sink();
     const running = await stage.start(
-      topology("again", { intensity: 0, restartsBackoff: { min: 1_000, max: 1_000, jitter: 0 } })
+      topology("again", { intensity: 0, restartsBackoff: { minMs: 1_000, maxMs: 1_000, jitter: 0 } })
         .spout("source", new Source().spout)
         .bolt("sink", sink.bolt, { tasks: 2, executors: 1, from: { "source.numbers": shuffle() } })
         .build(),

@@ -72,7 +72,7 @@ it("carry their emitter's context through bolts, retries, crashes of tasks and b
     execute: ({ values: { n } }) => void seen.push(`${n} at last in ${here()}`),
   });
   const running = await stage.start(
-    topology("carries", { retries: 3, retryBackoff: { min: 100, max: 300, jitter: 0 } })
+    topology("carries", { retries: 3, retryBackoff: { minMs: 100, maxMs: 300, jitter: 0 } })
       .spout("source", source.spout)
       .bolt("first", first, { from: { "source.numbers": shuffle() } })
       .bolt("last", last, { from: { "first.passed": shuffle() } })

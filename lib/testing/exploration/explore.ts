@@ -37,8 +37,8 @@ export const EXPLORE_DEFAULTS: {
   readonly maxSteps: number;
   readonly recheck: number;
   readonly shrink: number;
-  readonly patience: number;
-} = { schedules: 1_000, seed: 1, maxSteps: 10_000, recheck: 100, shrink: 2_000, patience: 5_000 };
+  readonly patienceMs: number;
+} = { schedules: 1_000, seed: 1, maxSteps: 10_000, recheck: 100, shrink: 2_000, patienceMs: 5_000 };
 
 /** What every run of a scenario may be told. */
 export interface SimulateOptions {
@@ -53,7 +53,7 @@ export interface SimulateOptions {
   /** Processes that may use the host's timers and I/O, by path: the simulator waits for them in real time. */
   readonly allow?: Match | readonly Match[];
   /** Real milliseconds to wait for such a process. */
-  readonly patience?: number;
+  readonly patienceMs?: number;
 }
 
 export interface ExploreOptions extends SimulateOptions {
@@ -110,7 +110,7 @@ function settingsOf(options: SimulateOptions): RunSettings {
     freeze: flag("freeze", options.freeze ?? false),
     watch: options.watch ?? {},
     allowed: options.allow === undefined ? () => false : matcher("allow", options.allow),
-    patienceMs: count("patience", options.patience ?? EXPLORE_DEFAULTS.patience, 1),
+    patienceMs: count("patienceMs", options.patienceMs ?? EXPLORE_DEFAULTS.patienceMs, 1),
   };
 }
 

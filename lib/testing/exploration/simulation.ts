@@ -20,7 +20,7 @@ export type Check = () => unknown;
 /** Options of a wait for a state. */
 export interface WithinOptions {
   /** Virtual milliseconds to wait at most. Default 60,000. */
-  readonly within?: number;
+  readonly withinMs?: number;
 }
 
 /** Options of a disk, and which of its operations may fail; none unless given. */
@@ -118,11 +118,11 @@ export class Simulation {
   /**
    * Waits until something holds; looked at whenever nothing can run, as time goes on.
    *
-   * @throws NotConvergedError when it does not within `within` virtual milliseconds
+   * @throws NotConvergedError when it does not within `withinMs` virtual milliseconds
    */
   async until(goal: string, holds: () => boolean, options: WithinOptions = {}): Promise<void> {
-    const within = delay("within", options.within ?? WITHIN_MS);
-    const deadline = this.now + within;
+    const withinMs = delay("withinMs", options.withinMs ?? WITHIN_MS);
+    const deadline = this.now + withinMs;
     for (;;) {
       await this.quiet();
       if (this.#judge(goal, holds)) return;
@@ -132,7 +132,7 @@ export class Simulation {
       if (next === undefined || next > deadline)
         throw new NotConvergedError(
           goal,
-          within,
+          withinMs,
           next === undefined ? "and no timer is set" : `the next timer is at ${next} ms`,
         );
       await this.#world.gated<void>(`this: ${goal}`, (resolve) => this.#world.afterChange(resolve));

@@ -20,7 +20,7 @@ export interface ProbeOptions {
   /** Registers it under this name. */
   readonly name?: string;
   /** Milliseconds that its expectations wait unless they say otherwise. Default 3,000. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
   /** Whether waiting moves the time when the system is on a test clock. Default true; with false, the test moves it. */
   readonly advance?: boolean;
 }
@@ -28,13 +28,13 @@ export interface ProbeOptions {
 /** Options of one expectation. */
 export interface WaitOptions {
   /** Milliseconds to wait, in the system's time; those of the probe unless given. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
 }
 
 /** How a process is expected to end: the type of the reason, an Error it crashed of, a reason, or a predicate. */
 export type ExpectedEnd = ExitReason["type"] | Error | ExitReason | ((reason: ExitReason) => boolean);
 
-export const PROBE_DEFAULTS: { readonly timeout: number } = { timeout: 3_000 };
+export const PROBE_DEFAULTS: { readonly timeoutMs: number } = { timeoutMs: 3_000 };
 
 /** What a test expected did not happen. Test runners that show differences show `expected` and `actual`. */
 export class ExpectationError extends SignalboxError {
@@ -165,7 +165,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
   constructor(system: ProcessSystem, options: ProbeOptions) {
     const { advance = true, label = "probe", name } = options;
     if (typeof advance !== "boolean") throw new OptionError("advance", advance, "true or false");
-    this.timeoutMs = delay("timeout", options.timeout ?? PROBE_DEFAULTS.timeout);
+    this.timeoutMs = delay("timeoutMs", options.timeoutMs ?? PROBE_DEFAULTS.timeoutMs);
     this.system = system;
     this.clock = advance ? clockOf(system.kernel.env) : undefined;
     const naming = { label: text("label", label), ...(name === undefined ? {} : { name }) };
@@ -203,7 +203,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
    * system.send(inbox.pid, { item: "tea", n: 3 });
    * system.send(inbox.pid, { item: "milk", n: 1 });
    * await inbox.expect({ item: "tea", n: 3 });
-   * const { n } = await inbox.expect((order) => order.item === "milk", { timeout: 500 });
+   * const { n } = await inbox.expect((order) => order.item === "milk", { timeoutMs: 500 });
    */
   expect<T extends M>(fits: (message: M) => message is T, options?: WaitOptions): Promise<T>;
   expect(fits: (message: M) => boolean, options?: WaitOptions): Promise<M>;
@@ -229,8 +229,8 @@ export class Probe<M = unknown> implements AsyncDisposable {
    *
    * @throws ExpectationError at once when there is one
    */
-  async expectNone(options: { readonly for?: number } = {}): Promise<void> {
-    const waitMs = delay("for", options.for ?? 0);
+  async expectNone(options: { readonly forMs?: number } = {}): Promise<void> {
+    const waitMs = delay("forMs", options.forMs ?? 0);
     // Where time waits until nothing can run, a wait of 0 ms is as long as it takes; in real time it is not.
     const realTime = this.clock === undefined && this.system.kernel.interception === undefined;
     if (waitMs === 0 && realTime) await this.system.idle();
@@ -328,10 +328,10 @@ export class Probe<M = unknown> implements AsyncDisposable {
   private async ask<R>(
     by: string,
     ask: (ctx: Context<unknown>, answer: ReplyTo<R>) => unknown,
-    timeout: number,
+    timeoutMs: number,
   ): Promise<R | undefined> {
     const build = (answer: ReplyTo<R>): Question => new Question(by, (ctx) => ask(ctx, answer));
-    const answer = this.system.call(this.pid as Pid<unknown>, build, { timeout });
+    const answer = this.system.call(this.pid as Pid<unknown>, build, { timeoutMs });
     try {
       // The call's own timeout bounds this wait.
       return await (this.clock?.until(answer, { limit: Number.POSITIVE_INFINITY }) ?? answer);
@@ -342,7 +342,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
   }
 
   private timeoutOf(options: WaitOptions | undefined): number {
-    return options?.timeout === undefined ? this.timeoutMs : delay("timeout", options.timeout);
+    return options?.timeoutMs === undefined ? this.timeoutMs : delay("timeoutMs", options.timeoutMs);
   }
 
   private failure(what: string, expected: unknown, actual: unknown): ExpectationError {
@@ -389,7 +389,7 @@ function endText(expected: ExpectedEnd): string {
  * await using system = new System({ environment: clock.environment });
  * await using inbox = probe<string>(system);
  * system.sendAfter(inbox.pid, "late", 1_000);
- * await inbox.expectNone({ for: 999 });
+ * await inbox.expectNone({ forMs: 999 });
  * await inbox.expect("late");
  */
 export function probe<M = unknown>(system: ProcessSystem, options: ProbeOptions = {}): Probe<M> {

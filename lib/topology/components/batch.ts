@@ -34,7 +34,7 @@ export interface BatchOptions<S extends Streams, State, In> extends Hooks<BoltCo
    * the next tick. It ticks four times as often as that, and once a second at least, unless its `config` says
    * otherwise.
    */
-  readonly every?: number;
+  readonly everyMs?: number;
   /** Makes the state of a task, at every start and restart. */
   readonly init?: (ctx: InitContext) => State | Promise<State>;
   /** Called for each batch. */
@@ -55,16 +55,16 @@ interface Gathering {
  * task takes nothing. When the topology drains, what there is of a batch is handed over.
  *
  * Tuples that wait are pending at their spouts. If `size` is more than the spouts may have pending
- * (`maxPending` for each of their tasks, shared among the tasks of this bolt), and there is no `every`, a
- * batch never fills: its tuples expire and come again. For the same reason `every` is to be well below the
- * `messageTimeout`.
+ * (`maxPending` for each of their tasks, shared among the tasks of this bolt), and there is no `everyMs`, a
+ * batch never fills: its tuples expire and come again. For the same reason `everyMs` is to be well below the
+ * `messageTimeoutMs`.
  *
  * @throws OptionError when a part of the definition is not what it has to be
  * @example
  * const store = batchBolt({
  *   input: { word: field.text },
  *   size: 100,
- *   every: 1_000,
+ *   everyMs: 1_000,
  *   execute: async (batch) => {
  *     const words = batch.map(({ values }) => values.word);
  *     await fetch("http://words.example/bulk", { method: "POST", body: JSON.stringify(words) });
@@ -82,7 +82,7 @@ export function batchBolt(
 ): BoltDefinition {
   checkOptions("batchBolt(options)", options, []);
   const size = count("size", options.size, 1);
-  const every = options.every === undefined ? undefined : delay("every", options.every, 1);
+  const everyMs = options.everyMs === undefined ? undefined : delay("everyMs", options.everyMs, 1);
   const streams = Object.keys(options.streams ?? {});
 
   return holdingBolt<Gathering>(options as unknown as HoldingOptions, {
@@ -93,15 +93,16 @@ export function batchBolt(
       held.tuples.push(tuple);
       return held.tuples.length < size ? undefined : handOver(ctx);
     },
-    tick: every === undefined ? undefined : { ms: tickFor(every), run: (ctx) => handOverOld(ctx, every) },
+    tick:
+      everyMs === undefined ? undefined : { ms: tickFor(everyMs), run: (ctx) => handOverOld(ctx, everyMs) },
     flush: (ctx) => (ctx.state.held.tuples.length === 0 ? undefined : handOver(ctx)),
-    holdsMs: every,
-    holdsCount: every === undefined ? size : undefined,
+    holdsMs: everyMs,
+    holdsCount: everyMs === undefined ? size : undefined,
   });
 
-  function handOverOld(ctx: HoldingContext<Gathering>, age: number): unknown {
+  function handOverOld(ctx: HoldingContext<Gathering>, ageMs: number): unknown {
     const { tuples, since } = ctx.state.held;
-    return tuples.length > 0 && ctx.now() - since >= age ? handOver(ctx) : undefined;
+    return tuples.length > 0 && ctx.now() - since >= ageMs ? handOver(ctx) : undefined;
   }
 
   function handOver(ctx: HoldingContext<Gathering>): unknown {

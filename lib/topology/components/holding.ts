@@ -62,7 +62,7 @@ export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>):
     ...(activate !== undefined && { activate: hook(activate) }),
     ...(deactivate !== undefined && { deactivate: hook(deactivate) }),
     ...(close !== undefined && { close: hook(close) }),
-    config: tick === undefined ? config : { tick: tick.ms, ...config },
+    config: tick === undefined ? config : { tickMs: tick.ms, ...config },
     ...(tick !== undefined && { tick: tick.run }),
     mode: "manual",
     oneAtATime: true,

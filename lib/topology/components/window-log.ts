@@ -9,41 +9,41 @@ const MOST_RUNS = 1_000;
  * over.
  */
 export class WindowLog {
-  private readonly every: number;
+  private readonly everyMs: number;
   /** First and last start of each run, in order; between two runs there is a gap. */
   private readonly runs: number[] = [];
   /** Windows that start before this count as handed over. */
   private floor = Number.NEGATIVE_INFINITY;
 
-  /** @param every - milliseconds from the start of one window to that of the next */
-  constructor(every: number) {
-    this.every = every;
+  /** @param everyMs - milliseconds from the start of one window to that of the next */
+  constructor(everyMs: number) {
+    this.everyMs = everyMs;
   }
 
   /** The window that starts there was handed over. */
   add(start: number): void {
     if (this.firstOpen(start) !== start) return;
-    const { runs, every } = this;
+    const { runs, everyMs } = this;
     let at = runs.length;
     while (at > 0 && (runs[at - 2] as number) > start) at -= 2;
-    const joinsLower = at > 0 && runs[at - 1] === start - every;
-    const joinsUpper = at < runs.length && runs[at] === start + every;
+    const joinsLower = at > 0 && runs[at - 1] === start - everyMs;
+    const joinsUpper = at < runs.length && runs[at] === start + everyMs;
     if (joinsLower && joinsUpper) runs.splice(at - 1, 2);
     else if (joinsLower) runs[at - 1] = start;
     else if (joinsUpper) runs[at] = start;
     else runs.splice(at, 0, start, start);
     if (runs.length <= 2 * MOST_RUNS) return;
-    this.floor = (runs[1] as number) + every;
+    this.floor = (runs[1] as number) + everyMs;
     runs.splice(0, 2);
   }
 
-  /** The first start from this one on, a multiple of `every`, of a window that was not handed over. */
+  /** The first start from this one on, a multiple of `everyMs`, of a window that was not handed over. */
   firstOpen(start: number): number {
-    const { runs, every } = this;
+    const { runs, everyMs } = this;
     const from = Math.max(start, this.floor);
     for (let at = runs.length - 2; at >= 0; at -= 2) {
       if ((runs[at] as number) > from) continue;
-      return (runs[at + 1] as number) >= from ? (runs[at + 1] as number) + every : from;
+      return (runs[at + 1] as number) >= from ? (runs[at + 1] as number) + everyMs : from;
     }
     return from;
   }

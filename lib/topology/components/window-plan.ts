@@ -14,10 +14,10 @@ export interface CountPlan {
 export interface TimePlan<V> {
   readonly kind: "time";
   readonly ms: number;
-  readonly every: number;
+  readonly everyMs: number;
   /** The time of a tuple; without, it is when the tuple came. */
   readonly by: ((values: V) => number) | undefined;
-  readonly lag: number;
+  readonly lagMs: number;
 }
 
 /** Windows over tuples that carry `V`: what {@link tumbling} and {@link sliding} make. */
@@ -41,7 +41,7 @@ export interface TimeSpan<V> {
    * With `by`: by how many milliseconds a tuple may be older than the youngest that came before it and still
    * be in all of its windows. A window is handed over that much later. Default 0.
    */
-  readonly lag?: number;
+  readonly lagMs?: number;
 }
 
 /**
@@ -50,7 +50,7 @@ export interface TimeSpan<V> {
  * @throws OptionError when an option is not what it has to be
  * @example
  * const hundreds = tumbling({ count: 100 });
- * const minutes = tumbling({ ms: 60_000, by: (values: { at: number }) => values.at, lag: 5_000 });
+ * const minutes = tumbling({ ms: 60_000, by: (values: { at: number }) => values.at, lagMs: 5_000 });
  */
 export function tumbling<V = unknown>(options: CountSpan | TimeSpan<V>): WindowPlan<V> {
   return plan("tumbling(options)", options, undefined);
@@ -58,39 +58,49 @@ export function tumbling<V = unknown>(options: CountSpan | TimeSpan<V>): WindowP
 
 /**
  * Windows that overlap: of the last `count` tuples at every so many of them; or of `ms` milliseconds,
- * beginning at each multiple of `every`. `every` is a whole number too, and at most the size of a window.
+ * beginning at each multiple of `everyMs`. `every` and `everyMs` are whole numbers, and at most the size of a window.
  *
  * @throws OptionError when an option is not what it has to be
  * @example
  * const lastHundred = sliding({ count: 100, every: 10 });
- * const lastMinute = sliding({ ms: 60_000, every: 5_000 });
+ * const lastMinute = sliding({ ms: 60_000, everyMs: 5_000 });
  */
 export function sliding<V = unknown>(
-  options: (CountSpan | TimeSpan<V>) & { readonly every: number },
+  options: (CountSpan & { readonly every: number }) | (TimeSpan<V> & { readonly everyMs: number }),
 ): WindowPlan<V> {
-  if (options?.every === undefined) throw new OptionError("sliding(options).every", undefined, "given");
-  return plan("sliding(options)", options, options.every);
+  const { ms, every, everyMs } = (options ?? {}) as { ms?: number; every?: number; everyMs?: number };
+  const slide = ms === undefined ? every : everyMs;
+  if (slide === undefined)
+    throw new OptionError(`sliding(options).${ms === undefined ? "every" : "everyMs"}`, undefined, "given");
+  return plan("sliding(options)", options, slide);
 }
 
 function plan<V>(path: string, options: CountSpan | TimeSpan<V>, slide: number | undefined): WindowPlan<V> {
   const given = options as Partial<CountSpan & TimeSpan<V>> | null | undefined;
   if (typeof given !== "object" || given === null) throw new OptionError(path, given, "an object");
-  const { by, lag } = given;
+  const { by, lagMs } = given;
   if ((given.count === undefined) === (given.ms === undefined))
     throw new OptionError(path, given, "given either `count` or `ms`");
   const size =
     given.ms === undefined ? count(`${path}.count`, given.count, 1) : count(`${path}.ms`, given.ms, 1);
-  const every = count(`${path}.every`, slide ?? size, 1);
+  const slidePath = `${path}.${given.ms === undefined ? "every" : "everyMs"}`;
+  const every = count(slidePath, slide ?? size, 1);
   if (every > size)
-    throw new OptionError(`${path}.every`, every, `at most ${size}, or some tuples would be in no window`);
+    throw new OptionError(slidePath, every, `at most ${size}, or some tuples would be in no window`);
   if (by !== undefined && (given.ms === undefined || typeof by !== "function"))
     throw new OptionError(`${path}.by`, by, "a function, for windows of `ms`");
-  if (lag !== undefined && by === undefined)
+  if (lagMs !== undefined && by === undefined)
     throw new OptionError(
-      `${path}.lag`,
-      lag,
+      `${path}.lagMs`,
+      lagMs,
       "left out without `by`: tuples come in the order in which they come",
     );
   if (given.ms === undefined) return Object.freeze({ kind: "count", count: size, every });
-  return Object.freeze({ kind: "time", ms: size, every, by, lag: delay(`${path}.lag`, lag ?? 0) });
+  return Object.freeze({
+    kind: "time",
+    ms: size,
+    everyMs: every,
+    by,
+    lagMs: delay(`${path}.lagMs`, lagMs ?? 0),
+  });
 }

@@ -63,7 +63,7 @@ export class WindowTask {
     this.rules = rules;
     this.by = plan.kind === "time" ? plan.by : undefined;
     if (plan.kind === "time") {
-      this.times = new TimeWindows<Tuple>({ ...plan, maxHeld, log: logOf(ctx, plan.every) });
+      this.times = new TimeWindows<Tuple>({ ...plan, maxHeld, log: logOf(ctx, plan.everyMs) });
       this.machine = this.times;
     } else this.machine = new CountWindows<Tuple>(plan);
     this.lineage = this.by === undefined ? undefined : Lineage.of(ctx);
@@ -82,7 +82,7 @@ export class WindowTask {
     if (this.lineage !== undefined && tuple.anchored && this.isHereAlready(tuple, time, this.lineage, ctx))
       return undefined;
     const { plan } = this.rules;
-    this.machine.tick(plan.kind === "time" ? time - plan.lag : time);
+    this.machine.tick(plan.kind === "time" ? time - plan.lagMs : time);
     // Windows may have waited for this tuple, and there is room for it.
     if (tuple === this.expected) return this.add(tuple, time, ctx);
     // What ends before this tuple goes first: it may make the room that the tuple needs.

@@ -1,4 +1,4 @@
-// Windows of time: one begins at each multiple of `every`, and lasts `ms`. It is handed over when time has
+// Windows of time: one begins at each multiple of `everyMs`, and lasts `ms`. It is handed over when time has
 // come to its end, if anything is in it.
 
 import { HeldItems, type WindowView } from "./window-held.js";
@@ -9,7 +9,7 @@ export interface TimeWindowsOptions {
   /** Whole milliseconds. */
   readonly ms: number;
   /** Whole milliseconds, from 1 to `ms`; the same as `ms`: each item is in one window. */
-  readonly every: number;
+  readonly everyMs: number;
   /** Items held at the same time. */
   readonly maxHeld: number;
   /** Windows that were handed over before, by an earlier machine in the same place. Default: none. */
@@ -25,7 +25,7 @@ const NONE: ReadonlySet<never> = new Set();
  */
 export class TimeWindows<T> implements WindowMachine<T> {
   private readonly ms: number;
-  private readonly every: number;
+  private readonly everyMs: number;
   private readonly maxHeld: number;
   private readonly log: WindowLog;
   private readonly items = new HeldItems<T>();
@@ -39,9 +39,9 @@ export class TimeWindows<T> implements WindowMachine<T> {
   /** Windows that start before this are over for as long as it is flushed. */
   private flushed = Number.NEGATIVE_INFINITY;
 
-  constructor({ ms, every, maxHeld, log = new WindowLog(every) }: TimeWindowsOptions) {
+  constructor({ ms, everyMs, maxHeld, log = new WindowLog(everyMs) }: TimeWindowsOptions) {
     this.ms = ms;
-    this.every = every;
+    this.everyMs = everyMs;
     this.maxHeld = maxHeld;
     this.log = log;
   }
@@ -90,7 +90,7 @@ export class TimeWindows<T> implements WindowMachine<T> {
 
   done(settled: ReadonlySet<T> = NONE): readonly T[] {
     const { start } = this;
-    if (this.flushing) this.flushed = start + this.every;
+    if (this.flushing) this.flushed = start + this.everyMs;
     if (start + this.ms <= this.time) this.log.add(start);
     // Items before the next open window are in no window any more.
     return this.items.done(this.open(start), settled);
@@ -112,7 +112,7 @@ export class TimeWindows<T> implements WindowMachine<T> {
 
   /** Start of the first window that holds this time and was not handed over; or of a later one. */
   private firstOpen(time: number): number {
-    return this.open(this.lastStart(time - this.ms) + this.every);
+    return this.open(this.lastStart(time - this.ms) + this.everyMs);
   }
 
   private open(start: number): number {
@@ -121,7 +121,7 @@ export class TimeWindows<T> implements WindowMachine<T> {
 
   /** Start of the last window that holds this time. */
   private lastStart(time: number): number {
-    const past = time % this.every;
-    return past < 0 ? time - past - this.every : time - past;
+    const past = time % this.everyMs;
+    return past < 0 ? time - past - this.everyMs : time - past;
   }
 }

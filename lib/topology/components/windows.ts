@@ -3,7 +3,7 @@
 // Tuples that a window holds are pending at their spouts, for as long as a later window can contain them. So
 // a window has to fit in what the spouts may have pending (`maxPending` for each of their tasks, shared among
 // the tasks of the bolt): one of a thousand tuples never fills from a spout that has 128 under way. And its
-// time, with lag, has to be well below the `messageTimeout`: a tuple that expires is emitted again while the
+// time, with lag, has to be well below the `messageTimeoutMs`: a tuple that expires is emitted again while the
 // first is still held, and is in the window twice.
 
 import { type Backoff, checkBackoff } from "../../process/backoff.js";
@@ -66,13 +66,13 @@ const MAX_HELD = 100_000;
  *   itself is in no later window either.
  * - Windows of time are handed over in order, but for those below; none that is empty. Without `by` they end
  *   by the system's clock, which the bolt looks at when a tuple comes, and four times in each slide, once a
- *   second at least (`config.tick`, unless given).
- * - With `by` a window ends when a tuple comes that is `lag` or more past its end; nothing else moves this
+ *   second at least (`config.tickMs`, unless given).
+ * - With `by` a window ends when a tuple comes that is `lagMs` or more past its end; nothing else moves this
  *   time on. One tuple far in the future ends all windows before it. A tuple belongs into each of its windows
  *   that was not handed over yet, also when these have ended: such a window is handed over at once. A tuple is
  *   late when there is none; see {@link WindowOptions.late}.
  * - With `by`, tuples that fail in a task, as it crashes or its `execute` throws, or in front of it, come into
- *   their windows when they are tried again: until then, and for one `messageTimeout` at most, no window that
+ *   their windows when they are tried again: until then, and for one `messageTimeoutMs` at most, no window that
  *   ends after them is handed over. Which windows were handed over outlives a crash of the task. A tuple that
  *   is tried again since something else failed is in no window twice. `added` and `removed` are counted from
  *   the last window of the same process: after a restart, all tuples are added.
@@ -87,7 +87,7 @@ const MAX_HELD = 100_000;
  * const perMinute = windowBolt({
  *   input: { word: field.text, at: field.number },
  *   streams: { counts: { from: field.number, words: field.number } },
- *   window: tumbling({ ms: 60_000, by: (values: { at: number }) => values.at, lag: 5_000 }),
+ *   window: tumbling({ ms: 60_000, by: (values: { at: number }) => values.at, lagMs: 5_000 }),
  *   execute: ({ tuples, start }, { emit }) => emit.counts({ from: start, words: tuples.length }),
  * });
  */
@@ -122,7 +122,7 @@ export function windowBolt(
     tick:
       plan.kind === "count" || by !== undefined
         ? undefined
-        : { ms: tickFor(plan.every), run: (ctx) => ctx.state.held.tick(ctx) },
+        : { ms: tickFor(plan.everyMs), run: (ctx) => ctx.state.held.tick(ctx) },
     holdsMs: plan.kind === "time" && by === undefined ? plan.ms : undefined,
     // One that slides is handed over when it is not full yet, but lets nothing go before it is.
     holdsCount: plan.kind === "count" ? plan.count : undefined,

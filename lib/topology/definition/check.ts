@@ -110,12 +110,12 @@ function everyBoltIsReached({ components, wires }: Blueprint): Problem[] {
     });
 }
 
-function ticksHaveListeners({ components, config: { tick: byDefault } }: Blueprint): Problem[] {
+function ticksHaveListeners({ components, config: { tickMs: byDefault } }: Blueprint): Problem[] {
   return components.flatMap(({ name, kind, definition, config }) => {
     const listens = kind === "bolt" && (definition as BoltDefinition).options.tick !== undefined;
-    if (listens && config.tick === undefined)
-      return [problem(name, "has a `tick` function, but no period: give `tick` in its configuration")];
-    if (!listens && config.tick !== undefined && config.tick !== byDefault)
+    if (listens && config.tickMs === undefined)
+      return [problem(name, "has a `tick` function, but no period: give `tickMs` in its configuration")];
+    if (!listens && config.tickMs !== undefined && config.tickMs !== byDefault)
       return [
         problem(
           name,
@@ -140,8 +140,8 @@ function windowsEndInTime({ components, wires, config }: Blueprint): Problem[] {
   return components.flatMap(({ name, kind, definition }) => {
     const held = kind === "bolt" ? (definition as BoltDefinition).options.holdsMs : undefined;
     const anchored = wires.some((wire) => wire.to === name && wire.anchored);
-    if (held === undefined || held < config.messageTimeout || !anchored) return [];
-    const text = `holds tuples back for ${held} ms, but they expire after ${config.messageTimeout}: raise messageTimeout`;
+    if (held === undefined || held < config.messageTimeoutMs || !anchored) return [];
+    const text = `holds tuples back for ${held} ms, but they expire after ${config.messageTimeoutMs}: raise messageTimeoutMs`;
     return [problem(name, text)];
   });
 }

@@ -93,7 +93,7 @@ export interface BoltContext<S, State> extends TaskContext<State> {
   fail(tuple: Tuple<unknown>): void;
   /**
    * Whether the bolts that it emits to have room: undefined when they do, else a promise of it. To be awaited between the
-   * emits of one tuple that emits very many. Time spent waiting for room is not counted by `executeTimeout`.
+   * emits of one tuple that emits very many. Time spent waiting for room is not counted by `executeTimeoutMs`.
    *
    * @example
    * const words = bolt({
@@ -109,7 +109,7 @@ export interface BoltContext<S, State> extends TaskContext<State> {
    */
   ready(): Promise<void> | undefined;
   /**
-   * Work on a tuple takes long: its message timeout and `executeTimeout` begin anew. Default: the tuple at hand.
+   * Work on a tuple takes long: its message timeout and `executeTimeoutMs` begin anew. Default: the tuple at hand.
    *
    * @throws OptionError when no tuple is at hand and none is given
    */
@@ -139,7 +139,7 @@ export interface SpoutOptions<S extends Streams, State, Id> extends Hooks<SpoutC
   readonly streams: S;
   /** Makes the state of a task, at every start and restart. */
   readonly init?: (ctx: InitContext) => State | Promise<State>;
-  /** Called while there is room for more: emits what there is. Nothing emitted: asked again after `spoutWait`. */
+  /** Called while there is room for more: emits what there is. Nothing emitted: asked again after `spoutWaitMs`. */
   readonly next: (ctx: SpoutContext<S, State, Id>) => unknown;
   // Methods, so that the type that is stated for `id` here need not be known before `next` is read.
   /** @internal It emits nothing with an id. */
@@ -165,7 +165,7 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
    * next step is asked for when the bolts that it emits to have room, so that one tuple may emit any number.
    */
   readonly execute: (tuple: In, ctx: BoltContext<S, State>) => unknown;
-  /** Called every `tick` milliseconds of the configuration. */
+  /** Called every `tickMs` milliseconds of the configuration. */
   readonly tick?: (ctx: BoltContext<S, State>) => unknown;
   /** @internal It has one tuple in work at a time, whatever `concurrency` says: it goes by their order. */
   readonly oneAtATime?: boolean;

@@ -9,7 +9,7 @@ export interface ComponentConfig {
   /** Reliable tuples of one spout task that may be under way; more are emitted as these are acked or fail. */
   readonly maxPending?: number;
   /** A spout that emitted nothing is asked again after this. */
-  readonly spoutWait?: number;
+  readonly spoutWaitMs?: number;
   /** How often a failed reliable tuple is emitted again before it has failed for good. 0: the spout is told at once. */
   readonly retries?: number;
   /** Waits before retries. */
@@ -20,17 +20,17 @@ export interface ComponentConfig {
    * How long `execute` of a bolt may take, and its `tick` and `flush`, when they are asynchronous. A task that takes
    * longer crashes: its tuple fails, and it is restarted. None by default.
    */
-  readonly executeTimeout?: number;
+  readonly executeTimeoutMs?: number;
   /**
    * Tuples that one task of a bolt may have in work at once, when its `execute` is asynchronous. Each has a context of its
    * own, so that what it emits after an `await` joins its own tree; they share the state of the task. Default 1.
    */
   readonly concurrency?: number;
   /** The period of a bolt's `tick`. */
-  readonly tick?: number;
-  /** Restarts of one executor's tasks within `period` that are allowed; one more, and the executor fails. */
+  readonly tickMs?: number;
+  /** Restarts of one executor's tasks within `periodMs` that are allowed; one more, and the executor fails. */
   readonly intensity?: number;
-  readonly period?: number;
+  readonly periodMs?: number;
   /** Waits before a crashed task is restarted, longer each time. None by default: it is restarted at once. */
   readonly restartBackoff?: Backoff;
   /** Share of the tuples whose latencies are measured, 0 to 1. */
@@ -44,7 +44,7 @@ export interface ComponentConfig {
 /** What may be said for a topology; what is there of {@link ComponentConfig} is the default of its components. */
 export interface TopologyConfig extends ComponentConfig {
   /** A tuple whose tree is not done after this, or after up to half as long again, has expired, which is a failure. */
-  readonly messageTimeout?: number;
+  readonly messageTimeoutMs?: number;
   /** Tasks and executors of the ackers. */
   readonly ackers?: number;
   readonly ackerExecutors?: number;
@@ -54,7 +54,7 @@ export interface TopologyConfig extends ComponentConfig {
    */
   readonly ackerCapacity?: number;
   /** How long `stop` waits for what is under way. */
-  readonly drain?: number;
+  readonly drainMs?: number;
   /** When a task cannot be helped by restarting it: how often the whole topology starts again, and with which waits. */
   readonly restarts?: number;
   readonly restartsBackoff?: Backoff;
@@ -62,46 +62,46 @@ export interface TopologyConfig extends ComponentConfig {
 
 type Defaults = Omit<
   Required<TopologyConfig>,
-  "tick" | "executeTimeout" | "restartBackoff" | "ackerCapacity" | "drain"
+  "tickMs" | "executeTimeoutMs" | "restartBackoff" | "ackerCapacity" | "drainMs"
 > & {
-  readonly executeTimeout: undefined;
-  readonly tick: undefined;
+  readonly executeTimeoutMs: undefined;
+  readonly tickMs: undefined;
   readonly restartBackoff: undefined;
   readonly ackerCapacity: undefined;
-  readonly drain: undefined;
+  readonly drainMs: undefined;
 };
 
-/** Defaults. `drain` is the message timeout unless given. */
+/** Defaults. `drainMs` is the message timeout unless given. */
 export const TOPOLOGY_DEFAULTS: Defaults = {
   maxPending: 128,
-  spoutWait: 100,
+  spoutWaitMs: 100,
   retries: 3,
-  retryBackoff: { min: 100, max: 10_000 },
+  retryBackoff: { minMs: 100, maxMs: 10_000 },
   receiveBuffer: 256,
-  executeTimeout: undefined,
+  executeTimeoutMs: undefined,
   concurrency: 1,
-  tick: undefined,
+  tickMs: undefined,
   intensity: 10,
-  period: 5_000,
+  periodMs: 5_000,
   restartBackoff: undefined,
   sampleRate: 0.05,
   checkValues: false,
   debug: false,
-  messageTimeout: 30_000,
+  messageTimeoutMs: 30_000,
   ackers: 4,
   ackerExecutors: 2,
   ackerCapacity: undefined,
-  drain: undefined,
+  drainMs: undefined,
   restarts: 5,
-  restartsBackoff: { min: 1_000, max: 30_000 },
+  restartsBackoff: { minMs: 1_000, maxMs: 30_000 },
 };
 
 /** A component's configuration with nothing left open. */
 export type FullComponentConfig = Required<
-  Omit<ComponentConfig, "executeTimeout" | "tick" | "restartBackoff">
+  Omit<ComponentConfig, "executeTimeoutMs" | "tickMs" | "restartBackoff">
 > & {
-  readonly executeTimeout: number | undefined;
-  readonly tick: number | undefined;
+  readonly executeTimeoutMs: number | undefined;
+  readonly tickMs: number | undefined;
   readonly restartBackoff: Backoff | undefined;
 };
 
@@ -115,15 +115,15 @@ const COMPONENT_CHECKS: {
   readonly [K in keyof Required<ComponentConfig>]: (path: string, value: unknown) => unknown;
 } = {
   maxPending: (path, value) => count(path, value, 1),
-  spoutWait: (path, value) => delay(path, value, 1),
+  spoutWaitMs: (path, value) => delay(path, value, 1),
   retries: (path, value) => count(path, value, 0, true),
   retryBackoff: (path, value) => checkBackoff(path, value as Backoff),
   receiveBuffer: (path, value) => count(path, value, 1),
-  executeTimeout: (path, value) => delay(path, value, 1),
+  executeTimeoutMs: (path, value) => delay(path, value, 1),
   concurrency: (path, value) => count(path, value, 1),
-  tick: (path, value) => delay(path, value, 1),
+  tickMs: (path, value) => delay(path, value, 1),
   intensity: (path, value) => count(path, value, 0, true),
-  period: (path, value) => delay(path, value, 1, true),
+  periodMs: (path, value) => delay(path, value, 1, true),
   restartBackoff: (path, value) => checkBackoff(path, value as Backoff),
   sampleRate: share,
   checkValues: flag,
@@ -134,11 +134,11 @@ const TOPOLOGY_CHECKS: {
   readonly [K in keyof Required<TopologyConfig>]: (path: string, value: unknown) => unknown;
 } = {
   ...COMPONENT_CHECKS,
-  messageTimeout: (path, value) => delay(path, value, 1),
+  messageTimeoutMs: (path, value) => delay(path, value, 1),
   ackers: (path, value) => count(path, value, 1),
   ackerExecutors: (path, value) => count(path, value, 1),
   ackerCapacity: (path, value) => count(path, value, 1),
-  drain: (path, value) => delay(path, value, 0, true),
+  drainMs: (path, value) => delay(path, value, 0, true),
   restarts: (path, value) => count(path, value, 0, true),
   restartsBackoff: (path, value) => checkBackoff(path, value as Backoff),
 };
@@ -163,8 +163,13 @@ function check(
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
     const checkOne = Object.hasOwn(checks, name) ? checks[name] : undefined;
-    if (checkOne === undefined)
-      throw new OptionError(`${path}.${name}`, value, `one of the options ${Object.keys(checks).join(", ")}`);
+    if (checkOne === undefined) {
+      const duration = `${name}Ms`;
+      const allowed = Object.hasOwn(checks, duration)
+        ? `called ${duration}`
+        : `one of the options ${Object.keys(checks).join(", ")}`;
+      throw new OptionError(`${path}.${name}`, value, allowed);
+    }
     checkOne(`${path}.${name}`, value);
     checked[name] = value;
   }
@@ -174,7 +179,7 @@ function check(
 /** What holds for the topology, the later of `given` being the weaker. */
 export function fullConfig(...given: readonly TopologyConfig[]): FullConfig {
   const merged = Object.assign({}, TOPOLOGY_DEFAULTS, ...[...given].reverse()) as FullConfig;
-  return { ...merged, drain: merged.drain ?? merged.messageTimeout };
+  return { ...merged, drainMs: merged.drainMs ?? merged.messageTimeoutMs };
 }
 
 function share(path: string, value: unknown): number {

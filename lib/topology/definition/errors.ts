@@ -98,7 +98,7 @@ export class ExecuteTimeoutError extends SignalboxError {
   constructor(component: string, task: number, work: string, timeoutMs: number) {
     super(
       `${component} (task ${task}) did not finish ${work} within ${timeoutMs} ms; ` +
-        "if that is no hang, raise its executeTimeout",
+        "if that is no hang, raise its executeTimeoutMs",
     );
     this.component = component;
     this.task = task;

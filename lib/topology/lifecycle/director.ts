@@ -131,7 +131,7 @@ export class Director implements Callbacks<DirectorMessage> {
         if (message.drainMs === 0) (this.current as Run).is.hasty = true;
         return this.apply(ctx, {
           type: "stop",
-          drainMs: message.drainMs ?? this.blueprint.config.drain,
+          drainMs: message.drainMs ?? this.blueprint.config.drainMs,
           end: NORMAL,
         });
       case "scale":
@@ -166,7 +166,7 @@ export class Director implements Callbacks<DirectorMessage> {
 
   /** Told to stop by its supervisor, it drains first; when its starter has crashed, there is no time for that. */
   parentExit(ctx: Context<DirectorMessage>, reason: ExitReason): Stop | undefined {
-    const drainMs = isOrderly(reason) ? this.blueprint.config.drain : 0;
+    const drainMs = isOrderly(reason) ? this.blueprint.config.drainMs : 0;
     return this.apply(ctx, { type: "stop", drainMs, end: reason });
   }
 

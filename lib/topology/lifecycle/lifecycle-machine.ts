@@ -7,7 +7,7 @@
 //   its wait is over    ▼
 //      └──────────── waiting ─ no restart left ─▶ ended
 //
-// The count of restarts goes back to none only after the topology has run for a while (`resetAfter` of the waits): a
+// The count of restarts goes back to none only after the topology has run for a while (`resetAfterMs` of the waits): a
 // start alone proves nothing, and a crash loop has to end.
 
 import { type Backoff, backoffMs, isCalm } from "../../process/backoff.js";

@@ -97,7 +97,9 @@ async function ask(
 ): Promise<Answer<Pid> | undefined> {
   if (supervisor?.process === undefined) return undefined;
   try {
-    return await ctx.call(supervisor as Pid<SupervisorMessage>, build, { timeout: Number.POSITIVE_INFINITY });
+    return await ctx.call(supervisor as Pid<SupervisorMessage>, build, {
+      timeoutMs: Number.POSITIVE_INFINITY,
+    });
   } catch (error) {
     if (error instanceof CalleeExitedError) return undefined;
     throw error;
@@ -106,7 +108,7 @@ async function ask(
 
 /** Waits until the task has settled what it has, or the time to drain is over. */
 async function finish(ctx: BodyContext<"rest">, run: Run, slot: Slot): Promise<void> {
-  const deadline = ctx.now() + run.blueprint.config.drain;
+  const deadline = ctx.now() + run.blueprint.config.drainMs;
   let flushedAt = -1;
   const isBusy = (): boolean =>
     slot.pending > 0 || (slot.process !== undefined && slot.life?.asking === true);
@@ -118,7 +120,7 @@ async function finish(ctx: BodyContext<"rest">, run: Run, slot: Slot): Promise<v
       slot.process?.deliver("flush");
     }
     try {
-      await ctx.receive({ timeout: left });
+      await ctx.receive({ timeoutMs: left });
     } catch (error) {
       if (!(error instanceof ReceiveTimeoutError)) throw error;
     }

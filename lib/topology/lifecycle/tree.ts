@@ -25,7 +25,7 @@ import { systemTask } from "../tasks/system-task.js";
 const EXECUTOR_RESTARTS = 1;
 
 export function topologyTree(run: Run): SupervisorDefinition {
-  const { intensity, period } = run.blueprint.config;
+  const { intensity, periodMs } = run.blueprint.config;
   const system: ChildSpec = { id: "system-task", start: task(() => systemTask(run) as Behaviour<never>) };
   return supervisor({
     label: "tree",
@@ -37,7 +37,7 @@ export function topologyTree(run: Run): SupervisorDefinition {
       group(run, "bolts", {}, () => executorsOf(run, run.bolts)),
       group(run, "spouts", {}, () => executorsOf(run, run.spouts)),
       // The system task is none of many executors: it is restarted as often as any task.
-      group(run, "system", { intensity, period }, () => [system]),
+      group(run, "system", { intensity, periodMs }, () => [system]),
     ],
   });
 }
@@ -45,7 +45,7 @@ export function topologyTree(run: Run): SupervisorDefinition {
 function group(
   run: Run,
   id: string,
-  limits: Pick<SupervisorOptions, "intensity" | "period">,
+  limits: Pick<SupervisorOptions, "intensity" | "periodMs">,
   children: () => readonly ChildSpec[],
 ): ChildSpec {
   return {
@@ -75,11 +75,11 @@ function executorsOf(run: Run, components: readonly ComponentRun[]): readonly Ch
 /** The supervisor of an executor. */
 export function executorSpec(run: Run, executor: ExecutorRun): ChildSpec {
   const { component } = executor;
-  const { intensity, period, restartBackoff } = component.plan.config;
+  const { intensity, periodMs, restartBackoff } = component.plan.config;
   const options: Omit<SupervisorOptions, "children"> = {
     label: `${component.name}/${executor.index}`,
     intensity,
-    period,
+    periodMs,
     report: false,
     ...(restartBackoff === undefined ? {} : { backoff: restartBackoff }),
   };

@@ -43,7 +43,7 @@ export class Lineage {
   watch(timeOf: (tuple: Tuple) => number): void {
     const { run } = this;
     const { component } = this.slot;
-    const patienceMs = run.blueprint.config.messageTimeout;
+    const patienceMs = run.blueprint.config.messageTimeoutMs;
     run.traces = true;
     component.losses ??= new Losses(patienceMs);
     this.slot.losses ??= new Losses(patienceMs);

@@ -148,7 +148,7 @@ export interface TopologyMetrics {
 
 export interface WatchOptions {
   /** Milliseconds from one snapshot to the next. Default 1,000. */
-  readonly every?: number;
+  readonly everyMs?: number;
   /** Ends the watch, quietly. */
   readonly signal?: AbortSignal;
 }

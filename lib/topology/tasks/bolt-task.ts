@@ -81,7 +81,7 @@ class BoltTask {
       this.process,
       slot.component.name,
       slot.task,
-      slot.component.plan.config.executeTimeout,
+      slot.component.plan.config.executeTimeoutMs,
     );
     this.concurrency = slot.component.concurrency;
     this.sampler = new Sampler(slot.component.plan.config.sampleRate, ctx);

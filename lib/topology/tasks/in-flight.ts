@@ -246,7 +246,7 @@ export class InFlightTuples {
       "warn",
       component.name,
       task,
-      `congested: tuples expired, and ${acked} were acked in the last ${run.blueprint.config.messageTimeout} ms; ` +
+      `congested: tuples expired, and ${acked} were acked in the last ${run.blueprint.config.messageTimeoutMs} ms; ` +
         `of ${config.maxPending} tuples, ${limit} may be under way until this gets better; ` +
         `most wait in front of ${name} (${waiting})`,
     );

@@ -196,7 +196,7 @@ class SpoutTask {
 
   private wait(): void {
     if (this.going || this.slot.done || this.idle !== undefined) return;
-    this.idle = this.ctx.after(this.config.spoutWait, () => {
+    this.idle = this.ctx.after(this.config.spoutWaitMs, () => {
       this.idle = undefined;
       this.pump();
     });

@@ -27,11 +27,11 @@ export function systemTask(run: Run): Callbacks<SystemMessage> {
       run.watchedBy(processOf(ctx as Context<never>));
       // Those that began, or ended, while there was no system task.
       for (const life of run.lives) watch(ctx, life);
-      ctx.sendInterval(ctx.self, run.ackers, run.blueprint.config.messageTimeout / 2);
+      ctx.sendInterval(ctx.self, run.ackers, run.blueprint.config.messageTimeoutMs / 2);
       for (const bolt of run.bolts) {
         const { definition, config } = bolt.plan;
-        if (config.tick !== undefined && (definition as BoltDefinition).options.tick !== undefined)
-          ctx.sendInterval(ctx.self, bolt, config.tick);
+        if (config.tickMs !== undefined && (definition as BoltDefinition).options.tick !== undefined)
+          ctx.sendInterval(ctx.self, bolt, config.tickMs);
       }
     },
     handle: (ctx, message) => {

@@ -24,7 +24,7 @@ export class Watchdog extends OwnedTimer {
   }
 }
 
-/** The time that pieces of work of one task may take, where there is an `executeTimeout`. `K` tells them apart. */
+/** The time that pieces of work of one task may take, where there is an `executeTimeoutMs`. `K` tells them apart. */
 export class Timing<K> {
   private readonly process: Process;
   private readonly component: string;
@@ -34,11 +34,11 @@ export class Timing<K> {
   /** Work that waits for room: that is not its time. */
   private readonly paused = new Set<K>();
 
-  constructor(process: Process, component: string, task: number, executeTimeout: number | undefined) {
+  constructor(process: Process, component: string, task: number, executeTimeoutMs: number | undefined) {
     this.process = process;
     this.component = component;
     this.task = task;
-    this.ms = executeTimeout;
+    this.ms = executeTimeoutMs;
   }
 
   /** What a bolt's function returned: if that is awaited, it has so much time. After that, the task crashes. */
@@ -93,9 +93,9 @@ interface Work {
 export function timed<R>(
   process: Process,
   { component, task }: { readonly component: string; readonly task: number },
-  executeTimeout: number | undefined,
+  executeTimeoutMs: number | undefined,
   result: R,
   work: Tuple | string,
 ): R {
-  return new Timing(process, component, task, executeTimeout).timed(result, work, undefined);
+  return new Timing(process, component, task, executeTimeoutMs).timed(result, work, undefined);
 }

@@ -24,7 +24,7 @@ export interface Screen {
  * written above.
  *
  * @throws OptionError
- * @example await live(running, process.stdout, { every: 500 });
+ * @example await live(running, process.stdout, { everyMs: 500 });
  */
 export async function live(running: WatchedTopology, output: Screen, options?: WatchOptions): Promise<void> {
   if (typeof output?.write !== "function")

@@ -300,9 +300,9 @@ describe("a call", () => {
         },
       });
       const server = await there.start(Slow);
-      const { call } = Slow.at(here, from(here, server.pid as Pid<unknown>, there)).with({ timeout: 10 });
+      const { call } = Slow.at(here, from(here, server.pid as Pid<unknown>, there)).with({ timeoutMs: 10 });
       const ends = await Promise.all([
-        ...[1, 2].map((n) => errorOf(here.call(from(here, slow, there), double(n), { timeout: 10 }))),
+        ...[1, 2].map((n) => errorOf(here.call(from(here, slow, there), double(n), { timeoutMs: 10 }))),
         ...[1, 2].map(() => errorOf(call.ask())),
       ]);
       for (const error of ends) expect(error).toBeInstanceOf(CallTimeoutError);

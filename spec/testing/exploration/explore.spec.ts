@@ -373,7 +373,7 @@ describe("options are checked before anything runs", () => {
     ["maxSteps", { maxSteps: 0 }],
     ["recheck", { recheck: -1 }],
     ["shrink", { shrink: -1 }],
-    ["patience", { patience: 0 }],
+    ["patienceMs", { patienceMs: 0 }],
     ["name", { name: "" }],
     ["sometimes", { sometimes: [3] }],
     ["sometimes", { sometimes: "a label" }],

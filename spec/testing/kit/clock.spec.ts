@@ -46,8 +46,8 @@ function slow(ms: number): Pid<Question> {
   });
 }
 
-function ask(callee: Pid<Question>, timeout?: number): Promise<string> {
-  const options = timeout === undefined ? {} : { timeout };
+function ask(callee: Pid<Question>, timeoutMs?: number): Promise<string> {
+  const options = timeoutMs === undefined ? {} : { timeoutMs };
   return system.call(callee, (replyTo: ReplyTo<string>) => ({ replyTo }), options);
 }
 
@@ -139,7 +139,7 @@ describe("a test clock", () => {
 
   test("moves the time for timeouts of receives, calls and starts as well", async () => {
     const late = ask(system.spawn<Question>({ handle: () => undefined }), 700);
-    const waiting = system.spawn(async (ctx) => void (await ctx.receive({ timeout: 300 })));
+    const waiting = system.spawn(async (ctx) => void (await ctx.receive({ timeoutMs: 300 })));
     system.events.on("exit", ({ pid }) => pid === waiting && log.push(clock.now));
     late.catch(() => log.push(clock.now));
     await clock.advance(1_000);

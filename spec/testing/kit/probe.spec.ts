@@ -86,8 +86,8 @@ describe("a probe", () => {
   });
 
   test.each([
-    [{ timeout: -1 }, "timeout"],
-    [{ timeout: Number.POSITIVE_INFINITY }, "timeout"],
+    [{ timeoutMs: -1 }, "timeoutMs"],
+    [{ timeoutMs: Number.POSITIVE_INFINITY }, "timeoutMs"],
     [{ label: "" }, "label"],
     [{ name: "" }, "name"],
     [{ advance: 1 as unknown as boolean }, "advance"],
@@ -96,12 +96,15 @@ describe("a probe", () => {
   });
 
   test("checks the options of its expectations", async () => {
-    const timeout = Number.NaN;
-    for (const wait of [inbox.expect("a", { timeout }), inbox.fish("a", { timeout })])
-      expect(await failure(wait)).toMatchObject({ code: "ERR_OPTION", path: "timeout" });
-    for (const wait of [inbox.expectExit("a", "normal", { timeout }), inbox.do(() => 1, { timeout })])
-      expect(await failure(wait)).toMatchObject({ code: "ERR_OPTION", path: "timeout" });
-    expect(await failure(inbox.expectNone({ for: -1 }))).toMatchObject({ code: "ERR_OPTION", path: "for" });
+    const timeoutMs = Number.NaN;
+    for (const wait of [inbox.expect("a", { timeoutMs }), inbox.fish("a", { timeoutMs })])
+      expect(await failure(wait)).toMatchObject({ code: "ERR_OPTION", path: "timeoutMs" });
+    for (const wait of [inbox.expectExit("a", "normal", { timeoutMs }), inbox.do(() => 1, { timeoutMs })])
+      expect(await failure(wait)).toMatchObject({ code: "ERR_OPTION", path: "timeoutMs" });
+    expect(await failure(inbox.expectNone({ forMs: -1 }))).toMatchObject({
+      code: "ERR_OPTION",
+      path: "forMs",
+    });
     await inbox.expectNone();
   });
 });
@@ -167,18 +170,18 @@ describe("expect", () => {
     expect(error.message).toBe("<shop.1 probe> expected the next message 'a'; nothing came within 3000 ms");
     expect(error).toMatchObject({ expected: "a", actual: undefined, unread: [] });
     expect(clock.now).toBe(3_000);
-    const impatient = probe(system, { timeout: 100 });
+    const impatient = probe(system, { timeoutMs: 100 });
     await failure(impatient.expect());
     expect(clock.now).toBe(3_100);
-    await failure(impatient.expect("a", { timeout: 7 }));
+    await failure(impatient.expect("a", { timeoutMs: 7 }));
     expect(clock.now).toBe(3_107);
   });
 
   test("counts what is sent at the very end of the timeout, not what is sent after it", async () => {
     system.sendAfter(inbox.pid, "just in time", 100);
-    await inbox.expect("just in time", { timeout: 100 });
+    await inbox.expect("just in time", { timeoutMs: 100 });
     system.sendAfter(inbox.pid, "too late", 100.5);
-    await failure(inbox.expect("too late", { timeout: 100 }));
+    await failure(inbox.expect("too late", { timeoutMs: 100 }));
     await inbox.expect("too late");
   });
 
@@ -241,7 +244,7 @@ describe("fish", () => {
 
   test("fails at the timeout, tells what came instead, and passes over none of it", async () => {
     for (const ms of [1, 2, 300]) system.sendAfter(inbox.pid, ms, ms);
-    const error = await failure(inbox.fish(3, { timeout: 100 }));
+    const error = await failure(inbox.fish(3, { timeoutMs: 100 }));
     expect(error.message).toBe("<shop.1 probe> expected the message 3; got [ 1, 2 ] within 100 ms");
     expect(error).toMatchObject({ expected: 3, actual: undefined, unread: [1, 2] });
     expect(clock.now).toBe(100);
@@ -257,15 +260,15 @@ describe("fish", () => {
     });
     expect(seen).toEqual([1, 2, 3, 4]);
     seen.length = 0;
-    await failure(inbox.fish((message) => seen.push(message) === 0, { timeout: 5 }));
+    await failure(inbox.fish((message) => seen.push(message) === 0, { timeoutMs: 5 }));
     send("a");
-    await failure(inbox.fish((message) => seen.push(message) === 0, { timeout: 5 }));
+    await failure(inbox.fish((message) => seen.push(message) === 0, { timeoutMs: 5 }));
     expect(seen).toEqual(["a"]);
   });
 
   test("tells of long texts and many messages in short", async () => {
     send(...Array.from({ length: 200 }, (_, i) => i), "x".repeat(10_000));
-    const { message } = await failure(inbox.fish("y".repeat(10_000), { timeout: 1 }));
+    const { message } = await failure(inbox.fish("y".repeat(10_000), { timeoutMs: 1 }));
     expect(message.length).toBeLessThan(1_000);
     expect(message).toContain("181 more items");
   });
@@ -276,9 +279,9 @@ describe("expectNone", () => {
     system.sendAfter(inbox.pid, "late", 1_000);
     await inbox.expectNone();
     expect(clock.now).toBe(0);
-    await inbox.expectNone({ for: 999 });
+    await inbox.expectNone({ forMs: 999 });
     expect(clock.now).toBe(999);
-    const error = await failure(inbox.expectNone({ for: 500 }));
+    const error = await failure(inbox.expectNone({ forMs: 500 }));
     expect(clock.now).toBe(1_000);
     expect(error.message).toBe("<shop.1 probe> expected no message; got [ 'late' ]");
     expect(error.actual).toBe("late");
@@ -287,10 +290,10 @@ describe("expectNone", () => {
   test("fails at once for a message that is unread, and takes none", async () => {
     send("a", "b");
     await inbox.expect("a");
-    expect((await failure(inbox.expectNone({ for: 500 }))).unread).toEqual(["b"]);
+    expect((await failure(inbox.expectNone({ forMs: 500 }))).unread).toEqual(["b"]);
     expect(clock.now).toBe(0);
     await inbox.expect("b");
-    await inbox.expectNone({ for: 500 });
+    await inbox.expectNone({ forMs: 500 });
   });
 
   test("without a time waits until all is at rest, asynchronous handlers too", async () => {
@@ -304,7 +307,7 @@ describe("expectNone", () => {
     expect((await failure(inbox.expectNone())).unread).toEqual(["hello"]);
     system.sendAfter(inbox.pid, "at the very end", 10);
     await inbox.expect("hello");
-    expect((await failure(inbox.expectNone({ for: 10 }))).unread).toEqual(["at the very end"]);
+    expect((await failure(inbox.expectNone({ forMs: 10 }))).unread).toEqual(["at the very end"]);
   });
 });
 
@@ -369,7 +372,7 @@ describe("expectExit", () => {
   });
 
   test("fails at the timeout when the process lives on", async () => {
-    const error = await failure(inbox.expectExit(sleeper(), "normal", { timeout: 40 }));
+    const error = await failure(inbox.expectExit(sleeper(), "normal", { timeoutMs: 40 }));
     expect(error.message).toBe(
       "<shop.1 probe> expected <shop.2> to end with normal; it did not within 40 ms",
     );
@@ -451,13 +454,13 @@ describe("do", () => {
     });
     expect(await failure(broken)).toBe(oops);
     expect(await failure(inbox.do(() => Promise.reject(oops)))).toBe(oops);
-    const timeout = inbox.do((ctx) => ctx.call(sleeper(), (replyTo) => ({ replyTo }), { timeout: 10 }));
+    const timeout = inbox.do((ctx) => ctx.call(sleeper(), (replyTo) => ({ replyTo }), { timeoutMs: 10 }));
     expect(await failure(timeout)).toMatchObject({ code: "ERR_CALL_TIMEOUT" });
     expect(await inbox.do(() => 1)).toBe(1);
   });
 
   test("fails when it takes longer than the timeout, or ends the probe", async () => {
-    const error = await failure(inbox.do(() => new Promise(() => undefined), { timeout: 60 }));
+    const error = await failure(inbox.do(() => new Promise(() => undefined), { timeoutMs: 60 }));
     expect(error.message).toBe("<shop.1 probe> expected its work to be done; it was not within 60 ms");
     expect(clock.now).toBe(60);
     expect(await failure(inbox.do((ctx) => ctx.exit()))).toMatchObject({ code: "ERR_CALLEE_EXITED" });
@@ -494,8 +497,8 @@ describe("time", () => {
     expect((await failure(box.expectNone())).unread).toEqual(["b"]);
     await box.fish("b");
     await box.expectNone();
-    await box.expectNone({ for: 1 });
-    expect((await failure(box.expect("c", { timeout: 0 }))).message).toContain("nothing came within 0 ms");
+    await box.expectNone({ forMs: 1 });
+    expect((await failure(box.expect("c", { timeoutMs: 0 }))).message).toContain("nothing came within 0 ms");
     real.exit(relay, "kill");
     await box.expectExit(relay, "killed");
   });
@@ -526,7 +529,7 @@ describe("whatever a test does", () => {
     "an expectation is met exactly when the text of what is unread says so",
     async (commands) => {
       await using own = new System({ environment: testClock().environment, report: false });
-      const box = probe<string>(own, { timeout: 10 });
+      const box = probe<string>(own, { timeoutMs: 10 });
       let unread = "";
       for (const { do: what, letter: wanted } of commands) {
         let holds = true;
@@ -567,15 +570,15 @@ describe("whatever a test does", () => {
     for (const ms of times) house.sendAfter(box.pid, ms, ms);
     const coming = [...times].sort((a, b) => a - b);
     let now = 0;
-    for (const timeout of timeouts) {
+    for (const timeoutMs of timeouts) {
       const next = coming[0];
-      const met = await box.expect(undefined, { timeout }).catch(() => undefined);
-      if (next !== undefined && next <= now + timeout) {
+      const met = await box.expect(undefined, { timeoutMs }).catch(() => undefined);
+      if (next !== undefined && next <= now + timeoutMs) {
         expect(met).toBe(coming.shift());
         now = Math.max(now, next);
       } else {
         expect(met).toBe(undefined);
-        now += timeout;
+        now += timeoutMs;
       }
       expect(own.now).toBe(now);
     }

@@ -50,7 +50,7 @@ export const cancelledTimer: Planted = {
     const board = system.spawn(keyBoard(wrong), { label: "board" });
     const lease = async (ctx: BodyContext, name: string): Promise<void> => {
       const request = (replyTo: ReplyTo<number>): Message => ({ type: "lease", tenant: ctx.self, replyTo });
-      until.set(name, await ctx.call(board, request, { timeout: Number.POSITIVE_INFINITY }));
+      until.set(name, await ctx.call(board, request, { timeoutMs: Number.POSITIVE_INFINITY }));
     };
     system.spawn(
       async (ctx) => {

@@ -31,7 +31,7 @@ async function priceOf(
 ): Promise<number | undefined> {
   ctx.send(list, { item, from: ctx.self });
   try {
-    const quote = await ctx.receive((one) => wrong || one.item === item, { timeout: PATIENCE_MS });
+    const quote = await ctx.receive((one) => wrong || one.item === item, { timeoutMs: PATIENCE_MS });
     return quote.price;
   } catch (error) {
     if (error instanceof ReceiveTimeoutError) return undefined;

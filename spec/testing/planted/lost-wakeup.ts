@@ -53,7 +53,7 @@ export const lostWakeup: Planted = {
       const granted = await ctx.call(permit, (replyTo: ReplyTo<boolean>) => ({ type: "try", replyTo }));
       if (!granted)
         await ctx.call(permit, (replyTo: ReplyTo<void>) => ({ type: "park", replyTo }), {
-          timeout: Number.POSITIVE_INFINITY,
+          timeoutMs: Number.POSITIVE_INFINITY,
         });
       await ctx.call(till, (replyTo: ReplyTo<void>) => replyTo);
       ctx.send(permit, { type: "release" });

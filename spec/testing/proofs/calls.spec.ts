@@ -556,7 +556,7 @@ async function offices(sim: Simulation): Promise<void> {
         journal.watch(call, replyTo);
         return { call, manner, to: replyTo };
       };
-      return { call, to, build, options: { timeout, signal: controllers[signal].signal } };
+      return { call, to, build, options: { timeoutMs: timeout, signal: controllers[signal].signal } };
     };
   const body = ["a", "b"].map((call) => plan(call, "s/body"));
   system.spawn<never>(calling(journal, body), { label: "body" });
@@ -600,7 +600,7 @@ async function one(sim: Simulation, kind: "call" | "ask" | "outside"): Promise<v
       journal.watch(call, to);
       return { call, manner, to };
     };
-    return { call, to: office, build, options: { timeout: 5, signal: controller.signal } };
+    return { call, to: office, build, options: { timeoutMs: 5, signal: controller.signal } };
   };
   if (kind === "call") system.spawn<never>(calling(journal, [plan]), { label: "caller" });
   else if (kind === "ask") system.spawn<never>(asking(journal, [plan]), { label: "caller" });
@@ -700,7 +700,7 @@ async function restarts(sim: Simulation): Promise<void> {
           journal.note({ what: "call", call, by, to: holder(), timeoutMs: timeout, signal: name });
           await journal.follow(
             call,
-            desk.with({ from: ctx, timeout, signal: controller.signal }).call[method](call),
+            desk.with({ from: ctx, timeoutMs: timeout, signal: controller.signal }).call[method](call),
           );
         }
       },
@@ -781,7 +781,7 @@ async function chain(sim: Simulation): Promise<void> {
         const timeoutMs = sim.oneOf([40, 10, 5], "timeout");
         const by = sim.path(ctx.self);
         journal.note({ what: "call", call: name, by, to: "s/front", timeoutMs });
-        await journal.follow(name, front.with({ from: ctx, timeout: timeoutMs }).call.ask(name));
+        await journal.follow(name, front.with({ from: ctx, timeoutMs: timeoutMs }).call.ask(name));
       },
       { label: name },
     );
@@ -834,7 +834,7 @@ async function register(sim: Simulation, careless: boolean): Promise<void> {
         for (let i = 0; i < 2; i++) {
           const access = sim.oneOf<Access>([1, "read", 10], "access");
           const timeout = sim.oneOf([50, 4, 12], "timeout");
-          const { call } = Register.at(system, "register").with({ from: ctx, timeout });
+          const { call } = Register.at(system, "register").with({ from: ctx, timeoutMs: timeout });
           await history
             .run(client, access, () => (access === "read" ? call.read() : call.add(access)))
             .catch(() => undefined);

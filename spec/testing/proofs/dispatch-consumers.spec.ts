@@ -36,7 +36,7 @@ async function shop(sim: Simulation): Promise<void> {
   const group = new ConsumerGroup<string>({
     name: "clerks",
     route: sim.oneOf([leastLoaded(), roundRobin()], "route"),
-    patience: 50,
+    patienceMs: 50,
     maxAttempts: 10,
   });
   const look = (): void => {
@@ -98,7 +98,10 @@ async function shop(sim: Simulation): Promise<void> {
     for (let round = 0; round < 2; round++) {
       const controller = new AbortController();
       const deadline = sim.oneOf([40, 8], "deadline");
-      const asked = system.dispatch(group, `${name}${round}`, { deadline, signal: controller.signal });
+      const asked = system.dispatch(group, `${name}${round}`, {
+        deadlineMs: deadline,
+        signal: controller.signal,
+      });
       if (sim.choose(4, "give up") === 3) void sim.sleep(3).then(() => controller.abort(new Error("enough")));
       const answered = await asked.then(
         () => true,

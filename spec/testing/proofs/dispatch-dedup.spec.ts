@@ -151,7 +151,7 @@ async function same(sim: Simulation, troubled: boolean): Promise<void> {
   const group = new ConsumerGroup<string>({
     name: "pickers",
     maxAttempts: troubled ? 2 : 10,
-    deadline: 1_000,
+    deadlineMs: 1_000,
   });
   const picker = (id: string): Callbacks<Delivery<string>> => ({
     init: (ctx) => {
@@ -257,7 +257,7 @@ describe("one who waits for an envelope that another has dispatched before", () 
   it("has a deadline of its own", async () => {
     await explore(
       joined(async (sim, { system, group, envelope }) => {
-        await system.dispatch(group, envelope, { deadline: 2 }).catch(() => undefined);
+        await system.dispatch(group, envelope, { deadlineMs: 2 }).catch(() => undefined);
         expect(sim.now).toBe(3);
       }),
       { name: "a deadline of one's own", schedules: 1 },

@@ -36,7 +36,7 @@ async function givenUp(sim: Simulation): Promise<void> {
   const group = new ConsumerGroup<string>({
     ...rules,
     name: "pickers",
-    patience: sim.oneOf([0, 8], "patience"),
+    patienceMs: sim.oneOf([0, 8], "patience"),
     route: witness.watched(sim.oneOf([leastLoaded(), roundRobin(), first], "route")),
   });
   witness.guard(group);
@@ -56,12 +56,13 @@ async function givenUp(sim: Simulation): Promise<void> {
   const deadline = (): number => sim.oneOf([50, 10, 5, 0], "deadline");
   system.spawn<never>(
     async (ctx) => {
-      for (const name of ["ann0", "ann1"]) await witness.dispatch(name, group, { deadline: deadline() }, ctx);
+      for (const name of ["ann0", "ann1"])
+        await witness.dispatch(name, group, { deadlineMs: deadline() }, ctx);
     },
     { label: "ann" },
   );
   for (const name of ["bob0", "bob1"])
-    void witness.dispatch(name, group, { deadline: deadline(), signal: controller.signal });
+    void witness.dispatch(name, group, { deadlineMs: deadline(), signal: controller.signal });
   await sim.sleep(sim.oneOf([5, 1, 20], "abort"));
   for (const dispatch of ["bob0", "bob1"]) witness.note({ what: "withdraw", dispatch });
   controller.abort(new Error("enough"));
@@ -76,7 +77,7 @@ async function policies(sim: Simulation, onCrash: "fail" | "compensate"): Promis
   const group = new ConsumerGroup<string>({
     ...rules,
     name: "pickers",
-    compensationTimeout: 10,
+    compensationTimeoutMs: 10,
     compensate: async ({ payload }, { consumer, attempt }) => {
       witness.note({ what: "compensate", dispatch: payload, consumer, attempt });
       const how = sim.oneOf(["at once", "later", "too late", "not"], "compensation");
@@ -101,7 +102,7 @@ async function policies(sim: Simulation, onCrash: "fail" | "compensate"): Promis
   const controller = new AbortController();
   for (const name of ["ann", "bob", "cid", "dan"])
     void witness.dispatch(name, group, {
-      deadline: sim.oneOf([50, 12], "deadline"),
+      deadlineMs: sim.oneOf([50, 12], "deadline"),
       ...(name === "ann" ? { signal: controller.signal } : {}),
     });
   await sim.sleep(sim.oneOf([100, 7], "abort"));
@@ -119,8 +120,8 @@ async function handedOff(sim: Simulation): Promise<void> {
   const group = new ConsumerGroup<string>({
     ...rules,
     name: "pickers",
-    handoff,
-    deadline: sim.oneOf([1_000, 15], "deadline"),
+    handoffMs: handoff,
+    deadlineMs: sim.oneOf([1_000, 15], "deadline"),
     route: witness.watched(leastLoaded(), handoff),
   });
   witness.guard(group);
@@ -138,7 +139,7 @@ async function handedOff(sim: Simulation): Promise<void> {
   await sim.quiet();
   sim.storm();
   for (const name of ["ann", "bob", "cid", "dan"])
-    void witness.dispatch(name, group, { deadline: sim.oneOf([1_000, 15], "deadline") });
+    void witness.dispatch(name, group, { deadlineMs: sim.oneOf([1_000, 15], "deadline") });
   await settled(sim);
 }
 
@@ -190,7 +191,7 @@ async function settledByAnother(sim: Simulation): Promise<void> {
   await sim.quiet();
   sim.storm();
   for (const name of ["ann", "bob", "cid", "dan"])
-    void witness.dispatch(name, group, { deadline: sim.oneOf([1_000, 5], "deadline") });
+    void witness.dispatch(name, group, { deadlineMs: sim.oneOf([1_000, 5], "deadline") });
   await settled(sim);
 }
 

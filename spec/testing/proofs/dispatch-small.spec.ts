@@ -31,7 +31,7 @@ async function small(sim: Simulation, plan: Small): Promise<void> {
   const witness = new Witness(sim, system, rules);
   const route = witness.watched(plan.route);
   const patience = plan.supervised === true ? Number.POSITIVE_INFINITY : 0;
-  const group = new ConsumerGroup<string>({ ...rules, name: "pickers", patience, route });
+  const group = new ConsumerGroup<string>({ ...rules, name: "pickers", patienceMs: patience, route });
   witness.guard(group);
   witness.audit();
   const picker = (id: string): Callbacks<Delivery<string>> => ({
@@ -45,7 +45,7 @@ async function small(sim: Simulation, plan: Small): Promise<void> {
   } else for (const id of plan.consumers) system.spawn(picker(id), { label: id });
   await sim.quiet();
   sim.storm();
-  for (const name of plan.orders) void witness.dispatch(name, group, { deadline: plan.deadline });
+  for (const name of plan.orders) void witness.dispatch(name, group, { deadlineMs: plan.deadline });
   await sim.sleep(100);
   sim.calm();
   await sim.sleep(100);
@@ -58,11 +58,11 @@ async function patient(sim: Simulation): Promise<void> {
   const rules: Rules = { maxAttempts: 2, onCrash: "reroute" };
   const witness = new Witness(sim, system, rules);
   const route = witness.watched(first);
-  const group = new ConsumerGroup<string>({ ...rules, name: "pickers", patience: PATIENCE_MS, route });
+  const group = new ConsumerGroup<string>({ ...rules, name: "pickers", patienceMs: PATIENCE_MS, route });
   witness.guard(group);
   witness.audit();
   let told = 0;
-  const dispatched = witness.dispatch("tea", group, { deadline: Number.POSITIVE_INFINITY }).then(() => {
+  const dispatched = witness.dispatch("tea", group, { deadlineMs: Number.POSITIVE_INFINITY }).then(() => {
     told = sim.now;
   });
   sim.finally("it waits no longer, anew after the end of the only member", () => {

@@ -731,7 +731,7 @@ export class Witness {
   ): Promise<void> {
     const outcome =
       from === undefined ? this.system.dispatch(group, name, options) : dispatch(from, group, name, options);
-    const deadlineMs = options.deadline ?? Number.POSITIVE_INFINITY;
+    const deadlineMs = options.deadlineMs ?? Number.POSITIVE_INFINITY;
     const refused = from?.alive === false || options.signal?.aborted === true;
     const conversation = refused ? "none" : this.newest;
     this.note({ what: "dispatch", dispatch: name, conversation, deadlineMs });

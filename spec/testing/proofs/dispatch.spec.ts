@@ -35,8 +35,8 @@ async function floor(sim: Simulation, { supervised, manners, maxAttempts }: Floo
   const route = sim.oneOf([leastLoaded(), roundRobin(), first, weighted()], "route");
   const group = new ConsumerGroup<string>({
     name: "pickers",
-    deadline: FOREVER,
-    patience: supervised ? FOREVER : 0,
+    deadlineMs: FOREVER,
+    patienceMs: supervised ? FOREVER : 0,
     maxAttempts,
     route: witness.watched(route),
   });

@@ -115,7 +115,7 @@ describe("under any schedule", () => {
           if (pid.label !== "exited") lasted = sim.now - begun;
         });
         sim.finally("it did not take longer", () => lasted <= limit || `it took ${lasted} ms`);
-        await system.stop({ timeout: limit });
+        await system.stop({ timeoutMs: limit });
         if (log.dirty.size > 0) sim.sometimes("it was too short for a child");
       },
       {

@@ -115,7 +115,7 @@ describe("a supervisor, under any schedule", () => {
         const slow: Callbacks<string> = {
           init: async (ctx) => {
             if (++starts > 1)
-              await ctx.call(mute, (replyTo: ReplyTo<never>) => replyTo, { timeout: 1_200 }).catch(String);
+              await ctx.call(mute, (replyTo: ReplyTo<never>) => replyTo, { timeoutMs: 1_200 }).catch(String);
           },
           handle: () => stop("shutdown"),
         };
@@ -124,7 +124,7 @@ describe("a supervisor, under any schedule", () => {
           { id: "a", start: slow, name: "a" },
           { id: "b", start: prompt, name: "b" },
         ];
-        const { pid } = await system.start(supervisor({ intensity: 1, period: 1_000, children }));
+        const { pid } = await system.start(supervisor({ intensity: 1, periodMs: 1_000, children }));
         for (const name of ["a", "b"]) system.send(name, "fail");
         await sim.sleep(5_000);
         // It restarted one at 0 ms and the other at 1,200 ms.

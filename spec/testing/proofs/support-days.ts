@@ -125,7 +125,7 @@ export async function requests(sim: Simulation): Promise<void> {
     init: async (ctx) => {
       ctx.trapExit(true);
       if (sim.choose(2, "slow") === 1)
-        await ctx.call(mute, (to: ReplyTo<never>) => to, { timeout: 10 }).catch(String);
+        await ctx.call(mute, (to: ReplyTo<never>) => to, { timeoutMs: 10 }).catch(String);
     },
     handle: (_ctx, command) => obey(command, 0),
   };

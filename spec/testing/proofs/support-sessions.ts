@@ -71,7 +71,7 @@ export class Sessions {
       label: "sessions",
       child: { id: "session", restart, start: this.definition() },
       intensity,
-      period: periodMs,
+      periodMs: periodMs,
       maxChildren,
     });
     this.ref = await this.system.start(definition);
@@ -151,7 +151,7 @@ export class Sessions {
   /** Waits for an answer that never comes. */
   private dawdle(ctx: Context<never>): Promise<unknown> {
     return ctx
-      .call(this.mute, (replyTo: ReplyTo<never>) => replyTo, { timeout: SLOW_MS })
+      .call(this.mute, (replyTo: ReplyTo<never>) => replyTo, { timeoutMs: SLOW_MS })
       .catch(() => undefined);
   }
 

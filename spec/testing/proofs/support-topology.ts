@@ -38,7 +38,7 @@ const SETTINGS: TopologyConfig = {
   ackerExecutors: 1,
   intensity: 100,
   sampleRate: 0,
-  messageTimeout: 1e9,
+  messageTimeoutMs: 1e9,
 };
 
 /** What was seen. */

@@ -142,7 +142,7 @@ export class Chronicle {
       label: id,
       strategy,
       intensity,
-      period: periodMs,
+      periodMs: periodMs,
       children: branch.children.map((child) => this.child(child)),
     });
   }
@@ -182,14 +182,14 @@ export class Chronicle {
         this.up(ctx);
         const entry: Command | Signal = await ctx.receiveAny();
         if (typeof entry === "string") return obey(entry, ++this.failures);
-        await ctx.receive({ timeout: SLOW_MS }).catch(() => undefined);
+        await ctx.receive({ timeoutMs: SLOW_MS }).catch(() => undefined);
         return stop(entry.type === "exit" ? entry.reason : "normal");
       };
     }
     const callbacks: Callbacks<Command> = {
       init: (ctx) => {
         if (kind === "prompt") return this.up(ctx);
-        const patience = { timeout: SLOW_MS };
+        const patience = { timeoutMs: SLOW_MS };
         return ctx
           .call(this.mute, (replyTo: ReplyTo<never>) => replyTo, patience)
           .catch(() => undefined)

@@ -41,8 +41,8 @@ async function scenario(sim: Simulation): Promise<void> {
   });
   const running = await sim.system({ name: "s" }).start(
     topology("windowed", {
-      ...{ ackers: 1, ackerExecutors: 1, intensity: 100, sampleRate: 0, messageTimeout: 1e8, retries: 100 },
-      drain: 1e9,
+      ...{ ackers: 1, ackerExecutors: 1, intensity: 100, sampleRate: 0, messageTimeoutMs: 1e8, retries: 100 },
+      drainMs: 1e9,
     })
       .spout(
         "items",

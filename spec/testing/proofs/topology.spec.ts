@@ -73,7 +73,7 @@ describe("topologies, under any schedule", () => {
 
   it("say that a tuple is done when every task of an `all` grouping has done it, and not before [O2]", async () => {
     await inMany(
-      { tuples: 4, relays: 1, sinks: 3, toSink: all(), config: { messageTimeout: 10_000 } },
+      { tuples: 4, relays: 1, sinks: 3, toSink: all(), config: { messageTimeoutMs: 10_000 } },
       { name: "all", faults: { ...CRASHES, rush: {} } },
       3,
     );

@@ -329,7 +329,7 @@ describe("pause", () => {
       { handle: (ctx, { to }) => ctx.reply(to, ctx.now()) },
       { label: "clerk" },
     );
-    return system.call(clerk, (to: ReplyTo<number>) => ({ to }), { timeout: 100_000 });
+    return system.call(clerk, (to: ReplyTo<number>) => ({ to }), { timeoutMs: 100_000 });
   }
 
   test("holds a process up for one of a few durations, and then it goes on", async () => {

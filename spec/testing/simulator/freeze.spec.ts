@@ -151,7 +151,7 @@ describe("freeze", () => {
             to,
           })),
         );
-        const group = new ConsumerGroup<Cart>({ patience: 1_000 });
+        const group = new ConsumerGroup<Cart>({ patienceMs: 1_000 });
         system.spawn(consumer((cart: Cart) => void seen.set("delivery", cart), { group }));
         await system.dispatch(group, { items: [] });
         const body = system.spawn<Cart>(async (ctx) => {

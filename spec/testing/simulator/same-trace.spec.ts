@@ -21,11 +21,11 @@ const Stock = defineServer({
 /** Bodies, callbacks, servers, supervisors, dispatch, timers, random numbers: a bit of everything. */
 async function market(sim: Simulation): Promise<void> {
   const system = sim.system({ name: "market" });
-  const group = new ConsumerGroup<number>({ patience: 1_000, maxAttempts: 5 });
+  const group = new ConsumerGroup<number>({ patienceMs: 1_000, maxAttempts: 5 });
   const clerk = consumer(
     async (n: number, _delivery, ctx) => {
       if (ctx.random() < 0.5)
-        await ctx.call("stock", (replyTo) => replyTo, { timeout: 50 }).catch(() => undefined);
+        await ctx.call("stock", (replyTo) => replyTo, { timeoutMs: 50 }).catch(() => undefined);
       return Stock.at(system, "stock").call.take(n);
     },
     { group },
@@ -40,9 +40,9 @@ async function market(sim: Simulation): Promise<void> {
   sim.storm();
   system.spawn(async (ctx) => {
     ctx.sendAfter(ctx.self, "late", 30);
-    await ctx.receive({ timeout: 100 }).catch(() => undefined);
+    await ctx.receive({ timeoutMs: 100 }).catch(() => undefined);
   });
-  await Promise.allSettled([1, 2, 3].map((n) => system.dispatch(group, n, { deadline: 500 })));
+  await Promise.allSettled([1, 2, 3].map((n) => system.dispatch(group, n, { deadlineMs: 500 })));
 }
 
 const FAULTS: FaultOptions = {

@@ -60,7 +60,7 @@ describe("virtual time", () => {
       });
       system.spawn((ctx) => {
         ctx.sendAfter(pid, "a message", 20);
-        return ctx.receive({ timeout: 40 }).catch(() => ctx.send(pid, "a receive that waits no longer"));
+        return ctx.receive({ timeoutMs: 40 }).catch(() => ctx.send(pid, "a receive that waits no longer"));
       });
       system.sendAfter(pid, "a message of the system", 10);
       await sim.sleep(100);
@@ -120,7 +120,7 @@ describe("virtual time", () => {
     const at = await once(async (sim) => {
       const system = sim.system();
       const silent = system.spawn<{ to: ReplyTo<void> }>({ handle: () => undefined });
-      const error = await errorOf(system.call(silent, (to: ReplyTo<void>) => ({ to }), { timeout: 700 }));
+      const error = await errorOf(system.call(silent, (to: ReplyTo<void>) => ({ to }), { timeoutMs: 700 }));
       expect(error).toBeInstanceOf(CallTimeoutError);
       return sim.now;
     });
@@ -165,8 +165,8 @@ describe("virtual time", () => {
   test("a duration that is none is refused", async () => {
     for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY])
       expect(await causeOf((sim) => sim.sleep(ms))).toMatchObject({ code: "ERR_OPTION", path: "ms" });
-    expect(await causeOf((sim) => sim.until("x", () => true, { within: -1 }))).toMatchObject({
-      path: "within",
+    expect(await causeOf((sim) => sim.until("x", () => true, { withinMs: -1 }))).toMatchObject({
+      path: "withinMs",
     });
   });
 });
@@ -195,7 +195,7 @@ describe("waiting for a state", () => {
 
   test("does not wait for what holds already", async () => {
     const at = await once(async (sim) => {
-      await sim.until("it is so", () => true, { within: 0 });
+      await sim.until("it is so", () => true, { withinMs: 0 });
       return sim.now;
     });
     expect(at).toBe(0);
@@ -203,7 +203,7 @@ describe("waiting for a state", () => {
 
   test("gives up when the next timer is after its time", async () => {
     const cause = await causeOf(async (sim) => {
-      await sim.until("it is open", await laterOn(sim, 300), { within: 299 });
+      await sim.until("it is open", await laterOn(sim, 300), { withinMs: 299 });
     });
     expect(cause).toBeInstanceOf(NotConvergedError);
     expect((cause as Error).message).toBe(

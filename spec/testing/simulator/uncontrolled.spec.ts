@@ -228,7 +228,7 @@ describe("processes that are allowed to", () => {
     const error = await errorOf(
       simulate(
         doing(() => new Promise(() => undefined)),
-        { allow: "shop/*", patience: 20 },
+        { allow: "shop/*", patienceMs: 20 },
       ),
     );
     expect((error as Error).cause).toBeInstanceOf(UncontrolledAwaitError);

@@ -155,7 +155,7 @@ describe("mailboxes", () => {
       { label: "foreman" },
     );
     const worker = system.spawn<string>(
-      { handle: (ctx) => ctx.call(foreman, question, { timeout: Number.POSITIVE_INFINITY }) },
+      { handle: (ctx) => ctx.call(foreman, question, { timeoutMs: Number.POSITIVE_INFINITY }) },
       { label: "worker" },
     );
     system.spawn(
@@ -407,7 +407,7 @@ describe("a schedule that is stuck", () => {
       const system = sim.system({ name: "shop" });
       const silent = system.spawn<Question>({ handle: () => undefined }, { label: "silent" });
       system.spawn((ctx) => ctx.receive(), { label: "listener" });
-      await system.call(silent, question, { timeout: Number.POSITIVE_INFINITY });
+      await system.call(silent, question, { timeoutMs: Number.POSITIVE_INFINITY });
     });
     expect(error).toBeInstanceOf(StuckError);
     expect(error.message).toMatch(/^ {2}scenario awaits a call at .*watch\.spec\.ts:\d+:\d+$/m);

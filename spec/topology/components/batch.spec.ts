@@ -14,7 +14,7 @@ const streams = { sums: { sum: field.number } };
 const numbers = (batch: Numbers): number[] => batch.map(({ values }) => values.n);
 
 /** A bolt that notes its batches. */
-async function noting(options: { size: number; every?: number }) {
+async function noting(options: { size: number; everyMs?: number }) {
   const batches: number[][] = [];
   const definition = batchBolt({ input, ...options, execute: (batch) => void batches.push(numbers(batch)) });
   return { batches, definition, task: await FakeTask.start(definition) };
@@ -31,8 +31,8 @@ describe("a batch is handed over", () => {
     expect(task.acked).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
   });
 
-  test("at the first tick after its first tuple is `every` old", async () => {
-    const { task, batches } = await noting({ size: 9, every: 100 });
+  test("at the first tick after its first tuple is `everyMs` old", async () => {
+    const { task, batches } = await noting({ size: 9, everyMs: 100 });
     task.tick(50);
     task.execute({ n: 1 });
     task.tick(149);
@@ -64,7 +64,7 @@ describe("a batch is handed over", () => {
     fc.integer({ min: 1, max: 5 }),
     fc.array(fc.constantFrom("tuple", "tuple", "tuple", "tick", "flush"), { maxLength: 40 }),
   ])("with each tuple once, in order, and never too many", async (size, steps) => {
-    const { task, batches } = await noting({ size, every: 20 });
+    const { task, batches } = await noting({ size, everyMs: 20 });
     let n = 0;
     for (const step of steps) {
       if (step === "tuple") task.execute({ n: n++ });
@@ -256,14 +256,14 @@ test("a batch bolt may read several streams, told apart by name", async () => {
 describe("options of a batch bolt", () => {
   const execute = () => undefined;
 
-  test("make it a bolt that settles by itself and looks four times in `every`, at least once a second", () => {
-    const tick = (every?: number, config = {}) =>
-      batchBolt({ input, size: 1, ...(every !== undefined && { every }), config, execute }).options.config
-        ?.tick;
+  test("make it a bolt that settles by itself and looks four times in `everyMs`, at least once a second", () => {
+    const tick = (everyMs?: number, config = {}) =>
+      batchBolt({ input, size: 1, ...(everyMs !== undefined && { everyMs }), config, execute }).options.config
+        ?.tickMs;
     const { options } = batchBolt({ input, size: 1, execute });
     expect([options.mode, options.tick]).toEqual(["manual", undefined]);
     expect([tick(), tick(1), tick(100), tick(60_000)]).toEqual([undefined, 1, 25, 1_000]);
-    expect([tick(100, { tick: 7 }), tick(undefined, { tick: 7 })]).toEqual([7, 7]);
+    expect([tick(100, { tickMs: 7 }), tick(undefined, { tickMs: 7 })]).toEqual([7, 7]);
     expect(batchBolt({ input, size: 1, config: { retries: 1 }, execute }).options.config).toEqual({
       retries: 1,
     });
@@ -273,13 +273,13 @@ describe("options of a batch bolt", () => {
     [undefined, "batchBolt(options) must be an object; got undefined"],
     [{ input, size: 1 }, "execute must be a function; got undefined"],
     [{ input, size: 0, execute }, "size must be a whole number, 1 or more; got 0"],
-    [{ input, size: 1, every: 0, execute }, "every must be a number of milliseconds, 1 or more; got 0"],
+    [{ input, size: 1, everyMs: 0, execute }, "everyMs must be a number of milliseconds, 1 or more; got 0"],
     [{ input, size: 1, init: 5, execute }, "init must be a function; got 5"],
     [{ input, size: 1, close: null, execute }, "close must be a function; got null"],
     [{ size: 1, execute }, "bolt(options) must be given either `input` or `inputs`"],
     [
-      { input, size: 1, config: { tick: 0 }, execute },
-      "config.tick must be a number of milliseconds, 1 or more",
+      { input, size: 1, config: { tickMs: 0 }, execute },
+      "config.tickMs must be a number of milliseconds, 1 or more",
     ],
     [{ input, size: 1, streams: 5, execute }, "streams must be an object of streams"],
   ])("are checked: %j", (options, text) => {

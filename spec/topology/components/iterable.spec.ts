@@ -113,7 +113,7 @@ describe("a spout from an iterable", () => {
       yield { n: 1 };
     };
     await stage.start(
-      topology("late", { spoutWait: 60_000 })
+      topology("late", { spoutWaitMs: 60_000 })
         .spout("items", spoutFrom(late, { fields: N }))
         .bolt("sink", sink.bolt, { from: { "items.items": shuffle() } })
         .build(),
@@ -162,7 +162,7 @@ describe("a spout from an iterable", () => {
         .bolt("keeper", new Keeper().bolt, { from: { "items.items": shuffle() } })
         .build(),
     );
-    await running.stop({ drain: 0 });
+    await running.stop({ drainMs: 0 });
     expect(closed).toBe(1);
   });
 

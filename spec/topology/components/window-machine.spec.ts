@@ -17,7 +17,7 @@ function due<T>(machine: WindowMachine<T>): string[] {
 }
 
 function time(ms: number, every = ms, maxHeld = 100) {
-  const machine = new TimeWindows<string>({ ms, every, maxHeld });
+  const machine = new TimeWindows<string>({ ms, everyMs: every, maxHeld });
   return {
     machine,
     /** Items named for their times. */
@@ -77,7 +77,7 @@ describe("tumbling windows of time", () => {
   });
 
   test("have their items in the order of times, and equal ones as they came", () => {
-    const machine = new TimeWindows<string>({ ms: 10, every: 10, maxHeld: 9 });
+    const machine = new TimeWindows<string>({ ms: 10, everyMs: 10, maxHeld: 9 });
     for (const [at, item] of [
       [5, "a"],
       [3, "b"],
@@ -149,13 +149,13 @@ describe("tumbling windows of time", () => {
 
   test("know what an earlier machine with the same log has handed over", () => {
     const log = new WindowLog(10);
-    const before = new TimeWindows<string>({ ms: 10, every: 10, maxHeld: 9, log });
+    const before = new TimeWindows<string>({ ms: 10, everyMs: 10, maxHeld: 9, log });
     before.add(5, "a");
     before.add(15, "b");
     before.tick(10);
     before.next();
     before.done();
-    const after = new TimeWindows<string>({ ms: 10, every: 10, maxHeld: 9, log });
+    const after = new TimeWindows<string>({ ms: 10, everyMs: 10, maxHeld: 9, log });
     expect([after.add(5, "a"), after.add(15, "b")]).toEqual(["late", "held"]);
   });
 
@@ -404,7 +404,7 @@ class Worker {
 
 /** Each item with the list of the windows that hold its time; and the windows that were handed over in time. */
 function timeModel(
-  { ms, every, maxHeld }: { ms: number; every: number; maxHeld: number },
+  { ms, everyMs, maxHeld }: { ms: number; everyMs: number; maxHeld: number },
   steps: readonly Step[],
   endings: readonly Ending[],
 ): History {
@@ -435,7 +435,7 @@ function timeModel(
   steps.forEach((step, id) => {
     if (step.type === "add") {
       const { at } = step;
-      const windows = Array.from({ length: 200 }, (_, k) => (k - 100) * every).filter(
+      const windows = Array.from({ length: 200 }, (_, k) => (k - 100) * everyMs).filter(
         (start) => start <= at && at < start + ms,
       );
       const added = windows.every((start) => handedOver.has(start))
@@ -514,7 +514,7 @@ describe("windows agree with a naive model", () => {
   check.prop([span, fc.integer({ min: 1, max: 12 }), steps, endings])(
     "of time, whatever comes late, fails, is settled or finds no room",
     ([ms, slide], maxHeld, steps, endings) => {
-      const options = { ms, every: 1 + (slide % ms), maxHeld };
+      const options = { ms, everyMs: 1 + (slide % ms), maxHeld };
       const history = historyOf(new TimeWindows(options), steps, endings);
       expect(history).toEqual(timeModel(options, steps, endings));
     },
@@ -553,7 +553,7 @@ describe("what holds for all windows", () => {
   }
   const unflushed = steps.map((all) => all.filter(({ type }) => type !== "flush"));
   const machines = [
-    (size: number, every: number) => new TimeWindows<number>({ ms: size, every, maxHeld: 100 }),
+    (size: number, every: number) => new TimeWindows<number>({ ms: size, everyMs: every, maxHeld: 100 }),
     (size: number, every: number) => new CountWindows<number>({ count: size, every }),
   ];
 

@@ -9,7 +9,7 @@ import { N, Sink, Source, Stage, upTo } from "../support.js";
 
 type Values = { readonly n: number };
 const by = ({ n }: Values): number => n;
-const QUICK: TopologyConfig = { retryBackoff: { min: 100, max: 100, jitter: 0 }, intensity: 1_000 };
+const QUICK: TopologyConfig = { retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 }, intensity: 1_000 };
 
 /** What the windows of a bolt were handed over with: each of their tuples, by the start of the window. */
 class Windows {
@@ -133,7 +133,7 @@ describe("a window task that is killed", () => {
 
   it("hands over sliding windows once each: those that were done before stay done", async () => {
     await using stage = new Stage();
-    const [source, windows] = [new Source(upTo(13)), new Windows(sliding({ ms: 10, every: 5, by }))];
+    const [source, windows] = [new Source(upTo(13)), new Windows(sliding({ ms: 10, everyMs: 5, by }))];
     const running = await stage.start(
       topology("slides", QUICK)
         .spout("source", source.spout)
@@ -376,7 +376,7 @@ describe("whatever tasks are killed when", () => {
     async ([ms, every], kills, viaRelay, restMs) => {
       await using stage = new Stage();
       const source = new Source();
-      const plan = (): WindowPlan<Values> => sliding({ ms: ms as number, every: every as number, by });
+      const plan = (): WindowPlan<Values> => sliding({ ms: ms as number, everyMs: every as number, by });
       const [windows, others] = [new Windows(plan()), new Windows(plan())];
       const relay = bolt({
         input: N,

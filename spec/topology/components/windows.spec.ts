@@ -83,7 +83,7 @@ describe("windows by the system's clock", () => {
   });
 
   test("slide", async () => {
-    const { give, task, windows, acked } = await noting(sliding({ ms: 100, every: 50 }));
+    const { give, task, windows, acked } = await noting(sliding({ ms: 100, everyMs: 50 }));
     task.time = 110;
     give(1);
     task.tick(155);
@@ -94,7 +94,7 @@ describe("windows by the system's clock", () => {
   });
 
   test("are flushed in order", async () => {
-    const { give, task, windows, acked } = await noting(sliding({ ms: 100, every: 50 }));
+    const { give, task, windows, acked } = await noting(sliding({ ms: 100, everyMs: 50 }));
     task.time = 110;
     give(1);
     task.flush();
@@ -113,8 +113,8 @@ describe("windows by the time of tuples", () => {
     expect([windows, acked()]).toEqual([["0-10: 3 7"], "3 7"]);
   });
 
-  test("wait for `lag` more", async () => {
-    const { give, windows, acked } = await noting(tumbling({ ms: 10, by, lag: 5 }));
+  test("wait for `lagMs` more", async () => {
+    const { give, windows, acked } = await noting(tumbling({ ms: 10, by, lagMs: 5 }));
     give(7, 12, 14.9, 3);
     expect(windows).toEqual([]);
     give(15);
@@ -198,7 +198,9 @@ describe("what is held", () => {
   });
 
   test("moves on with a tuple that there was no room for", async () => {
-    const { give, windows, acked, failed } = await noting(tumbling({ ms: 10, by, lag: 10 }), { maxHeld: 2 });
+    const { give, windows, acked, failed } = await noting(tumbling({ ms: 10, by, lagMs: 10 }), {
+      maxHeld: 2,
+    });
     give(1, 2, 15);
     expect([windows, failed()]).toEqual([[], "15"]);
     give(20);
@@ -275,7 +277,7 @@ describe("the work on a window", () => {
 
   test("is awaited, window after window, and the tuple that made them due is taken after them", async () => {
     const log: string[] = [];
-    const { task, acked } = await noting(sliding({ ms: 10, every: 5, by }), {
+    const { task, acked } = await noting(sliding({ ms: 10, everyMs: 5, by }), {
       retries: 0,
       execute: async ({ start, tuples }) => {
         log.push(`from ${start}: ${carried(tuples)}`);
@@ -296,7 +298,7 @@ describe("the work on a window", () => {
 
   test("is the last when the task ends meanwhile: no window follows, and nothing is settled", async () => {
     const starts: number[] = [];
-    const { task } = await noting(sliding({ ms: 10, every: 5, by, lag: 20 }), {
+    const { task } = await noting(sliding({ ms: 10, everyMs: 5, by, lagMs: 20 }), {
       execute: async ({ start }) => {
         starts.push(start);
         task.alive = false;
@@ -350,11 +352,11 @@ describe("options", () => {
 
   test("by the clock make it look four times in each slide, at least once a second", () => {
     const tick = (window: WindowPlan<Values>, config = {}) =>
-      windowBolt({ input, window, config, execute }).options.config?.tick;
+      windowBolt({ input, window, config, execute }).options.config?.tickMs;
     expect(tick(tumbling({ ms: 100 }))).toBe(25);
-    expect(tick(sliding({ ms: 60_000, every: 2_000 }))).toBe(500);
+    expect(tick(sliding({ ms: 60_000, everyMs: 2_000 }))).toBe(500);
     expect(tick(tumbling({ ms: 60_000 }))).toBe(1_000);
-    expect(tick(tumbling({ ms: 60_000 }), { tick: 5_000 })).toBe(5_000);
+    expect(tick(tumbling({ ms: 60_000 }), { tickMs: 5_000 })).toBe(5_000);
     expect([tick(window), tick(tumbling({ ms: 100, by }))]).toEqual([undefined, undefined]);
     const { options } = windowBolt({ input, window, execute });
     expect([options.mode, options.tick]).toEqual(["manual", undefined]);
@@ -368,8 +370,8 @@ describe("options", () => {
     [{ ms: 0.5 }, "tumbling(options).ms must be a whole number, 1 or more; got 0.5"],
     [{ count: 1, by }, "tumbling(options).by must be a function, for windows of `ms`; got function by"],
     [{ ms: 1, by: "at" }, 'tumbling(options).by must be a function, for windows of `ms`; got "at"'],
-    [{ ms: 1, lag: 1 }, "tumbling(options).lag must be left out without `by`"],
-    [{ ms: 1, by, lag: -1 }, "tumbling(options).lag must be a number of milliseconds, 0 or more; got -1"],
+    [{ ms: 1, lagMs: 1 }, "tumbling(options).lagMs must be left out without `by`"],
+    [{ ms: 1, by, lagMs: -1 }, "tumbling(options).lagMs must be a number of milliseconds, 0 or more; got -1"],
   ])("of tumbling windows are checked: %j", (options, text) => {
     expect(() => tumbling(options as never)).toThrow(text);
   });
@@ -377,10 +379,11 @@ describe("options", () => {
   test.each([
     [undefined, "sliding(options).every must be given; got undefined"],
     [{ count: 2 }, "sliding(options).every must be given; got undefined"],
+    [{ ms: 2, every: 1 }, "sliding(options).everyMs must be given; got undefined"],
     [{ count: 2, every: 0 }, "sliding(options).every must be a whole number, 1 or more; got 0"],
     [
-      { ms: 2, every: 3 },
-      "sliding(options).every must be at most 2, or some tuples would be in no window; got 3",
+      { ms: 2, everyMs: 3 },
+      "sliding(options).everyMs must be at most 2, or some tuples would be in no window; got 3",
     ],
   ])("of sliding windows are checked: %j", (options, text) => {
     expect(() => sliding(options as never)).toThrow(text);
@@ -404,7 +407,7 @@ describe("options", () => {
       'streams.sums.sum must be a field that every tuple of its input carries; got "sum"',
     ],
     [{ input, window, retries: -1, execute }, "retries must be a whole number, 0 or more"],
-    [{ input, window, retryBackoff: { min: 0, max: 1 }, execute }, "retryBackoff.min must be"],
+    [{ input, window, retryBackoff: { minMs: 0, maxMs: 1 }, execute }, "retryBackoff.minMs must be"],
     [{ window, execute }, "bolt(options) must be given either `input` or `inputs`"],
   ])("of window bolts are checked: %j", (options, text) => {
     expect(() => windowBolt(options as never)).toThrow(text);

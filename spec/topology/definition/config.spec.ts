@@ -19,13 +19,13 @@ describe("an option", () => {
   it("has a default, all of them in one table", () => {
     expect(topology("plain").spout("source", define()).build().blueprint.config).toEqual({
       ...TOPOLOGY_DEFAULTS,
-      drain: TOPOLOGY_DEFAULTS.messageTimeout,
+      drainMs: TOPOLOGY_DEFAULTS.messageTimeoutMs,
     });
     expect(TOPOLOGY_DEFAULTS).toMatchObject({
       maxPending: 128,
-      messageTimeout: 30_000,
+      messageTimeoutMs: 30_000,
       receiveBuffer: 256,
-      spoutWait: 100,
+      spoutWaitMs: 100,
       retries: 3,
       ackers: 4,
       ackerExecutors: 2,
@@ -49,9 +49,9 @@ describe("an option", () => {
     expect(checkConfig("config", { maxPending: undefined })).toEqual({});
   });
 
-  it("`drain` is the message timeout, unless given", () => {
-    expect(fullConfig({ messageTimeout: 7_000 }).drain).toBe(7_000);
-    expect(fullConfig({ messageTimeout: 7_000, drain: 0 }).drain).toBe(0);
+  it("`drainMs` is the message timeout, unless given", () => {
+    expect(fullConfig({ messageTimeoutMs: 7_000 }).drainMs).toBe(7_000);
+    expect(fullConfig({ messageTimeoutMs: 7_000, drainMs: 0 }).drainMs).toBe(0);
   });
 });
 
@@ -59,22 +59,22 @@ describe("an option that is not what it has to be", () => {
   const wrong: readonly [string, unknown][] = [
     ["maxPending", 0],
     ["maxPending", 1.5],
-    ["spoutWait", -1],
+    ["spoutWaitMs", -1],
     ["retries", -1],
-    ["retryBackoff", { min: 5, max: 1 }],
+    ["retryBackoff", { minMs: 5, maxMs: 1 }],
     ["receiveBuffer", 0],
-    ["tick", 0],
+    ["tickMs", 0],
     ["intensity", -1],
-    ["period", 0],
+    ["periodMs", 0],
     ["restartBackoff", 100],
     ["sampleRate", 1.1],
     ["sampleRate", Number.NaN],
     ["debug", "yes"],
-    ["messageTimeout", 0],
+    ["messageTimeoutMs", 0],
     ["ackers", 0],
     ["ackerExecutors", 0],
     ["ackerCapacity", 0],
-    ["drain", -1],
+    ["drainMs", -1],
     ["restarts", -1],
     ["restartsBackoff", {}],
   ];
@@ -89,11 +89,14 @@ describe("an option that is not what it has to be", () => {
     expect(() => topology("wrong", { maxpending: 1 } as TopologyConfig)).toThrow(
       /one of the options maxPending, /,
     );
+    expect(() => topology("wrong", { messageTimeout: 1 } as TopologyConfig)).toThrow(
+      "messageTimeout must be called messageTimeoutMs",
+    );
     expect(() => topology("wrong", null as never)).toThrow(OptionError);
   });
 
   it("is refused at a component when it is of the whole", () => {
-    expect(() => define({ messageTimeout: 1 } as ComponentConfig)).toThrow(OptionError);
+    expect(() => define({ messageTimeoutMs: 1 } as ComponentConfig)).toThrow(OptionError);
   });
 
   it("may be without end, where that makes sense", () => {
@@ -103,7 +106,7 @@ describe("an option that is not what it has to be", () => {
         retries: endless,
         restarts: endless,
         intensity: endless,
-        drain: endless,
+        drainMs: endless,
       }),
     ).toBeDefined();
     expect(() => checkTopologyConfig("config", { maxPending: endless })).toThrow(OptionError);

@@ -13,7 +13,7 @@ import {
 
 const NORMAL: ExitReason = { type: "normal" };
 const CRASH: ExitReason = { type: "crash", error: new Error("down") };
-const rule = { restarts: 2, backoff: { min: 1_000, max: 30_000, jitter: 0 } };
+const rule = { restarts: 2, backoff: { minMs: 1_000, maxMs: 30_000, jitter: 0 } };
 
 const up = (at = 0): LifecycleEvent => ({ type: "up", at });
 const down = (at = 0): LifecycleEvent => ({ type: "down", reason: CRASH, at, roll: 0.5 });

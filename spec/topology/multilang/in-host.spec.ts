@@ -71,7 +71,7 @@ const countOf = () =>
   shellBolt({ ...pythonOf("count.py"), inputs: { words: WORD }, streams: { counts: COUNT } });
 
 /** Retries without long waits. */
-const soon = { retryBackoff: { min: 1, max: 10 } };
+const soon = { retryBackoff: { minMs: 1, maxMs: 10 } };
 
 function countWords(lines: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
@@ -123,7 +123,7 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
     await stage.start(
       topology("ticks", { ...soon, retries: 0 })
         .spout("lines", stage.lines)
-        .bolt("split", splitOf({ config: { tick: 5 } }), { from: { "lines.lines": shuffle() } })
+        .bolt("split", splitOf({ config: { tickMs: 5 } }), { from: { "lines.lines": shuffle() } })
         .build(),
     );
     await stage.logged("split info: tick");
@@ -137,7 +137,7 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
     const running = await stage.start(
       topology("killed", soon)
         .spout("lines", stage.lines)
-        .bolt("split", splitOf({ heartbeat: Number.POSITIVE_INFINITY }), {
+        .bolt("split", splitOf({ heartbeatMs: Number.POSITIVE_INFINITY }), {
           tasks: 2,
           from: { "lines.lines": shuffle() },
         })
@@ -177,7 +177,7 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
 
   test.each([
     ["die", "exited", {}],
-    ["hang", "timeout", { heartbeat: 20, timeout: 200 }],
+    ["hang", "timeout", { heartbeatMs: 20, timeoutMs: 200 }],
   ])(
     "that end at the word %s get its line again, until it is a dead letter",
     async (word, problem, options) => {
@@ -230,7 +230,7 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
     );
     stage.put("pid hang");
     await stage.until(() => stage.pids.length === 1);
-    expect(await running.stop({ drain: 0 })).toEqual({ drained: false, unfinished: 1 });
+    expect(await running.stop({ drainMs: 0 })).toEqual({ drained: false, unfinished: 1 });
     expect(stage.failed).toEqual(["pid hang: stopped 1 false"]);
     expect([readdirSync(temporary), stage.pids.some(isAlive)]).toEqual([[], false]);
   });
@@ -256,7 +256,7 @@ describe.skipIf(!python)(`a spout in Python in a topology${needsPython}`, () => 
     const lines = shellSpout({
       ...pythonOf("replay.py", "to be", "or not", "to be again"),
       streams: { lines: LINE },
-      config: { retries: 0, spoutWait: 5 },
+      config: { retries: 0, spoutWaitMs: 5 },
     });
     const seen: string[] = [];
     const once = bolt({
@@ -300,7 +300,7 @@ describe.skipIf(!built)(`our own components as children in a topology${needsBuil
     { lines, split, count }: WordCount,
   ): Promise<TopologyRef> {
     const running = await stage.start(
-      topology("word-count", { spoutWait: 5 })
+      topology("word-count", { spoutWaitMs: 5 })
         .spout("lines", lines)
         .bolt("split", split, { from: { "lines.lines": shuffle() } })
         .bolt("count", count, { from: { "split.words": fields("word") } })

@@ -9,7 +9,7 @@ it("a running topology is drawn over itself again and again, and for the last ti
   const source = new Source(upTo(3));
   const running = await stage.start(topology("drawn").spout("source", source.spout).build());
   const written: string[] = [];
-  const drawing = live(running, { write: (text) => written.push(text), columns: 80 }, { every: 500 });
+  const drawing = live(running, { write: (text) => written.push(text), columns: 80 }, { everyMs: 500 });
   await stage.advance(1_000);
   expect(written).toHaveLength(3);
   expect(written[0]).toContain("drawn: running");

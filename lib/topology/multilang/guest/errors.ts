@@ -7,9 +7,9 @@ export class ComponentFailedError extends SignalboxError {
   static override readonly name: string = "ComponentFailedError";
   readonly code = "ERR_COMPONENT_FAILED";
   readonly component: string;
-  constructor(component: string, restarts: number, period: number, options: ErrorOptions) {
+  constructor(component: string, restarts: number, periodMs: number, options: ErrorOptions) {
     super(
-      `${component} crashed more than ${restarts} times within ${period} ms (intensity and period of its configuration)`,
+      `${component} crashed more than ${restarts} times within ${periodMs} ms (intensity and periodMs of its configuration)`,
       options,
     );
     this.component = component;

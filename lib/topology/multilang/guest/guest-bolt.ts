@@ -135,16 +135,16 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
   /** As often as its configuration says, whether or not the host sends ticks or anything else. */
   #arm(): void {
     const { tick } = this.#definition.options;
-    const { tick: period } = this.#plan.config;
-    if (tick === undefined || period === undefined) return;
-    this.#process.after(period, async () => {
+    const { tickMs } = this.#plan.config;
+    if (tick === undefined || tickMs === undefined) return;
+    this.#process.after(tickMs, async () => {
       await this.#timed(tick(this.#ctx as Ctx), "its tick");
       if (this.#process.alive) this.#arm();
     });
   }
 
   #timed(result: unknown, work: Tuple | string): unknown {
-    return timed(this.#self, this.#place, this.#plan.config.executeTimeout, result, work);
+    return timed(this.#self, this.#place, this.#plan.config.executeTimeoutMs, result, work);
   }
 
   async stop(final: boolean): Promise<void> {

@@ -61,7 +61,7 @@ type Item = GuestBoltItem | GuestSpoutItem;
  * closed the input, or has sent SIGTERM: the component's `close` has run by then.
  *
  * Acks, fails, retries, dead letters, ticks and the default anchors of emits are as under our own host. A component that
- * crashes is started again with a new state, as `intensity`, `period` and `restartBackoff` of its configuration say; what a
+ * crashes is started again with a new state, as `intensity`, `periodMs` and `restartBackoff` of its configuration say; what a
  * bolt held is failed, what a spout has under way is kept.
  *
  * The standard output is the wire. From this call on, lines that others write to `process.stdout` go to the host as log
@@ -332,9 +332,9 @@ class Runner {
     this.#busy = false;
     this.#task?.crashed();
     const now = this.#environment.now();
-    const { intensity, period, restartBackoff: backoff } = config;
+    const { intensity, periodMs, restartBackoff: backoff } = config;
     const decision = countRestart(
-      { intensity, periodMs: period, backoff },
+      { intensity, periodMs, backoff },
       this.#restarts,
       { attempts: this.#attempts, ranForMs: now - this.#since },
       now,
@@ -344,7 +344,7 @@ class Runner {
     this.#attempts = decision.attempts;
     if (decision.intensityLeft < 0)
       void this.#end(
-        new ComponentFailedError(name, intensity, period, error === undefined ? {} : { cause: error }),
+        new ComponentFailedError(name, intensity, periodMs, error === undefined ? {} : { cause: error }),
       );
     else if (decision.delayMs === 0) this.#spawn();
     else this.#warden?.after(decision.delayMs, () => this.#spawn());

@@ -10,7 +10,7 @@ export interface ChildOwnerOptions {
   readonly open: OpenChild;
   readonly spec: ChildSpec;
   /** Milliseconds between SIGTERM and SIGKILL. */
-  readonly grace: number;
+  readonly graceMs: number;
   readonly label: string;
   /** What the task hears; run as part of it, and not after its end. */
   readonly events: ChildEvents;
@@ -66,7 +66,7 @@ export class ChildOwner {
             self.monitor(task.self);
             resolve(new ChildOwner(task, self, port, overPromise));
             await told(self);
-            if (!gone) await end(self, port, options.grace);
+            if (!gone) await end(self, port, options.graceMs);
           } finally {
             if (!gone) port.kill("SIGKILL");
             port.dispose();
@@ -100,10 +100,10 @@ async function told(self: BodyContext<Note>): Promise<void> {
   while ((await self.receiveAny()) === "gone");
 }
 
-async function end(self: BodyContext<Note>, port: ChildPort, grace: number): Promise<void> {
+async function end(self: BodyContext<Note>, port: ChildPort, graceMs: number): Promise<void> {
   port.kill("SIGTERM");
   try {
-    await self.receive((note) => note === "gone", { timeout: grace });
+    await self.receive((note) => note === "gone", { timeoutMs: graceMs });
   } catch (error) {
     if (!(error instanceof ReceiveTimeoutError)) throw error;
   }

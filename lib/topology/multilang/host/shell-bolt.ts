@@ -115,12 +115,12 @@ class BoltShell {
   }
 
   #beat(): void {
-    const { heartbeat, timeout } = this.#settings;
-    this.#shell.after(heartbeat, () => {
+    const { heartbeatMs, timeoutMs } = this.#settings;
+    this.#shell.after(heartbeatMs, () => {
       this.#beat();
       if (this.#answered !== undefined) return;
-      this.#answered = this.#shell.after(timeout, () => {
-        throw this.#shell.error("timeout", `did not answer a heartbeat within ${timeout} ms`);
+      this.#answered = this.#shell.after(timeoutMs, () => {
+        throw this.#shell.error("timeout", `did not answer a heartbeat within ${timeoutMs} ms`);
       });
       this.#shell.write(requests.heartbeat());
     });
@@ -216,7 +216,7 @@ export function shellBoltOn(open: OpenChild, options: AnyShellBolt): BoltDefinit
     activate: (ctx) => ctx.state.attach(ctx),
     execute: (tuple, ctx) => ctx.state.execute(tuple, ctx),
     // A bolt that listens to ticks must have a period, so only one that was given one listens.
-    ...(config?.tick === undefined ? {} : { tick: (ctx: Ctx) => ctx.state.tick(ctx) }),
+    ...(config?.tickMs === undefined ? {} : { tick: (ctx: Ctx) => ctx.state.tick(ctx) }),
     close: (ctx) => ctx.state.stop(),
   });
   return definition;

@@ -16,16 +16,16 @@ export interface ShellOptions {
   /** Where it is started. Default: where this program was. */
   readonly cwd?: string;
   /** How long it may take to answer the handshake. Default 10,000. */
-  readonly startTimeout?: number;
+  readonly startTimeoutMs?: number;
   /** How long it may take to answer a heartbeat or a command. Default 30,000. */
-  readonly timeout?: number;
+  readonly timeoutMs?: number;
   /** How long it is given to end after SIGTERM; then comes SIGKILL. Default 1,000. */
-  readonly grace?: number;
+  readonly graceMs?: number;
   /** Bytes of one message from it. Default 16 MiB. */
   readonly maxMessage?: number;
   /** What it is told as its configuration, in the handshake. */
   readonly conf?: Readonly<Record<string, unknown>>;
-  /** Configuration of the component, as every component has it. A bolt gets ticks when `tick` is in it. */
+  /** Configuration of the component, as every component has it. A bolt gets ticks when `tickMs` is in it. */
   readonly config?: ComponentConfig;
   /** Is given the metrics that it tells. Default: they are logged. */
   readonly onMetrics?: (name: string, params: unknown) => void;
@@ -34,7 +34,7 @@ export interface ShellOptions {
 /** Options of a shell bolt besides those of every shell component. */
 export interface ShellBoltOptions extends ShellOptions {
   /** Milliseconds between heartbeats; Infinity for none. Default 1,000. */
-  readonly heartbeat?: number;
+  readonly heartbeatMs?: number;
   /**
    * Tuples that it may hold without having acked or failed them; others wait. When it dies, all that it holds has
    * failed: with 1, that is the one it died of alone. Default 100,000.
@@ -44,29 +44,29 @@ export interface ShellBoltOptions extends ShellOptions {
 
 /** Defaults; everything else is nothing unless given. */
 export const SHELL_DEFAULTS: {
-  readonly startTimeout: number;
-  readonly timeout: number;
-  readonly grace: number;
+  readonly startTimeoutMs: number;
+  readonly timeoutMs: number;
+  readonly graceMs: number;
   readonly maxMessage: number;
-  readonly heartbeat: number;
+  readonly heartbeatMs: number;
   readonly maxHeld: number;
 } = {
-  startTimeout: 10_000,
-  timeout: 30_000,
-  grace: 1_000,
+  startTimeoutMs: 10_000,
+  timeoutMs: 30_000,
+  graceMs: 1_000,
   maxMessage: MAX_MESSAGE,
-  heartbeat: 1_000,
+  heartbeatMs: 1_000,
   maxHeld: 100_000,
 };
 
 /** Options of a shell component, checked. */
 export interface ShellSettings {
   readonly child: ChildSpec;
-  readonly startTimeout: number;
-  readonly timeout: number;
-  readonly grace: number;
+  readonly startTimeoutMs: number;
+  readonly timeoutMs: number;
+  readonly graceMs: number;
   readonly maxMessage: number;
-  readonly heartbeat: number;
+  readonly heartbeatMs: number;
   readonly maxHeld: number;
   readonly conf: Readonly<Record<string, unknown>>;
   readonly onMetrics: ((name: string, params: unknown) => void) | undefined;
@@ -92,11 +92,11 @@ export function checkShell(options: ShellBoltOptions): ShellSettings {
       env: { ...env },
       cwd: cwd === undefined ? undefined : text("cwd", cwd),
     },
-    startTimeout: delay("startTimeout", given.startTimeout, 1, true),
-    timeout: delay("timeout", given.timeout, 1, true),
-    grace: delay("grace", given.grace),
+    startTimeoutMs: delay("startTimeoutMs", given.startTimeoutMs, 1, true),
+    timeoutMs: delay("timeoutMs", given.timeoutMs, 1, true),
+    graceMs: delay("graceMs", given.graceMs),
     maxMessage: count("maxMessage", given.maxMessage, 1),
-    heartbeat: delay("heartbeat", given.heartbeat, 1, true),
+    heartbeatMs: delay("heartbeatMs", given.heartbeatMs, 1, true),
     maxHeld: count("maxHeld", given.maxHeld, 1, true),
     conf,
     onMetrics,

@@ -65,9 +65,9 @@ class SpoutShell {
   #write(): void {
     const next = this.#commands[0];
     if (next === undefined) return;
-    const { timeout } = this.#settings;
-    this.#answered = this.#shell.after(timeout, () => {
-      throw this.#shell.error("timeout", `did not answer the command ${next.command} within ${timeout} ms`);
+    const { timeoutMs } = this.#settings;
+    this.#answered = this.#shell.after(timeoutMs, () => {
+      throw this.#shell.error("timeout", `did not answer the command ${next.command} within ${timeoutMs} ms`);
     });
     this.#shell.write(requests.command(next.command, next.id));
   }

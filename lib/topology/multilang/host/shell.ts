@@ -62,12 +62,12 @@ export class Shell {
   /** Starts the child; resolves when it has answered the handshake. @throws ShellError when it cannot be started */
   async start(): Promise<void> {
     const { process, component, task } = this.#task;
-    const { child, grace, startTimeout } = this.settings;
+    const { child, graceMs, startTimeoutMs } = this.settings;
     try {
       this.#keeper = await ChildOwner.start(process, {
         open: this.#open,
         spec: child,
-        grace,
+        graceMs,
         label: `${component}-${task}-child`,
         events: {
           data: (bytes) => this.#guard(() => this.#data(bytes)),
@@ -79,8 +79,8 @@ export class Shell {
     } catch (error) {
       throw this.error("start", `could not be started: ${(error as Error).message}`, { cause: error });
     }
-    const cancel = this.after(startTimeout, () => {
-      throw this.error("start", `did not answer the handshake within ${startTimeout} ms`);
+    const cancel = this.after(startTimeoutMs, () => {
+      throw this.error("start", `did not answer the handshake within ${startTimeoutMs} ms`);
     });
     await new Promise<void>((resolve) => {
       this.#greeted = resolve;

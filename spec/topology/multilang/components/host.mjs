@@ -17,7 +17,7 @@ const lines = spout({
   },
 });
 const [command, ...args] = process.argv.slice(3);
-const hangs = shellBolt({ command, args, input, heartbeat: Number.POSITIVE_INFINITY });
+const hangs = shellBolt({ command, args, input, heartbeatMs: Number.POSITIVE_INFINITY });
 const built = topology("hangs")
   .spout("lines", lines)
   .bolt("hangs", hangs, { from: { "lines.lines": shuffle() } })

@@ -358,7 +358,7 @@ describe("a component that crashes", () => {
   });
 
   test("too often ends, with the last error as the cause", async () => {
-    const storm = new Storm(topologyOf({ fragile }, { intensity: 2, period: 60_000 }), "fragile");
+    const storm = new Storm(topologyOf({ fragile }, { intensity: 2, periodMs: 60_000 }), "fragile");
     for (const id of [1, 2, 3, 4]) storm.tuple(id, ["die"]);
     expect(await storm.ended).toMatchObject({
       code: "ERR_COMPONENT_FAILED",
@@ -420,7 +420,7 @@ describe("a component that crashes", () => {
     const words = ["a", "b", "die"];
     const breaks = spout({
       streams,
-      config: { retries: 1, retryBackoff: { min: 100, max: 100, jitter: 0 } },
+      config: { retries: 1, retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 } },
       init: () => ({ life: told.push("init") }),
       next: ({ emit }) => {
         const word = words.shift();
@@ -517,7 +517,7 @@ describe("a component that crashes", () => {
     let starts = 0;
     const late = bolt({
       input,
-      config: { restartBackoff: { min: 1_000, max: 4_000, jitter: 0 } },
+      config: { restartBackoff: { minMs: 1_000, maxMs: 4_000, jitter: 0 } },
       init: () => {
         if (++starts < 4) throw new Error("not yet");
       },
@@ -776,7 +776,7 @@ describe("a bolt with a clock of its own", () => {
       input,
       streams,
       size: 3,
-      every: 1_000,
+      everyMs: 1_000,
       execute: async (batch, { emit }) => {
         await undefined;
         emit.words({ word: batch.map(({ values }) => values.text).join(" "), at: batch.length });
@@ -818,11 +818,11 @@ describe("a bolt with a clock of its own", () => {
     await storm.leave();
   });
 
-  test("that hangs ends after its `executeTimeout`, and its tuple has failed", async () => {
+  test("that hangs ends after its `executeTimeoutMs`, and its tuple has failed", async () => {
     const clock = new VirtualClock();
     const hangs = bolt({
       input,
-      config: { executeTimeout: 500 },
+      config: { executeTimeoutMs: 500 },
       execute: ({ values }) => (values.text === "hang" ? new Promise(() => undefined) : undefined),
     });
     const { environment } = clock;

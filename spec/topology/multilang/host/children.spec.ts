@@ -67,7 +67,9 @@ describe.skipIf(!python)(`a bolt in Python${needsPython}`, () => {
   });
 
   test("fails a tuple, is ticked, answers heartbeats", async () => {
-    await using host = new TaskHost(splitOf({ heartbeat: 5, timeout: 20_000, config: { tick: 1_000 } }));
+    await using host = new TaskHost(
+      splitOf({ heartbeatMs: 5, timeoutMs: 20_000, config: { tickMs: 1_000 } }),
+    );
     await host.execute({ text: "a fail" });
     await host.tick();
     await host.until(() => host.failed.length === 1 && host.lines.includes("info: tick"));
@@ -82,7 +84,7 @@ describe.skipIf(!python)(`a bolt in Python${needsPython}`, () => {
       inputs: { words: words.words },
       streams: counts,
       conf: { start: 10 },
-      config: { tick: 1_000 },
+      config: { tickMs: 1_000 },
       onMetrics: (name, value) => metrics.push([name, value]),
     });
     await using host = new TaskHost(count);
@@ -114,7 +116,7 @@ describe.skipIf(!python)(`a bolt in Python${needsPython}`, () => {
   });
 
   test("that hangs is killed, and its task crashes", async () => {
-    await using host = new TaskHost(splitOf({ heartbeat: 20, timeout: 100, startTimeout: 20_000 }));
+    await using host = new TaskHost(splitOf({ heartbeatMs: 20, timeoutMs: 100, startTimeoutMs: 20_000 }));
     await host.execute({ text: "hang" });
     expect((await crashOf(host)).message).toContain("did not answer a heartbeat within 100 ms");
   });

@@ -132,7 +132,7 @@ describe.skipIf(!(python && built))("a host of programs that hang", () => {
 describe.skipIf(!python)("a program that does not want to end", () => {
   const input = { text: field.text };
   const boltOf = ([command = "", ...args]: readonly string[], options: Partial<ShellBoltOptions> = {}) =>
-    shellBolt({ command, args, input, grace: 100, heartbeat: Number.POSITIVE_INFINITY, ...options });
+    shellBolt({ command, args, input, graceMs: 100, heartbeatMs: Number.POSITIVE_INFINITY, ...options });
   const pidsOf = async (host: TaskHost): Promise<number[]> => {
     await host.started;
     await host.until(() => host.lines.some((line) => line.startsWith("info: pids ")));

@@ -85,14 +85,14 @@ describe("the handshake", () => {
     ]);
   });
 
-  test("is awaited, for startTimeout", async () => {
-    const late = await startBolt({ startTimeout: 500 }, { greets: false });
+  test("is awaited, for startTimeoutMs", async () => {
+    const late = await startBolt({ startTimeoutMs: 500 }, { greets: false });
     await late.clock.advance(499);
     late.child.say({ command: "log", msg: "nearly", level: 2 }, { pid: 1 });
     await late.host.started;
     expect(late.host.lines).toEqual(["info: nearly"]);
 
-    const never = await startBolt({ startTimeout: 500 }, { greets: false });
+    const never = await startBolt({ startTimeoutMs: 500 }, { greets: false });
     const { problem, message } = await crashOf(never);
     expect([problem, message]).toEqual([
       "start",
@@ -184,7 +184,7 @@ describe("a bolt's child", () => {
   });
 
   test("gets ticks, and acks them like any tuple", async () => {
-    const { child, host } = await startBolt({ config: { tick: 100 } });
+    const { child, host } = await startBolt({ config: { tickMs: 100 } });
     await host.tick();
     expect(child.asked).toEqual([requests.tick("1")]);
     child.say(emit(["a", 0], { anchors: ["1"] }), { command: "ack", id: "1" });
@@ -258,7 +258,7 @@ describe("a bolt's child", () => {
 
 describe("heartbeats", () => {
   test("go to the child, one at a time", async () => {
-    const { child, clock, host } = await startBolt({ heartbeat: 100, timeout: 1_000 });
+    const { child, clock, host } = await startBolt({ heartbeatMs: 100, timeoutMs: 1_000 });
     await host.started;
     await clock.advance(350);
     expect(child.asked).toEqual([requests.heartbeat()]);
@@ -268,7 +268,7 @@ describe("heartbeats", () => {
   });
 
   test("must be answered within the timeout, even while a tuple waits for room", async () => {
-    const { child, clock, host } = await startBolt({ heartbeat: 100, timeout: 1_000 });
+    const { child, clock, host } = await startBolt({ heartbeatMs: 100, timeoutMs: 1_000 });
     await host.started;
     for (let beat = 0; beat < 20; beat++) {
       await clock.advance(100);
@@ -284,7 +284,7 @@ describe("heartbeats", () => {
   });
 
   test("are none when so wished", async () => {
-    const { child, clock, host } = await startBolt({ heartbeat: Number.POSITIVE_INFINITY });
+    const { child, clock, host } = await startBolt({ heartbeatMs: Number.POSITIVE_INFINITY });
     await host.started;
     await clock.advance(1_000_000);
     expect(child.asked).toEqual([]);
@@ -402,7 +402,7 @@ describe("the child ends with its task", () => {
   });
 
   test("by force when it does not obey within the grace", async () => {
-    const { child, clock, host } = await startBolt({ grace: 300 }, { obeys: false });
+    const { child, clock, host } = await startBolt({ graceMs: 300 }, { obeys: false });
     await host.started;
     host.system.exit(host.pid, "shutdown");
     await clock.advance(299);
@@ -413,7 +413,7 @@ describe("the child ends with its task", () => {
   });
 
   test("at the end of the system, while it is being asked", async () => {
-    const { child, clock, host } = await startBolt({ grace: 60_000 }, { obeys: false });
+    const { child, clock, host } = await startBolt({ graceMs: 60_000 }, { obeys: false });
     await host.started;
     host.system.exit(host.pid, "kill");
     await clock.settle();
@@ -484,7 +484,7 @@ describe("a spout's child", () => {
   });
 
   test("crashes its task when it does not answer in time", async () => {
-    const started = await startSpout({ timeout: 700 });
+    const started = await startSpout({ timeoutMs: 700 });
     const { problem, message } = await crashOf(started);
     expect([problem, message]).toEqual([
       "timeout",
@@ -498,10 +498,10 @@ test.each<[string, object]>([
   ["args", { args: "-u" }],
   ["env.A", { env: { A: 1 } }],
   ["cwd", { cwd: "" }],
-  ["timeout", { timeout: 0 }],
-  ["startTimeout", { startTimeout: -1 }],
-  ["heartbeat", { heartbeat: 0 }],
-  ["grace", { grace: Number.POSITIVE_INFINITY }],
+  ["timeoutMs", { timeoutMs: 0 }],
+  ["startTimeoutMs", { startTimeoutMs: -1 }],
+  ["heartbeatMs", { heartbeatMs: 0 }],
+  ["graceMs", { graceMs: Number.POSITIVE_INFINITY }],
   ["maxMessage", { maxMessage: 1.5 }],
   ["maxHeld", { maxHeld: 0 }],
   ["conf", { conf: [] }],
@@ -510,6 +510,6 @@ test.each<[string, object]>([
 ])("the option %s is checked", (path, wrong) => {
   const bolt = { command: "c", input: { text: field.text }, ...wrong };
   expect(() => shellBolt(bolt as never)).toThrow(expect.objectContaining({ code: "ERR_OPTION", path }));
-  if (path === "heartbeat" || path === "maxHeld") return;
+  if (path === "heartbeatMs" || path === "maxHeld") return;
   expect(() => shellSpout({ command: "c", streams, ...wrong } as never)).toThrow(OptionError);
 });
