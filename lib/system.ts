@@ -1,6 +1,6 @@
 // The System that users create: processes, and what the floors above add to it.
 
-import { type DispatchOptions, dispatchFrom, envelopeFor } from "./dispatch/dispatch.js";
+import { type DispatchOptions, dispatchThrough, envelopeFor } from "./dispatch/dispatch.js";
 import type { Envelope, EnvelopeOptions } from "./dispatch/envelope.js";
 import type { ConsumerGroup } from "./dispatch/group.js";
 import type { Outcome } from "./dispatch/outcome.js";
@@ -27,7 +27,7 @@ export class System extends ProcessSystem {
     what: T | Envelope<T>,
     options?: DispatchOptions<T>,
   ): Promise<Outcome<T, R>> {
-    return dispatchFrom(this.kernel, undefined, group, what, options);
+    return dispatchThrough(this.kernel, undefined, group, what, options);
   }
 
   /**

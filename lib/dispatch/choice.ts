@@ -2,16 +2,16 @@
 
 import { show } from "../process/errors.js";
 import { isThenable } from "../process/process.js";
-import type { Registration } from "./consumer.js";
+import type { Member } from "./member.js";
 
 /** The candidate that was chosen, itself or by id. */
-export function among(candidates: readonly Registration[], chosen: unknown): Registration | undefined {
+export function findChosen(candidates: readonly Member[], chosen: unknown): Member | undefined {
   if (typeof chosen === "string") return candidates.find((one) => one.id === chosen);
-  return candidates.includes(chosen as Registration) ? (chosen as Registration) : undefined;
+  return candidates.includes(chosen as Member) ? (chosen as Member) : undefined;
 }
 
 /** What was chosen, for the text of an error. */
-export function nameOf(chosen: unknown): string {
+export function describeChosen(chosen: unknown): string {
   if (isThenable(chosen)) return "a promise (a routing function answers at once)";
   const id = typeof chosen === "object" && chosen !== null ? (chosen as { id?: unknown }).id : undefined;
   return show(typeof id === "string" ? id : chosen);

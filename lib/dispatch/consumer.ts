@@ -1,151 +1,214 @@
-// A member of a consumer group, with its live counters: what routing functions choose among.
+// The usual consumer: a function that works on the payload, and settles the delivery by how it ends. Told to stop by its
+// parent, the consumer takes nothing new, and ends when its jobs have.
 
-import type { Kernel } from "../process/kernel.js";
-import type { Pid } from "../process/pid.js";
+import { Refusal } from "../behaviour/replies.js";
+import { type Callbacks, Stop } from "../process/behaviour.js";
+import type { Context } from "../process/context.js";
+import { OptionError } from "../process/errors.js";
+import { count } from "../process/options.js";
+import { isThenable } from "../process/process.js";
+import { type ExitReason, NORMAL } from "../process/reason.js";
+import { Delivery } from "./delivery.js";
+import { type ConsumerGroup, leaveAll } from "./group.js";
+import type { JoinOptions } from "./member.js";
 
 /**
- * Whether a consumer takes more: `accept` it does; `defer` it has as much in flight as it may, and a dispatch that
- * chooses it waits; `reject` its buffer is full, and a dispatch that chooses it fails.
+ * Works on one payload. What it returns is the reply; {@link reject} rejects; a throw is a crash, and re-routes. Give
+ * `delivery.signal` to whatever it waits for: nobody wants the result once that is aborted.
  */
-export type Pressure = "accept" | "defer" | "reject";
+export type Work<T, R = unknown> = (
+  payload: T,
+  delivery: Delivery<T, R>,
+  ctx: Context<Delivery<T>>,
+) => Result<R> | PromiseLike<Result<R>>;
 
-/** The rule of pressure. @param bufferDepth - messages waiting in the consumer's mailbox */
-export function pressureOf(
-  inFlight: number,
-  maxInFlight: number,
-  bufferDepth: number,
-  maxBuffer: number,
-): Pressure {
-  if (bufferDepth >= maxBuffer) return "reject";
-  return inFlight >= maxInFlight ? "defer" : "accept";
-}
+/** How work ends: with a reply, without one, with a no, or with the end of the consumer. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement gives `void`
+type Result<R> = R | undefined | void | Rejection | Stop;
 
-export type Tags = Readonly<Record<string, string | number | boolean>>;
-
-/** A consumer as a routing function sees it. The counters are live: read them, they are of this moment. */
-export interface ConsumerView {
-  readonly id: string;
-  readonly pid: Pid;
+export interface ConsumerOptions<T, R = unknown> extends Omit<JoinOptions, "acknowledges"> {
+  /** The group that the consumer joins whenever it starts, so that it is back at work as soon as it is restarted. */
+  readonly group?: ConsumerGroup<T, R>;
   /**
-   * Envelopes that it has and has not settled: those that wait in its mailbox and those that it works on, also when their
-   * dispatch has ended since. 0 once it has exited.
+   * Envelopes that it works on at once, when its work is asynchronous; 1 or more. Default 1. Unless `maxInFlight` says
+   * otherwise, it has no more than these in flight.
    */
-  readonly inFlight: number;
-  readonly maxInFlight: number;
-  /** Messages waiting in its mailbox. */
-  readonly bufferDepth: number;
-  readonly maxBuffer: number;
-  readonly pressure: Pressure;
-  /** Its share of the work, for `weighted` and `leastLoaded`; 0 for none. */
-  readonly weight: number;
-  readonly tags: Tags;
-  /** Envelopes forwarded to it so far. */
-  readonly delivered: number;
+  readonly concurrency?: number;
 }
 
-/** How a consumer joins its group. */
-export interface JoinOptions {
-  /** Names the consumer within the group. Default: the text of its pid. */
-  readonly id?: string;
-  /** Envelopes it may have in flight; beyond that dispatches wait. Default `Infinity`. */
-  readonly maxInFlight?: number;
-  /** Messages that may wait in its mailbox; beyond that dispatches to it are rejected. Default `Infinity`. */
-  readonly maxBuffer?: number;
-  /** Its share of the work, for `weighted` and `leastLoaded`; 0 for none. Default 1. */
-  readonly weight?: number;
-  /** For predicates. */
-  readonly tags?: Tags;
-  /**
-   * Whether it acknowledges. One that cannot is sent the bare payload, and a dispatch to it counts as delivered when it
-   * has not ended within the hand-off window. Default true.
-   */
-  readonly acknowledges?: boolean;
+/** A consumer's no to one envelope: what {@link reject} makes. */
+export class Rejection {
+  readonly why: unknown;
+  readonly final: boolean;
+  constructor(why: unknown, final: boolean) {
+    this.why = why;
+    this.final = final;
+  }
 }
 
-/** A dispatch that waits for a consumer to have room, or for any consumer at all. */
-export interface Waiter {
-  /** Has it choose again. */
-  wake(): void;
+/**
+ * Returned by a consumer's function: this consumer does not take the envelope. Another one gets it, within the attempt
+ * budget; with `final` none does, the envelope is a dead letter, and the dispatch fails with RejectedError, whose `cause` is
+ * `why`. Not to be confused with a server's `refuse`, which answers a call.
+ *
+ * @example
+ * const picker = consumer((order: Order) =>
+ *   order.item === "" ? reject(new RangeError("no item"), { final: true }) : shelf.take(order.item),
+ * );
+ */
+export function reject(why: unknown, options?: { readonly final?: boolean }): Rejection {
+  return new Rejection(why, options?.final === true);
 }
 
-/** The group of a registration, as far as the slots of its consumers go. */
-export interface Slots {
-  /** The dispatch that chooses now was offered a slot: those that are kept for others of its kind are free to it. */
-  readonly isOffering: boolean;
-  /** A consumer has room again. */
-  room(consumer: Registration): void;
-  /** A consumer has exited. */
-  lost(consumer: Registration): void;
-  touched(kernel: Kernel): void;
+/**
+ * The behaviour of a consumer: acknowledges when `work` is done (unless that settled the delivery itself), and replies with
+ * what it returned. When its supervisor or its system stops it, it leaves its groups, gives back what it has not begun, and
+ * ends when its jobs have: give the child a `shutdown` time that is enough for them.
+ *
+ * @throws OptionError
+ * @example
+ * const picker = consumer((order: Order) => shelf.take(order.item), { group: pickers });
+ * const Floor = supervisor({ children: [{ id: "picker", start: picker }] });
+ */
+export function consumer<T, R = unknown>(
+  work: Work<T, NoInfer<R>>,
+  options: ConsumerOptions<T, R> = {},
+): Callbacks<Delivery<T>> {
+  const { group, concurrency, ...joining } = options;
+  const most = count("concurrency", concurrency ?? 1, 1);
+  const join = concurrency === undefined ? joining : { maxInFlight: most, ...joining };
+  // One behaviour may be that of several processes. Those whose work is synchronous have no jobs between two messages.
+  const all = new WeakMap<Context<Delivery<T>>, Jobs<T>>();
+  let asynchronous = false;
+  return {
+    init: (ctx) => {
+      group?.join(ctx.self, join);
+    },
+    handle: (ctx, delivery) => {
+      const jobs = asynchronous ? all.get(ctx) : undefined;
+      if (jobs?.isStopping === true) {
+        delivery.giveBack(jobs.reason);
+        return undefined;
+      }
+      let result: unknown;
+      try {
+        result = work(delivery.payload, delivery, ctx);
+        if (!isThenable(result))
+          return jobs === undefined ? settle(delivery, result) : jobs.stopped(settle(delivery, result));
+      } catch (error) {
+        jobs?.blame(delivery);
+        throw error;
+      }
+      asynchronous = true;
+      const mine = jobs ?? new Jobs(ctx, most);
+      if (jobs === undefined) all.set(ctx, mine);
+      return mine.add(delivery, result);
+    },
+    shutdown: (ctx, reason) => {
+      giveBack(ctx, reason);
+      return all.get(ctx)?.stop(reason) ?? false;
+    },
+  };
 }
 
-/** A consumer's place in its group, from join to leave. */
-export class Registration implements ConsumerView {
-  readonly id: string;
-  readonly pid: Pid;
-  delivered = 0;
-  readonly maxInFlight: number;
-  readonly maxBuffer: number;
-  readonly weight: number;
-  readonly tags: Tags;
-  readonly acknowledges: boolean;
-  /** Slots kept for dispatches that were woken for them, and have yet to choose. */
-  kept = 0;
-  private slots = 0;
-  private heir: Registration | undefined = undefined;
-  private readonly group: Slots;
+/** The asynchronous work of one consumer. */
+class Jobs<T> {
+  reason: ExitReason = NORMAL;
+  isStopping = false;
+  private readonly ctx: Context<Delivery<T>>;
+  private readonly most: number;
+  private readonly active = new Set<Delivery<T>>();
+  /** Lets the process take its next message. */
+  private gate: (() => void) | undefined = undefined;
 
-  constructor(pid: Pid, options: Required<JoinOptions>, group: Slots) {
-    this.pid = pid;
-    this.group = group;
-    this.id = options.id;
-    this.maxInFlight = options.maxInFlight;
-    this.maxBuffer = options.maxBuffer;
-    this.weight = options.weight;
-    this.tags = options.tags;
-    this.acknowledges = options.acknowledges;
+  constructor(ctx: Context<Delivery<T>>, most: number) {
+    this.ctx = ctx;
+    this.most = most;
   }
 
-  get inFlight(): number {
-    return this.pid.process === undefined ? 0 : this.slots;
+  /** Follows a job. What comes of this is awaited before the next message. */
+  add(delivery: Delivery<T>, job: PromiseLike<unknown>): Promise<void> | undefined {
+    this.active.add(delivery);
+    Promise.resolve(job).then(
+      (result) => this.done(delivery, result),
+      (error) => this.failed(delivery, error),
+    );
+    if (this.active.size < this.most) return undefined;
+    return new Promise((open) => {
+      this.gate = open;
+    });
   }
 
-  /** An envelope is forwarded to it. */
-  take(): void {
-    this.slots++;
-    this.delivered++;
+  /** Ends the consumer when its jobs have. False when there is none. */
+  stop(reason: ExitReason): boolean {
+    if (!this.isStopping) this.reason = reason;
+    this.isStopping = true;
+    return this.active.size > 0;
   }
 
-  /** It left and joins again: what it still works on is its load here. */
-  succeed(before: Registration): void {
-    this.slots = before.inFlight;
-    before.heir = this;
+  /** A job asked for the end of its consumer: the others have their time. */
+  stopped(end: Stop | undefined): Stop | undefined {
+    if (end === undefined) return undefined;
+    giveBack(this.ctx, end.reason);
+    return this.stop(end.reason) ? undefined : end;
   }
 
-  /** One of its envelopes is settled, or taken back. Once for each {@link take}, whatever became of the dispatch. */
-  free(kernel: Kernel): void {
-    if (this.heir !== undefined) {
-      this.heir.free(kernel);
+  /** The consumer crashes by this delivery: the jobs beside it are innocent. */
+  blame(culprit: Delivery<T>): void {
+    for (const delivery of this.active) delivery.innocent = delivery !== culprit;
+  }
+
+  private done(delivery: Delivery<T>, result: unknown): void {
+    this.active.delete(delivery);
+    const { process } = this.ctx.self;
+    if (process === undefined) return;
+    let end: Stop | undefined;
+    try {
+      end = this.stopped(settle(delivery, result));
+    } catch (error) {
+      this.blame(delivery);
+      throw error;
+    }
+    if (end !== undefined || (this.isStopping && this.active.size === 0))
+      process.kernel.stop(process, this.reason, undefined);
+    else this.gate?.();
+  }
+
+  private failed(delivery: Delivery<T>, error: unknown): void {
+    if (delivery.isAbort(error)) {
+      this.done(delivery, undefined);
       return;
     }
-    this.slots--;
-    this.group.touched(kernel);
-    if (this.pid.process === undefined) this.group.lost(this);
-    else this.group.room(this);
+    this.blame(delivery);
+    throw error;
   }
+}
 
-  /** Slots that are free and not reserved for a waiting dispatch. */
-  get room(): number {
-    return this.maxInFlight - this.inFlight - this.kept;
+/** Leaves all groups, and has what waits in the mailbox go to other consumers. */
+function giveBack(ctx: Context<never>, reason: ExitReason): void {
+  const { process } = ctx.self;
+  if (process === undefined) return;
+  leaveAll(ctx.self);
+  const waiting: Delivery[] = [];
+  for (let index = 0; index < process.length; index++) {
+    const entry = process.peek(index);
+    if (entry instanceof Delivery && entry.queuedIn === process) waiting.push(entry);
   }
+  for (const delivery of waiting) delivery.giveBack(reason);
+}
 
-  get bufferDepth(): number {
-    return this.pid.process?.depth ?? 0;
+function settle<T>(delivery: Delivery<T>, result: unknown): Stop | undefined {
+  if (result === undefined || result instanceof Stop) {
+    delivery.ack();
+    return result;
   }
-
-  get pressure(): Pressure {
-    const depth = this.maxBuffer === Number.POSITIVE_INFINITY ? 0 : this.bufferDepth;
-    const kept = this.group.isOffering ? 0 : this.kept;
-    return pressureOf(this.inFlight + kept, this.maxInFlight, depth, this.maxBuffer);
-  }
+  if (result instanceof Rejection) delivery.reject(result.why, result);
+  else if (result instanceof Refusal)
+    throw new OptionError(
+      "result",
+      "refuse(…)",
+      "reject(…) in a consumer: refuse(…) answers a server's call",
+    );
+  else delivery.reply(result);
+  return undefined;
 }

@@ -1,4 +1,4 @@
-// A dispatch conversation: the process around machine.ts, one per dispatch. It links to the consumer before it
+// A dispatch conversation: the process around conversation-machine.ts, one per dispatch. It links to the consumer before it
 // forwards, hears of its end by the EXIT itself, and re-routes in the same turn.
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
@@ -8,16 +8,8 @@ import type { Kernel } from "../process/kernel.js";
 import type { Process } from "../process/process.js";
 import { crash, type ExitReason } from "../process/reason.js";
 import type { TimerRef } from "../process/timer.js";
-import { among, nameOf } from "./choice.js";
+import { describeChosen, findChosen } from "./choice.js";
 import { compensate } from "./compensation.js";
-import type { Registration, Waiter } from "./consumer.js";
-import { Delivery } from "./delivery.js";
-import type { Envelope } from "./envelope.js";
-import { ConversationError, type DispatchError } from "./errors.js";
-import { failureError } from "./failure.js";
-import type { ConsumerGroup } from "./group.js";
-import { HandOff } from "./hand-off.js";
-import type { IsolatedRoute } from "./isolated.js";
 import {
   decide,
   type Effect,
@@ -26,7 +18,15 @@ import {
   initial,
   type NoConsumerReason,
   type State,
-} from "./machine.js";
+} from "./conversation-machine.js";
+import { Delivery } from "./delivery.js";
+import type { Envelope } from "./envelope.js";
+import { ConversationError, type DispatchError } from "./errors.js";
+import { failureError } from "./failure.js";
+import type { ConsumerGroup } from "./group.js";
+import { Handoff } from "./handoff.js";
+import type { IsolatedRoute } from "./isolated.js";
+import type { Member, WaitingDispatch } from "./member.js";
 import { type Message, ROOM, WITHDRAWN } from "./messages.js";
 import { type Outcome, outcomeOf, type RerouteTiming, timed } from "./outcome.js";
 import { type DispatchRequest, waitersFor } from "./request.js";
@@ -37,12 +37,12 @@ import "./events.js";
 const DONE = stop();
 const STOPPED = stop("shutdown");
 
-export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
+export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   readonly group: ConsumerGroup<T>;
   readonly envelope: Envelope<T>;
   /** The process that this is; set when it has been spawned, before its first turn. */
   process!: Process;
-  private state: State<Registration> = initial();
+  private state: State<Member> = initial();
   /** Dispatches of the same envelope id join this one. */
   private claims = false;
   private readonly settings: FullSettings<T>;
@@ -59,7 +59,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   private reply: unknown = undefined;
   private timings: readonly RerouteTiming[] | undefined = undefined;
   /** What the last consumer was given, and its slot with that. */
-  private held: Delivery<T> | HandOff | undefined = undefined;
+  private held: Delivery<T> | Handoff | undefined = undefined;
   /** A consumer ended, and its envelope has yet to be forwarded to the next. */
   private rerouting = false;
   /** Names what the envelope has in common with others, to the routing function. */
@@ -194,15 +194,15 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     return this.apply({ type: "settled", attempt });
   }
 
-  private apply(event: Event<Registration>): Stop | undefined {
+  private apply(event: Event<Member>): Stop | undefined {
     const [state, effects] = decide(this.settings, this.state, event);
     this.state = state;
     let end: Stop | undefined;
-    for (let i = 0; i < effects.length; i++) end = this.carry(effects[i] as Effect<Registration>) ?? end;
+    for (let i = 0; i < effects.length; i++) end = this.carry(effects[i] as Effect<Member>) ?? end;
     return end;
   }
 
-  private carry(effect: Effect<Registration>): Stop | undefined {
+  private carry(effect: Effect<Member>): Stop | undefined {
     switch (effect.type) {
       case "select":
         return this.select();
@@ -287,30 +287,30 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   }
 
   /** The choice was made elsewhere, which took its time: one that has left or ended since is no candidate any more. */
-  private chosenLate(chosen: unknown, before: readonly Registration[]): Stop | undefined {
-    const consumer = among(before, chosen);
+  private chosenLate(chosen: unknown, before: readonly Member[]): Stop | undefined {
+    const consumer = findChosen(before, chosen);
     const now = this.group.candidates(this.kernel, this.state.excluded);
     return consumer === undefined || now.includes(consumer) ? this.chosen(chosen, before) : this.select();
   }
 
-  private chosen(chosen: unknown, candidates: readonly Registration[]): Stop | undefined {
+  private chosen(chosen: unknown, candidates: readonly Member[]): Stop | undefined {
     if (chosen === undefined) return this.unselected("none");
-    const consumer = among(candidates, chosen);
+    const consumer = findChosen(candidates, chosen);
     if (consumer === undefined) {
       return this.apply({
         type: "misrouted",
-        failure: { type: "unknown-consumer", selected: nameOf(chosen) },
+        failure: { type: "unknown-consumer", selected: describeChosen(chosen) },
       });
     }
     return this.apply({ type: "selected", consumer, pressure: consumer.pressure });
   }
 
   /** Link before forward: from here on no end of the consumer goes unheard. */
-  private deliver(consumer: Registration, attempt: number): Stop | undefined {
+  private deliver(consumer: Member, attempt: number): Stop | undefined {
     const { ctx, envelope, group, kernel, key, settings } = this;
     const held = consumer.acknowledges
       ? new Delivery(envelope, attempt, this.process, consumer)
-      : new HandOff(consumer, kernel, settings.handoffMs);
+      : new Handoff(consumer, kernel, settings.handoffMs);
     this.held = held;
     this.stopWaiting();
     if (key !== undefined) group.remember(key, consumer);
@@ -333,7 +333,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
   }
 
   /** The dispatch ends, and its consumer has not settled. */
-  private withdraw(consumer: Registration): void {
+  private withdraw(consumer: Member): void {
     this.kernel.links.unlink(this.process, consumer.pid);
     this.held?.withdraw();
   }
@@ -344,7 +344,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     return this.apply({ type: "unselected", why, patient: this.settings.patienceMs > 0 });
   }
 
-  private wait(at: Registration | undefined): Stop | undefined {
+  private wait(at: Member | undefined): Stop | undefined {
     const { group, route, state } = this;
     const { excluded, attempt } = state;
     const takes = takesOf(route);
@@ -360,7 +360,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, Waiter {
     this.patience = this.ctx.sendAfter(this.ctx.self, message, patienceMs);
   }
 
-  private complete(consumer: Registration): void {
+  private complete(consumer: Member): void {
     const { envelope, settledBy, reply, state, timings } = this;
     const outcome = outcomeOf(envelope, consumer, settledBy, reply, state, timings);
     if (this.claims) {

@@ -40,7 +40,7 @@ export class Deduplication<T> {
   }
 
   /** The dispatch that may be joined. */
-  underWay(id: string): Conversation<T> | undefined {
+  inFlight(id: string): Conversation<T> | undefined {
     return this.claims.get(id);
   }
 

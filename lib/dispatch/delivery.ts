@@ -9,8 +9,8 @@ import { inNameOf } from "../process/origin.js";
 import type { Process } from "../process/process.js";
 import { processSignal } from "../process/process-signal.js";
 import { crash, custom, type ExitReason } from "../process/reason.js";
-import type { Registration } from "./consumer.js";
 import type { Envelope } from "./envelope.js";
+import type { Member } from "./member.js";
 
 /** How a consumer settled. The delivery itself is the message that tells the conversation. */
 export type Settlement =
@@ -36,14 +36,14 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   innocent = false;
   readonly #conversation: Process;
   readonly #consumer: Process | undefined;
-  readonly #slot: Registration;
+  readonly #slot: Member;
   #held = true;
   #withdrawn = false;
   #abort: AbortController | undefined = undefined;
   #reason: unknown = undefined;
 
   /** @internal */
-  constructor(envelope: Envelope<T>, attempt: number, conversation: Process, slot: Registration) {
+  constructor(envelope: Envelope<T>, attempt: number, conversation: Process, slot: Member) {
     super();
     this.envelope = envelope;
     this.attempt = attempt;

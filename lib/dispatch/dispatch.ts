@@ -24,7 +24,7 @@ export interface DispatchOptions<T> extends DispatchSettings<T> {
 /**
  * Dispatches from within a process, or from outside all of them, by the group itself (see {@link ConsumerGroup.dispatch}).
  */
-export function dispatchFrom<T, R = unknown>(
+export function dispatchThrough<T, R = unknown>(
   kernel: Kernel,
   owner: Process | undefined,
   group: ConsumerGroup<T, R>,
@@ -50,7 +50,7 @@ export function dispatch<T, R = unknown>(
 ): Promise<Outcome<T, R>> {
   const { process } = ctx.self;
   if (process === undefined) return Promise.reject(ctx.signal.reason);
-  return dispatchFrom(process.kernel, process, group, what, options);
+  return dispatchThrough(process.kernel, process, group, what, options);
 }
 
 /** An envelope with an id of its own, or with other fields. See `system.envelope`. */

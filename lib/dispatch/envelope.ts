@@ -3,7 +3,7 @@
 import type { Environment } from "../process/environment.js";
 import { OptionError } from "../process/errors.js";
 import { count, text } from "../process/options.js";
-import { HIGHEST } from "./queue-machine.js";
+import { HIGHEST_PRIORITY } from "./queue-machine.js";
 
 /** Where an envelope comes from, in a chain of messages. */
 export interface CausalContext {
@@ -61,7 +61,8 @@ export class OwnEnvelope<T> implements Envelope<T> {
     if (options.publisher !== undefined) this.publisher = options.publisher;
     if (options.priority === undefined) return;
     this.priority = count("priority", options.priority, 0);
-    if (this.priority > HIGHEST) throw new OptionError("priority", options.priority, `at most ${HIGHEST}`);
+    if (this.priority > HIGHEST_PRIORITY)
+      throw new OptionError("priority", options.priority, `at most ${HIGHEST_PRIORITY}`);
   }
 }
 

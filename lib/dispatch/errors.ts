@@ -2,8 +2,8 @@
 
 import { SignalboxError } from "../process/errors.js";
 import { type ExitReason, formatReason } from "../process/reason.js";
+import type { EndedAttempt, NoConsumerReason } from "./conversation-machine.js";
 import type { Envelope } from "./envelope.js";
-import type { EndedAttempt, NoConsumerReason } from "./machine.js";
 
 /** Base of the dispatch errors. */
 export abstract class DispatchError extends SignalboxError {

@@ -1,7 +1,7 @@
 // What dispatch adds to the events of a system.
 
+import type { EndedAttempt } from "./conversation-machine.js";
 import type { Envelope } from "./envelope.js";
-import type { EndedAttempt } from "./machine.js";
 
 /** An envelope that no consumer will get any more, with everything that was tried. */
 export interface Undeliverable {

@@ -1,5 +1,6 @@
 // From what the machine says to the error that the caller gets.
 
+import type { EndedAttempt, Failure } from "./conversation-machine.js";
 import type { Envelope } from "./envelope.js";
 import {
   AttemptsExhaustedError,
@@ -11,7 +12,6 @@ import {
   RejectedError,
   UnknownConsumerError,
 } from "./errors.js";
-import type { EndedAttempt, Failure } from "./machine.js";
 
 export function failureError(
   failure: Failure,

@@ -6,13 +6,19 @@ import type { Kernel } from "../process/kernel.js";
 import { count, delay, text } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
-import { type ConsumerView, type JoinOptions, Registration, type Slots, type Waiter } from "./consumer.js";
 import { Deduplication } from "./dedup.js";
 import type { DispatchOptions } from "./dispatch.js";
 import type { Envelope } from "./envelope.js";
 import type { IsolatedRoute } from "./isolated.js";
+import {
+  type ConsumerView,
+  type JoinOptions,
+  Member,
+  type MemberGroup,
+  type WaitingDispatch,
+} from "./member.js";
 import type { Outcome } from "./outcome.js";
-import { WaitingQueue, type Wake, type Wish } from "./queue-machine.js";
+import { type Demand, WaitingQueue, type Wake } from "./queue-machine.js";
 import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
 import { type DispatchSettings, type FullSettings, GROUP_DEFAULTS, settingsOf } from "./settings.js";
 import { startDispatch } from "./start.js";
@@ -51,19 +57,19 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   readonly settings: FullSettings<T>;
   /** @internal */
   readonly dedup: Deduplication<T>;
-  /** @internal See {@link Slots}. */
+  /** @internal See {@link MemberGroup}. */
   isOffering = false;
   /** Members that left with envelopes to settle. */
-  readonly #left = new WeakMap<Pid<never>, Registration>();
-  readonly #queue: WaitingQueue<Waiter, Registration>;
+  readonly #left = new WeakMap<Pid<never>, Member>();
+  readonly #queue: WaitingQueue<WaitingDispatch, Member>;
   /** Not frozen: V8 goes through a frozen array at a fifth of the speed, and each dispatch goes through this one. */
-  #members: readonly Registration[] = [];
+  #members: readonly Member[] = [];
   /** The same for whoever asks. */
   #view: readonly ConsumerView[] | undefined = undefined;
   #route: RoutingFunction<T> | IsolatedRoute<T>;
   #turn = 0;
-  readonly #keepers = new WeakMap<Kernel, Pid<Pid>>();
-  readonly #affinities = new Map<string, Registration>();
+  readonly #watchers = new WeakMap<Kernel, Pid<Pid>>();
+  readonly #affinities = new Map<string, Member>();
 
   constructor(options: GroupOptions<T> = {}) {
     this.name = text("name", options.name ?? "consumers");
@@ -109,7 +115,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     const process = pid instanceof Pid ? pid.process : undefined;
     if (process === undefined)
       throw new NoProcessError(pid instanceof Pid ? String(pid) : show(pid), this.name);
-    const registration = new Registration(pid, checkJoin(pid, options), this);
+    const registration = new Member(pid, checkJoin(pid, options), this);
     const taken = this.#members.find((member) => member.id === registration.id);
     if (taken?.pid.process !== undefined) {
       throw new OptionError(
@@ -120,7 +126,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     }
     if (taken !== undefined) this.#remove(taken);
     const before = this.#left.get(pid);
-    if (before !== undefined) registration.succeed(before);
+    if (before !== undefined) registration.takeOverFrom(before);
     this.#left.delete(pid);
     this.touched(process.kernel);
     this.#become([...this.#members, registration]);
@@ -140,14 +146,14 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     return members.length > 0;
   }
 
-  #remove(member: Registration): void {
+  #remove(member: Member): void {
     groupsOf.get(member.pid)?.delete(this);
     if (member.inFlight > 0) this.#left.set(member.pid, member);
     this.#become(this.#members.filter((one) => one !== member));
     this.#wake(this.#queue.left(member));
   }
 
-  #become(members: readonly Registration[]): void {
+  #become(members: readonly Member[]): void {
     this.#members = members;
     this.#view = undefined;
   }
@@ -167,8 +173,8 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   /** A process of the group watches over the members, in each system that has some. */
   #watch(kernel: Kernel, pid: Pid<never>): void {
-    let keeper = this.#keepers.get(kernel);
-    if (keeper?.process === undefined) {
+    let watcher = this.#watchers.get(kernel);
+    if (watcher?.process === undefined) {
       const watched = new Set<Pid>();
       const watch: Callbacks<Pid> = {
         isLast: true,
@@ -184,14 +190,14 @@ export class ConsumerGroup<T = unknown, R = unknown> {
           for (const member of this.#members) if (member.pid === signal.pid) this.#remove(member);
         },
       };
-      keeper = kernel.spawn(watch, undefined, { label: `group ${this.name}` }).pid as Pid<Pid>;
-      this.#keepers.set(kernel, keeper);
-      // Those that the keeper before it, if somebody ended that, watched over.
+      watcher = kernel.spawn(watch, undefined, { label: `group ${this.name}` }).pid as Pid<Pid>;
+      this.#watchers.set(kernel, watcher);
+      // Those that the watcher before it, if somebody ended that, watched over.
       for (const member of this.#members) {
-        if (member.pid !== pid && member.pid.node === kernel.node) kernel.send(keeper, member.pid);
+        if (member.pid !== pid && member.pid.node === kernel.node) kernel.send(watcher, member.pid);
       }
     }
-    kernel.send(keeper, pid);
+    kernel.send(watcher, pid);
   }
 
   /** @internal Members and counters are shared by all conversations: a simulator has to know. */
@@ -202,17 +208,17 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   // ── for conversations ─────────────────────────────────────────────────────────────────────────────────────────
 
   /** @internal Members alive in that system that are not excluded, as a fresh array: a routing function may sort it. */
-  candidates(kernel: Kernel, excluded: readonly Registration[]): readonly Registration[] {
+  candidates(kernel: Kernel, excluded: readonly Member[]): readonly Member[] {
     const members = this.#members;
     for (let i = 0; i < members.length; i++) {
-      if (!isCandidate(members[i] as Registration, kernel, excluded))
+      if (!isCandidate(members[i] as Member, kernel, excluded))
         return members.filter((one) => isCandidate(one, kernel, excluded));
     }
     return members.slice();
   }
 
   /** @internal @param key - what the routing function calls the envelope's affinity key */
-  context(key: string | undefined, candidates: readonly Registration[], roll: number): RouteContext {
+  context(key: string | undefined, candidates: readonly Member[], roll: number): RouteContext {
     const previous = key === undefined ? undefined : this.#affinities.get(key);
     return {
       turn: this.#turn++,
@@ -222,7 +228,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   }
 
   /** @internal Notes who takes the envelopes of the key from now on. */
-  remember(key: string, consumer: Registration): void {
+  remember(key: string, consumer: Member): void {
     // Written anew, so that the order of the map is the order of use.
     this.#affinities.delete(key);
     this.#affinities.set(key, consumer);
@@ -234,50 +240,50 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   }
 
   /** @internal Waits, or goes on to wait in its place. False when as many wait as may. */
-  wait(waiter: Waiter, wish: Wish<Registration>): boolean {
+  wait(waiter: WaitingDispatch, wish: Demand<Member>): boolean {
     const waits = this.#queue.wait(waiter, wish);
     if (waits) this.#passOn(waiter);
     return waits;
   }
 
   /** @internal It has been served, or has ended. */
-  stopWaiting(waiter: Waiter): void {
+  stopWaiting(waiter: WaitingDispatch): void {
     this.#passOn(waiter);
     this.#queue.leave(waiter);
   }
 
   /** @internal Whether a slot is kept for it. */
-  isOffered(waiter: Waiter): boolean {
+  isOffered(waiter: WaitingDispatch): boolean {
     return this.#queue.offerOf(waiter) !== undefined;
   }
 
   /** @internal A conversation heard of a consumer's end: it need not wait for the process that watches over members. */
-  lost(consumer: Registration): void {
+  lost(consumer: Member): void {
     if (this.#members.includes(consumer)) this.#remove(consumer);
   }
 
   /** @internal A consumer has room again. */
-  room(consumer: Registration): void {
+  room(consumer: Member): void {
     if (this.#queue.size > 0) this.#wake(this.#queue.free(consumer));
   }
 
   /** A slot that was kept for one that has chosen now is somebody else's, unless it was used. */
-  #passOn(waiter: Waiter): void {
+  #passOn(waiter: WaitingDispatch): void {
     const consumer = this.#queue.offerOf(waiter);
     if (consumer === undefined) return;
-    consumer.kept--;
+    consumer.reserved--;
     this.#wake(this.#queue.passOn(waiter, consumer.room > 0));
   }
 
-  #wake(wakes: readonly Wake<Waiter, Registration>[]): void {
+  #wake(wakes: readonly Wake<WaitingDispatch, Member>[]): void {
     for (const { waiter, offer } of wakes) {
-      if (offer !== undefined) offer.kept++;
+      if (offer !== undefined) offer.reserved++;
       waiter.wake();
     }
   }
 }
 
-function isCandidate(one: Registration, kernel: Kernel, excluded: readonly Registration[]): boolean {
+function isCandidate(one: Member, kernel: Kernel, excluded: readonly Member[]): boolean {
   return one.pid.process?.kernel === kernel && (excluded.length === 0 || !excluded.includes(one));
 }
 

@@ -1,5 +1,5 @@
-export { type ConsumerOptions, consumer, Rejection, reject, type Work } from "./consume.js";
-export { type ConsumerView, type JoinOptions, type Pressure, pressureOf, type Tags } from "./consumer.js";
+export { type ConsumerOptions, consumer, Rejection, reject, type Work } from "./consumer.js";
+export type { CrashPolicy, EndedAttempt, NoConsumerReason } from "./conversation-machine.js";
 export { Delivery } from "./delivery.js";
 export { type DispatchOptions, dispatch } from "./dispatch.js";
 export type { CausalContext, Envelope, EnvelopeOptions } from "./envelope.js";
@@ -13,7 +13,7 @@ export {
   isolated,
   RouteTimeoutError,
 } from "./isolated.js";
-export type { CrashPolicy, EndedAttempt, NoConsumerReason } from "./machine.js";
+export type { ConsumerView, JoinOptions, Pressure, Tags } from "./member.js";
 export type { Outcome, RerouteTiming } from "./outcome.js";
 export type { Comparison, Operand, Predicate } from "./predicate.js";
 export * as match from "./predicate.js";

@@ -6,8 +6,8 @@ import { OptionError, SignalboxError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { delay, text } from "../process/options.js";
 import type { Timer } from "../process/timers.js";
-import type { ConsumerView } from "./consumer.js";
 import type { Envelope } from "./envelope.js";
+import type { ConsumerView } from "./member.js";
 import type { RouteContext } from "./route.js";
 
 /** The isolated function did not answer in time. Its thread was ended; the next choice gets a new one. */

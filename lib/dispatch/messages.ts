@@ -1,7 +1,7 @@
 // What a dispatch conversation is sent.
 
-import type { Registration } from "./consumer.js";
 import type { Delivery } from "./delivery.js";
+import type { Member } from "./member.js";
 
 export const DEADLINE: { readonly type: "deadline" } = { type: "deadline" };
 export const WITHDRAWN: { readonly type: "withdrawn" } = { type: "withdrawn" };
@@ -15,5 +15,5 @@ export type Message<T> =
   | typeof ROOM
   | { readonly type: "impatient"; readonly time: number }
   | { readonly type: "handoff"; readonly attempt: number }
-  | { readonly type: "chosen"; readonly chosen: unknown; readonly candidates: readonly Registration[] }
+  | { readonly type: "chosen"; readonly chosen: unknown; readonly candidates: readonly Member[] }
   | { readonly type: "unchosen"; readonly cause: unknown };

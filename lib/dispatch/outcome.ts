@@ -2,9 +2,9 @@
 
 import type { Pid } from "../process/pid.js";
 import type { ExitReason } from "../process/reason.js";
-import type { ConsumerView } from "./consumer.js";
+import type { EndedAttempt } from "./conversation-machine.js";
 import type { Envelope } from "./envelope.js";
-import type { EndedAttempt } from "./machine.js";
+import type { ConsumerView } from "./member.js";
 
 /** From a consumer's end to the next attempt, as they happened, in milliseconds of the system's clock. */
 export interface RerouteTiming {
@@ -24,7 +24,7 @@ export interface Outcome<T, R = unknown> {
   /** Id of the consumer that took it. */
   readonly deliveredTo: string;
   readonly pid: Pid;
-  /** `ack`, `reply`, or `handoff`: the consumer cannot acknowledge, and did not end within the hand-off window. */
+  /** `ack`, `reply`, or `handoff`: the consumer cannot acknowledge, and did not end within the handoff window. */
   readonly settledBy: "ack" | "reply" | "handoff";
   /** What the consumer replied, if it did. */
   readonly reply: R | undefined;

@@ -1,8 +1,8 @@
 // Predicates over payload fields and consumer tags, as data: they print, travel and are checked. A missing field is false.
 
 import { OptionError } from "../process/errors.js";
-import type { ConsumerView } from "./consumer.js";
 import type { Envelope } from "./envelope.js";
+import type { ConsumerView } from "./member.js";
 
 type Scalar = string | number | boolean;
 

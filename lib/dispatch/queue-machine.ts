@@ -19,8 +19,8 @@
 export type Takes = "any" | "insists" | "chooses";
 
 /** How a dispatch waits. `C` is whatever its consumers are known by. */
-export interface Wish<C> {
-  /** From 0 to {@link HIGHEST}. */
+export interface Demand<C> {
+  /** From 0 to {@link HIGHEST_PRIORITY}. */
   readonly priority: number;
   /** It lost a consumer. */
   readonly urgent: boolean;
@@ -38,9 +38,9 @@ export interface Wake<W, C> {
 }
 
 /** Highest priority of an envelope; the lowest is 0. */
-export const HIGHEST = 9;
+export const HIGHEST_PRIORITY = 9;
 
-const RANKS = 2 * (HIGHEST + 1);
+const RANKS = 2 * (HIGHEST_PRIORITY + 1);
 
 /** Places in the order of their rank, then of their coming. */
 class Line<W, C> {
@@ -52,7 +52,7 @@ class Line<W, C> {
 class Place<W, C> {
   readonly waiter: W;
   readonly rank: number;
-  wish: Wish<C>;
+  wish: Demand<C>;
   line: Line<W, C> | undefined = undefined;
   /** Told to choose again, and has yet to. */
   woken = false;
@@ -62,10 +62,10 @@ class Place<W, C> {
   next: Place<W, C> | undefined = undefined;
   previous: Place<W, C> | undefined = undefined;
 
-  constructor(waiter: W, wish: Wish<C>) {
+  constructor(waiter: W, wish: Demand<C>) {
     this.waiter = waiter;
     this.wish = wish;
-    this.rank = 2 * (HIGHEST - wish.priority) + (wish.urgent ? 0 : 1);
+    this.rank = 2 * (HIGHEST_PRIORITY - wish.priority) + (wish.urgent ? 0 : 1);
   }
 
   wake(offer: C | undefined): Wake<W, C> {
@@ -98,7 +98,7 @@ export class WaitingQueue<W, C> {
   }
 
   /** Waits, or goes on to wait in its place. False when as many wait as may. */
-  wait(waiter: W, wish: Wish<C>): boolean {
+  wait(waiter: W, wish: Demand<C>): boolean {
     let place = this.places.get(waiter);
     if (place === undefined) {
       if (this.places.size >= this.capacity) return false;
@@ -152,7 +152,7 @@ export class WaitingQueue<W, C> {
     return this.wakeAll((wish) => wish.at === at);
   }
 
-  private wakeAll(which: (wish: Wish<C>) => boolean): Wake<W, C>[] {
+  private wakeAll(which: (wish: Demand<C>) => boolean): Wake<W, C>[] {
     const chosen = [...this.places.values()].filter(({ woken, wish }) => !woken && which(wish));
     return chosen.sort((a, b) => a.rank - b.rank).map((place) => place.wake(undefined));
   }

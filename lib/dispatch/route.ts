@@ -1,9 +1,9 @@
 // Routing functions: pure choices of one consumer for one envelope. One type, shared with a topology's groupings.
 
 import { OptionError } from "../process/errors.js";
-import type { ConsumerView } from "./consumer.js";
 import type { Envelope } from "./envelope.js";
 import type { IsolatedRoute } from "./isolated.js";
+import type { ConsumerView } from "./member.js";
 import { checkPredicate, evaluate, type Predicate } from "./predicate.js";
 import type { Takes } from "./queue-machine.js";
 

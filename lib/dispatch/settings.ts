@@ -2,8 +2,8 @@
 
 import { OptionError } from "../process/errors.js";
 import { count, delay, oneOf } from "../process/options.js";
+import type { CrashPolicy } from "./conversation-machine.js";
 import type { Envelope } from "./envelope.js";
-import type { CrashPolicy } from "./machine.js";
 
 /** Defaults of a group's options, in one place. Durations are milliseconds. */
 export const GROUP_DEFAULTS: {

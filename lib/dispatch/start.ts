@@ -35,7 +35,7 @@ export function startDispatch<T, R = unknown>(
       const receipt = group.dedup.receipt(envelope.id, kernel.env.now());
       if (receipt !== undefined)
         return Promise.resolve({ envelope, ...receipt, duplicate: true } as Outcome<T, R>);
-      underWay = group.dedup.underWay(envelope.id);
+      underWay = group.dedup.inFlight(envelope.id);
     }
     const conversation = underWay ?? new Conversation(group, envelope, settings);
     const request = new DispatchRequest(conversation, underWay !== undefined);

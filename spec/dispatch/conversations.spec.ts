@@ -249,7 +249,7 @@ describe("a consumer that cannot acknowledge", () => {
     group.join(pid, { id, acknowledges: false });
   };
 
-  it("is sent the bare payload, and has taken it when it lives after the hand-off window", async () => {
+  it("is sent the bare payload, and has taken it when it lives after the handoff window", async () => {
     const taken: unknown[] = [];
     bare("ann", taken);
     const dispatch = fate(system.dispatch(group, "one"));

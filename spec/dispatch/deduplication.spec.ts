@@ -309,16 +309,16 @@ describe("the window", () => {
           const receipt = dedup.receipt(id, now);
           expect(receipt?.reply).toBe(last.find((one) => one.id === id)?.reply);
           if (receipt !== undefined) continue;
-          expect(dedup.underWay(id)).toBe(undefined);
+          expect(dedup.inFlight(id)).toBe(undefined);
           const conversation = {} as Conversation<string>;
           dedup.claim(id, conversation);
-          expect(dedup.underWay(id)).toBe(conversation);
+          expect(dedup.inFlight(id)).toBe(conversation);
           if (ok) {
             dedup.complete(id, { deliveredTo: id, reply } as unknown as Outcome<string>, now);
             if (bytes(reply) <= given.windowBytes) last = [...last, { id, at: now, reply }];
             while (last.length > given.window || sum() > given.windowBytes) last = last.slice(1);
           } else dedup.release(id);
-          expect(dedup.underWay(id)).toBe(undefined);
+          expect(dedup.inFlight(id)).toBe(undefined);
         }
       }),
     );

@@ -10,7 +10,7 @@ import {
   stop,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { decide, type Identified, initial } from "../../lib/dispatch/machine.js";
+import { decide, type Identified, initial } from "../../lib/dispatch/conversation-machine.js";
 import { desk, doomed } from "./support.js";
 
 let system: System;

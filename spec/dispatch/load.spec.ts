@@ -83,7 +83,7 @@ describe("the load of a consumer", () => {
     expect(group.consumers[0]?.inFlight).toBe(0);
   });
 
-  it("of one that cannot acknowledge lasts for the hand-off window, though the dispatch ends before", async () => {
+  it("of one that cannot acknowledge lasts for the handoff window, though the dispatch ends before", async () => {
     const pid = system.spawn<string>({ handle: () => undefined });
     group.join(pid, { acknowledges: false, maxInFlight: 1 });
     const one = fate(system.dispatch(group, "one", { handoffMs: 100, deadlineMs: 40 }));

@@ -2,11 +2,17 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { HIGHEST, type Takes, WaitingQueue, type Wake, type Wish } from "../../lib/dispatch/queue-machine.js";
+import {
+  type Demand,
+  HIGHEST_PRIORITY,
+  type Takes,
+  WaitingQueue,
+  type Wake,
+} from "../../lib/dispatch/queue-machine.js";
 
 type Queue = WaitingQueue<string, string>;
 
-const wish = (of: Partial<Wish<string>> = {}): Wish<string> => ({
+const wish = (of: Partial<Demand<string>> = {}): Demand<string> => ({
   priority: 0,
   urgent: false,
   takes: "any",
@@ -40,7 +46,7 @@ describe("the queue of waiting dispatches", () => {
     line.wait("lost", wish({ urgent: true }));
     line.wait("also lost", wish({ urgent: true }));
     line.wait("important", wish({ priority: 1 }));
-    line.wait("most important", wish({ priority: HIGHEST }));
+    line.wait("most important", wish({ priority: HIGHEST_PRIORITY }));
     expect(served(line)).toEqual(["most important", "important", "lost", "also lost", "ordinary"]);
   });
 
@@ -137,7 +143,7 @@ describe("the queue of waiting dispatches", () => {
 // A naive queue: one list, sorted anew for each slot.
 interface Naive {
   readonly name: string;
-  wish: Wish<string>;
+  wish: Demand<string>;
   readonly came: number;
   woken: boolean;
   offer: string | undefined;
@@ -145,7 +151,7 @@ interface Naive {
 }
 
 type Step =
-  | { readonly do: "wait"; readonly wish: Wish<string> }
+  | { readonly do: "wait"; readonly wish: Demand<string> }
   | { readonly do: "free"; readonly at: string }
   | { readonly do: "serve" | "decline"; readonly who: number }
   | { readonly do: "leave"; readonly who: number };

@@ -8,11 +8,11 @@ import {
   type ExitInput,
   type JoinOptions,
   type Pid,
-  pressureOf,
   type RouteContext,
   type System,
   stop,
 } from "signalbox";
+import { pressureOf } from "../../lib/dispatch/member.js";
 
 /** A consumer that keeps what it is given, until the test settles it. */
 export interface Desk<T> {

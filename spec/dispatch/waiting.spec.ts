@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { ConsumerGroup, type Delivery, type RoutingFunction, rendezvous, System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { pressureOf } from "../../lib/dispatch/consumer.js";
+import { pressureOf } from "../../lib/dispatch/member.js";
 import { gate } from "../support/gate.js";
 import { puppet } from "../support/puppet.js";
 import { VirtualClock } from "../support/virtual.js";

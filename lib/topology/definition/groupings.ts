@@ -1,8 +1,8 @@
 // Groupings: which task of a bolt gets a tuple. Each is a routing function of dispatch; a topology gives it the bolt's
 // tasks as consumers, whose `delivered` counts tuples, and whose pressure is "reject" while a task is down.
 
-import type { ConsumerView, Pressure } from "../../dispatch/consumer.js";
 import type { Envelope } from "../../dispatch/envelope.js";
+import type { ConsumerView, Pressure } from "../../dispatch/member.js";
 import { hash, mix, Ranking, type RoutingFunction } from "../../dispatch/route.js";
 import { text } from "../../process/options.js";
 

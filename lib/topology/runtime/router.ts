@@ -1,7 +1,7 @@
 // The router: which task a tuple goes to, along each wire of the stream it is emitted on. It decides; the outlet sends.
 
-import type { ConsumerView } from "../../dispatch/consumer.js";
 import type { Envelope } from "../../dispatch/envelope.js";
+import type { ConsumerView } from "../../dispatch/member.js";
 import type { RouteContext, RoutingFunction } from "../../dispatch/route.js";
 import type { Environment } from "../../process/environment.js";
 

@@ -1,7 +1,7 @@
 // The places of a running topology: components, executors, and a slot for each task. A slot outlives the processes that
 // fill it one after the other; a life is one of these processes.
 
-import type { ConsumerView, Pressure, Tags } from "../../dispatch/consumer.js";
+import type { ConsumerView, Pressure, Tags } from "../../dispatch/member.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import type { Blueprint, ComponentPlan } from "../definition/blueprint.js";

@@ -8,7 +8,7 @@
 //                               └──▶ closed          (fail; attempts used up; rejected for good)
 
 import type { ExitReason } from "../process/reason.js";
-import type { Pressure } from "./consumer.js";
+import type { Pressure } from "./member.js";
 
 /** What a crash of the consumer leads to: another consumer, an error, or an error after undoing what was done. */
 export type CrashPolicy = "reroute" | "fail" | "compensate";
@@ -71,7 +71,7 @@ export type Event<C extends Identified> =
   | { readonly type: "room" }
   /** As many wait already as may. */
   | { readonly type: "turned-away" }
-  /** The consumer acknowledged, or survived the hand-off window. */
+  /** The consumer acknowledged, or survived the handoff window. */
   | { readonly type: "settled"; readonly attempt: number }
   | {
       readonly type: "rejected";

@@ -1,16 +1,16 @@
 // The slot of an envelope that its consumer was sent bare. Such a consumer cannot say when it is done, so it counts as
-// busy until the hand-off window is over.
+// busy until the handoff window is over.
 
 import type { Kernel } from "../process/kernel.js";
-import type { Registration } from "./consumer.js";
+import type { Member } from "./member.js";
 
-export class HandOff {
+export class Handoff {
   private held = true;
-  private readonly slot: Registration;
+  private readonly slot: Member;
   private readonly kernel: Kernel;
   private readonly endsAt: number;
 
-  constructor(slot: Registration, kernel: Kernel, windowMs: number) {
+  constructor(slot: Member, kernel: Kernel, windowMs: number) {
     this.slot = slot;
     this.kernel = kernel;
     this.endsAt = kernel.env.now() + windowMs;

@@ -10,7 +10,7 @@ import {
   initial,
   type Policy,
   type State,
-} from "../../lib/dispatch/machine.js";
+} from "../../lib/dispatch/conversation-machine.js";
 
 const ann: Identified = { id: "ann" };
 const bob: Identified = { id: "bob" };

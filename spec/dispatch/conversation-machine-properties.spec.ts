@@ -3,7 +3,6 @@
 import fc from "fast-check";
 import { custom } from "signalbox";
 import { describe, expect, it } from "vitest";
-import type { Pressure } from "../../lib/dispatch/consumer.js";
 import {
   decide,
   type Effect,
@@ -12,7 +11,8 @@ import {
   initial,
   type Policy,
   type State,
-} from "../../lib/dispatch/machine.js";
+} from "../../lib/dispatch/conversation-machine.js";
+import type { Pressure } from "../../lib/dispatch/member.js";
 
 type E = Event<Identified>;
 type Fx = Effect<Identified>;
