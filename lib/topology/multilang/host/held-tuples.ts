@@ -1,52 +1,48 @@
-// What a shell bolt's program holds: the tuples it was given and has not settled. Ids are numbers counted up, so an id
-// that is not here was either settled or never given, and an error can say which. No process, no clock.
+// The tuples that the program of a shell bolt holds: given to the program, and neither acked nor failed yet. Ids count
+// up from 1, so an id that is not held was either settled or never given, and an error can say which.
 
 import { show } from "../../../process/errors.js";
 import type { MessageId } from "../protocol/component-messages.js";
 
-/** Tuples by their ids on the wire. A tick has an id but no tuple. */
+/** A held tuple. A tick is held under an id too, and has no tuple. */
+export interface Held<T> {
+  readonly tuple: T | undefined;
+}
+
+/** Tuples by their ids on the wire. */
 export class HeldTuples<T> {
-  readonly #held: Map<string, T | undefined> = new Map();
+  readonly #held: Map<string, Held<T>> = new Map();
   #last = 0;
 
-  /** How many are held. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** The id that a tuple goes under, as a text: some programs read large numbers inexactly. */
-  give(tuple: T | undefined): string {
+  /** Holds a tuple under a new id. The id is a text because some programs read large numbers inexactly. */
+  add(tuple: T | undefined): string {
     const id = String(++this.#last);
-    this.#held.set(id, tuple);
+    this.#held.set(id, { tuple });
     return id;
   }
 
-  /** The tuple of an id, which stays held; undefined for a tick. @throws Error when none is held under the id */
-  find(id: MessageId): T | undefined {
-    const key = String(id);
-    const tuple = this.#held.get(key);
-    if (tuple === undefined && !this.#held.has(key)) throw this.#missing(id);
-    return tuple;
+  find(id: MessageId): Held<T> | undefined {
+    return this.#held.get(String(id));
   }
 
-  /** The tuple of an id, which is held no longer. @throws Error when none is held under the id */
-  settle(id: MessageId): T | undefined {
-    const tuple = this.find(id);
-    this.#held.delete(String(id));
-    return tuple;
+  /** Holds the tuple of an id no longer, and returns the tuple. */
+  settle(id: MessageId): Held<T> | undefined {
+    const held = this.find(id);
+    if (held !== undefined) this.#held.delete(String(id));
+    return held;
   }
 
-  #missing(id: MessageId): NotHeldError {
+  /** Why nothing is held under an id, as the end of a sentence. */
+  whyMissing(id: MessageId): string {
     const number = Number(id);
-    const given =
+    const wasGiven =
       Number.isInteger(number) && number >= 1 && number <= this.#last && String(number) === String(id);
-    return new NotHeldError(
-      given
-        ? `tuple ${show(id)}, which it had acked or failed before`
-        : `tuple ${show(id)}, which it was never given`,
-    );
+    return wasGiven
+      ? `tuple ${show(id)}, which it had acked or failed before`
+      : `tuple ${show(id)}, which it was never given`;
   }
 }
-
-/** No tuple is held under an id. The text says why, as the end of a sentence. */
-export class NotHeldError extends Error {}

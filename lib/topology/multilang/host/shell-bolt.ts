@@ -1,5 +1,6 @@
 // A bolt that is a program in any language: it is started with its task, and speaks the multilang protocol.
 
+import { EffectLoop } from "../../../process/effect-loop.js";
 import {
   type BoltContext,
   type BoltDefinition,
@@ -8,21 +9,18 @@ import {
   type InitContext,
   type Inputs,
 } from "../../definition/component.js";
-import type { Fields, Streams } from "../../definition/field.js";
+import type { AnyValues, Fields, Streams } from "../../definition/field.js";
 import type { Tuple } from "../../definition/tuple.js";
 import type { EmitMessage } from "../protocol/component-messages.js";
 import { MultilangError } from "../protocol/errors.js";
 import { ownOf, streamOf, toArray, toValues } from "../protocol/fields.js";
 import { requests } from "../protocol/host-messages.js";
 import { type OpenChild, openChild } from "./child.js";
-import { HeldTuples, NotHeldError } from "./held-tuples.js";
-import { Shell, type Work } from "./shell.js";
+import { Shell } from "./shell.js";
+import { decide, type Effect, type Event, initial, type State } from "./shell-bolt-machine.js";
 import { checkShell, type ShellBoltOptions, type ShellSettings } from "./shell-options.js";
 
 type Ctx = BoltContext<Streams, BoltShell>;
-
-/** What a child may say before its task has anything to emit with. */
-const MOST_EARLY = 1_000;
 
 /** The state of a shell bolt's task. */
 class BoltShell {
@@ -30,32 +28,28 @@ class BoltShell {
   readonly #settings: ShellSettings;
   readonly #inputs: Inputs;
   readonly #streams: Streams;
-  readonly #ledger: HeldTuples<Tuple<unknown>> = new HeldTuples();
+  readonly #loop: EffectLoop<State<Tuple<unknown>>, Event<Tuple<unknown>>, Effect<Tuple<unknown>>>;
+  /** Set before anything is emitted or settled. */
   #ctx: Ctx | undefined;
-  readonly #early: Work[] = [];
-  /** Lets `execute` go on, while it waits for room. */
-  #goOn: (() => void) | undefined;
-  /** The child's input is full. */
-  #full = false;
-  /** Ends the wait for the answer to a heartbeat. */
-  #answered: (() => void) | undefined;
+  /** Ends the wait of `execute` for room. */
+  #resume: (() => void) | undefined;
+  #cancelTimeout: (() => void) | undefined;
 
   constructor(open: OpenChild, settings: ShellSettings, inputs: Inputs, streams: Streams, task: InitContext) {
     this.#settings = settings;
     this.#inputs = inputs;
     this.#streams = streams;
+    const { maxHeld, timeoutMs } = settings;
+    this.#loop = new EffectLoop(initial({ maxHeld, timeoutMs }), decide, (effect) => this.#carryOut(effect));
     this.#shell = new Shell(open, settings, task, streams, {
-      work: (message) => this.#work(message),
-      drained: () => {
-        this.#full = false;
-        this.#goOnIfRoom();
-      },
+      work: (message) => this.#loop.dispatch({ type: "message", message }),
+      drained: () => this.#loop.dispatch({ type: "drained" }),
     });
   }
 
   async start(): Promise<this> {
     await this.#shell.start();
-    this.#beat();
+    this.#loop.dispatch({ type: "started" });
     return this;
   }
 
@@ -66,102 +60,86 @@ class BoltShell {
   attach(ctx: Ctx): void {
     if (this.#ctx !== undefined) return;
     this.#ctx = ctx;
-    for (const message of this.#early.splice(0)) this.#work(message);
+    this.#loop.dispatch({ type: "attached" });
   }
 
-  /** Gives a tuple to the child. A promise when that has no room: the next tuple waits until there is some. */
-  execute(tuple: Tuple<unknown>, ctx: Ctx): Promise<void> | undefined {
+  /** Gives the program a tuple, or a tick. Returns a promise when the next tuple has to wait for room. */
+  give(tuple: Tuple<unknown> | undefined, ctx: Ctx): Promise<void> | undefined {
     this.attach(ctx);
-    const fields = ownOf(this.#inputs, tuple.stream) ?? (this.#inputs["*"] as Fields);
-    const values = toArray(fields, tuple.values as Readonly<Record<string, unknown>>);
-    return this.#give(tuple, (id) => requests.tuple(id, tuple.component, tuple.stream, tuple.task, values));
-  }
-
-  tick(ctx: Ctx): Promise<void> | undefined {
-    this.attach(ctx);
-    return this.#give(undefined, requests.tick);
-  }
-
-  #give(tuple: Tuple<unknown> | undefined, request: (id: string) => object): Promise<void> | undefined {
-    const id = this.#ledger.give(tuple);
-    try {
-      this.#full = !this.#shell.write(request(id));
-    } catch (error) {
-      if (!(error instanceof MultilangError) || tuple === undefined) throw error;
-      this.#ledger.settle(id);
-      this.#refuse(tuple, error);
-      return undefined;
-    }
-    if (this.#hasRoom) return undefined;
+    this.#loop.dispatch({ type: "given", tuple });
+    if (!this.#loop.state.isBlocked) return undefined;
     return new Promise((resolve) => {
-      this.#goOn = resolve;
+      this.#resume = resolve;
     });
   }
 
-  get #hasRoom(): boolean {
-    return !this.#full && this.#ledger.size < this.#settings.maxHeld;
-  }
-
-  #goOnIfRoom(): void {
-    if (!this.#hasRoom) return;
-    this.#goOn?.();
-    this.#goOn = undefined;
-  }
-
-  /** The child is not to blame for a tuple that cannot be sent, and goes on with the others. */
-  #refuse(tuple: Tuple<unknown>, error: MultilangError): void {
-    this.#ctx?.log("error", `failed a tuple of ${tuple.component}.${tuple.stream}, which ${error.message}`);
-    this.#ctx?.fail(tuple);
-  }
-
-  #beat(): void {
+  #carryOut(effect: Effect<Tuple<unknown>>): void {
     const { heartbeatMs, timeoutMs } = this.#settings;
-    this.#shell.after(heartbeatMs, () => {
-      this.#beat();
-      if (this.#answered !== undefined) return;
-      this.#answered = this.#shell.after(timeoutMs, () => {
-        throw this.#shell.error("timeout", `did not answer a heartbeat within ${timeoutMs} ms`);
-      });
-      this.#shell.write(requests.heartbeat());
-    });
-  }
-
-  #work(message: Work): void {
-    const ctx = this.#ctx;
-    if (message.type === "sync") {
-      this.#answered?.();
-      this.#answered = undefined;
-    } else if (ctx === undefined) {
-      if (this.#early.push(message) > MOST_EARLY)
-        throw this.#shell.error("limit", `said ${MOST_EARLY} things before it was given anything`);
-    } else {
-      try {
-        this.#do(message, ctx);
-      } catch (error) {
-        if (!(error instanceof NotHeldError)) throw this.#shell.blamed(error);
-        const did = message.type === "emit" ? "anchored to" : `${message.type}ed`;
-        throw this.#shell.error("settled", `${did} ${error.message}`);
+    switch (effect.type) {
+      case "schedule-heartbeat":
+        this.#shell.after(heartbeatMs, () => this.#loop.dispatch({ type: "heartbeat-due" }));
+        return;
+      case "send-heartbeat":
+        this.#cancelTimeout = this.#shell.after(timeoutMs, () =>
+          this.#loop.dispatch({ type: "heartbeat-overdue" }),
+        );
+        this.#shell.write(requests.heartbeat());
+        return;
+      case "heartbeat-answered":
+        this.#cancelTimeout?.();
+        return;
+      case "send":
+        this.#send(effect.id, effect.tuple);
+        return;
+      case "resume":
+        this.#resume?.();
+        return;
+      case "ack":
+      case "fail":
+        this.#ctx?.[effect.type](effect.tuple);
+        return;
+      case "refuse": {
+        const { component, stream } = effect.tuple;
+        this.#ctx?.log("error", `failed a tuple of ${component}.${stream}, which ${effect.error.message}`);
+        this.#ctx?.fail(effect.tuple);
+        return;
       }
+      case "emit":
+        try {
+          this.#emit(effect.message, effect.anchors, this.#ctx as Ctx);
+        } catch (error) {
+          throw this.#shell.blamed(error);
+        }
+        return;
+      case "crash":
+        throw this.#shell.error(effect.problem, effect.text);
+      default:
+        effect satisfies never;
     }
   }
 
-  #do(message: Exclude<Work, { readonly type: "sync" }>, ctx: Ctx): void {
-    if (message.type === "emit") {
-      this.#emit(message, ctx);
-      return;
+  #send(id: string, tuple: Tuple<unknown> | undefined): void {
+    const request = tuple === undefined ? requests.tick(id) : this.#request(id, tuple);
+    try {
+      this.#loop.dispatch({ type: "sent", hasRoom: this.#shell.write(request) });
+    } catch (error) {
+      if (!(error instanceof MultilangError)) throw error;
+      this.#loop.dispatch({ type: "unsendable", id, error });
     }
-    const tuple = this.#ledger.settle(message.id);
-    if (tuple !== undefined) ctx[message.type](tuple);
-    this.#goOnIfRoom();
   }
 
-  #emit({ stream, values, anchors, task, needTaskIds }: EmitMessage, ctx: Ctx): void {
+  #request(id: string, { component, stream, task, values }: Tuple<unknown>): object {
+    const fields = ownOf(this.#inputs, stream) ?? (this.#inputs["*"] as Fields);
+    return requests.tuple(id, component, stream, task, toArray(fields, values as AnyValues));
+  }
+
+  #emit(message: EmitMessage, anchors: readonly Tuple<unknown>[], ctx: Ctx): void {
+    const { stream, values, task, needTaskIds } = message;
     const { name, fields } = streamOf(this.#streams, stream);
-    const tuples = anchors.map((id) => this.#ledger.find(id)).filter((tuple) => tuple !== undefined);
     const emit = ctx.emit[name] as (values: object, options: BoltEmitOptions) => void;
     const named = toValues(`stream ${name}`, fields, values);
     this.#shell.tellTasks(needTaskIds && task === undefined, (onTasks) =>
-      emit(named, { anchors: tuples, onTasks, ...(task === undefined ? {} : { task }) }),
+      emit(named, { anchors, onTasks, ...(task === undefined ? {} : { task }) }),
     );
   }
 }
@@ -214,9 +192,9 @@ export function shellBoltOn(open: OpenChild, options: AnyShellBolt): BoltDefinit
     ...(config === undefined ? {} : { config }),
     init: (task) => new BoltShell(open, settings, definition.inputs, streams, task).start(),
     activate: (ctx) => ctx.state.attach(ctx),
-    execute: (tuple, ctx) => ctx.state.execute(tuple, ctx),
+    execute: (tuple, ctx) => ctx.state.give(tuple, ctx),
     // A bolt that listens to ticks must have a period, so only one that was given one listens.
-    ...(config?.tickMs === undefined ? {} : { tick: (ctx: Ctx) => ctx.state.tick(ctx) }),
+    ...(config?.tickMs === undefined ? {} : { tick: (ctx: Ctx) => ctx.state.give(undefined, ctx) }),
     close: (ctx) => ctx.state.stop(),
   });
   return definition;

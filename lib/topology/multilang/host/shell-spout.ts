@@ -1,6 +1,7 @@
 // A spout that is a program in any language: it is started with its task, and does what the multilang protocol tells
 // it to, one command at a time.
 
+import { EffectLoop } from "../../../process/effect-loop.js";
 import {
   type DeadStream,
   type InitContext,
@@ -14,14 +15,14 @@ import type { EmitMessage, MessageId } from "../protocol/component-messages.js";
 import { streamOf, toValues } from "../protocol/fields.js";
 import { requests, type SpoutCommand } from "../protocol/host-messages.js";
 import { type OpenChild, openChild } from "./child.js";
-import { Shell, type Work } from "./shell.js";
+import { Shell } from "./shell.js";
 import { checkShell, type ShellOptions, type ShellSettings } from "./shell-options.js";
+import { decide, type Effect, type Event, initial, type State } from "./shell-spout-machine.js";
 
 type Ctx = SpoutContext<Streams, SpoutShell, MessageId>;
 
-interface Command {
-  readonly command: SpoutCommand;
-  readonly id: MessageId | undefined;
+/** The hook that waits until the program has carried out its command. */
+interface Caller {
   readonly ctx: Ctx;
   readonly done: () => void;
 }
@@ -31,15 +32,15 @@ class SpoutShell {
   readonly #shell: Shell;
   readonly #settings: ShellSettings;
   readonly #streams: Streams;
-  /** The first is what the child is at. There are as many as the host has hooks under way: acks may come during `next`. */
-  readonly #commands: Command[] = [];
-  #answered: (() => void) | undefined;
+  readonly #loop: EffectLoop<State<Caller>, Event<Caller>, Effect<Caller>>;
+  #cancelTimeout: (() => void) | undefined;
 
   constructor(open: OpenChild, settings: ShellSettings, streams: Streams, task: InitContext) {
     this.#settings = settings;
     this.#streams = streams;
+    this.#loop = new EffectLoop(initial(settings.timeoutMs), decide, (effect) => this.#carryOut(effect));
     this.#shell = new Shell(open, settings, task, streams, {
-      work: (message) => this.#work(message),
+      work: (message) => this.#loop.dispatch({ type: "message", message }),
       drained: () => undefined,
     });
   }
@@ -53,47 +54,39 @@ class SpoutShell {
     return this.#shell.stop();
   }
 
-  /** Resolves when the child has done what it was told; at once when it will never. */
-  tell(command: SpoutCommand, ctx: Ctx, id?: MessageId): Promise<void> {
+  /** Resolves when the program has carried out the command; at once when the task has crashed of its program. */
+  command(command: SpoutCommand, ctx: Ctx, id?: MessageId): Promise<void> {
     if (this.#shell.broken) return Promise.resolve();
     return new Promise((done) => {
-      this.#commands.push({ command, id, ctx, done });
-      if (this.#commands.length === 1) this.#write();
+      this.#loop.dispatch({ type: "command", command: { command, id, caller: { ctx, done } } });
     });
   }
 
-  #write(): void {
-    const next = this.#commands[0];
-    if (next === undefined) return;
-    const { timeoutMs } = this.#settings;
-    this.#answered = this.#shell.after(timeoutMs, () => {
-      throw this.#shell.error("timeout", `did not answer the command ${next.command} within ${timeoutMs} ms`);
-    });
-    this.#shell.write(requests.command(next.command, next.id));
-  }
-
-  #work(message: Work): void {
-    const current = this.#commands[0];
-    switch (message.type) {
-      case "sync":
-        if (current === undefined)
-          throw this.#shell.error("protocol", "said sync, and had no command to answer");
-        this.#answered?.();
-        this.#commands.shift();
-        current.done();
-        this.#write();
+  #carryOut(effect: Effect<Caller>): void {
+    switch (effect.type) {
+      case "send": {
+        const { command, id } = effect.command;
+        this.#cancelTimeout = this.#shell.after(this.#settings.timeoutMs, () =>
+          this.#loop.dispatch({ type: "overdue" }),
+        );
+        this.#shell.write(requests.command(command, id));
+        return;
+      }
+      case "done":
+        this.#cancelTimeout?.();
+        effect.command.caller.done();
         return;
       case "emit":
-        if (current === undefined)
-          throw this.#shell.error("protocol", "emitted a tuple without being told to");
         try {
-          this.#emit(message, current.ctx);
+          this.#emit(effect.message, effect.command.caller.ctx);
         } catch (error) {
           throw this.#shell.blamed(error);
         }
         return;
+      case "crash":
+        throw this.#shell.error(effect.problem, effect.text);
       default:
-        throw this.#shell.error("protocol", `is a spout, and cannot ${message.type} a tuple`);
+        effect satisfies never;
     }
   }
 
@@ -144,11 +137,11 @@ export function shellSpoutOn<S extends Streams>(
     streams,
     ...(config === undefined ? {} : { config }),
     init: (task) => new SpoutShell(open, settings, streams, task).start(),
-    activate: (ctx) => ctx.state.tell("activate", ctx),
-    deactivate: (ctx) => ctx.state.tell("deactivate", ctx),
-    next: (ctx) => ctx.state.tell("next", ctx),
-    ack: (id, ctx) => ctx.state.tell("ack", ctx, id),
-    fail: (id, ctx) => ctx.state.tell("fail", ctx, id),
+    activate: (ctx) => ctx.state.command("activate", ctx),
+    deactivate: (ctx) => ctx.state.command("deactivate", ctx),
+    next: (ctx) => ctx.state.command("next", ctx),
+    ack: (id, ctx) => ctx.state.command("ack", ctx, id),
+    fail: (id, ctx) => ctx.state.command("fail", ctx, id),
     close: (ctx) => ctx.state.stop(),
   });
   return definition as unknown as SpoutDefinition<S & DeadStream>;

@@ -5,7 +5,11 @@ import { show } from "../../../process/errors.js";
 import type { InitContext } from "../../definition/component.js";
 import type { Streams } from "../../definition/field.js";
 import { Decoder, encode } from "../protocol/codec.js";
-import { type ComponentMessage, parseComponentMessage } from "../protocol/component-messages.js";
+import {
+  type ComponentMessage,
+  parseComponentMessage,
+  type WorkMessage,
+} from "../protocol/component-messages.js";
 import { MultilangError } from "../protocol/errors.js";
 import type { ChildEnd, OpenChild } from "./child.js";
 import { ChildOwner } from "./child-owner.js";
@@ -19,11 +23,8 @@ const LAST_LINES = 10;
 /** Characters of such a line; what is longer is told in parts. */
 const MOST_OF_LINE = 8_192;
 
-/** What a bolt or a spout makes of its child's messages: those that are not about the child itself. */
-export type Work = Extract<ComponentMessage, { readonly type: "emit" | "ack" | "fail" | "sync" }>;
-
 export interface ShellHandlers {
-  work(message: Work): void;
+  work(message: WorkMessage): void;
   /** Its input has room again. */
   drained(): void;
 }

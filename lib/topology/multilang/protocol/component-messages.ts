@@ -36,6 +36,9 @@ export type ComponentMessage =
   | { readonly type: "sync" }
   | { readonly type: "pid"; readonly pid: number };
 
+/** The messages that are about tuples and commands, not about the program itself. */
+export type WorkMessage = Extract<ComponentMessage, { readonly type: "emit" | "ack" | "fail" | "sync" }>;
+
 /** A JSON object, its parts yet unknown. */
 export type Parts = Readonly<Record<string, unknown>>;
 

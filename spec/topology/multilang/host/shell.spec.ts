@@ -123,7 +123,7 @@ describe("the handshake", () => {
 });
 
 describe("a bolt's child", () => {
-  test("is given no more than it may hold: the next one waits until it has settled one", async () => {
+  test("is given no more tuples than maxHeld: the next one waits until the program settles one [M8]", async () => {
     const { child, host } = await startBolt({ maxHeld: 2 });
     await host.execute({ text: "a" });
     let taken = false;
@@ -472,7 +472,11 @@ describe("a spout's child", () => {
 
   test.each<[string, unknown[], string]>([
     ["answers what it was not asked", [{ command: "sync" }, { command: "sync" }], "had no command to answer"],
-    ["emits without being told to", [{ command: "sync" }, emit(["a", 1])], "without being told to"],
+    [
+      "emits while no command is in progress",
+      [{ command: "sync" }, emit(["a", 1])],
+      "emitted a tuple while no command was in progress",
+    ],
     ["acks", [{ command: "ack", id: 1 }], "is a spout, and cannot ack"],
     ["emits on a stream it has not", [emit([], { stream: "dead" })], 'no stream "dead"'],
   ])("crashes its task when it %s", async (_text, messages, named) => {
