@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import host from "node:process";
+import nodeProcess from "node:process";
 import { MultilangError } from "../protocol/errors.js";
 
 interface Events {
@@ -58,10 +58,10 @@ export type OpenStdio = (options: StdioOptions, events: StdioEvents) => StdioPor
  *
  * @throws MultilangError when the standard output was written to before: the host takes that for a broken message
  */
-export const openStdio: OpenStdio = ({ input = host.stdin, output = host.stdout }, events) => {
-  const own = output === host.stdout;
+export const openStdio: OpenStdio = ({ input = nodeProcess.stdin, output = nodeProcess.stdout }, events) => {
+  const own = output === nodeProcess.stdout;
   // A file has no such count, and a terminal no host at its other end.
-  const before = own && !host.stdout.isTTY ? host.stdout.bytesWritten : 0;
+  const before = own && !nodeProcess.stdout.isTTY ? nodeProcess.stdout.bytesWritten : 0;
   if (before > 0)
     throw new MultilangError(
       "output",
@@ -78,24 +78,24 @@ export const openStdio: OpenStdio = ({ input = host.stdin, output = host.stdout 
   output.on("drain", drained);
   // The host has closed its end.
   output.on("error", ended);
-  if (own) host.once("SIGTERM", ended);
+  if (own) nodeProcess.once("SIGTERM", ended);
   return {
     write,
     pause: () => void input.pause(),
     resume: () => void input.resume(),
     touch: (directory) => {
-      writeFileSync(join(directory, String(host.pid)), "");
-      return host.pid;
+      writeFileSync(join(directory, String(nodeProcess.pid)), "");
+      return nodeProcess.pid;
     },
     complain: (lines) => {
-      if (own && lines.length > 0) host.stderr.write(`${lines.join("\n")}\n`);
+      if (own && lines.length > 0) nodeProcess.stderr.write(`${lines.join("\n")}\n`);
     },
     close: () => {
       restore();
       input.off("data", data);
       for (const event of ["end", "close", "error"]) input.off(event, ended);
       output.off("drain", drained);
-      if (own) host.off("SIGTERM", ended);
+      if (own) nodeProcess.off("SIGTERM", ended);
       // Paused, it does not keep this program alive.
       input.pause();
       // The handler of its errors stays: what was written last may yet meet a closed pipe.
@@ -108,7 +108,7 @@ const MOST_OF_LINE = 8_192;
 
 /** Sends what is written to the standard output elsewhere, by lines. The function that it gives ends that. */
 function redirect(stray: (line: string) => void): () => void {
-  const { stdout } = host;
+  const { stdout } = nodeProcess;
   const before = stdout.write;
   const decoder = new TextDecoder();
   let rest = "";
@@ -123,7 +123,7 @@ function redirect(stray: (line: string) => void): () => void {
     }
     for (const line of lines) stray(line);
     const done = typeof second === "function" ? second : third;
-    if (typeof done === "function") host.nextTick(done as () => void);
+    if (typeof done === "function") nodeProcess.nextTick(done as () => void);
     return true;
   };
   stdout.write = write as typeof stdout.write;

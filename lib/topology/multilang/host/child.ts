@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import host from "node:process";
+import nodeProcess from "node:process";
 import { hasGroups, MARK, registerChild, unregisterChild } from "./orphan-reaper.js";
 
 /** Which program, and how it is started. */
@@ -56,117 +56,139 @@ export interface ChildPort {
 
 export type OpenChild = (spec: ChildSpec, events: ChildEvents) => ChildPort;
 
-/** Those that would outlive this program if it ended without stopping its systems. */
-const running = new Set<() => void>();
+/** Children that would outlive this program if it ended without stopping its systems. */
+const running = new Set<Child>();
 
-function endAll(): void {
-  for (const end of running) end();
+function disposeAll(): void {
+  for (const child of running) child.dispose();
 }
 
-/** Starts a program. That it cannot be started is told by `ended`. @throws what `spawn` throws of what it is given */
-export const openChild: OpenChild = ({ command, args, env, cwd }, events) => {
+/** Starts a program. When it cannot be started, `ended` says so. @throws what `spawn` throws about its arguments */
+export const openChild: OpenChild = (spec, events) => {
   const pidDir = mkdtempSync(join(tmpdir(), "signalbox-"));
-  let child: ReturnType<typeof start>;
   try {
-    registerChild(0, pidDir);
-    child = start();
+    registerChild(NO_GROUP, pidDir);
+    return new Child(startProgram(spec, pidDir), pidDir, events);
   } catch (error) {
-    forget();
+    forget(pidDir);
     throw error;
   }
-  const { pid } = child;
-  if (pid !== undefined) registerChild(pid, pidDir);
-  /** By the child's own account. */
-  let worker: number | undefined;
-  /** It was told to end: what it has started may end in its own way, until it is disposed of. */
-  let ending = false;
-  let over = false;
-  let swept = false;
-
-  function start() {
-    return spawn(command, args, {
-      env: { ...host.env, ...env, [MARK]: pidDir },
-      cwd,
-      stdio: ["pipe", "pipe", "pipe"],
-      windowsHide: true,
-      detached: hasGroups,
-    });
-  }
-
-  function forget(): void {
-    unregisterChild(0, pidDir);
-    rmSync(pidDir, { recursive: true, force: true });
-  }
-
-  function strike(signal: ChildSignal): void {
-    // Later the number of the group may be another's.
-    if (swept || pid === undefined) return;
-    if (hasGroups) signalTo(-pid, signal);
-    else child.kill(signal);
-    // A worker that has left the group. Any number may be reported, so only one that bears our mark is believed.
-    if (worker !== undefined && worker !== pid && isMarked(worker, pidDir)) signalTo(worker, signal);
-  }
-
-  /** Nothing that it has started is to be left. */
-  function sweep(): void {
-    strike("SIGKILL");
-    swept = true;
-    if (pid !== undefined) unregisterChild(pid, pidDir);
-  }
-
-  function dispose(): void {
-    sweep();
-    // What is beyond our reach may hold its pipes open; that is not to hold this program.
-    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
-    forget();
-    running.delete(dispose);
-    if (running.size === 0) host.off("exit", endAll);
-  }
-
-  if (running.size === 0) host.on("exit", endAll);
-  running.add(dispose);
-  const end = (how: ChildEnd): void => {
-    if (over) return;
-    over = true;
-    events.ended(how);
-  };
-  child.on("error", (error) => {
-    // A child that runs may still have failed to take a signal, which is no end.
-    if (pid === undefined) end({ ran: false, text: `could not be started: ${error.message}` });
-  });
-  child.on("exit", () => {
-    // What it leaves behind would hold its pipes open, and work on for a task that has lost it.
-    if (!ending) sweep();
-  });
-  // Not at `exit`: what it wrote last may still be in the pipe.
-  child.on("close", (code, signal) => {
-    end({ ran: true, text: signal === null ? `ended with code ${code}` : `was ended by ${signal}` });
-  });
-  child.stdout.on("data", (bytes: Buffer) => events.data(bytes));
-  child.stderr.on("data", (bytes: Buffer) => events.errors(bytes));
-  child.stdin.on("drain", () => events.drained());
-  // A broken pipe: the child is at its end, which is told by itself.
-  child.stdin.on("error", () => undefined);
-  return {
-    pidDir,
-    get waiting() {
-      return child.stdin.writableLength;
-    },
-    write: (text) => child.stdin.write(text),
-    reported: (number) => {
-      worker = number;
-    },
-    kill: (signal) => {
-      ending = true;
-      strike(signal);
-    },
-    dispose,
-  };
 };
+
+/** The group in place of that of a child which is not started yet. */
+const NO_GROUP = 0;
+
+type Program = ReturnType<typeof startProgram>;
+
+function startProgram({ command, args, env, cwd }: ChildSpec, pidDir: string) {
+  return spawn(command, args, {
+    env: { ...nodeProcess.env, ...env, [MARK]: pidDir },
+    cwd,
+    stdio: ["pipe", "pipe", "pipe"],
+    windowsHide: true,
+    detached: hasGroups,
+  });
+}
+
+function forget(pidDir: string): void {
+  unregisterChild(NO_GROUP, pidDir);
+  rmSync(pidDir, { recursive: true, force: true });
+}
+
+class Child implements ChildPort {
+  readonly pidDir: string;
+  readonly #program: Program;
+  /** The process that does the work, by the program's own account. */
+  #worker: number | undefined;
+  /** Its own end is awaited: its descendants may end in their own way until it is disposed of. */
+  #isEnding = false;
+  #hasEnded = false;
+  #isSwept = false;
+
+  constructor(program: Program, pidDir: string, events: ChildEvents) {
+    this.#program = program;
+    this.pidDir = pidDir;
+    if (program.pid !== undefined) registerChild(program.pid, pidDir);
+    if (running.size === 0) nodeProcess.on("exit", disposeAll);
+    running.add(this);
+    this.#listen(events);
+  }
+
+  get waiting(): number {
+    return this.#program.stdin.writableLength;
+  }
+
+  write(text: string): boolean {
+    return this.#program.stdin.write(text);
+  }
+
+  reported(pid: number): void {
+    this.#worker = pid;
+  }
+
+  kill(signal: ChildSignal): void {
+    this.#isEnding = true;
+    this.#signal(signal);
+  }
+
+  dispose(): void {
+    this.#sweep();
+    const { stdin, stdout, stderr } = this.#program;
+    // A descendant that no signal reaches may hold the pipes open, and open pipes would keep this program alive.
+    for (const pipe of [stdin, stdout, stderr]) pipe.destroy();
+    forget(this.pidDir);
+    running.delete(this);
+    if (running.size === 0) nodeProcess.off("exit", disposeAll);
+  }
+
+  #listen(events: ChildEvents): void {
+    const program = this.#program;
+    const end = (how: ChildEnd): void => {
+      if (this.#hasEnded) return;
+      this.#hasEnded = true;
+      events.ended(how);
+    };
+    program.on("error", (error) => {
+      // A child that runs may emit an error too: a signal that could not be sent, which is no end.
+      if (program.pid === undefined) end({ ran: false, text: `could not be started: ${error.message}` });
+    });
+    program.on("exit", () => {
+      // Its descendants would hold the pipes open, and work on for a task that has lost its program.
+      if (!this.#isEnding) this.#sweep();
+    });
+    // Not at `exit`: the last output may still be in the pipe.
+    program.on("close", (code, signal) => {
+      end({ ran: true, text: signal === null ? `ended with code ${code}` : `was ended by ${signal}` });
+    });
+    program.stdout.on("data", (bytes: Buffer) => events.data(bytes));
+    program.stderr.on("data", (bytes: Buffer) => events.errors(bytes));
+    program.stdin.on("drain", () => events.drained());
+    // A broken pipe means that the child ends, and `close` reports that.
+    program.stdin.on("error", () => undefined);
+  }
+
+  /** Kills the child and its descendants for good. */
+  #sweep(): void {
+    this.#signal("SIGKILL");
+    this.#isSwept = true;
+    if (this.#program.pid !== undefined) unregisterChild(this.#program.pid, this.pidDir);
+  }
+
+  #signal(signal: ChildSignal): void {
+    const { pid } = this.#program;
+    // After the sweep another group may get this group's number.
+    if (this.#isSwept || pid === undefined) return;
+    if (hasGroups) signalTo(-pid, signal);
+    else this.#program.kill(signal);
+    const worker = this.#worker;
+    // A worker that has left the group. A program may report any number, so the worker must bear the child's mark.
+    if (worker !== undefined && worker !== pid && isMarked(worker, this.pidDir)) signalTo(worker, signal);
+  }
+}
 
 function signalTo(target: number, signal: ChildSignal): void {
   try {
-    host.kill(target, signal);
+    nodeProcess.kill(target, signal);
   } catch {
     // It is gone already.
   }

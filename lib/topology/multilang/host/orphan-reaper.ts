@@ -6,12 +6,12 @@
 // child has none. POSIX only: elsewhere, or without /bin/sh, children that hang outlive a host that is killed.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import host from "node:process";
+import nodeProcess from "node:process";
 
 /** By its value, a directory, a process is known as a child or as a descendant of one, whatever group it is in. */
 export const MARK = "SIGNALBOX_CHILD";
 
-export const hasGroups: boolean = host.platform !== "win32";
+export const hasGroups: boolean = nodeProcess.platform !== "win32";
 
 /** Watchers that one program starts in place of those that somebody ended, or that could not be started. */
 const MOST_REPLACED = 10;
@@ -80,7 +80,7 @@ function start(): void {
     stdio: ["pipe", "ignore", "ignore"],
     // Signals from a terminal are for this program alone; and it is to be no descendant that others know by their mark.
     detached: true,
-    env: { PATH: host.env.PATH ?? "/usr/bin:/bin" },
+    env: { PATH: nodeProcess.env.PATH ?? "/usr/bin:/bin" },
     cwd: "/",
   });
   watcher = one;
