@@ -1,21 +1,12 @@
 // Charts of letters. Pure text.
 
-const LEVELS = "▁▂▃▄▅▆▇█";
+import sparkly from "sparkly";
+
 const EIGHTHS = " ▏▎▍▌▋▊▉";
 
 /** One cell for each value, from the lowest of them to the highest; a blank where there is none. */
-export function sparkline(values: readonly (number | undefined)[]): string {
-  const there = values.filter((value) => value !== undefined);
-  const least = Math.min(...there);
-  const span = Math.max(...there) - least;
-  return values
-    .map((value) => {
-      if (value === undefined) return " ";
-      const level = span === 0 ? 0 : Math.round(((value - least) / span) * (LEVELS.length - 1));
-      return LEVELS[level];
-    })
-    .join("");
-}
+export const sparkline = (values: readonly (number | undefined)[]): string =>
+  sparkly(values.map((value) => value ?? ""));
 
 /**
  * A bar for each value, all to the same scale: `cells` from the lowest value, or zero, to the highest. One below zero

@@ -1,10 +1,11 @@
 // The application: arguments in, a run, one last line and an exit code out.
 
+import { createLogUpdate } from "log-update";
 import { type Flight, readFlights } from "./flights.js";
 import { InputError } from "./input-error.js";
 import { HELP, parseOptions } from "./options.js";
 import { type RunResult, run } from "./run.js";
-import { progressLine, redraw, type Show, screenLines } from "./screen.js";
+import { progressLine, type Show, screenLines } from "./screen.js";
 import { compare, straightTotals } from "./totals.js";
 
 /** Where text goes: `process.stdout`, or something like it. */
@@ -39,14 +40,10 @@ export async function main(args: readonly string[], out: Output, err: Output): P
 /** A terminal is drawn over, ten times a second; anything else gets a line each second. */
 function showOn(out: Output): Show {
   if (out.isTTY !== true) return { everyMs: 1_000, show: (view) => out.write(`${progressLine(view)}\n`) };
-  let drawn = 0;
+  const draw = createLogUpdate(out as NodeJS.WriteStream, { showCursor: true });
   return {
     everyMs: 100,
-    show: (view) => {
-      const lines = screenLines(view, out.columns ?? 80, out.rows ?? 24);
-      out.write(redraw(lines, drawn));
-      drawn = lines.length;
-    },
+    show: (view) => draw(screenLines(view, out.columns ?? 80, out.rows ?? 24).join("\n")),
   };
 }
 

@@ -65,12 +65,6 @@ function treeLine({ depth, id, pid, restarts }: TreeRow): string {
   return `${text} ${pid.padEnd(26)} ${restarts === 0 ? "" : `${restarts} restarts`}`.trimEnd();
 }
 
-/** What has to be written to a terminal to draw `lines` over the `drawn` lines of the last time. */
-export function redraw(lines: readonly string[], drawn: number): string {
-  const up = drawn > 0 ? `\u001b[${drawn}A\r` : "";
-  return `${up}${lines.map((line) => `${line}\u001b[K\n`).join("")}\u001b[J`;
-}
-
 /** Looks at a system: the tree is asked of the supervisors themselves. */
 export async function viewOf(
   system: System,

@@ -1,22 +1,23 @@
 // Finds the code in Markdown and in TSDoc comments.
 
+import type { Nodes } from "mdast";
+import { fromMarkdown } from "mdast-util-from-markdown";
+
 export interface Block {
   readonly code: string;
   /** Line of the file on which it begins, from 1. */
   readonly line: number;
 }
 
-/** The blocks fenced as `ts`. */
+/** The blocks fenced as `ts`, wherever they stand: in lists and quotations, too. */
 export function codeBlocks(markdown: string): Block[] {
   const blocks: Block[] = [];
-  let open: { line: number; lines: string[] } | undefined;
-  for (const [index, line] of markdown.split("\n").entries()) {
-    if (open !== undefined && line.startsWith("```")) {
-      blocks.push({ code: open.lines.join("\n"), line: open.line });
-      open = undefined;
-    } else if (open !== undefined) open.lines.push(line);
-    else if (line === "```ts") open = { line: index + 2, lines: [] };
-  }
+  const visit = (node: Nodes): void => {
+    if (node.type === "code" && node.lang === "ts")
+      blocks.push({ code: node.value, line: (node.position?.start.line ?? 0) + 1 });
+    if ("children" in node) for (const child of node.children) visit(child);
+  };
+  visit(fromMarkdown(markdown));
   return blocks;
 }
 

@@ -338,7 +338,7 @@ describe("the application", () => {
 
 describe("a chart", () => {
   it("has one cell of a sparkline for each value, from the lowest to the highest", () => {
-    expect(sparkline([-3, undefined, 0, 3, 11])).toBe("▁ ▃▄█");
+    expect(sparkline([-3, undefined, 0, 3, 11])).toBe("▁ ▂▄█");
     expect(sparkline([2, 2])).toBe("▁▁");
     expect(sparkline([undefined])).toBe(" ");
   });
