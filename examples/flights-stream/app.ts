@@ -1,6 +1,6 @@
 // The application: arguments in, a run, a report, one last line and an exit code out.
 
-import { repaint } from "signalbox/topology";
+import { repaintDashboard } from "signalbox/topology";
 import type { Output } from "../flights/app.js";
 import { InputError } from "../flights/input-error.js";
 import { type Flight, readFlights } from "./flights.js";
@@ -46,7 +46,7 @@ function paperOn(out: Output): Paper {
     return { show: { everyMs: 1_000, show: (view) => print([progressLine(view)]) }, end: print };
   let drawn = 0;
   const draw = (lines: readonly string[]): void => {
-    out.write(repaint(lines, drawn));
+    out.write(repaintDashboard(lines, drawn));
     drawn = lines.length;
   };
   return {

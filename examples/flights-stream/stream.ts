@@ -15,8 +15,7 @@
 import {
   bolt,
   field,
-  fields,
-  global,
+  grouping,
   sliding,
   spoutFrom,
   type Topology,
@@ -135,11 +134,15 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
   // A crash of a window task fails all that it holds: a flight may meet with several.
   return topology("flights-stream", { messageTimeoutMs: 600_000, retries: 100 })
     .spout("flights", source, { maxPending: held + 1 })
-    .bolt("hours", hours, { tasks, from: { "flights.items": fields("origin") } })
-    .bolt("routes", routes, { tasks, from: { "flights.items": fields("origin", "destination") } })
-    .bolt("top", top, { from: { "routes.parts": global() } })
+    .bolt("hours", hours, { tasks, from: { "flights.items": grouping.fields("origin") } })
+    .bolt("routes", routes, { tasks, from: { "flights.items": grouping.fields("origin", "destination") } })
+    .bolt("top", top, { from: { "routes.parts": grouping.global() } })
     .bolt("results", sink, {
-      from: { "hours.rows": global(), "top.windows": global(), "top.overall": global() },
+      from: {
+        "hours.rows": grouping.global(),
+        "top.windows": grouping.global(),
+        "top.overall": grouping.global(),
+      },
     })
     .build();
 }

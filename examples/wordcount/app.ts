@@ -1,6 +1,6 @@
 // The application: arguments in, a run, one last line and an exit code out.
 
-import { repaint } from "signalbox/topology";
+import { repaintDashboard } from "signalbox/topology";
 import { InputError } from "../flights/input-error.js";
 import { HELP, parseOptions } from "./options.js";
 import { type RunResult, run } from "./run.js";
@@ -55,7 +55,7 @@ function showOn(out: Output): Show {
     everyMs: 250,
     show: (view) => {
       const lines = screenLines(view, before, out.columns ?? 80, out.rows ?? 24);
-      out.write(repaint(lines, drawn));
+      out.write(repaintDashboard(lines, drawn));
       drawn = lines.length;
       before = view;
     },

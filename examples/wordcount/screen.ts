@@ -1,6 +1,6 @@
 // How a run goes, for people: a view of it, and the lines that show it.
 
-import { screen, type TopologyMetrics } from "signalbox/topology";
+import { renderDashboard, type TopologyMetrics } from "signalbox/topology";
 
 /** All that is shown: plain data, so that lines are a pure function of it. */
 export interface View {
@@ -36,5 +36,5 @@ export function screenLines(
   const width = Math.max(1, columns - 1);
   const head = progressLine(view).slice(0, width);
   // The cursor rests on the line below.
-  return [head, ...screen(view.metrics, before?.metrics, width)].slice(0, Math.max(0, rows - 1));
+  return [head, ...renderDashboard(view.metrics, before?.metrics, width)].slice(0, Math.max(0, rows - 1));
 }

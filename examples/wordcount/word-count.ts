@@ -15,17 +15,7 @@
 //            write went on after it was killed.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  batchBolt,
-  bolt,
-  field,
-  fields,
-  global,
-  shuffle,
-  spoutFrom,
-  type Topology,
-  topology,
-} from "signalbox/topology";
+import { batchBolt, bolt, field, grouping, spoutFrom, type Topology, topology } from "signalbox/topology";
 import type { OpenLines } from "./open-lines.js";
 import { wordsOf } from "./text.js";
 
@@ -97,8 +87,8 @@ export function wordCount({ lines, openLines, results, counters, onDone }: Parts
 
   return topology("word-count", { ...killedOnPurpose, ...wholeAgain, ...tryAgain })
     .spout("lines", source)
-    .bolt("split", split, { tasks: 2, from: { "lines.lines": shuffle() } })
-    .bolt("count", count, { tasks: counters, from: { "split.words": fields("word") } })
-    .bolt("results", write, { from: { "count.counts": global() } })
+    .bolt("split", split, { tasks: 2, from: { "lines.lines": grouping.shuffle() } })
+    .bolt("count", count, { tasks: counters, from: { "split.words": grouping.fields("word") } })
+    .bolt("results", write, { from: { "count.counts": grouping.global() } })
     .build();
 }

@@ -1,8 +1,8 @@
 // How a topology is put together: components are added one after the other, and the builder's type carries the streams
-// there are so far, so that a wire to a stream that nobody emits, or that lacks a field, does not compile.
+// there are so far, so that a subscription to a stream that nobody emits, or that lacks a field, does not compile.
 
 import { OptionError } from "../process/errors.js";
-import type { Blueprint, ComponentPlan, Grouping, Wire } from "./definition/blueprint.js";
+import type { Blueprint, ComponentPlan, Grouping, Subscription } from "./definition/blueprint.js";
 import { findProblems } from "./definition/check.js";
 import type { BoltDefinition, Definition, Inputs, SpoutDefinition } from "./definition/component.js";
 import {
@@ -20,7 +20,7 @@ import { type Topology, topologyOf } from "./topology.js";
 /** The streams of a topology, each under `component.stream`. */
 export type KnownStreams = Readonly<Record<string, Fields>>;
 
-/** The streams of one component, as keys of wires. */
+/** The streams of one component, as keys of subscriptions. */
 export type StreamKeys<N extends string, S extends Streams> = {
   readonly [K in keyof S & string as `${N}.${K}`]: S[K];
 };
@@ -42,7 +42,7 @@ export type ReadableBy<K extends KnownStreams, I extends Inputs> = {
 }[keyof K & string];
 
 /** A subscription: a grouping, and whether what comes along it joins the trees of what it comes from (default: yes). */
-export interface WireOptions<V> {
+export interface SubscriptionOptions<V> {
   /** Default {@link shuffle}. */
   readonly grouping?: Grouping<V>;
   readonly anchored?: boolean;
@@ -74,7 +74,7 @@ export type Subscriptions<K extends KnownStreams, I extends Inputs> = [keyof K] 
     Readonly<Record<string, never>>
   : {
       readonly [Key in keyof K & string]?: Reads<I, Key, K[Key]> extends true
-        ? Grouping<ValuesOf<K[Key]>> | WireOptions<ValuesOf<K[Key]>>
+        ? Grouping<ValuesOf<K[Key]>> | SubscriptionOptions<ValuesOf<K[Key]>>
         : `cannot read ${Key}: ${Lack<I, Key, K[Key]>}`;
     };
 
@@ -98,11 +98,11 @@ export interface Draft {
   readonly placement: Placement;
 }
 
-export interface DraftWire {
+export interface DraftSubscription {
   /** `component.stream`. */
   readonly from: string;
   readonly to: string;
-  readonly how: Grouping<never> | WireOptions<never> | undefined;
+  readonly how: Grouping<never> | SubscriptionOptions<never> | undefined;
 }
 
 /**
@@ -115,23 +115,23 @@ export class TopologyBuilder<
   B extends Readonly<Record<string, Inputs>> = Record<never, never>,
 > {
   readonly name: string;
-  /** Never there: what the type of later wires hangs on. */
+  /** Never there: what the type of later subscriptions hangs on. */
   declare readonly known?: { readonly streams: K; readonly bolts: B };
   readonly #config: TopologyConfig;
   readonly #drafts: readonly Draft[];
-  readonly #wires: readonly DraftWire[];
+  readonly #subscriptions: readonly DraftSubscription[];
 
   /** @internal */
   constructor(
     name: string,
     config: TopologyConfig,
     drafts: readonly Draft[] = [],
-    wires: readonly DraftWire[] = [],
+    subscriptions: readonly DraftSubscription[] = [],
   ) {
     this.name = name;
     this.#config = config;
     this.#drafts = drafts;
-    this.#wires = wires;
+    this.#subscriptions = subscriptions;
   }
 
   /** Adds a spout under a name. @throws OptionError when it is none */
@@ -152,7 +152,7 @@ export class TopologyBuilder<
    * const print = bolt({ input: { text: field.text }, execute: ({ values }) => console.log(values.text) });
    * topology("lines")
    *   .spout("lines", lines)
-   *   .bolt("print", print, { tasks: 2, from: { "lines.items": shuffle() } });
+   *   .bolt("print", print, { tasks: 2, from: { "lines.items": grouping.shuffle() } });
    */
   bolt<N extends string, I extends Inputs, S extends Streams>(
     name: N,
@@ -161,21 +161,21 @@ export class TopologyBuilder<
   ): TopologyBuilder<K & StreamKeys<N, S>, B & { readonly [name in N]: I }> {
     checkKind(name, definition, "bolt");
     const { from = {}, ...rest } = placement;
-    const wires = Object.entries(from).map(([key, how]) => ({
+    const subscriptions = Object.entries(from).map(([key, how]) => ({
       from: key,
       to: name,
-      how: how as DraftWire["how"],
+      how: how as DraftSubscription["how"],
     }));
-    return this.#with([{ name, definition, placement: rest }], wires);
+    return this.#with([{ name, definition, placement: rest }], subscriptions);
   }
 
-  /** Adds a subscription to a bolt that is there already: for loops, and for wires between merged topologies. */
-  wire<N extends keyof B & string, Key extends ReadableBy<K, B[N]>>(
+  /** Adds a subscription to a bolt that is there already: for loops, and for subscriptions between merged topologies. */
+  subscribe<N extends keyof B & string, Key extends ReadableBy<K, B[N]>>(
     from: Key,
     to: N,
-    how?: Grouping<ValuesOf<K[Key]>> | WireOptions<ValuesOf<K[Key]>>,
+    how?: Grouping<ValuesOf<K[Key]>> | SubscriptionOptions<ValuesOf<K[Key]>>,
   ): TopologyBuilder<K, B> {
-    return this.#with([], [{ from, to, how: how as DraftWire["how"] }]);
+    return this.#with([], [{ from, to, how: how as DraftSubscription["how"] }]);
   }
 
   /** Takes in the components of another topology, under this one's name and configuration. */
@@ -184,20 +184,24 @@ export class TopologyBuilder<
   ): TopologyBuilder<K & K2, B & B2> {
     // What both took from the same place is there once.
     const drafts = other.#drafts.filter((draft) => !this.#drafts.includes(draft));
-    const wires = other.#wires.filter((wire) => !this.#wires.includes(wire));
-    return this.#with(drafts, wires);
+    const subscriptions = other.#subscriptions.filter(
+      (subscription) => !this.#subscriptions.includes(subscription),
+    );
+    return this.#with(drafts, subscriptions);
   }
 
   /** Checks the whole. @throws TopologyError that names every problem and its component */
   build(): Topology {
     const problems: Problem[] = [];
     const plans = this.#drafts.map((draft) => planOf(draft, this.#config, problems));
-    const wires = this.#wires.flatMap((wire) => wireOf(wire, plans, problems));
+    const subscriptions = this.#subscriptions.flatMap((subscription) =>
+      subscriptionOf(subscription, plans, problems),
+    );
     const blueprint: Blueprint = {
       name: this.name,
       config: fullConfig(this.#config),
       components: plans,
-      wires,
+      subscriptions,
     };
     problems.push(...findProblems(blueprint));
     if (problems.length > 0) throw new TopologyError(this.name, problems);
@@ -206,13 +210,13 @@ export class TopologyBuilder<
 
   #with<K2 extends KnownStreams, B2 extends Readonly<Record<string, Inputs>>>(
     drafts: readonly Draft[],
-    wires: readonly DraftWire[],
+    subscriptions: readonly DraftSubscription[],
   ): TopologyBuilder<K2, B2> {
     return new TopologyBuilder<K2, B2>(
       this.name,
       this.#config,
       [...this.#drafts, ...drafts],
-      [...this.#wires, ...wires],
+      [...this.#subscriptions, ...subscriptions],
     );
   }
 }
@@ -234,8 +238,8 @@ export class TopologyBuilder<
  * const count = bolt({ input: { word: field.text }, execute: ({ values }) => console.log(values.word) });
  * const counted = topology("word-count", { maxPending: 1_000 })
  *   .spout("sentences", sentences)
- *   .bolt("split", split, { tasks: 2, from: { "sentences.items": shuffle() } })
- *   .bolt("count", count, { tasks: 2, from: { "split.words": fields("word") } })
+ *   .bolt("split", split, { tasks: 2, from: { "sentences.items": grouping.shuffle() } })
+ *   .bolt("count", count, { tasks: 2, from: { "split.words": grouping.fields("word") } })
  *   .build();
  * await system.start(counted);
  */
@@ -283,7 +287,11 @@ function checkKind(name: unknown, definition: Definition | undefined, kind: Defi
     throw new OptionError(String(name), definition, `a definition that ${kind}() or the like has made`);
 }
 
-function wireOf({ from, to, how }: DraftWire, plans: readonly ComponentPlan[], problems: Problem[]): Wire[] {
+function subscriptionOf(
+  { from, to, how }: DraftSubscription,
+  plans: readonly ComponentPlan[],
+  problems: Problem[],
+): Subscription[] {
   const [component = "", stream = ""] = from.split(".");
   const source = plans.find((plan) => plan.name === component);
   const fields = source?.streams[stream];
@@ -296,11 +304,11 @@ function wireOf({ from, to, how }: DraftWire, plans: readonly ComponentPlan[], p
     return [];
   }
   const options = typeof how === "function" ? { grouping: how } : (how ?? {});
-  const { grouping = shuffle(), anchored = true, ...unknown } = options as WireOptions<never>;
+  const { grouping = shuffle(), anchored = true, ...unknown } = options as SubscriptionOptions<never>;
   if (typeof grouping !== "function" || typeof anchored !== "boolean" || Object.keys(unknown).length > 0) {
     problems.push({
       component: to,
-      text: `its wire from ${from} must be a grouping, such as shuffle(), or { grouping, anchored }`,
+      text: `its subscription to ${from} must be a grouping, such as shuffle(), or { grouping, anchored }`,
     });
     return [];
   }

@@ -40,8 +40,8 @@
  * });
  * const wordCount = topology("word-count")
  *   .spout("sentences", sentences)
- *   .bolt("split", split, { tasks: 2, from: { "sentences.items": shuffle() } })
- *   .bolt("count", count, { tasks: 2, from: { "split.words": fields("word") } })
+ *   .bolt("split", split, { tasks: 2, from: { "sentences.items": grouping.shuffle() } })
+ *   .bolt("count", count, { tasks: 2, from: { "split.words": grouping.fields("word") } })
  *   .build();
  * const running = await system.start(wordCount);
  * await running.finished();
@@ -63,7 +63,7 @@ export {
   type WindowPlan,
 } from "./components/window-plan.js";
 export { type WindowOptions, windowBolt } from "./components/windows.js";
-export type { Blueprint, ComponentPlan, Grouping, Wire } from "./definition/blueprint.js";
+export type { Blueprint, ComponentPlan, Grouping, Subscription } from "./definition/blueprint.js";
 export * from "./definition/component.js";
 export {
   type ComponentConfig,
@@ -90,16 +90,7 @@ export {
   type Streams,
   type ValuesOf,
 } from "./definition/field.js";
-export {
-  all,
-  direct,
-  fields,
-  global,
-  localOrShuffle,
-  none,
-  partialKey,
-  shuffle,
-} from "./definition/groupings.js";
+export * as grouping from "./definition/groupings.js";
 export type { Tuple } from "./definition/tuple.js";
 export type { StopReport } from "./lifecycle/director.js";
 export type { Phase } from "./lifecycle/lifecycle-machine.js";
@@ -111,14 +102,14 @@ export type { LatencyMetrics } from "./runtime/latency.js";
 export type {
   ComponentMetrics,
   InputMetrics,
+  MetricsWatchOptions,
   StreamMetrics,
   TopologyMetrics,
-  WatchOptions,
 } from "./runtime/metrics.js";
 export type { TaskInfo } from "./runtime/run.js";
 export type { Topology } from "./topology.js";
 export { toDot } from "./views/dot.js";
 export type { Direction, EdgeLook, GraphOptions, LineStyle, NodeLook, Shape } from "./views/graph.js";
-export { live, type Screen, type WatchedTopology } from "./views/live.js";
+export { type DashboardOutput, liveDashboard, type WatchedTopology } from "./views/live.js";
 export { toMermaid } from "./views/mermaid.js";
-export { repaint, screen, summary } from "./views/view.js";
+export { renderDashboard, renderSummary, repaintDashboard } from "./views/view.js";

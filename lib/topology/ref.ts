@@ -11,9 +11,9 @@ import type { Process } from "../process/process.js";
 import { TopologyPhaseError } from "./definition/errors.js";
 import { Director, type DirectorMessage, type StopReport } from "./lifecycle/director.js";
 import type { Phase } from "./lifecycle/lifecycle-machine.js";
-import { componentMetrics, type TopologyMetrics, type WatchOptions } from "./runtime/metrics.js";
+import { componentMetrics, type MetricsWatchOptions, type TopologyMetrics } from "./runtime/metrics.js";
 import { ACKERS, type Run, SYSTEM, type TaskInfo } from "./runtime/run.js";
-import { summary } from "./views/view.js";
+import { renderSummary } from "./views/view.js";
 
 export interface StopOptions extends CallOptions {
   /** Milliseconds that what is under way gets; 0 for none. Default: `drainMs` of the configuration. */
@@ -148,18 +148,18 @@ export class TopologyRef {
 
   /** {@link TopologyRef.metrics} as a table for people. */
   summary(): string {
-    return summary(this.metrics());
+    return renderSummary(this.metrics());
   }
 
   /**
    * Metrics again and again, at once and then every so often, until the topology has ended: the last are of its end.
    *
-   * @example for await (const metrics of running.watch({ everyMs: 500 })) console.log(summary(metrics));
+   * @example for await (const metrics of running.watch({ everyMs: 500 })) console.log(renderSummary(metrics));
    */
   async *watch({
     everyMs = 1_000,
     signal,
-  }: WatchOptions = {}): AsyncGenerator<TopologyMetrics, void, undefined> {
+  }: MetricsWatchOptions = {}): AsyncGenerator<TopologyMetrics, void, undefined> {
     delay("everyMs", everyMs, 1);
     for (;;) {
       if (signal?.aborted) return;

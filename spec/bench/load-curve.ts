@@ -3,7 +3,7 @@
 
 import { System } from "signalbox";
 import { testClock } from "signalbox/testing";
-import { bolt, field, shuffle, spout, type TopologyConfig, topology } from "signalbox/topology";
+import { bolt, field, grouping, spout, type TopologyConfig, topology } from "signalbox/topology";
 
 /** The topology that is loaded: by default four tasks of 40 ms, with the default limits of a topology divided by ten. */
 export interface Loaded {
@@ -72,7 +72,7 @@ export async function loadPoint(
   });
   const loaded = topology("loaded", { spoutWaitMs: SPOUT_WAIT_MS, sampleRate: 1, ...config })
     .spout("source", source)
-    .bolt("worker", worker, { tasks, from: { "source.work": shuffle() } })
+    .bolt("worker", worker, { tasks, from: { "source.work": grouping.shuffle() } })
     .build();
   const running = await system.start(loaded, {
     log: ({ level }) => {

@@ -5,8 +5,7 @@
 import {
   bolt,
   field,
-  fields,
-  shuffle,
+  grouping,
   spout,
   type Topology,
   type TopologyConfig,
@@ -85,8 +84,8 @@ class WordCount {
     });
     this.topology = topology("word-count", config)
       .spout("sentences", sentences)
-      .bolt("split", split, { tasks: TASKS, from: { "sentences.lines": shuffle() } })
-      .bolt("count", count, { tasks: TASKS, from: { "split.words": fields("word") } })
+      .bolt("split", split, { tasks: TASKS, from: { "sentences.lines": grouping.shuffle() } })
+      .bolt("count", count, { tasks: TASKS, from: { "split.words": grouping.fields("word") } })
       .build();
   }
 

@@ -1,6 +1,6 @@
 // How much may be under way: reliable tuples by count, unreliable ones by the room in front of the bolts.
 
-import { bolt, fields, shuffle, spout, topology } from "signalbox/topology";
+import { bolt, grouping, spout, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { gate } from "../support/gate.js";
 import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
@@ -12,7 +12,7 @@ describe("reliable tuples", () => {
     await stage.start(
       topology("bound", { maxPending: 5 })
         .spout("source", source.spout, { tasks: 2 })
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     let open = 0;
@@ -33,7 +33,7 @@ describe("reliable tuples", () => {
     await stage.start(
       topology("room", { maxPending: 1, retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(keeper.numbers).toEqual([1]);
@@ -55,7 +55,7 @@ describe("reliable tuples", () => {
     await stage.start(
       topology("burst")
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(sink.seen).toEqual(upTo(50_000));
@@ -81,7 +81,7 @@ describe("reliable tuples", () => {
       topology("thrown", { maxPending: 1, retries: 1 })
         .spout("careful", careful)
         .bolt("sink", bolt({ input: {}, execute: ({ values }) => void seen.push(values) }), {
-          from: { "careful.keys": fields("key") },
+          from: { "careful.keys": grouping.fields("key") },
         })
         .build(),
     );
@@ -118,7 +118,7 @@ describe("a spout that has nothing", () => {
     await stage.start(
       topology("woken", { spoutWaitMs: 60_000 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     source.put(1);
@@ -166,7 +166,7 @@ describe("a full receive buffer", () => {
     const running = await stage.start(
       topology("full", { receiveBuffer: 10 })
         .spout("source", source.spout)
-        .bolt("worker", worker.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("worker", worker.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const waiting = (): number => running.tasks("worker")[0]?.waiting ?? 0;
@@ -198,8 +198,8 @@ describe("a full receive buffer", () => {
     await stage.start(
       topology("far", { receiveBuffer: 10 })
         .spout("source", source.spout)
-        .bolt("pass", pass, { from: { "source.numbers": shuffle() } })
-        .bolt("worker", worker.bolt, { from: { "pass.passed": shuffle() } })
+        .bolt("pass", pass, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("worker", worker.bolt, { from: { "pass.passed": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(10_000);
@@ -223,8 +223,8 @@ describe("a full receive buffer", () => {
       topology("apart", { receiveBuffer: 10 })
         .spout("source", source.spout)
         .spout("other", other.spout)
-        .bolt("worker", worker.bolt, { from: { "source.numbers": shuffle() } })
-        .bolt("sink", sink.bolt, { from: { "other.numbers": shuffle() } })
+        .bolt("worker", worker.bolt, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "other.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(source.left).toBeGreaterThan(30);
@@ -237,7 +237,7 @@ describe("a full receive buffer", () => {
     const running = await stage.start(
       topology("killed", { receiveBuffer: 10 })
         .spout("source", source.spout)
-        .bolt("worker", worker.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("worker", worker.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const left = source.left;

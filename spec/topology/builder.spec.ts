@@ -2,13 +2,10 @@
 
 import { OptionError } from "signalbox";
 import {
-  all,
   bolt,
   field,
-  fields,
+  grouping,
   type Problem,
-  partialKey,
-  shuffle,
   spout,
   spoutFrom,
   type TopologyBuilder,
@@ -33,7 +30,7 @@ const joined = bolt({
   execute: () => undefined,
 });
 const begun = topology("words").spout("sentences", sentences);
-const both = begun.bolt("split", split, { from: { "sentences.lines": shuffle() } });
+const both = begun.bolt("split", split, { from: { "sentences.lines": grouping.shuffle() } });
 
 /** What `build()` finds wrong with it. */
 function problemsOf(builder: { build(): unknown }): readonly string[] {
@@ -47,13 +44,14 @@ function problemsOf(builder: { build(): unknown }): readonly string[] {
 }
 
 /** A builder without its types, as it is to a user of plain JavaScript. */
-const untyped = (builder: unknown): TopologyBuilder<never, never> & { wire(...args: unknown[]): never } =>
-  builder as never;
+const untyped = (
+  builder: unknown,
+): TopologyBuilder<never, never> & { subscribe(...args: unknown[]): never } => builder as never;
 
-describe("a wire that does not compile, and is refused by `build()`,", () => {
+describe("a subscription that does not compile, and is refused by `build()`,", () => {
   it("leads from a stream that nobody emits", () => {
     // @ts-expect-error there is no stream `sentences.words`
-    const wrong = begun.bolt("split", split, { from: { "sentences.words": shuffle() } });
+    const wrong = begun.bolt("split", split, { from: { "sentences.words": grouping.shuffle() } });
     expect(problemsOf(wrong)[0]).toMatch(
       /^split: reads sentences\.words, which nobody emits; there are sentences\./,
     );
@@ -61,39 +59,39 @@ describe("a wire that does not compile, and is refused by `build()`,", () => {
 
   it("leads from a component that is not there", () => {
     // @ts-expect-error there is no component `paragraphs`
-    const wrong = begun.bolt("split", split, { from: { "paragraphs.lines": shuffle() } });
+    const wrong = begun.bolt("split", split, { from: { "paragraphs.lines": grouping.shuffle() } });
     expect(problemsOf(wrong)[0]).toMatch(/^split: reads paragraphs\.lines, which nobody emits/);
   });
 
   it("leads from a stream that lacks a field of the bolt's", () => {
     // @ts-expect-error sentences.lines has no `word`
-    const wrong = begun.bolt("count", count, { from: { "sentences.lines": shuffle() } });
+    const wrong = begun.bolt("count", count, { from: { "sentences.lines": grouping.shuffle() } });
     expect(problemsOf(wrong)).toEqual(["count: reads the field word, which sentences.lines does not carry"]);
   });
 
   it("leads from a stream whose field has another type", () => {
     const texts = bolt({ input: { at: field.text }, execute: () => undefined });
     // @ts-expect-error `at` is a number
-    const wrong = begun.bolt("texts", texts, { from: { "sentences.lines": shuffle() } });
+    const wrong = begun.bolt("texts", texts, { from: { "sentences.lines": grouping.shuffle() } });
     expect(problemsOf(wrong)).toEqual(["texts: reads at as text, but in sentences.lines it is number"]);
   });
 
   it("leads to a bolt that reads streams of other names only", () => {
     const others = bolt({ inputs: { others: { text: field.text } }, execute: () => undefined });
     // @ts-expect-error it reads streams of the name `others`
-    const wrong = begun.bolt("others", others, { from: { "sentences.lines": shuffle() } });
+    const wrong = begun.bolt("others", others, { from: { "sentences.lines": grouping.shuffle() } });
     expect(problemsOf(wrong)).toEqual(["others: does not read streams of the name lines, but only others"]);
   });
 
   it("leads to a bolt that is not there", () => {
     // @ts-expect-error there is no bolt `count`
-    const wrong = both.wire("split.words", "count", shuffle());
-    expect(problemsOf(wrong)).toEqual(["count: is wired to split.words, but there is no such component"]);
+    const wrong = both.subscribe("split.words", "count", grouping.shuffle());
+    expect(problemsOf(wrong)).toEqual(["count: subscribes to split.words, but there is no such component"]);
   });
 
   it("leads to a spout", () => {
     // @ts-expect-error a spout reads nothing
-    const wrong = both.wire("split.words", "sentences", shuffle());
+    const wrong = both.subscribe("split.words", "sentences", grouping.shuffle());
     expect(problemsOf(wrong)).toEqual(["sentences: is a spout: it cannot read split.words"]);
   });
 });
@@ -101,20 +99,22 @@ describe("a wire that does not compile, and is refused by `build()`,", () => {
 describe("a grouping that does not compile, and is refused by `build()`,", () => {
   it("goes by a field that the stream does not carry", () => {
     // @ts-expect-error split.words has no `wrod`
-    const wrong = both.bolt("count", count, { from: { "split.words": fields("wrod") } });
+    const wrong = both.bolt("count", count, { from: { "split.words": grouping.fields("wrod") } });
     expect(problemsOf(wrong)).toEqual([
       "count: is grouped by the field wrod, which split.words does not carry",
     ]);
+    const misspelt = grouping.partialKey("word", "txet");
     // @ts-expect-error the second is misspelt
-    const second = both.bolt("count", count, { from: { "split.words": partialKey("word", "txet") } });
+    const second = both.bolt("count", count, { from: { "split.words": misspelt } });
     expect(problemsOf(second)).toEqual([
       "count: is grouped by the field txet, which split.words does not carry",
     ]);
   });
 
-  it("stands where options of a wire do, and goes by a field that is not there", () => {
+  it("stands where options of a subscription do, and goes by a field that is not there", () => {
+    const misspelt = { grouping: grouping.fields("wrod") };
     // @ts-expect-error split.words has no `wrod`
-    const wrong = both.bolt("count", count, { from: { "split.words": { grouping: fields("wrod") } } });
+    const wrong = both.bolt("count", count, { from: { "split.words": misspelt } });
     expect(problemsOf(wrong)).toHaveLength(1);
   });
 });
@@ -148,9 +148,11 @@ describe("a bolt with several inputs", () => {
       execute: (tuple) => (tuple.stream === "lines" ? tuple.values.text : tuple.values.word),
     });
     const built = both
-      .bolt("told", told, { from: { "sentences.lines": shuffle(), "split.words": fields("word") } })
+      .bolt("told", told, {
+        from: { "sentences.lines": grouping.shuffle(), "split.words": grouping.fields("word") },
+      })
       .build();
-    expect(built.blueprint.wires.map(({ to }) => to)).toEqual(["split", "told", "told"]);
+    expect(built.blueprint.subscriptions.map(({ to }) => to)).toEqual(["split", "told", "told"]);
   });
 
   it("cannot read a stream of another name, nor one that lacks a field", () => {
@@ -158,7 +160,7 @@ describe("a bolt with several inputs", () => {
     const wrong = topology("wrong")
       .spout("renamed", renamed)
       // @ts-expect-error the field is called `wort`
-      .bolt("joined", joined, { from: { "renamed.words": shuffle() } });
+      .bolt("joined", joined, { from: { "renamed.words": grouping.shuffle() } });
     expect(problemsOf(wrong)).toEqual(["joined: reads the field word, which renamed.words does not carry"]);
   });
 });
@@ -175,8 +177,8 @@ describe("a topology that cannot be built", () => {
     const cycle = topology("cycle")
       .spout("source", new Source().spout)
       .bolt("one", pass)
-      .bolt("two", pass, { from: { "one.passed": shuffle() } })
-      .wire("two.passed", "one");
+      .bolt("two", pass, { from: { "one.passed": grouping.shuffle() } })
+      .subscribe("two.passed", "one");
     expect(problemsOf(cycle)).toEqual([
       "one: no spout leads to it, by way of two.passed",
       "two: no spout leads to it, by way of one.passed",
@@ -188,20 +190,20 @@ describe("a topology that cannot be built", () => {
   });
 
   it("has two components of one name", () => {
-    const twice = begun.bolt("sentences", split, { from: { "sentences.lines": shuffle() } });
+    const twice = begun.bolt("sentences", split, { from: { "sentences.lines": grouping.shuffle() } });
     expect(problemsOf(twice)).toContain("sentences: there are two components of this name");
   });
 
-  it("has the same wire twice", () => {
-    expect(problemsOf(both.wire("sentences.lines", "split", all()))).toEqual([
-      "split: is wired to sentences.lines twice",
+  it("has the same subscription twice", () => {
+    expect(problemsOf(both.subscribe("sentences.lines", "split", grouping.all()))).toEqual([
+      "split: subscribes to sentences.lines twice",
     ]);
   });
 
-  it("has a wire that is no grouping", () => {
+  it("has a subscription that is no grouping", () => {
     const wrong = begun.bolt("split", split, { from: { "sentences.lines": "shuffle" as never } });
     expect(problemsOf(wrong)[0]).toMatch(
-      /its wire from sentences\.lines must be a grouping, such as shuffle\(\)/,
+      /its subscription to sentences\.lines must be a grouping, such as shuffle\(\)/,
     );
     const other = begun.bolt("split", split, { from: { "sentences.lines": { anchor: true } as never } });
     expect(problemsOf(other)[0]).toMatch(/\{ grouping, anchored \}/);
@@ -221,7 +223,7 @@ describe("a topology that cannot be built", () => {
 
   it("has a bolt with `tick`, and nobody says how often", () => {
     const ticking = bolt({ input: { text: field.text }, execute: () => undefined, tick: () => undefined });
-    const from = { "sentences.lines": shuffle() };
+    const from = { "sentences.lines": grouping.shuffle() };
     expect(problemsOf(begun.bolt("ticking", ticking, { from }))).toEqual([
       "ticking: has a `tick` function, but no period: give `tickMs` in its configuration",
     ]);
@@ -268,7 +270,7 @@ describe("a topology that cannot be built", () => {
   });
 
   it("is told everything that is wrong with it at once, each with its component", () => {
-    const wrong = untyped(begun.bolt("count", count, { tasks: 0 })).wire(
+    const wrong = untyped(begun.bolt("count", count, { tasks: 0 })).subscribe(
       "nowhere.words",
       "nobody",
     ) as never as {
@@ -308,7 +310,7 @@ describe("a definition that is not what it has to be", () => {
 });
 
 describe("a loop", () => {
-  it("is closed by a wire to a bolt that is there already, and works", async () => {
+  it("is closed by a subscription to a bolt that is there already, and works", async () => {
     await using stage = new Stage();
     const source = new Source([5]);
     const seen: number[] = [];
@@ -325,9 +327,9 @@ describe("a loop", () => {
     await stage.start(
       topology("countdown")
         .spout("source", source.spout)
-        .bolt("down", down, { tasks: 2, from: { "source.numbers": shuffle() } })
-        .bolt("keeper", keeper.bolt, { from: { "down.zero": shuffle() } })
-        .wire("down.less", "down", fields("n"))
+        .bolt("down", down, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "down.zero": grouping.shuffle() } })
+        .subscribe("down.less", "down", grouping.fields("n"))
         .build(),
     );
     expect(seen).toEqual([5, 4, 3, 2, 1, 0]);
@@ -339,7 +341,7 @@ describe("a loop", () => {
 });
 
 describe("a merge", () => {
-  it("takes in another topology's components, under its own name and options, and wires lead across", async () => {
+  it("takes in another topology's components, under its own name and options, and subscriptions lead across", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([7]), new Keeper()];
     const pass = bolt({
@@ -350,9 +352,9 @@ describe("a merge", () => {
     const front = topology("front", { maxPending: 3 }).spout("source", source.spout);
     const back = topology("back", { maxPending: 9 })
       .spout("other", new Source().spout)
-      .bolt("pass", pass, { from: { "other.numbers": shuffle() } })
-      .bolt("keeper", keeper.bolt, { from: { "pass.passed": shuffle() } });
-    const merged = front.merge(back).wire("source.numbers", "pass").build();
+      .bolt("pass", pass, { from: { "other.numbers": grouping.shuffle() } })
+      .bolt("keeper", keeper.bolt, { from: { "pass.passed": grouping.shuffle() } });
+    const merged = front.merge(back).subscribe("source.numbers", "pass").build();
     expect(merged.name).toBe("front");
     expect(merged.blueprint.components.map(({ name, config }) => [name, config.maxPending])).toEqual([
       ["source", 3],
@@ -367,11 +369,11 @@ describe("a merge", () => {
   });
 
   it("of two that come of one has what they share once", () => {
-    const counts = both.bolt("count", count, { from: { "split.words": fields("word") } });
-    const copies = both.bolt("copy", count, { from: { "split.words": shuffle() } });
+    const counts = both.bolt("count", count, { from: { "split.words": grouping.fields("word") } });
+    const copies = both.bolt("copy", count, { from: { "split.words": grouping.shuffle() } });
     const { blueprint } = counts.merge(copies).build();
     expect(blueprint.components.map(({ name }) => name)).toEqual(["sentences", "split", "count", "copy"]);
-    expect(blueprint.wires).toHaveLength(3);
+    expect(blueprint.subscriptions).toHaveLength(3);
   });
 
   it("of two that have a name in common is refused", () => {
@@ -384,22 +386,27 @@ describe("a merge", () => {
 describe("a builder", () => {
   it("is never changed: each method gives a new one", () => {
     const before = topology("same").spout("sentences", sentences);
-    before.bolt("split", split, { from: { "sentences.lines": shuffle() } });
+    before.bolt("split", split, { from: { "sentences.lines": grouping.shuffle() } });
     expect(before.build().blueprint.components).toHaveLength(1);
   });
 
   it("gives each bolt a task and an executor for each task, unless told otherwise, and shuffles", () => {
-    const { components, wires } = topology("plain")
+    const { components, subscriptions } = topology("plain")
       .spout("sentences", sentences)
       .bolt("split", split, { tasks: 6, from: { "sentences.lines": {} } })
-      .bolt("count", count, { tasks: 6, executors: 2, from: { "split.words": shuffle() } })
+      .bolt("count", count, { tasks: 6, executors: 2, from: { "split.words": grouping.shuffle() } })
       .build().blueprint;
     expect(components.map(({ tasks, executors }) => [tasks, executors])).toEqual([
       [1, 1],
       [6, 6],
       [6, 2],
     ]);
-    expect(wires[0]).toMatchObject({ from: "sentences", stream: "lines", to: "split", anchored: true });
-    expect(wires[0]?.grouping.label).toBe("shuffle");
+    expect(subscriptions[0]).toMatchObject({
+      from: "sentences",
+      stream: "lines",
+      to: "split",
+      anchored: true,
+    });
+    expect(subscriptions[0]?.grouping.label).toBe("shuffle");
   });
 });

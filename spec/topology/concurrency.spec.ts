@@ -1,6 +1,6 @@
 // One task of a bolt with several tuples in work at once.
 
-import { batchBolt, bolt, shellBolt, shuffle, topology, tumbling, windowBolt } from "signalbox/topology";
+import { batchBolt, bolt, grouping, shellBolt, topology, tumbling, windowBolt } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { type Gate, gate } from "../support/gate.js";
 import { N, Sink, Source, Stage, upTo } from "./support.js";
@@ -46,8 +46,8 @@ describe("concurrency", () => {
     await stage.start(
       topology("three")
         .spout("source", source.spout)
-        .bolt("gated", gated.bolt, { concurrency: 3, from: { "source.numbers": shuffle() } })
-        .bolt("sink", sink.bolt, { from: { "gated.passed": shuffle() } })
+        .bolt("gated", gated.bolt, { concurrency: 3, from: { "source.numbers": grouping.shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "gated.passed": grouping.shuffle() } })
         .build(),
     );
     expect(gated.open).toEqual([1, 2, 3]);
@@ -75,8 +75,8 @@ describe("concurrency", () => {
     await stage.start(
       topology("own", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("gated", gated.bolt, { concurrency: 4, from: { "source.numbers": shuffle() } })
-        .bolt("picky", picky, { from: { "gated.passed": shuffle() } })
+        .bolt("gated", gated.bolt, { concurrency: 4, from: { "source.numbers": grouping.shuffle() } })
+        .bolt("picky", picky, { from: { "gated.passed": grouping.shuffle() } })
         .build(),
       { log: false },
     );
@@ -96,7 +96,7 @@ describe("concurrency", () => {
     const running = await stage.start(
       topology("throws", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("gated", gated.bolt, { concurrency: 3, from: { "source.numbers": shuffle() } })
+        .bolt("gated", gated.bolt, { concurrency: 3, from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: false },
     );
@@ -118,7 +118,7 @@ describe("concurrency", () => {
       const running = await stage.start(
         topology("killed", { retries: 0 })
           .spout("source", source.spout)
-          .bolt("gated", gated.bolt, { concurrency: 3, from: { "source.numbers": shuffle() } })
+          .bolt("gated", gated.bolt, { concurrency: 3, from: { "source.numbers": grouping.shuffle() } })
           .build(),
       );
       await stage.kill(running, "gated");
@@ -138,7 +138,7 @@ describe("concurrency", () => {
         .bolt("gated", gated.bolt, {
           concurrency: 3,
           executeTimeoutMs: 100,
-          from: { "source.numbers": shuffle() },
+          from: { "source.numbers": grouping.shuffle() },
         })
         .build(),
       { log: false },
@@ -164,7 +164,7 @@ describe("concurrency", () => {
     const running = await stage.start(
       topology("drain")
         .spout("source", source.spout)
-        .bolt("gated", gated.bolt, { concurrency: 3, from: { "source.numbers": shuffle() } })
+        .bolt("gated", gated.bolt, { concurrency: 3, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const stopped = running.stop().then((report) => {
@@ -189,7 +189,7 @@ describe("concurrency", () => {
     await stage.start(
       topology("many")
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { tasks: 2, concurrency: 8, from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { tasks: 2, concurrency: 8, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(500);
@@ -204,11 +204,11 @@ describe("concurrency", () => {
         .spout("source", new Source().spout)
         .bolt("batch", batchBolt({ input: N, size: 2, everyMs: 10, execute: () => undefined }), {
           ...concurrency,
-          from: { "source.numbers": shuffle() },
+          from: { "source.numbers": grouping.shuffle() },
         })
         .bolt("window", windowBolt({ input: N, window: tumbling({ count: 2 }), execute: () => undefined }), {
           ...concurrency,
-          from: { "source.numbers": shuffle() },
+          from: { "source.numbers": grouping.shuffle() },
         })
         .build();
     expect(() => built({ concurrency: 2 }, {})).toThrow(
@@ -220,7 +220,7 @@ describe("concurrency", () => {
         .spout("source", new Source().spout)
         .bolt("shell", shellBolt({ command: "cat", input: N }), {
           concurrency: 2,
-          from: { "source.numbers": shuffle() },
+          from: { "source.numbers": grouping.shuffle() },
         })
         .build(),
     ).toThrow(/shell: takes its tuples in their order/);

@@ -1,7 +1,7 @@
 // More work than can be done: tuples whose trees have expired are skipped, spouts let in what can be finished in time, and
 // what is finished stays as much as the tasks can do.
 
-import { bolt, fields, shuffle, topology } from "signalbox/topology";
+import { bolt, grouping, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { LOADED, LOADS, type LoadPoint, loadPoint } from "../bench/load-curve.js";
 import { gate } from "../support/gate.js";
@@ -23,7 +23,7 @@ describe("a tuple whose tree has expired", () => {
     const running = await stage.start(
       topology("late", { retries: 0, messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
-        .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
+        .bolt("slow", slow, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(1_500);
@@ -50,7 +50,7 @@ describe("a tuple whose tree has expired", () => {
       await stage.start(
         topology("just", { retries: 0, messageTimeoutMs: 1_000 })
           .spout("source", source.spout)
-          .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+          .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
           .build(),
       );
       await stage.advance(later);
@@ -90,8 +90,8 @@ describe("a tuple whose tree has expired", () => {
     await stage.start(
       topology("join", { retries: 0, messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
-        .bolt("join", join, { from: { "source.numbers": shuffle() } })
-        .bolt("last", last, { from: { "join.joined": shuffle() } })
+        .bolt("join", join, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("last", last, { from: { "join.joined": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(1_400);
@@ -115,7 +115,7 @@ describe("a tuple whose tree has expired", () => {
     await stage.start(
       topology("loose", { messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(60_000);
@@ -134,7 +134,7 @@ describe("congestion", () => {
     await stage.start(
       topology("busy", { messageTimeoutMs: 3_000, maxPending: 128 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: ({ level, text }) => void (level === "warn" && warnings.push(text)) },
     );
@@ -164,7 +164,7 @@ describe("congestion", () => {
     await stage.start(
       topology("outage", { messageTimeoutMs: 1_000, maxPending: 64, retries: 1_000 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: false },
     );
@@ -190,7 +190,7 @@ describe("congestion", () => {
     await stage.start(
       topology("lost", { messageTimeoutMs: 1_000, maxPending: 8, retries: 0 })
         .spout("source", source.spout)
-        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: ({ text }) => void warnings.push(text) },
     );
@@ -207,7 +207,7 @@ describe("congestion", () => {
     await stage.start(
       topology("held", { messageTimeoutMs: 1_000, maxPending: 8, retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": fields("n") } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.fields("n") } })
         .build(),
       { log: false },
     );

@@ -1,7 +1,7 @@
 // Crashes of single tasks: what becomes of their tuples, and who notices.
 
 import { ProcessExitedError } from "signalbox";
-import { bolt, fields, shuffle, spout, topology } from "signalbox/topology";
+import { bolt, grouping, spout, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { gate } from "../support/gate.js";
 import { Keeper, N, pidsOf, Sink, Source, Stage, upTo } from "./support.js";
@@ -13,7 +13,7 @@ describe("a bolt's task that is killed", () => {
     const running = await stage.start(
       topology("held", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     keeper.got[0]?.ack();
@@ -33,7 +33,7 @@ describe("a bolt's task that is killed", () => {
     const running = await stage.start(
       topology("awaited", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("never", never, { from: { "source.numbers": shuffle() } })
+        .bolt("never", never, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "never");
@@ -48,7 +48,7 @@ describe("a bolt's task that is killed", () => {
     const running = await stage.start(
       topology("late", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
+        .bolt("slow", slow, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "slow");
@@ -67,7 +67,7 @@ describe("a bolt's task that is killed", () => {
     const running = await stage.start(
       topology("refused")
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const { last } = keeper;
@@ -92,7 +92,7 @@ describe("a bolt's task that is killed", () => {
     const running = await stage.start(
       topology("siblings", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     source.put(2, 3, 4, 5);
@@ -119,7 +119,7 @@ describe("a bolt's task that is killed", () => {
     const running = await stage.start(
       topology("keys", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": fields("n") } })
+        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": grouping.fields("n") } })
         .build(),
     );
     const [first, second] = running.tasks("worker");
@@ -138,7 +138,7 @@ describe("a bolt's task that is killed", () => {
     const running = await stage.start(
       topology("again")
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "keeper");
@@ -155,7 +155,7 @@ describe("a bolt's task that is killed", () => {
     const running = await stage.start(
       topology("lost")
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "keeper");
@@ -177,7 +177,7 @@ describe("a bolt's task that is killed", () => {
     const running = await stage.start(
       topology("shared")
         .spout("source", source.spout)
-        .bolt("counter", counter, { from: { "source.numbers": shuffle() } })
+        .bolt("counter", counter, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "counter");
@@ -197,7 +197,7 @@ describe("an acker that is killed", () => {
     const running = await stage.start(
       topology("acker", { ackers: 1, retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 } })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "__acker");
@@ -215,7 +215,7 @@ describe("an acker that is killed", () => {
     const running = await stage.start(
       topology("ackers", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "__acker", 2);
@@ -235,7 +235,7 @@ describe("a spout's task that is killed", () => {
     const running = await stage.start(
       topology("spout")
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "source");
@@ -267,7 +267,7 @@ describe("a spout's task that is killed", () => {
     const running = await stage.start(
       topology("done", { maxPending: 1 })
         .spout("source", source)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     stage.strike(running, "source");
@@ -304,7 +304,7 @@ describe("a spout's task that is killed", () => {
     const running = await stage.start(
       topology("told", { retries: 0, ackers: 1 })
         .spout("source", source)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "__acker");
@@ -321,7 +321,7 @@ describe("a spout's task that is killed", () => {
     const running = await stage.start(
       topology("spout", { retries: 0, maxPending: 2 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "source");
@@ -340,7 +340,7 @@ describe("the system task that is killed", () => {
     const running = await stage.start(
       topology("system", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const before = pidsOf(running, "keeper", "__system");
@@ -364,7 +364,7 @@ describe("the system task that is killed", () => {
     const running = await stage.start(
       topology("ticks")
         .spout("source", new Source().spout)
-        .bolt("ticking", ticking, { from: { "source.numbers": shuffle() } })
+        .bolt("ticking", ticking, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(250);
@@ -385,7 +385,7 @@ describe("a task that ends itself", () => {
       const running = await stage.start(
         topology("quits", { retries: 0 })
           .spout("source", source.spout)
-          .bolt("quitter", quitter, { from: { "source.numbers": shuffle() } })
+          .bolt("quitter", quitter, { from: { "source.numbers": grouping.shuffle() } })
           .build(),
       );
       expect(source.outcomes).toEqual([[1, "failed", 1]]);
@@ -409,7 +409,7 @@ describe("a task that ends itself", () => {
     const running = await stage.start(
       topology("helped", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("helped", helped, { from: { "source.numbers": shuffle() } })
+        .bolt("helped", helped, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(source.outcomes).toEqual([[1, "failed", 1]]);
@@ -429,7 +429,7 @@ describe("a bolt that ends itself within `execute`, and is closed at leisure", (
     await stage.start(
       topology("leaving", { retries: 0, intensity: Number.POSITIVE_INFINITY })
         .spout("source", source.spout)
-        .bolt("leaving", leaving, { from: { "source.numbers": shuffle() } })
+        .bolt("leaving", leaving, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: ({ text }) => lines.push(text) },
     );
@@ -444,7 +444,7 @@ describe("two runs of one topology", () => {
     const [source, sink] = [new Source(), new Sink()];
     const built = topology("twice")
       .spout("source", source.spout)
-      .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+      .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
       .build();
     const [one, two] = [await stage.start(built), await stage.start(built)];
     await one.stop();
@@ -460,7 +460,11 @@ describe("only the task that crashed", () => {
     const running = await stage.start(
       topology("alone")
         .spout("source", new Source().spout, { tasks: 2 })
-        .bolt("worker", new Sink().bolt, { tasks: 4, executors: 2, from: { "source.numbers": shuffle() } })
+        .bolt("worker", new Sink().bolt, {
+          tasks: 4,
+          executors: 2,
+          from: { "source.numbers": grouping.shuffle() },
+        })
         .build(),
     );
     const before = running.tasks();

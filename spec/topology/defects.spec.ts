@@ -1,6 +1,6 @@
 // Defects of a forerunner, each held off by a test: what goes wrong in a topology that counts and tracks carelessly.
 
-import { all, bolt, shuffle, spout, topology } from "signalbox/topology";
+import { bolt, grouping, spout, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { AckerMachine, COMPLETED, PENDING } from "../../lib/topology/tracking/acker-machine.js";
 import { Keeper, N, pidsOf, Sink, Source, Stage, upTo } from "./support.js";
@@ -12,7 +12,7 @@ describe("the defects that it must not have", () => {
     await stage.start(
       topology("one", { maxPending: 2 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(sink.seen).toEqual(upTo(50));
@@ -24,7 +24,7 @@ describe("the defects that it must not have", () => {
     await stage.start(
       topology("two", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { tasks: 3, from: { "source.numbers": all() } })
+        .bolt("keeper", keeper.bolt, { tasks: 3, from: { "source.numbers": grouping.all() } })
         .build(),
     );
     const [first, second, third] = keeper.got;
@@ -109,8 +109,8 @@ describe("the defects that it must not have", () => {
     await stage.start(
       topology("six")
         .spout("source", source.spout)
-        .bolt("join", join, { from: { "source.numbers": shuffle() } })
-        .bolt("sink", sink.bolt, { from: { "join.sums": shuffle() } })
+        .bolt("join", join, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "join.sums": grouping.shuffle() } })
         .build(),
     );
     expect(sink.seen).toEqual([6]);
@@ -124,7 +124,7 @@ describe("the defects that it must not have", () => {
     await stage.start(
       topology("seven", { ackers: 1, maxPending: 1 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { tasks: 4, from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { tasks: 4, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect([...sink.seen].sort((a, b) => a - b)).toEqual(upTo(300));
@@ -148,7 +148,7 @@ describe("the defects that it must not have", () => {
     await stage.start(
       topology("burst", { ackers: 1, maxPending: 1 })
         .spout("burst", burst)
-        .bolt("sink", sink.bolt, { from: { "burst.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "burst.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(10_000);
@@ -163,7 +163,11 @@ describe("the defects that it must not have", () => {
     const running = await stage.start(
       topology("eight")
         .spout("source", source.spout, { tasks: 2 })
-        .bolt("keeper", keeper.bolt, { tasks: 3, executors: 1, from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, {
+          tasks: 3,
+          executors: 1,
+          from: { "source.numbers": grouping.shuffle() },
+        })
         .build(),
     );
     const before = running.tasks();

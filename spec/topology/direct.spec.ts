@@ -1,6 +1,6 @@
 // Direct emits: the tuple names its task, and fails where there is no such task.
 
-import { bolt, direct, shuffle, spout, topology } from "signalbox/topology";
+import { bolt, grouping, spout, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
 
@@ -15,7 +15,7 @@ describe("a direct emit", () => {
     const running = await stage.start(
       topology("nowhere", { retries: 2 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": direct() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.direct() } })
         .build(),
       { log: ({ text }) => lines.push(text) },
     );
@@ -38,7 +38,7 @@ describe("a direct emit", () => {
     const running = await stage.start(
       topology("scaled", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { tasks: 4, from: { "source.numbers": direct() } })
+        .bolt("sink", sink.bolt, { tasks: 4, from: { "source.numbers": grouping.direct() } })
         .build(),
       { log: false },
     );
@@ -62,8 +62,8 @@ describe("a direct emit", () => {
     await stage.start(
       topology("relayed", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("relay", relay, { from: { "source.numbers": shuffle() } })
-        .bolt("sink", new Sink().bolt, { from: { "relay.numbers": direct() } })
+        .bolt("relay", relay, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("sink", new Sink().bolt, { from: { "relay.numbers": grouping.direct() } })
         .build(),
       { log: false },
     );
@@ -79,8 +79,8 @@ describe("a direct emit", () => {
     const running = await stage.start(
       topology("two", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("one", one.bolt, { from: { "source.numbers": direct() } })
-        .bolt("other", other.bolt, { from: { "source.numbers": direct() } })
+        .bolt("one", one.bolt, { from: { "source.numbers": grouping.direct() } })
+        .bolt("other", other.bolt, { from: { "source.numbers": grouping.direct() } })
         .build(),
     );
     task = running.tasks("other")[0]?.task ?? 0;
@@ -101,7 +101,7 @@ describe("a direct emit", () => {
     const running = await stage.start(
       topology("loose")
         .spout("source", loose)
-        .bolt("sink", new Sink().bolt, { from: { "source.numbers": direct() } })
+        .bolt("sink", new Sink().bolt, { from: { "source.numbers": grouping.direct() } })
         .build(),
       { log: false },
     );

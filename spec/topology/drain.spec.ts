@@ -4,7 +4,7 @@ import { CalleeExitedError, supervisor } from "signalbox";
 import {
   batchBolt,
   bolt,
-  shuffle,
+  grouping,
   spout,
   spoutFrom,
   type Topology,
@@ -20,7 +20,7 @@ import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
 const line = (source: Source, end: Keeper | Sink, config = {}): Topology =>
   topology("line", config)
     .spout("source", source.spout)
-    .bolt("end", end.bolt, { from: { "source.numbers": shuffle() } })
+    .bolt("end", end.bolt, { from: { "source.numbers": grouping.shuffle() } })
     .build();
 
 describe("a pause", () => {
@@ -121,7 +121,7 @@ describe("a stop", () => {
     const running = await stage.start(
       topology("loose")
         .spout("source", source.spout)
-        .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
+        .bolt("slow", slow, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const stopped = running.stop();
@@ -144,7 +144,7 @@ describe("a stop", () => {
     const running = await stage.start(
       topology("asks")
         .spout("slow", slow)
-        .bolt("sink", sink.bolt, { from: { "slow.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "slow.numbers": grouping.shuffle() } })
         .build(),
     );
     const stopped = running.stop();
@@ -169,7 +169,7 @@ describe("a stop", () => {
     const running = await stage.start(
       topology("storing", { maxPending: 1 })
         .spout("source", source)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     keeper.last.ack();
@@ -199,7 +199,7 @@ describe("a stop", () => {
     const running = await stage.start(
       topology("buffered")
         .spout("buffered", buffered)
-        .bolt("sink", sink.bolt, { from: { "buffered.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "buffered.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(await running.stop()).toEqual({ drained: true, unfinished: 0 });
@@ -288,8 +288,8 @@ describe("a stop", () => {
     const running = await stage.start(
       topology("held")
         .spout("source", source.spout)
-        .bolt("batches", batches, { from: { "source.numbers": shuffle() } })
-        .bolt("windows", windows, { from: { "source.numbers": shuffle() } })
+        .bolt("batches", batches, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("windows", windows, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(got).toEqual([[1, 2]]);
@@ -340,8 +340,8 @@ describe("a stop", () => {
     const running = await stage.start(
       topology("chain")
         .spout("source", source.spout)
-        .bolt("add", add, { from: { "source.numbers": shuffle() } })
-        .bolt("store", store, { from: { "add.sums": shuffle() } })
+        .bolt("add", add, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("store", store, { from: { "add.sums": grouping.shuffle() } })
         .build(),
     );
     expect(await running.stop()).toEqual({ drained: true, unfinished: 0 });
@@ -432,7 +432,7 @@ describe("finished", () => {
     const running = await stage.start(
       topology("finite")
         .spout("source", finite(2))
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     let finished = false;
@@ -455,7 +455,7 @@ describe("finished", () => {
     const running = await stage.start(
       topology("finite")
         .spout("source", finite(6))
-        .bolt("store", store, { from: { "source.numbers": shuffle() } })
+        .bolt("store", store, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await running.finished();

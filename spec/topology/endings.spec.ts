@@ -1,7 +1,7 @@
 // How tasks and topologies end when they have to end soon, or otherwise than meant.
 
 import { type Pid, supervisor } from "signalbox";
-import { bolt, shuffle, topology } from "signalbox/topology";
+import { bolt, grouping, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { Keeper, N, Source, Stage, upTo } from "./support.js";
 
@@ -13,7 +13,7 @@ describe("a stop without time to drain", () => {
     const running = await stage.start(
       topology("hung")
         .spout("source", source.spout)
-        .bolt("hung", hung, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("hung", hung, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const before = stage.clock.now;
@@ -28,7 +28,7 @@ describe("a stop without time to drain", () => {
     const running = await stage.start(
       topology("hastened")
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const drained = running.stop();
@@ -55,7 +55,7 @@ describe("a director that is killed", () => {
     const source = new Source([1]);
     const plan = topology("killed")
       .spout("source", source.spout)
-      .bolt("counted", counted, { tasks: 2, from: { "source.numbers": shuffle() } })
+      .bolt("counted", counted, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
       .build();
     await stage.system.start(supervisor({ children: [{ id: "killed", start: plan, name: "killed" }] }));
     await stage.settle();
@@ -77,7 +77,7 @@ describe("a bolt that settles by itself", () => {
     const running = await stage.start(
       topology("forgets", { messageTimeoutMs: 1_000, retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const pending = () => running.metrics().components.find(({ name }) => name === "keeper")?.pending;
@@ -104,7 +104,7 @@ describe("a spout's task that is being taken out", () => {
     const running = await stage.start(
       topology("executor", { retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 }, maxPending: 2 })
         .spout("source", source.spout, { tasks: 2, executors: 1, intensity: 0 })
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const scaled = running.scale("source", 1);
@@ -125,7 +125,7 @@ describe("a spout's task that is being taken out", () => {
     const running = await stage.start(
       topology("scaled-in", { retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 }, maxPending: 2 })
         .spout("source", source.spout, { tasks: 2 })
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(keeper.got).toHaveLength(4);

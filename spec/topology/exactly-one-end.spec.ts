@@ -1,7 +1,7 @@
 // Whatever crashes, and whenever: every reliable tuple ends, once, acked or failed, and nothing is left under way.
 
 import { fc, test } from "@fast-check/vitest";
-import { batchBolt, bolt, DEAD_FIELDS, fields, shuffle, topology } from "signalbox/topology";
+import { batchBolt, bolt, DEAD_FIELDS, grouping, topology } from "signalbox/topology";
 import { describe, expect } from "vitest";
 import { N, Source, Stage, upTo } from "./support.js";
 
@@ -77,10 +77,10 @@ async function endured(blows: readonly Blow[], retries: number): Promise<Source[
       restartsBackoff: { minMs: 100, maxMs: 1_000 },
     })
       .spout("source", source.spout, { tasks: 2 })
-      .bolt("split", split, { tasks: 2, from: { "source.numbers": shuffle() } })
-      .bolt("slow", slow, { tasks: 2, executors: 1, from: { "split.parts": fields("n") } })
-      .bolt("store", store, { tasks: 2, from: { "slow.parts": shuffle() } })
-      .bolt("letters", letters, { from: { "source.dead": shuffle() } })
+      .bolt("split", split, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
+      .bolt("slow", slow, { tasks: 2, executors: 1, from: { "split.parts": grouping.fields("n") } })
+      .bolt("store", store, { tasks: 2, from: { "slow.parts": grouping.shuffle() } })
+      .bolt("letters", letters, { from: { "source.dead": grouping.shuffle() } })
       .build(),
     { log: false },
   );

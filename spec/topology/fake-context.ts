@@ -1,4 +1,4 @@
-// One task of a bolt, run by hand: no process, no wires. It refuses what a host refuses: to settle a tuple
+// One task of a bolt, run by hand: no process, no subscriptions. It refuses what a host refuses: to settle a tuple
 // twice, and to anchor to one that is settled.
 
 import type {

@@ -1,23 +1,11 @@
 // Groupings at work in a running topology: which tasks get what.
 
 import { leastLoaded, type RoutingFunction } from "signalbox";
-import {
-  bolt,
-  fields,
-  type Grouping,
-  global,
-  localOrShuffle,
-  none,
-  partialKey,
-  shuffle,
-  spout,
-  type TopologyRef,
-  topology,
-} from "signalbox/topology";
+import { bolt, type Grouping, grouping, spout, type TopologyRef, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { N, Sink, Source, Stage, upTo } from "./support.js";
 
-/** Sends numbers along a wire to three tasks. */
+/** Sends numbers along a subscription to three tasks. */
 async function dealt(
   grouping: Grouping<{ readonly n: number }>,
   numbers: readonly number[],
@@ -38,9 +26,9 @@ async function dealt(
 
 describe("in a running topology", () => {
   it.each([
-    ["shuffle", shuffle()],
-    ["none", none()],
-    ["localOrShuffle, where all are on one node,", localOrShuffle()],
+    ["shuffle", grouping.shuffle()],
+    ["none", grouping.none()],
+    ["localOrShuffle, where all are on one node,", grouping.localOrShuffle()],
   ])("%s gives each task its turn", async (_name, grouping) => {
     const { byTask } = await dealt(grouping, upTo(30));
     expect(byTask.map(({ length }) => length)).toEqual([10, 10, 10]);
@@ -53,7 +41,7 @@ describe("in a running topology", () => {
     await stage.start(
       topology("keys")
         .spout("source", source.spout, { tasks: 3, maxPending: 5 })
-        .bolt("sink", sink.bolt, { tasks: 3, from: { "source.numbers": fields("n") } })
+        .bolt("sink", sink.bolt, { tasks: 3, from: { "source.numbers": grouping.fields("n") } })
         .build(),
     );
     for (const key of new Set(keys)) expect(sink.byTask.filter((own) => own.includes(key))).toHaveLength(1);
@@ -61,7 +49,7 @@ describe("in a running topology", () => {
   });
 
   it("fields goes on with the same task after that has crashed, and leaves keys alone when another comes", async () => {
-    const { byTask } = await dealt(fields("n"), upTo(30), async (stage, running, source) => {
+    const { byTask } = await dealt(grouping.fields("n"), upTo(30), async (stage, running, source) => {
       await stage.kill(running, "sink", 1);
       source.put(...upTo(30));
       await stage.settle();
@@ -71,12 +59,12 @@ describe("in a running topology", () => {
   });
 
   it("partialKey spreads a frequent value over two tasks, and no more", async () => {
-    const { byTask } = await dealt(partialKey("n"), Array(100).fill(7));
+    const { byTask } = await dealt(grouping.partialKey("n"), Array(100).fill(7));
     expect(byTask.map(({ length }) => length).sort()).toEqual([0, 50, 50]);
   });
 
   it("global gives everything to the first task", async () => {
-    const { byTask } = await dealt(global(), upTo(10));
+    const { byTask } = await dealt(grouping.global(), upTo(10));
     expect(byTask).toEqual([upTo(10), [], []]);
   });
 
@@ -102,7 +90,7 @@ describe("in a running topology", () => {
         .bolt("sink", sink.bolt, {
           tasks: 3,
           restartBackoff: { minMs: 1_000, maxMs: 1_000, jitter: 0 },
-          from: { "source.numbers": shuffle() },
+          from: { "source.numbers": grouping.shuffle() },
         })
         .build(),
     );
@@ -126,7 +114,7 @@ describe("in a running topology", () => {
         .bolt("sink", sink.bolt, {
           tasks: 2,
           restartBackoff: { minMs: 300, maxMs: 300, jitter: 0 },
-          from: { "source.numbers": fields("n") },
+          from: { "source.numbers": grouping.fields("n") },
         })
         .build(),
     );
@@ -140,15 +128,15 @@ describe("in a running topology", () => {
     expect(source.outcomes).toHaveLength(10);
   });
 
-  it("the same grouping may be given to several wires: each counts its own turns", async () => {
+  it("the same grouping may be given to several subscriptions: each counts its own turns", async () => {
     await using stage = new Stage();
-    const grouping = shuffle<{ readonly n: number }>();
+    const shared = grouping.shuffle<{ readonly n: number }>();
     const [left, right] = [new Sink(), new Sink()];
     await stage.start(
       topology("shared")
         .spout("source", new Source(upTo(10)).spout)
-        .bolt("left", left.bolt, { tasks: 2, from: { "source.numbers": grouping } })
-        .bolt("right", right.bolt, { tasks: 2, from: { "source.numbers": grouping } })
+        .bolt("left", left.bolt, { tasks: 2, from: { "source.numbers": shared } })
+        .bolt("right", right.bolt, { tasks: 2, from: { "source.numbers": shared } })
         .build(),
     );
     for (const { byTask } of [left, right]) expect(byTask.map(({ length }) => length)).toEqual([5, 5]);
@@ -174,7 +162,7 @@ describe("in a running topology", () => {
     await stage.start(
       topology("order")
         .spout("two", two)
-        .bolt("reader", reader, { from: { "two.odd": shuffle(), "two.even": shuffle() } })
+        .bolt("reader", reader, { from: { "two.odd": grouping.shuffle(), "two.even": grouping.shuffle() } })
         .build(),
     );
     expect(seen).toEqual(upTo(20).map((n) => `${n % 2 === 0 ? "even" : "odd"} ${n}`));

@@ -1,6 +1,6 @@
 // What is called when, in the life of a task.
 
-import { bolt, shuffle, spout, topology } from "signalbox/topology";
+import { bolt, grouping, spout, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { N, Source, Stage } from "./support.js";
 
@@ -48,7 +48,7 @@ describe("the hooks of a task", () => {
     const running = await stage.start(
       topology("order")
         .spout("spring", spring)
-        .bolt("well", well, { from: { "spring.numbers": shuffle() } })
+        .bolt("well", well, { from: { "spring.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(diary.news).toEqual([
@@ -81,7 +81,7 @@ describe("the hooks of a task", () => {
     const running = await stage.start(
       topology("paused")
         .spout("source", new Source().spout)
-        .bolt("well", well, { from: { "source.numbers": shuffle() } })
+        .bolt("well", well, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await running.pause();
@@ -101,7 +101,7 @@ describe("the hooks of a task", () => {
     const running = await stage.start(
       topology("crash")
         .spout("source", new Source().spout)
-        .bolt("well", well, { from: { "source.numbers": shuffle() } })
+        .bolt("well", well, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(diary.news).toEqual(["bolt init", "bolt activate"]);
@@ -127,7 +127,7 @@ describe("the hooks of a task", () => {
     await stage.start(
       topology("ill")
         .spout("worse", worse)
-        .bolt("ill", ill, { tickMs: 1_000, from: { "worse.numbers": shuffle() } })
+        .bolt("ill", ill, { tickMs: 1_000, from: { "worse.numbers": grouping.shuffle() } })
         .build(),
     );
     diary.news;
@@ -142,7 +142,7 @@ describe("the hooks of a task", () => {
     const running = await stage.start(
       topology("executor", { intensity: 0 })
         .spout("source", new Source().spout)
-        .bolt("well", well, { tasks: 2, executors: 1, from: { "source.numbers": shuffle() } })
+        .bolt("well", well, { tasks: 2, executors: 1, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     diary.news;
@@ -178,7 +178,7 @@ describe("a tick", () => {
     await stage.start(
       topology("ticks")
         .spout("source", new Source().spout)
-        .bolt("clockwork", clockwork, { tickMs: 300, from: { "source.numbers": shuffle() } })
+        .bolt("clockwork", clockwork, { tickMs: 300, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(1_000);
@@ -196,7 +196,11 @@ describe("a tick", () => {
     await stage.start(
       topology("ticks")
         .spout("source", new Source().spout)
-        .bolt("clockwork", clockwork, { tasks: 3, tickMs: 100, from: { "source.numbers": shuffle() } })
+        .bolt("clockwork", clockwork, {
+          tasks: 3,
+          tickMs: 100,
+          from: { "source.numbers": grouping.shuffle() },
+        })
         .build(),
     );
     await stage.advance(100);
@@ -218,7 +222,7 @@ describe("a tick", () => {
     await stage.start(
       topology("busy")
         .spout("source", new Source([1]).spout)
-        .bolt("busy", busy, { tickMs: 100, from: { "source.numbers": shuffle() } })
+        .bolt("busy", busy, { tickMs: 100, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(1_000);
@@ -245,7 +249,7 @@ describe("what a task knows of itself", () => {
     const running = await stage.start(
       topology("known")
         .spout("source", new Source([1, 2]).spout)
-        .bolt("known", known, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("known", known, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(told).toEqual(
@@ -266,7 +270,7 @@ describe("what a task knows of itself", () => {
       await stage.start(
         topology("dice")
           .spout("source", new Source([1, 2, 3]).spout)
-          .bolt("dice", dice, { from: { "source.numbers": shuffle() } })
+          .bolt("dice", dice, { from: { "source.numbers": grouping.shuffle() } })
           .build(),
       );
       return drawn;

@@ -5,9 +5,8 @@ import {
   batchBolt,
   bolt,
   ExecuteTimeoutError,
-  fields,
+  grouping,
   type LogLine,
-  shuffle,
   type TopologyRef,
   topology,
 } from "signalbox/topology";
@@ -28,7 +27,7 @@ describe("executeTimeoutMs", () => {
     const running = await stage.start(
       topology("hung", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("hangs", hangs, { executeTimeoutMs: 500, from: { "source.numbers": shuffle() } })
+        .bolt("hangs", hangs, { executeTimeoutMs: 500, from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: (line) => lines.push(line) },
     );
@@ -60,7 +59,7 @@ describe("executeTimeoutMs", () => {
       const running = await stage.start(
         topology("all", { executeTimeoutMs: 200, intensity: 100 })
           .spout("source", source.spout)
-          .bolt("hangs", hangs, { from: { "source.numbers": shuffle() } })
+          .bolt("hangs", hangs, { from: { "source.numbers": grouping.shuffle() } })
           .build(),
         { log: false },
       );
@@ -76,7 +75,7 @@ describe("executeTimeoutMs", () => {
     const running = await stage.start(
       topology("slow", { executeTimeoutMs: 100 })
         .spout("source", source.spout)
-        .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
+        .bolt("slow", slow, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(10_000);
@@ -110,7 +109,7 @@ async function four(
   const running = await stage.start(
     topology("four", { messageTimeoutMs: 600_000, ...rest })
       .spout("source", source.spout)
-      .bolt("worker", worker, { tasks: 4, executors, from: { "source.numbers": shuffle() } })
+      .bolt("worker", worker, { tasks: 4, executors, from: { "source.numbers": grouping.shuffle() } })
       .build(),
   );
   return { running, done };
@@ -185,7 +184,7 @@ describe("a spout", () => {
     const running = await stage.start(
       topology("both", { receiveBuffer: 10 })
         .spout("source", source.spout)
-        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(10_000);
@@ -204,7 +203,7 @@ describe("a spout", () => {
     await stage.start(
       topology("keyed", { receiveBuffer: 10 })
         .spout("source", source.spout)
-        .bolt("worker", worker, { tasks: 4, from: { "source.numbers": fields("n") } })
+        .bolt("worker", worker, { tasks: 4, from: { "source.numbers": grouping.fields("n") } })
         .build(),
     );
     await stage.advance(10_000);
@@ -222,7 +221,7 @@ describe("a spout", () => {
     const running = await stage.start(
       topology("back", { receiveBuffer: 10, restartBackoff: { minMs: 1_000, maxMs: 1_000, jitter: 0 } })
         .spout("source", source.spout)
-        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("worker", worker, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(source.left).toBe(0);

@@ -3,12 +3,11 @@
 import { getEventListeners } from "node:events";
 import { OptionError } from "signalbox";
 import {
-  all,
   bolt,
+  grouping,
   type LogLevel,
   type LogLine,
   type RunOptions,
-  shuffle,
   spout,
   topology,
 } from "signalbox/topology";
@@ -34,7 +33,7 @@ async function logged(stage: Stage, options?: RunOptions): Promise<number> {
   await stage.start(
     topology("chat")
       .spout("source", new Source([1]).spout)
-      .bolt("chatty", chatty, { from: { "source.numbers": shuffle() } })
+      .bolt("chatty", chatty, { from: { "source.numbers": grouping.shuffle() } })
       .build(),
     options,
   );
@@ -83,7 +82,7 @@ describe("the log", () => {
     await stage.start(
       topology("broken", { retries: 0 })
         .spout("source", new Source([1]).spout)
-        .bolt("broken", broken, { from: { "source.numbers": shuffle() } })
+        .bolt("broken", broken, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: (line) => void lines.push(line) },
     );
@@ -122,7 +121,7 @@ describe("the event `tuple`", () => {
     const running = await stage.start(
       topology("debug")
         .spout("source", new Source([7]).spout, { debug: true })
-        .bolt("quiet", new Keeper().bolt, { tasks: 2, from: { "source.numbers": all() } })
+        .bolt("quiet", new Keeper().bolt, { tasks: 2, from: { "source.numbers": grouping.all() } })
         .build(),
     );
     const [task] = running.tasks("source").map((one) => one.task);
@@ -160,8 +159,8 @@ describe("the figures", () => {
     const running = await stage.start(
       topology("count", { retries: 1 })
         .spout("source", source.spout)
-        .bolt("thirds", thirds, { tasks: 2, from: { "source.numbers": shuffle() } })
-        .bolt("sink", new Sink().bolt, { from: { "thirds.passed": shuffle() } })
+        .bolt("thirds", thirds, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
+        .bolt("sink", new Sink().bolt, { from: { "thirds.passed": grouping.shuffle() } })
         .build(),
       { log: false },
     );
@@ -196,7 +195,7 @@ describe("the figures", () => {
     const [source, sink] = [new Source([1, 2]), new Sink()];
     const built = topology("restarts")
       .spout("source", source.spout)
-      .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+      .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
       .build();
     const running = await stage.start(built);
     await stage.kill(running, "sink");
@@ -229,8 +228,8 @@ describe("the figures", () => {
     const running = await stage.start(
       topology("now")
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
-        .bolt("stuck", stuck, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("stuck", stuck, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const of = (name: string): unknown => running.metrics().components.find((one) => one.name === name);
@@ -245,7 +244,7 @@ describe("the figures", () => {
     const running = await stage.start(
       topology("latency", { sampleRate: 1 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(250);
@@ -268,7 +267,7 @@ describe("the figures", () => {
     const running = await stage.start(
       topology("unmeasured", { sampleRate: 0 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const figures = running.metrics().components;

@@ -1,16 +1,6 @@
 // What becomes of a spout's tuple: it is done when everything is done that came of it, and its spout hears of it once.
 
-import {
-  all,
-  type BoltDefinition,
-  bolt,
-  direct,
-  fields,
-  shuffle,
-  spout,
-  type Tuple,
-  topology,
-} from "signalbox/topology";
+import { type BoltDefinition, bolt, grouping, spout, type Tuple, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
 
@@ -27,8 +17,8 @@ describe("a reliable tuple", () => {
     await stage.start(
       topology("way")
         .spout("source", source.spout)
-        .bolt("middle", passOn, { from: { "source.numbers": shuffle() } })
-        .bolt("end", keeper.bolt, { from: { "middle.passed": shuffle() } })
+        .bolt("middle", passOn, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("end", keeper.bolt, { from: { "middle.passed": grouping.shuffle() } })
         .build(),
     );
     expect(keeper.numbers).toEqual([7]);
@@ -53,8 +43,8 @@ describe("a reliable tuple", () => {
     await stage.start(
       topology("fan")
         .spout("source", source.spout)
-        .bolt("thrice", thrice, { tasks: 3, from: { "source.numbers": shuffle() } })
-        .bolt("sink", sink.bolt, { tasks: 2, from: { "thrice.copies": fields("n") } })
+        .bolt("thrice", thrice, { tasks: 3, from: { "source.numbers": grouping.shuffle() } })
+        .bolt("sink", sink.bolt, { tasks: 2, from: { "thrice.copies": grouping.fields("n") } })
         .build(),
     );
     expect([...source.acked].sort((a, b) => a - b)).toEqual(upTo(200));
@@ -68,8 +58,8 @@ describe("a reliable tuple", () => {
     await stage.start(
       topology("fork", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("left", left.bolt, { from: { "source.numbers": shuffle() } })
-        .bolt("right", right.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("left", left.bolt, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("right", right.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     left.last.fail();
@@ -103,7 +93,7 @@ describe("a tuple for all tasks", () => {
     await stage.start(
       topology("everyone")
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { tasks: 3, from: { "source.numbers": all() } })
+        .bolt("keeper", keeper.bolt, { tasks: 3, from: { "source.numbers": grouping.all() } })
         .build(),
     );
     expect(keeper.got.map(({ index }) => index).sort()).toEqual([0, 1, 2]);
@@ -143,8 +133,8 @@ describe("a join", () => {
     await stage.start(
       topology("join")
         .spout("source", source.spout)
-        .bolt("join", joiner(), { from: { "source.numbers": shuffle() } })
-        .bolt("keeper", keeper.bolt, { from: { "join.sums": shuffle() } })
+        .bolt("join", joiner(), { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "join.sums": grouping.shuffle() } })
         .build(),
     );
     expect(keeper.numbers).toEqual([3]);
@@ -160,9 +150,9 @@ describe("a join", () => {
     await stage.start(
       topology("join", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("join", joiner(), { from: { "source.numbers": shuffle() } })
-        .bolt("middle", passOn, { from: { "join.sums": shuffle() } })
-        .bolt("keeper", keeper.bolt, { from: { "middle.passed": shuffle() } })
+        .bolt("join", joiner(), { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("middle", passOn, { from: { "join.sums": grouping.shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "middle.passed": grouping.shuffle() } })
         .build(),
     );
     keeper.last.fail();
@@ -187,9 +177,9 @@ describe("a join", () => {
     await stage.start(
       topology("diamond")
         .spout("source", source.spout)
-        .bolt("twice", twice, { from: { "source.numbers": shuffle() } })
-        .bolt("join", joiner(), { from: { "twice.copies": shuffle() } })
-        .bolt("keeper", keeper.bolt, { from: { "join.sums": shuffle() } })
+        .bolt("twice", twice, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("join", joiner(), { from: { "twice.copies": grouping.shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "join.sums": grouping.shuffle() } })
         .build(),
     );
     expect(keeper.numbers).toEqual([10]);
@@ -201,14 +191,14 @@ describe("a join", () => {
 });
 
 describe("a tuple that is not anchored", () => {
-  it("is not waited for, along a wire that says so", async () => {
+  it("is not waited for, along a subscription that says so", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([7]), new Keeper()];
     await stage.start(
       topology("loose")
         .spout("source", source.spout)
         .bolt("keeper", keeper.bolt, {
-          from: { "source.numbers": { grouping: shuffle(), anchored: false } },
+          from: { "source.numbers": { grouping: grouping.shuffle(), anchored: false } },
         })
         .build(),
     );
@@ -230,21 +220,21 @@ describe("a tuple that is not anchored", () => {
     await stage.start(
       topology("loose")
         .spout("source", source.spout)
-        .bolt("loose", loose, { from: { "source.numbers": shuffle() } })
-        .bolt("keeper", keeper.bolt, { from: { "loose.copies": shuffle() } })
+        .bolt("loose", loose, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "loose.copies": grouping.shuffle() } })
         .build(),
     );
     expect(keeper.numbers).toEqual([7]);
     expect(source.outcomes).toEqual([[7, "acked"]]);
   });
 
-  it("may go along one wire while another of the same stream is anchored", async () => {
+  it("may go along one subscription while another of the same stream is anchored", async () => {
     await using stage = new Stage();
     const [source, heard, ignored] = [new Source([7]), new Keeper(), new Keeper()];
     await stage.start(
       topology("both")
         .spout("source", source.spout)
-        .bolt("heard", heard.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("heard", heard.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .bolt("ignored", ignored.bolt, { from: { "source.numbers": { anchored: false } } })
         .build(),
     );
@@ -266,8 +256,8 @@ describe("an emit", () => {
     const running = await stage.start(
       topology("told")
         .spout("source", source.spout)
-        .bolt("one", new Sink().bolt, { tasks: 2, from: { "source.numbers": shuffle() } })
-        .bolt("every", new Sink().bolt, { tasks: 2, from: { "source.numbers": all() } })
+        .bolt("one", new Sink().bolt, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
+        .bolt("every", new Sink().bolt, { tasks: 2, from: { "source.numbers": grouping.all() } })
         .build(),
     );
     const [one, every] = ["one", "every"].map((name) => running.tasks(name).map(({ task }) => task));
@@ -288,7 +278,7 @@ describe("an emit", () => {
     const running = await stage.start(
       topology("later", { ackers: 1, restartBackoff: { minMs: 50, maxMs: 50, jitter: 0 } })
         .spout("source", source.spout)
-        .bolt("sink", new Sink().bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", new Sink().bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "__acker");
@@ -298,7 +288,7 @@ describe("an emit", () => {
     expect(told).toEqual([running.tasks("sink").map(({ task }) => task)]);
   });
 
-  it("reaches the task that it names, along a wire that is direct", async () => {
+  it("reaches the task that it names, along a subscription that is direct", async () => {
     await using stage = new Stage();
     const sink = new Sink();
     let tasks: readonly number[] = [];
@@ -309,7 +299,7 @@ describe("an emit", () => {
     const running = await stage.start(
       topology("direct")
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { tasks: 2, from: { "source.numbers": direct() } })
+        .bolt("sink", sink.bolt, { tasks: 2, from: { "source.numbers": grouping.direct() } })
         .build(),
     );
     tasks = running.tasks("sink").map(({ task }) => task);
@@ -322,13 +312,13 @@ describe("an emit", () => {
     expect(source.acked).toHaveLength(6);
   });
 
-  it("goes to nobody, along a direct wire, when it names no task: and is acked, for nobody is to do anything", async () => {
+  it("goes to nobody, along a direct subscription, when it names no task: and is acked, for nobody is to do anything", async () => {
     await using stage = new Stage();
     const [source, sink] = [new Source([1]), new Sink()];
     await stage.start(
       topology("direct")
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": direct() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.direct() } })
         .build(),
     );
     expect(sink.seen).toEqual([]);

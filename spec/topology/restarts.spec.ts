@@ -2,7 +2,7 @@
 // it ends, with the reason of the crash.
 
 import { StartError, supervisor } from "signalbox";
-import { bolt, shuffle, spout, topology } from "signalbox/topology";
+import { bolt, grouping, spout, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { Keeper, N, Sink, Source, Stage } from "./support.js";
 
@@ -23,7 +23,11 @@ describe("a task that crashes too often", () => {
     const running = await stage.start(
       topology("executor", { intensity: 0 })
         .spout("source", new Source().spout)
-        .bolt("worker", new Sink().bolt, { tasks: 4, executors: 2, from: { "source.numbers": shuffle() } })
+        .bolt("worker", new Sink().bolt, {
+          tasks: 4,
+          executors: 2,
+          from: { "source.numbers": grouping.shuffle() },
+        })
         .build(),
     );
     await stage.kill(running, "worker", 0);
@@ -39,16 +43,16 @@ describe("a task that crashes too often", () => {
     const running = await stage.start(
       topology("whole", { intensity: 0, restartsBackoff: steady })
         .spout("source", source.spout)
-        .bolt("worker", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("worker", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "worker");
     expect(running.phase).toBe("running");
     await stage.kill(running, "worker");
-    expect(running.phase).toBe("waiting");
+    expect(running.phase).toBe("restarting");
     expect(told).toEqual([["killed", 1_000]]);
     await stage.advance(999);
-    expect(running.phase).toBe("waiting");
+    expect(running.phase).toBe("restarting");
     await stage.advance(1);
     expect(running.phase).toBe("running");
     source.put(1);
@@ -62,12 +66,12 @@ describe("a task that crashes too often", () => {
     const running = await stage.start(
       topology("whole", { intensity: 0, restartsBackoff: steady })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "keeper");
     await stage.kill(running, "keeper");
-    expect(running.phase).toBe("waiting");
+    expect(running.phase).toBe("restarting");
     await stage.advance(1_000);
     expect([...keeper.numbers].sort()).toEqual([1, 1, 2, 2]);
     for (const held of keeper.got.slice(2)) held.ack();
@@ -104,7 +108,7 @@ describe("a task that crashes too often", () => {
     const running = await stage.start(
       topology("fragile", { restarts: 0 })
         .spout("source", new Source().spout)
-        .bolt("fragile", fragile, { from: { "source.numbers": shuffle() } })
+        .bolt("fragile", fragile, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const end = stage.system.exited(running.pid);
@@ -118,7 +122,7 @@ describe("a task that crashes too often", () => {
     const running = await stage.start(
       topology("none", { intensity: 0, restarts: 5 })
         .spout("source", new Source().spout)
-        .bolt("worker", new Sink().bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("worker", new Sink().bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { restarts: 0 },
     );
@@ -135,7 +139,7 @@ describe("a task that crashes too often", () => {
     const running = await stage.start(
       topology("calm", { intensity: 0, restarts: 1, restartsBackoff: { ...steady, resetAfterMs: 60_000 } })
         .spout("source", new Source().spout)
-        .bolt("worker", new Sink().bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("worker", new Sink().bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     for (let round = 1; round <= 3; round++) {
@@ -180,7 +184,7 @@ describe("a topology that cannot start", () => {
     });
     const built = topology("broken")
       .spout("source", new Source().spout)
-      .bolt("broken", broken, { from: { "source.numbers": shuffle() } })
+      .bolt("broken", broken, { from: { "source.numbers": grouping.shuffle() } })
       .build();
     await expect(stage.until(stage.start(built))).rejects.toBeInstanceOf(StartError);
     expect(told).toEqual([]);
@@ -199,7 +203,7 @@ describe("a topology that cannot start", () => {
     await stage.start(
       topology("slow")
         .spout("source", source.spout)
-        .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
+        .bolt("slow", slow, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(seen).toEqual([[1, true]]);
@@ -220,7 +224,7 @@ describe("a restart of the whole", () => {
     const running = await stage.start(
       topology("order", { intensity: 0, restartsBackoff: steady })
         .spout("source", source.spout)
-        .bolt("eager", eager, { from: { "source.numbers": shuffle() } })
+        .bolt("eager", eager, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "eager");
@@ -236,7 +240,7 @@ describe("a restart of the whole", () => {
     const running = await stage.start(
       topology("paused", { intensity: 0, restartsBackoff: steady })
         .spout("source", source.spout)
-        .bolt("worker", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("worker", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await running.pause();
@@ -255,12 +259,12 @@ describe("a restart of the whole", () => {
     const running = await stage.start(
       topology("stopped", { intensity: 0, restartsBackoff: steady })
         .spout("source", new Source().spout)
-        .bolt("worker", new Sink().bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("worker", new Sink().bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "worker");
     await stage.kill(running, "worker");
-    expect(running.phase).toBe("waiting");
+    expect(running.phase).toBe("restarting");
     await running.stop();
     expect([running.phase, stage.clock.now]).toEqual(["ended", 0]);
   });
@@ -271,12 +275,12 @@ describe("a restart of the whole", () => {
     const running = await stage.start(
       topology("stopped", { intensity: 0, restartsBackoff: steady })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "keeper");
     await stage.kill(running, "keeper");
-    expect(running.phase).toBe("waiting");
+    expect(running.phase).toBe("restarting");
     expect(await running.stop()).toEqual({ drained: false, unfinished: 2 });
   });
 });
@@ -286,7 +290,7 @@ describe("a process of the tree that no task is", () => {
     stage.start(
       topology("tree", { restartsBackoff: steady })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { tasks: 4, executors: 2, from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { tasks: 4, executors: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
 
@@ -308,7 +312,7 @@ describe("a process of the tree that no task is", () => {
       const running = await start(stage, source, sink);
       stage.system.exit(stage.processOf(label), "kill");
       await stage.settle();
-      expect(running.phase).toBe("waiting");
+      expect(running.phase).toBe("restarting");
       await stage.advance(1_000);
       source.put(1, 2);
       await stage.advance(100);
@@ -332,7 +336,7 @@ describe("under a supervisor", () => {
     const [source, sink] = [new Source(), new Sink()];
     const wordCount = topology("child", { intensity: 0, restarts: 0 })
       .spout("source", source.spout)
-      .bolt("worker", sink.bolt, { from: { "source.numbers": shuffle() } })
+      .bolt("worker", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
       .build();
     await stage.system.start(supervisor({ children: [{ id: "child", name: "child", start: wordCount }] }));
     const running = wordCount.at(stage.system, "child");
@@ -364,7 +368,7 @@ describe("restarts", () => {
     const running = await stage.start(
       topology("moody")
         .spout("source", source.spout)
-        .bolt("moody", moody, { from: { "source.numbers": shuffle() } })
+        .bolt("moody", moody, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: ({ level, component, text }) => lines.push(`${level} ${component} ${text.split("\n")[0]}`) },
     );
@@ -384,7 +388,7 @@ describe("restarts", () => {
     const running = await stage.start(
       topology("whole", { intensity: 0, restartsBackoff: { minMs: 100, maxMs: 100, jitter: 0 } })
         .spout("source", new Source().spout)
-        .bolt("sink", new Sink().bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", new Sink().bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: ({ level, component, text }) => lines.push(`${level} ${component} ${text}`) },
     );

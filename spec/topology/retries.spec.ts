@@ -1,6 +1,6 @@
 // Tuples that fail are tried again, so often and no more; then their spout is told, and whoever reads the dead letters.
 
-import { type BoltDefinition, bolt, DEAD_FIELDS, shuffle, topology } from "signalbox/topology";
+import { type BoltDefinition, bolt, DEAD_FIELDS, grouping, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { Keeper, N, Sink, Source, Stage } from "./support.js";
 
@@ -20,7 +20,7 @@ describe("a tuple that fails", () => {
     await stage.start(
       topology("waits", { retries: 4, retryBackoff: { minMs: 100, maxMs: 300, jitter: 0 } })
         .spout("source", source.spout)
-        .bolt("wall", failing, { from: { "source.numbers": shuffle() } })
+        .bolt("wall", failing, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(10_000);
@@ -34,7 +34,7 @@ describe("a tuple that fails", () => {
     await stage.start(
       topology("jitter", { retries: 1, retryBackoff: { minMs: 100, maxMs: 100, jitter: 0.5 } })
         .spout("source", source.spout)
-        .bolt("wall", failing, { from: { "source.numbers": shuffle() } })
+        .bolt("wall", failing, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(1_000);
@@ -49,7 +49,7 @@ describe("a tuple that fails", () => {
     await stage.start(
       topology("none", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("wall", failing, { from: { "source.numbers": shuffle() } })
+        .bolt("wall", failing, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(times).toEqual([0]);
@@ -62,7 +62,7 @@ describe("a tuple that fails", () => {
     await stage.start(
       topology("third")
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     for (const _ of [1, 2]) {
@@ -81,7 +81,7 @@ describe("a tuple that fails", () => {
     const running = await stage.start(
       topology("place", { maxPending: 1 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     keeper.last.fail();
@@ -96,7 +96,7 @@ describe("a tuple that fails", () => {
     const running = await stage.start(
       topology("between", { retries: 1 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     keeper.last.fail();
@@ -124,7 +124,7 @@ describe("a tuple that fails", () => {
     const running = await stage.start(
       topology("innocent", { retries: 1, retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 } })
         .spout("source", source.spout)
-        .bolt("worker", worker, { from: { "source.numbers": shuffle() } })
+        .bolt("worker", worker, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: false },
     );
@@ -147,7 +147,7 @@ describe("a tuple that fails", () => {
     await stage.start(
       topology("told", { retries: 1 })
         .spout("source", source.spout)
-        .bolt("wall", failing, { from: { "source.numbers": shuffle() } })
+        .bolt("wall", failing, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(1_000);
@@ -168,8 +168,8 @@ describe("the stream `dead`", () => {
     await stage.start(
       topology("dead", { retries: 1 })
         .spout("source", source.spout)
-        .bolt("wall", failing, { from: { "source.numbers": shuffle() } })
-        .bolt("morgue", morgue, { from: { "source.dead": shuffle() } })
+        .bolt("wall", failing, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("morgue", morgue, { from: { "source.dead": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(1_000);
@@ -188,8 +188,8 @@ describe("the stream `dead`", () => {
     await stage.start(
       topology("dead", { retries: 2 })
         .spout("source", source.spout)
-        .bolt("wall", failing, { from: { "source.numbers": shuffle() } })
-        .bolt("morgue", morgue, { from: { "source.dead": shuffle() } })
+        .bolt("wall", failing, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("morgue", morgue, { from: { "source.dead": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(5_000);
@@ -210,8 +210,8 @@ describe("the stream `dead`", () => {
     await stage.start(
       topology("dead", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("wall", failing, { from: { "source.numbers": shuffle() } })
-        .bolt("morgue", morgue, { from: { "source.dead": shuffle() } })
+        .bolt("wall", failing, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("morgue", morgue, { from: { "source.dead": grouping.shuffle() } })
         .build(),
     );
     expect(source.outcomes).toEqual([]);
@@ -229,7 +229,7 @@ describe("a tuple that nobody acks", () => {
       await stage.start(
         topology("slow", { retries: 0, messageTimeoutMs: 1_000 })
           .spout("source", source.spout)
-          .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+          .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
           .build(),
       );
       await stage.advance(later);
@@ -252,7 +252,7 @@ describe("a tuple that nobody acks", () => {
     const running = await stage.start(
       topology("slow", { retries: 1, messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(5_000);
@@ -272,7 +272,7 @@ describe("a tuple that nobody acks", () => {
     await stage.start(
       topology("busy", { retries: 0, messageTimeoutMs: 1_000 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     for (let n = 1; n <= 20; n++) {

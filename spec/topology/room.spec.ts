@@ -1,7 +1,7 @@
 // Bolts that emit more than their targets can take: they wait for room, and never for each other in a circle.
 
 import { test as check, fc } from "@fast-check/vitest";
-import { bolt, fields, shuffle, type TopologyRef, topology } from "signalbox/topology";
+import { bolt, grouping, type TopologyRef, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { gate } from "../support/gate.js";
 import { N, Sink, Source, Stage, upTo } from "./support.js";
@@ -76,8 +76,8 @@ describe("one tuple that emits very many", () => {
     running = await stage.start(
       topology("many", { receiveBuffer: 16 })
         .spout("source", source.spout)
-        .bolt("many", many, { from: { "source.numbers": shuffle() } })
-        .bolt("sink", sink.bolt, { from: { "many.numbers": shuffle() } })
+        .bolt("many", many, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "many.numbers": grouping.shuffle() } })
         .build(),
     );
     source.put(1);
@@ -106,8 +106,8 @@ describe("one tuple that emits very many", () => {
     running = await stage.start(
       topology("burst", { receiveBuffer: 16, messageTimeoutMs: 600_000 })
         .spout("source", source.spout)
-        .bolt("burst", burst, { from: { "source.numbers": shuffle() } })
-        .bolt("sink", sink.bolt, { from: { "burst.numbers": shuffle() } })
+        .bolt("burst", burst, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "burst.numbers": grouping.shuffle() } })
         .build(),
     );
     source.put(...upTo(20));
@@ -118,9 +118,9 @@ describe("one tuple that emits very many", () => {
   });
 
   it("waits behind `shuffle` only when no task has room, and behind `fields` when one has none", async () => {
-    for (const [grouping, done] of [
-      [shuffle(), true],
-      [fields("n"), false],
+    for (const [chosen, done] of [
+      [grouping.shuffle(), true],
+      [grouping.fields("n"), false],
     ] as const) {
       await using stage = new Stage();
       const seen: number[] = [];
@@ -142,8 +142,8 @@ describe("one tuple that emits very many", () => {
       await stage.start(
         topology("hung", { receiveBuffer: 8 })
           .spout("source", new Source([1]).spout)
-          .bolt("many", many, { from: { "source.numbers": shuffle() } })
-          .bolt("sink", sink, { tasks: 3, from: { "many.numbers": grouping } })
+          .bolt("many", many, { from: { "source.numbers": grouping.shuffle() } })
+          .bolt("sink", sink, { tasks: 3, from: { "many.numbers": chosen } })
           .build(),
       );
       expect(seen.length > 900).toBe(done);
@@ -176,8 +176,8 @@ describe("a bolt that waits for room", () => {
         .spout("source", source.spout)
         // Tasks stop in the opposite order: the one that waits first.
         .bolt("sink", sink.bolt)
-        .bolt("many", many, { ...config, from: { "source.numbers": shuffle() } })
-        .wire("many.numbers", "sink")
+        .bolt("many", many, { ...config, from: { "source.numbers": grouping.shuffle() } })
+        .subscribe("many.numbers", "sink")
         .build(),
       { log: false },
     );
@@ -210,9 +210,9 @@ describe("a bolt that waits for room", () => {
     const running = await stage.start(
       topology("late", { receiveBuffer: 4, retries: 0 })
         .spout("source", new Source([1]).spout)
-        .bolt("burst", burst, { from: { "source.numbers": shuffle() } })
+        .bolt("burst", burst, { from: { "source.numbers": grouping.shuffle() } })
         .bolt("sink", new Sink(() => new Promise(() => undefined)).bolt, {
-          from: { "burst.numbers": shuffle() },
+          from: { "burst.numbers": grouping.shuffle() },
         })
         .build(),
       { log: false },
@@ -267,8 +267,8 @@ describe("bolts in a cycle", () => {
     await stage.start(
       topology("loop", { receiveBuffer: 1 })
         .spout("source", source.spout)
-        .bolt("loop", loop, { tasks: 2, from: { "source.numbers": shuffle() } })
-        .wire("loop.again", "loop", fields("n"))
+        .bolt("loop", loop, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
+        .subscribe("loop.again", "loop", grouping.fields("n"))
         .build(),
     );
     await stage.settle();
@@ -308,12 +308,12 @@ describe("bolts in a cycle", () => {
       source.spout,
     );
     for (const name of names)
-      built = built.bolt(name, hop, { tasks: 2, from: { "source.numbers": shuffle() } }) as never;
+      built = built.bolt(name, hop, { tasks: 2, from: { "source.numbers": grouping.shuffle() } }) as never;
     for (const { from, to, keyed } of edges)
-      built = (built as never as { wire(...args: unknown[]): never }).wire(
+      built = (built as never as { subscribe(...args: unknown[]): never }).subscribe(
         `${from}.hops`,
         to,
-        keyed ? fields("n") : shuffle(),
+        keyed ? grouping.fields("n") : grouping.shuffle(),
       );
     await stage.start(built.build());
     await stage.settle();
@@ -356,9 +356,11 @@ describe("extend", () => {
       topology("long", { messageTimeoutMs: 1_000, retries: 0 })
         .spout("other", other.spout)
         .spout("source", source.spout)
-        .bolt("fork", fork, { from: { "source.numbers": shuffle() } })
-        .bolt("long", long, { executeTimeoutMs: 800, from: { "fork.left": shuffle() } })
-        .bolt("waits", waits, { from: { "other.numbers": shuffle(), "fork.right": shuffle() } })
+        .bolt("fork", fork, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("long", long, { executeTimeoutMs: 800, from: { "fork.left": grouping.shuffle() } })
+        .bolt("waits", waits, {
+          from: { "other.numbers": grouping.shuffle(), "fork.right": grouping.shuffle() },
+        })
         .build(),
     );
     await stage.advance(4_000);
@@ -385,7 +387,7 @@ describe("extend", () => {
     await stage.start(
       topology("once", { messageTimeoutMs: 1_000, retries: 0 })
         .spout("source", source.spout)
-        .bolt("long", long, { from: { "source.numbers": shuffle() } })
+        .bolt("long", long, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: false },
     );
@@ -419,7 +421,7 @@ describe("extend", () => {
     await stage.start(
       topology("odd")
         .spout("source", new Source([1]).spout)
-        .bolt("odd", odd, { from: { "source.numbers": shuffle() } })
+        .bolt("odd", odd, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.advance(100);

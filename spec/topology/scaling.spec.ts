@@ -1,7 +1,7 @@
 // Tasks come and go while the topology runs, and no tuple is lost.
 
 import { OptionError } from "signalbox";
-import { bolt, fields, shuffle, spout, spoutFrom, topology } from "signalbox/topology";
+import { bolt, grouping, spout, spoutFrom, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { gate } from "../support/gate.js";
 import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
@@ -13,7 +13,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("up")
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const [first] = running.tasks("sink");
@@ -34,7 +34,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("down", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     let scaled = false;
@@ -60,7 +60,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("late", { drainMs: 1_000, retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.until(running.scale("keeper", 1));
@@ -76,7 +76,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("busy", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { tasks: 2, executors: 2, from: { "source.numbers": fields("n") } })
+        .bolt("sink", sink.bolt, { tasks: 2, executors: 2, from: { "source.numbers": grouping.fields("n") } })
         .build(),
     );
     let next = 0;
@@ -102,7 +102,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("starting", { intensity: 0 })
         .spout("source", new Source().spout)
-        .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
+        .bolt("slow", slow, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     held = true;
@@ -120,7 +120,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("restarting", { intensity: 0 })
         .spout("source", new Source().spout)
-        .bolt("sink", new Sink().bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", new Sink().bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     stage.strike(running, "sink");
@@ -142,7 +142,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("choosy", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("choosy", choosy, { from: { "source.numbers": fields("n") } })
+        .bolt("choosy", choosy, { from: { "source.numbers": grouping.fields("n") } })
         .build(),
     );
     await expect(stage.until(running.scale("choosy", 2))).rejects.toMatchObject({ code: "ERR_CHILD" });
@@ -158,7 +158,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("again", { intensity: 0, restartsBackoff: { minMs: 1_000, maxMs: 1_000, jitter: 0 } })
         .spout("source", new Source().spout)
-        .bolt("sink", sink.bolt, { tasks: 2, executors: 1, from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { tasks: 2, executors: 1, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await running.pause();
@@ -166,7 +166,7 @@ describe("a bolt that is scaled", () => {
     await running.resume();
     await stage.kill(running, "sink");
     await stage.kill(running, "sink");
-    expect(running.phase).toBe("waiting");
+    expect(running.phase).toBe("restarting");
     await stage.advance(1_000);
     expect(running.tasks("sink").filter(({ pid }) => pid !== undefined)).toHaveLength(5);
   });
@@ -177,7 +177,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("counted")
         .spout("source", source.spout)
-        .bolt("sink", sink.bolt, { tasks: 3, from: { "source.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { tasks: 3, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.until(running.scale("sink", 1));
@@ -196,7 +196,7 @@ describe("a bolt that is scaled", () => {
     const running = await stage.start(
       topology("close")
         .spout("source", new Source().spout)
-        .bolt("told", told, { tasks: 2, from: { "source.numbers": shuffle() } })
+        .bolt("told", told, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await running.scale("told", 1);
@@ -211,7 +211,7 @@ describe("a spout that is scaled", () => {
     const running = await stage.start(
       topology("spouts", { maxPending: 4, ackers: 1, retries: 0 })
         .spout("source", source.spout)
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await running.scale("source", 5);
@@ -227,7 +227,7 @@ describe("a spout that is scaled", () => {
     const running = await stage.start(
       topology("spouts", { maxPending: 3 })
         .spout("source", source.spout, { tasks: 2 })
-        .bolt("keeper", keeper.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(keeper.numbers).toHaveLength(6);
@@ -257,7 +257,7 @@ describe("a spout that is scaled", () => {
     const running = await stage.start(
       topology("asks")
         .spout("slow", slow, { tasks: 2 })
-        .bolt("sink", sink.bolt, { from: { "slow.numbers": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "slow.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(fetches).toHaveLength(2);
@@ -280,7 +280,7 @@ describe("a spout that is scaled", () => {
     const running = await stage.start(
       topology("items", { maxPending: 1 })
         .spout("items", items, { tasks: 2 })
-        .bolt("keeper", keeper.bolt, { from: { "items.items": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "items.items": grouping.shuffle() } })
         .build(),
     );
     const scaled = running.scale("items", 1);
@@ -299,7 +299,7 @@ describe("a scale that cannot be", () => {
     stage.start(
       topology("no", config)
         .spout("source", new Source().spout)
-        .bolt("sink", new Sink().bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("sink", new Sink().bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
 

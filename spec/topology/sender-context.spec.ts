@@ -1,7 +1,7 @@
 // Tuples of a system with `context: "sender"`: each is worked on in the context in which its spout emitted it.
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type BoltDefinition, bolt, shuffle, topology } from "signalbox/topology";
+import { type BoltDefinition, bolt, grouping, topology } from "signalbox/topology";
 import { expect, it } from "vitest";
 import { N, pidsOf, Source, Stage } from "./support.js";
 
@@ -29,7 +29,7 @@ it("keep it when the task they wait for ends, and a sibling gets them [X7]", asy
   const running = await stage.start(
     topology("inherits", { retries: 0 })
       .spout("source", source.spout)
-      .bolt("worker", worker, { tasks: 2, from: { "source.numbers": shuffle() } })
+      .bolt("worker", worker, { tasks: 2, from: { "source.numbers": grouping.shuffle() } })
       .build(),
   );
   await store.run("a stranger", () => stage.kill(running, "worker"));
@@ -74,8 +74,8 @@ it("carry their emitter's context through bolts, retries, crashes of tasks and b
   const running = await stage.start(
     topology("carries", { retries: 3, retryBackoff: { minMs: 100, maxMs: 300, jitter: 0 } })
       .spout("source", source.spout)
-      .bolt("first", first, { from: { "source.numbers": shuffle() } })
-      .bolt("last", last, { from: { "first.passed": shuffle() } })
+      .bolt("first", first, { from: { "source.numbers": grouping.shuffle() } })
+      .bolt("last", last, { from: { "first.passed": grouping.shuffle() } })
       .build(),
   );
   expect(pidsOf(running)).not.toContain(undefined);

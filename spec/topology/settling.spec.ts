@@ -6,8 +6,8 @@ import {
   type BoltContext,
   type BoltMode,
   bolt,
+  grouping,
   SettledError,
-  shuffle,
   spout,
   type Tuple,
   topology,
@@ -24,7 +24,7 @@ describe("the mode of a bolt", () => {
       topology("modes", { retries: 0 })
         .spout("source", source.spout)
         .bolt("bolt", bolt({ input: N, mode, execute: ({ values }) => execute(values.n) }), {
-          from: { "source.numbers": shuffle() },
+          from: { "source.numbers": grouping.shuffle() },
         })
         .build(),
       { log: false },
@@ -77,8 +77,8 @@ describe("an asynchronous bolt", () => {
     await stage.start(
       topology("slow")
         .spout("source", source.spout)
-        .bolt("slow", slow, { from: { "source.numbers": shuffle() } })
-        .bolt("keeper", keeper.bolt, { from: { "slow.late": shuffle() } })
+        .bolt("slow", slow, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "slow.late": grouping.shuffle() } })
         .build(),
     );
     expect(started).toEqual([1]);
@@ -136,7 +136,7 @@ describe("a bolt that breaks the rules", () => {
     const running = await stage.start(
       topology("bad", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("bad", bad, { from: { "source.numbers": shuffle() } })
+        .bolt("bad", bad, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     const [task] = running.tasks("bad");
@@ -190,7 +190,7 @@ describe("a bolt that breaks the rules", () => {
     const running = await stage.start(
       topology("bad", { retries: 0 })
         .spout("source", source.spout)
-        .bolt("bad", bad, { from: { "source.numbers": shuffle() } })
+        .bolt("bad", bad, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: false },
     );

@@ -1,6 +1,6 @@
 // What the compiler knows of a topology: this file is as much a test when it is compiled as when it is run.
 
-import { bolt, field, shuffle, spout, spoutFrom, topology } from "signalbox/topology";
+import { bolt, field, grouping, spout, spoutFrom, topology } from "signalbox/topology";
 import { describe, expect, expectTypeOf, it } from "vitest";
 
 interface Order {
@@ -37,18 +37,24 @@ describe("a spout's types", () => {
   });
 });
 
-describe("a wire", () => {
+describe("a subscription", () => {
   it("says why a bolt cannot read a stream", () => {
     const wrong = bolt({ input: { sku: field.text, price: field.number }, execute: () => undefined });
     const other = bolt({ input: { n: field.text }, execute: () => undefined });
     const named = bolt({ inputs: { payments: { sku: field.text } }, execute: () => undefined });
     const begun = topology("shop").spout("shop", orders);
     // @ts-expect-error - cannot read shop.orders: the field price is missing
-    expect(() => begun.bolt("a", wrong, { from: { "shop.orders": shuffle() } }).build()).toThrow("price");
+    expect(() => begun.bolt("a", wrong, { from: { "shop.orders": grouping.shuffle() } }).build()).toThrow(
+      "price",
+    );
     // @ts-expect-error - cannot read shop.orders: the field n is of another type
-    expect(() => begun.bolt("b", other, { from: { "shop.orders": shuffle() } }).build()).toThrow("text");
+    expect(() => begun.bolt("b", other, { from: { "shop.orders": grouping.shuffle() } }).build()).toThrow(
+      "text",
+    );
     // @ts-expect-error - cannot read shop.orders: it reads only streams called payments
-    expect(() => begun.bolt("c", named, { from: { "shop.orders": shuffle() } }).build()).toThrow("payments");
+    expect(() => begun.bolt("c", named, { from: { "shop.orders": grouping.shuffle() } }).build()).toThrow(
+      "payments",
+    );
   });
 
   it("from the dead carries what died, with its type", () => {
@@ -60,7 +66,7 @@ describe("a wire", () => {
       .spout("shop", orders)
       .bolt("letters", letters, { from: { "shop.dead": {} } })
       .build();
-    expect(built.blueprint.wires).toHaveLength(1);
+    expect(built.blueprint.subscriptions).toHaveLength(1);
   });
 
   it("to what is no bolt is refused at once", () => {

@@ -22,7 +22,7 @@ export interface ComponentPlan {
 }
 
 /** A subscription of a bolt to a stream. */
-export interface Wire {
+export interface Subscription {
   /** The component and stream that it comes from. */
   readonly from: string;
   readonly stream: string;
@@ -39,5 +39,5 @@ export interface Blueprint {
   readonly config: FullConfig;
   /** Spouts and bolts in the order in which they were added. */
   readonly components: readonly ComponentPlan[];
-  readonly wires: readonly Wire[];
+  readonly subscriptions: readonly Subscription[];
 }

@@ -16,7 +16,7 @@ const RULES: readonly Rule[] = [
   hasSpout,
   namesAreUnique,
   parallelismIsSound,
-  wiresLeadToBolts,
+  subscriptionsLeadToBolts,
   streamsCarryFields,
   everyBoltIsReached,
   ticksHaveListeners,
@@ -50,19 +50,22 @@ function parallelismIsSound({ components }: Blueprint): Problem[] {
   ]);
 }
 
-function wiresLeadToBolts({ components, wires }: Blueprint): Problem[] {
-  return wires.flatMap(({ from, stream, to }, at) => {
+function subscriptionsLeadToBolts({ components, subscriptions }: Blueprint): Problem[] {
+  return subscriptions.flatMap(({ from, stream, to }, at) => {
     const bolt = components.find(({ name }) => name === to);
     if (bolt === undefined)
-      return [problem(to, `is wired to ${from}.${stream}, but there is no such component`)];
+      return [problem(to, `subscribes to ${from}.${stream}, but there is no such component`)];
     if (bolt.kind === "spout") return [problem(to, `is a spout: it cannot read ${from}.${stream}`)];
-    const first = wires.findIndex((wire) => wire.to === to && wire.from === from && wire.stream === stream);
-    return first < at ? [problem(to, `is wired to ${from}.${stream} twice`)] : [];
+    const first = subscriptions.findIndex(
+      (subscription) =>
+        subscription.to === to && subscription.from === from && subscription.stream === stream,
+    );
+    return first < at ? [problem(to, `subscribes to ${from}.${stream} twice`)] : [];
   });
 }
 
-function streamsCarryFields({ components, wires }: Blueprint): Problem[] {
-  return wires.flatMap(({ from, stream, to, fields, grouping }) => {
+function streamsCarryFields({ components, subscriptions }: Blueprint): Problem[] {
+  return subscriptions.flatMap(({ from, stream, to, fields, grouping }) => {
     const bolt = components.find(({ name }) => name === to);
     if (bolt?.kind !== "bolt") return [];
     const wanted = wantedFrom(bolt, stream);
@@ -93,16 +96,18 @@ export function wantedFrom(bolt: ComponentPlan, stream: string): Fields | undefi
 }
 
 /** A bolt that no spout leads to gets nothing, for ever: it reads nothing, or it is in a cycle of bolts. */
-function everyBoltIsReached({ components, wires }: Blueprint): Problem[] {
+function everyBoltIsReached({ components, subscriptions }: Blueprint): Problem[] {
   const reached = new Set(components.filter(({ kind }) => kind === "spout").map(({ name }) => name));
   for (let before = -1; before < reached.size; ) {
     before = reached.size;
-    for (const { from, to } of wires) if (reached.has(from)) reached.add(to);
+    for (const { from, to } of subscriptions) if (reached.has(from)) reached.add(to);
   }
   return components
     .filter(({ name }) => !reached.has(name))
     .map(({ name }) => {
-      const sources = wires.filter(({ to }) => to === name).map(({ from, stream }) => `${from}.${stream}`);
+      const sources = subscriptions
+        .filter(({ to }) => to === name)
+        .map(({ from, stream }) => `${from}.${stream}`);
       return problem(
         name,
         sources.length === 0 ? "reads no stream" : `no spout leads to it, by way of ${sources.join(", ")}`,
@@ -136,10 +141,10 @@ function concurrencyIsPossible({ components, config: { concurrency: byDefault } 
 }
 
 /** What is held back for longer than that has expired, for certain, and comes again. */
-function windowsEndInTime({ components, wires, config }: Blueprint): Problem[] {
+function windowsEndInTime({ components, subscriptions, config }: Blueprint): Problem[] {
   return components.flatMap(({ name, kind, definition }) => {
     const held = kind === "bolt" ? (definition as BoltDefinition).options.holdsMs : undefined;
-    const anchored = wires.some((wire) => wire.to === name && wire.anchored);
+    const anchored = subscriptions.some((subscription) => subscription.to === name && subscription.anchored);
     if (held === undefined || held < config.messageTimeoutMs || !anchored) return [];
     const text = `holds tuples back for ${held} ms, but they expire after ${config.messageTimeoutMs}: raise messageTimeoutMs`;
     return [problem(name, text)];
@@ -150,16 +155,16 @@ function windowsEndInTime({ components, wires, config }: Blueprint): Problem[] {
  * A task that waits for more tuples than it can ever be given waits for ever: those it holds are pending at their spouts.
  * Known where all that it reads comes from spouts: a bolt in between may make many tuples of one.
  */
-function windowsCanFill({ components, wires }: Blueprint): Problem[] {
+function windowsCanFill({ components, subscriptions }: Blueprint): Problem[] {
   return components.flatMap(({ name, kind, definition, tasks }) => {
     const wanted = kind === "bolt" ? (definition as BoltDefinition).options.holdsCount : undefined;
-    const read = wires.filter((wire) => wire.to === name);
-    if (wanted === undefined || read.some((wire) => !wire.anchored)) return [];
-    const spouts = components.filter((one) => read.some((wire) => wire.from === one.name));
+    const read = subscriptions.filter((subscription) => subscription.to === name);
+    if (wanted === undefined || read.some((subscription) => !subscription.anchored)) return [];
+    const spouts = components.filter((one) => read.some((subscription) => subscription.from === one.name));
     if (spouts.some((one) => one.kind !== "spout" || (one.definition as SpoutDefinition).options.loose))
       return [];
     // Groupings that give each task its turn share out what one task of a spout has pending.
-    const isShared = read.every((wire) => wire.grouping.interchangeable === true);
+    const isShared = read.every((subscription) => subscription.grouping.interchangeable === true);
     const given = spouts.map((spout) => {
       const { maxPending } = spout.config;
       const each = isShared ? Math.ceil(maxPending / tasks) : maxPending;

@@ -46,7 +46,7 @@ export interface TaskContext<State = unknown> {
 
 /** Options of an emit, for spouts and bolts. */
 export interface EmitOptions {
-  /** Which task gets it, on wires with the grouping `direct()`. If none of these leads to that task, the tuple fails. */
+  /** Which task gets it, on subscriptions with the grouping `direct()`. If none of these leads to that task, the tuple fails. */
   readonly task?: number;
   /** Is told the ids of the tasks that it was sent to: at once, or, under another host, when that has answered. */
   readonly onTasks?: (tasks: readonly number[]) => void;
@@ -179,7 +179,7 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly flush?: (ctx: BoltContext<S, State>) => unknown;
 }
 
-/** The streams a bolt reads, by name; or, under the name `*`, what every stream must carry that is wired to it. */
+/** The streams a bolt reads, by name; or, under the name `*`, what every stream must carry it subscribes to. */
 export type Inputs = Streams;
 
 /** The tuples of a bolt with these inputs. */
@@ -227,7 +227,7 @@ export interface BoltDefinition<I extends Inputs = Inputs, S extends Streams = S
   readonly streams: S;
   /** @internal */
   readonly options: BoltOptions<Streams, unknown, Tuple>;
-  /** Never there: what the check of wires hangs on. */
+  /** Never there: what the check of subscriptions hangs on. */
   readonly [reads]?: (inputs: I) => void;
 }
 

@@ -1,6 +1,6 @@
-// What the wires of a topology say about the flow of its tuples: where they come to, and what that depends on.
+// What the subscriptions of a topology say about the flow of its tuples: where they come to, and what that depends on.
 
-import type { Blueprint, Wire } from "./blueprint.js";
+import type { Blueprint, Subscription } from "./blueprint.js";
 import type { BoltDefinition } from "./component.js";
 
 /** A bolt that tuples of a component come to. */
@@ -10,26 +10,29 @@ export interface Outflow {
   readonly anyTask: boolean;
 }
 
-/** The components that tuples of this one come to along these wires, at however many removes. */
-export function reachedFrom(name: string, wires: readonly Wire[]): ReadonlySet<string> {
+/** The components that tuples of this one come to along these subscriptions, at however many removes. */
+export function reachedFrom(name: string, subscriptions: readonly Subscription[]): ReadonlySet<string> {
   const reached = new Set<string>();
   const open = [name];
   for (let from = open.pop(); from !== undefined; from = open.pop())
-    for (const wire of wires)
-      if (wire.from === from && !reached.has(wire.to)) {
-        reached.add(wire.to);
-        open.push(wire.to);
+    for (const subscription of subscriptions)
+      if (subscription.from === from && !reached.has(subscription.to)) {
+        reached.add(subscription.to);
+        open.push(subscription.to);
       }
   return reached;
 }
 
 /** The bolts that a spout's tuples come to. */
-export function outflowsOf(spout: string, { wires }: Blueprint): readonly Outflow[] {
-  const reached = reachedFrom(spout, wires);
+export function outflowsOf(spout: string, { subscriptions }: Blueprint): readonly Outflow[] {
+  const reached = reachedFrom(spout, subscriptions);
   return [...reached].map((to) => ({
     to,
-    anyTask: wires
-      .filter((wire) => wire.to === to && (wire.from === spout || reached.has(wire.from)))
+    anyTask: subscriptions
+      .filter(
+        (subscription) =>
+          subscription.to === to && (subscription.from === spout || reached.has(subscription.from)),
+      )
       .every(({ grouping }) => grouping.interchangeable === true),
   }));
 }
@@ -38,13 +41,15 @@ export function outflowsOf(spout: string, { wires }: Blueprint): readonly Outflo
  * The bolts whose lack of room holds up this bolt: those that it emits to, but for those from which tuples may come back to
  * it. So bolts wait for each other in no circle: the last of those who wait emits to none that waits.
  */
-export function targetsOf(bolt: string, { wires }: Blueprint): readonly Outflow[] {
-  const own = wires.filter(({ from }) => from === bolt);
+export function targetsOf(bolt: string, { subscriptions }: Blueprint): readonly Outflow[] {
+  const own = subscriptions.filter(({ from }) => from === bolt);
   return [...new Set(own.map(({ to }) => to))]
-    .filter((to) => !reachedFrom(to, wires).has(bolt))
+    .filter((to) => !reachedFrom(to, subscriptions).has(bolt))
     .map((to) => ({
       to,
-      anyTask: own.every((wire) => wire.to !== to || wire.grouping.interchangeable === true),
+      anyTask: own.every(
+        (subscription) => subscription.to !== to || subscription.grouping.interchangeable === true,
+      ),
     }));
 }
 
@@ -52,8 +57,8 @@ export function targetsOf(bolt: string, { wires }: Blueprint): readonly Outflow[
  * Whether the time that a tuple of the spout takes tells how busy the bolts are: all that its trees come to settle a tuple
  * when their `execute` is done. A bolt of mode `manual` may hold a tuple for as long as it likes.
  */
-export function isPrompt(spout: string, { wires, components }: Blueprint): boolean {
-  const trees = wires.filter(
+export function isPrompt(spout: string, { subscriptions, components }: Blueprint): boolean {
+  const trees = subscriptions.filter(
     ({ from, stream, anchored }) => anchored && !(from === spout && stream === "dead"),
   );
   const reached = reachedFrom(spout, trees);

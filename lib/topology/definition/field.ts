@@ -48,7 +48,7 @@ export const field: {
 
 const ANYTHING: Field<never> = { type: "value", accepts: () => true };
 
-/** Names of streams and components go into wire keys, graphs and other hosts: no dots, no spaces. */
+/** Names of streams and components go into keys of subscriptions, graphs and other hosts: no dots, no spaces. */
 const NAME = /^[\p{L}][\p{L}\p{N}_-]*$/u;
 
 /** @throws OptionError */

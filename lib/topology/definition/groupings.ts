@@ -3,8 +3,9 @@
 
 import type { Envelope } from "../../dispatch/envelope.js";
 import type { ConsumerView, Pressure } from "../../dispatch/member.js";
-import { hash, mix, Ranking, type RoutingFunction } from "../../dispatch/route.js";
+import { Ranking, type RoutingFunction } from "../../dispatch/route.js";
 import { text } from "../../process/options.js";
+import { keyHash } from "./key-hash.js";
 
 /** What a topology says of an emit besides the values. */
 interface Emission {
@@ -19,7 +20,7 @@ interface Emission {
  * equally fast, while one that is slow gets what it can do, and one that hangs gets nothing more. Tasks that are up and
  * have room come first; when none has room, those that are up.
  *
- * @example const grouping = shuffle();
+ * @example const choice = grouping.shuffle();
  */
 export function shuffle<T>(): RoutingFunction<T> {
   return leastInTurn("shuffle");
@@ -71,7 +72,7 @@ function least(
  * counts; one that cannot be written as JSON makes the emit throw.
  *
  * @throws OptionError when a name is not a text
- * @example const grouping = fields("word", "file");
+ * @example const choice = grouping.fields("word", "file");
  */
 export function fields<K extends string>(
   first: K,
@@ -93,7 +94,7 @@ export function fields<K extends string>(
  * @throws OptionError when a name is not a text
  * @see Nasir et al., "The Power of Both Choices: Practical Load Balancing for Distributed Stream Processing Engines",
  * ICDE 2015
- * @example const grouping = partialKey("word");
+ * @example const choice = grouping.partialKey("word");
  */
 export function partialKey<K extends string>(
   first: K,
@@ -115,7 +116,7 @@ export function partialKey<K extends string>(
 /**
  * Every task gets every tuple: each a copy, acked or failed by itself.
  *
- * @example const grouping = all();
+ * @example const choice = grouping.all();
  */
 export function all<T>(): RoutingFunction<T> {
   const route: RoutingFunction<T> = () => undefined;
@@ -125,7 +126,7 @@ export function all<T>(): RoutingFunction<T> {
 /**
  * Always the task with the lowest id.
  *
- * @example const grouping = global();
+ * @example const choice = grouping.global();
  */
 export function global<T>(): RoutingFunction<T> {
   const route: RoutingFunction<T> = (_envelope, consumers) => {
@@ -139,10 +140,10 @@ export function global<T>(): RoutingFunction<T> {
 }
 
 /**
- * The task that the emit names, by its option `task`; none when it names none. A tuple for a task that no such wire of
+ * The task that the emit names, by its option `task`; none when it names none. A tuple for a task that no such subscription of
  * its stream leads to fails: it never existed, or was taken out by scaling.
  *
- * @example const grouping = direct();
+ * @example const choice = grouping.direct();
  */
 export function direct<T>(): RoutingFunction<T> {
   const route: RoutingFunction<T> = (envelope, consumers) => {
@@ -156,7 +157,7 @@ export function direct<T>(): RoutingFunction<T> {
  * As {@link shuffle} among the tasks with room on the node of the emitting task, so that tuples need not travel; when
  * none of these has room, among all.
  *
- * @example const grouping = localOrShuffle();
+ * @example const choice = grouping.localOrShuffle();
  */
 export function localOrShuffle<T>(): RoutingFunction<T> {
   const route: RoutingFunction<T> = (envelope, consumers, { turn }) => {
@@ -172,7 +173,7 @@ export function localOrShuffle<T>(): RoutingFunction<T> {
 /**
  * The author does not care which: as {@link shuffle}, as it is in Storm.
  *
- * @example const grouping = none();
+ * @example const choice = grouping.none();
  */
 export function none<T>(): RoutingFunction<T> {
   return leastInTurn("none");
@@ -193,32 +194,4 @@ function freer(one: ConsumerView, other: ConsumerView): ConsumerView {
 function checkNames<K extends string>(grouping: string, names: readonly K[]): readonly K[] {
   for (const name of names) text(`a field's name in ${grouping}(…)`, name);
   return names;
-}
-
-/**
- * @internal Makes the function that hashes what a tuple has in these fields. Fields are hashed one by one and never
- * strung together, so that "a", "bc" is another key than "ab", "c".
- */
-export function keyHash<K extends string>(
-  names: readonly K[],
-): (values: Readonly<Record<K, unknown>>) => number {
-  const only = names[0];
-  if (names.length === 1 && only !== undefined) return (values) => hashOf(values[only]);
-  return (values) => {
-    let h = 0;
-    for (const name of names) h = mix(Math.imul(h, 0x9e3779b1) ^ hashOf(values[name]));
-    return h;
-  };
-}
-
-// Seeds that keep the types apart: 1 is not "1", nor is a text the object whose JSON it is.
-const NUMBER = hash("number");
-const OBJECT = hash("object");
-
-function hashOf(value: unknown): number {
-  if (typeof value === "string") return hash(value);
-  if (typeof value === "number")
-    return (value | 0) === value ? mix(value ^ NUMBER) : hash(String(value), NUMBER);
-  if (typeof value === "object") return hash(JSON.stringify(value) ?? "", OBJECT);
-  return hash(String(value), hash(typeof value));
 }

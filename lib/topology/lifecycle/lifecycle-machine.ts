@@ -5,7 +5,7 @@
 //      ▲                │  └───────── stop ─────────┴──▶ draining ─ at rest, or out of time ─▶ stopping ─ down ─▶ ended
 //      │             collapsed
 //   its wait is over    ▼
-//      └──────────── waiting ─ no restart left ─▶ ended
+//      └──────────── restarting ─ no restart left ─▶ ended
 //
 // The count of restarts goes back to none only after the topology has run for a while (`resetAfterMs` of the waits): a
 // start alone proves nothing, and a crash loop has to end.
@@ -13,7 +13,7 @@
 import { type Backoff, backoffMs, isCalm } from "../../process/backoff.js";
 import { type ExitReason, NORMAL } from "../../process/reason.js";
 
-export type Phase = "starting" | "running" | "paused" | "draining" | "stopping" | "waiting" | "ended";
+export type Phase = "starting" | "running" | "paused" | "draining" | "stopping" | "restarting" | "ended";
 
 export interface RestartRule {
   /** Restarts of the whole that are allowed. */
@@ -86,7 +86,9 @@ export function decide(state: LifecycleState, event: LifecycleEvent): Step {
     case "drainOver":
       return state.phase === "draining" ? [{ ...state, phase: "stopping" }, [{ type: "halt" }]] : [state, []];
     case "again":
-      return state.phase === "waiting" ? [{ ...state, phase: "starting" }, [{ type: "start" }]] : [state, []];
+      return state.phase === "restarting"
+        ? [{ ...state, phase: "starting" }, [{ type: "start" }]]
+        : [state, []];
     default:
       return event satisfies never;
   }
@@ -105,7 +107,7 @@ function down(state: LifecycleState, event: LifecycleEvent & { readonly type: "d
   const ended: LifecycleState = { ...state, phase: "ended" };
   switch (state.phase) {
     case "ended":
-    case "waiting":
+    case "restarting":
       return [state, []];
     case "stopping":
       return [ended, [{ type: "exit", reason: state.end }]];
@@ -117,7 +119,7 @@ function down(state: LifecycleState, event: LifecycleEvent & { readonly type: "d
       const attempts = (calm ? 0 : state.attempts) + 1;
       if (!known || attempts > rule.restarts) return [ended, [{ type: "exit", reason: event.reason }]];
       const ms = backoffMs(rule.backoff, attempts, event.roll);
-      return [{ ...state, phase: "waiting", attempts }, [{ type: "wait", ms, reason: event.reason }]];
+      return [{ ...state, phase: "restarting", attempts }, [{ type: "wait", ms, reason: event.reason }]];
     }
   }
 }
@@ -127,7 +129,7 @@ function pauseOrResume(state: LifecycleState, paused: boolean): Step {
     return [{ ...state, phase: "paused", paused }, [{ type: "pause" }]];
   if (state.phase === "paused" && !paused)
     return [{ ...state, phase: "running", paused }, [{ type: "resume" }]];
-  if (state.phase === "starting" || state.phase === "waiting") return [{ ...state, paused }, []];
+  if (state.phase === "starting" || state.phase === "restarting") return [{ ...state, paused }, []];
   return [state, []];
 }
 
@@ -136,7 +138,7 @@ function stop(state: LifecycleState, { drainMs, end }: LifecycleEvent & { readon
     case "ended":
     case "stopping":
       return [state, []];
-    case "waiting":
+    case "restarting":
       return [{ ...state, phase: "ended", end }, [{ type: "exit", reason: end }]];
     case "starting":
       return [{ ...state, phase: "stopping", end }, [{ type: "halt" }]];

@@ -1,7 +1,7 @@
-// The wires that a task emits along, with a lane to each of the tasks at their ends: the way of a tuple.
+// The subscriptions that a task emits along, with a lane to each of the tasks at their ends: the way of a tuple.
 
 import { OptionError } from "../../process/errors.js";
-import type { Wire } from "../definition/blueprint.js";
+import type { Subscription } from "../definition/blueprint.js";
 import { textOf } from "../definition/errors.js";
 import { EXPIRED_TUPLE, TAKEN, Tuple, WAITING, type Way } from "../definition/tuple.js";
 import type { Losses } from "../tracking/losses.js";
@@ -10,10 +10,10 @@ import { type Emission, Router, UNREACHABLE } from "./router.js";
 import type { Run } from "./run.js";
 import type { ComponentRun, Slot } from "./slot.js";
 
-/** One task at the end of a wire, for one task that emits. */
+/** One task at the end of a subscription, for one task that emits. */
 export class Lane implements Way {
   readonly slot: Slot;
-  /** Counts what the task makes of what it is given along this wire. */
+  /** Counts what the task makes of what it is given along this subscription. */
   readonly meter: InputMeter;
   readonly anchored: boolean;
   private readonly lanes: Lanes;
@@ -89,7 +89,7 @@ export class Nowhere extends Lane {
   }
 }
 
-/** A wire, for one task that emits along it. */
+/** A subscription, for one task that emits along it. */
 export class Lanes {
   readonly target: ComponentRun;
   readonly anchored: boolean;
@@ -105,16 +105,16 @@ export class Lanes {
   /** An emit names the task that gets the tuple. */
   readonly direct: boolean;
 
-  constructor(wire: Wire, emission: Emission, firstTurn: number, run: Run) {
-    this.target = run.component(wire.to);
-    this.anchored = wire.anchored;
-    this.stream = wire.stream;
-    this.everyone = wire.grouping.everyone === true;
-    this.interchangeable = wire.grouping.interchangeable === true;
-    this.direct = (wire.grouping as { readonly direct?: boolean }).direct === true;
-    this.input = `${wire.from}.${wire.stream}`;
+  constructor(subscription: Subscription, emission: Emission, firstTurn: number, run: Run) {
+    this.target = run.component(subscription.to);
+    this.anchored = subscription.anchored;
+    this.stream = subscription.stream;
+    this.everyone = subscription.grouping.everyone === true;
+    this.interchangeable = subscription.grouping.interchangeable === true;
+    this.direct = (subscription.grouping as { readonly direct?: boolean }).direct === true;
+    this.input = `${subscription.from}.${subscription.stream}`;
     this.emission = emission;
-    this.router = new Router(wire.grouping, firstTurn, run.kernel.env);
+    this.router = new Router(subscription.grouping, firstTurn, run.kernel.env);
     this.run = run;
   }
 
@@ -144,7 +144,7 @@ export class Lanes {
     return lane;
   }
 
-  /** For a task that this wire does not lead to. */
+  /** For a task that this subscription does not lead to. */
   nowhere(): Lane {
     return new Nowhere(this, this.target.slots[0] as Slot, this.run);
   }

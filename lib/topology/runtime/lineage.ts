@@ -101,7 +101,7 @@ export class Lineage {
   /** Whether something that came of it failed downstream of this bolt, or may have. */
   brokenBelow({ trace }: PendingTuple): boolean {
     if (trace === undefined) return false;
-    this.below ??= reachedFrom(this.slot.component.name, this.run.blueprint.wires);
+    this.below ??= reachedFrom(this.slot.component.name, this.run.blueprint.subscriptions);
     for (const name of trace.failedAt) if (this.below.has(name)) return true;
     return trace.expired;
   }

@@ -146,7 +146,7 @@ export interface TopologyMetrics {
   readonly components: readonly ComponentMetrics[];
 }
 
-export interface WatchOptions {
+export interface MetricsWatchOptions {
   /** Milliseconds from one snapshot to the next. Default 1,000. */
   readonly everyMs?: number;
   /** Ends the watch, quietly. */

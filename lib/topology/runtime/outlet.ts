@@ -21,8 +21,8 @@ const NO_TASKS: readonly number[] = [];
 export class OutStream {
   readonly name: string;
   readonly meter: StreamMeter;
-  readonly wires: readonly Lanes[];
-  /** Its wire, when it has one alone, to one task at a time, and nobody listens in. */
+  readonly subscriptions: readonly Lanes[];
+  /** Its subscription, when it has one alone, to one task at a time, and nobody listens in. */
   readonly only: Lanes | undefined;
   readonly emission: Emission;
 
@@ -31,10 +31,10 @@ export class OutStream {
     this.name = name;
     this.meter = slot.meter.stream(name);
     this.emission = new Emission(component, name, run.kernel.node.name, run.kernel.env);
-    this.wires = run.blueprint.wires
-      .filter((wire) => wire.from === component && wire.stream === name)
-      .map((wire) => new Lanes(wire, this.emission, slot.index, run));
-    const [first, ...others] = this.wires;
+    this.subscriptions = run.blueprint.subscriptions
+      .filter((subscription) => subscription.from === component && subscription.stream === name)
+      .map((subscription) => new Lanes(subscription, this.emission, slot.index, run));
+    const [first, ...others] = this.subscriptions;
     const isPlain = others.length === 0 && first?.everyone === false && !slot.component.plan.config.debug;
     this.only = isPlain ? first : undefined;
   }
@@ -65,7 +65,7 @@ export class Outlet {
     );
   }
 
-  /** Emits for a bolt: anchored to these tuples, where the wires are. */
+  /** Emits for a bolt: anchored to these tuples, where the subscriptions are. */
   emit(
     out: OutStream,
     values: object,
@@ -145,15 +145,16 @@ export class Outlet {
     this.begin(out, values, options?.task);
     const copies: Tuple[] = [];
     let found = options?.task === undefined;
-    for (const wire of out.wires) {
-      if (wire.everyone) {
-        for (const target of wire.target.slots) copies.push(this.copyTo(wire, target, values));
+    for (const subscription of out.subscriptions) {
+      if (subscription.everyone) {
+        for (const target of subscription.target.slots)
+          copies.push(this.copyTo(subscription, target, values));
         continue;
       }
-      const copy = this.copyAlong(wire, values);
+      const copy = this.copyAlong(subscription, values);
       if (copy === undefined) continue;
       copies.push(copy);
-      found ||= wire.direct;
+      found ||= subscription.direct;
     }
     if (!found) this.misdirected(out, values, options?.task as number, copies);
     return copies;
@@ -161,11 +162,11 @@ export class Outlet {
 
   /** An emit named a task: if that is none of those its stream leads to, the tuple fails. */
   private misdirected(out: OutStream, values: object, wanted: number, copies: Tuple[]): void {
-    const direct = out.wires.filter((wire) => wire.direct);
-    const wire = direct.find(({ anchored }) => anchored) ?? direct[0];
-    if (wire === undefined) return;
+    const direct = out.subscriptions.filter((subscription) => subscription.direct);
+    const subscription = direct.find(({ anchored }) => anchored) ?? direct[0];
+    if (subscription === undefined) return;
     const { component, task } = this.slot;
-    copies.push(wire.copy(values, component.name, wire.stream, task, wire.nowhere()));
+    copies.push(subscription.copy(values, component.name, subscription.stream, task, subscription.nowhere()));
     const known = direct.flatMap(({ target }) => target.slots.map((slot) => slot.task)).join(", ");
     this.run.log(
       "warn",
@@ -176,17 +177,17 @@ export class Outlet {
     );
   }
 
-  private copyAlong(wire: Lanes, values: object): Tuple | undefined {
-    const chosen = wire.choose();
+  private copyAlong(subscription: Lanes, values: object): Tuple | undefined {
+    const chosen = subscription.choose();
     if (chosen === undefined) return undefined;
     // To any task, then: it does not run, and so the tuple fails on its way.
-    const target = chosen === UNREACHABLE ? wire.target.slots[0] : chosen;
-    return target === undefined ? undefined : this.copyTo(wire, target, values);
+    const target = chosen === UNREACHABLE ? subscription.target.slots[0] : chosen;
+    return target === undefined ? undefined : this.copyTo(subscription, target, values);
   }
 
-  private copyTo(wire: Lanes, target: Slot, values: object): Tuple {
+  private copyTo(subscription: Lanes, target: Slot, values: object): Tuple {
     const { component, task } = this.slot;
-    return wire.copy(values, component.name, wire.stream, task, wire.lane(target));
+    return subscription.copy(values, component.name, subscription.stream, task, subscription.lane(target));
   }
 
   private send(

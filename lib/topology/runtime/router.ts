@@ -1,4 +1,4 @@
-// The router: which task a tuple goes to, along each wire of the stream it is emitted on. It decides; the outlet sends.
+// The router: which task a tuple goes to, along each subscription of the stream it is emitted on. It decides; the outlet sends.
 
 import type { Envelope } from "../../dispatch/envelope.js";
 import type { ConsumerView } from "../../dispatch/member.js";
@@ -44,7 +44,7 @@ const MOST_AFFINITIES = 100_000;
 /** Nobody can take the tuple: no task of the bolt runs. */
 export const UNREACHABLE: unique symbol = Symbol("unreachable");
 
-/** The choices along one wire, for one task that emits. What it remembers is that task's alone. */
+/** The choices along one subscription, for one task that emits. What it remembers is that task's alone. */
 export class Router<T extends Target> {
   private readonly grouping: RoutingFunction<object>;
   private readonly context: Context;

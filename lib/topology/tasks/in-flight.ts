@@ -52,7 +52,9 @@ export class InFlightTuples {
 
   constructor(run: Run, life: Life, ctx: Context<never>, outlet: Outlet, tell: Told, settled: () => unknown) {
     const { plan } = life.slot.component;
-    const letters = run.blueprint.wires.some(({ from, stream }) => from === plan.name && stream === "dead");
+    const letters = run.blueprint.subscriptions.some(
+      ({ from, stream }) => from === plan.name && stream === "dead",
+    );
     this.run = run;
     this.life = life;
     this.ctx = ctx;

@@ -16,7 +16,7 @@ const SHAPES: Readonly<Record<Shape, readonly string[]>> = {
 
 /**
  * Writes a topology as a directed graph for Graphviz: spouts are ellipses, bolts boxes, each with its tasks; an edge for
- * each wire, with its stream and grouping, coloured by the stream, solid when anchored and dashed when not. The same
+ * each subscription, with its stream and grouping, coloured by the stream, solid when anchored and dashed when not. The same
  * topology gives the same text.
  *
  * @throws OptionError when an option, or what one returned, is not what it has to be

@@ -4,7 +4,7 @@
 import { hash } from "../../dispatch/route.js";
 import { OptionError } from "../../process/errors.js";
 import { oneOf } from "../../process/options.js";
-import type { Blueprint, ComponentPlan, Wire } from "../definition/blueprint.js";
+import type { Blueprint, ComponentPlan, Subscription } from "../definition/blueprint.js";
 
 /** Shapes that every graph language has. */
 export type Shape = (typeof SHAPES)[number];
@@ -34,7 +34,7 @@ export interface NodeLook {
   readonly colour?: string;
 }
 
-/** How a wire is drawn; what is left out is as it would be anyway. */
+/** How a subscription is drawn; what is left out is as it would be anyway. */
 export interface EdgeLook {
   readonly label?: string;
   /** `#rrggbb` or the name of a colour. */
@@ -44,12 +44,12 @@ export interface EdgeLook {
 
 /** What may be changed about a graph. */
 export interface GraphOptions {
-  /** The colour of a wire, `#rrggbb` or a name. Default: {@link streamColour} of its stream. */
-  readonly colour?: (wire: Wire) => string;
+  /** The colour of a subscription, `#rrggbb` or a name. Default: {@link streamColour} of its stream. */
+  readonly colour?: (subscription: Subscription) => string;
   /** Default: its name and parallelism; spouts are oval, bolts are boxes. */
   readonly node?: (component: ComponentPlan) => NodeLook;
   /** Default: stream and grouping; solid when anchored, dashed when not. Comes before `colour`. */
-  readonly edge?: (wire: Wire) => EdgeLook;
+  readonly edge?: (subscription: Subscription) => EdgeLook;
   /** From left to right, or from top to bottom. Default `LR`. */
   readonly direction?: Direction;
 }
@@ -87,8 +87,8 @@ export function streamColour(stream: string): string {
   return PALETTE[hash(stream) % PALETTE.length] as string;
 }
 
-/** What to call a wire's grouping. */
-export function groupingLabel({ grouping }: Wire): string {
+/** What to call a subscription's grouping. */
+export function groupingLabel({ grouping }: Subscription): string {
   if (grouping.everyone === true) return "all";
   return grouping.label || grouping.name || "custom";
 }
@@ -103,7 +103,9 @@ export function graphOf(blueprint: Blueprint, options: GraphOptions = {}): Graph
     name: blueprint.name,
     direction: oneOf("direction", options.direction ?? "LR", DIRECTIONS),
     nodes: blueprint.components.map((component) => nodeOf(component, options.node?.(component) ?? {})),
-    edges: blueprint.wires.map((wire) => edgeOf(wire, options.edge?.(wire) ?? {}, options)),
+    edges: blueprint.subscriptions.map((subscription) =>
+      edgeOf(subscription, options.edge?.(subscription) ?? {}, options),
+    ),
   };
 }
 
@@ -119,17 +121,17 @@ function nodeOf(component: ComponentPlan, look: NodeLook): GraphNode {
 }
 
 function edgeOf(
-  wire: Wire,
+  subscription: Subscription,
   look: EdgeLook,
   { colour = ({ stream }) => streamColour(stream) }: GraphOptions,
 ): GraphEdge {
-  const path = `edge(${wire.from}.${wire.stream} to ${wire.to})`;
+  const path = `edge(${subscription.from}.${subscription.stream} to ${subscription.to})`;
   return {
-    from: wire.from,
-    to: wire.to,
-    label: look.label ?? `${wire.stream}: ${groupingLabel(wire)}`,
-    colour: checkColour(`${path}.colour`, look.colour ?? colour(wire)),
-    style: oneOf(`${path}.style`, look.style ?? (wire.anchored ? "solid" : "dashed"), STYLES),
+    from: subscription.from,
+    to: subscription.to,
+    label: look.label ?? `${subscription.stream}: ${groupingLabel(subscription)}`,
+    colour: checkColour(`${path}.colour`, look.colour ?? colour(subscription)),
+    style: oneOf(`${path}.style`, look.style ?? (subscription.anchored ? "solid" : "dashed"), STYLES),
   };
 }
 

@@ -1,18 +1,18 @@
 // A running topology, drawn on a terminal again and again.
 
 import { OptionError } from "../../process/errors.js";
-import type { TopologyMetrics, WatchOptions } from "../runtime/metrics.js";
-import { repaint, screen } from "./view.js";
+import type { MetricsWatchOptions, TopologyMetrics } from "../runtime/metrics.js";
+import { renderDashboard, repaintDashboard } from "./view.js";
 
 /** A running topology, as far as the view needs it: `await system.start(topology)` gives one. */
 export interface WatchedTopology {
-  watch(options?: WatchOptions): AsyncIterable<TopologyMetrics>;
+  watch(options?: MetricsWatchOptions): AsyncIterable<TopologyMetrics>;
   /** @internal The log's lines go there, and no more to the report, until this is called with undefined. */
   printAbove(print: ((text: string) => void) | undefined): void;
 }
 
 /** Where it is drawn: `process.stdout`, or something like it. */
-export interface Screen {
+export interface DashboardOutput {
   write(text: string): unknown;
   /** Characters in a line. Default 100. */
   readonly columns?: number;
@@ -24,19 +24,23 @@ export interface Screen {
  * written above.
  *
  * @throws OptionError
- * @example await live(running, process.stdout, { everyMs: 500 });
+ * @example await liveDashboard(running, process.stdout, { everyMs: 500 });
  */
-export async function live(running: WatchedTopology, output: Screen, options?: WatchOptions): Promise<void> {
+export async function liveDashboard(
+  running: WatchedTopology,
+  output: DashboardOutput,
+  options?: MetricsWatchOptions,
+): Promise<void> {
   if (typeof output?.write !== "function")
     throw new OptionError("output", output, "something with a method write(text), such as process.stdout");
   let before: TopologyMetrics | undefined;
   let lines: readonly string[] = [];
-  running.printAbove((text) => output.write(repaint([...text.split("\n"), ...lines], lines.length)));
+  running.printAbove((text) => output.write(repaintDashboard([...text.split("\n"), ...lines], lines.length)));
   try {
     for await (const metrics of running.watch(options)) {
       const drawn = lines.length;
-      lines = screen(metrics, before, output.columns);
-      output.write(repaint(lines, drawn));
+      lines = renderDashboard(metrics, before, output.columns);
+      output.write(repaintDashboard(lines, drawn));
       before = metrics;
     }
   } finally {

@@ -23,7 +23,7 @@ const ARROWS: Readonly<Record<LineStyle, string>> = {
 
 /**
  * Writes a topology as a Mermaid flowchart, which is drawn as {@link toDot} would: spouts are ovals, bolts boxes, each
- * with its tasks; an arrow for each wire, with its stream and grouping, coloured by the stream, solid when anchored and
+ * with its tasks; an arrow for each subscription, with its stream and grouping, coloured by the stream, solid when anchored and
  * dashed when not. Nodes are called `n1`, `n2`, …, for there are words that Mermaid takes for its own. Dotted lines are
  * dashed ones: it has no others. The same topology gives the same text.
  *

@@ -83,9 +83,9 @@ const TABLE: readonly Column[] = [
  * for bolts. Latencies are mean / p99. A component that is at its limit is named below.
  *
  * @example
- * console.log(summary({ name: "words", phase: "running", uptimeMs: 1_000, components: [] }));
+ * console.log(renderSummary({ name: "words", phase: "running", uptimeMs: 1_000, components: [] }));
  */
-export function summary(metrics: TopologyMetrics): string {
+export function renderSummary(metrics: TopologyMetrics): string {
   const { components } = metrics;
   const cells = [
     TABLE.map(({ title }) => title),
@@ -194,9 +194,9 @@ const DISPENSABLE = [
  * @throws OptionError when `columns` is no whole number of at least 1
  * @example
  * const metrics = { name: "words", phase: "running", uptimeMs: 1_000, components: [] };
- * for (const line of screen(metrics, undefined, 80)) console.log(line);
+ * for (const line of renderDashboard(metrics, undefined, 80)) console.log(line);
  */
-export function screen(
+export function renderDashboard(
   metrics: TopologyMetrics,
   previous?: TopologyMetrics,
   columns: number = COLUMNS,
@@ -246,9 +246,9 @@ function fitting(room: number): readonly Gauge[] {
  * What to write to a terminal so that these lines stand in place of the `linesBefore` lines that were written last, with
  * the cursor below them. More lines than the terminal has rows cannot be redrawn: show fewer.
  *
- * @example console.log(JSON.stringify(repaint(["one"], 2))); // up two lines, "one", and nothing below it
+ * @example console.log(JSON.stringify(repaintDashboard(["one"], 2))); // up two lines, "one", and nothing below it
  */
-export function repaint(lines: readonly string[], linesBefore: number): string {
+export function repaintDashboard(lines: readonly string[], linesBefore: number): string {
   const up = linesBefore > 0 ? `\u001b[${linesBefore}A` : "";
   // Cleared before it is written: after a line of full width the cursor still stands on its last cell.
   return `${up}${lines.map((text) => `\r\u001b[2K${text}\n`).join("")}\r\u001b[J`;

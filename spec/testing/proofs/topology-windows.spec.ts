@@ -1,7 +1,7 @@
 // Windows under any schedule: whatever crashes when, each tuple is in its window once, and none is late.
 
 import { explore, type FaultOptions, type Simulation } from "signalbox/testing";
-import { bolt, field, fields, spoutFrom, topology, tumbling, windowBolt } from "signalbox/topology";
+import { bolt, field, grouping, spoutFrom, topology, tumbling, windowBolt } from "signalbox/topology";
 import { expect, it } from "vitest";
 
 const N = { n: field.number };
@@ -52,8 +52,8 @@ async function scenario(sim: Simulation): Promise<void> {
         ),
       )
       .bolt("relay", relay, { from: { "items.items": {} } })
-      .bolt("windows", collect(seen.windows), { from: { "relay.numbers": fields("n") } })
-      .bolt("others", collect(seen.others), { from: { "items.items": fields("n") } })
+      .bolt("windows", collect(seen.windows), { from: { "relay.numbers": grouping.fields("n") } })
+      .bolt("others", collect(seen.others), { from: { "items.items": grouping.fields("n") } })
       .build(),
     { log: false },
   );

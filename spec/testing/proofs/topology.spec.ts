@@ -2,7 +2,7 @@
 // said to be done, and its spout is told once.
 
 import { type ExploreOptions, explore, type FaultOptions, type Simulation } from "signalbox/testing";
-import { all, fields } from "signalbox/topology";
+import { grouping } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
 import { judge, type Plant, type Planted, plantOn, seeThrough } from "./support-topology.js";
@@ -50,7 +50,7 @@ describe("topologies, under any schedule", () => {
 
   it("do so when each key has its task, and messages are late [O1]", async () => {
     await inMany(
-      { tuples: 6, relays: 2, sinks: 2, toSink: fields("n") },
+      { tuples: 6, relays: 2, sinks: 2, toSink: grouping.fields("n") },
       { name: "fields", faults: { ...CRASHES, delay: { of: "**", atMost: 3 } } },
     );
   });
@@ -62,7 +62,7 @@ describe("topologies, under any schedule", () => {
 
   it("do so when a bolt waits for room [O1]", async () => {
     await inMany(
-      { tuples: 6, relays: 2, sinks: 2, toSink: fields("n"), config: { receiveBuffer: 1 } },
+      { tuples: 6, relays: 2, sinks: 2, toSink: grouping.fields("n"), config: { receiveBuffer: 1 } },
       { name: "narrow", faults: { ...CRASHES, delay: { of: "**", atMost: 3 } } },
     );
   });
@@ -73,7 +73,7 @@ describe("topologies, under any schedule", () => {
 
   it("say that a tuple is done when every task of an `all` grouping has done it, and not before [O2]", async () => {
     await inMany(
-      { tuples: 4, relays: 1, sinks: 3, toSink: all(), config: { messageTimeoutMs: 10_000 } },
+      { tuples: 4, relays: 1, sinks: 3, toSink: grouping.all(), config: { messageTimeoutMs: 10_000 } },
       { name: "all", faults: { ...CRASHES, rush: {} } },
       3,
     );

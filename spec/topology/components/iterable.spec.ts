@@ -2,7 +2,7 @@
 
 import { fc, test } from "@fast-check/vitest";
 import { OptionError } from "signalbox";
-import { bolt, field, shuffle, spoutFrom, topology } from "signalbox/topology";
+import { bolt, field, grouping, spoutFrom, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { gate } from "../../support/gate.js";
 import { Keeper, N, Sink, Stage, upTo } from "../support.js";
@@ -16,7 +16,7 @@ async function through(source: Items, config = {}): Promise<readonly number[]> {
   const running = await stage.start(
     topology("items", config)
       .spout("items", spoutFrom(source, { fields: N }), { tasks: 2 })
-      .bolt("sink", sink.bolt, { from: { "items.items": shuffle() } })
+      .bolt("sink", sink.bolt, { from: { "items.items": grouping.shuffle() } })
       .build(),
   );
   await stage.until(running.finished());
@@ -58,7 +58,7 @@ describe("a spout from an iterable", () => {
     await stage.start(
       topology("endless", { maxPending: 3 })
         .spout("items", spoutFrom(endless, { fields: N }))
-        .bolt("keeper", keeper.bolt, { from: { "items.items": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "items.items": grouping.shuffle() } })
         .build(),
     );
     expect([asked, keeper.numbers]).toEqual([3, [1, 2, 3]]);
@@ -81,7 +81,7 @@ describe("a spout from an iterable", () => {
     await stage.start(
       topology("told")
         .spout("items", items)
-        .bolt("keeper", keeper.bolt, { from: { "items.numbers": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "items.numbers": grouping.shuffle() } })
         .build(),
     );
     keeper.got[0]?.ack();
@@ -97,7 +97,7 @@ describe("a spout from an iterable", () => {
     const running = await stage.start(
       topology("loose", { maxPending: 1 })
         .spout("items", spoutFrom(generated(5), { fields: N, reliable: false }))
-        .bolt("keeper", keeper.bolt, { from: { "items.items": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "items.items": grouping.shuffle() } })
         .build(),
     );
     expect(keeper.numbers).toEqual(upTo(5));
@@ -115,7 +115,7 @@ describe("a spout from an iterable", () => {
     await stage.start(
       topology("late", { spoutWaitMs: 60_000 })
         .spout("items", spoutFrom(late, { fields: N }))
-        .bolt("sink", sink.bolt, { from: { "items.items": shuffle() } })
+        .bolt("sink", sink.bolt, { from: { "items.items": grouping.shuffle() } })
         .build(),
     );
     first.open();
@@ -130,7 +130,7 @@ describe("a spout from an iterable", () => {
     const running = await stage.start(
       topology("crash", { maxPending: 2 })
         .spout("items", spoutFrom(generated(5), { fields: N }))
-        .bolt("keeper", keeper.bolt, { from: { "items.items": shuffle() } })
+        .bolt("keeper", keeper.bolt, { from: { "items.items": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "items");
@@ -159,7 +159,7 @@ describe("a spout from an iterable", () => {
     const running = await stage.start(
       topology("closed", { maxPending: 2 })
         .spout("items", spoutFrom(endless, { fields: N }), { tasks: 2 })
-        .bolt("keeper", new Keeper().bolt, { from: { "items.items": shuffle() } })
+        .bolt("keeper", new Keeper().bolt, { from: { "items.items": grouping.shuffle() } })
         .build(),
     );
     await running.stop({ drainMs: 0 });
@@ -175,7 +175,7 @@ describe("a spout from an iterable", () => {
     const running = await stage.start(
       topology("quiet")
         .spout("items", spoutFrom(quiet, { fields: N }))
-        .bolt("sink", new Sink().bolt, { from: { "items.items": shuffle() } })
+        .bolt("sink", new Sink().bolt, { from: { "items.items": grouping.shuffle() } })
         .build(),
     );
     await stage.until(running.stop());
@@ -200,7 +200,7 @@ describe("a spout from an iterable", () => {
       const running = await stage.start(
         topology("broken", { restarts: 0, intensity: 3 })
           .spout("items", spoutFrom(late ? brokenLater : broken, { fields: N }))
-          .bolt("sink", sink.bolt, { from: { "items.items": shuffle() } })
+          .bolt("sink", sink.bolt, { from: { "items.items": grouping.shuffle() } })
           .build(),
       );
       await stage.advance(10_000);

@@ -3,7 +3,7 @@
 
 import { test as check, fc } from "@fast-check/vitest";
 import type { LogLine, TopologyConfig, TopologyRef, WindowPlan } from "signalbox/topology";
-import { bolt, field, fields, shuffle, sliding, topology, tumbling, windowBolt } from "signalbox/topology";
+import { bolt, field, grouping, sliding, topology, tumbling, windowBolt } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { N, Sink, Source, Stage, upTo } from "../support.js";
 
@@ -79,7 +79,7 @@ describe("a window task that is killed", () => {
     const running = await stage.start(
       topology("killed", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(windows.all).toEqual(["0: 3 7", "10: 12 15"]);
@@ -103,7 +103,7 @@ describe("a window task that is killed", () => {
     const running = await stage.start(
       topology("waited", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": fields("n") } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.fields("n") } })
         .build(),
     );
     source.put(3, 4);
@@ -121,7 +121,7 @@ describe("a window task that is killed", () => {
     const running = await stage.start(
       topology("no-retries", { ...QUICK, retries: 0 })
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "windows");
@@ -137,7 +137,7 @@ describe("a window task that is killed", () => {
     const running = await stage.start(
       topology("slides", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect(windows.all).toEqual(["-5: 1 2 3 4", "0: 1 2 3 4 5 6 7 8 9"]);
@@ -157,8 +157,8 @@ describe("a tuple that is tried again since another bolt has lost it", () => {
     const running = await stage.start(
       topology("two", QUICK)
         .spout("source", source.spout)
-        .bolt("one", one.bolt, { from: { "source.numbers": shuffle() } })
-        .bolt("other", other.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("one", one.bolt, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("other", other.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     expect([one.all, other.all]).toEqual([["0: 3 7"], []]);
@@ -191,8 +191,8 @@ describe("a drain", () => {
       const running = await stage.system.start(
         topology("drain", QUICK)
           .spout("source", source.spout)
-          .bolt("relay", relay, { from: { "source.numbers": shuffle() } })
-          .bolt("windows", windows.bolt, { from: { "relay.numbers": shuffle() } })
+          .bolt("relay", relay, { from: { "source.numbers": grouping.shuffle() } })
+          .bolt("windows", windows.bolt, { from: { "relay.numbers": grouping.shuffle() } })
           .build(),
         { log: false },
       );
@@ -216,7 +216,7 @@ describe("a tuple that is late", () => {
     const running = await stage.start(
       topology("late", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .bolt(
           "letters",
           bolt({
@@ -251,8 +251,8 @@ describe("a tuple that is late", () => {
     const running = await stage.start(
       topology("stray", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": shuffle() } })
-        .bolt("strays", strays.bolt, { from: { "windows.stray": shuffle() } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.shuffle() } })
+        .bolt("strays", strays.bolt, { from: { "windows.stray": grouping.shuffle() } })
         .build(),
     );
     source.put(7);
@@ -269,7 +269,7 @@ describe("a tuple that is late", () => {
     const running = await stage.start(
       topology("later", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
     );
     await stage.kill(running, "windows");
@@ -292,9 +292,9 @@ describe("a tuple that is late", () => {
     const running = await stage.start(
       topology("below", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", sums, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", sums, { from: { "source.numbers": grouping.shuffle() } })
         .bolt("sink", bolt({ input: N, mode: "fail", execute: () => undefined }), {
-          from: { "windows.sums": shuffle() },
+          from: { "windows.sums": grouping.shuffle() },
         })
         .build(),
       { log: false },
@@ -313,7 +313,7 @@ describe("a window whose `execute` throws", () => {
     const running = await stage.start(
       topology("throws", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: false },
     );
@@ -333,7 +333,7 @@ describe("a window whose `execute` throws", () => {
     const running = await stage.start(
       topology("gives-up", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: false },
     );
@@ -351,7 +351,7 @@ describe("a window whose `execute` throws", () => {
     const running = await stage.start(
       topology("drains", QUICK)
         .spout("source", source.spout)
-        .bolt("windows", windows.bolt, { from: { "source.numbers": shuffle() } })
+        .bolt("windows", windows.bolt, { from: { "source.numbers": grouping.shuffle() } })
         .build(),
       { log: false },
     );
@@ -390,11 +390,11 @@ describe("whatever tasks are killed when", () => {
       const running = await stage.start(
         topology("chaos", { ...QUICK, retries: 50 })
           .spout("source", source.spout)
-          .bolt("relay", relay, { from: { "source.numbers": shuffle() } })
-          .bolt("windows", windows.bolt, { tasks: 2, from: { "source.numbers": fields("n") } })
+          .bolt("relay", relay, { from: { "source.numbers": grouping.shuffle() } })
+          .bolt("windows", windows.bolt, { tasks: 2, from: { "source.numbers": grouping.fields("n") } })
           .bolt("others", others.bolt, {
             tasks: 2,
-            from: { [viaRelay ? "relay.numbers" : "source.numbers"]: fields("n") } as never,
+            from: { [viaRelay ? "relay.numbers" : "source.numbers"]: grouping.fields("n") } as never,
           })
           .build(),
         { log: false },

@@ -11,12 +11,12 @@ import {
   direct,
   fields,
   global,
-  keyHash,
   localOrShuffle,
   none,
   partialKey,
   shuffle,
 } from "../../../lib/topology/definition/groupings.js";
+import { keyHash } from "../../../lib/topology/definition/key-hash.js";
 import { chiSquare, limit } from "../../support/evenness.js";
 
 interface Task extends ConsumerView {

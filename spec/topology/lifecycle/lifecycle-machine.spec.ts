@@ -77,10 +77,10 @@ describe("a topology's life", () => {
   it("starts again after waits, and tells its starter once", () => {
     expect(told([up(), down(), { type: "again" }, up(), down(), { type: "again" }, up(), down()])).toEqual([
       "activate, started → running",
-      "wait 1000 → waiting",
+      "wait 1000 → restarting",
       "start → starting",
       "activate → running",
-      "wait 2000 → waiting",
+      "wait 2000 → restarting",
       "start → starting",
       "activate → running",
       "exit crash → ended",
@@ -95,17 +95,17 @@ describe("a topology's life", () => {
 
   it("has all its restarts again when it has run for as long as the longest wait", () => {
     const long = [up(0), down(30_000), { type: "again" }, up(31_000), down(61_000)] as const;
-    expect(told(long).at(-1)).toBe("wait 1000 → waiting");
+    expect(told(long).at(-1)).toBe("wait 1000 → restarting");
     const short = [up(0), down(30_000), { type: "again" }, up(31_000), down(60_999)] as const;
-    expect(told(short).at(-1)).toBe("wait 2000 → waiting");
+    expect(told(short).at(-1)).toBe("wait 2000 → restarting");
   });
 
   it("counts a restart that does not come up", () => {
     expect(told([up(), down(), { type: "again" }, down(), { type: "again" }, down()])).toEqual([
       "activate, started → running",
-      "wait 1000 → waiting",
+      "wait 1000 → restarting",
       "start → starting",
-      "wait 2000 → waiting",
+      "wait 2000 → restarting",
       "start → starting",
       "exit crash → ended",
     ]);
@@ -119,7 +119,7 @@ describe("a topology's life", () => {
     expect(told([stop(), up(), down()])).toEqual(["halt → stopping", " → stopping", "exit normal → ended"]);
     expect(told([up(), down(), stop(), { type: "again" }])).toEqual([
       "activate, started → running",
-      "wait 1000 → waiting",
+      "wait 1000 → restarting",
       "exit normal → ended",
       " → ended",
     ]);
@@ -177,7 +177,7 @@ describe("any history", () => {
       expect(count("started")).toBeLessThanOrEqual(1);
       expect(count("halt")).toBeLessThanOrEqual(1);
       // Every wait leads to one start at most, and every start comes after a wait.
-      expect(count("wait") - count("start")).toBe(state.phase === "waiting" || abandoned(done) ? 1 : 0);
+      expect(count("wait") - count("start")).toBe(state.phase === "restarting" || abandoned(done) ? 1 : 0);
     },
   );
 

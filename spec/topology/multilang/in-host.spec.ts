@@ -11,13 +11,11 @@ import {
   type BoltDefinition,
   bolt,
   type DeadStream,
-  fields,
-  global,
+  grouping,
   type ShellBoltOptions,
   type SpoutDefinition,
   shellBolt,
   shellSpout,
-  shuffle,
   type TopologyRef,
   topology,
 } from "signalbox/topology";
@@ -96,9 +94,9 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
     const running = await stage.start(
       topology("word-count", soon)
         .spout("lines", stage.lines)
-        .bolt("split", splitOf(), { tasks: 2, from: { "lines.lines": shuffle() } })
-        .bolt("count", countOf(), { tasks: 2, from: { "split.words": fields("word") } })
-        .bolt("collect", stage.collector, { from: { "count.counts": global() } })
+        .bolt("split", splitOf(), { tasks: 2, from: { "lines.lines": grouping.shuffle() } })
+        .bolt("count", countOf(), { tasks: 2, from: { "split.words": grouping.fields("word") } })
+        .bolt("collect", stage.collector, { from: { "count.counts": grouping.global() } })
         .build(),
     );
     stage.put(...lines);
@@ -123,7 +121,7 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
     await stage.start(
       topology("ticks", { ...soon, retries: 0 })
         .spout("lines", stage.lines)
-        .bolt("split", splitOf({ config: { tickMs: 5 } }), { from: { "lines.lines": shuffle() } })
+        .bolt("split", splitOf({ config: { tickMs: 5 } }), { from: { "lines.lines": grouping.shuffle() } })
         .build(),
     );
     await stage.logged("split info: tick");
@@ -139,9 +137,9 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
         .spout("lines", stage.lines)
         .bolt("split", splitOf({ heartbeatMs: Number.POSITIVE_INFINITY }), {
           tasks: 2,
-          from: { "lines.lines": shuffle() },
+          from: { "lines.lines": grouping.shuffle() },
         })
-        .bolt("read", stage.reader, { from: { "split.words": shuffle() } })
+        .bolt("read", stage.reader, { from: { "split.words": grouping.shuffle() } })
         .build(),
     );
     stage.put("pid");
@@ -185,9 +183,9 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
       const running = await stage.start(
         topology("poison", { ...soon, retries: 1 })
           .spout("lines", stage.lines)
-          .bolt("split", splitOf(options), { from: { "lines.lines": shuffle() } })
-          .bolt("read", stage.reader, { from: { "split.words": shuffle() } })
-          .bolt("dead", stage.undertaker, { from: { "lines.dead": shuffle() } })
+          .bolt("split", splitOf(options), { from: { "lines.lines": grouping.shuffle() } })
+          .bolt("read", stage.reader, { from: { "split.words": grouping.shuffle() } })
+          .bolt("dead", stage.undertaker, { from: { "lines.dead": grouping.shuffle() } })
           .build(),
       );
       const poison = `first ${word}`;
@@ -207,8 +205,8 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
     const running = await stage.start(
       topology("twice", soon)
         .spout("lines", stage.lines)
-        .bolt("split", splitOf(), { from: { "lines.lines": shuffle() } })
-        .bolt("read", stage.reader, { from: { "split.words": shuffle() } })
+        .bolt("split", splitOf(), { from: { "lines.lines": grouping.shuffle() } })
+        .bolt("read", stage.reader, { from: { "split.words": grouping.shuffle() } })
         .build(),
     );
     stage.put("one double-ack");
@@ -225,7 +223,7 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
     const running = await stage.start(
       topology("stopped", soon)
         .spout("lines", stage.lines)
-        .bolt("split", splitOf(), { from: { "lines.lines": shuffle() } })
+        .bolt("split", splitOf(), { from: { "lines.lines": grouping.shuffle() } })
         .build(),
     );
     stage.put("pid hang");
@@ -240,7 +238,7 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
     const running = await stage.start(
       topology("fails", { ...soon, retries: 2 })
         .spout("lines", stage.lines)
-        .bolt("split", splitOf(), { from: { "lines.lines": shuffle() } })
+        .bolt("split", splitOf(), { from: { "lines.lines": grouping.shuffle() } })
         .build(),
     );
     stage.put("to fail", "not to");
@@ -269,7 +267,7 @@ describe.skipIf(!python)(`a spout in Python in a topology${needsPython}`, () => 
     const running = await stage.start(
       topology("replay")
         .spout("lines", lines)
-        .bolt("once", once, { from: { "lines.lines": shuffle() } })
+        .bolt("once", once, { from: { "lines.lines": grouping.shuffle() } })
         .build(),
     );
     for (const text of ["to be", "or not", "to be again"]) await stage.logged(`lines info: done: ${text}`);
@@ -302,9 +300,9 @@ describe.skipIf(!built)(`our own components as children in a topology${needsBuil
     const running = await stage.start(
       topology("word-count", { spoutWaitMs: 5 })
         .spout("lines", lines)
-        .bolt("split", split, { from: { "lines.lines": shuffle() } })
-        .bolt("count", count, { from: { "split.words": fields("word") } })
-        .bolt("collect", stage.collector, { from: { "count.counts": shuffle() } })
+        .bolt("split", split, { from: { "lines.lines": grouping.shuffle() } })
+        .bolt("count", count, { from: { "split.words": grouping.fields("word") } })
+        .bolt("collect", stage.collector, { from: { "count.counts": grouping.shuffle() } })
         .build(),
     );
     const done = () => stage.log.filter((line) => line.startsWith("lines info: done: "));

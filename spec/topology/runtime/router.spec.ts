@@ -1,8 +1,8 @@
-// The choice of a task along one wire, and what it remembers.
+// The choice of a task along one subscription, and what it remembers.
 
 import type { ConsumerView, RoutingFunction } from "signalbox";
 import { sticky } from "signalbox";
-import { direct, shuffle } from "signalbox/topology";
+import { grouping } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { production } from "../../../lib/process/production.js";
 import { Emission, Router, type Target, UNREACHABLE } from "../../../lib/topology/runtime/router.js";
@@ -48,7 +48,7 @@ describe("a router", () => {
   it("counts turns from where it is told to begin, so that emitters do not begin with the same task", () => {
     const targets = [target(0), target(1), target(2)];
     for (const first of [0, 1, 2, 3]) {
-      const router = new Router<Target>(shuffle(), first, production);
+      const router = new Router<Target>(grouping.shuffle(), first, production);
       const chosen = [1, 2, 3, 4].map(() => (router.choose(emission(), targets) as Target).task);
       expect(chosen).toEqual([0, 1, 2, 3].map((turn) => (turn + first) % 3));
     }
@@ -61,13 +61,13 @@ describe("a router", () => {
   });
 
   it("says that nobody can be reached when no task runs", () => {
-    const router = new Router<Target>(shuffle(), 0, production);
+    const router = new Router<Target>(grouping.shuffle(), 0, production);
     expect(router.choose(emission(), [target(1, "reject"), target(2, "reject")])).toBe(UNREACHABLE);
     expect(router.choose(emission(), [])).toBe(UNREACHABLE);
   });
 
   it("says that nobody is to have what names no task, with `direct`, whether or not one runs", () => {
-    const router = new Router<Target>(direct(), 0, production);
+    const router = new Router<Target>(grouping.direct(), 0, production);
     expect(router.choose(emission(), [target(1)])).toBeUndefined();
     expect(router.choose(emission(), [target(1, "reject")])).toBeUndefined();
     const named = emission();

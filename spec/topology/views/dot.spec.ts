@@ -3,7 +3,12 @@
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../../lib/process/errors.js";
-import type { Blueprint, ComponentPlan, Grouping, Wire } from "../../../lib/topology/definition/blueprint.js";
+import type {
+  Blueprint,
+  ComponentPlan,
+  Grouping,
+  Subscription,
+} from "../../../lib/topology/definition/blueprint.js";
 import { bolt, spout } from "../../../lib/topology/definition/component.js";
 import { fullConfig } from "../../../lib/topology/definition/config.js";
 import { field } from "../../../lib/topology/definition/field.js";
@@ -19,7 +24,13 @@ function plan(name: string, kind: "spout" | "bolt", tasks = 1, executors = tasks
   return { name, kind, definition, streams: definition.streams, tasks, executors, config };
 }
 
-function wire(from: string, stream: string, to: string, grouping: Grouping<never>, anchored = true): Wire {
+function subscription(
+  from: string,
+  stream: string,
+  to: string,
+  grouping: Grouping<never>,
+  anchored = true,
+): Subscription {
   return { from, stream, to, grouping, anchored, fields: {} };
 }
 
@@ -31,15 +42,15 @@ const words: Blueprint = {
   name: "words",
   config,
   components: [plan("lines", "spout"), plan("split", "bolt", 4, 2), plan("count", "bolt", 3)],
-  wires: [
-    wire("lines", "text", "split", labelled("shuffle")),
-    wire("split", "words", "count", labelled("fields(word)")),
-    wire("lines", "dead", "count", labelled("shuffle"), false),
+  subscriptions: [
+    subscription("lines", "text", "split", labelled("shuffle")),
+    subscription("split", "words", "count", labelled("fields(word)")),
+    subscription("lines", "dead", "count", labelled("shuffle"), false),
   ],
 };
 
 describe("a topology in DOT", () => {
-  test("has a node for each component and an edge for each wire", () => {
+  test("has a node for each component and an edge for each subscription", () => {
     expect(toDot(words)).toBe(`digraph "words" {
   rankdir=LR;
   "lines" [label="lines\\n1 task", shape=ellipse];
@@ -55,7 +66,9 @@ describe("a topology in DOT", () => {
   test("calls a grouping by its label, or else by its function's name", () => {
     const byLength: Grouping<never> = () => undefined;
     const label = (grouping: Grouping<never>): string | undefined =>
-      /label="text: (.*?)"/.exec(toDot({ ...words, wires: [wire("lines", "text", "split", grouping)] }))?.[1];
+      /label="text: (.*?)"/.exec(
+        toDot({ ...words, subscriptions: [subscription("lines", "text", "split", grouping)] }),
+      )?.[1];
     expect(label(labelled("fields(word)"))).toBe("fields(word)");
     expect(label(byLength)).toBe("byLength");
     expect(label(Object.assign(() => undefined, { label: "" }))).toBe("custom");
@@ -92,7 +105,7 @@ describe("a topology in DOT", () => {
     ["a direction", { direction: "RL" }, "direction must be"],
     ["a shape", { node: () => ({ shape: "star" }) }, "node(lines).shape must be"],
     ["a node's colour", { node: () => ({ colour: "#abc" }) }, "node(lines).colour must be"],
-    ["a wire's colour", { colour: () => 'red"]' }, "edge(lines.text to split).colour must be"],
+    ["a subscription's colour", { colour: () => 'red"]' }, "edge(lines.text to split).colour must be"],
     ["a style", { edge: () => ({ style: "wavy" }) }, "edge(lines.text to split).style must be"],
   ])("refuses %s that it does not know", (_what, options, message) => {
     const draw = (): string => toDot(words, options as GraphOptions);
@@ -179,7 +192,7 @@ property.prop([fc.uniqueArray(name, { minLength: 1, maxLength: 5, selector: writ
     const blueprint: Blueprint = {
       ...{ name: label, config },
       components: names.map((one, at) => plan(one, at === 0 ? "spout" : "bolt")),
-      wires: names.map((one) => wire(one, stream, last, labelled(`x${label}`))),
+      subscriptions: names.map((one) => subscription(one, stream, last, labelled(`x${label}`))),
     };
     const { nodes, edges } = parse(toDot(blueprint));
     expect([...nodes.keys()]).toEqual(names.map(written));

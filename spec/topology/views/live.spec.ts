@@ -1,6 +1,6 @@
 // The live view: what is written to a terminal while a topology runs.
 
-import { bolt, live, shuffle, topology } from "signalbox/topology";
+import { bolt, grouping, liveDashboard, topology } from "signalbox/topology";
 import { expect, it } from "vitest";
 import { N, Source, Stage, upTo } from "../support.js";
 
@@ -9,7 +9,11 @@ it("a running topology is drawn over itself again and again, and for the last ti
   const source = new Source(upTo(3));
   const running = await stage.start(topology("drawn").spout("source", source.spout).build());
   const written: string[] = [];
-  const drawing = live(running, { write: (text) => written.push(text), columns: 80 }, { everyMs: 500 });
+  const drawing = liveDashboard(
+    running,
+    { write: (text) => written.push(text), columns: 80 },
+    { everyMs: 500 },
+  );
   await stage.advance(1_000);
   expect(written).toHaveLength(3);
   expect(written[0]).toContain("drawn: running");
@@ -26,12 +30,15 @@ it("the drawing ends when its signal is aborted, and says what is wrong with its
   const running = await stage.start(topology("drawn").spout("source", new Source().spout).build());
   const over = new AbortController();
   const written: string[] = [];
-  const drawing = live(running, { write: (text) => written.push(text) }, { signal: over.signal });
+  const drawing = liveDashboard(running, { write: (text) => written.push(text) }, { signal: over.signal });
   await stage.settle();
   over.abort();
   await stage.until(drawing);
   expect(written).toHaveLength(1);
-  await expect(live(running, {} as never)).rejects.toMatchObject({ code: "ERR_OPTION", path: "output" });
+  await expect(liveDashboard(running, {} as never)).rejects.toMatchObject({
+    code: "ERR_OPTION",
+    path: "output",
+  });
 });
 
 it("what the topology logs meanwhile stands above the drawing, and goes to the report again after it [O35]", async () => {
@@ -46,12 +53,12 @@ it("what the topology logs meanwhile stands above the drawing, and goes to the r
   const running = await stage.start(
     topology("drawn", { retries: 0 })
       .spout("source", source.spout)
-      .bolt("throws", throws, { from: { "source.numbers": shuffle() } })
+      .bolt("throws", throws, { from: { "source.numbers": grouping.shuffle() } })
       .build(),
   );
   const over = new AbortController();
   const written: string[] = [];
-  const drawing = live(running, { write: (text) => written.push(text) }, { signal: over.signal });
+  const drawing = liveDashboard(running, { write: (text) => written.push(text) }, { signal: over.signal });
   await stage.settle();
   source.put(1);
   await stage.settle();

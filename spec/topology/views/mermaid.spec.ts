@@ -3,7 +3,7 @@
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../../lib/process/errors.js";
-import type { Blueprint, ComponentPlan, Wire } from "../../../lib/topology/definition/blueprint.js";
+import type { Blueprint, ComponentPlan, Subscription } from "../../../lib/topology/definition/blueprint.js";
 import { bolt, spout } from "../../../lib/topology/definition/component.js";
 import { fullConfig } from "../../../lib/topology/definition/config.js";
 import { field } from "../../../lib/topology/definition/field.js";
@@ -19,7 +19,13 @@ function plan(name: string, kind: "spout" | "bolt", tasks = 1, executors = tasks
   return { name, kind, definition, streams: definition.streams, tasks, executors, config };
 }
 
-function wire(from: string, stream: string, to: string, label: string, anchored = true): Wire {
+function subscription(
+  from: string,
+  stream: string,
+  to: string,
+  label: string,
+  anchored = true,
+): Subscription {
   return { from, stream, to, grouping: Object.assign(() => undefined, { label }), anchored, fields: {} };
 }
 
@@ -27,15 +33,15 @@ const words: Blueprint = {
   name: "words",
   config,
   components: [plan("lines", "spout"), plan("split", "bolt", 4, 2), plan("word_count", "bolt", 3)],
-  wires: [
-    wire("lines", "text", "split", "shuffle"),
-    wire("split", "words", "word_count", "fields(word)"),
-    wire("lines", "dead", "word_count", "shuffle", false),
+  subscriptions: [
+    subscription("lines", "text", "split", "shuffle"),
+    subscription("split", "words", "word_count", "fields(word)"),
+    subscription("lines", "dead", "word_count", "shuffle", false),
   ],
 };
 
 describe("a topology in Mermaid", () => {
-  test("has a node for each component and an arrow for each wire", () => {
+  test("has a node for each component and an arrow for each subscription", () => {
     expect(toMermaid(words)).toBe(`flowchart LR
   n1(["lines<br/>1 task"])
   n2["split<br/>4 tasks in 2 executors"]
@@ -140,7 +146,7 @@ property.prop([fc.uniqueArray(name, { minLength: 1, maxLength: 5 }), name, name,
     const blueprint: Blueprint = {
       ...{ name: label, config },
       components: names.map((one) => plan(one, "bolt")),
-      wires: names.map((one) => wire(one, stream, last, `x${label}`)),
+      subscriptions: names.map((one) => subscription(one, stream, last, `x${label}`)),
     };
     const look: GraphOptions = { node: () => ({ shape: as, colour: "red" }), edge: () => ({ style: line }) };
     const [head, ...lines] = toMermaid(blueprint, look).split("\n");

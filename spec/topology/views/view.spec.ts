@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { OptionError } from "../../../lib/process/errors.js";
 import type { LatencyMetrics } from "../../../lib/topology/runtime/latency.js";
 import type { ComponentMetrics, TopologyMetrics } from "../../../lib/topology/runtime/metrics.js";
-import { repaint, screen, summary } from "../../../lib/topology/views/view.js";
+import { renderDashboard, renderSummary, repaintDashboard } from "../../../lib/topology/views/view.js";
 
 const NOTHING = {
   ...{
@@ -65,7 +65,7 @@ function text(table: string): string[] {
 
 describe("the summary", () => {
   test("is a table with the sums, what became of the spouts' tuples, and the bottleneck", () => {
-    expect(text(summary(words))).toEqual([
+    expect(text(renderSummary(words))).toEqual([
       "words: running, up 1 min 01 s",
       "",
       "component  kind    tasks    emitted  executed   acked  failed  expired  dead  late  lost  errors  restarts  pending  waiting  capacity  complete ms   execute ms   process ms",
@@ -82,7 +82,7 @@ describe("the summary", () => {
 
   test("names no bottleneck while every component has time to spare", () => {
     const idle = { ...words, components: [{ ...split, capacity: 0.8 }] };
-    expect(summary(idle)).not.toContain("bottleneck");
+    expect(renderSummary(idle)).not.toContain("bottleneck");
   });
 
   test("names the worst of several bottlenecks", () => {
@@ -91,11 +91,11 @@ describe("the summary", () => {
       component("count", "bolt", { capacity: 0.97 }),
       component("store", "bolt", { capacity: 0.85 }),
     ];
-    expect(summary({ ...words, components })).toContain("bottleneck: count, ");
+    expect(renderSummary({ ...words, components })).toContain("bottleneck: count, ");
   });
 
   test("of a topology without components is a table without rows", () => {
-    expect(text(summary({ ...words, components: [] })).slice(2, 4)).toEqual([
+    expect(text(renderSummary({ ...words, components: [] })).slice(2, 4)).toEqual([
       expect.stringMatching(/^component {2}kind/),
       expect.stringMatching(/^total {2}/),
     ]);
@@ -110,7 +110,7 @@ describe("the summary", () => {
     [3_600_000, "1 h 00 min"],
     [200_000_000, "55 h 33 min"],
   ])("says of an uptime of %i ms: %s", (uptimeMs, said) => {
-    expect(summary({ ...words, uptimeMs }).split("\n")[0]).toBe(`words: running, up ${said}`);
+    expect(renderSummary({ ...words, uptimeMs }).split("\n")[0]).toBe(`words: running, up ${said}`);
   });
 });
 
@@ -126,7 +126,7 @@ describe("the screen", () => {
   };
 
   test("shows rates since the look before", () => {
-    expect(screen(second, words)).toEqual([
+    expect(renderDashboard(second, words)).toEqual([
       "words: running, up 1 min 03 s",
       "",
       "component  emitted/s  pending  waiting         capacity  mean ms  p99 ms  failed  expired  restarts",
@@ -139,13 +139,13 @@ describe("the screen", () => {
   });
 
   test("shows everything where there is room", () => {
-    expect(screen(second, words, 140)[2]).toBe(
+    expect(renderDashboard(second, words, 140)[2]).toBe(
       "component  emitted/s  executed/s  pending  waiting         capacity  mean ms  p99 ms  failed  expired    dead    lost  restarts",
     );
   });
 
   test("shows the most telling where there is little", () => {
-    expect(screen(second, words, 40).slice(2)).toEqual([
+    expect(renderDashboard(second, words, 40).slice(2)).toEqual([
       "component  emitted/s  pending",
       "lines           1.5k      128",
       "split            7.5        0",
@@ -159,20 +159,20 @@ describe("the screen", () => {
 
   test("shows rates since the start when there was no look before, or it was at another run", () => {
     const fresh = { ...words, uptimeMs: 10_000, components: [{ ...lines, emitted: 50 }] };
-    expect(rate(screen(fresh)[3])).toBe("5.0");
-    expect(rate(screen(fresh, words)[3])).toBe("5.0");
-    expect(rate(screen(fresh, { ...words, uptimeMs: 9_000 })[3])).toBe("5.0");
-    expect(rate(screen({ ...fresh, uptimeMs: 0 })[3])).toBe("–");
+    expect(rate(renderDashboard(fresh)[3])).toBe("5.0");
+    expect(rate(renderDashboard(fresh, words)[3])).toBe("5.0");
+    expect(rate(renderDashboard(fresh, { ...words, uptimeMs: 9_000 })[3])).toBe("5.0");
+    expect(rate(renderDashboard({ ...fresh, uptimeMs: 0 })[3])).toBe("–");
   });
 
   test("cuts long names", () => {
     const name = "a-component-with-a-name-that-nobody-can-remember";
-    const [, , , row] = screen({ ...words, components: [component(name, "bolt", {})] });
+    const [, , , row] = renderDashboard({ ...words, components: [component(name, "bolt", {})] });
     expect(row).toMatch(/^a-component-with-a-name…\s/);
   });
 
   test.each([0, -1, 2.5, Number.NaN])("refuses %d columns", (columns) => {
-    expect(() => screen(words, undefined, columns)).toThrow(OptionError);
+    expect(() => renderDashboard(words, undefined, columns)).toThrow(OptionError);
   });
 
   /** Characters and the cells they take. */
@@ -210,7 +210,7 @@ describe("the screen", () => {
   property.prop([topology, fc.option(topology, { nil: undefined }), fc.integer({ min: 1, max: 200 })])(
     "is never wider than its columns, and has a line for each component",
     (now, before, columns) => {
-      const shown = screen(now, before, columns);
+      const shown = renderDashboard(now, before, columns);
       expect(shown.length).toBeGreaterThanOrEqual(4 + now.components.length);
       for (const line of shown) {
         expect(cells(line)).toBeLessThanOrEqual(columns);
@@ -220,7 +220,7 @@ describe("the screen", () => {
   );
 
   property.prop([topology])("and the summary's columns end where they should", (metrics) => {
-    const [, , head = "", rule, ...rest] = summary(metrics).split("\n");
+    const [, , head = "", rule, ...rest] = renderSummary(metrics).split("\n");
     expect(rule).toBe("─".repeat(cells(head)));
     const rows = rest.slice(0, metrics.components.length);
     for (const row of rows) expect(cells(row)).toBe(cells(head));
@@ -258,8 +258,8 @@ describe("redrawing", () => {
   }
 
   test("goes up, clears each line before it is written, and clears what is below", () => {
-    expect(repaint(["one", "two"], 3)).toBe("\u001b[3A\r\u001b[2Kone\n\r\u001b[2Ktwo\n\r\u001b[J");
-    expect(repaint([], 0)).toBe("\r\u001b[J");
+    expect(repaintDashboard(["one", "two"], 3)).toBe("\u001b[3A\r\u001b[2Kone\n\r\u001b[2Ktwo\n\r\u001b[J");
+    expect(repaintDashboard([], 0)).toBe("\r\u001b[J");
   });
 
   property.prop([fc.array(fc.array(fc.stringMatching(/^[a-z ]{0,8}$/), { maxLength: 5 }), { minLength: 1 })])(
@@ -269,7 +269,7 @@ describe("redrawing", () => {
       write("$ watch\r\n");
       let before = 0;
       for (const frame of frames) {
-        write(repaint(frame, before));
+        write(repaintDashboard(frame, before));
         before = frame.length;
         expect(shown()).toEqual(["$ watch", ...frame]);
       }

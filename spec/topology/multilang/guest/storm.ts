@@ -38,7 +38,12 @@ export function topologyOf(
       config: fullConfig(config, (definition as SpoutDefinition).options.config ?? {}),
     }),
   );
-  const blueprint: Blueprint = { name: "test", config: fullConfig(config), components: plans, wires: [] };
+  const blueprint: Blueprint = {
+    name: "test",
+    config: fullConfig(config),
+    components: plans,
+    subscriptions: [],
+  };
   return { blueprint };
 }
 

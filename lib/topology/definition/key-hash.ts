@@ -1,0 +1,31 @@
+// The key of a tuple: a hash of some of its fields.
+
+import { hash, mix } from "../../dispatch/route.js";
+
+/**
+ * Makes the function that hashes what a tuple has in these fields. Fields are hashed one by one and never
+ * strung together, so that "a", "bc" is another key than "ab", "c".
+ */
+export function keyHash<K extends string>(
+  names: readonly K[],
+): (values: Readonly<Record<K, unknown>>) => number {
+  const only = names[0];
+  if (names.length === 1 && only !== undefined) return (values) => hashOf(values[only]);
+  return (values) => {
+    let h = 0;
+    for (const name of names) h = mix(Math.imul(h, 0x9e3779b1) ^ hashOf(values[name]));
+    return h;
+  };
+}
+
+// Seeds that keep the types apart: 1 is not "1", nor is a text the object whose JSON it is.
+const NUMBER = hash("number");
+const OBJECT = hash("object");
+
+function hashOf(value: unknown): number {
+  if (typeof value === "string") return hash(value);
+  if (typeof value === "number")
+    return (value | 0) === value ? mix(value ^ NUMBER) : hash(String(value), NUMBER);
+  if (typeof value === "object") return hash(JSON.stringify(value) ?? "", OBJECT);
+  return hash(String(value), hash(typeof value));
+}
