@@ -188,3 +188,15 @@ export class ThrownValueError extends SignalboxError {
     super(`a value that is no Error was thrown: ${show(value)}`, { cause: value });
   }
 }
+
+/** Something holds no more that signalbox relies on: a bug of signalbox, never of its user. Please report it with its stack. */
+export class InvariantError extends SignalboxError {
+  static override readonly name: string = "InvariantError";
+  readonly code = "ERR_INVARIANT";
+  /** The rule that is broken. */
+  readonly invariant: string;
+  constructor(invariant: string) {
+    super(`a bug in signalbox broke this rule: ${invariant}. Please report it with the stack trace`);
+    this.invariant = invariant;
+  }
+}

@@ -9,7 +9,7 @@ import type { SystemOptions } from "../../process/system.js";
 import { System } from "../../system.js";
 import { type DiskOptions, type DiskPort, SimulatedDisk } from "../devices/disk.js";
 import { type NetworkOptions, SimulatedNetwork } from "../devices/network.js";
-import { InvariantError, ModelError, NotConvergedError } from "../report/errors.js";
+import { ModelError, NotConvergedError, SimulationInvariantError } from "../report/errors.js";
 import { structuralText } from "../report/structural-text.js";
 import { environmentOf } from "../simulator/environment.js";
 import type { World } from "../simulator/world.js";
@@ -252,11 +252,11 @@ export class Simulation {
           `returned ${show(said)}`,
           "it holds with `true` or nothing, and fails with `false`, a text that says what is wrong, or a throw",
         );
-      this.#world.fail(new InvariantError(name, said || undefined, undefined));
+      this.#world.fail(new SimulationInvariantError(name, said || undefined, undefined));
     } catch (error) {
       if (error instanceof ModelError) throw error;
       this.#world.fail(
-        new InvariantError(name, error instanceof Error ? error.message : String(error), error),
+        new SimulationInvariantError(name, error instanceof Error ? error.message : String(error), error),
       );
     }
   }

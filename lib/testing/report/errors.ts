@@ -92,9 +92,9 @@ export class InjectedCrash extends SignalboxError {
   }
 }
 
-/** An invariant did not hold. */
-export class InvariantError extends SignalboxError {
-  static override readonly name: string = "InvariantError";
+/** An invariant that a scenario states, with `sim.invariant` or `sim.finally`, does not hold. */
+export class SimulationInvariantError extends SignalboxError {
+  static override readonly name: string = "SimulationInvariantError";
   readonly code = "ERR_SIM_INVARIANT";
   readonly invariant: string;
   constructor(invariant: string, said: string | undefined, cause: unknown) {

@@ -3,11 +3,11 @@ import {
   EXPLORE_DEFAULTS,
   type ExploreOptions,
   explore,
-  InvariantError,
   NeverReachedError,
   type Scenario,
   ScheduleFailedError,
   type Simulation,
+  SimulationInvariantError,
   simulate,
 } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
@@ -199,9 +199,11 @@ describe("what an exploration tells", () => {
 describe("a failing schedule", () => {
   test("is told with the simplest schedule found that fails alike, step by step", async () => {
     const error = await failureOf(lostUpdate, { schedules: 500 });
-    expect(error.cause).toBeInstanceOf(InvariantError);
+    expect(error.cause).toBeInstanceOf(SimulationInvariantError);
     expect(error.cause).toMatchObject({ invariant: "both sales count" });
-    expect(error.message).toContain('InvariantError: the invariant "both sales count" does not hold');
+    expect(error.message).toContain(
+      'SimulationInvariantError: the invariant "both sales count" does not hold',
+    );
     expect(error.message).toContain("shop/shelf");
     expect(error.message).toContain(`replay: "${error.token}"`);
     expect(error.trace.steps).toHaveLength(error.trace.steps.at(-1)?.number ?? 0);

@@ -5,10 +5,10 @@ import {
   exhaustive,
   explore,
   InjectedCrash,
-  InvariantError,
   ModelError,
   type Scenario,
   type Simulation,
+  SimulationInvariantError,
   simulate,
 } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
@@ -205,7 +205,7 @@ describe("an invariant", () => {
       },
       { strategy: exhaustive() },
     );
-    expect(cause).toBeInstanceOf(InvariantError);
+    expect(cause).toBeInstanceOf(SimulationInvariantError);
   });
 
   const counting = (check: (count: number) => unknown) => async (sim: Simulation) => {
@@ -231,7 +231,7 @@ describe("an invariant", () => {
 
   test("fails with `false`", async () => {
     const cause = await causeOf(counting((count) => count <= 2));
-    expect(cause).toBeInstanceOf(InvariantError);
+    expect(cause).toBeInstanceOf(SimulationInvariantError);
     expect((cause as Error).message).toBe('the invariant "at most two" does not hold');
   });
 
@@ -242,7 +242,7 @@ describe("an invariant", () => {
 
   test("fails with a throw, and has what was thrown as its cause", async () => {
     const cause = await causeOf(counting((count) => expect(count).toBeLessThan(3)));
-    expect(cause).toBeInstanceOf(InvariantError);
+    expect(cause).toBeInstanceOf(SimulationInvariantError);
     expect((cause as Error).cause).toMatchObject({ name: "AssertionError" });
   });
 
@@ -514,6 +514,6 @@ describe("memory shared outside of messages", () => {
 
   test("is seen by an exhaustive search where the scenario says so", async () => {
     const cause = await causeOf(sharing(true), { strategy: exhaustive(), schedules: 10_000 });
-    expect(cause).toBeInstanceOf(InvariantError);
+    expect(cause).toBeInstanceOf(SimulationInvariantError);
   });
 });
