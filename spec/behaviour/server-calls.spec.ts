@@ -2,15 +2,15 @@
 
 import { type Caller, defer, defineServer, System, stop, UnknownRequestError } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
 import { puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 import { Stock } from "./stock.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ name: "shop", environment: clock.environment, report: false });
 });
 afterEach(() => system.stop());

@@ -13,15 +13,15 @@ import {
   supervisor,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
 import { puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let reports: string[];
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   reports = [];
   system = new System({ name: "shop", environment: clock.environment, report: (text) => reports.push(text) });
 });

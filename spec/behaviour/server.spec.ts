@@ -2,14 +2,14 @@
 
 import { type Context, defineServer, ignore, type Pid, System, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
-import { VirtualClock } from "../support/virtual.js";
 import { Stock } from "./stock.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ name: "shop", environment: clock.environment, report: false });
 });
 afterEach(() => system.stop());

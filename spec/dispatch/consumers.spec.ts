@@ -13,15 +13,15 @@ import {
   supervisor,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { type Gate, gate } from "../support/gate.js";
-import { VirtualClock } from "../support/virtual.js";
 import { desk, type Fate, fate } from "./support.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let group: ConsumerGroup<string>;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
   group = new ConsumerGroup({ name: "clerks", deadlineMs: Number.POSITIVE_INFINITY });
 });

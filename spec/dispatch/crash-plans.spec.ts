@@ -14,7 +14,7 @@ import {
   supervisor,
 } from "signalbox";
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { testClock } from "../../lib/testing/kit/clock.js";
 
 /** What a consumer does with a message. */
 type Act = "ack" | "ack later" | "crash" | "crash later" | "acknowledge and crash" | "reject";
@@ -121,7 +121,7 @@ describe("under every plan of crashes, with supervisors that replace who died,",
   it("each envelope is acknowledged once, and its outcome tells of the crashes as they happened [D8]", async () => {
     await fc.assert(
       fc.asyncProperty(plan, async ({ consumers, batches, maxInFlight, route }) => {
-        const clock = new VirtualClock();
+        const clock = testClock();
         await using system = new System({ environment: clock.environment, report: false });
         const witness = new Witness();
         const group: ConsumerGroup<number> = new ConsumerGroup<number>({

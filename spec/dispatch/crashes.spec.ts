@@ -14,17 +14,17 @@ import {
   supervisor,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
-import { VirtualClock } from "../support/virtual.js";
 import { desk, doomed, fate } from "./support.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let group: ConsumerGroup<string>;
 const reports: string[] = [];
 beforeEach(() => {
   reports.length = 0;
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: (text) => void reports.push(text) });
   group = new ConsumerGroup({ name: "clerks", route: (_envelope, [first]) => first });
 });

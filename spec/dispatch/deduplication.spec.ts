@@ -6,19 +6,19 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Conversation } from "../../lib/dispatch/conversation.js";
 import { Deduplication } from "../../lib/dispatch/dedup.js";
 import type { Outcome } from "../../lib/dispatch/outcome.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { left } from "../support/collected.js";
 import { gate } from "../support/gate.js";
 import { hostRejections } from "../support/host.js";
 import { puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 import { type Desk, desk, doomed, type Fate, fate } from "./support.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let group: ConsumerGroup<string>;
 let ann: Desk<string>;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
   group = new ConsumerGroup({ window: 2 });
   ann = desk(system, group, { id: "ann" });

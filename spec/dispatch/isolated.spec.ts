@@ -9,15 +9,15 @@ import {
   System,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { desk, doomed, type Fate, fate } from "./support.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let group: ConsumerGroup<string>;
 let route: IsolatedRoute<string> | undefined;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
   group = new ConsumerGroup({ deadlineMs: Number.POSITIVE_INFINITY, maxAttempts: 5 });
 });

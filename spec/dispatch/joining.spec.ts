@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { ConsumerGroup, System } from "signalbox";
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { testClock } from "../../lib/testing/kit/clock.js";
 import { desk, fate } from "./support.js";
 
 /** One who asks at a time, and waits so long. Times are in ticks; no two things happen at one moment. */
@@ -50,7 +50,7 @@ function expected(askers: readonly Asker[]): readonly End[] {
 }
 
 async function observed(askers: readonly Asker[]): Promise<readonly (End | undefined)[]> {
-  const clock = new VirtualClock();
+  const clock = testClock();
   await using system = new System({ environment: clock.environment, report: false });
   const group = new ConsumerGroup<string>();
   const clerk = desk(system, group);

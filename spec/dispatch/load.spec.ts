@@ -2,14 +2,14 @@
 
 import { ConsumerGroup, consumer, type Delivery, dispatch, System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { desk, fate } from "./support.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let group: ConsumerGroup<string>;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
   group = new ConsumerGroup({ name: "clerks" });
 });

@@ -20,7 +20,7 @@ import {
   UnknownConsumerError,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { testClock } from "../../lib/testing/kit/clock.js";
 import { desk, envelopeOf, fate } from "./support.js";
 
 let system: System;
@@ -29,7 +29,7 @@ const reports: string[] = [];
 beforeEach(() => {
   reports.length = 0;
   system = new System({
-    environment: new VirtualClock().environment,
+    environment: testClock().environment,
     report: (text) => void reports.push(text),
   });
   group = new ConsumerGroup({ name: "clerks" });

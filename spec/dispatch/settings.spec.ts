@@ -14,11 +14,11 @@ import {
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { settingsOf } from "../../lib/dispatch/settings.js";
-import { VirtualClock } from "../support/virtual.js";
+import { CLOCK_DEFAULTS, testClock } from "../../lib/testing/kit/clock.js";
 
 let system: System;
 beforeEach(() => {
-  system = new System({ environment: new VirtualClock().environment, report: false });
+  system = new System({ environment: testClock().environment, report: false });
 });
 afterEach(() => system.stop());
 
@@ -133,7 +133,7 @@ describe("an envelope's options", () => {
     const given = { id: "a", timestamp: 5, causal, schema: "order/1", publisher: "shop", priority: 9 };
     expect(system.envelope("tea", given)).toEqual({ ...given, payload: "tea" });
     const made = system.envelope("tea");
-    expect(made).toEqual({ id: expect.any(String), timestamp: 1_700_000_000_000, payload: "tea" });
+    expect(made).toEqual({ id: expect.any(String), timestamp: CLOCK_DEFAULTS.wallTime, payload: "tea" });
     expect(system.envelope("tea").id).not.toBe(made.id);
   });
 });

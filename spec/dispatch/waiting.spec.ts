@@ -4,15 +4,15 @@ import fc from "fast-check";
 import { ConsumerGroup, type Delivery, type RoutingFunction, rendezvous, System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { pressureOf } from "../../lib/dispatch/member.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
 import { puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 import { desk, fate } from "./support.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
 });
 afterEach(() => system.stop());
@@ -419,7 +419,7 @@ describe("a vacancy", () => {
         fc.array(step, { maxLength: 40 }),
         fc.boolean(),
         async (sizes, by, steps, calm) => {
-          await using own = new System({ environment: new VirtualClock().environment, report: false });
+          await using own = new System({ environment: testClock().environment, report: false });
           const options = {
             ...forever,
             patienceMs: Number.POSITIVE_INFINITY,

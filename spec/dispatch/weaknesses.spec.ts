@@ -11,13 +11,13 @@ import {
   stop,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { desk, doomed, fate } from "./support.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
 });
 afterEach(() => system.stop());

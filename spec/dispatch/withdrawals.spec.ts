@@ -2,16 +2,16 @@
 
 import { ConsumerGroup, consumer, custom, type Delivery, dispatch, System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
 import { puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 import { desk, fate } from "./support.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let group: ConsumerGroup<string>;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
   group = new ConsumerGroup({ name: "clerks" });
 });

@@ -15,11 +15,11 @@ import {
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launch } from "../../lib/process/start.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
 import { endings, puppet, sleep } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let ends: Map<Pid, ExitReason>;
 let reports: string[];
@@ -31,7 +31,7 @@ let theirs: NodeJS.UnhandledRejectionListener[];
 beforeEach(() => {
   theirs = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection");
-  clock = new VirtualClock();
+  clock = testClock();
   reports = [];
   late = [];
   system = new System({ environment: clock.environment, report: (text) => reports.push(text) });

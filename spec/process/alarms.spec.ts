@@ -3,8 +3,8 @@
 import { DEFAULTS, production, System } from "signalbox";
 import { describe, expect, test, vi } from "vitest";
 import { TurnScheduler } from "../../lib/process/scheduler.js";
+import { testClock } from "../../lib/testing/kit/clock.js";
 import { bench, SteppedLoop } from "../support/stepped.js";
-import { VirtualClock } from "../support/virtual.js";
 
 describe("the alarm", () => {
   test("is set for the earliest deadline, and moved only for an earlier one", () => {
@@ -165,7 +165,7 @@ describe("the alarm of the production environment", () => {
 
 describe("timers of a system", () => {
   test("may wait longer than 2^31 milliseconds", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     await using system = new System({ environment: clock.environment });
     let got = 0;
     const pid = system.spawn<string>({
@@ -181,7 +181,7 @@ describe("timers of a system", () => {
   });
 
   test("leave nothing with the host once they are cancelled", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     await using system = new System({ environment: clock.environment });
     const pid = system.spawn<string>({ handle: () => undefined });
     const timer = system.sendAfter(pid, "late", 1_000);
@@ -192,7 +192,7 @@ describe("timers of a system", () => {
   });
 
   test("of a stopped system leave nothing with the host, nor can new ones be set", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     const system = new System({ environment: clock.environment });
     const pid = system.spawn<string>({ handle: () => undefined });
     system.sendAfter(pid, "late", 1_000);

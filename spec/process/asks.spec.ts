@@ -12,14 +12,14 @@ import {
   stop,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { doubler, outcome, type Question, silent } from "../support/callees.js";
 import { puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
 });
 afterEach(async () => {

@@ -4,8 +4,8 @@
 
 import { ConsumerGroup, consumer, defineServer, type Pid, type ReplyTo, System, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { outcome, type Question } from "../support/callees.js";
-import { VirtualClock } from "../support/virtual.js";
 
 const MANY = 200;
 const TURN_MS = 5;
@@ -13,11 +13,11 @@ const STEP_MS = 1;
 /** Steps let go between two looks at the clock while they are fast. */
 const BURST = 16;
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let steps: number;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false, limits: { turnMs: TURN_MS } });
   steps = 0;
 });
@@ -29,7 +29,7 @@ afterEach(async () => {
 /** The work of one continuation. */
 function step(): void {
   steps++;
-  clock.now += STEP_MS;
+  clock.elapse(STEP_MS);
 }
 
 /**
@@ -162,7 +162,7 @@ describe("the host has its go within the budget and one step", () => {
       }),
     );
     await system.idle();
-    clock.now += 10;
+    clock.elapse(10);
     void clock.advance(0);
     await expectFairness(3);
   });
@@ -232,7 +232,7 @@ describe("the host has its go within the budget and one step", () => {
       }),
     );
     await system.idle();
-    clock.now += 10;
+    clock.elapse(10);
     void clock.advance(0);
     await expectFairness();
   });
@@ -243,7 +243,7 @@ describe("the host has its go within the budget and one step", () => {
     ))
       for (let n = 0; n < 20; n++) system.send(pid, "a fast message");
     await system.idle();
-    clock.now += 10;
+    clock.elapse(10);
     void clock.advance(0);
     await expectFairness();
   });

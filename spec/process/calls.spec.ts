@@ -2,15 +2,15 @@
 
 import { type BodyContext, custom, type ExitReason, type Pid, type ReplyTo, System, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { ask, busy, doubler, outcome, type Question, silent } from "../support/callees.js";
 import { gate } from "../support/gate.js";
 import { puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
 });
 afterEach(async () => {

@@ -17,14 +17,14 @@ import {
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Launch, launch } from "../../lib/process/start.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
 import { macrotask } from "../support/host.js";
 import { bristling, HOSTILE, revoked } from "../support/hostile.js";
 import { endings, puppet, sleep } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 import { Wire } from "../support/wire.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let ends: Map<Pid, ExitReason>;
 let reports: string[];
@@ -35,7 +35,7 @@ let theirs: NodeJS.UnhandledRejectionListener[];
 beforeEach(() => {
   theirs = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection");
-  clock = new VirtualClock();
+  clock = testClock();
   reports = [];
   late = [];
   system = new System({ name: "shop", environment: clock.environment, report: (text) => reports.push(text) });

@@ -2,10 +2,10 @@
 
 import { type Context, type ExitReason, type Pid, System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { endings, obedient, sleep } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let ends: Map<Pid, ExitReason>;
 let theirs: NodeJS.UnhandledRejectionListener[];
@@ -15,7 +15,7 @@ let theirs: NodeJS.UnhandledRejectionListener[];
 beforeEach(() => {
   theirs = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection");
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
   ends = endings(system);
 });

@@ -2,15 +2,15 @@
 
 import { type Callbacks, custom, type ExitReason, ignore, type Pid, System, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
 import { endings, puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let ends: Map<Pid, ExitReason>;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
   ends = endings(system);
 });

@@ -2,7 +2,7 @@
 
 import { DEFAULTS, type ReplyTo, System } from "signalbox";
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { testClock } from "../../lib/testing/kit/clock.js";
 
 const silent = { handle: () => undefined };
 
@@ -23,7 +23,7 @@ test("the table of defaults", () => {
 
 describe("a limit that is set", () => {
   test("holds for this system, and the others keep their defaults", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     await using short = new System({
       environment: clock.environment,
       limits: { callTimeoutMs: 10 },
@@ -48,7 +48,7 @@ describe("a limit that is set", () => {
   });
 
   test("may be infinite: such a call waits for ever", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     await using system = new System({
       environment: clock.environment,
       limits: { callTimeoutMs: Number.POSITIVE_INFINITY },

@@ -3,8 +3,8 @@
 import { DEFAULTS, type Pid, System } from "signalbox";
 import { describe, expect, test } from "vitest";
 import { TurnScheduler } from "../../lib/process/scheduler.js";
+import { testClock } from "../../lib/testing/kit/clock.js";
 import { bench, Job } from "../support/stepped.js";
-import { VirtualClock } from "../support/virtual.js";
 
 describe("a long turn", () => {
   test("is reported with the one that held it up, when that ran alone [C8]", () => {
@@ -143,12 +143,12 @@ describe("the event `longTurn`", () => {
   }
 
   test("names the process whose callback took long", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     await using system = new System({ environment: clock.environment });
     const long = listen(system);
     const hog = system.spawn<number>({
       handle: (_ctx, ms) => {
-        clock.now += ms;
+        clock.elapse(ms);
       },
     });
     system.send(hog, 49);
@@ -160,11 +160,11 @@ describe("the event `longTurn`", () => {
   });
 
   test("names the function body that took long after a receive", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     await using system = new System({ environment: clock.environment });
     const long = listen(system);
     const hog = system.spawn<number>(async (ctx) => {
-      for (;;) clock.now += await ctx.receive();
+      for (;;) clock.elapse(await ctx.receive());
     });
     system.send(hog, 49);
     await system.idle();

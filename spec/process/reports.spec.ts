@@ -11,17 +11,17 @@ import {
   type SystemOptions,
 } from "signalbox";
 import { beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 
 interface Login {
   readonly user: string;
   readonly password: string;
 }
 
-let clock: VirtualClock;
+let clock: TestClock;
 let reports: Report[];
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   reports = [];
 });
 

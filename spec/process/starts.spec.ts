@@ -15,16 +15,16 @@ import {
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Launch, launch, spawnAwaited } from "../../lib/process/start.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
 import { endings, puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let ends: Map<Pid, ExitReason>;
 let reports: string[];
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   reports = [];
   system = new System({ environment: clock.environment, report: (text) => reports.push(text) });
   ends = endings(system);

@@ -2,15 +2,15 @@
 
 import { type Callbacks, DEFAULTS, type Pid, type SpawnOptions, System } from "signalbox";
 import { beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 
 const never = new Promise<never>(() => undefined);
 
-let clock: VirtualClock;
+let clock: TestClock;
 let ends: string[];
 let reports: string[];
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   ends = [];
   reports = [];
 });

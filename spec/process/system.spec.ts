@@ -2,8 +2,8 @@
 
 import { type Pid, production, type RejectionListener, type ReplyTo, System } from "signalbox";
 import { describe, expect, test } from "vitest";
+import { testClock } from "../../lib/testing/kit/clock.js";
 import { macrotask } from "../support/host.js";
-import { VirtualClock } from "../support/virtual.js";
 
 const quiet = { handle: () => undefined };
 const never = new Promise<never>(() => undefined);
@@ -97,7 +97,7 @@ describe("stop", () => {
   });
 
   test("kills what does not stop within shutdownMs, and goes on with the next", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     const system = new System({
       environment: clock.environment,
       limits: { shutdownMs: 100 },
@@ -277,7 +277,7 @@ describe("a stopped system", () => {
   });
 
   test("has let go of everything the host gave", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     const watching = new Set<RejectionListener>();
     const environment = {
       ...clock.environment,

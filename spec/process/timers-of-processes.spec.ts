@@ -2,15 +2,15 @@
 
 import { type Context, type Pid, System, stop, type TimerRef } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { puppet } from "../support/puppet.js";
-import { VirtualClock } from "../support/virtual.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let got: unknown[];
 let inbox: Pid<unknown>;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
   got = [];
   inbox = system.spawn({ handle: (ctx, message) => void got.push([ctx.now(), message]) }, { name: "inbox" });
@@ -131,7 +131,7 @@ describe("sendInterval", () => {
     const owner = puppet(system);
     await owner.do((ctx) => ctx.sendInterval(inbox, "tick", 10));
     await clock.settle();
-    clock.now = 37;
+    clock.elapse(37);
     await clock.advance(0);
     expect(got.map((entry) => (entry as unknown[])[0])).toEqual([37]);
     await clock.advance(13);

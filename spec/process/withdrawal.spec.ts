@@ -6,14 +6,14 @@ import { explore } from "signalbox/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Recallable } from "../../lib/process/entries.js";
 import { EMPTY, Mailbox } from "../../lib/process/mailbox.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { ask, busy, outcome, type Question } from "../support/callees.js";
 import { left } from "../support/collected.js";
-import { VirtualClock } from "../support/virtual.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   system = new System({ environment: clock.environment, report: false });
 });
 afterEach(async () => {

@@ -14,7 +14,7 @@ import {
   stop,
   supervisor,
 } from "signalbox";
-import { VirtualClock } from "../support/virtual.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 
 /** Ends itself with the reason that it is sent. */
 export const worker: Callbacks<ExitInput> = { handle: (_ctx, reason) => stop(reason) };
@@ -52,7 +52,7 @@ export function planned(id: string, plan: readonly ("up" | "fail")[], more?: Par
 const UNSEEN = new Set([undefined, "supervisor"]);
 
 export class House {
-  readonly clock: VirtualClock = new VirtualClock();
+  readonly clock: TestClock = testClock();
   /** `a up` for each spawn, `a down: reason` for each end, in order; processes are called by their labels. */
   readonly diary: string[] = [];
   readonly restarts: RestartReport[] = [];

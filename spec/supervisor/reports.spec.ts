@@ -2,14 +2,14 @@
 
 import { custom, dynamicSupervisor, OptionError, type Report, System, supervisor } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { child } from "./house.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let system: System;
 let reports: Report[];
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   reports = [];
   system = new System({
     name: "shop",

@@ -2,14 +2,14 @@
 
 import { type Callbacks, dynamicSupervisor, System, supervisor } from "signalbox";
 import { beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../support/virtual.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { child, hanging, planned, stubborn, worker } from "./house.js";
 
-let clock: VirtualClock;
+let clock: TestClock;
 let diary: string[];
 let system: System;
 beforeEach(() => {
-  clock = new VirtualClock();
+  clock = testClock();
   diary = [];
   system = new System({ environment: clock.environment, report: (text) => diary.push(`printed: ${text}`) });
   const note = (label: string | undefined, what: string): void => {

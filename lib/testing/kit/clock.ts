@@ -135,6 +135,14 @@ export class TestClock {
     return sum;
   }
 
+  /**
+   * How many wake-ups the systems on this clock have asked for: one for a system in which a timer is set, none for one that has
+   * stopped.
+   */
+  get pendingAlarms(): number {
+    return this.alarms.size;
+  }
+
   /** When the first timer is due, on the scale of `now`; undefined when none is set. */
   get nextTimer(): number | undefined {
     const times = [...this.hosts].map((host) => host.nextTimer() ?? Number.POSITIVE_INFINITY);
@@ -163,6 +171,23 @@ export class TestClock {
     const end = this.time + delay("ms", ms);
     this.busyTurns = 0;
     while (await this.step(end, never));
+  }
+
+  /**
+   * Moves the time on by `ms` at once: nothing runs and no timer fires, as when code keeps the event loop busy. Timers that became
+   * due meanwhile fire late, at the next move of the clock.
+   *
+   * @throws OptionError
+   * @example
+   * const clock = testClock();
+   * await using system = new System({ environment: clock.environment });
+   * const busy = system.spawn({ handle: () => clock.elapse(30) }, { label: "busy" });
+   * system.send(busy, "take your time");
+   * await clock.settle();
+   * console.log(clock.now); // 30
+   */
+  elapse(ms: number): void {
+    this.time += delay("ms", ms);
   }
 
   /**

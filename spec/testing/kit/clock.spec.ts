@@ -211,6 +211,19 @@ describe("what a clock tells", () => {
     expect([clock.pendingTimers, clock.nextTimer]).toEqual([0, undefined]);
   });
 
+  test("is how many systems are to be woken: those with a timer that have not stopped", async () => {
+    expect(clock.pendingAlarms).toBe(0);
+    const other = newSystem(clock, "other");
+    for (const ms of [10, 20]) system.sendAfter(inbox, "late", ms);
+    other.sendAfter(diary(other), "late", 30);
+    await clock.settle();
+    expect(clock.pendingAlarms).toBe(2);
+    await other.stop();
+    expect(clock.pendingAlarms).toBe(1);
+    await clock.advance(20);
+    expect(clock.pendingAlarms).toBe(0);
+  });
+
   test("is of all systems on it that have not stopped", async () => {
     const other = newSystem();
     other.sendAfter("nobody", "hello", 50);
@@ -218,6 +231,44 @@ describe("what a clock tells", () => {
     expect([clock.pendingTimers, clock.nextTimer]).toEqual([2, 50]);
     await other.stop();
     expect([clock.pendingTimers, clock.nextTimer]).toEqual([1, 70]);
+  });
+});
+
+describe("elapse", () => {
+  test("moves the time at once, and fires no timer: the timers that became due fire late", async () => {
+    for (const ms of [10, 20, 40]) system.sendAfter(inbox, ms, ms);
+    await clock.settle();
+    clock.elapse(25);
+    expect([clock.now, clock.pendingTimers]).toEqual([25, 3]);
+    await clock.settle();
+    expect(log).toEqual([]);
+    await clock.advance(0);
+    expect(log).toEqual([
+      [25, 10],
+      [25, 20],
+    ]);
+    await clock.advance(15);
+    expect(log.slice(2)).toEqual([[40, 40]]);
+  });
+
+  test("in a handler stands for work that takes its time: whatever comes after starts late", async () => {
+    const busy = system.spawn<number>({ handle: (_ctx, ms) => clock.elapse(ms) });
+    system.send(busy, 30);
+    system.send(inbox, "next");
+    await clock.settle();
+    expect(log).toEqual([[30, "next"]]);
+  });
+
+  test("does not hide systems that never come to rest", async () => {
+    const busy: Pid<string> = system.spawn<string>({
+      handle: async (ctx) => {
+        clock.elapse(1);
+        await null;
+        ctx.send(ctx.self, "again");
+      },
+    });
+    system.send(busy, "go");
+    await expect(clock.settle()).rejects.toThrow(ClockLimitError);
   });
 });
 

@@ -2,6 +2,7 @@
 
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { testClock } from "../../../../lib/testing/kit/clock.js";
 import { batchBolt } from "../../../../lib/topology/components/batch.js";
 import { tumbling } from "../../../../lib/topology/components/window-plan.js";
 import { windowBolt } from "../../../../lib/topology/components/windows.js";
@@ -12,7 +13,6 @@ import { ReliableTuples } from "../../../../lib/topology/multilang/guest/guest-s
 import { runComponent } from "../../../../lib/topology/multilang/guest/run-component.js";
 import { newPendingTuple } from "../../../../lib/topology/tracking/pending-tuple.js";
 import { gate } from "../../../support/gate.js";
-import { VirtualClock } from "../../../support/virtual.js";
 import { Storm, topologyOf } from "./storm.js";
 
 const streams = { words: { word: field.text, at: field.number } };
@@ -415,7 +415,7 @@ describe("a component that crashes", () => {
   });
 
   test("as a spout tries again what failed before and after, in its next life, and tells it of what fails for good [M5]", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     const told: unknown[] = [];
     const words = ["a", "b", "die"];
     const breaks = spout({
@@ -513,7 +513,7 @@ describe("a component that crashes", () => {
   });
 
   test("is started again after the waits of its configuration", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     let starts = 0;
     const late = bolt({
       input,
@@ -604,7 +604,7 @@ describe("a spout", () => {
   });
 
   test("emits what failed again after its waits, as often as it is to, and only then hears of it [M6]", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     const { definition, told } = source([["x", "a"]], 2);
     const { environment } = clock;
     const storm = new Storm(topologyOf({ source: definition }), "source", {}, { environment });
@@ -771,7 +771,7 @@ describe("a bolt with a clock of its own", () => {
     );
 
   test("hands over a batch that does not fill, whether or not anything comes [M7]", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     const batches = batchBolt({
       input,
       streams,
@@ -801,7 +801,7 @@ describe("a bolt with a clock of its own", () => {
   });
 
   test("hands over a window of time when that is over [M7]", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     const windows = windowBolt({
       input,
       streams,
@@ -819,7 +819,7 @@ describe("a bolt with a clock of its own", () => {
   });
 
   test("that hangs ends after its `executeTimeoutMs`, and its tuple has failed", async () => {
-    const clock = new VirtualClock();
+    const clock = testClock();
     const hangs = bolt({
       input,
       config: { executeTimeoutMs: 500 },

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../../../lib/process/errors.js";
+import { type TestClock, testClock } from "../../../../lib/testing/kit/clock.js";
 import { field } from "../../../../lib/topology/definition/field.js";
 import { ShellError } from "../../../../lib/topology/multilang/host/errors.js";
 import { shellBolt, shellBoltOn } from "../../../../lib/topology/multilang/host/shell-bolt.js";
@@ -9,7 +10,6 @@ import type { ShellBoltOptions } from "../../../../lib/topology/multilang/host/s
 import { shellSpout, shellSpoutOn } from "../../../../lib/topology/multilang/host/shell-spout.js";
 import { requests } from "../../../../lib/topology/multilang/protocol/host-messages.js";
 import { macrotask } from "../../../support/host.js";
-import { VirtualClock } from "../../../support/virtual.js";
 import { FakeChild, type FakeOptions } from "./fake-child.js";
 import { TaskHost } from "./task-host.js";
 
@@ -18,7 +18,7 @@ const streams = { words: { word: field.text, at: field.number }, marks: { mark: 
 /** A bolt `split` that reads lines, with a child played by the test. */
 async function startBolt(options: Partial<ShellBoltOptions> = {}, fake?: FakeOptions) {
   const child = new FakeChild(fake);
-  const clock = new VirtualClock();
+  const clock = testClock();
   const input = { text: field.text };
   const host = new TaskHost(
     shellBoltOn(child.open, { command: "split", input, streams, ...options }),
@@ -30,7 +30,7 @@ async function startBolt(options: Partial<ShellBoltOptions> = {}, fake?: FakeOpt
 
 async function startSpout(options: Partial<ShellBoltOptions> = {}, fake?: FakeOptions) {
   const child = new FakeChild(fake);
-  const clock = new VirtualClock();
+  const clock = testClock();
   const host = new TaskHost(
     shellSpoutOn(child.open, { command: "lines", streams, ...options }),
     clock.environment,
@@ -40,7 +40,7 @@ async function startSpout(options: Partial<ShellBoltOptions> = {}, fake?: FakeOp
 }
 
 /** The error that the task crashed with. */
-async function crashOf({ host, clock }: { host: TaskHost; clock: VirtualClock }): Promise<ShellError> {
+async function crashOf({ host, clock }: { host: TaskHost; clock: TestClock }): Promise<ShellError> {
   await clock.advance(2_000);
   const reason = await host.ended;
   if (reason.type !== "crash") throw new Error(`no crash but ${reason.type}`);
