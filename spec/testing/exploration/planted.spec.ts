@@ -175,7 +175,7 @@ describe("docs/testing.md", () => {
   it(
     "shows what was measured of the planted bugs",
     async () => {
-      const page = readFileSync(new URL("../../docs/testing.md", import.meta.url), "utf8");
+      const page = readFileSync(new URL("../../../docs/testing.md", import.meta.url), "utf8");
       const [, section = ""] = page.split(/^## Planted bugs$/m);
       const shown = (section.split(/^##? /m)[0] ?? "").split("\n").filter((line) => line.startsWith("|"));
       const rows = await Promise.all(CASES.map(rowOf));
