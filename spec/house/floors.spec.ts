@@ -1,0 +1,130 @@
+// The floors and rooms of lib (docs/decisions/0020). A floor is a folder of lib and imports only from floors below it.
+// The rooms of a floor are the folders in it; no two of them import each other, not even in a circle or for a type.
+
+import { describe, expect, test } from "vitest";
+import { example, filesImportedBy, importsOf, lib, type Source } from "./modules.js";
+
+/** From the ground up; `.` is the files of lib itself. */
+const FLOORS = ["graph", "process", "behaviour", "supervisor", "dispatch", "topology", ".", "testing"];
+
+function upwardImports(source: Source): string[] {
+  const floorOf = (path: string): number => {
+    const [, folder, file] = path.split("/");
+    return FLOORS.indexOf(file === undefined ? "." : (folder as string));
+  };
+  const here = floorOf(source.path);
+  if (here < 0) return [`${source.path}: no floor has this name; give the folder its place in FLOORS`];
+  return filesImportedBy(source)
+    .filter((path) => floorOf(path) > here || floorOf(path) < 0)
+    .map((path) => `${source.path} imports ${path}, which is not below it`);
+}
+
+/** The folders that hold rooms, lib itself excepted: its rooms are the floors. */
+function foldersWithRooms(sources: readonly Source[]): string[] {
+  const folders = sources.map(({ path }) => path.slice(0, path.lastIndexOf("/")));
+  const parents = folders.map((folder) => folder.slice(0, folder.lastIndexOf("/")));
+  return [...new Set(parents)].filter((folder) => folder.startsWith("lib/")).sort();
+}
+
+/** Circles between the rooms of a folder; the files directly in the folder are a room of their own. */
+function circlesBetweenRooms(folder: string, sources: readonly Source[]): string[] {
+  const roomOf = (path: string): string | undefined => {
+    if (!path.startsWith(`${folder}/`)) return undefined;
+    const rest = path.slice(folder.length + 1).split("/");
+    return rest.length === 1 ? "." : (rest[0] as string);
+  };
+  const edges = new Map<string, Map<string, string>>();
+  for (const source of sources) {
+    const from = roomOf(source.path);
+    if (from === undefined) continue;
+    for (const path of filesImportedBy(source)) {
+      const to = roomOf(path);
+      if (to === undefined || to === from) continue;
+      const targets = edges.get(from) ?? new Map<string, string>();
+      if (!targets.has(to)) targets.set(to, `${source.path} -> ${path}`);
+      edges.set(from, targets);
+    }
+  }
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (room: string, trail: readonly string[], shown: readonly string[]): void => {
+    const at = trail.indexOf(room);
+    if (at >= 0) circles.push(shown.slice(at).join(", "));
+    if (at >= 0 || done.has(room)) return;
+    for (const [next, edge] of edges.get(room) ?? []) visit(next, [...trail, room], [...shown, edge]);
+    done.add(room);
+  };
+  for (const room of edges.keys()) visit(room, [], []);
+  return circles;
+}
+
+test("the parser sees the library", () => {
+  expect(lib.length).toBeGreaterThan(100);
+  expect(lib.flatMap(importsOf).length).toBeGreaterThan(500);
+});
+
+describe("a floor imports only from floors below it", () => {
+  test("in all of lib", () => {
+    expect(lib.flatMap(upwardImports)).toEqual([]);
+  });
+
+  test.each([
+    ["lib/process/a.ts", "../behaviour/b.js"],
+    ["lib/process/a.ts", "../system.js"],
+    ["lib/behaviour/a.ts", "../supervisor/index.js"],
+    ["lib/supervisor/a.ts", "../dispatch/b.js"],
+    ["lib/dispatch/a.ts", "../index.js"],
+    ["lib/dispatch/a.ts", "../cellar/b.js"],
+    ["lib/topology/views/a.ts", "../../testing/b.js"],
+    ["lib/cellar/a.ts", "./b.js"],
+  ])("the rule rejects: %s imports %s", (path, module) => {
+    expect(upwardImports(example(`import { b } from "${module}";`, path))).toHaveLength(1);
+    expect(upwardImports(example(`export type { B } from "${module}";`, path))).toHaveLength(1);
+    expect(upwardImports(example(`const b = import("${module}");`, path))).toHaveLength(1);
+  });
+
+  test.each([
+    ["lib/process/a.ts", "./b.js"],
+    ["lib/supervisor/a.ts", "../behaviour/b.js"],
+    ["lib/dispatch/a.ts", "../supervisor/b.js"],
+    ["lib/index.ts", "./dispatch/index.js"],
+    ["lib/system.ts", "eventemitter3"],
+  ])("the rule accepts: %s imports %s", (path, module) => {
+    expect(upwardImports(example(`import { b } from "${module}";\n// from "../../index.js"`, path))).toEqual(
+      [],
+    );
+  });
+});
+
+describe("no circle joins the rooms of a floor", () => {
+  test.each(foldersWithRooms(lib))("in %s", (folder) => {
+    expect(circlesBetweenRooms(folder, lib)).toEqual([]);
+  });
+
+  test("there are rooms to look at", () => {
+    expect(foldersWithRooms(lib)).toEqual(expect.arrayContaining(["lib/testing", "lib/topology"]));
+  });
+
+  test("the rule rejects a circle of two rooms, and one through the files of the floor itself", () => {
+    const tracking = example(
+      'import type { Field } from "../definition/field.js";',
+      "lib/a/tracking/acker.ts",
+    );
+    const definition = example('import { index } from "../index.js";', "lib/a/definition/field.ts");
+    const index = example('export * from "./tracking/acker.js";', "lib/a/index.ts");
+    expect(circlesBetweenRooms("lib/a", [tracking, definition])).toEqual([]);
+    expect(circlesBetweenRooms("lib/a", [tracking, definition, index])).toEqual([
+      "lib/a/tracking/acker.ts -> lib/a/definition/field.js, " +
+        "lib/a/definition/field.ts -> lib/a/index.js, lib/a/index.ts -> lib/a/tracking/acker.js",
+    ]);
+    const back = example('import { Acker } from "../tracking/acker.js";', "lib/a/definition/tuple.ts");
+    expect(circlesBetweenRooms("lib/a", [tracking, back])).toHaveLength(1);
+  });
+
+  test("the rule looks into rooms within rooms", () => {
+    const host = example('import { b } from "../guest/b.js";', "lib/a/multilang/host/a.ts");
+    const guest = example('import type { A } from "../host/a.js";', "lib/a/multilang/guest/b.ts");
+    expect(foldersWithRooms([host, guest])).toEqual(["lib/a/multilang"]);
+    expect(circlesBetweenRooms("lib/a/multilang", [host, guest])).toHaveLength(1);
+  });
+});
