@@ -5,8 +5,8 @@ import { Request } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import { SignalboxError } from "../process/errors.js";
-import { isThenable } from "../process/process.js";
 import type { ExitReason } from "../process/reason.js";
+import { isThenable } from "../process/thenable.js";
 import { Deferred, Refusal, StopReply } from "./replies.js";
 
 /** A call on its way: the request itself is the message. */

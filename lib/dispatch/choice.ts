@@ -1,7 +1,7 @@
 // What a routing function answered: one of the candidates that it was given, or something that an error is to name.
 
-import { show } from "../process/errors.js";
-import { isThenable } from "../process/process.js";
+import { show } from "../process/show.js";
+import { isThenable } from "../process/thenable.js";
 import type { Member } from "./member.js";
 
 /** The candidate that was chosen, itself or by id. */

@@ -18,5 +18,5 @@ export function compensate<T>(
   };
   const pid = settleHere(ctx.spawnMonitor(body, { label: `compensation of ${envelope.id}` }).pid);
   const ms = settings.compensationTimeoutMs;
-  if (ms !== Number.POSITIVE_INFINITY) ctx.after(ms, () => ctx.exit(pid, "kill"));
+  if (ms !== Number.POSITIVE_INFINITY) ctx.runAfter(ms, () => ctx.exit(pid, "kill"));
 }

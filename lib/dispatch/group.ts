@@ -1,11 +1,12 @@
 // A consumer group: who may be given envelopes, and the function that chooses among them.
 
 import type { Callbacks } from "../process/behaviour.js";
-import { NoProcessError, OptionError, show } from "../process/errors.js";
+import { NoProcessError, OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { count, delay, text } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
+import { show } from "../process/show.js";
 import { Deduplication } from "./dedup.js";
 import type { DispatchOptions } from "./dispatch.js";
 import type { Envelope } from "./envelope.js";

@@ -1,6 +1,7 @@
 // The two kinds of process as a user writes them: a function body that receives, or callbacks that are called.
 
-import type { BodyContext, Context } from "./context.js";
+import type { BodyContext } from "./body-context.js";
+import type { Context } from "./context.js";
 import type { Signal } from "./entries.js";
 import { type ExitInput, type ExitReason, toReason } from "./reason.js";
 

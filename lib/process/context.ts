@@ -3,14 +3,14 @@
 import type { Behaviour, SpawnOptions } from "./behaviour.js";
 import { type CallOptions, exitedError, type Reply, type ReplyTo, type Request } from "./call.js";
 import { type ContextRunner, contextRunner } from "./carrying.js";
-import type { Signal } from "./entries.js";
 import { NotABodyError, NotCallbacksError } from "./errors.js";
 import { removeSignal } from "./links.js";
 import type { Monitor } from "./monitor.js";
 import { address, delay } from "./options.js";
 import type { Pid } from "./pid.js";
-import { DEAD, type Process } from "./process.js";
+import type { Process } from "./process.js";
 import { processSignal } from "./process-signal.js";
+import { DEAD } from "./process-state.js";
 import { type ExitInput, NORMAL, toReason } from "./reason.js";
 import { type ReceiveOptions, receive, type Wanted } from "./receive.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
@@ -20,7 +20,7 @@ import { OwnedTimer, type TimerRef } from "./timer.js";
 export type Address<M> = Pid<M> | string;
 
 /**
- * What a process made from callbacks is given; {@link BodyContext} adds receiving. There is no global "current
+ * What a process made from callbacks is given; `BodyContext` adds receiving. There is no global "current
  * process": whoever holds the `ctx` acts in its process's name, for as long as that lives.
  */
 export class Context<M = unknown> {
@@ -287,7 +287,7 @@ export class Context<M = unknown> {
   }
 
   /** Runs `fn` as part of this process after `delayMs`: a throw is its crash. Callbacks run it between messages. */
-  after(delayMs: number, fn: () => unknown): TimerRef {
+  runAfter(delayMs: number, fn: () => unknown): TimerRef {
     const process = this.#live;
     return new OwnedTimer(process.kernel, process, { run: fn }, delay("delayMs", delayMs));
   }
@@ -380,21 +380,4 @@ export class Context<M = unknown> {
     const filter = typeof first === "function" ? first : undefined;
     return receive(process, wanted, filter, typeof first === "function" ? second : first);
   }
-}
-
-/** What a function body is given: everything in {@link Context}, and its mailbox. */
-export interface BodyContext<M = unknown> extends Context<M> {
-  /** The oldest message that fits; waits for one. Messages that do not fit stay queued, in order. */
-  receive(options?: ReceiveOptions): Promise<M>;
-  receive<T extends M>(filter: (message: M) => message is T, options?: ReceiveOptions): Promise<T>;
-  receive(filter: (message: M) => boolean, options?: ReceiveOptions): Promise<M>;
-  /** The oldest signal that fits: EXIT when trapping, DOWN, group changes. */
-  receiveSignal(options?: ReceiveOptions): Promise<Signal>;
-  receiveSignal<T extends Signal>(
-    filter: (signal: Signal) => signal is T,
-    options?: ReceiveOptions,
-  ): Promise<T>;
-  receiveSignal(filter: (signal: Signal) => boolean, options?: ReceiveOptions): Promise<Signal>;
-  /** The oldest entry, message or signal, in the order of arrival. */
-  receiveAny(options?: ReceiveOptions): Promise<M | Signal>;
 }

@@ -59,7 +59,7 @@ export interface AsyncContext {
 /** Takes a promise rejection that nobody handled, with the pid of the process that made the promise. True when that is one of its own. */
 export type RejectionListener = (owner: object, error: unknown) => boolean;
 
-/** Limits of a turn of the scheduler; see DEFAULTS in limits.ts. */
+/** Limits of a turn of the scheduler; see SYSTEM_DEFAULTS in limits.ts. */
 export interface TurnLimits {
   readonly turnMessages: number;
   readonly turnMs: number;
@@ -67,7 +67,10 @@ export interface TurnLimits {
   readonly longTurnMs: number;
 }
 
-/** Clock, randomness, ids and scheduling, as one system sees them. */
+/**
+ * Clock, randomness, ids and scheduling, as one system sees them. The production environment is the default; `testClock()`
+ * and the simulator of `signalbox/testing` have others. Programs pass one on, and do not build their own.
+ */
 export interface Environment {
   /** Monotonic milliseconds, fractions included. */
   now(): number;
@@ -77,11 +80,12 @@ export interface Environment {
   random(): number;
   /** An id that no other system makes. */
   id(): string;
+  /** @internal */
   createScheduler(host: SchedulerHost, limits: TurnLimits): Scheduler;
   /** The asynchronous context of the code that calls this. */
   captureContext(): AsyncContext;
-  /** Starts attributing promises to the processes that make them; returns the call that ends it. */
+  /** @internal Starts attributing promises to the processes that make them; returns the call that ends it. */
   watchRejections(listener: RejectionListener): () => void;
-  /** Sees, holds and orders what passes between processes. Production has none. */
+  /** @internal Sees, holds and orders what passes between processes. Production has none. */
   readonly interception?: Interception;
 }

@@ -4,8 +4,6 @@ import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 import { formatReason, show } from "./show.js";
 
-export { show } from "./show.js";
-
 /** Base of every error signalbox raises. Match on {@link SignalboxError.code}, which never changes; texts may. */
 export abstract class SignalboxError extends Error {
   /** Each class states its own name, because a minifier renames classes but does not touch strings. */

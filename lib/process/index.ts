@@ -1,29 +1,33 @@
 export type { Backoff } from "./backoff.js";
 export * from "./behaviour.js";
+export type { BodyContext } from "./body-context.js";
 export type { CallOptions, Reply, ReplyTo } from "./call.js";
 export type { ContextRunner } from "./carrying.js";
-export type { Address, BodyContext, Context } from "./context.js";
+export type { Address, Context } from "./context.js";
 export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
-export type {
-  AsyncContext,
-  Environment,
-  RejectionListener,
-  Resumption,
-  Runnable,
-  Scheduler,
-  SchedulerHost,
-  TurnLimits,
-} from "./environment.js";
+export type { AsyncContext, Environment } from "./environment.js";
 export * from "./errors.js";
 export type { DeadLetterReason, SystemEventMap, SystemEvents } from "./events.js";
-export { type ExitSource, type ExitVerdict, exitVerdict } from "./exit-signal.js";
 export type { ProcessInfo, ProcessStatus } from "./info.js";
-export { DEFAULTS, type Limits } from "./limits.js";
+export { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
 export type { Monitor } from "./monitor.js";
 export { outside, ownerOf } from "./origin.js";
-export { type Node, Pid } from "./pid.js";
-export { production } from "./production.js";
-export * from "./reason.js";
+export { Pid, type RemoteNode } from "./pid.js";
+export {
+  crash,
+  custom,
+  type ExitInput,
+  type ExitReason,
+  formatReason,
+  isOrderly,
+  KILL,
+  KILLED,
+  NOCONNECTION,
+  NOPROC,
+  NORMAL,
+  SHUTDOWN,
+  shutdown,
+} from "./reason.js";
 export type { ReceiveOptions } from "./receive.js";
 export type { PidAddress, Transport, WireSignal } from "./remote.js";
 export {
@@ -38,5 +42,5 @@ export {
   type ReportSink,
 } from "./report.js";
 export type { Startable, StartOptions } from "./start.js";
-export { ProcessSystem, type StopOptions, type SystemLimits, type SystemOptions } from "./system.js";
+export type { StopOptions, SystemLimits, SystemOptions } from "./system.js";
 export type { TimerRef } from "./timer.js";

@@ -4,17 +4,8 @@ import type { Kernel } from "./kernel.js";
 import { ExitWatch } from "./monitor.js";
 import { members } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
-import {
-  DEAD,
-  IDLE,
-  type Process,
-  READY,
-  RUNNING,
-  STARTING,
-  type State,
-  SUSPENDED,
-  TERMINATING,
-} from "./process.js";
+import type { Process } from "./process.js";
+import { DEAD, IDLE, READY, RUNNING, STARTING, type State, SUSPENDED, TERMINATING } from "./process-state.js";
 
 /** `waiting` for a message, `ready` to run, `running`, `suspended` in an await of its own, or on its way in or out. */
 export type ProcessStatus = "starting" | "waiting" | "ready" | "running" | "suspended" | "terminating";

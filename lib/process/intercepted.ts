@@ -2,7 +2,8 @@
 
 import { type Entry, isEntry, Recallable, SignalEntry, TaskEntry, type Withdrawable } from "./entries.js";
 import type { Interception } from "./interception.js";
-import { DEAD, Process } from "./process.js";
+import { Process } from "./process.js";
+import { DEAD } from "./process-state.js";
 
 export class WatchedProcess extends Process {
   /** The interceptor's own. */

@@ -19,16 +19,18 @@ import { Names } from "./names.js";
 import { members } from "./one-or-many.js";
 import { delay } from "./options.js";
 import { inNameOf } from "./origin.js";
-import { type Node, Pid } from "./pid.js";
-import { DEAD, isThenable, Process, type Rare, STARTING, TERMINATING } from "./process.js";
+import { Pid, type RemoteNode } from "./pid.js";
+import { Process, type Rare } from "./process.js";
+import { DEAD, STARTING, TERMINATING } from "./process-state.js";
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import { Remote } from "./remote.js";
 import { Reporter, type ReportSettings } from "./report.js";
 import { reportCrash, reportLate } from "./report-failure.js";
+import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timers.js";
 
 export class Kernel implements SchedulerHost {
-  readonly node: Node;
+  readonly node: RemoteNode;
   readonly env: Environment;
   readonly limits: Limits;
   /** In which everything of this system runs: that of the code which made the system. */
@@ -57,7 +59,7 @@ export class Kernel implements SchedulerHost {
   private readonly processClass: typeof Process;
   private lastId = 0;
 
-  constructor(node: Node, env: Environment, limits: Limits, reports: ReportSettings, carries: boolean) {
+  constructor(node: RemoteNode, env: Environment, limits: Limits, reports: ReportSettings, carries: boolean) {
     this.node = node;
     this.env = env;
     this.limits = limits;

@@ -24,7 +24,7 @@ export interface Limits {
   readonly reportsPerSecond: number;
 }
 
-export const DEFAULTS: Limits = {
+export const SYSTEM_DEFAULTS: Limits = {
   callTimeoutMs: 5_000,
   startTimeoutMs: Number.POSITIVE_INFINITY,
   shutdownMs: 5_000,

@@ -3,7 +3,7 @@
 import type { Process } from "./process.js";
 
 /** A system's identity as pids carry it. `id` tells systems of the same name apart. */
-export interface Node {
+export interface RemoteNode {
   readonly name: string;
   readonly id: string;
 }
@@ -16,7 +16,7 @@ export class Pid<in M = never> {
   /** In types only. */
   declare protected readonly accepts: (message: M) => void;
   /** The node that the process lives on. */
-  readonly node: Node;
+  readonly node: RemoteNode;
   /** Number of the process within its node, from 1. */
   readonly id: number;
   /** What the process was called at its spawn, for people. */
@@ -25,7 +25,7 @@ export class Pid<in M = never> {
   #process: Process | undefined;
 
   /** @internal */
-  constructor(node: Node, id: number, label: string | undefined, process: Process | undefined) {
+  constructor(node: RemoteNode, id: number, label: string | undefined, process: Process | undefined) {
     this.node = node;
     this.id = id;
     this.label = label;

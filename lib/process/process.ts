@@ -23,28 +23,13 @@ import type { Monitor } from "./monitor.js";
 import type { OneOrMany } from "./one-or-many.js";
 import { inNameOf } from "./origin.js";
 import type { Pid } from "./pid.js";
-import { crash, type ExitReason, NORMAL } from "./reason.js";
+import { DEAD, IDLE, READY, RUNNING, STARTING, type State, SUSPENDED, TERMINATING } from "./process-state.js";
+import { crash, type ExitReason } from "./reason.js";
 import { resumeBody, startBody, type Waiting } from "./receive.js";
 import { reportLate } from "./report-failure.js";
 import { tellBirth } from "./start.js";
+import { isThenable } from "./thenable.js";
 import type { OwnedTimer } from "./timer.js";
-
-/** Where a process is in its life. `SUSPENDED`: its code awaits something that is not its mailbox. */
-export const STARTING = 0;
-export const IDLE = 1;
-export const READY = 2;
-export const RUNNING = 3;
-export const SUSPENDED = 4;
-export const TERMINATING = 5;
-export const DEAD = 6;
-export type State =
-  | typeof STARTING
-  | typeof IDLE
-  | typeof READY
-  | typeof RUNNING
-  | typeof SUSPENDED
-  | typeof TERMINATING
-  | typeof DEAD;
 
 /** What only some processes have: kept apart, so that an idle process stays small. */
 export interface Rare {
@@ -353,17 +338,4 @@ const FORGOTTEN: Body<unknown> = () => undefined;
 /** Signals and tasks do not count as messages. */
 function isOutsideBound(entry: unknown): boolean {
   return isEntry(entry) && (entry instanceof SignalEntry || entry instanceof TaskEntry);
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    (typeof value === "object" || typeof value === "function") &&
-    value !== null &&
-    typeof (value as { then?: unknown }).then === "function"
-  );
-}
-
-/** The end of a function body. */
-export function endBody(process: Process, result: unknown): void {
-  process.kernel.end(process, result instanceof Stop ? result.reason : NORMAL);
 }

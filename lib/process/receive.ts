@@ -1,7 +1,7 @@
 // How a function body runs and waits: selective receive over the mailbox, in order of arrival.
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
-import type { Body } from "./behaviour.js";
+import { type Body, Stop } from "./behaviour.js";
 import { exitedError, type Request } from "./call.js";
 import { contextOf, isEntry, isGone, isSpecial, SignalEntry, taken } from "./entries.js";
 import type { Resumption } from "./environment.js";
@@ -10,16 +10,10 @@ import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
 import { EMPTY } from "./mailbox.js";
 import { delay } from "./options.js";
-import {
-  type Abandonable,
-  endBody,
-  IDLE,
-  isThenable,
-  type Process,
-  READY,
-  RUNNING,
-  SUSPENDED,
-} from "./process.js";
+import type { Abandonable, Process } from "./process.js";
+import { IDLE, READY, RUNNING, SUSPENDED } from "./process-state.js";
+import { NORMAL } from "./reason.js";
+import { isThenable } from "./thenable.js";
 import type { Due, Timer } from "./timers.js";
 
 /** Options of a receive. */
@@ -216,4 +210,9 @@ export function resumeBody(process: Process): void {
   process.state = SUSPENDED;
   process.extras.message = item;
   waiting.fulfil(item);
+}
+
+/** The end of a function body. */
+function endBody(process: Process, result: unknown): void {
+  process.kernel.end(process, result instanceof Stop ? result.reason : NORMAL);
 }

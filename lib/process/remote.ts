@@ -8,14 +8,14 @@ import type { ExitSource } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
 import { type ExitWatch, Monitor } from "./monitor.js";
 import { exclude, include, members } from "./one-or-many.js";
-import { type Node, Pid } from "./pid.js";
+import { Pid, type RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { crash, type ExitReason, NOCONNECTION, NOPROC, NORMAL, toReason } from "./reason.js";
 import { show } from "./show.js";
 
 /** A pid as it travels. */
 export interface PidAddress {
-  readonly node: Node;
+  readonly node: RemoteNode;
   readonly id: number;
 }
 
@@ -47,7 +47,7 @@ export type WireSignal =
 /** Carries signals to other nodes, each pair's in the order in which they were sent. */
 export interface Transport {
   /** Takes a signal for `node`. False when the node is out of reach. */
-  send(node: Node, signal: WireSignal): boolean;
+  send(node: RemoteNode, signal: WireSignal): boolean;
 }
 
 export class Remote {
@@ -57,7 +57,7 @@ export class Remote {
   private readonly exported = new Map<number, Pid<unknown>>();
   /** Foreign pids, and local ones whose process has ended, so that the same address is always the same object. */
   private readonly imported = new Map<string, WeakRef<Pid<unknown>>>();
-  private readonly nodes = new Map<string, Node>();
+  private readonly nodes = new Map<string, RemoteNode>();
   /** Foreign processes whose ends code outside of all processes waits for. */
   readonly watches: Map<number, ExitWatch> = new Map();
 
@@ -145,7 +145,7 @@ export class Remote {
     });
   }
 
-  private emit(node: Node, signal: WireSignal): boolean {
+  private emit(node: RemoteNode, signal: WireSignal): boolean {
     try {
       return this.transport?.send(node, signal) === true;
     } catch (error) {
@@ -264,7 +264,7 @@ export class Remote {
     return pid;
   }
 
-  private node({ name, id }: Node): Node {
+  private node({ name, id }: RemoteNode): RemoteNode {
     const known = this.nodes.get(id) ?? { name, id };
     this.nodes.set(id, known);
     return known;

@@ -9,9 +9,9 @@ import type { SystemEvents } from "./events.js";
 import { waitForExit } from "./exited.js";
 import { type ProcessInfo, processInfo } from "./info.js";
 import { Kernel } from "./kernel.js";
-import { DEFAULTS, type Limits } from "./limits.js";
+import { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
 import { address, count, delay, oneOf, text } from "./options.js";
-import type { Node, Pid } from "./pid.js";
+import type { Pid, RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { production } from "./production.js";
 import { type ExitInput, type ExitReason, KILL, KILLED, SHUTDOWN, toReason } from "./reason.js";
@@ -21,7 +21,7 @@ import { type Startable, type StartOptions, startAwaited } from "./start.js";
 import { OwnedTimer, type TimerRef } from "./timer.js";
 import type { Timer } from "./timers.js";
 
-/** Limits that a system may set differently from {@link DEFAULTS}. */
+/** Limits that a system may set differently from {@link SYSTEM_DEFAULTS}. */
 export type SystemLimits = { readonly [name in keyof Limits]?: number };
 
 export interface SystemOptions {
@@ -42,7 +42,7 @@ export interface SystemOptions {
   readonly context?: "system" | "sender";
   /** Carries signals to other nodes. */
   readonly transport?: Transport;
-  /** Clock, randomness, ids and scheduling. Default: production. */
+  /** Clock, randomness, ids and scheduling: those of `testClock()`, for example. Default: the host's own. */
   readonly environment?: Environment;
 }
 
@@ -60,8 +60,8 @@ export class ProcessSystem implements AsyncDisposable {
 
   /** @throws OptionError when an option is not what it has to be */
   constructor(options: SystemOptions = {}) {
-    const environment = options.environment ?? production;
-    const node: Node = { name: text("name", options.name ?? "system"), id: environment.id() };
+    const environment = checkEnvironment(options.environment ?? production);
+    const node: RemoteNode = { name: text("name", options.name ?? "system"), id: environment.id() };
     const limits = checkLimits(options.limits);
     const transport = checkTransport(options.transport);
     const context = oneOf("context", options.context ?? "system", ["system", "sender"]);
@@ -75,7 +75,7 @@ export class ProcessSystem implements AsyncDisposable {
   }
 
   /** Name and id of this system, as its pids carry it. */
-  get node(): Node {
+  get node(): RemoteNode {
     return this.kernel.node;
   }
 
@@ -312,15 +312,20 @@ function checkLimits(given: SystemLimits = {}): Limits {
     throw new OptionError("limits", given, "an object of limits");
   for (const [name, value] of Object.entries(given)) {
     const path = `limits.${name}`;
-    if (!Object.hasOwn(DEFAULTS, name))
-      throw new OptionError(path, value, `one of the limits ${Object.keys(DEFAULTS).join(", ")}`);
+    if (!Object.hasOwn(SYSTEM_DEFAULTS, name))
+      throw new OptionError(path, value, `one of the limits ${Object.keys(SYSTEM_DEFAULTS).join(", ")}`);
     if (name.endsWith("Ms")) delay(path, value, 0, true);
     else count(path, value, 1, true);
   }
-  return { ...DEFAULTS, ...given };
+  return { ...SYSTEM_DEFAULTS, ...given };
 }
 
 function checkTransport(given: Transport | undefined): Transport | undefined {
   if (given === undefined || typeof given?.send === "function") return given;
   throw new OptionError("transport", given, "an object with a method send(node, signal)");
+}
+
+function checkEnvironment(given: Environment): Environment {
+  if (typeof given?.createScheduler === "function") return given;
+  throw new OptionError("environment", given, "an environment of signalbox, such as testClock().environment");
 }

@@ -57,5 +57,7 @@ export function killAfter<M>(ctx: Context<M>, pid: Pid, shutdown: Shutdown): Tim
     return undefined;
   }
   ctx.exit(pid, SHUTDOWN);
-  return shutdown === Number.POSITIVE_INFINITY ? undefined : ctx.after(shutdown, () => ctx.exit(pid, "kill"));
+  return shutdown === Number.POSITIVE_INFINITY
+    ? undefined
+    : ctx.runAfter(shutdown, () => ctx.exit(pid, "kill"));
 }

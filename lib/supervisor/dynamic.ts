@@ -202,7 +202,7 @@ class Keeper {
     const { shutdown } = this.settings.spec;
     this.orders = Queue.of([...this.children.values()].filter((child) => child.stopping === undefined));
     if (shutdown !== "brutal_kill" && shutdown !== Number.POSITIVE_INFINITY) {
-      this.ctx.after(shutdown, () => {
+      this.ctx.runAfter(shutdown, () => {
         this.timeIsUp = true;
         this.orders = Queue.of(this.children.values());
         return this.goOn();

@@ -12,7 +12,7 @@ export { CHILD_DEFAULTS } from "./child.js";
 export { type DynamicSupervisorOptions, dynamicSupervisor } from "./dynamic.js";
 export { ChildError } from "./errors.js";
 export { SUPERVISION_DEFAULTS, type SupervisionOptions } from "./options.js";
-export type { Strategy } from "./protocol.js";
+export type { RestartStrategy } from "./protocol.js";
 export { type ChildProblem, type ChildStatus, FailedChild } from "./protocol.js";
 export {
   AnySupervisorRef,

@@ -48,7 +48,7 @@ export type Answer<P> =
 export interface Restarting {
   readonly id: string;
   readonly reason: ExitReason;
-  readonly strategy: Strategy;
+  readonly strategy: RestartStrategy;
   /** Siblings that go down and come up with it. */
   readonly siblings: readonly string[];
   /** Restarts that are still allowed within the period; -1 when this one was too many. */
@@ -83,4 +83,4 @@ export class FailedChild {
  */
 export type StrategyRange = (failed: number, end: number) => { readonly from: number; readonly to: number };
 
-export type Strategy = "one_for_one" | "one_for_all" | "rest_for_one";
+export type RestartStrategy = "one_for_one" | "one_for_all" | "rest_for_one";

@@ -3,14 +3,14 @@
 
 import type { ExitReason } from "../process/reason.js";
 import type { AutoShutdown } from "./child.js";
-import type { Event, Strategy } from "./protocol.js";
+import type { Event, RestartStrategy } from "./protocol.js";
 import type { Queue } from "./queue.js";
 import type { RestartLimits } from "./restart-rule.js";
 import type { Child, Roster } from "./roster.js";
 
 /** Options of a supervisor that the machine decides by. */
 export interface Config extends RestartLimits {
-  readonly strategy: Strategy;
+  readonly strategy: RestartStrategy;
   readonly autoShutdown: AutoShutdown;
 }
 

@@ -2,10 +2,10 @@
 
 import { oneForAll } from "./one-for-all.js";
 import { oneForOne } from "./one-for-one.js";
-import type { Strategy, StrategyRange } from "./protocol.js";
+import type { RestartStrategy, StrategyRange } from "./protocol.js";
 import { restForOne } from "./rest-for-one.js";
 
-export const STRATEGIES: { readonly [name in Strategy]: StrategyRange } = {
+export const STRATEGIES: { readonly [name in RestartStrategy]: StrategyRange } = {
   one_for_one: oneForOne,
   one_for_all: oneForAll,
   rest_for_one: restForOne,

@@ -24,7 +24,7 @@ import {
 import { countOf } from "./counts.js";
 import { type Config, decide, initial, type State } from "./machine.js";
 import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
-import type { Answer, Ask, Effect, Event, Strategy } from "./protocol.js";
+import type { Answer, Ask, Effect, Event, RestartStrategy } from "./protocol.js";
 import { type SupervisorMessage, SupervisorRef, supervisorRef } from "./ref.js";
 import { RestartReports } from "./report.js";
 import type { Child } from "./roster.js";
@@ -33,7 +33,7 @@ import type { Child } from "./roster.js";
 export interface SupervisorOptions<S extends readonly ChildStart[] = readonly ChildStart[]>
   extends SupervisionOptions {
   /** Which children go down and come up with a failed one. Default `one_for_one`. */
-  readonly strategy?: Strategy;
+  readonly strategy?: RestartStrategy;
   /** Whether the end of significant children ends the supervisor. Default `never`. */
   readonly autoShutdown?: AutoShutdown;
   /** In start order. */

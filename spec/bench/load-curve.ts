@@ -62,7 +62,7 @@ export async function loadPoint(
       dead++;
     },
   });
-  const sleeper = system.spawn<() => void>({ handle: (ctx, wake) => void ctx.after(workMs, wake) });
+  const sleeper = system.spawn<() => void>({ handle: (ctx, wake) => void ctx.runAfter(workMs, wake) });
   const worker = bolt({
     input: { n: field.number },
     execute: () => {

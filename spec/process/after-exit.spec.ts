@@ -141,7 +141,7 @@ describe("after its exit", () => {
       trapExit: () => ctx.trapExit(true),
       sendAfter: () => ctx.sendAfter("other", 1, 0),
       sendInterval: () => ctx.sendInterval("other", 1, 1),
-      after: () => ctx.after(0, () => undefined),
+      runAfter: () => ctx.runAfter(0, () => undefined),
       cancel: () => ctx.cancel(timer),
       register: () => ctx.register("late"),
       unregister: () => ctx.unregister(),

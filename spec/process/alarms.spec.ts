@@ -1,7 +1,8 @@
 // The one host timer behind all timers of a system.
 
-import { DEFAULTS, production, System } from "signalbox";
+import { SYSTEM_DEFAULTS, System } from "signalbox";
 import { describe, expect, test, vi } from "vitest";
+import { production } from "../../lib/process/production.js";
 import { TurnScheduler } from "../../lib/process/scheduler.js";
 import { testClock } from "../../lib/testing/kit/clock.js";
 import { bench, SteppedLoop } from "../support/stepped.js";
@@ -62,7 +63,7 @@ describe("the alarm", () => {
         longTurn: () => undefined,
       },
       loop,
-      DEFAULTS,
+      SYSTEM_DEFAULTS,
     );
     loop.time = 500;
     scheduler.alarm();
@@ -92,7 +93,7 @@ describe("the alarm", () => {
         longTurn: () => undefined,
       },
       loop,
-      DEFAULTS,
+      SYSTEM_DEFAULTS,
     );
     scheduler.alarm();
     expect(() => loop.ring()).toThrow("out of a timer");
@@ -122,7 +123,7 @@ describe("the alarm of the production environment", () => {
           nextTimer: () => pending,
           longTurn: () => undefined,
         },
-        DEFAULTS,
+        SYSTEM_DEFAULTS,
       );
       scheduler.alarm();
       expect(armed.map(({ ms }) => ms)).toEqual([2 ** 31 - 1]);

@@ -106,13 +106,13 @@ const ways: Record<string, (system: System, note: Note) => unknown> = {
     void system.sendAfter(system.spawn<string>({ handle: note }), "go", 1),
   "a timer of a process": (system, note) =>
     void system.spawn(async (ctx) => {
-      ctx.after(1, note);
+      ctx.runAfter(1, note);
       await ctx.receive();
     }),
   "a timer of a body that goes off after a stranger's": async (system, note) => {
     store.run("home", () =>
       system.spawn(async (ctx) => {
-        ctx.after(2, note);
+        ctx.runAfter(2, note);
         await ctx.receive();
       }),
     );
@@ -120,7 +120,7 @@ const ways: Record<string, (system: System, note: Note) => unknown> = {
     system.sendAfter("nobody", "go", 1);
   },
   "a timer of a process made from callbacks": (system, note) =>
-    void system.spawn({ init: (ctx) => void ctx.after(1, note), handle: note }),
+    void system.spawn({ init: (ctx) => void ctx.runAfter(1, note), handle: note }),
   "a function wrapped by a process, called by the stranger": (system, note) =>
     new Promise<void>((done) => {
       system.spawn(async (ctx) => {

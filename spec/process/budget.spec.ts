@@ -227,7 +227,7 @@ describe("the host has its go within the budget and one step", () => {
   it("while many timers of bodies fire [F5]", async () => {
     many(() =>
       system.spawn(async (ctx) => {
-        ctx.after(10, step);
+        ctx.runAfter(10, step);
         await ctx.receive();
       }),
     );
@@ -239,7 +239,7 @@ describe("the host has its go within the budget and one step", () => {
 
   it("while many timers of callbacks fire, although everything was fast before [F5]", async () => {
     for (const pid of many(() =>
-      system.spawn({ init: (ctx) => ctx.after(10, step), handle: () => undefined }),
+      system.spawn({ init: (ctx) => ctx.runAfter(10, step), handle: () => undefined }),
     ))
       for (let n = 0; n < 20; n++) system.send(pid, "a fast message");
     await system.idle();
@@ -277,7 +277,7 @@ describe("within the budget", () => {
     const order: number[] = [];
     system.spawn(async (ctx) => {
       for (let n = 0; n < 50; n++)
-        ctx.after(10 + (n % 5), () => {
+        ctx.runAfter(10 + (n % 5), () => {
           order.push(n);
           step();
         });

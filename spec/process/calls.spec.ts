@@ -258,7 +258,7 @@ describe("a callee's end", () => {
     const call = system.call(callee.pid, (to: ReplyTo<number>) => ({ n: 1, to })).catch((error) => error);
     await system.idle();
     expect(callee.asked).toHaveLength(1);
-    callee.ctx?.after(0, () => stop());
+    callee.ctx?.runAfter(0, () => stop());
     await clock.advance(0);
     expect(await call).toMatchObject({ code: "ERR_CALLEE_EXITED", reason: { type: "normal" } });
   });

@@ -113,7 +113,7 @@ describe("a crash that nobody observed", () => {
   });
 
   it("names no message where there was none", async () => {
-    const pid = system.spawn<never>({ init: (ctx) => void ctx.after(0, fail), handle: () => undefined });
+    const pid = system.spawn<never>({ init: (ctx) => void ctx.runAfter(0, fail), handle: () => undefined });
     await system.exited(system.spawn((ctx) => ctx.receive({ timeoutMs: 1 }).catch(() => undefined)));
     await system.idle();
     expect(crashes).toMatchObject([{ pid, lastMessage: undefined }]);

@@ -1,15 +1,8 @@
 // The exit-signal table, against the same table written as data: every combination of its inputs.
 
-import {
-  crash,
-  custom,
-  type ExitReason,
-  type ExitSource,
-  type ExitVerdict,
-  exitVerdict,
-  shutdown,
-} from "signalbox";
+import { crash, custom, type ExitReason, shutdown } from "signalbox";
 import { describe, expect, it } from "vitest";
+import { type ExitSource, type ExitVerdict, exitVerdict } from "../../lib/process/exit-signal.js";
 
 const reasons: readonly ExitReason[] = [
   { type: "normal" },

@@ -71,8 +71,8 @@ describe("a process ends by", () => {
         ctx.spawn(() => reject(boom));
       },
     ],
-    ["a throw in ctx.after", (ctx) => void ctx.after(10, fail)],
-    ["a rejection in ctx.after", (ctx) => void ctx.after(10, () => failLater(2))],
+    ["a throw in ctx.runAfter", (ctx) => void ctx.runAfter(10, fail)],
+    ["a rejection in ctx.runAfter", (ctx) => void ctx.runAfter(10, () => failLater(2))],
     [
       "a throw in ctx.wrap",
       (ctx) => {

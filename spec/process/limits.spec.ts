@@ -1,13 +1,13 @@
 // Every limit has a name and a default, and each does what its name says.
 
-import { DEFAULTS, type ReplyTo, System } from "signalbox";
+import { type ReplyTo, SYSTEM_DEFAULTS, System } from "signalbox";
 import { describe, expect, test } from "vitest";
 import { testClock } from "../../lib/testing/kit/clock.js";
 
 const silent = { handle: () => undefined };
 
 test("the table of defaults", () => {
-  expect(DEFAULTS).toEqual({
+  expect(SYSTEM_DEFAULTS).toEqual({
     callTimeoutMs: 5_000,
     startTimeoutMs: Number.POSITIVE_INFINITY,
     shutdownMs: 5_000,
@@ -41,7 +41,7 @@ describe("a limit that is set", () => {
     expect(ended).toEqual([]);
     await clock.advance(1);
     expect(ended).toEqual(["short ERR_CALL_TIMEOUT"]);
-    await clock.advance(DEFAULTS.callTimeoutMs - 11);
+    await clock.advance(SYSTEM_DEFAULTS.callTimeoutMs - 11);
     expect(ended).toHaveLength(1);
     await clock.advance(1);
     expect(ended).toEqual(["short ERR_CALL_TIMEOUT", "usual ERR_CALL_TIMEOUT"]);

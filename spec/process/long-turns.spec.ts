@@ -1,6 +1,6 @@
 // Who is reported for holding up the others.
 
-import { DEFAULTS, type Pid, System } from "signalbox";
+import { type Pid, SYSTEM_DEFAULTS, System } from "signalbox";
 import { describe, expect, test } from "vitest";
 import { TurnScheduler } from "../../lib/process/scheduler.js";
 import { testClock } from "../../lib/testing/kit/clock.js";
@@ -126,7 +126,7 @@ describe("a long turn", () => {
         },
       },
       loop,
-      DEFAULTS,
+      SYSTEM_DEFAULTS,
     );
     woken.alarm();
     loop.ring();

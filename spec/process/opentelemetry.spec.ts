@@ -33,7 +33,7 @@ describe.each(Object.entries(MANAGERS))("with OpenTelemetry's %s", (_name, Manag
           seen.push([name, span()]);
           await macrotask();
           seen.push([name, span()]);
-          ctx.after(1, () => {
+          ctx.runAfter(1, () => {
             seen.push([name, span()]);
             ctx.reply(to, span());
           });

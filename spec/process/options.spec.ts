@@ -135,6 +135,12 @@ describe("a system refuses", () => {
       null,
       "transport must be an object with a method send(node, signal); got null",
     ],
+    [
+      "environment",
+      { environment: {} },
+      {},
+      "environment must be an environment of signalbox, such as testClock().environment; got {}",
+    ],
   ];
 
   for (const [path, options, value, message] of cases) {

@@ -75,7 +75,7 @@ describe("a promise made by a process is known as its own", () => {
       };
       system.spawn<string>(
         async (ctx) => {
-          ctx.after(0, done);
+          ctx.runAfter(0, done);
           setImmediate(ctx.wrap(done));
           await ctx.receive();
         },

@@ -14,9 +14,9 @@ import {
   shutdown,
   stop,
   ThrownValueError,
-  toReason,
 } from "signalbox";
 import { describe, expect, it } from "vitest";
+import { toReason } from "../../lib/process/reason.js";
 
 describe("an exit reason", () => {
   it("may be given as one of three words", () => {

@@ -1,7 +1,9 @@
 // A process is in the run queue at most once: what a scheduler may rely on, whatever it is.
 
-import { defineServer, type Environment, production, type Runnable, System } from "signalbox";
+import { defineServer, type Environment, System } from "signalbox";
 import { describe, expect, it } from "vitest";
+import type { Runnable } from "../../lib/process/environment.js";
+import { production } from "../../lib/process/production.js";
 
 /** An environment that counts how often a process is made ready that is ready already. */
 function countingEnvironment(): { readonly environment: Environment; readonly twice: () => number } {

@@ -2,8 +2,9 @@
 // depends on a real event loop is in fairness.spec.ts.
 
 import fc from "fast-check";
-import { DEFAULTS, type Resumption, type TurnLimits } from "signalbox";
+import { SYSTEM_DEFAULTS } from "signalbox";
 import { describe, expect, test } from "vitest";
+import type { Resumption, TurnLimits } from "../../lib/process/environment.js";
 import { TurnScheduler } from "../../lib/process/scheduler.js";
 import { bench, Job, SteppedLoop } from "../support/stepped.js";
 
@@ -224,7 +225,7 @@ describe("a turn", () => {
         longTurn: () => undefined,
       },
       loop,
-      DEFAULTS,
+      SYSTEM_DEFAULTS,
     );
     scheduler.nudge();
     scheduler.nudge();
@@ -415,7 +416,7 @@ describe("the end of a turn, at which timeouts of calls begin,", () => {
       nextTimer: () => undefined,
       longTurn: () => undefined,
     };
-    return { loop, counted, scheduler: new TurnScheduler(host, loop, { ...DEFAULTS, ...limits }) };
+    return { loop, counted, scheduler: new TurnScheduler(host, loop, { ...SYSTEM_DEFAULTS, ...limits }) };
   }
 
   test("comes after what goes on in microtasks behind it, but no later than the budget's", () => {

@@ -125,9 +125,9 @@ describe('with `context: "sender"`, the sender\'s context is where', () => {
       const setter = system.spawn<Note>({
         handle: (ctx, note) => {
           ctx.sendAfter(target, note, 1);
-          ctx.after(1, note);
+          ctx.runAfter(1, note);
           const beat = ctx.sendInterval(target, note, 1);
-          ctx.after(5, () => ctx.cancel(beat));
+          ctx.runAfter(5, () => ctx.cancel(beat));
         },
       });
       return (_sender, note) => {
@@ -139,7 +139,7 @@ describe('with `context: "sender"`, the sender\'s context is where', () => {
       const body = system.spawn<Note>(async (ctx) => {
         for (;;) {
           const note = await ctx.receive();
-          ctx.senderContext()(() => ctx.after(1, note));
+          ctx.senderContext()(() => ctx.runAfter(1, note));
         }
       });
       return (_sender, note) => system.send(body, note);
@@ -378,7 +378,7 @@ describe("a message that carries a context", () => {
       const next = { ...hop, left: hop.left - 1 };
       const to = pids[(hop.left + way) % pids.length] as Pid<Hop>;
       if (way === 0) return ctx.sendAfter(to, next, hop.left);
-      if (way === 1) return void ctx.after(hop.left, () => ctx.send(to, next));
+      if (way === 1) return void ctx.runAfter(hop.left, () => ctx.send(to, next));
       if (way === 2) return macrotask().then(() => ctx.send(to, next));
       if (way === 3) return void setImmediate(ctx.wrap(() => ctx.send(to, next)));
       return ctx.send(to, next);

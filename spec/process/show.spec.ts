@@ -1,10 +1,10 @@
 // Values in texts: short whatever their size, and harmless whatever they are.
 
 import fc from "fast-check";
-import { type ExitReason, formatReason, Pid, show } from "signalbox";
+import { type ExitReason, formatReason, Pid } from "signalbox";
 import { describe, expect, it, vi } from "vitest";
 import { crash } from "../../lib/process/reason.js";
-import { isError, showError, showThrown, stackOf } from "../../lib/process/show.js";
+import { isError, show, showError, showThrown, stackOf } from "../../lib/process/show.js";
 import { bristling, HOSTILE, revoked, thrower } from "../support/hostile.js";
 
 describe("a value in a text", () => {

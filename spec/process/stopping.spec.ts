@@ -1,6 +1,6 @@
 // How long a stop of the system takes: each top-level process has its time, and the whole has one limit.
 
-import { type Callbacks, DEFAULTS, type Pid, type SpawnOptions, System } from "signalbox";
+import { type Callbacks, type Pid, type SpawnOptions, SYSTEM_DEFAULTS, System } from "signalbox";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 
@@ -93,7 +93,7 @@ describe("the whole stop", () => {
     const system = begin();
     spawn(system, "a", Number.POSITIVE_INFINITY, { shutdown: Number.POSITIVE_INFINITY });
     const stopped = system.stop();
-    await clock.advance(DEFAULTS.stopTimeoutMs - 1);
+    await clock.advance(SYSTEM_DEFAULTS.stopTimeoutMs - 1);
     expect(ends).toEqual([]);
     await clock.advance(1);
     await stopped;

@@ -1,7 +1,9 @@
 // A system as its owner sees it: what runs in it, and that it ends, wholly and in order.
 
-import { type Pid, production, type RejectionListener, type ReplyTo, System } from "signalbox";
+import { type Pid, type ReplyTo, System } from "signalbox";
 import { describe, expect, test } from "vitest";
+import type { RejectionListener } from "../../lib/process/environment.js";
+import { production } from "../../lib/process/production.js";
 import { testClock } from "../../lib/testing/kit/clock.js";
 import { macrotask } from "../support/host.js";
 

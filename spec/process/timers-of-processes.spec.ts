@@ -159,7 +159,7 @@ describe("after", () => {
     const log: string[] = [];
     let open: () => void = () => undefined;
     const pid = system.spawn<string>({
-      init: (ctx) => void ctx.after(10, () => log.push("timer")),
+      init: (ctx) => void ctx.runAfter(10, () => log.push("timer")),
       handle: async (_ctx, message) => {
         log.push(`${message} begins`);
         await new Promise<void>((resolve) => {
@@ -179,7 +179,7 @@ describe("after", () => {
   it("runs its function while a body waits", async () => {
     const log: string[] = [];
     system.spawn(async (ctx) => {
-      ctx.after(10, () => log.push("timer"));
+      ctx.runAfter(10, () => log.push("timer"));
       await ctx.receive();
     });
     await clock.advance(10);
@@ -191,11 +191,11 @@ describe("after", () => {
     ["returning stop", () => stop("shutdown")],
   ])("may end the process by %s, of whichever kind it is", async (_how, end) => {
     const pid = system.spawn<never>({
-      init: (ctx) => void ctx.after(10, () => end(ctx)),
+      init: (ctx) => void ctx.runAfter(10, () => end(ctx)),
       handle: () => undefined,
     });
     const body = system.spawn<never>((ctx) => {
-      ctx.after(10, () => end(ctx));
+      ctx.runAfter(10, () => end(ctx));
       return ctx.receive();
     });
     const reasons = Promise.all([system.exited(pid), system.exited(body)]);
@@ -210,7 +210,7 @@ describe("a timer", () => {
     const timers = await owner.do((ctx) => [
       ctx.sendAfter(inbox, "late", 10),
       ctx.sendInterval(inbox, "tick", 10),
-      ctx.after(10, () => got.push("ran")),
+      ctx.runAfter(10, () => got.push("ran")),
     ]);
     system.exit(owner.pid, "kill");
     expect(timers.map((timer) => timer.pending)).toEqual([false, false, false]);
@@ -248,7 +248,7 @@ describe("a timer", () => {
         code: "ERR_OPTION",
         path: "delayMs",
       });
-      await expect(owner.do((ctx) => ctx.after(ms, () => 1))).rejects.toMatchObject({
+      await expect(owner.do((ctx) => ctx.runAfter(ms, () => 1))).rejects.toMatchObject({
         code: "ERR_OPTION",
         path: "delayMs",
       });

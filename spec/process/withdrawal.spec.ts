@@ -255,7 +255,7 @@ describe("a call that ends while it waits", () => {
             const call = ctx.call(callee, (to: ReplyTo<number>) => ({ n, to }), {
               signal: controller.signal,
             });
-            ctx.after(1, () => {
+            ctx.runAfter(1, () => {
               ended.add(n);
               controller.abort("enough");
             });

@@ -12,7 +12,7 @@ import {
 import { describe, expect, it } from "vitest";
 import type { FullChildSpec } from "../../lib/supervisor/child.js";
 import { type Config, decide, initial } from "../../lib/supervisor/machine.js";
-import type { Event, Strategy } from "../../lib/supervisor/protocol.js";
+import type { Event, RestartStrategy } from "../../lib/supervisor/protocol.js";
 import { child, stubborn, worker } from "./house.js";
 import { spec } from "./told.js";
 
@@ -22,7 +22,7 @@ class Counted {
   private state: ReturnType<typeof initial<string>>;
   private token = 0;
 
-  constructor(strategy: Strategy, children: number) {
+  constructor(strategy: RestartStrategy, children: number) {
     const config: Config = {
       strategy,
       autoShutdown: "all_significant",

@@ -1,6 +1,7 @@
 // Processes that are called, and the shortest way to call them.
 
-import type { CallOptions, Context, Pid, ProcessSystem, ReplyTo } from "signalbox";
+import type { CallOptions, Context, Pid, ReplyTo } from "signalbox";
+import type { ProcessSystem } from "../../lib/process/system.js";
 
 export interface Question {
   readonly n: number;

@@ -1,6 +1,7 @@
 // A process that does what a test tells it to, and keeps the signals it meets.
 
-import type { Context, ExitReason, Pid, ProcessSystem, Signal, SpawnOptions } from "signalbox";
+import type { Context, ExitReason, Pid, Signal, SpawnOptions } from "signalbox";
+import type { ProcessSystem } from "../../lib/process/system.js";
 
 /** Done by the puppet as its own code, within one activation. */
 export type Order = (ctx: Context<Order>) => unknown;

@@ -1,6 +1,7 @@
 // A host loop that a test steps by hand: every microtask, macrotask and millisecond is counted.
 
-import { DEFAULTS, type Runnable, type SchedulerHost, type TurnLimits } from "signalbox";
+import { SYSTEM_DEFAULTS } from "signalbox";
+import type { Runnable, SchedulerHost, TurnLimits } from "../../lib/process/environment.js";
 import { type HostLoop, TurnScheduler } from "../../lib/process/scheduler.js";
 
 export class SteppedLoop implements HostLoop {
@@ -98,7 +99,7 @@ export function bench(limits: Partial<TurnLimits> = {}): Bench {
       long.push({ suspects: suspects.map((one) => (one as Job).name), elapsedMs });
     },
   };
-  const scheduler = new TurnScheduler(host, loop, { ...DEFAULTS, ...limits });
+  const scheduler = new TurnScheduler(host, loop, { ...SYSTEM_DEFAULTS, ...limits });
   const made: Bench = { loop, scheduler, long, timers, fired: 0 };
   return made;
 }

@@ -75,7 +75,7 @@ export class Stage {
   /** Resolves so many virtual milliseconds later: the work of an asynchronous `execute`. */
   sleep(ms: number): Promise<void> {
     this.sleeper ??= this.system.spawn<{ readonly ms: number; readonly wake: () => void }>({
-      handle: (ctx, one) => void ctx.after(one.ms, one.wake),
+      handle: (ctx, one) => void ctx.runAfter(one.ms, one.wake),
     });
     const sleeper = this.sleeper;
     return new Promise((wake) => this.system.send(sleeper, { ms, wake }));

@@ -2,7 +2,7 @@
 // drop and duplicate messages, and cut systems off from each other.
 
 import { OptionError } from "../../process/errors.js";
-import type { Node } from "../../process/pid.js";
+import type { RemoteNode } from "../../process/pid.js";
 import type { WireSignal } from "../../process/remote.js";
 import type { Timer } from "../../process/timers.js";
 import type { System } from "../../system.js";
@@ -138,7 +138,7 @@ export class SimulatedNetwork {
     return !a.stopped && !b.stopped && !this.#cuts.has(pair);
   }
 
-  #send(from: System, node: Node, signal: WireSignal): boolean {
+  #send(from: System, node: RemoteNode, signal: WireSignal): boolean {
     const to = this.#systems.find((system) => system.node.id === node.id);
     if (to === undefined || !this.#connected(from, to)) return false;
     const copies = signal.type === "message" ? this.#copies(to) : 1;

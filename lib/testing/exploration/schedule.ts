@@ -1,6 +1,6 @@
 // Runs one schedule of a scenario, from its first step to its last check.
 
-import { isThenable } from "../../process/process.js";
+import { isThenable } from "../../process/thenable.js";
 import { placeOf } from "../report/place.js";
 import type { Actor } from "../simulator/actor.js";
 import type { FaultPlan } from "../simulator/faults.js";

@@ -1,11 +1,12 @@
 // What a scenario is given: systems under simulation, virtual time, checks, and a hand in the faults.
 
-import { OptionError, show } from "../../process/errors.js";
+import { OptionError } from "../../process/errors.js";
 import { count, delay, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
-import { isThenable } from "../../process/process.js";
 import { type ExitInput, toReason } from "../../process/reason.js";
+import { show } from "../../process/show.js";
 import type { SystemOptions } from "../../process/system.js";
+import { isThenable } from "../../process/thenable.js";
 import { System } from "../../system.js";
 import { type DiskOptions, type DiskPort, SimulatedDisk } from "../devices/disk.js";
 import { type NetworkOptions, SimulatedNetwork } from "../devices/network.js";

@@ -219,7 +219,7 @@ export class TestClock {
    * const clock = testClock();
    * const system = new System({ environment: clock.environment });
    * const slow = system.spawn<{ replyTo: ReplyTo<string> }>({
-   *   handle: (ctx, { replyTo }) => void ctx.after(500, () => ctx.reply(replyTo, "done")),
+   *   handle: (ctx, { replyTo }) => void ctx.runAfter(500, () => ctx.reply(replyTo, "done")),
    * });
    * const reply = system.call(slow, (replyTo: ReplyTo<string>) => ({ replyTo }));
    * console.log(await clock.until(reply), clock.now); // done 500

@@ -41,7 +41,7 @@ export class HostTimerError extends SignalboxError {
   readonly code = "ERR_SIM_HOST_TIMER";
   constructor(process: string, name: string, place: string | undefined) {
     super(
-      `${process} used the host's ${name}${at(place)}: virtual time does not move it. Use ctx.after, ctx.sendAfter, ` +
+      `${process} used the host's ${name}${at(place)}: virtual time does not move it. Use ctx.runAfter, ctx.sendAfter, ` +
         `receive({ timeout }) or sim.sleep; or name the process in \`allow\` if it has to`,
     );
   }

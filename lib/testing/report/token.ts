@@ -10,8 +10,9 @@
 //
 // A character has 6 bits. A word is six of them; a number has 5 bits in each, the lowest first, as in source maps.
 
-import { OptionError, SignalboxError, show } from "../../process/errors.js";
+import { OptionError, SignalboxError } from "../../process/errors.js";
 import { count, text } from "../../process/options.js";
+import { show } from "../../process/show.js";
 import { cut } from "./brief.js";
 
 /** What a token is made from. */

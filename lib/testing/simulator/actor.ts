@@ -3,7 +3,7 @@
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
-import { DEAD, STARTING, SUSPENDED, TERMINATING } from "../../process/process.js";
+import { DEAD, STARTING, SUSPENDED, TERMINATING } from "../../process/process-state.js";
 import { type DeliverTask, ResumeTask, RunTask } from "./tasks.js";
 
 /** A promise that code of an actor awaits, and that the simulator settles. */

@@ -3,7 +3,7 @@
 import { plain, SignalEntry } from "../../process/entries.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Access, Interception, Settler } from "../../process/interception.js";
-import type { Node, Pid } from "../../process/pid.js";
+import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { Actor, Wait } from "./actor.js";
 import { freeze } from "./freeze.js";
@@ -11,7 +11,7 @@ import type { DeliverTask } from "./tasks.js";
 import type { World } from "./world.js";
 
 /** Nodes of all simulated systems there were: a pid lets go of its process at the end. */
-const simulated = new WeakSet<Node>();
+const simulated = new WeakSet<RemoteNode>();
 
 /** Whether a pid is, or was, that of a simulated process. */
 export function isSimulated(pid: Pid): boolean {

@@ -3,7 +3,7 @@
 import { isGone, plain, SignalEntry, TaskEntry } from "../../process/entries.js";
 import { EMPTY } from "../../process/mailbox.js";
 import type { Pid } from "../../process/pid.js";
-import { STARTING } from "../../process/process.js";
+import { STARTING } from "../../process/process-state.js";
 import type { ExitReason } from "../../process/reason.js";
 import { messageText, reasonText } from "../report/message.js";
 import { placeOf } from "../report/place.js";

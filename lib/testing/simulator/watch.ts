@@ -4,7 +4,8 @@
 import { Request } from "../../process/call.js";
 import { members } from "../../process/one-or-many.js";
 import type { Pid } from "../../process/pid.js";
-import { type Process, STARTING, SUSPENDED, TERMINATING } from "../../process/process.js";
+import type { Process } from "../../process/process.js";
+import { STARTING, SUSPENDED, TERMINATING } from "../../process/process-state.js";
 import { LeftBehindError, UncontrolledAwaitError, WaitCycleError } from "../report/errors.js";
 import type { Actor } from "./actor.js";
 import { only } from "./options.js";

@@ -7,7 +7,7 @@ import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Settler } from "../../process/interception.js";
 import type { Kernel } from "../../process/kernel.js";
 import { origin, runningOwner } from "../../process/origin.js";
-import type { Node, Pid } from "../../process/pid.js";
+import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { type Due, type Timer, TimerQueue } from "../../process/timers.js";
 import { UncontrolledAwaitError } from "../report/errors.js";
@@ -128,7 +128,7 @@ export class World {
   }
 
   /** Stands for a system: above the processes that no process has started. */
-  rootOf(node: Node): Actor | undefined {
+  rootOf(node: RemoteNode): Actor | undefined {
     return this.parts.find((part) => part.host.node === node)?.root;
   }
 

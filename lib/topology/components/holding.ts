@@ -2,7 +2,7 @@
 // settles them by how that ends: what the function emits joins the trees of them all.
 
 import { OptionError } from "../../process/errors.js";
-import { isThenable } from "../../process/process.js";
+import { isThenable } from "../../process/thenable.js";
 import {
   type BoltContext,
   type BoltDefinition,

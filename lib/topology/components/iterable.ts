@@ -2,7 +2,7 @@
 // read it, so that what one had asked for when it crashed is not lost.
 
 import { OptionError } from "../../process/errors.js";
-import { isThenable } from "../../process/process.js";
+import { isThenable } from "../../process/thenable.js";
 import {
   type DeadStream,
   type Failure,

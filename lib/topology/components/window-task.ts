@@ -205,7 +205,7 @@ export class WindowTask {
       if (this.again !== undefined) return undefined;
     }
     if (this.limit < Number.POSITIVE_INFINITY)
-      this.look ??= ctx.process.after(LOOK_MS, () => {
+      this.look ??= ctx.process.runAfter(LOOK_MS, () => {
         this.look = undefined;
         return this.handOverDue(ctx);
       });
@@ -263,7 +263,7 @@ export class WindowTask {
     if (this.tries < retries) {
       this.tries++;
       this.machine.again(settled);
-      this.again = ctx.process.after(backoffMs(retryBackoff, this.tries, ctx.random()), () => {
+      this.again = ctx.process.runAfter(backoffMs(retryBackoff, this.tries, ctx.random()), () => {
         this.again = undefined;
         return this.handOverDue(ctx);
       });

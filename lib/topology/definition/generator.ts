@@ -1,6 +1,6 @@
 // How the steps of a generator that a bolt's function returned are run: each when there is room for what it emits.
 
-import { isThenable } from "../../process/process.js";
+import { isThenable } from "../../process/thenable.js";
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 

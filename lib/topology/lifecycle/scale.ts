@@ -1,8 +1,8 @@
 // Tasks are added to a running component, or taken out: one that is taken out gets nothing more and finishes what it has.
 
 import type { Body } from "../../process/behaviour.js";
+import type { BodyContext } from "../../process/body-context.js";
 import type { ReplyTo } from "../../process/call.js";
-import type { BodyContext } from "../../process/context.js";
 import { CalleeExitedError, OptionError, ReceiveTimeoutError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";

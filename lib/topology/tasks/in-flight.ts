@@ -200,7 +200,7 @@ export class InFlightTuples {
   private later(kept: PendingTuple, attempt: number): void {
     const waitMs = backoffMs(this.config.retryBackoff, attempt, this.ctx.random());
     this.life.retrying++;
-    this.ctx.after(waitMs, () => {
+    this.ctx.runAfter(waitMs, () => {
       this.life.retrying--;
       if (this.kept.has(kept)) this.send(kept);
       else this.run.rest();

@@ -4,7 +4,8 @@ import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
-import { isThenable, type Process } from "../../process/process.js";
+import type { Process } from "../../process/process.js";
+import { isThenable } from "../../process/thenable.js";
 import type { TimerRef } from "../../process/timer.js";
 import type {
   Failure,
@@ -196,7 +197,7 @@ class SpoutTask {
 
   private wait(): void {
     if (this.going || this.slot.done || this.idle !== undefined) return;
-    this.idle = this.ctx.after(this.config.spoutWaitMs, () => {
+    this.idle = this.ctx.runAfter(this.config.spoutWaitMs, () => {
       this.idle = undefined;
       this.pump();
     });

@@ -2,8 +2,9 @@
 
 import { exitedError } from "../../process/call.js";
 import type { Context } from "../../process/context.js";
-import { isThenable, type Process } from "../../process/process.js";
+import type { Process } from "../../process/process.js";
 import { crash } from "../../process/reason.js";
+import { isThenable } from "../../process/thenable.js";
 import type { InitContext, LogLevel } from "../definition/component.js";
 import { textOf } from "../definition/errors.js";
 import type { Run } from "../runtime/run.js";

@@ -42,7 +42,7 @@ interface Question {
 /** Answers `done` after so many milliseconds. */
 function slow(ms: number): Pid<Question> {
   return system.spawn<Question>({
-    handle: (ctx, { replyTo }) => void ctx.after(ms, () => ctx.reply(replyTo, "done")),
+    handle: (ctx, { replyTo }) => void ctx.runAfter(ms, () => ctx.reply(replyTo, "done")),
   });
 }
 
@@ -165,7 +165,7 @@ describe("a test clock", () => {
     log.length = 0;
     system.spawn(async (ctx) => {
       const send = ctx.wrap(() => ctx.send(inbox, "by way of the host"));
-      ctx.after(10, () => void setImmediate(send));
+      ctx.runAfter(10, () => void setImmediate(send));
       await ctx.receive();
     });
     system.sendAfter(inbox, "after it", 11);

@@ -314,7 +314,7 @@ describe("expectNone", () => {
 describe("expectExit", () => {
   test("waits for the end of a process, and gives its reason", async () => {
     const worker = system.spawn<unknown>({
-      init: (ctx) => void ctx.after(70, () => ctx.exit()),
+      init: (ctx) => void ctx.runAfter(70, () => ctx.exit()),
       handle: () => 1,
     });
     expect(await inbox.expectExit(worker)).toEqual({ type: "normal" });
@@ -388,7 +388,7 @@ describe("expectExit", () => {
     const fail = (): void => {
       throw new Error("oops");
     };
-    const worker = system.spawn({ init: (ctx) => void ctx.after(5, fail), handle: () => undefined });
+    const worker = system.spawn({ init: (ctx) => void ctx.runAfter(5, fail), handle: () => undefined });
     await inbox.expectExit(worker, new Error("oops"));
     expect(clock.now).toBe(5);
     expect(inbox.signals).toEqual([]);
@@ -437,7 +437,7 @@ describe("do", () => {
 
   test("awaits what is asynchronous, while the probe listens", async () => {
     const slow = system.spawn<Ask>({
-      handle: (ctx, { replyTo }) => void ctx.after(50, () => ctx.reply(replyTo, 7)),
+      handle: (ctx, { replyTo }) => void ctx.runAfter(50, () => ctx.reply(replyTo, 7)),
     });
     send("meanwhile");
     const work = inbox.do((ctx) => ctx.call(slow, (replyTo: ReplyTo<number>) => ({ replyTo })));

@@ -56,8 +56,8 @@ describe("a timer of the host", () => {
         timer();
       },
       (ctx) => {
-        ctx.after(5, timer);
-        return new Promise((resolve) => ctx.after(10, () => resolve(undefined)));
+        ctx.runAfter(5, timer);
+        return new Promise((resolve) => ctx.runAfter(10, () => resolve(undefined)));
       },
     ];
     for (const body of bodies) {

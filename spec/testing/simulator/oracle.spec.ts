@@ -1,9 +1,10 @@
 // What ordinarily happens, what a step is, and how decisions are written down.
 
 import { fc, test as properties } from "@fast-check/vitest";
-import { OptionError, type Pid, type ProcessSystem, type ReplyTo, System } from "signalbox";
+import { OptionError, type Pid, type ReplyTo, System } from "signalbox";
 import { explore, ReplayOutdatedError, type Simulation, simulate, type Trace } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
+import type { ProcessSystem } from "../../../lib/process/system.js";
 import { ORDINARY, Oracle, Script } from "../../../lib/testing/simulator/oracle.js";
 import type { Chooser, Task } from "../../../lib/testing/strategies/strategy.js";
 import { failureOf } from "../support/found.js";

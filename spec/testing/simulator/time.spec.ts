@@ -55,7 +55,7 @@ describe("virtual time", () => {
       const system = sim.system();
       const { pid, lines } = diary(sim, system);
       system.spawn((ctx) => {
-        ctx.after(30, () => ctx.send(pid, "a function"));
+        ctx.runAfter(30, () => ctx.send(pid, "a function"));
         return ctx.receive();
       });
       system.spawn((ctx) => {
@@ -137,7 +137,7 @@ describe("virtual time", () => {
         [here, 5],
       ] as const)
         system.spawn((ctx) => {
-          ctx.after(ms, () => times.push(ctx.now()));
+          ctx.runAfter(ms, () => times.push(ctx.now()));
           return ctx.receive();
         });
       await sim.sleep(50);
@@ -177,7 +177,7 @@ describe("waiting for a state", () => {
     const system = sim.system();
     let open = false;
     system.spawn((ctx) => {
-      ctx.after(at, () => {
+      ctx.runAfter(at, () => {
         open = true;
       });
       return ctx.receive();
@@ -264,7 +264,7 @@ describe("waiting for a state", () => {
       let fired = 0;
       for (const system of [here, there])
         system.spawn((ctx) => {
-          ctx.after(5, () => fired++);
+          ctx.runAfter(5, () => fired++);
           return ctx.receive();
         });
       await Promise.all([sim.sleep(5), sim.sleep(5)]);

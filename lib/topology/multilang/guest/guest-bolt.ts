@@ -2,7 +2,8 @@
 // own, for that of the host knows nothing of its ticks.
 
 import type { Context } from "../../../process/context.js";
-import { type Process, TERMINATING } from "../../../process/process.js";
+import type { Process } from "../../../process/process.js";
+import { TERMINATING } from "../../../process/process-state.js";
 import { showThrown } from "../../../process/show.js";
 import type { ComponentPlan } from "../../definition/blueprint.js";
 import type { BoltContext, BoltDefinition, BoltEmitOptions, Emitters } from "../../definition/component.js";
@@ -137,7 +138,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
     const { tick } = this.#definition.options;
     const { tickMs } = this.#plan.config;
     if (tick === undefined || tickMs === undefined) return;
-    this.#process.after(tickMs, async () => {
+    this.#process.runAfter(tickMs, async () => {
       await this.#timed(tick(this.#ctx as Ctx), "its tick");
       if (this.#process.alive) this.#arm();
     });

@@ -215,7 +215,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
 
   #later(kept: PendingTuple, attempt: number): void {
     const waitMs = backoffMs(this.#plan.config.retryBackoff, attempt, this.#process.random());
-    this.#process.after(waitMs, () => {
+    this.#process.runAfter(waitMs, () => {
       if (this.#underway.kept.has(kept)) this.#due.add(kept);
     });
   }

@@ -347,7 +347,7 @@ class Runner {
         new ComponentFailedError(name, intensity, periodMs, error === undefined ? {} : { cause: error }),
       );
     else if (decision.delayMs === 0) this.#spawn();
-    else this.#warden?.after(decision.delayMs, () => this.#spawn());
+    else this.#warden?.runAfter(decision.delayMs, () => this.#spawn());
   }
 
   async #end(error: unknown): Promise<void> {

@@ -1,7 +1,8 @@
 // Who keeps a child: a process of its own beside the task. It outlives the task for as long as the child needs to end,
 // and its timers go off even while the task awaits something, when the task's own would have to wait.
 
-import type { BodyContext, Context } from "../../../process/context.js";
+import type { BodyContext } from "../../../process/body-context.js";
+import type { Context } from "../../../process/context.js";
 import { ReceiveTimeoutError } from "../../../process/errors.js";
 import type { TimerRef } from "../../../process/timer.js";
 import type { ChildEnd, ChildEvents, ChildPort, ChildSpec, OpenChild } from "./child.js";
@@ -81,7 +82,7 @@ export class ChildOwner {
   /** Runs `fn` as part of the task after `ms`, whatever that is at. */
   after(ms: number, fn: () => void): TimerRef | undefined {
     if (ms === Number.POSITIVE_INFINITY || !this.#self.alive) return undefined;
-    return this.#self.after(ms, this.#task.wrap(fn));
+    return this.#self.runAfter(ms, this.#task.wrap(fn));
   }
 
   cancel(timer: TimerRef | undefined): void {

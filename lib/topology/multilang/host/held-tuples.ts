@@ -1,7 +1,7 @@
 // The tuples that the program of a shell bolt holds: given to the program, and neither acked nor failed yet. Ids count
 // up from 1, so an id that is not held was either settled or never given, and an error can say which.
 
-import { show } from "../../../process/errors.js";
+import { show } from "../../../process/show.js";
 import type { MessageId } from "../protocol/component-messages.js";
 
 /** A held tuple. A tick is held under an id too, and has no tuple. */

@@ -1,7 +1,7 @@
 // A task and its child: handshake, messages, log lines, and the errors that the task crashes with. What the messages of
 // a bolt or a spout do is in shell-bolt.ts and shell-spout.ts.
 
-import { show } from "../../../process/errors.js";
+import { show } from "../../../process/show.js";
 import type { InitContext } from "../../definition/component.js";
 import type { Streams } from "../../definition/field.js";
 import { Decoder, encode } from "../protocol/codec.js";

@@ -1,7 +1,7 @@
 // The messages of a component in another program to its host: their types, and the check of a message from the wire.
 // host-messages.ts has the other direction.
 
-import { show } from "../../../process/errors.js";
+import { show } from "../../../process/show.js";
 import type { LogLevel } from "../../definition/component.js";
 import { MultilangError } from "./errors.js";
 

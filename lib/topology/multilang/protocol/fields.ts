@@ -1,6 +1,6 @@
 // Tuples on the wire are arrays, in the order of the stream's fields; here they are objects, by the fields' names.
 
-import { show } from "../../../process/errors.js";
+import { show } from "../../../process/show.js";
 import type { AnyValues, Fields, Streams } from "../../definition/field.js";
 import { MultilangError } from "./errors.js";
 

@@ -1,7 +1,7 @@
 // The messages of a host to a component in another program: their types, the check of a message from the wire, and how
 // we write them when we are the host. component-messages.ts has the other direction.
 
-import { show } from "../../../process/errors.js";
+import { show } from "../../../process/show.js";
 import {
   isGiven,
   type MessageId,

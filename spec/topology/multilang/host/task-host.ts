@@ -1,7 +1,8 @@
 // One task of a shell component in a process of its own: as much of a host as these tests need, with a record of all it
 // was told to do.
 
-import { type Callbacks, type Environment, type ExitReason, type Pid, ProcessSystem } from "signalbox";
+import type { Callbacks, Environment, ExitReason, Pid } from "signalbox";
+import { ProcessSystem } from "../../../../lib/process/system.js";
 import type {
   BoltDefinition,
   BoltEmitOptions,
