@@ -1,4 +1,14 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+const root = new URL("../", import.meta.url);
+/** Set by `npm run prove`, which runs the proofs alone; see spec/support/proof.ts. */
+const proving = process.env["SCHEDULES"] !== undefined;
+/** Proofs are the specs that ask how much they are to do. */
+const PROOFS = readdirSync(new URL("spec", root), { recursive: true, encoding: "utf8" })
+  .map((name) => `spec/${name.replaceAll("\\", "/")}`)
+  .filter((path) => path.endsWith(".spec.ts"))
+  .filter((path) => readFileSync(new URL(path, root), "utf8").includes("support/proof.js"));
 
 /** Specs that look at what the host does with the process they run in: each has one of its own. */
 const ALONE = [
@@ -8,7 +18,7 @@ const ALONE = [
 ];
 
 const config: ViteUserConfig = defineConfig({
-  root: new URL("..", import.meta.url).pathname,
+  root: root.pathname,
   resolve: {
     alias: [
       { find: /^signalbox$/, replacement: new URL("../lib/index.ts", import.meta.url).pathname },
@@ -20,13 +30,21 @@ const config: ViteUserConfig = defineConfig({
     // All cores: left to itself, the runner keeps one of them free, which is half of two.
     maxWorkers: "100%",
     // Ends what hangs, and measures nothing: limits count steps, so that a busy machine fails no test.
-    testTimeout: 600_000,
+    testTimeout: proving ? 0 : 600_000,
     hookTimeout: 600_000,
     // The counts for the closing line of .ci/run.
     reporters: process.env["CI"] === "true" ? ["default", ["json", { outputFile: ".build/vitest.json" }]] : ["default"],
     projects: [
-      { extends: true, test: { name: "shared", include: ["spec/**/*.spec.ts"], exclude: ALONE, isolate: false } },
-      { extends: true, test: { name: "alone", include: ALONE } },
+      {
+        extends: true,
+        test: {
+          name: "shared",
+          include: proving ? PROOFS : ["spec/**/*.spec.ts"],
+          exclude: proving ? [] : ALONE,
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: "alone", include: proving ? [] : ALONE } },
     ],
   },
 });

@@ -24,7 +24,7 @@ import { describe, expect, it } from "vitest";
 import { assertLinearizable, NotLinearizableError } from "../../../lib/testing/linearizability/check.js";
 import { History } from "../../../lib/testing/linearizability/history.js";
 import type { SequentialModel } from "../../../lib/testing/linearizability/model.js";
-import { exhausted, explored, TIMEOUT_MS } from "./dispatch-support.js";
+import { exhausted, explored } from "../../support/proof.js";
 
 // ── what is judged ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -733,7 +733,7 @@ function linkOf(journal: Journal) {
   }
   interface LinkRef {
     readonly pid: Pid<never>;
-    with(options: { from: Context<never>; timeout: number }): {
+    with(options: { from: Context<never>; timeoutMs: number }): {
       readonly call: { ask(call: string): Promise<string> };
     };
   }
@@ -750,7 +750,7 @@ function linkOf(journal: Journal) {
           const hop = `${call}.`;
           const timeoutMs = sim.oneOf([40, 10], "timeout");
           journal.note({ what: "call", call: hop, by, to: sim.path(below.pid), timeoutMs });
-          const end = await journal.follow(hop, below.with({ from: ctx, timeout: timeoutMs }).call.ask(hop));
+          const end = await journal.follow(hop, below.with({ from: ctx, timeoutMs }).call.ask(hop));
           if (!end.startsWith("reply")) {
             if (sim.choose(2, "despair") === 1) throw new Error(`${hop} ended with ${end}`);
             journal.note({ what: "answer", call, end: `refused ${call}` });
@@ -781,7 +781,7 @@ async function chain(sim: Simulation): Promise<void> {
         const timeoutMs = sim.oneOf([40, 10, 5], "timeout");
         const by = sim.path(ctx.self);
         journal.note({ what: "call", call: name, by, to: "s/front", timeoutMs });
-        await journal.follow(name, front.with({ from: ctx, timeoutMs: timeoutMs }).call.ask(name));
+        await journal.follow(name, front.with({ from: ctx, timeoutMs }).call.ask(name));
       },
       { label: name },
     );
@@ -870,87 +870,59 @@ const EVERYTHING: FaultOptions = {
 };
 
 describe("a call, under any schedule", () => {
-  it(
-    "ends once, by what comes first: reply, refusal, timeout, abort, or the end of one of the two [C1]",
-    async () => {
-      await explored(offices, {
-        name: "calls",
-        faults: EVERYTHING,
-        sometimes: STATES,
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("ends once, by what comes first: reply, refusal, timeout, abort, or the end of one of the two [C1]", async () => {
+    await explored(offices, { quick: 300, name: "calls", faults: EVERYTHING, sometimes: STATES });
+  });
 
-  it(
-    "by name goes to whoever has it at that moment, and to nobody during a restart [B6]",
-    async () => {
-      await explored(restarts, {
-        name: "calls by name",
-        faults: {
-          crash: [
-            { of: "s/supervisor/*", atMost: 2 },
-            { of: ["s/ann", "s/bob", "s/cid"], reason: "kill" },
-          ],
-          pause: { of: "s/**", ms: [1, 5, 100] },
-          delay: { of: "s/**", atMost: 2 },
-          rush: { atMost: 2 },
-        },
-        sometimes: STATES,
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("by name goes to whoever has it at that moment, and to nobody during a restart [B6]", async () => {
+    await explored(restarts, {
+      quick: 300,
+      name: "calls by name",
+      faults: {
+        crash: [
+          { of: "s/supervisor/*", atMost: 2 },
+          { of: ["s/ann", "s/bob", "s/cid"], reason: "kill" },
+        ],
+        pause: { of: "s/**", ms: [1, 5, 100] },
+        delay: { of: "s/**", atMost: 2 },
+        rush: { atMost: 2 },
+      },
+      sometimes: STATES,
+    });
+  });
 
-  it(
-    "that waits for another call ends once, like that one, wherever the chain breaks [C1]",
-    async () => {
-      await explored(chain, {
-        name: "chained calls",
-        faults: { ...EVERYTHING, crash: [{ of: "s/*", atMost: 2 }] },
-        sometimes: ["the callee exits at work", "the caller exits", "timed out", "answered too late"],
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("that waits for another call ends once, like that one, wherever the chain breaks [C1]", async () => {
+    await explored(chain, {
+      quick: 300,
+      name: "chained calls",
+      faults: { ...EVERYTHING, crash: [{ of: "s/*", atMost: 2 }] },
+      sometimes: ["the callee exits at work", "the caller exits", "timed out", "answered too late"],
+    });
+  });
 
-  it(
-    "of a register takes effect at one moment between its begin and its answer, or at any later one or never if it has none",
-    async () => {
-      await explored((sim) => register(sim, false), {
-        name: "register",
-        faults: REGISTER_FAULTS,
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("of a register takes effect at one moment between its begin and its answer, or at any later one or never if it has none", async () => {
+    await explored((sim) => register(sim, false), { quick: 300, name: "register", faults: REGISTER_FAULTS });
+  });
 
-  it(
-    "of a register whose servers go on writing after their exit is found out",
-    async () => {
-      const found = await explore((sim) => register(sim, true), {
-        name: "careless register",
-        faults: REGISTER_FAULTS,
-      }).catch((error) => error);
-      expect(found).toBeInstanceOf(ScheduleFailedError);
-      expect(found.cause.cause).toBeInstanceOf(NotLinearizableError);
-    },
-    TIMEOUT_MS,
-  );
+  it("of a register whose servers go on writing after their exit is found out", async () => {
+    const found = await explore((sim) => register(sim, true), {
+      name: "careless register",
+      faults: REGISTER_FAULTS,
+    }).catch((error) => error);
+    expect(found).toBeInstanceOf(ScheduleFailedError);
+    expect(found.cause.cause).toBeInstanceOf(NotLinearizableError);
+  });
 });
 
 describe("one call, under all schedules there are", () => {
-  it.each(["call", "ask", "outside"] as const)(
-    "by `%s` ends once, by what comes first",
-    async (kind) => {
-      await exhausted((sim) => one(sim, kind), {
-        name: `one ${kind}`,
-        faults: {
-          crash: [{ of: "s/office" }, { of: "s/caller", reason: "kill" }],
-          rush: { atMost: 1 },
-        },
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it.each(["call", "ask", "outside"] as const)("by `%s` ends once, by what comes first", async (kind) => {
+    await exhausted((sim) => one(sim, kind), {
+      name: `one ${kind}`,
+      quick: { preemptions: 0 },
+      faults: {
+        crash: [{ of: "s/office" }, { of: "s/caller", reason: "kill" }],
+        rush: { atMost: 1 },
+      },
+    });
+  });
 });

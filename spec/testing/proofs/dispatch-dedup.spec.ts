@@ -13,7 +13,7 @@ import {
 } from "signalbox";
 import { explore, type Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
-import { explored, TIMEOUT_MS } from "./dispatch-support.js";
+import { explored } from "../../support/proof.js";
 
 /** What happens to envelopes, by id. */
 type Deed =
@@ -191,42 +191,36 @@ async function same(sim: Simulation, troubled: boolean): Promise<void> {
 }
 
 describe("dispatches of the same envelope, under any schedule,", () => {
-  it(
-    "are one: delivered once, with one receipt for all [D10]",
-    async () => {
-      await explored((sim) => same(sim, false), {
-        name: "same envelopes",
-        faults: {
-          crash: { of: "s/picker*" },
-          pause: { of: "s/**", ms: [1, 5, 100] },
-          delay: { of: "s/**", atMost: 2 },
-          rush: { atMost: 1 },
-        },
-        sometimes: ["asked again while it is under way", "asked again when it has been delivered"],
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("are one: delivered once, with one receipt for all [D10]", async () => {
+    await explored((sim) => same(sim, false), {
+      quick: 300,
+      name: "same envelopes",
+      faults: {
+        crash: { of: "s/picker*" },
+        pause: { of: "s/**", ms: [1, 5, 100] },
+        delay: { of: "s/**", atMost: 2 },
+        rush: { atMost: 1 },
+      },
+      sometimes: ["asked again while it is under way", "asked again when it has been delivered"],
+    });
+  });
 
-  it(
-    "are one also in failure, after which they may be tried again",
-    async () => {
-      await explored((sim) => same(sim, true), {
-        name: "troubled envelopes",
-        faults: {
-          crash: [
-            { of: ["s/picker*", "s/ann", "s/bob", "s/cid"], atMost: 2 },
-            { of: "s/dispatch*", reason: "kill" },
-          ],
-          pause: { of: "s/**", ms: [1, 5, 100] },
-          delay: { of: "s/**", atMost: 2 },
-          rush: { atMost: 1 },
-        },
-        sometimes: STATES,
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("are one also in failure, after which they may be tried again", async () => {
+    await explored((sim) => same(sim, true), {
+      quick: 300,
+      name: "troubled envelopes",
+      faults: {
+        crash: [
+          { of: ["s/picker*", "s/ann", "s/bob", "s/cid"], atMost: 2 },
+          { of: "s/dispatch*", reason: "kill" },
+        ],
+        pause: { of: "s/**", ms: [1, 5, 100] },
+        delay: { of: "s/**", atMost: 2 },
+        rush: { atMost: 1 },
+      },
+      sometimes: STATES,
+    });
+  });
 });
 
 describe("one who waits for an envelope that another has dispatched before", () => {

@@ -13,7 +13,8 @@ import {
 } from "signalbox";
 import type { FaultOptions, Simulation } from "signalbox/testing";
 import { describe, it } from "vitest";
-import { explored, type Manner, type Rules, TIMEOUT_MS, Witness } from "./dispatch-support.js";
+import { explored } from "../../support/proof.js";
+import { type Manner, type Rules, Witness } from "./dispatch-support.js";
 
 const first: RoutingFunction<string> = (_envelope, [one]) => one;
 
@@ -202,73 +203,58 @@ const UNREST: FaultOptions = {
 };
 
 describe("a dispatch that is given up, under any schedule", () => {
-  it(
-    "tells its caller why, and gives back all that it held [D15]",
-    async () => {
-      await explored(givenUp, {
-        name: "given up",
-        faults: {
-          ...UNREST,
-          crash: [{ of: ["s/picker*", "s/ann"] }, { of: ["s/dispatch*", "s/group pickers"], reason: "kill" }],
-        },
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("tells its caller why, and gives back all that it held [D15]", async () => {
+    await explored(givenUp, {
+      quick: 300,
+      name: "given up",
+      faults: {
+        ...UNREST,
+        crash: [{ of: ["s/picker*", "s/ann"] }, { of: ["s/dispatch*", "s/group pickers"], reason: "kill" }],
+      },
+    });
+  });
 });
 
 describe("a crash policy, under any schedule,", () => {
-  it(
-    "fails at once what a consumer crashes on, and nothing that it had not come to [D3]",
-    async () => {
-      await explored((sim) => policies(sim, "fail"), {
-        name: "fail",
-        faults: { ...UNREST, crash: { of: "s/picker*", atMost: 2 } },
-        sometimes: ["failed by policy", "returned by one that had not come to it"],
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("fails at once what a consumer crashes on, and nothing that it had not come to [D3]", async () => {
+    await explored((sim) => policies(sim, "fail"), {
+      quick: 300,
+      name: "fail",
+      faults: { ...UNREST, crash: { of: "s/picker*", atMost: 2 } },
+      sometimes: ["failed by policy", "returned by one that had not come to it"],
+    });
+  });
 
-  it(
-    "compensates it once, and tells whether that is done [D3]",
-    async () => {
-      await explored((sim) => policies(sim, "compensate"), {
-        name: "compensate",
-        faults: {
-          ...UNREST,
-          crash: [{ of: "s/picker*", atMost: 2 }, { of: (path) => path.includes("compensation") }],
-        },
-        sometimes: ["compensated", "compensation failed", "returned by one that had not come to it"],
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("compensates it once, and tells whether that is done [D3]", async () => {
+    await explored((sim) => policies(sim, "compensate"), {
+      quick: 300,
+      name: "compensate",
+      faults: {
+        ...UNREST,
+        crash: [{ of: "s/picker*", atMost: 2 }, { of: (path) => path.includes("compensation") }],
+      },
+      sometimes: ["compensated", "compensation failed", "returned by one that had not come to it"],
+    });
+  });
 });
 
 describe("a consumer, under any schedule,", () => {
-  it(
-    "that cannot acknowledge has the envelope when it lives for the hand-off window",
-    async () => {
-      await explored(handedOff, {
-        name: "hand-off",
-        // An EXIT that is on its way when the window ends has come too late.
-        faults: { ...UNREST, delay: { of: "s/picker*" }, crash: { of: "s/picker*", atMost: 2 } },
-        sometimes: ["handed off", "handed off to one that ends at once", "delivered after a crash"],
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("that cannot acknowledge has the envelope when it lives for the hand-off window", async () => {
+    await explored(handedOff, {
+      quick: 300,
+      name: "hand-off",
+      // An EXIT that is on its way when the window ends has come too late.
+      faults: { ...UNREST, delay: { of: "s/picker*" }, crash: { of: "s/picker*", atMost: 2 } },
+      sometimes: ["handed off", "handed off to one that ends at once", "delivered after a crash"],
+    });
+  });
 
-  it(
-    "may have another process settle for it, for as long as it lives [D9]",
-    async () => {
-      await explored(settledByAnother, {
-        name: "settled by another",
-        faults: { ...UNREST, delay: { of: "s/clerk" }, crash: { of: "s/picker*", atMost: 2 } },
-        sometimes: ["settling for one that has exited is refused"],
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("may have another process settle for it, for as long as it lives [D9]", async () => {
+    await explored(settledByAnother, {
+      quick: 300,
+      name: "settled by another",
+      faults: { ...UNREST, delay: { of: "s/clerk" }, crash: { of: "s/picker*", atMost: 2 } },
+      sometimes: ["settling for one that has exited is refused"],
+    });
+  });
 });

@@ -10,7 +10,8 @@ import {
 } from "signalbox";
 import type { FaultOptions, Simulation } from "signalbox/testing";
 import { describe, it } from "vitest";
-import { exhausted, type Manner, type Rules, TIMEOUT_MS, Witness } from "./dispatch-support.js";
+import { exhausted } from "../../support/proof.js";
+import { type Manner, type Rules, Witness } from "./dispatch-support.js";
 
 const first: RoutingFunction<string> = (_envelope, [one]) => one;
 
@@ -79,96 +80,76 @@ async function patient(sim: Simulation): Promise<void> {
 }
 
 async function all(name: string, plan: Small, faults: FaultOptions): Promise<void> {
-  await exhausted((sim) => small(sim, plan), { name, faults });
+  await exhausted((sim) => small(sim, plan), { name, faults, quick: { preemptions: 1 } });
 }
 
 describe("all schedules there are", () => {
-  it(
-    "of one envelope and two consumers, of which any may crash at any moment",
-    async () => {
-      await all(
-        "one envelope",
-        {
-          consumers: ["ann", "bob"],
-          orders: ["tea"],
-          manners: ["at once", "after a while", "acknowledge and crash"],
-          route: first,
-          maxInFlight: 1,
-          deadline: Number.POSITIVE_INFINITY,
-        },
-        { crash: { of: ["s/ann", "s/bob"], atMost: 2 } },
-      );
-    },
-    TIMEOUT_MS,
-  );
+  it("of one envelope and two consumers, of which any may crash at any moment", async () => {
+    await all(
+      "one envelope",
+      {
+        consumers: ["ann", "bob"],
+        orders: ["tea"],
+        manners: ["at once", "after a while", "acknowledge and crash"],
+        route: first,
+        maxInFlight: 1,
+        deadline: Number.POSITIVE_INFINITY,
+      },
+      { crash: { of: ["s/ann", "s/bob"], atMost: 2 } },
+    );
+  });
 
-  it(
-    "of two envelopes, and consumers that take one at a time",
-    async () => {
-      await all(
-        "two envelopes",
-        {
-          consumers: ["ann", "bob"],
-          orders: ["tea", "jam"],
-          manners: ["at once"],
-          route: first,
-          maxInFlight: 1,
-          deadline: Number.POSITIVE_INFINITY,
-        },
-        { crash: { of: ["s/ann", "s/bob"] } },
-      );
-    },
-    TIMEOUT_MS,
-  );
+  it("of two envelopes, and consumers that take one at a time", async () => {
+    await all(
+      "two envelopes",
+      {
+        consumers: ["ann", "bob"],
+        orders: ["tea", "jam"],
+        manners: ["at once"],
+        route: first,
+        maxInFlight: 1,
+        deadline: Number.POSITIVE_INFINITY,
+      },
+      { crash: { of: ["s/ann", "s/bob"] } },
+    );
+  });
 
-  it(
-    "of one envelope and a consumer that crashes, and comes back",
-    async () => {
-      await all(
-        "supervised",
-        {
-          consumers: ["ann"],
-          orders: ["tea"],
-          manners: ["at once", "after a while"],
-          route: first,
-          maxInFlight: 1,
-          deadline: Number.POSITIVE_INFINITY,
-          supervised: true,
-        },
-        { crash: { of: "s/supervisor/*" } },
-      );
-    },
-    TIMEOUT_MS,
-  );
+  it("of one envelope and a consumer that crashes, and comes back", async () => {
+    await all(
+      "supervised",
+      {
+        consumers: ["ann"],
+        orders: ["tea"],
+        manners: ["at once", "after a while"],
+        route: first,
+        maxInFlight: 1,
+        deadline: Number.POSITIVE_INFINITY,
+        supervised: true,
+      },
+      { crash: { of: "s/supervisor/*" } },
+    );
+  });
 
-  it(
-    "of one envelope that may be past its deadline, or whose conversation is killed",
-    async () => {
-      await all(
-        "deadline",
-        {
-          consumers: ["ann"],
-          orders: ["tea"],
-          manners: ["at once", "after a while"],
-          route: leastLoaded(),
-          maxInFlight: 1,
-          deadline: 5,
-        },
-        { crash: [{ of: "s/ann" }, { of: "s/dispatch", reason: "kill" }], rush: { atMost: 1 } },
-      );
-    },
-    TIMEOUT_MS,
-  );
+  it("of one envelope that may be past its deadline, or whose conversation is killed", async () => {
+    await all(
+      "deadline",
+      {
+        consumers: ["ann"],
+        orders: ["tea"],
+        manners: ["at once", "after a while"],
+        route: leastLoaded(),
+        maxInFlight: 1,
+        deadline: 5,
+      },
+      { crash: [{ of: "s/ann" }, { of: "s/dispatch", reason: "kill" }], rush: { atMost: 1 } },
+    );
+  });
 
-  it(
-    "of one envelope for an empty group, which waits for a member as long as its patience lasts",
-    async () => {
-      await exhausted(patient, {
-        name: "patience",
-        faults: { crash: { of: "s/newcomer" } },
-        sometimes: ["nobody left", "delivered at the first attempt", "waited"],
-      });
-    },
-    TIMEOUT_MS,
-  );
+  it("of one envelope for an empty group, which waits for a member as long as its patience lasts", async () => {
+    await exhausted(patient, {
+      name: "patience",
+      faults: { crash: { of: "s/newcomer" } },
+      sometimes: ["nobody left", "delivered at the first attempt", "waited"],
+    });
+  });
 });

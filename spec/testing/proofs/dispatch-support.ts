@@ -18,9 +18,7 @@ import {
   type RoutingFunction,
   type System,
 } from "signalbox";
-import { type ExploreOptions, explore, type Scenario, type Simulation } from "signalbox/testing";
-import { expect } from "vitest";
-import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import type { Simulation } from "signalbox/testing";
 import { LoadModel } from "./dispatch-load.js";
 
 /** How a dispatch ended, as its caller was told. */
@@ -502,29 +500,6 @@ export function unserved(deeds: readonly Deed[], rules: Rules): ReadonlyMap<stri
 export function judgeDispatches(deeds: readonly Deed[], rules: Rules): Verdict {
   const judge = new Judge(rules);
   return { complaint: judge.read(deeds), states: judge.states };
-}
-
-// ── in many schedules ────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** On two cores that others use as well. */
-export const TIMEOUT_MS = 600_000;
-
-const SCHEDULES = 10_000;
-
-/** Explores; no schedule may be without an end. */
-export async function explored(scenario: Scenario, options: ExploreOptions): Promise<void> {
-  const { schedules, bounded } = await explore(scenario, { ...options, schedules: SCHEDULES });
-  expect({ schedules, bounded }).toEqual({ schedules: SCHEDULES, bounded: 0 });
-}
-
-/** Explores all schedules there are. */
-export async function exhausted(scenario: Scenario, options: ExploreOptions): Promise<void> {
-  const { complete, bounded } = await explore(scenario, {
-    ...options,
-    strategy: exhaustive(),
-    schedules: 100_000,
-  });
-  expect({ complete, bounded }).toEqual({ complete: true, bounded: 0 });
 }
 
 // ── in a schedule ────────────────────────────────────────────────────────────────────────────────────────────────────

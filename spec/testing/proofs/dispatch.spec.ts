@@ -13,7 +13,8 @@ import {
 } from "signalbox";
 import type { FaultOptions, Simulation } from "signalbox/testing";
 import { describe, it } from "vitest";
-import { explored, type Manner, TIMEOUT_MS, Witness } from "./dispatch-support.js";
+import { explored } from "../../support/proof.js";
+import { type Manner, Witness } from "./dispatch-support.js";
 
 const FOREVER = Number.POSITIVE_INFINITY;
 
@@ -82,49 +83,43 @@ const UNREST: FaultOptions = {
 };
 
 describe("dispatch, under any schedule", () => {
-  it(
-    "loses nothing to consumers that crash and are replaced, and settles nothing twice [D8]",
-    async () => {
-      const manners = [...WELL, ...WELL, "acknowledge and crash", "crash", "reject"] as const;
-      await explored((sim) => floor(sim, { supervised: true, manners, maxAttempts: FOREVER }), {
-        name: "supervised pickers",
+  it("loses nothing to consumers that crash and are replaced, and settles nothing twice [D8]", async () => {
+    const manners = [...WELL, ...WELL, "acknowledge and crash", "crash", "reject"] as const;
+    await explored((sim) => floor(sim, { supervised: true, manners, maxAttempts: FOREVER }), {
+      quick: 300,
+      name: "supervised pickers",
+      faults: {
+        ...UNREST,
+        crash: [
+          { of: "s/supervisor/*", atMost: 4 },
+          { of: "s/supervisor/*", reason: "kill" },
+        ],
+      },
+      sometimes: [
+        "delivered after two crashes",
+        "returned by one that had not come to it",
+        "acknowledged by one that ends at once",
+        "waited",
+      ],
+    });
+  });
+
+  it("ends each envelope, or tells on whom it was tried, when nobody replaces who has ended [D5]", async () => {
+    const manners = [...WELL, "after a while", "crash", "reject"] as const;
+    await explored(
+      (sim) => floor(sim, { supervised: false, manners, maxAttempts: sim.oneOf([3, 2, 1], "attempts") }),
+      {
+        quick: 300,
+        name: "pickers",
         faults: {
           ...UNREST,
           crash: [
-            { of: "s/supervisor/*", atMost: 4 },
-            { of: "s/supervisor/*", reason: "kill" },
+            { of: "s/picker*", atMost: 4 },
+            { of: ["s/dispatch*", "s/group *"], atMost: 2, reason: "kill" },
           ],
         },
-        sometimes: [
-          "delivered after two crashes",
-          "returned by one that had not come to it",
-          "acknowledged by one that ends at once",
-          "waited",
-        ],
-      });
-    },
-    TIMEOUT_MS,
-  );
-
-  it(
-    "ends each envelope, or tells on whom it was tried, when nobody replaces who has ended [D5]",
-    async () => {
-      const manners = [...WELL, "after a while", "crash", "reject"] as const;
-      await explored(
-        (sim) => floor(sim, { supervised: false, manners, maxAttempts: sim.oneOf([3, 2, 1], "attempts") }),
-        {
-          name: "pickers",
-          faults: {
-            ...UNREST,
-            crash: [
-              { of: "s/picker*", atMost: 4 },
-              { of: ["s/dispatch*", "s/group *"], atMost: 2, reason: "kill" },
-            ],
-          },
-          sometimes: ["out of attempts", "nobody left", "its conversation died at work"],
-        },
-      );
-    },
-    TIMEOUT_MS,
-  );
+        sometimes: ["out of attempts", "nobody left", "its conversation died at work"],
+      },
+    );
+  });
 });

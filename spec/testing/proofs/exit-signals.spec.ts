@@ -1,9 +1,9 @@
 // Exit signals under any schedule: in random graphs of links with random deaths in them, each end is heard of once, by
 // whom it should be and with the right reason, and whoever has to die of it dies.
 
-import { explore, type FaultOptions } from "signalbox/testing";
+import type { FaultOptions } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
-import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import { exhausted, explored } from "../../support/proof.js";
 import { Cast, type Plan, play, verdictOn } from "./support-cast.js";
 import type { Deed } from "./support-history.js";
 import { judgeSignals, type SignalState } from "./support-signals.js";
@@ -37,18 +37,18 @@ const STATES: readonly SignalState[] = [
 
 describe("exit signals, under any schedule", () => {
   it("reach each that is linked once, with the reason, and spread as far as nobody traps them [S1]", async () => {
-    await explore((sim) => play(sim, GRAPH), {
+    await explored((sim) => play(sim, GRAPH), {
+      quick: 300,
       name: "exit signals",
-      schedules: 10_000,
       faults: DEATHS,
       sometimes: [...STATES, "an EXIT is flushed"],
     });
   });
 
   it("come after whatever the dead one had sent, however long that was on its way [S2]", async () => {
-    await explore((sim) => play(sim, GRAPH), {
+    await explored((sim) => play(sim, GRAPH), {
+      quick: 300,
       name: "delayed exit signals",
-      schedules: 10_000,
       faults: { ...DEATHS, delay: { of: "**", atMost: 3 } },
       sometimes: [...STATES, "an EXIT is flushed"],
     });
@@ -57,7 +57,7 @@ describe("exit signals, under any schedule", () => {
 
 describe("in every schedule there is", () => {
   it("a chain of three with one that traps in its midst ends as the rules say, whoever crashes when [S3]", async () => {
-    const { complete } = await explore(
+    await exhausted(
       async (sim) => {
         const cast = new Cast(sim, sim.system({ name: "chain" }));
         sim.finally("everything as the judge has it", () => verdictOn(sim, cast));
@@ -72,17 +72,14 @@ describe("in every schedule there is", () => {
       },
       {
         name: "chain",
-        strategy: exhaustive(),
-        schedules: 20_000,
         faults: { crash: { of: "chain/*" } },
         sometimes: ["an EXIT is flushed", "a link to the dead kills", "a fault strikes a linked process"],
       },
     );
-    expect(complete).toBe(true);
   });
 
   it("a signal of kill, an end and a link to its victim come out right in any order [S1]", async () => {
-    const { complete } = await explore(
+    await exhausted(
       async (sim) => {
         const cast = new Cast(sim, sim.system({ name: "victim" }));
         sim.finally("everything as the judge has it", () => verdictOn(sim, cast));
@@ -96,16 +93,14 @@ describe("in every schedule there is", () => {
       },
       {
         name: "victim",
-        strategy: exhaustive({ reduction: false }),
-        schedules: 20_000,
         sometimes: [
           "killed spreads along a link",
           "kill without a kill signal spreads as it is",
           "a link to the dead",
         ],
+        search: { reduction: false },
       },
     );
-    expect(complete).toBe(true);
   });
 });
 

@@ -2,9 +2,9 @@
 // ended with flush.
 
 import type { Monitor } from "signalbox";
-import { explore, type FaultOptions } from "signalbox/testing";
+import type { FaultOptions } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
-import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import { exhausted, explored } from "../../support/proof.js";
 import { Cast, type Plan, play, verdictOn } from "./support-cast.js";
 import type { Deed } from "./support-history.js";
 import { judgeSignals, type SignalState } from "./support-signals.js";
@@ -34,9 +34,9 @@ const NO_WATCH = { monitors: false } as const;
 
 describe("monitors, under any schedule", () => {
   it("fire once each, and never after they were ended with flush [S5]", async () => {
-    await explore((sim) => play(sim, WATCH), {
+    await explored((sim) => play(sim, WATCH), {
+      quick: 300,
       name: "monitors",
-      schedules: 10_000,
       watch: NO_WATCH,
       faults: DEATHS,
       sometimes: [...STATES, "a DOWN is flushed"],
@@ -44,9 +44,9 @@ describe("monitors, under any schedule", () => {
   });
 
   it("tell of an end after whatever the dead one had sent, however long that was on its way [S2]", async () => {
-    await explore((sim) => play(sim, WATCH), {
+    await explored((sim) => play(sim, WATCH), {
+      quick: 300,
       name: "delayed monitors",
-      schedules: 10_000,
       watch: NO_WATCH,
       faults: { ...DEATHS, delay: { of: "**", atMost: 3 } },
       sometimes: [...STATES, "a DOWN is flushed"],
@@ -55,7 +55,7 @@ describe("monitors, under any schedule", () => {
 
   // The simulator once delivered a DOWN that it had held on its way after the flush that was to remove it.
   it("are silent after a flush also when their DOWN is long on its way", async () => {
-    await explore(
+    await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
         let ended = false;
@@ -77,14 +77,14 @@ describe("monitors, under any schedule", () => {
         await sim.quiet();
         expect(system.isAlive(watcher)).toBe(true);
       },
-      { name: "flush on the way", strategy: exhaustive(), faults: { delay: { of: "s/watcher" } } },
+      { name: "flush on the way", faults: { delay: { of: "s/watcher" } } },
     );
   });
 });
 
 describe("in every schedule there is", () => {
   it("two monitors of one process, one of them ended with flush, come out right, whoever crashes when [S5]", async () => {
-    const { complete } = await explore(
+    await exhausted(
       async (sim) => {
         const cast = new Cast(sim, sim.system({ name: "pair" }));
         sim.finally("everything as the judge has it", () => verdictOn(sim, cast));
@@ -100,14 +100,11 @@ describe("in every schedule there is", () => {
       },
       {
         name: "pair",
-        strategy: exhaustive(),
-        schedules: 20_000,
         watch: NO_WATCH,
         faults: { crash: { of: "pair/*" } },
         sometimes: [...STATES, "a DOWN is flushed"],
       },
     );
-    expect(complete).toBe(true);
   });
 });
 

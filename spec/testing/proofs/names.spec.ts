@@ -2,9 +2,9 @@
 // hears of its holder's end, so that a restart meets no name still taken.
 
 import { type Context, type Monitor, NameTakenError, type Pid, type Signal, type System } from "signalbox";
-import { explore, type Simulation } from "signalbox/testing";
+import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
-import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import { exhausted, explored } from "../../support/proof.js";
 import { Heirs, type Wish } from "./support-heirs.js";
 import { judgeNames, NAME_STATES, type NameDeed } from "./support-names.js";
 import { type Branch, Chronicle, type Command, drawCharter, type Leaf } from "./support-tree.js";
@@ -114,9 +114,9 @@ async function shop(sim: Simulation): Promise<void> {
 
 describe("names, under any schedule", () => {
   it("are had by one process at most, and never by one that has ended [S6]", async () => {
-    await explore(contention, {
+    await explored(contention, {
+      quick: 300,
       name: "contention",
-      schedules: 10_000,
       faults: {
         crash: { of: "heirs/p*", atMost: 2 },
         start: { of: "heirs/p*" },
@@ -128,9 +128,9 @@ describe("names, under any schedule", () => {
   });
 
   it("are free for a restart, however soon it comes, and before anybody hears of the end [S6]", async () => {
-    await explore(shop, {
+    await explored(shop, {
+      quick: 300,
       name: "shop",
-      schedules: 10_000,
       faults: {
         crash: { of: "s/root/*", atMost: 3 },
         start: { of: "s/root/*" },
@@ -147,7 +147,7 @@ describe("names, under any schedule", () => {
 
   // The simulator once took a process whose spawn was refused for one that lives, and crashed it.
   it("are refused to a spawn without any trace of what was not spawned", async () => {
-    await explore(
+    await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
         const idle = { handle: () => undefined };
@@ -157,14 +157,14 @@ describe("names, under any schedule", () => {
         expect(system.population).toBe(1);
         expect(system.processes()).toHaveLength(1);
       },
-      { name: "refused", strategy: exhaustive(), faults: { crash: { of: "s/refused" } } },
+      { name: "refused", faults: { crash: { of: "s/refused" } } },
     );
   });
 });
 
 describe("in every schedule there is", () => {
   it("a name that is given back, inherited and asked for by a child is had by one at a time [S6]", async () => {
-    const { complete } = await explore(
+    await exhausted(
       async (sim) => {
         const heirs = new Heirs(sim, sim.system({ name: "heirs" }), ["till"]);
         sim.finally("each name is had by whom a look back says", () => verdictOn(sim, heirs));
@@ -178,17 +178,14 @@ describe("in every schedule there is", () => {
       },
       {
         name: "inheritance",
-        strategy: exhaustive(),
-        schedules: 50_000,
         faults: { crash: { of: "heirs/p*" } },
         sometimes: NAME_STATES.filter((state) => state !== "a second name is refused"),
       },
     );
-    expect(complete).toBe(true);
   });
 
   it("a child has its name again, whenever it crashes, and whoever hears of it when [S6]", async () => {
-    const { complete } = await explore(
+    await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
         const chronicle = new Chronicle(sim, system, { named: true });
@@ -213,13 +210,11 @@ describe("in every schedule there is", () => {
       },
       {
         name: "one till",
-        strategy: exhaustive(),
-        schedules: 50_000,
+        quick: { preemptions: 1 },
         faults: { crash: { of: "s/root/*", atMost: 2 } },
         sometimes: ["the end is heard of before the restart", "the end is heard of after the restart"],
       },
     );
-    expect(complete).toBe(true);
   });
 });
 

@@ -2,9 +2,9 @@
 // spec says, and in the end nothing runs.
 
 import { type Callbacks, type Pid, type SupervisorRef, type System, stop, supervisor } from "signalbox";
-import { explore, type Simulation } from "signalbox/testing";
-import { describe, expect, it } from "vitest";
-import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import type { Simulation } from "signalbox/testing";
+import { describe, it } from "vitest";
+import { exhausted, explored } from "../../support/proof.js";
 
 /** Longer than a plain process has, shorter than its spec allows. */
 const CLEANING_MS = 7_000;
@@ -59,7 +59,7 @@ function ask(root: SupervisorRef): void {
 
 describe("in every schedule there is", () => {
   it("a stop, beside a failure and a request, lets each child clean up, and ends everything [Q1]", async () => {
-    const { complete } = await explore(
+    await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
         const log = follow(sim, system);
@@ -73,13 +73,12 @@ describe("in every schedule there is", () => {
         system.send(boss, "stop");
         await sim.sleep(60_000);
       },
-      { name: "all stops", strategy: exhaustive(), schedules: 20_000 },
+      { name: "all stops" },
     );
-    expect(complete).toBe(true);
   });
 
   it("a stop that begins during the start of a tree ends everything, too [Q4]", async () => {
-    const { complete } = await explore(
+    await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
         const log = follow(sim, system);
@@ -92,18 +91,15 @@ describe("in every schedule there is", () => {
       },
       {
         name: "all stops during a start",
-        strategy: exhaustive(),
-        schedules: 20_000,
         sometimes: ["the start fails"],
       },
     );
-    expect(complete).toBe(true);
   });
 });
 
 describe("under any schedule", () => {
   it("whatever crashes, a stop is over at its limit, and nothing runs then [Q3]", async () => {
-    await explore(
+    await explored(
       async (sim) => {
         const system = sim.system({ name: "s" });
         const log = follow(sim, system);
@@ -119,8 +115,8 @@ describe("under any schedule", () => {
         if (log.dirty.size > 0) sim.sometimes("it was too short for a child");
       },
       {
+        quick: 300,
         name: "stops with a limit",
-        schedules: 5_000,
         faults: {
           crash: { of: ["s/supervisor", "s/supervisor/**"], atMost: 3 },
           pause: { of: "s/**", ms: [1, 20] },

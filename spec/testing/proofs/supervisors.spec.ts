@@ -16,7 +16,7 @@ import { describe, expect, it } from "vitest";
 import { checkChild } from "../../../lib/supervisor/child.js";
 import { type Config, decide, initial } from "../../../lib/supervisor/machine.js";
 import type { Event } from "../../../lib/supervisor/protocol.js";
-import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import { exhausted, explored } from "../../support/proof.js";
 import { flat, orphans, requests, sessions, twoLevels } from "./support-days.js";
 import { DYNAMIC_STATES, type DynamicAct, type DynamicCharter, judgeDynamic } from "./support-dynamic.js";
 import { Sessions } from "./support-sessions.js";
@@ -50,27 +50,27 @@ const REPAIRS: readonly SupervisionState[] = [
 
 describe("a supervisor, under any schedule", () => {
   it("restarts whom its strategy says, in its order, within its intensity, and stops in reverse [V4]", async () => {
-    await explore((sim) => flat(sim, true), {
+    await explored((sim) => flat(sim, true), {
+      quick: 300,
       name: "one supervisor",
-      schedules: 10_000,
       faults: CRASHES,
       sometimes: [...REPAIRS, "the intensity is exceeded"],
     });
   });
 
   it("does so when it hears of ends in another order than they came about in, and children hang [V7]", async () => {
-    await explore((sim) => flat(sim, false), {
+    await explored((sim) => flat(sim, false), {
+      quick: 300,
       name: "one supervisor that hears late",
-      schedules: 10_000,
       faults: { ...CRASHES, delay: { of: "s/root", atMost: 3 } },
       sometimes: REPAIRS,
     });
   });
 
   it("leaves nobody behind when it crashes itself, is killed, or its parent or supervisor is [V14]", async () => {
-    await explore(twoLevels, {
+    await explored(twoLevels, {
+      quick: 600,
       name: "two levels",
-      schedules: 10_000,
       faults: {
         crash: [
           { of: "s/owner/**", atMost: 2 },
@@ -90,9 +90,9 @@ describe("a supervisor, under any schedule", () => {
   });
 
   it("answers every request, and has exactly the children that it lists, whatever crashes meanwhile [V13]", async () => {
-    await explore(requests, {
+    await explored(requests, {
+      quick: 300,
       name: "requests",
-      schedules: 10_000,
       faults: {
         crash: [
           { of: "s/root/*", atMost: 2 },
@@ -166,7 +166,7 @@ describe("a supervisor, under any schedule", () => {
 
   // A child that was up was once killed, as if it were still being started, while the news of that were on their way.
   it("gives a child that is up its time to stop, also when it has just come up [V7]", async () => {
-    await explore(
+    await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
         const log: string[] = [];
@@ -185,7 +185,7 @@ describe("a supervisor, under any schedule", () => {
         await sim.quiet();
         expect(log.filter((line) => line === "down")).toHaveLength(log.length / 2);
       },
-      { name: "just up", strategy: exhaustive() },
+      { name: "just up" },
     );
   });
 });
@@ -216,9 +216,9 @@ describe("the scenario that waits for a supervisor", () => {
 
 describe("a dynamic supervisor, under any schedule", () => {
   it("restarts each session alone, with its arguments, within its intensity, and ends with all of them [V12]", async () => {
-    await explore(sessions, {
+    await explored(sessions, {
+      quick: 300,
       name: "sessions",
-      schedules: 10_000,
       faults: {
         crash: [
           { of: "s/sessions/*", atMost: 2 },
@@ -248,7 +248,7 @@ describe("in every schedule there is", () => {
   it.each(["one_for_one", "one_for_all", "rest_for_one"] as const)(
     "three children under %s, a failure, two crashes of anybody and a shutdown end as they should [V4]",
     async (strategy) => {
-      const { complete } = await explore(
+      await exhausted(
         async (sim) => {
           const system = sim.system({ name: "s" });
           const chronicle = new Chronicle(sim, system);
@@ -275,8 +275,7 @@ describe("in every schedule there is", () => {
         },
         {
           name: `all of ${strategy}`,
-          strategy: exhaustive(),
-          schedules: 50_000,
+          quick: { preemptions: 1 },
           faults: { crash: { of: "s/root/**", atMost: 2 } },
           sometimes: [
             "the intensity is exceeded",
@@ -285,12 +284,11 @@ describe("in every schedule there is", () => {
           ],
         },
       );
-      expect(complete).toBe(true);
     },
   );
 
   it("a supervisor under another, killed or not, leaves nobody behind when its owner dies, in any two deviations from the ordinary order [V14]", async () => {
-    const { complete } = await explore(
+    await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
         const chronicle = new Chronicle(sim, system, { nested: true });
@@ -324,20 +322,19 @@ describe("in every schedule there is", () => {
       },
       {
         name: "all of two levels",
-        strategy: exhaustive({ preemptions: 2 }),
-        schedules: 200_000,
+        quick: { preemptions: 1 },
         faults: { crash: [{ of: "s/owner/root/**" }, { of: ["**/root", "**/branch*"], reason: "kill" }] },
         sometimes: [
           "the supervisor is struck in the middle of a repair",
           "a shutdown in the middle of a start",
         ],
+        search: { preemptions: 2 },
       },
     );
-    expect(complete).toBe(true);
   });
 
   it("two sessions, a failure, a dismissal, a crash of anybody and a shutdown end as they should [V12]", async () => {
-    const { complete } = await explore(
+    await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
         const charter = { restart: "permanent", intensity: 1, periodMs: 1_000, maxChildren: 2 } as const;
@@ -360,13 +357,11 @@ describe("in every schedule there is", () => {
       },
       {
         name: "all of two sessions",
-        strategy: exhaustive(),
-        schedules: 50_000,
+        quick: { preemptions: 1 },
         faults: { crash: { of: "s/sessions/**" } },
         sometimes: ["too many restarts", "a shutdown with a start under way"],
       },
     );
-    expect(complete).toBe(true);
   });
 });
 

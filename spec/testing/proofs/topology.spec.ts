@@ -1,10 +1,10 @@
 // Topologies under any schedule: whatever crashes when, every reliable tuple is worked on at least once before it is
 // said to be done, and its spout is told once.
 
-import { type ExploreOptions, explore, type FaultOptions, type Simulation } from "signalbox/testing";
+import type { ExploreOptions, FaultOptions, Simulation } from "signalbox/testing";
 import { grouping } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
-import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
+import { exhausted, explored, proving } from "../../support/proof.js";
 import { judge, type Plant, type Planted, plantOn, seeThrough } from "./support-topology.js";
 
 const CRASHES: FaultOptions = {
@@ -28,24 +28,28 @@ async function whole(sim: Simulation, plant: Plant, everySink = 1): Promise<Plan
   return { running, records };
 }
 
-async function inMany(plant: Plant, options: ExploreOptions, everySink = 1): Promise<void> {
+async function inMany(
+  plant: Plant,
+  options: ExploreOptions & { readonly share?: number },
+  everySink = 1,
+): Promise<void> {
   const scenario = async (sim: Simulation): Promise<void> => {
     const { records } = await whole(sim, plant, everySink);
     const twice = [...records.seen.values()].some((times) => times > everySink);
     sim.sometimes("a tuple was done twice", twice);
   };
-  const result = await explore(scenario, {
-    schedules: 600,
+  await explored(scenario, {
+    quick: 60,
+    share: 1 / 4,
     faults: CRASHES,
     sometimes: ["a tuple was done twice"],
     ...options,
   });
-  expect(result.bounded).toBe(0);
 }
 
 describe("topologies, under any schedule", () => {
   it("have every tuple worked on before it is said to be done, and say so once, whatever crashes [O1]", async () => {
-    await inMany({ tuples: 6, relays: 2, sinks: 2 }, { name: "topology", schedules: 5_000 });
+    await inMany({ tuples: 6, relays: 2, sinks: 2 }, { name: "topology", share: 1 });
   });
 
   it("do so when each key has its task, and messages are late [O1]", async () => {
@@ -93,15 +97,14 @@ describe("in every schedule there is, but for those with more than one preemptio
         const struck = running.tasks().some(({ restarts }) => restarts > 0);
         sim.sometimes("a task was killed", struck || victim === "system-task");
       };
-      const { complete, schedules, bounded } = await explore(scenario, {
+      const schedules = await exhausted(scenario, {
         name: victim,
-        strategy: exhaustive({ preemptions: 1 }),
-        schedules: 10_000,
+        search: { preemptions: 1 },
+        quick: { preemptions: 0 },
         faults: { crash: { of: `**/${victim}`, reason: "kill" } },
         sometimes: ["a task was killed"],
       });
-      expect({ complete, bounded }).toEqual({ complete: true, bounded: 0 });
-      expect(schedules).toBeGreaterThan(500);
+      expect(schedules).toBeGreaterThan(proving ? 500 : 10);
     },
   );
 });

@@ -1,0 +1,54 @@
+// How much a run proves. `npm test` runs every proof at a size that takes seconds, `npm run prove` at its full size. The
+// environment variable SCHEDULES is the one knob: `npm run prove` sets it, and only this file and the configuration of
+// the test runner read it.
+
+import { type ExploreOptions, explore, type Scenario } from "signalbox/testing";
+import { expect } from "vitest";
+import { type ExhaustiveOptions, exhaustive } from "../../lib/testing/strategies/exhaustive.js";
+
+const asked: string | undefined = process.env["SCHEDULES"];
+
+/** True in `npm run prove`, which also runs whatever takes minutes or kills real processes. */
+export const proving: boolean = asked !== undefined;
+
+/** The number of schedules, or of random inputs, of one proof: `quick` in `npm test`, else a share of those asked for. */
+export function sized(quick: number, share = 1): number {
+  return asked === undefined ? quick : Math.max(quick, Math.ceil(Number(asked) * share));
+}
+
+interface Sampled extends ExploreOptions {
+  /** Schedules in `npm test`: enough for every state that the proof has to reach. */
+  readonly quick: number;
+  /** The part of the schedules that this proof runs in `npm run prove`, if its schedules take long. Default 1. */
+  readonly share?: number;
+}
+
+/** Explores at random. Every schedule has to come to its end. */
+export async function explored(scenario: Scenario, { quick, share, ...options }: Sampled): Promise<void> {
+  const schedules = sized(quick, share);
+  const result = await explore(scenario, { ...options, schedules });
+  expect({ schedules: result.schedules, bounded: result.bounded }).toEqual({ schedules, bounded: 0 });
+}
+
+interface Enumerated extends ExploreOptions {
+  /** What `npm run prove` enumerates: every schedule, unless given. */
+  readonly search?: ExhaustiveOptions;
+  /** What `npm test` enumerates, if that is less: then it need not reach what `sometimes` names. */
+  readonly quick?: ExhaustiveOptions;
+}
+
+/** Explores every schedule, or every one within a bound. Returns how many those are. */
+export async function exhausted(
+  scenario: Scenario,
+  { search = {}, quick, sometimes = [], ...options }: Enumerated,
+): Promise<number> {
+  const isWhole = proving || quick === undefined;
+  const result = await explore(scenario, {
+    ...options,
+    strategy: exhaustive(isWhole ? search : quick),
+    schedules: 1_000_000,
+    sometimes: isWhole ? sometimes : [],
+  });
+  expect({ complete: result.complete, bounded: result.bounded }).toEqual({ complete: true, bounded: 0 });
+  return result.schedules;
+}
