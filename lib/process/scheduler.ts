@@ -24,6 +24,8 @@ export interface HostLoop {
 const MOST_UNTIMED = 256;
 /** Continuations let go between two looks at the clock: one while they are slow, up to this many while they are fast. */
 const MOST_RELEASED = 16;
+/** Activations in a brief turn: as many brief turns as continuations between two looks run no more than a batch does. */
+const BRIEF = MOST_UNTIMED / MOST_RELEASED;
 /** The run queue fills half its ring at most; the other half remembers who ran since the last look at the clock. */
 const SMALLEST = 2 * MOST_UNTIMED;
 /** A run queue that grew beyond this is given back when it runs empty. */
@@ -46,6 +48,8 @@ export class TurnScheduler implements Scheduler {
   private turns = 0;
   private closeWatch = 0;
   private pace = 1;
+  /** Activations in brief turns since the last look at the clock. */
+  private unseen = 0;
   /** Whose code was let go since the last look at the clock, how many that are, and when. */
   private awake: Runnable[] = [];
   private released = 0;
@@ -145,6 +149,7 @@ export class TurnScheduler implements Scheduler {
   }
 
   private readonly soonTurn = (): void => {
+    if (this.isBrief && this.briefTurn()) return;
     const now = this.loop.now();
     const wentOn = this.released > 0;
     if (wentOn) this.look(now - this.releasedAt);
@@ -164,17 +169,57 @@ export class TurnScheduler implements Scheduler {
     this.turn(this.since);
   };
 
-  /** Those who were let go have gone on, which took `elapsed` milliseconds. */
+  /**
+   * Fewer continuations were let go than may be, and everything is fast: the next turn needs no look at the clock. A chain
+   * of awaited calls, with a turn and a continuation for each, looks once in sixteen calls.
+   */
+  private get isBrief(): boolean {
+    return (
+      this.released > 0 &&
+      !this.full &&
+      this.pace === MOST_UNTIMED &&
+      this.closeWatch === 0 &&
+      this.held.isEmpty &&
+      this.spent < this.limits.turnMessages
+    );
+  }
+
+  /**
+   * A turn without a look at the clock. False when it let nothing go: then the chain has ended, and the turn goes on with a
+   * look.
+   */
+  private briefTurn(): boolean {
+    const { released } = this;
+    this.turns++;
+    this.inTurn = true;
+    origin.current = undefined;
+    origin.scheduler = this;
+    let goesOn = true;
+    try {
+      this.unseen += this.batch(BRIEF);
+      goesOn = this.released > released;
+    } finally {
+      origin.scheduler = undefined;
+      this.inTurn = false;
+      if (goesOn) this.goOn();
+    }
+    return goesOn;
+  }
+
+  /** Those who were let go have gone on, which took `elapsed` milliseconds, brief turns included. */
   private look(elapsed: number): void {
     const { turnMs, longTurnMs } = this.limits;
     this.spent += this.released;
-    if (elapsed * 8 > turnMs) this.ease = Math.max(1, Math.floor((this.released * turnMs) / (elapsed * 8)));
-    else if (this.ease < MOST_RELEASED) this.ease <<= 1;
-    if (elapsed >= longTurnMs && this.awake.length > 0) this.host.longTurn([...new Set(this.awake)], elapsed);
+    if (elapsed * 8 > turnMs) {
+      this.ease = Math.max(1, Math.floor((this.released * turnMs) / (elapsed * 8)));
+      if (this.unseen > 0) this.pace >>= 1;
+    } else if (this.ease < MOST_RELEASED) this.ease <<= 1;
+    if (elapsed >= longTurnMs) this.report(this.awake, this.unseen, elapsed);
     this.wentOn();
   }
 
   private wentOn(): void {
+    this.unseen = 0;
     this.released = 0;
     this.full = false;
     while (this.awake.pop() !== undefined);
@@ -221,7 +266,7 @@ export class TurnScheduler implements Scheduler {
       const activations = this.batch(this.closeWatch > 0 ? 1 : this.pace);
       const now = this.loop.now();
       const elapsed = now - looked;
-      if (elapsed >= longTurnMs) this.report(activations, elapsed);
+      if (elapsed >= longTurnMs) this.report([], activations, elapsed);
       if (elapsed * 8 > turnMs) this.pace = Math.max(1, this.pace >> 1);
       else if (this.pace < MOST_UNTIMED) this.pace <<= 1;
       looked = now;
@@ -248,16 +293,16 @@ export class TurnScheduler implements Scheduler {
     return activations;
   }
 
-  /** The slots before the head still hold those that ran last: they are the suspects. */
-  private report(activations: number, elapsedMs: number): void {
-    const suspects = new Set<Runnable>();
+  /** Those that went on, and those that ran last: the slots before the head still hold them. */
+  private report(wentOn: readonly Runnable[], activations: number, elapsedMs: number): void {
+    const suspects = new Set(wentOn);
     const mask = this.ring.length - 1;
     for (let i = activations; i > 0; i--) {
       const ran = this.ring[(this.head - i) & mask];
       if (ran !== undefined) suspects.add(ran);
     }
     if (suspects.size > 1) this.closeWatch = CLOSE_WATCH;
-    this.host.longTurn([...suspects], elapsedMs);
+    if (suspects.size > 0) this.host.longTurn([...suspects], elapsedMs);
   }
 
   private setAlarm(deadline: number): void {
