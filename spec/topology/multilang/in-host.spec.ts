@@ -25,7 +25,7 @@ import { COUNT, type Count, LINE, type Line, WORD, type Word, WordStage } from "
 const python = spawnSync("python3", ["--version"]).status === 0;
 const needsPython = python ? "" : " (skipped: there is no python3 on this machine)";
 const dist = process.env.SIGNALBOX_DIST ?? fileURLToPath(new URL("../../../dist/", import.meta.url));
-const built = existsSync(join(dist, "topology/multilang/index.js"));
+const built = existsSync(join(dist, "topology/index.js"));
 const needsBuild = built ? "" : " (skipped: there is no dist with topologies; npm run build)";
 
 const at = (name: string): string => fileURLToPath(new URL(`components/${name}`, import.meta.url));

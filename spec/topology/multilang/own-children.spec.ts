@@ -12,7 +12,7 @@ import { shellSpout } from "../../../lib/topology/multilang/host/shell-spout.js"
 import { TaskHost } from "./host/task-host.js";
 
 const dist = process.env.SIGNALBOX_DIST ?? fileURLToPath(new URL("../../../dist/", import.meta.url));
-const built = existsSync(join(dist, "topology/multilang/index.js"));
+const built = existsSync(join(dist, "topology/index.js"));
 const needsBuild = built ? "" : " (skipped: there is no dist with topologies; npm run build)";
 
 const program = fileURLToPath(new URL("components/own.mjs", import.meta.url));

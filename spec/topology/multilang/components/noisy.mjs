@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 
 const dist = pathToFileURL(process.argv[2]);
 const load = (path) => import(new URL(path, dist));
-const { runComponent } = await load("topology/multilang/index.js");
+const { runComponent } = await load("topology/index.js");
 
 if (process.argv[3] === "early") console.log("loading the model");
 

@@ -1,5 +1,5 @@
-// Components of ours as a program: which one it is to be, the host says. The library is the one built by `npm run build`;
-// its place may be given, and then whether the one called `shell` is to be the bolt or the spout.
+// Components of ours as a program; the host's handshake says which one runs. Its arguments: the place of the library
+// that `npm run build` made (optional), then `spout` when the component called `shell` is the spout and not the bolt.
 import { pathToFileURL } from "node:url";
 
 const dist =
@@ -7,10 +7,7 @@ const dist =
     ? new URL("../../../../dist/", import.meta.url)
     : pathToFileURL(process.argv[2]);
 const load = (path) => import(new URL(path, dist));
-const { bolt, spout } = await load("topology/component.js");
-const { field } = await load("topology/field.js");
-const { fullConfig } = await load("topology/config.js");
-const { runComponent } = await load("topology/multilang/index.js");
+const { bolt, field, runComponent, shuffle, spout, topology } = await load("topology/index.js");
 
 const split = bolt({
   input: { text: field.text },
@@ -38,15 +35,8 @@ const numbers = spout({
   close: () => console.log("closed"),
 });
 
-const plan = (name, definition) => ({
-  name,
-  kind: definition.kind,
-  definition,
-  streams: definition.streams,
-  tasks: 1,
-  executors: 1,
-  config: fullConfig(),
-});
-const shell = process.argv[3] === "spout" ? numbers : split;
-const components = [plan("split", split), plan("numbers", numbers), plan("shell", shell)];
-await runComponent({ blueprint: { name: "own", config: fullConfig(), components, wires: [] } });
+const lines = spout({ streams: { lines: { text: field.text } }, next: () => undefined });
+const from = { "lines.lines": shuffle() };
+const stage = topology("own").spout("lines", lines).bolt("split", split, { from });
+const isSpout = process.argv[3] === "spout";
+await runComponent((isSpout ? stage.spout("shell", numbers) : stage.bolt("shell", split, { from })).build());

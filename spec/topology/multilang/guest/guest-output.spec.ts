@@ -13,7 +13,7 @@ import { encode } from "../../../../lib/topology/multilang/protocol/codec.js";
 import { Storm, topologyOf } from "./storm.js";
 
 const dist = process.env.SIGNALBOX_DIST ?? fileURLToPath(new URL("../../../../dist/", import.meta.url));
-const built = existsSync(join(dist, "topology/multilang/index.js"));
+const built = existsSync(join(dist, "topology/index.js"));
 const needsBuild = built ? "" : " (skipped: there is no dist with topologies; npm run build)";
 const program = fileURLToPath(new URL("../components/noisy.mjs", import.meta.url));
 

@@ -15,7 +15,7 @@ import { TaskHost } from "./task-host.js";
 
 const python = spawnSync("python3", ["--version"]).status === 0 && process.platform !== "win32";
 const dist = process.env.SIGNALBOX_DIST ?? fileURLToPath(new URL("../../../../dist/", import.meta.url));
-const built = existsSync(join(dist, "topology/multilang/index.js"));
+const built = existsSync(join(dist, "topology/index.js"));
 /** Where a process can be known by its environment. */
 const proc = existsSync("/proc/self/environ");
 
