@@ -23,8 +23,7 @@ async function wordCount(library, mode, work, { dist, venv }) {
   process.env.TMPDIR = temporary;
   const load = (path) => import(new URL(path, pathToFileURL(dist)));
   const { System } = await load("index.js");
-  const { topology, shellSpout, shellBolt, bolt, field, fields, shuffle, global } =
-    await load("topology/index.js");
+  const { bolt, field, grouping, shellBolt, shellSpout, topology } = await load("topology/index.js");
 
   const shell = (role) => ({
     command: join(venv, "bin", library === "streamparse" ? "streamparse_run" : "python"),
@@ -59,7 +58,7 @@ async function wordCount(library, mode, work, { dist, venv }) {
     .spout("lines", shellSpout({ ...shell("lines"), streams: { lines: line } }))
     .bolt("split", shellBolt({ ...shell("split"), input: line, streams: { words: word } }), {
       tasks: 2,
-      from: { "lines.lines": shuffle() },
+      from: { "lines.lines": grouping.shuffle() },
     })
     .bolt(
       "count",
@@ -70,9 +69,9 @@ async function wordCount(library, mode, work, { dist, venv }) {
         // Only who asks for ticks gets them: batches of streamparse are closed by them.
         ...(library === "streamparse" ? { config: { tickMs: 100 } } : {}),
       }),
-      { tasks: 2, from: { "split.words": fields("word") } },
+      { tasks: 2, from: { "split.words": grouping.fields("word") } },
     )
-    .bolt("tally", tally, { from: { "count.counts": global() } })
+    .bolt("tally", tally, { from: { "count.counts": grouping.global() } })
     .build();
   const system = new System({ name: "word-count", report: () => undefined });
   const problems = [];

@@ -90,12 +90,12 @@ const batchesOf = ({ batchBolt, field }) =>
 await runComponent(async () => {
   console.log("a line of a module that is loaded");
   const library = await import(new URL("topology/index.js", pathToFileURL(dist)));
-  const { topology, shuffle, fields } = library;
+  const { grouping, topology } = library;
   return topology("word-count")
     .spout("lines", linesOf(library))
-    .bolt("split", splitOf(library), { from: { "lines.lines": shuffle() } })
+    .bolt("split", splitOf(library), { from: { "lines.lines": grouping.shuffle() } })
     .bolt("count", mode === "batches" ? batchesOf(library) : countOf(library), {
-      from: { "split.words": fields("word") },
+      from: { "split.words": grouping.fields("word") },
     })
     .build();
 });

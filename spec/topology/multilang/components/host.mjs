@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 const dist = pathToFileURL(process.argv[2]);
 const load = (path) => import(new URL(path, dist));
 const { System } = await load("index.js");
-const { topology, spout, field, shellBolt, shuffle } = await load("topology/index.js");
+const { field, grouping, shellBolt, spout, topology } = await load("topology/index.js");
 
 const input = { text: field.text };
 let said = false;
@@ -20,7 +20,7 @@ const [command, ...args] = process.argv.slice(3);
 const hangs = shellBolt({ command, args, input, heartbeatMs: Number.POSITIVE_INFINITY });
 const built = topology("hangs")
   .spout("lines", lines)
-  .bolt("hangs", hangs, { from: { "lines.lines": shuffle() } })
+  .bolt("hangs", hangs, { from: { "lines.lines": grouping.shuffle() } })
   .build();
 const system = new System({ name: "host" });
 await system.start(built, { logLevel: "info", log: ({ text }) => console.log(text) });

@@ -15,7 +15,7 @@ await runComponent(async () => {
   await new Promise((resolve) => setImmediate(resolve));
   process.stdout.write("two parts\n");
   if (process.argv[3] === "broken") throw new Error("the model is broken");
-  const { topology, bolt, spout, field, shuffle } = await load("topology/index.js");
+  const { bolt, field, grouping, spout, topology } = await load("topology/index.js");
   const lines = spout({ streams: { lines: { text: field.text } }, next: () => undefined });
   const print = bolt({
     input: { text: field.text },
@@ -25,7 +25,7 @@ await runComponent(async () => {
   });
   return topology("noisy")
     .spout("lines", lines)
-    .bolt("print", print, { from: { "lines.lines": shuffle() } })
+    .bolt("print", print, { from: { "lines.lines": grouping.shuffle() } })
     .build();
 });
 console.log("free again");

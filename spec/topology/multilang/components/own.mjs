@@ -7,7 +7,7 @@ const dist =
     ? new URL("../../../../dist/", import.meta.url)
     : pathToFileURL(process.argv[2]);
 const load = (path) => import(new URL(path, dist));
-const { bolt, field, runComponent, shuffle, spout, topology } = await load("topology/index.js");
+const { bolt, field, grouping, runComponent, spout, topology } = await load("topology/index.js");
 
 const split = bolt({
   input: { text: field.text },
@@ -36,7 +36,7 @@ const numbers = spout({
 });
 
 const lines = spout({ streams: { lines: { text: field.text } }, next: () => undefined });
-const from = { "lines.lines": shuffle() };
+const from = { "lines.lines": grouping.shuffle() };
 const stage = topology("own").spout("lines", lines).bolt("split", split, { from });
 const isSpout = process.argv[3] === "spout";
 await runComponent((isSpout ? stage.spout("shell", numbers) : stage.bolt("shell", split, { from })).build());

@@ -43,12 +43,12 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       ? new URL("../../../../dist/", import.meta.url)
       : pathToFileURL(process.argv[2]);
   const library = await import(new URL("topology/index.js", dist));
-  const { topology, shuffle, fields, runComponent } = library;
+  const { grouping, runComponent, topology } = library;
   const { lines, split, count } = componentsOf(library, console.log);
   const wordCount = topology("word-count")
     .spout("lines", lines)
-    .bolt("split", split, { from: { "lines.lines": shuffle() } })
-    .bolt("count", count, { from: { "split.words": fields("word") } })
+    .bolt("split", split, { from: { "lines.lines": grouping.shuffle() } })
+    .bolt("count", count, { from: { "split.words": grouping.fields("word") } })
     .build();
   await runComponent(wordCount);
 }
