@@ -11,7 +11,7 @@ const hook = `
     name === "typescript" ? { url: api, shortCircuit: true } : next(name, context);
 `;
 register(`data:text/javascript,${encodeURIComponent(hook)}`);
-const { Application, ReflectionKind } = await import("typedoc");
+const { Application, OptionDefaults, ReflectionKind } = await import("typedoc");
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const LEAST = 0.98;
@@ -28,6 +28,7 @@ const app = await Application.bootstrap({
   name: "signalbox",
   readme: `${root}README.md`,
   out: `${root}.build/reference`,
+  blockTags: [...OptionDefaults.blockTags, "@remedy"],
   excludeInternal: true,
   excludePrivate: true,
   excludeProtected: true,

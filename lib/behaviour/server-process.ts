@@ -39,7 +39,12 @@ export class StopMessage {
   }
 }
 
-/** The server was asked something its definition does not have: a handle of another kind of server, probably. */
+/**
+ * A server got a call or cast that its definition does not have. The handle probably belongs to another
+ * kind of server.
+ *
+ * @remedy Use the handle that `start` or `at` of the right definition returned.
+ */
 export class UnknownRequestError extends SignalboxError {
   static override readonly name: string = "UnknownRequestError";
   readonly code = "ERR_UNKNOWN_REQUEST";

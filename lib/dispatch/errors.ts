@@ -37,7 +37,12 @@ const WHY: { readonly [why in NoConsumerReason]: string } = {
   "waiting-full": "as many dispatches wait for room as `maxWaiting` allows",
 };
 
-/** Nobody takes the envelope. */
+/**
+ * No consumer takes the envelope: the group is empty, or the routing function chose none.
+ *
+ * @remedy Start consumers in the group, set `patienceMs` so that dispatches wait for one, or let the
+ * routing function choose a fallback.
+ */
 export class NoConsumerError extends DispatchError {
   static override readonly name: string = "NoConsumerError";
   readonly code = "ERR_NO_CONSUMER";
@@ -53,7 +58,11 @@ export class NoConsumerError extends DispatchError {
   }
 }
 
-/** The routing function chose something that is no candidate. */
+/**
+ * The routing function chose something that is not one of the candidates.
+ *
+ * @remedy Return one of the candidates that the function was given, or `undefined` for none.
+ */
 export class UnknownConsumerError extends DispatchError {
   static override readonly name: string = "UnknownConsumerError";
   readonly code = "ERR_UNKNOWN_CONSUMER";
@@ -73,7 +82,11 @@ export class UnknownConsumerError extends DispatchError {
   }
 }
 
-/** The routing function threw, or did not answer in time. `cause` says which. */
+/**
+ * The routing function threw, or did not answer in time. `cause` says which.
+ *
+ * @remedy Mend the routing function; it must not throw, and must choose one of the candidates or nobody.
+ */
 export class EvaluationError extends DispatchError {
   static override readonly name: string = "EvaluationError";
   readonly code = "ERR_EVALUATION";
@@ -83,7 +96,13 @@ export class EvaluationError extends DispatchError {
   }
 }
 
-/** The deadline passed before a consumer had settled the envelope. Work that is under way may still be done. */
+/**
+ * The deadline passed before a consumer had settled the envelope. A consumer may still finish its work on
+ * it.
+ *
+ * @remedy Raise `deadlineMs`, add consumers, or let consumers watch `delivery.signal`. Give the envelope an
+ * id before you dispatch it again, so that it is not done twice.
+ */
 export class DeadlineError extends DispatchError {
   static override readonly name: string = "DeadlineError";
   readonly code = "ERR_DEADLINE";
@@ -99,7 +118,12 @@ export class DeadlineError extends DispatchError {
   }
 }
 
-/** As many consumers as may be tried have failed on this envelope; it is a dead letter now. */
+/**
+ * The envelope failed at as many consumers as `maxAttempts` allows. It is a dead letter now.
+ *
+ * @remedy Look at `attempts` for the reason of each failure. Mend the consumers or the envelope, then
+ * dispatch the envelope again; or raise `maxAttempts`.
+ */
 export class AttemptsExhaustedError extends DispatchError {
   static override readonly name: string = "AttemptsExhaustedError";
   readonly code = "ERR_ATTEMPTS_EXHAUSTED";
@@ -119,8 +143,10 @@ export class AttemptsExhaustedError extends DispatchError {
 }
 
 /**
- * A consumer rejected the envelope with `final`: no other one gets it. `cause` is what the consumer rejected with, an
- * Error or any other value.
+ * A consumer rejected the envelope with `final: true`, so that no other consumer gets it. `cause` is the
+ * consumer's reason.
+ *
+ * @remedy Handle `cause` as the answer of the consumer; do not dispatch the same envelope again unchanged.
  */
 export class RejectedError extends DispatchError {
   static override readonly name: string = "RejectedError";
@@ -136,7 +162,12 @@ export class RejectedError extends DispatchError {
   }
 }
 
-/** The conversation ended otherwise: by crash policy, or by its own death. */
+/**
+ * A dispatch ended without an acknowledgement: the crash policy gave up, or the conversation itself died.
+ *
+ * @remedy Read the reason in the message. Mend that, then dispatch the envelope again; an id keeps it from
+ * being done twice.
+ */
 export class ConversationError extends DispatchError {
   static override readonly name: string = "ConversationError";
   readonly code = "ERR_CONVERSATION";

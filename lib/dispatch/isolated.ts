@@ -10,7 +10,12 @@ import type { Envelope } from "./envelope.js";
 import type { ConsumerView } from "./member.js";
 import type { RouteContext } from "./route.js";
 
-/** The isolated function did not answer in time. Its thread was ended; the next choice gets a new one. */
+/**
+ * An isolated routing function did not answer in time. Its thread was ended, and the next choice gets a new
+ * thread.
+ *
+ * @remedy Look for an endless loop in the function, or raise `timeoutMs` of `isolated`.
+ */
 export class RouteTimeoutError extends SignalboxError {
   static override readonly name: string = "RouteTimeoutError";
   readonly code = "ERR_ROUTE_TIMEOUT";
@@ -19,7 +24,11 @@ export class RouteTimeoutError extends SignalboxError {
   }
 }
 
-/** The isolated function threw, or its module could not be loaded; the text is what the thread said. */
+/**
+ * An isolated routing function threw, or its module could not be loaded. The text is the thread's error.
+ *
+ * @remedy Run the function directly in a test; check the URL of the module and its export.
+ */
 export class IsolatedRouteError extends SignalboxError {
   static override readonly name: string = "IsolatedRouteError";
   readonly code = "ERR_ISOLATED_ROUTE";

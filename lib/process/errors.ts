@@ -14,7 +14,12 @@ export abstract class SignalboxError extends Error {
   }
 }
 
-/** An option or argument is not what it has to be. Names the path, the value found and what is allowed. */
+/**
+ * An option or argument has a value that is not allowed. The error names the path, the value and the
+ * allowed values.
+ *
+ * @remedy Correct the option at `path`; the message says what is allowed.
+ */
 export class OptionError extends SignalboxError {
   static override readonly name: string = "OptionError";
   readonly code = "ERR_OPTION";
@@ -27,7 +32,11 @@ export class OptionError extends SignalboxError {
   }
 }
 
-/** The process behind this `ctx` has ended: a late continuation asked for an effect, and it was refused. */
+/**
+ * The process of this `ctx` has ended. A continuation that woke up later tried to act in its name.
+ *
+ * @remedy Await work before the process ends, or watch `ctx.signal` and stop when it is aborted.
+ */
 export class ProcessExitedError extends SignalboxError {
   static override readonly name: string = "ProcessExitedError";
   readonly code = "ERR_PROCESS_EXITED";
@@ -40,7 +49,12 @@ export class ProcessExitedError extends SignalboxError {
   }
 }
 
-/** A `receive` waited for its whole timeout. Uncaught, it ends the process, which is what most processes want. */
+/**
+ * A `receive` got no matching message within its timeout. Uncaught, the error ends the process, and for
+ * most processes that is right.
+ *
+ * @remedy Catch it to go on without the message, or raise `timeoutMs`.
+ */
 export class ReceiveTimeoutError extends SignalboxError {
   static override readonly name: string = "ReceiveTimeoutError";
   readonly code = "ERR_RECEIVE_TIMEOUT";
@@ -51,7 +65,11 @@ export class ReceiveTimeoutError extends SignalboxError {
   }
 }
 
-/** A process asked for a second message while it still waited for one. */
+/**
+ * A process called `receive` while an earlier `receive` was still waiting.
+ *
+ * @remedy Await the first `receive` before the next.
+ */
 export class ReceiveBusyError extends SignalboxError {
   static override readonly name: string = "ReceiveBusyError";
   readonly code = "ERR_RECEIVE_BUSY";
@@ -60,7 +78,13 @@ export class ReceiveBusyError extends SignalboxError {
   }
 }
 
-/** A call got no reply in time. The request is withdrawn if it still waits; a late reply is dropped. */
+/**
+ * A call got no reply in time. The request is withdrawn while it waits in the mailbox, and a late reply is
+ * discarded.
+ *
+ * @remedy Raise `timeoutMs`, or find out why the callee is slow: `system.info(pid)` shows its queue. The
+ * callee may have done the work, so repeat only requests that may be repeated.
+ */
 export class CallTimeoutError extends SignalboxError {
   static override readonly name: string = "CallTimeoutError";
   readonly code = "ERR_CALL_TIMEOUT";
@@ -73,7 +97,13 @@ export class CallTimeoutError extends SignalboxError {
   }
 }
 
-/** The callee ended before it replied, or was not there. `reason` is its exit reason; `cause` the Error it died of. */
+/**
+ * The callee ended before it replied, or did not run at all. `reason` is its exit reason, and `cause` the
+ * Error of a crash.
+ *
+ * @remedy Match on `reason`. A supervisor restarts a crashed callee: call again when the request may be
+ * repeated.
+ */
 export class CalleeExitedError extends SignalboxError {
   static override readonly name: string = "CalleeExitedError";
   readonly code = "ERR_CALLEE_EXITED";
@@ -87,7 +117,11 @@ export class CalleeExitedError extends SignalboxError {
   }
 }
 
-/** A process called itself and would have waited for its own reply. */
+/**
+ * A process called itself and would have waited for its own reply.
+ *
+ * @remedy Do the work directly, or send a message to `ctx.self` and handle it later.
+ */
 export class CallSelfError extends SignalboxError {
   static override readonly name: string = "CallSelfError";
   readonly code = "ERR_CALL_SELF";
@@ -98,7 +132,11 @@ export class CallSelfError extends SignalboxError {
   }
 }
 
-/** A bounded mailbox was full and its policy is `reject`. Nothing was queued. */
+/**
+ * A bounded mailbox was full, and its policy is `reject`. The message was not queued.
+ *
+ * @remedy Slow the sender down, raise the capacity, or choose another overflow policy.
+ */
 export class MailboxFullError extends SignalboxError {
   static override readonly name: string = "MailboxFullError";
   readonly code = "ERR_MAILBOX_FULL";
@@ -111,7 +149,11 @@ export class MailboxFullError extends SignalboxError {
   }
 }
 
-/** `register` could not give the name: it is held by another process, or the process has a name already. */
+/**
+ * `register` could not give the name: another process holds it, or this process already has a name.
+ *
+ * @remedy Unregister the holder first, or choose another name. `system.whereis(name)` finds the holder.
+ */
 export class NameTakenError extends SignalboxError {
   static override readonly name: string = "NameTakenError";
   readonly code = "ERR_NAME_TAKEN";
@@ -124,7 +166,11 @@ export class NameTakenError extends SignalboxError {
   }
 }
 
-/** The target cannot be registered, joined or asked, because it is not running in this system. */
+/**
+ * The address is not a running process of this system, so that it cannot be registered, joined or asked.
+ *
+ * @remedy Start the process first. Use a name instead of a pid where a supervisor may restart the process.
+ */
 export class NoProcessError extends SignalboxError {
   static override readonly name: string = "NoProcessError";
   readonly code = "ERR_NO_PROCESS";
@@ -133,7 +179,11 @@ export class NoProcessError extends SignalboxError {
   }
 }
 
-/** The process did not come up: its `init` threw, exited, timed out or asked to be ignored. */
+/**
+ * A process did not start: its `init` threw, exited, timed out or returned ignore. `reason` says which.
+ *
+ * @remedy Mend `init`, or raise `timeoutMs` of the start.
+ */
 export class StartError extends SignalboxError {
   static override readonly name: string = "StartError";
   readonly code = "ERR_START";
@@ -147,7 +197,11 @@ export class StartError extends SignalboxError {
   }
 }
 
-/** The system has been stopped; it starts no processes and takes no calls any more. */
+/**
+ * The system has been stopped. It starts no processes and takes no calls.
+ *
+ * @remedy Create a new System, or stop later.
+ */
 export class SystemStoppedError extends SignalboxError {
   static override readonly name: string = "SystemStoppedError";
   readonly code = "ERR_SYSTEM_STOPPED";
@@ -156,7 +210,11 @@ export class SystemStoppedError extends SignalboxError {
   }
 }
 
-/** `receive` was called by a process made from callbacks, whose `handle` is given its messages. */
+/**
+ * A process made from callbacks called `receive`. Its messages go to `handle`.
+ *
+ * @remedy Handle the message in `handle`, or write the process as a function body.
+ */
 export class NotABodyError extends SignalboxError {
   static override readonly name: string = "NotABodyError";
   readonly code = "ERR_NOT_A_BODY";
@@ -167,7 +225,11 @@ export class NotABodyError extends SignalboxError {
   }
 }
 
-/** `ask` was called by a function body, which has no "between messages": it awaits `ctx.call` instead. */
+/**
+ * A function body called `ask`, which delivers a reply between messages. A body has no such moment.
+ *
+ * @remedy Await `ctx.call` in a body.
+ */
 export class NotCallbacksError extends SignalboxError {
   static override readonly name: string = "NotCallbacksError";
   readonly code = "ERR_NOT_CALLBACKS";
@@ -178,7 +240,11 @@ export class NotCallbacksError extends SignalboxError {
   }
 }
 
-/** Something other than an Error was thrown; `cause` is what it was. */
+/**
+ * Code threw a value that is not an Error. `cause` is the value.
+ *
+ * @remedy Throw an Error, so that its stack shows where it came from.
+ */
 export class ThrownValueError extends SignalboxError {
   static override readonly name: string = "ThrownValueError";
   readonly code = "ERR_THROWN_VALUE";
@@ -187,7 +253,11 @@ export class ThrownValueError extends SignalboxError {
   }
 }
 
-/** Something holds no more that signalbox relies on: a bug of signalbox, never of its user. Please report it with its stack. */
+/**
+ * A rule that signalbox relies on does not hold. This is a bug of signalbox, never of its user.
+ *
+ * @remedy Please report the error with its stack and, under the simulator, with the token.
+ */
 export class InvariantError extends SignalboxError {
   static override readonly name: string = "InvariantError";
   readonly code = "ERR_INVARIANT";

@@ -4,7 +4,12 @@ import { SignalboxError } from "../process/errors.js";
 import { type ExitReason, formatReason } from "../process/reason.js";
 import type { ChildProblem } from "./protocol.js";
 
-/** A request about a child could not be met; `problem` is OTP's word for why. */
+/**
+ * A supervisor could not do what it was asked to do with a child. `problem` is the reason, in OTP's word.
+ *
+ * @remedy Match on `problem`: `after `already_present`, for instance, call `restartChild`, or `deleteChild`
+ * first.
+ */
 export class ChildError extends SignalboxError {
   static override readonly name: string = "ChildError";
   readonly code = "ERR_CHILD";

@@ -44,7 +44,8 @@ export function errorsIn(source: Source): ErrorEntry[] {
       for (const member of body.body) {
         if (member.type !== "PropertyDefinition" || member.key.type !== "Identifier") continue;
         const value = member.value?.type === "TSAsExpression" ? member.value.expression : member.value;
-        if (member.key.name !== "code" || value?.type !== "Literal" || typeof value.value !== "string") continue;
+        if (member.key.name !== "code" || value?.type !== "Literal" || typeof value.value !== "string")
+          continue;
         const [meaning, remedy] = partsOf(docBefore(source, parsed.comments, start), "remedy");
         entries.push({ code: value.value, name: id?.name ?? "", meaning, remedy, path: source.path });
       }
@@ -72,7 +73,10 @@ export function raisersIn(sources: readonly Source[]): Map<string, string[]> {
 const prose = (text: string): string => text.replaceAll(/\{@link (\S+?)(?: [^}]*)?\}/g, "`$1`");
 
 /** The page: one section for each code, in alphabetical order. */
-export function errorsPage(entries: readonly ErrorEntry[], raisers: ReadonlyMap<string, readonly string[]>): string {
+export function errorsPage(
+  entries: readonly ErrorEntry[],
+  raisers: ReadonlyMap<string, readonly string[]>,
+): string {
   const byCode = [...entries].sort((one, other) => (one.code < other.code ? -1 : 1));
   const sections = byCode.map(({ code, name, meaning, remedy, path }) => {
     const raised = (raisers.get(name) ?? []).map((file) => `[${file}](../${file})`).join(", ");

@@ -49,6 +49,8 @@ describe("docs/errors.md", () => {
       { code: "ERR_PLAIN", name: "PlainError", meaning: "", remedy: "", path: source.path },
     ]);
     expect([...raisersIn([source])]).toEqual([["EmptyError", [source.path]]]);
-    expect(errorsPage(errorsIn(source), new Map())).toContain("**Remedy.** Fill the till, then `Till.pay` again.");
+    expect(errorsPage(errorsIn(source), new Map())).toContain(
+      "**Remedy.** Fill the till, then `Till.pay` again.",
+    );
   });
 });

@@ -55,7 +55,11 @@ export class DiskFault extends SignalboxError {
   }
 }
 
-/** The power was lost while an operation of a {@link SimulatedDisk} was under way: it may have happened or not. */
+/**
+ * The power failed during an operation of a `SimulatedDisk`. The operation may have happened or not.
+ *
+ * @remedy Recover as after a real power loss: open the files again and check what is durable.
+ */
 export class PowerLossError extends SignalboxError {
   static override readonly name: string = "PowerLossError";
   readonly code = "ERR_POWER_LOSS";

@@ -33,7 +33,13 @@ export const CLOCK_DEFAULTS: {
   readonly limit: number;
 } = { seed: 1, wallTime: 1_577_836_800_000, turns: 500, limit: 10_000 };
 
-/** The systems on a clock did not come to rest within a limit. Names the processes that ran last. */
+/**
+ * The systems on a test clock were still busy after the limit of turns. The message names the processes
+ * that ran last.
+ *
+ * @remedy Look for processes that send each other messages for ever; raise the limit only when the work
+ * really is that long.
+ */
 export class ClockLimitError extends SignalboxError {
   static override readonly name: string = "ClockLimitError";
   readonly code = "ERR_CLOCK_LIMIT";
@@ -47,7 +53,12 @@ export class ClockLimitError extends SignalboxError {
   }
 }
 
-/** What was waited for has not come, nothing can run, and no timer is set: on this clock it never comes. */
+/**
+ * A test waits for something that cannot happen any more: no process can run, and no timer is set.
+ *
+ * @remedy Send the message or settle the promise that the code waits for. Promises of real I/O do not
+ * settle on a test clock: use a fake.
+ */
 export class ClockStuckError extends SignalboxError {
   static override readonly name: string = "ClockStuckError";
   readonly code = "ERR_CLOCK_STUCK";

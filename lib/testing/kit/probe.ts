@@ -36,7 +36,11 @@ export type ExpectedEnd = ExitReason["type"] | Error | ExitReason | ((reason: Ex
 
 export const PROBE_DEFAULTS: { readonly timeoutMs: number } = { timeoutMs: 3_000 };
 
-/** What a test expected did not happen. Test runners that show differences show `expected` and `actual`. */
+/**
+ * An expectation of a test did not hold. Test runners show `expected` and `actual` as a difference.
+ *
+ * @remedy Compare the two, and look at the messages that the probe did receive, which the text lists.
+ */
 export class ExpectationError extends SignalboxError {
   static override readonly name: string = "ExpectationError";
   readonly code = "ERR_EXPECTATION";

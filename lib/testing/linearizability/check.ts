@@ -43,7 +43,11 @@ export interface LinearizableOptions {
   readonly most?: number;
 }
 
-/** A history is not linearizable. The message is the explanation, `verdict` the details. */
+/**
+ * A history is not linearizable. The message explains why, and `verdict` holds the details.
+ *
+ * @remedy Read the shortest failing part in the message: no order of its operations gives these answers.
+ */
 export class NotLinearizableError extends SignalboxError {
   static override readonly name: string = "NotLinearizableError";
   readonly code = "ERR_NOT_LINEARIZABLE";

@@ -54,7 +54,11 @@ export interface HistoryOptions<Op> {
   readonly onEvent?: (event: "begin" | "end", client: string, op: Op) => void;
 }
 
-/** An operation was ended a second time. */
+/**
+ * A history was told twice that the same operation ended.
+ *
+ * @remedy Call `end` of an operation once.
+ */
 export class OperationEndedError extends SignalboxError {
   static override readonly name: string = "OperationEndedError";
   readonly code = "ERR_OPERATION_ENDED";

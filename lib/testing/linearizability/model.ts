@@ -36,7 +36,11 @@ export type SequentialModel<State, Op, Result> = ModelBase<State, Op, Result> &
       }
   );
 
-/** A model failed, or broke its contract. `op` is the operation it was asked about; `cause` what it threw. */
+/**
+ * A sequential model threw, or broke its contract. `op` is the operation, and `cause` the error.
+ *
+ * @remedy Mend the model: it must be pure and must know every operation of the history.
+ */
 export class SequentialModelError extends SignalboxError {
   static override readonly name: string = "SequentialModelError";
   readonly code = "ERR_MODEL";

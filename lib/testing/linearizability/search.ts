@@ -11,7 +11,12 @@ import { Events, Visited } from "./events.js";
 import type { Answered, Operation } from "./history.js";
 import type { Rules, Stand } from "./model.js";
 
-/** The search visited as many states as it may, without an answer. It says nothing about the history. */
+/**
+ * The search for a linear order visited as many states as it may and found no answer. The history may be
+ * right or wrong.
+ *
+ * @remedy Record fewer operations, or fewer without an answer; give the model `partition`, or raise `most`.
+ */
 export class LinearizabilityLimitError extends SignalboxError {
   static override readonly name: string = "LinearizabilityLimitError";
   readonly code = "ERR_LINEARIZABILITY_LIMIT";

@@ -2,7 +2,11 @@
 
 import { SignalboxError } from "../../process/errors.js";
 
-/** A token belongs to a schedule that the code under test does not have any more. */
+/**
+ * The token belongs to a schedule that the code under test no longer has.
+ *
+ * @remedy Explore again and take the new token: code or scenario have changed since.
+ */
 export class ReplayOutdatedError extends SignalboxError {
   static override readonly name: string = "ReplayOutdatedError";
   readonly code = "ERR_SIM_OUTDATED";
@@ -18,7 +22,13 @@ export class ReplayOutdatedError extends SignalboxError {
   }
 }
 
-/** The same choices led to something else: something in the code is not under the simulator's control. */
+/**
+ * The same choices led to another step than before: something in the code is outside of the simulator's
+ * control.
+ *
+ * @remedy Look for real time, real randomness, iteration over changing state, and state that outlives a
+ * schedule.
+ */
 export class NondeterminismError extends SignalboxError {
   static override readonly name: string = "NondeterminismError";
   readonly code = "ERR_SIM_NONDETERMINISM";
@@ -35,7 +45,11 @@ export class NondeterminismError extends SignalboxError {
   }
 }
 
-/** Code under simulation used a timer of the host, which knows nothing of virtual time. */
+/**
+ * Code under simulation used a timer of the host, which does not follow virtual time.
+ *
+ * @remedy Use `ctx.sendAfter`, `ctx.runAfter` or `sim.sleep`, or pass the clock in.
+ */
 export class HostTimerError extends SignalboxError {
   static override readonly name: string = "HostTimerError";
   readonly code = "ERR_SIM_HOST_TIMER";
@@ -47,7 +61,12 @@ export class HostTimerError extends SignalboxError {
   }
 }
 
-/** Code awaits something that the simulator does not settle, such as real I/O, and nothing else can go on. */
+/**
+ * Code awaits something that the simulator does not settle, such as real I/O, and nothing else can run.
+ *
+ * @remedy Replace the I/O by a fake that the scenario controls: a process, `sim.sleep`, the simulated disk
+ * or network.
+ */
 export class UncontrolledAwaitError extends SignalboxError {
   static override readonly name: string = "UncontrolledAwaitError";
   readonly code = "ERR_SIM_UNCONTROLLED";
@@ -60,7 +79,11 @@ export class UncontrolledAwaitError extends SignalboxError {
   }
 }
 
-/** Nothing can run, no timer is set, and the scenario is not at its end. */
+/**
+ * No process can run and no timer is set, but the scenario has not ended.
+ *
+ * @remedy The message lists who waits for what. Look for a reply or message that is never sent.
+ */
 export class StuckError extends SignalboxError {
   static override readonly name: string = "StuckError";
   readonly code = "ERR_SIM_STUCK";
@@ -72,7 +95,11 @@ export class StuckError extends SignalboxError {
   }
 }
 
-/** Processes wait for each other's replies in a circle. */
+/**
+ * Processes wait for each other's replies in a circle, so that none of them can go on.
+ *
+ * @remedy Turn one of the calls into a cast or a message, or reply before calling.
+ */
 export class WaitCycleError extends SignalboxError {
   static override readonly name: string = "WaitCycleError";
   readonly code = "ERR_SIM_WAIT_CYCLE";
@@ -83,7 +110,12 @@ export class WaitCycleError extends SignalboxError {
   }
 }
 
-/** The fault that the simulator injects: what a crash looks like to supervisors, links and monitors. */
+/**
+ * The simulator injected this crash. Supervisors, links and monitors see it as any other crash.
+ *
+ * @remedy None is needed: code under test must survive it. Do not catch it in a `catch` that goes on as if
+ * nothing had happened.
+ */
 export class InjectedCrash extends SignalboxError {
   static override readonly name: string = "InjectedCrash";
   readonly code = "ERR_SIM_CRASH";
@@ -92,7 +124,11 @@ export class InjectedCrash extends SignalboxError {
   }
 }
 
-/** An invariant that a scenario states, with `sim.invariant` or `sim.finally`, does not hold. */
+/**
+ * An invariant that the scenario states with `sim.invariant` or `sim.finally` does not hold.
+ *
+ * @remedy Replay the token and follow the steps: the last step broke the invariant.
+ */
 export class SimulationInvariantError extends SignalboxError {
   static override readonly name: string = "SimulationInvariantError";
   readonly code = "ERR_SIM_INVARIANT";
@@ -103,7 +139,12 @@ export class SimulationInvariantError extends SignalboxError {
   }
 }
 
-/** The system has not come to where it should. */
+/**
+ * The system did not reach the expected state within the limit.
+ *
+ * @remedy Replay the token and look at what still waits; raise the limit when the system is right but
+ * slower.
+ */
 export class NotConvergedError extends SignalboxError {
   static override readonly name: string = "NotConvergedError";
   readonly code = "ERR_SIM_NOT_CONVERGED";
@@ -112,7 +153,11 @@ export class NotConvergedError extends SignalboxError {
   }
 }
 
-/** Something was left behind at the end of a schedule. */
+/**
+ * A schedule ended with something left behind: a process, a timer, a waiting call.
+ *
+ * @remedy Stop or release it in the scenario, or allow it by the option that the message names.
+ */
 export class LeftBehindError extends SignalboxError {
   static override readonly name: string = "LeftBehindError";
   readonly code = "ERR_SIM_LEFT_BEHIND";
@@ -123,7 +168,11 @@ export class LeftBehindError extends SignalboxError {
   }
 }
 
-/** States that the scenario says are interesting, and that no schedule has come to. */
+/**
+ * No schedule reached a state that the scenario marks as interesting.
+ *
+ * @remedy Raise the number of schedules, add faults, or remove the mark when the state cannot happen.
+ */
 export class NeverReachedError extends SignalboxError {
   static override readonly name: string = "NeverReachedError";
   readonly code = "ERR_SIM_NEVER";
@@ -135,7 +184,12 @@ export class NeverReachedError extends SignalboxError {
   }
 }
 
-/** A function that the test gave to the simulator threw, or answered with something that it may not. */
+/**
+ * A function that the test gave to the simulator threw, or returned a value that it may not return. `cause`
+ * is the error.
+ *
+ * @remedy Mend the function that the message names: `sim.state`, an invariant or a goal of the test itself.
+ */
 export class ModelError extends SignalboxError {
   static override readonly name: string = "ModelError";
   readonly code = "ERR_SIM_MODEL";

@@ -17,7 +17,11 @@ export interface Found {
   readonly tried: number;
 }
 
-/** A schedule failed; its `cause` is the failure itself. The text shows the shortest schedule found that fails alike. */
+/**
+ * A schedule failed; `cause` is the failure. The text shows the shortest failing schedule that was found.
+ *
+ * @remedy Run `simulate` or `explore` with the token to replay the schedule, and debug it step by step.
+ */
 export class ScheduleFailedError extends SignalboxError {
   static override readonly name: string = "ScheduleFailedError";
   readonly code = "ERR_SIM_SCHEDULE";

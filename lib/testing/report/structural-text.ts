@@ -3,7 +3,11 @@
 import { SignalboxError } from "../../process/errors.js";
 import { brief } from "./brief.js";
 
-/** A value holds something that no text can stand for faithfully, such as an instance of a class. */
+/**
+ * A value cannot be written as text without loss, such as an instance of a class.
+ *
+ * @remedy Use plain data in operations and states that a history or model holds.
+ */
 export class NoTextError extends SignalboxError {
   static override readonly name: string = "NoTextError";
   readonly code = "ERR_NO_TEXT";

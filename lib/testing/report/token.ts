@@ -55,7 +55,11 @@ export type TokenProblem =
   | "checksum"
   | "content";
 
-/** A text was given as the token of a run, and is none, or not all of one. */
+/**
+ * The text is not the token of a run, or not the whole token. `problem` says how it is damaged.
+ *
+ * @remedy Copy the token again, from its first to its last character.
+ */
 export class InvalidTokenError extends SignalboxError {
   static override readonly name: string = "InvalidTokenError";
   readonly code = "ERR_SIM_TOKEN";

@@ -4,7 +4,12 @@
 import { SignalboxError } from "../../process/errors.js";
 import type { Chooser, Task } from "./strategy.js";
 
-/** The same choices led to something else than before, so that no search of all schedules can be complete. */
+/**
+ * The same choices led to another step than before, so that no search of all schedules can be complete.
+ *
+ * @remedy Remove what is outside of the simulator's control: real time, real randomness, state that
+ * outlives a schedule.
+ */
 export class ExplorationDivergedError extends SignalboxError {
   static override readonly name: string = "ExplorationDivergedError";
   readonly code = "ERR_SIM_DIVERGED";

@@ -10,7 +10,11 @@ export interface Problem {
   readonly text: string;
 }
 
-/** A topology that cannot be built: everything that is wrong with it, each problem with the component's name. */
+/**
+ * A topology cannot be built. The message lists every problem with the name of its component.
+ *
+ * @remedy Correct the listed problems, then call `build` again.
+ */
 export class TopologyError extends SignalboxError {
   static override readonly name: string = "TopologyError";
   readonly code = "ERR_TOPOLOGY";
@@ -26,7 +30,11 @@ export class TopologyError extends SignalboxError {
   }
 }
 
-/** A bolt acked or failed a tuple that it had acked or failed before, or that was not its own. */
+/**
+ * A bolt acked or failed a tuple that it had settled before, or that was not its own.
+ *
+ * @remedy Settle each tuple once, in the task that got it.
+ */
 export class SettledError extends SignalboxError {
   static override readonly name: string = "SettledError";
   readonly code = "ERR_TUPLE_SETTLED";
@@ -41,7 +49,12 @@ export class SettledError extends SignalboxError {
   }
 }
 
-/** A bolt that does not settle its tuples by itself called `ack` or `fail`. */
+/**
+ * A bolt called `ack` or `fail`, but the library settles the tuples of this bolt.
+ *
+ * @remedy Give the bolt `mode: "manual"`, or leave it to the library: a return from `execute` acks, a throw
+ * fails.
+ */
 export class BoltModeError extends SignalboxError {
   static override readonly name: string = "BoltModeError";
   readonly code = "ERR_BOLT_MODE";
@@ -57,7 +70,11 @@ export class BoltModeError extends SignalboxError {
   }
 }
 
-/** With `checkValues`: a tuple was emitted whose values are not what the stream's fields say. */
+/**
+ * With `checkValues`, a bolt or spout emitted a tuple whose values do not match the declared fields.
+ *
+ * @remedy Emit the declared fields, or change the declaration; the message names the field.
+ */
 export class FieldError extends SignalboxError {
   static override readonly name: string = "FieldError";
   readonly code = "ERR_TUPLE_FIELD";
@@ -72,7 +89,12 @@ export class FieldError extends SignalboxError {
   }
 }
 
-/** A tuple was emitted anchored to one that is settled: its tree may have been told to be complete already. */
+/**
+ * A bolt emitted a tuple anchored to a tuple that is already settled. The tree of that tuple may be
+ * complete.
+ *
+ * @remedy Emit before `ack`, await before you emit, or pass `anchors` that are not settled.
+ */
 export class AnchorError extends SignalboxError {
   static override readonly name: string = "AnchorError";
   readonly code = "ERR_TUPLE_ANCHOR";
@@ -88,7 +110,12 @@ export class AnchorError extends SignalboxError {
   }
 }
 
-/** A bolt's function did not end in time: its task hangs, and was ended. */
+/**
+ * A function of a bolt did not end within `executeTimeoutMs`. Its task hung, and the library ended the
+ * task.
+ *
+ * @remedy Give I/O its own timeout by `ctx.signal`, move CPU work elsewhere, or raise `executeTimeoutMs`.
+ */
 export class ExecuteTimeoutError extends SignalboxError {
   static override readonly name: string = "ExecuteTimeoutError";
   readonly code = "ERR_EXECUTE_TIMEOUT";
@@ -106,7 +133,11 @@ export class ExecuteTimeoutError extends SignalboxError {
   }
 }
 
-/** The topology does not run any more, or not yet, and cannot do what was asked. */
+/**
+ * The topology is in a phase in which it cannot do what was asked: not started yet, stopping, or stopped.
+ *
+ * @remedy Await the start before you use the reference, and start a new run after a stop.
+ */
 export class TopologyPhaseError extends SignalboxError {
   static override readonly name: string = "TopologyPhaseError";
   readonly code = "ERR_TOPOLOGY_PHASE";

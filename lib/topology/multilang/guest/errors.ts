@@ -2,7 +2,13 @@
 
 import { SignalboxError } from "../../../process/errors.js";
 
-/** A component that ran under another host crashed more often than its configuration allows. `cause` is the last time. */
+/**
+ * A component that runs under another host crashed more often than its configuration allows. `cause` is the
+ * last crash.
+ *
+ * @remedy Mend the cause, or raise `intensity` or `periodMs` of the component. The other host restarts the
+ * program.
+ */
 export class ComponentFailedError extends SignalboxError {
   static override readonly name: string = "ComponentFailedError";
   readonly code = "ERR_COMPONENT_FAILED";

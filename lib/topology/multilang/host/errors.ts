@@ -16,7 +16,13 @@ import { SignalboxError } from "../../../process/errors.js";
  */
 export type ShellProblem = "start" | "exited" | "protocol" | "settled" | "timeout" | "limit";
 
-/** The program of a shell component failed: what its task crashes with, and its supervisor starts both again. */
+/**
+ * The program of a shell component failed. The task crashes with this error, and its supervisor restarts
+ * both.
+ *
+ * @remedy Read the program's standard error, which the message quotes; run the program by hand with the
+ * same command.
+ */
 export class ShellError extends SignalboxError {
   static override readonly name: string = "ShellError";
   readonly code = "ERR_SHELL";

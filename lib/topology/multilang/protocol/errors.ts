@@ -16,7 +16,13 @@ export type MultilangProblem =
   | "field"
   | "output";
 
-/** A message of the multilang protocol is not what it has to be. */
+/**
+ * A message of the multilang protocol is malformed, or comes at a moment at which the protocol does not
+ * allow it.
+ *
+ * @remedy Read the message: it names the field and the value. Check that both sides use the same serializer
+ * and protocol version.
+ */
 export class MultilangError extends SignalboxError {
   static override readonly name: string = "MultilangError";
   readonly code = "ERR_MULTILANG";
