@@ -106,6 +106,20 @@ describe("a stop", () => {
     expect(source.outcomes).toEqual([[1, "acked"]]);
   });
 
+  it("waits for ever with a drain of Infinity, and as long as is said with any other [O53]", async () => {
+    const month = 2 ** 31 + 1_000;
+    for (const drainMs of [Number.POSITIVE_INFINITY, month + 1_000]) {
+      await using stage = new Stage();
+      const [source, keeper] = [new Source([1]), new Keeper()];
+      const running = await stage.start(line(source, keeper, { messageTimeoutMs: 2 * month }));
+      const stopped = running.stop({ drainMs });
+      await stage.advance(month);
+      expect(running.phase).toBe("draining");
+      keeper.last.ack();
+      expect(await stopped).toEqual({ drained: true, unfinished: 0 });
+    }
+  });
+
   it("waits for tuples that nobody tracks, until they are out of the mailboxes and out of hand", async () => {
     await using stage = new Stage();
     const source = new Source([1, 2, 3], false);

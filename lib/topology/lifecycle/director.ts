@@ -4,8 +4,8 @@
 import { type Callbacks, deferStart, type StartOutcome, type Stop, stop } from "../../process/behaviour.js";
 import type { ReplyTo } from "../../process/call.js";
 import type { Context } from "../../process/context.js";
+import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
-import type { Kernel } from "../../process/kernel.js";
 import type { Monitor } from "../../process/monitor.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason, isOrderly, NORMAL } from "../../process/reason.js";
@@ -17,17 +17,15 @@ import { TopologyPhaseError, textOf } from "../definition/errors.js";
 import { dispose } from "../runtime/dispose.js";
 import { Run, SYSTEM } from "../runtime/run.js";
 import { processOf } from "../tasks/task.js";
-import {
-  decide,
-  initial,
-  type LifecycleEffect,
-  type LifecycleEvent,
-  type LifecycleState,
-} from "./lifecycle-machine.js";
+import type { LifecycleEffect, LifecycleEvent, LifecycleState } from "./lifecycle-machine.js";
+import * as lifecycle from "./lifecycle-machine.js";
 import { orphansOf, plant } from "./orphans.js";
+import type { QuiescenceEffect, QuiescenceEvent, QuiescenceState } from "./quiescence-machine.js";
+import * as quiescence from "./quiescence-machine.js";
 import { checkRunOptions, logSink, type RunOptions } from "./run-options.js";
 import { checkScale, scaler } from "./scale.js";
 import { topologyTree } from "./tree.js";
+import { TopologyWork } from "./work-in-progress.js";
 
 /** How a stop went. */
 export interface StopReport {
@@ -52,12 +50,19 @@ export type DirectorMessage =
   | ScaleMessage
   | { readonly type: "scaled"; readonly error: Error | undefined }
   | { readonly type: "finished"; readonly replyTo: ReplyTo<undefined> }
-  | "rest";
+  /** A tuple was settled. */
+  | "settled";
 
 export class Director implements Callbacks<DirectorMessage> {
   private readonly blueprint: Blueprint;
   private readonly options: RunOptions;
-  private state: LifecycleState;
+  private readonly lifecycle: EffectLoop<LifecycleState, LifecycleEvent, LifecycleEffect>;
+  private readonly quiescence: EffectLoop<QuiescenceState, QuiescenceEvent, QuiescenceEffect>;
+  /** The context of the process, from its start on. */
+  private ctx!: Context<DirectorMessage>;
+  /** Set when the lifecycle has decided that the process exits. */
+  private end: Stop | undefined = undefined;
+  private work!: TopologyWork;
   private current: Run | undefined = undefined;
   private root: Pid | undefined = undefined;
   /** Trees that a killed predecessor has left, and that have not ended yet. */
@@ -76,7 +81,13 @@ export class Director implements Callbacks<DirectorMessage> {
     const { restarts } = checkRunOptions(options, blueprint.config);
     this.blueprint = blueprint;
     this.options = options;
-    this.state = initial({ restarts, backoff: blueprint.config.restartsBackoff });
+    const rule = { restarts, backoff: blueprint.config.restartsBackoff };
+    this.lifecycle = new EffectLoop(lifecycle.initial(rule), lifecycle.decide, (effect) =>
+      this.carryOut(effect),
+    );
+    this.quiescence = new EffectLoop(quiescence.initial(), quiescence.decide, (effect) =>
+      this.carryOutQuiescence(effect),
+    );
   }
 
   /** What runs, from the moment when it began to start. */
@@ -90,84 +101,51 @@ export class Director implements Callbacks<DirectorMessage> {
   }
 
   get phase(): LifecycleState["phase"] {
-    return this.state.phase;
+    return this.lifecycle.state.phase;
   }
 
   init(ctx: Context<DirectorMessage>): unknown {
-    const kernel: Kernel = processOf(ctx as Context<never>).kernel;
-    this.current = new Run(
-      this.blueprint,
-      kernel,
-      logSink(this.options, this.blueprint.name, kernel, this.above),
-    );
     const self = processOf(ctx as Context<never>);
-    for (const root of orphansOf(this.blueprint, this.current)) {
-      self.kernel.interception?.met(root.pid);
+    const { kernel } = self;
+    const log = logSink(this.options, this.blueprint.name, kernel, this.above);
+    const run = new Run(this.blueprint, kernel, log);
+    this.ctx = ctx;
+    this.current = run;
+    this.work = new TopologyWork(run);
+    for (const root of orphansOf(this.blueprint, run)) {
+      kernel.interception?.met(root.pid);
       this.orphans.add(ctx.monitor(root.pid as never));
     }
-    if (this.orphans.size === 0) this.startTree(ctx);
+    if (this.orphans.size === 0) this.startTree();
     return deferStart;
   }
 
   handle(ctx: Context<DirectorMessage>, message: DirectorMessage): Stop | undefined {
-    if (message === "rest") return this.look(ctx);
-    switch (message.type) {
-      case "tree":
-        // A start that failed is told by its EXIT as well.
-        return message.outcome.type === "started"
-          ? this.apply(ctx, { type: "up", at: ctx.now() })
-          : undefined;
-      case "pause":
-      case "resume":
-        if (this.phase !== "running" && this.phase !== "paused")
-          this.refuse(ctx, message.replyTo, message.type);
-        else {
-          this.apply(ctx, { type: message.type });
-          ctx.reply(message.replyTo, undefined);
-        }
-        return undefined;
-      case "stop":
-        this.stopping.push(message.replyTo);
-        if (message.drainMs === 0) (this.current as Run).is.hasty = true;
-        return this.apply(ctx, {
-          type: "stop",
-          drainMs: message.drainMs ?? this.blueprint.config.drainMs,
-          end: NORMAL,
-        });
-      case "scale":
-        this.scale(ctx, message);
-        return undefined;
-      case "scaled":
-        this.scaled(ctx, message.error);
-        return undefined;
-      case "finished":
-        this.finishing.push(message.replyTo);
-        return this.look(ctx);
-      case "again":
-      case "drainOver":
-        return this.apply(ctx, message);
-      default:
-        return message satisfies never;
-    }
+    if (message === "settled") this.quiescence.dispatch({ type: "settled", work: this.work });
+    else this.answer(ctx, message);
+    return this.end;
   }
 
   signal(ctx: Context<DirectorMessage>, signal: Signal): Stop | undefined {
     if (signal.type === "down") {
-      // Its last predecessor's tasks have ended. It may have been told to stop meanwhile.
+      // The tasks of the killed predecessor have ended. This director may have been told to stop meanwhile.
       if (!this.orphans.delete(signal.ref) || this.orphans.size > 0) return undefined;
-      if (this.phase === "starting") this.startTree(ctx);
-      else return this.apply(ctx, { type: "down", reason: NORMAL, at: ctx.now(), roll: 0 });
-      return undefined;
+      if (this.phase === "starting") this.startTree();
+      else this.lifecycle.dispatch({ type: "down", reason: NORMAL, at: ctx.now(), roll: 0 });
+      return this.end;
     }
     if (signal.type !== "exit") return undefined;
-    if (signal.from === this.root) return this.down(ctx, signal.reason);
-    return isOrderly(signal.reason) ? undefined : stop(signal.reason);
+    if (signal.from !== this.root) return isOrderly(signal.reason) ? undefined : stop(signal.reason);
+    const reason = this.whyDown(signal.reason);
+    this.lifecycle.dispatch({ type: "down", reason, at: ctx.now(), roll: ctx.random() });
+    return this.end;
   }
 
-  /** Told to stop by its supervisor, it drains first; when its starter has crashed, there is no time for that. */
-  parentExit(ctx: Context<DirectorMessage>, reason: ExitReason): Stop | undefined {
+  /** A director that its supervisor stops drains first. When its starter has crashed, it does not drain. */
+  parentExit(_ctx: Context<DirectorMessage>, reason: ExitReason): Stop | undefined {
     const drainMs = isOrderly(reason) ? this.blueprint.config.drainMs : 0;
-    return this.apply(ctx, { type: "stop", drainMs, end: reason });
+    this.lifecycle.dispatch({ type: "stop", drainMs, end: reason });
+    return this.end;
   }
 
   terminate(): void {
@@ -178,68 +156,115 @@ export class Director implements Callbacks<DirectorMessage> {
         void dispose(value, (error) => run.log("error", name, 0, textOf(error)));
   }
 
-  private apply(ctx: Context<DirectorMessage>, event: LifecycleEvent): Stop | undefined {
-    const [state, effects] = decide(this.state, event);
-    this.state = state;
-    let end: Stop | undefined;
-    for (const effect of effects) end = this.carry(ctx, effect) ?? end;
-    return end;
-  }
-
-  private carry(ctx: Context<DirectorMessage>, effect: LifecycleEffect): Stop | undefined {
-    const run = this.current as Run;
-    switch (effect.type) {
-      case "start":
-        this.startTree(ctx);
-        return undefined;
-      case "started":
-        ctx.started();
-        return undefined;
-      case "activate":
-        run.is.running = true;
-        run.is.paused = !effect.flowing;
-        if (effect.flowing) {
-          for (const bolt of run.bolts) run.order(bolt, "activate");
-          this.flow(run, true);
-        } else for (const spout of run.spouts) run.order(spout, "go");
-        return undefined;
+  private answer(ctx: Context<DirectorMessage>, message: Exclude<DirectorMessage, "settled">): void {
+    switch (message.type) {
+      case "tree":
+        // A failed start needs no answer here: the EXIT of the tree follows.
+        if (message.outcome.type === "started") this.lifecycle.dispatch({ type: "up", at: ctx.now() });
+        return;
       case "pause":
       case "resume":
-        this.pause(run, effect.type === "pause");
-        return undefined;
-      case "drain":
-        run.is.draining = true;
-        this.flow(run, false);
-        this.drainTimer = ctx.sendAfter(ctx.self, { type: "drainOver" }, Math.min(effect.ms, LONGEST_DRAIN));
-        return this.look(ctx);
-      case "halt":
-        this.halt(ctx, run);
-        return undefined;
-      case "wait":
-        run.is.running = false;
-        this.flow(run, false);
-        run.restarts++;
-        run.log("error", SYSTEM, run.systemTask.task, () => {
-          const why =
-            effect.reason.type === "crash" ? textOf(effect.reason.error) : formatReason(effect.reason);
-          return `the topology failed, and starts again in ${Math.round(effect.ms)} ms: ${why}`;
-        });
-        if (run.kernel.events.wants.topologyRestart) {
-          const { reason, ms } = effect;
-          run.kernel.events.publish("topologyRestart", { topology: run.name, reason, delayMs: ms });
+        if (this.phase !== "running" && this.phase !== "paused") {
+          this.refuse(ctx, message.replyTo, message.type);
+          return;
         }
-        ctx.sendAfter(ctx.self, { type: "again" }, effect.ms);
-        return undefined;
-      case "exit":
-        for (const replyTo of this.stopping) ctx.reply(replyTo, this.report);
-        return stop(effect.reason);
+        this.lifecycle.dispatch({ type: message.type });
+        ctx.reply(message.replyTo, undefined);
+        return;
+      case "stop": {
+        const drainMs = message.drainMs ?? this.blueprint.config.drainMs;
+        this.stopping.push(message.replyTo);
+        if (message.drainMs === 0) (this.current as Run).is.hasty = true;
+        this.lifecycle.dispatch({ type: "stop", drainMs, end: NORMAL });
+        return;
+      }
+      case "scale":
+        this.scale(ctx, message);
+        return;
+      case "scaled":
+        this.scaled(ctx, message.error);
+        return;
+      case "finished":
+        this.finishing.push(message.replyTo);
+        this.quiescence.dispatch({ type: "finish", work: this.work });
+        return;
+      case "again":
+      case "drainOver":
+        this.lifecycle.dispatch(message);
+        return;
       default:
-        return effect satisfies never;
+        message satisfies never;
     }
   }
 
-  /** The news of how the start went come as a message, so that it can be told to stop meanwhile. */
-  private startTree(ctx: Context<DirectorMessage>): void {
+  private carryOut(effect: LifecycleEffect): void {
+    const run = this.current as Run;
+    switch (effect.type) {
+      case "start":
+        this.startTree();
+        return;
+      case "started":
+        this.ctx.started();
+        return;
+      case "activate":
+        activate(run, effect.flowing);
+        return;
+      case "pause":
+      case "resume":
+        pause(run, effect.type === "pause");
+        return;
+      case "drain":
+        run.is.draining = true;
+        setFlowing(run, false);
+        // Without a limit there is nothing to time.
+        if (effect.ms !== Number.POSITIVE_INFINITY)
+          this.drainTimer = this.ctx.sendAfter(this.ctx.self, { type: "drainOver" }, effect.ms);
+        this.quiescence.dispatch({ type: "drain", work: this.work });
+        return;
+      case "halt":
+        this.halt(run);
+        return;
+      case "wait":
+        run.is.running = false;
+        setFlowing(run, false);
+        run.restarts++;
+        announceRestart(run, effect);
+        this.ctx.sendAfter(this.ctx.self, { type: "again" }, effect.ms);
+        return;
+      case "exit":
+        for (const replyTo of this.stopping) this.ctx.reply(replyTo, this.report);
+        this.end = stop(effect.reason);
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  private carryOutQuiescence(effect: QuiescenceEffect): void {
+    const run = this.current as Run;
+    switch (effect.type) {
+      case "watch":
+        run.settlements.watch(processOf(this.ctx as Context<never>));
+        return;
+      case "flush":
+        run.flush(effect.task);
+        return;
+      case "finished":
+        for (const replyTo of this.finishing) this.ctx.reply(replyTo, undefined);
+        this.finishing = [];
+        return;
+      case "drained":
+        this.drained = true;
+        this.lifecycle.dispatch({ type: "drained" });
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** The outcome of the start comes as a message, so that the director can be told to stop meanwhile. */
+  private startTree(): void {
+    const { ctx } = this;
     const self = processOf(ctx as Context<never>);
     const { behaviour, options } = topologyTree(this.current as Run)[launch]([]);
     const root = spawnAwaited(self.kernel, self, behaviour, options, Number.POSITIVE_INFINITY, (outcome) =>
@@ -250,61 +275,24 @@ export class Director implements Callbacks<DirectorMessage> {
     plant(self, root, this.current as Run);
   }
 
-  /** The tree has ended: why, is known best from the task that crashed last. */
-  private down(ctx: Context<DirectorMessage>, reason: ExitReason): Stop | undefined {
+  /** Why the tree has ended. The task that crashed last knows best. */
+  private whyDown(reason: ExitReason): ExitReason {
     const { lastCrash } = this.current as Run;
     const root = rootOf(reason);
-    const why = root.type === "shutdown" && lastCrash !== undefined ? lastCrash : root;
-    return this.apply(ctx, { type: "down", reason: why, at: ctx.now(), roll: ctx.random() });
+    return root.type === "shutdown" && lastCrash !== undefined ? lastCrash : root;
   }
 
-  /** Pauses spouts before bolts, and resumes bolts before spouts: no tuple reaches a bolt that is paused. */
-  private pause(run: Run, paused: boolean): void {
-    run.is.paused = paused;
-    if (paused) this.flow(run, false);
-    for (const bolt of run.bolts) run.order(bolt, paused ? "deactivate" : "activate");
-    if (!paused) this.flow(run, true);
-  }
-
-  private flow(run: Run, flowing: boolean): void {
-    run.is.flowing = flowing;
-    for (const spout of run.spouts) {
-      run.kernel.interception?.touched(`t:${run.name}/${spout.name}`, "write");
-      run.order(spout, flowing ? "activate" : "deactivate");
-    }
-  }
-
-  private halt(ctx: Context<DirectorMessage>, run: Run): void {
+  private halt(run: Run): void {
+    const { ctx } = this;
     if (this.drainTimer !== undefined) ctx.cancel(this.drainTimer);
     this.drainTimer = undefined;
+    this.quiescence.dispatch({ type: "halted" });
     run.is.running = false;
     run.is.flowing = false;
     run.is.ending = true;
     for (const component of run.components) component.release();
     this.unfinished = run.pending;
     if (this.root !== undefined) ctx.exit(this.root, "shutdown");
-  }
-
-  /**
-   * While it drains, or somebody waits for its end: whether something is still on its way, or held back, or everything
-   * is done.
-   */
-  private look(ctx: Context<DirectorMessage>): Stop | undefined {
-    const draining = this.phase === "draining";
-    if (!draining && this.finishing.length === 0) return undefined;
-    const run = this.current as Run;
-    run.waiting.add(processOf(ctx as Context<never>));
-    if (run.moving > 0 || !(draining || run.isDone)) return undefined;
-    if (run.flush()) return undefined;
-    // What is held still, and belongs to trees that have all ended, is nobody's loss.
-    if (run.pending > 0 || run.held.some(({ anchored }) => !anchored)) return undefined;
-    if (run.isDone) {
-      for (const replyTo of this.finishing) ctx.reply(replyTo, undefined);
-      this.finishing = [];
-    }
-    if (!draining) return undefined;
-    this.drained = true;
-    return this.apply(ctx, { type: "rest" });
   }
 
   private scale(ctx: Context<DirectorMessage>, message: ScaleMessage): void {
@@ -352,5 +340,37 @@ function rootOf(reason: ExitReason): ExitReason {
     : reason;
 }
 
-/** Timers of the host go no further, some 24 days. */
-const LONGEST_DRAIN = 2 ** 31 - 1;
+function activate(run: Run, flowing: boolean): void {
+  run.is.running = true;
+  run.is.paused = !flowing;
+  if (flowing) {
+    for (const bolt of run.bolts) run.order(bolt, "activate");
+    setFlowing(run, true);
+  } else for (const spout of run.spouts) run.order(spout, "go");
+}
+
+/** Pauses spouts before bolts, and resumes bolts before spouts: no tuple reaches a bolt that is paused. */
+function pause(run: Run, paused: boolean): void {
+  run.is.paused = paused;
+  if (paused) setFlowing(run, false);
+  for (const bolt of run.bolts) run.order(bolt, paused ? "deactivate" : "activate");
+  if (!paused) setFlowing(run, true);
+}
+
+function setFlowing(run: Run, flowing: boolean): void {
+  run.is.flowing = flowing;
+  for (const spout of run.spouts) {
+    run.kernel.interception?.touched(`t:${run.name}/${spout.name}`, "write");
+    run.order(spout, flowing ? "activate" : "deactivate");
+  }
+}
+
+/** Logs and publishes that the topology has failed and starts again. */
+function announceRestart(run: Run, { ms, reason }: LifecycleEffect & { readonly type: "wait" }): void {
+  run.log("error", SYSTEM, run.systemTask.task, () => {
+    const why = reason.type === "crash" ? textOf(reason.error) : formatReason(reason);
+    return `the topology failed, and starts again in ${Math.round(ms)} ms: ${why}`;
+  });
+  if (run.kernel.events.wants.topologyRestart)
+    run.kernel.events.publish("topologyRestart", { topology: run.name, reason, delayMs: ms });
+}

@@ -45,7 +45,7 @@ export type LifecycleEvent =
   /** Stop, and end with this reason; what is under way gets so long. */
   | { readonly type: "stop"; readonly drainMs: number; readonly end: ExitReason }
   /** Nothing is under way any more. */
-  | { readonly type: "rest" }
+  | { readonly type: "drained" }
   | { readonly type: "drainOver" }
   /** The wait before a restart is over. */
   | { readonly type: "again" };
@@ -82,7 +82,7 @@ export function decide(state: LifecycleState, event: LifecycleEvent): Step {
       return pauseOrResume(state, event.type === "pause");
     case "stop":
       return stop(state, event);
-    case "rest":
+    case "drained":
     case "drainOver":
       return state.phase === "draining" ? [{ ...state, phase: "stopping" }, [{ type: "halt" }]] : [state, []];
     case "again":

@@ -43,8 +43,8 @@ export function scaler(
   run: Run,
   component: ComponentRun,
   tasks: number,
-  tell: (ctx: BodyContext<"rest">, error: Error | undefined) => void,
-): Body<"rest"> {
+  tell: (ctx: BodyContext<"settled">, error: Error | undefined) => void,
+): Body<"settled"> {
   return async (ctx) => {
     try {
       while (component.slots.length < tasks) await grow(ctx, run, component);
@@ -57,7 +57,7 @@ export function scaler(
   };
 }
 
-async function grow(ctx: BodyContext<"rest">, run: Run, component: ComponentRun): Promise<void> {
+async function grow(ctx: BodyContext<"settled">, run: Run, component: ComponentRun): Promise<void> {
   const before = component.executors.length;
   const slot = run.addSlot(component);
   run.order(run.ackers, "go");
@@ -76,7 +76,7 @@ async function grow(ctx: BodyContext<"rest">, run: Run, component: ComponentRun)
   throw new ChildError(component.name, spec.id, answer.problem, answer.reason);
 }
 
-async function shrink(ctx: BodyContext<"rest">, run: Run, component: ComponentRun): Promise<void> {
+async function shrink(ctx: BodyContext<"settled">, run: Run, component: ComponentRun): Promise<void> {
   const slot = run.retire(component);
   if (component.plan.kind === "spout") slot.process?.deliver("deactivate");
   await finish(ctx, run, slot);
@@ -91,7 +91,7 @@ async function shrink(ctx: BodyContext<"rest">, run: Run, component: ComponentRu
 
 /** Undefined when the supervisor does not run. */
 async function ask(
-  ctx: BodyContext<"rest">,
+  ctx: BodyContext<"settled">,
   supervisor: Pid | undefined,
   build: (replyTo: ReplyTo<Answer<Pid>>) => SupervisorMessage,
 ): Promise<Answer<Pid> | undefined> {
@@ -107,13 +107,13 @@ async function ask(
 }
 
 /** Waits until the task has settled what it has, or the time to drain is over. */
-async function finish(ctx: BodyContext<"rest">, run: Run, slot: Slot): Promise<void> {
+async function finish(ctx: BodyContext<"settled">, run: Run, slot: Slot): Promise<void> {
   const deadline = ctx.now() + run.blueprint.config.drainMs;
   let flushedAt = -1;
   const isBusy = (): boolean =>
     slot.pending > 0 || (slot.process !== undefined && slot.life?.asking === true);
   for (let left = deadline - ctx.now(); isBusy() && left > 0; left = deadline - ctx.now()) {
-    run.waiting.add(ctx.self.process as Process);
+    run.settlements.watch(ctx.self.process as Process);
     // Once, as long as nothing more comes.
     if (slot.waiting === 0 && slot.delivered !== flushedAt) {
       flushedAt = slot.delivered;

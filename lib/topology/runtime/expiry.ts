@@ -32,7 +32,7 @@ export class Expiry {
           if (beats - tuple.born >= LIFE_IN_BEATS && this.isOver(tuple)) {
             life?.held.delete(tuple);
             tuple.way?.expired(tuple);
-            run.rest();
+            run.settlements.notify();
           }
   }
 

@@ -62,7 +62,7 @@ export class Lane implements Way {
     const other = run.is.ending || !lanes.interchangeable ? undefined : lanes.again(tuple);
     if (other === undefined) this.lost(tuple);
     else lanes.lane(other).send(lanes.forward(tuple, other));
-    run.rest();
+    run.settlements.notify();
   }
 
   expired(tuple: Tuple): void {

@@ -95,7 +95,7 @@ export class Lineage {
   forget(tuple: Tuple): void {
     this.slot.life?.held.delete(tuple);
     tuple.state = FAILED_TUPLE;
-    this.run.rest();
+    this.run.settlements.notify();
   }
 
   /** Whether something that came of it failed downstream of this bolt, or may have. */

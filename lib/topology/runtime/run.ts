@@ -13,8 +13,9 @@ import { ACKED, FAILED_TUPLE, TAKEN, type Tuple, WAITING } from "../definition/t
 import { eachTree } from "../tracking/anchors.js";
 import { ackerPlan } from "./acker-plan.js";
 import { Expiry } from "./expiry.js";
-import { inTransit, noteFailure } from "./lineage.js";
+import { noteFailure } from "./lineage.js";
 import { ACK, AckerMessage, EXTEND, FAIL, type Order, RETURN } from "./messages.js";
+import { Settlements } from "./settlements.js";
 import { ComponentRun, connect, ExecutorRun, Life, Slot } from "./slot.js";
 
 /** Takes the lines that components log. */
@@ -83,8 +84,7 @@ export class Run {
   restarts = 0;
   /** Called when it has ended. */
   readonly endings: Set<() => void> = new Set();
-  /** Who is to hear, in a turn of its own, that something may have come to rest. */
-  readonly waiting: Set<Process> = new Set();
+  readonly settlements: Settlements = new Settlements();
   private lastTask = 0;
   readonly expiry: Expiry = new Expiry(this);
   /** Tuples that spouts have emitted with an id. */
@@ -197,7 +197,7 @@ export class Run {
     beside.clear();
     for (const tuple of held) tuple.way?.lost(tuple);
     held.clear();
-    this.rest();
+    this.settlements.notify();
   }
 
   order(component: ComponentRun, what: Order): void {
@@ -251,38 +251,11 @@ export class Run {
 
   // ── rest ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Something was settled. */
-  rest(): void {
-    if (this.waiting.size === 0) return;
-    const all = [...this.waiting];
-    this.waiting.clear();
-    for (const process of all) if (process.alive) process.deliver("rest");
-  }
-
   /** Reliable tuples that are not settled. */
   get pending(): number {
     let pending = 0;
     for (const spout of this.spouts) for (const { kept } of this.slotsOf(spout)) pending += kept.size;
     return pending;
-  }
-
-  /**
-   * Tuples on their way, in work or about to be tried again, and spouts that may be about to emit: while it drains, all
-   * that have not come to the end of `deactivate`. Not those that bolts hold back.
-   */
-  get moving(): number {
-    let moving = 0;
-    for (const spout of this.spouts)
-      for (const { life, kept } of this.slotsOf(spout)) {
-        if (life?.alive) moving += life.retrying + (life.asking || (this.is.draining && life.active) ? 1 : 0);
-        // The next life takes them over.
-        else if (kept.size > 0) moving++;
-      }
-    for (const bolt of this.bolts) {
-      for (const { waiting, life } of this.slotsOf(bolt))
-        moving += waiting + (life?.busy ?? 0) + (life?.alive && life.flushing ? 1 : 0);
-    }
-    return moving;
   }
 
   /** What there is to say of the system task. */
@@ -292,29 +265,13 @@ export class Run {
     return { component: SYSTEM, task: systemNumber, pid, waiting: 0, restarts: Math.max(0, custodians - 1) };
   }
 
-  /** Whether no spout has any more to come. */
-  get isDone(): boolean {
-    return this.spouts.every((spout) =>
-      spout.slots.every(({ done, process }) => done && process !== undefined),
-    );
-  }
-
-  /**
-   * Tells bolts to settle what they hold back, if something has come to them since the last time. False: none. They are not
-   * told while news of a failure is on its way: what failed is tried again first.
-   */
-  flush(): boolean {
-    const due = this.bolts
-      .flatMap((bolt) => this.slotsOf(bolt))
-      .filter(({ delivered, flushedAt, life }) => delivered !== flushedAt && life?.alive === true);
-    if (due.length > 0 && inTransit(this) === 0)
-      for (const slot of due) {
-        const life = slot.life as Life;
-        slot.flushedAt = slot.delivered;
-        life.flushing = true;
-        life.process.deliver("flush");
-      }
-    return due.length > 0;
+  /** Tells a task of a bolt to settle what it holds back. */
+  flush(task: number): void {
+    const slot = this.bolts.flatMap((bolt) => this.slotsOf(bolt)).find((one) => one.task === task);
+    const life = slot?.life;
+    if (life?.alive !== true) return;
+    life.flushing = true;
+    life.process.deliver("flush");
   }
 
   /** Tuples that bolts have taken and hold back. */

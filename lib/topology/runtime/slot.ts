@@ -71,8 +71,6 @@ export class Slot implements ConsumerView {
   waiting = 0;
   /** Tuples it was sent. */
   delivered = 0;
-  /** Tuples it had been sent when it was last told to settle what it holds back. */
-  flushedAt = 0;
   /** Processes that were to fill it. */
   starts = 0;
   /** A spout has said that there is no more to come. */

@@ -120,7 +120,7 @@ class BoltTask {
     if (this.expiry.beats - tuple.born >= LIFE_IN_BEATS && this.expiry.isOver(tuple)) {
       tuple.state = FAILED_TUPLE;
       meter.expired++;
-      this.run.rest();
+      this.run.settlements.notify();
       return undefined;
     }
     tuple.state = TAKEN;
@@ -144,13 +144,13 @@ class BoltTask {
       case "tick":
         this.slot.ticking = false;
         return whenDone(this.timed(options.tick?.(own), "its tick"), () => {
-          this.run.rest();
+          this.run.settlements.notify();
           return this.room();
         });
       case "flush":
         return whenDone(this.timed(options.flush?.(own), "its flush"), () => {
           this.life.flushing = false;
-          this.run.rest();
+          this.run.settlements.notify();
           return this.room();
         });
       case "go":
@@ -228,7 +228,7 @@ class BoltTask {
   private free(tuple: Tuple): void {
     this.timeExecution(tuple);
     this.leave(tuple);
-    this.run.rest();
+    this.run.settlements.notify();
   }
 
   private timed<R>(result: R, work: Tuple | string): R {
@@ -325,7 +325,7 @@ class BoltTask {
       const now = this.ctx.now();
       meter.process.record(now - tuple.takenAt, now);
     }
-    this.run.rest();
+    this.run.settlements.notify();
   }
 
   private settleOwn(tuple: Tuple, good: boolean): void {

@@ -126,7 +126,7 @@ export class InFlightTuples {
     const left = [...this.kept];
     if (this.config.retries === 0) {
       for (const kept of left) this.end(kept);
-      this.run.rest();
+      this.run.settlements.notify();
       return;
     }
     for (const kept of left) {
@@ -203,7 +203,7 @@ export class InFlightTuples {
     this.ctx.runAfter(waitMs, () => {
       this.life.retrying--;
       if (this.kept.has(kept)) this.send(kept);
-      else this.run.rest();
+      else this.run.settlements.notify();
     });
   }
 

@@ -186,7 +186,7 @@ class SpoutTask {
         if (!this.process.alive) return;
         if (this.emitted === before && this.active) this.wait();
         else this.go();
-        this.run.rest();
+        this.run.settlements.notify();
       },
       (error) => {
         this.life.asking = false;
@@ -212,7 +212,7 @@ class SpoutTask {
   private finish(): void {
     refuseDead(this.process);
     this.slot.done = true;
-    this.run.rest();
+    this.run.settlements.notify();
   }
 
   /** Asks in a turn of its own. */
@@ -225,7 +225,7 @@ class SpoutTask {
   private thenPump(result: unknown): unknown {
     return whenDone(result, () => {
       this.flights.sendNext();
-      this.run.rest();
+      this.run.settlements.notify();
       return this.pump();
     });
   }
@@ -290,7 +290,7 @@ class SpoutTask {
     this.cancelIdle();
     return whenDone(this.options.deactivate?.(this.own), () => {
       this.life.active = false;
-      this.run.rest();
+      this.run.settlements.notify();
     });
   }
 }

@@ -46,7 +46,7 @@ function short(effect: LifecycleEffect): string {
 
 describe("a topology's life", () => {
   it("starts, runs, drains and ends", () => {
-    expect(told([up(), stop(), { type: "rest" }, down()])).toEqual([
+    expect(told([up(), stop(), { type: "drained" }, down()])).toEqual([
       "activate, started → running",
       "drain 5000 → draining",
       "halt → stopping",
@@ -138,7 +138,7 @@ describe("a topology's life", () => {
 
 const event = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom("up" as const, "down" as const) },
-  { weight: 3, arbitrary: fc.constantFrom("again" as const, "rest" as const, "drainOver" as const) },
+  { weight: 3, arbitrary: fc.constantFrom("again" as const, "drained" as const, "drainOver" as const) },
   { weight: 2, arbitrary: fc.constantFrom("pause" as const, "resume" as const) },
   { weight: 1, arbitrary: fc.constantFrom("stop" as const, "stop now" as const) },
 );
