@@ -94,7 +94,7 @@ export class FakeTask {
         get alive() {
           return task.alive;
         },
-        after: (_ms: number, fn: () => unknown) => {
+        runAfter: (_ms: number, fn: () => unknown) => {
           task.#timers.push(fn);
           return fn;
         },
