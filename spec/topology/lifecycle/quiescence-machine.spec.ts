@@ -51,11 +51,11 @@ class Looked {
 }
 
 describe("a drain", () => {
-  test("ends at once when there is nothing to do", () => {
+  it("ends at once when there is nothing to do", () => {
     expect(new Looked().drain()).toEqual(["watch", "drained"]);
   });
 
-  test.each<[string, Partial<WorkInProgress>]>([
+  it.each<[string, Partial<WorkInProgress>]>([
     ["is in motion", { moving: 1 }],
     ["is pending", { pending: 1 }],
     ["is held and belongs to no tree", { holdsUnanchored: true }],
@@ -66,11 +66,11 @@ describe("a drain", () => {
     expect(looked.settled()).toEqual(["watch", "drained"]);
   });
 
-  test("does not need spouts that are done", () => {
+  it("does not need spouts that are done", () => {
     expect(new Looked().drain({ spoutsDone: false })).toEqual(["watch", "drained"]);
   });
 
-  test("flushes each bolt that got tuples since its last flush, when nothing is in motion", () => {
+  it("flushes each bolt that got tuples since its last flush, when nothing is in motion", () => {
     const looked = new Looked();
     const bolts = [
       { task: 5, delivered: 3 },
@@ -83,14 +83,14 @@ describe("a drain", () => {
     expect(looked.settled({ bolts: [{ task: 5, delivered: 4 }] })).toEqual(["watch", "drained"]);
   });
 
-  test("flushes no bolt while the outcome of a tree is on its way", () => {
+  it("flushes no bolt while the outcome of a tree is on its way", () => {
     const looked = new Looked();
     const bolts = [{ task: 5, delivered: 1 }];
     expect(looked.drain({ bolts, outcomesInTransit: 1 })).toEqual(["watch"]);
     expect(looked.settled({ bolts })).toEqual(["watch", "flush 5"]);
   });
 
-  test("that was halted decides nothing any more", () => {
+  it("that was halted decides nothing any more", () => {
     const looked = new Looked();
     looked.drain({ moving: 1 });
     looked.halted();
@@ -99,7 +99,7 @@ describe("a drain", () => {
 });
 
 describe("a caller of `finished()`", () => {
-  test("waits until all spouts are done, then hears of it once", () => {
+  it("waits until all spouts are done, then hears of it once", () => {
     const looked = new Looked();
     expect(looked.finish({ spoutsDone: false })).toEqual(["watch"]);
     expect(looked.settled()).toEqual(["watch", "finished"]);
@@ -107,7 +107,7 @@ describe("a caller of `finished()`", () => {
     expect(looked.finish()).toEqual(["watch", "finished"]);
   });
 
-  test("hears of it before a drain ends, and not at all when a drain ends with spouts that are not done", () => {
+  it("hears of it before a drain ends, and not at all when a drain ends with spouts that are not done", () => {
     const looked = new Looked();
     looked.finish({ moving: 1 });
     expect(looked.drain()).toEqual(["watch", "finished", "drained"]);
@@ -133,7 +133,7 @@ const chains = fc.record({
 });
 
 describe("whatever the bolts hold, in whatever order they work,", () => {
-  check.prop([chains])(
+  test.prop([chains])(
     "a topology comes to rest, and not before every tuple is settled and every bolt flushed [O52]",
     ({ tuples, bolts, want, order }) => {
       const chain: Holder[] = Array.from({ length: bolts }, (_, at) => ({
