@@ -189,7 +189,10 @@ export function acker(trees: number, pending: number): Program {
         if (root >= 1 && root <= trees)
           machine.ack(scatter(root), root, scatter(root + ROOT) ^ scatter(root + CHILD), root ^ ~root);
         const child = n - pending + 1;
-        if (child >= 1 && machine.ack(scatter(child), child, scatter(child + CHILD), ~child) === COMPLETED)
+        if (
+          child >= 1 &&
+          machine.ack(scatter(child), child, scatter(child + CHILD), ~child)?.outcome === COMPLETED
+        )
           completed++;
       }
       return { counted: machine.size === 0 ? completed : -1 };

@@ -35,23 +35,6 @@ export class AckerMessage {
   }
 }
 
-export const DONE = 0;
-export const FAILED = 1;
-export const EXPIRED = 2;
-export const RETURNED = 3;
-
-/** To a spout: what became of a tree. */
-export class Verdict {
-  readonly kind: typeof DONE | typeof FAILED | typeof EXPIRED | typeof RETURNED;
-  readonly hi: number;
-  readonly lo: number;
-  constructor(kind: Verdict["kind"], hi: number, lo: number) {
-    this.kind = kind;
-    this.hi = hi;
-    this.lo = lo;
-  }
-}
-
 /**
  * To any task: `activate` and `deactivate` at the start, the end and around a pause; `go`: there may be something to do
  * for a spout; `tick`: a period has passed; `flush`: no more will come, settle what is held back.

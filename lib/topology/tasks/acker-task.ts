@@ -3,22 +3,10 @@
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Monitor } from "../../process/monitor.js";
-import {
-  ACK,
-  AckerMessage,
-  DONE,
-  EXPIRED,
-  EXTEND,
-  FAIL,
-  FAILED,
-  type Order,
-  RETURNED,
-  TRACK,
-  Verdict,
-} from "../runtime/messages.js";
+import { ACK, AckerMessage, EXTEND, FAIL, type Order, TRACK } from "../runtime/messages.js";
 import type { Run } from "../runtime/run.js";
 import type { Life, Slot } from "../runtime/slot.js";
-import { AckerMachine, COMPLETED, PENDING, type Verdict as Told } from "../tracking/acker-machine.js";
+import { AckerMachine, FAILED, RETURNED, type TreeEnd } from "../tracking/acker-machine.js";
 import { processOf } from "./task.js";
 
 export type AckerOrder = AckerMessage | Order;
@@ -39,13 +27,18 @@ export function ackerTask(run: Run, slot: Slot): Callbacks<AckerOrder> {
     owners.set(number, { life, ref: ctx.monitor(life.process.pid as never) });
     return number;
   };
-  const tell = (told: Told, hi: number, lo: number, failed: Verdict["kind"] = FAILED): void => {
-    if (told === PENDING) return;
-    tellSpout(machine.spout, new Verdict(told === COMPLETED ? DONE : failed, hi, lo));
+  const decide = (ctx: Context<AckerOrder>, message: AckerMessage): TreeEnd | undefined => {
+    const { kind, hi, lo } = message;
+    if (kind === ACK) return machine.ack(hi, lo, message.xorHi, message.xorLo);
+    if (kind === TRACK)
+      return machine.track(hi, lo, message.xorHi, message.xorLo, numberOf(ctx, message.spout as Life));
+    if (kind !== EXTEND) return machine.fail(hi, lo, kind === FAIL ? FAILED : RETURNED);
+    machine.extend(hi, lo);
+    return undefined;
   };
-  const tellSpout = (owner: number, verdict: Verdict): void => {
-    const process = owners.get(owner)?.life.process;
-    if (process?.alive) process.deliver(verdict);
+  const notify = (end: TreeEnd): void => {
+    const process = owners.get(end.spout)?.life.process;
+    if (process?.alive) process.deliver(end);
   };
 
   return {
@@ -60,19 +53,11 @@ export function ackerTask(run: Run, slot: Slot): Callbacks<AckerOrder> {
     handle: (ctx, message) => {
       if (run.kernel.interception !== undefined) run.expiry.changes(slot);
       if (message instanceof AckerMessage) {
-        const { kind, hi, lo } = message;
-        if (kind === ACK) tell(machine.ack(hi, lo, message.xorHi, message.xorLo), hi, lo);
-        else if (kind === TRACK)
-          tell(
-            machine.track(hi, lo, message.xorHi, message.xorLo, numberOf(ctx, message.spout as Life)),
-            hi,
-            lo,
-          );
-        else if (kind === EXTEND) machine.extend(hi, lo);
-        else tell(machine.fail(hi, lo), hi, lo, kind === FAIL ? FAILED : RETURNED);
+        const end = decide(ctx, message);
+        if (end !== undefined) notify(end);
       } else if (message === "tick") {
         slot.ticking = false;
-        machine.tick((hi, lo, owner) => tellSpout(owner, new Verdict(EXPIRED, hi, lo)));
+        for (const end of machine.tick()) notify(end);
       } else if (message === "go") machine.capacity = run.ackerCapacity;
     },
     signal: (_ctx, signal) => {

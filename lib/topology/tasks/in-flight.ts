@@ -13,16 +13,21 @@ import type { FullComponentConfig } from "../definition/config.js";
 import { isPrompt } from "../definition/downstream.js";
 import { textOf } from "../definition/errors.js";
 import { touched } from "../runtime/lineage.js";
-import { DONE, EXPIRED, FAILED, RETURNED, type Verdict } from "../runtime/messages.js";
 import type { Outlet } from "../runtime/outlet.js";
 import type { Run } from "../runtime/run.js";
 import type { Life } from "../runtime/slot.js";
+import { COMPLETED, EXPIRED, FAILED, REFUSED, RETURNED, type TreeEnd } from "../tracking/acker-machine.js";
 import { Admission } from "../tracking/admission.js";
 import { letterOf, newPendingTuple, type PendingTuple } from "../tracking/pending-tuple.js";
 import { type Decision, Retries } from "../tracking/retries.js";
 import { inTurn, Sampler, whenDone } from "./task.js";
 
-const CAUSES = { [FAILED]: "failed", [EXPIRED]: "expired", [RETURNED]: "returned" } as const;
+const CAUSES = {
+  [FAILED]: "failed",
+  [REFUSED]: "failed",
+  [EXPIRED]: "expired",
+  [RETURNED]: "returned",
+} as const;
 
 /** A component says that it is congested at most once in this time. */
 const CONGESTION_LOG_MS = 30_000;
@@ -86,12 +91,13 @@ export class InFlightTuples {
     this.send(kept);
   }
 
-  hearVerdict({ kind, hi, lo }: Verdict): unknown {
+  treeEnded({ outcome, hi, lo }: TreeEnd): unknown {
     touched(this.run, this.life.slot, "write");
-    const decision = kind === DONE ? this.pending.done(hi, lo) : this.pending.failed(hi, lo, CAUSES[kind]);
+    const decision =
+      outcome === COMPLETED ? this.pending.done(hi, lo) : this.pending.failed(hi, lo, CAUSES[outcome]);
     if (decision === undefined) return undefined;
-    if (kind === DONE) this.admission?.done(decision.kept.born, this.run.expiry.beats);
-    else if (kind === EXPIRED) this.expired(decision.kept);
+    if (outcome === COMPLETED) this.admission?.done(decision.kept.born, this.run.expiry.beats);
+    else if (outcome === EXPIRED) this.expired(decision.kept);
     return this.carry(decision);
   }
 

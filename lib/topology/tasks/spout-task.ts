@@ -16,17 +16,18 @@ import type {
 } from "../definition/component.js";
 import type { FullComponentConfig } from "../definition/config.js";
 import type { Streams } from "../definition/field.js";
-import { type Order, Verdict } from "../runtime/messages.js";
+import type { Order } from "../runtime/messages.js";
 import type { StreamMeter } from "../runtime/metrics.js";
 import { Outlet } from "../runtime/outlet.js";
 import type { Run } from "../runtime/run.js";
 import type { Life, Slot } from "../runtime/slot.js";
+import { TreeEnd } from "../tracking/acker-machine.js";
 import { type PendingTuple, unheard } from "../tracking/pending-tuple.js";
 import { emitters } from "./emitters.js";
 import { InFlightTuples } from "./in-flight.js";
 import { initContext, processOf, refuseDead, starting, whenDone } from "./task.js";
 
-export type SpoutMessage = Verdict | Order;
+export type SpoutMessage = TreeEnd | Order;
 
 /** Calls of `next` in one activation: more, and the others have their turn first. */
 const MOST_CALLS = 64;
@@ -41,7 +42,7 @@ export function spoutTask(run: Run, slot: Slot): Callbacks<SpoutMessage> {
       task = new SpoutTask(run, slot, ctx as Context<never>);
       return starting(run, slot, () => task.start());
     },
-    handle: (_ctx, message) => (message instanceof Verdict ? task.hearVerdict(message) : task.obey(message)),
+    handle: (_ctx, message) => (message instanceof TreeEnd ? task.treeEnded(message) : task.obey(message)),
     signal: (_ctx, signal) => task.hear(signal),
     terminate: (_ctx, reason) => (reason.type === "crash" ? undefined : task.end()),
   };
@@ -101,8 +102,8 @@ class SpoutTask {
     });
   }
 
-  hearVerdict(verdict: Verdict): unknown {
-    return this.thenPump(this.flights.hearVerdict(verdict));
+  treeEnded(end: TreeEnd): unknown {
+    return this.thenPump(this.flights.treeEnded(end));
   }
 
   obey(order: Order): unknown {

@@ -20,22 +20,40 @@
 // To lose an ack or a fail is as safe: the edge above it is never settled, so the tree ends by expiry and is replayed.
 // This is why early entries may be dropped when there is no room.
 //
-// It changes in place, for speed, but as a pure machine would: the same calls give the same answers.
+// Each call is an event, and returns its effect: the end of a tree, if there is one. The table changes in place, for
+// speed, but deterministically: the same calls give the same answers.
 
 import { count } from "../../process/options.js";
 import { IdTable, refuseZero } from "./id-table.js";
 
-/** Nothing is to be told to anybody. */
-export const PENDING = 0;
-/** Every edge of the tree is acked: its spout is to be told. */
+// How a tree ends.
+/** Every edge of the tree is acked. */
 export const COMPLETED = 1;
-/** The tree has failed: its spout is to be told. */
+/** A bolt has failed a tuple of the tree. */
 export const FAILED = 2;
-/** There is no room for the tree, or its id is taken. It is not tracked; its spout is to be told that it failed. */
+/** There is no room for the tree, or its id is taken. It is not tracked, and has failed. */
 export const REFUSED = 3;
+/** The tree was not complete in time. */
+export const EXPIRED = 4;
+/** A tuple of the tree came back: its task ended before it took the tuple, or does not run. */
+export const RETURNED = 5;
+export type Outcome = typeof COMPLETED | typeof FAILED | typeof REFUSED | typeof EXPIRED | typeof RETURNED;
 
-/** What a message made of its tree. On anything but {@link PENDING} the spout to tell is {@link AckerMachine.spout}. */
-export type Verdict = typeof PENDING | typeof COMPLETED | typeof FAILED | typeof REFUSED;
+/** The one effect of the machine: notify the spout task that the tree has ended. The task is sent this very object. */
+export class TreeEnd {
+  readonly outcome: Outcome;
+  readonly hi: number;
+  readonly lo: number;
+  /** The number by which the machine knows the spout task. */
+  readonly spout: number;
+
+  constructor(outcome: Outcome, hi: number, lo: number, spout: number) {
+    this.outcome = outcome;
+    this.hi = hi;
+    this.lo = lo;
+    this.spout = spout;
+  }
+}
 
 // States of an entry. One that is new is neither: early.
 const DOOMED = 1;
@@ -54,8 +72,6 @@ export interface AckerMachineOptions {
  * come back as signed ones.
  */
 export class AckerMachine {
-  /** The spout task of the last verdict other than {@link PENDING}. */
-  spout = 0;
   private room = 0;
   private mostUntracked = 0;
   private untracked = 0;
@@ -63,7 +79,7 @@ export class AckerMachine {
   private young = new IdTable();
   private middle = new IdTable();
   private old = new IdTable();
-  /** The one where `find` found its slot. */
+  /** The one where `find` found its entry. */
   private table: IdTable = this.young;
 
   /** @throws OptionError if the capacity is no whole number of at least 1 */
@@ -84,8 +100,8 @@ export class AckerMachine {
 
   /** Whether the spout of this tree waits for a verdict. */
   tracks(hi: number, lo: number): boolean {
-    const slot = this.find(hi, lo);
-    return slot >= 0 && this.table.state(slot) === TRACKED;
+    const entry = this.find(hi, lo);
+    return entry >= 0 && this.table.state(entry) === TRACKED;
   }
 
   /** Trees whose spouts wait for a verdict. */
@@ -104,17 +120,17 @@ export class AckerMachine {
    *
    * @throws OptionError if the id is zero
    */
-  track(hi: number, lo: number, xorHi: number, xorLo: number, spout: number): Verdict {
+  track(hi: number, lo: number, xorHi: number, xorLo: number, spout: number): TreeEnd | undefined {
     const found = this.find(hi, lo);
     if (found >= 0) return this.adopt(found, hi, lo, xorHi, xorLo, spout);
-    if ((xorHi | xorLo) === 0) return this.told(COMPLETED, spout);
-    if (this.size >= this.room) return this.told(REFUSED, spout);
+    if ((xorHi | xorLo) === 0) return new TreeEnd(COMPLETED, hi, lo, spout);
+    if (this.size >= this.room) return new TreeEnd(REFUSED, hi, lo, spout);
     const { young } = this;
-    const slot = young.add(hi, lo);
-    young.mix(slot, xorHi, xorLo);
-    young.setOwner(slot, spout);
-    young.setState(slot, TRACKED);
-    return PENDING;
+    const entry = young.add(hi, lo);
+    young.mix(entry, xorHi, xorLo);
+    young.setOwner(entry, spout);
+    young.setState(entry, TRACKED);
+    return undefined;
   }
 
   /**
@@ -123,40 +139,44 @@ export class AckerMachine {
    *
    * @throws OptionError if the id is zero
    */
-  ack(hi: number, lo: number, xorHi: number, xorLo: number): Verdict {
+  ack(hi: number, lo: number, xorHi: number, xorLo: number): TreeEnd | undefined {
     const found = this.find(hi, lo);
     if (found < 0) {
-      const slot = this.begin(hi, lo);
-      if (slot >= 0) this.young.mix(slot, xorHi, xorLo);
-      return PENDING;
+      const entry = this.begin(hi, lo);
+      if (entry >= 0) this.young.mix(entry, xorHi, xorLo);
+      return undefined;
     }
     const { table } = this;
-    if (!table.mix(found, xorHi, xorLo) || table.state(found) !== TRACKED) return PENDING;
-    return this.end(found, COMPLETED);
+    if (!table.mix(found, xorHi, xorLo) || table.state(found) !== TRACKED) return undefined;
+    return this.end(found, COMPLETED, hi, lo);
   }
 
-  /** A bolt has failed a tuple of the tree. @throws OptionError if the id is zero */
-  fail(hi: number, lo: number): Verdict {
+  /**
+   * A tuple of the tree has failed. @param outcome - RETURNED when no bolt had taken the tuple
+   *
+   * @throws OptionError if the id is zero
+   */
+  fail(hi: number, lo: number, outcome: typeof FAILED | typeof RETURNED = FAILED): TreeEnd | undefined {
     const found = this.find(hi, lo);
     if (found < 0) {
-      const slot = this.begin(hi, lo);
-      if (slot >= 0) this.young.setState(slot, DOOMED);
-      return PENDING;
+      const entry = this.begin(hi, lo);
+      if (entry >= 0) this.young.setState(entry, DOOMED);
+      return undefined;
     }
-    if (this.table.state(found) === TRACKED) return this.end(found, FAILED);
+    if (this.table.state(found) === TRACKED) return this.end(found, outcome, hi, lo);
     this.table.setState(found, DOOMED);
-    return PENDING;
+    return undefined;
   }
 
   /** Somebody works on the tree, and takes long: it lives from now on as long as one that is tracked now. */
   extend(hi: number, lo: number): void {
-    const slot = this.find(hi, lo);
+    const entry = this.find(hi, lo);
     const { table, young } = this;
-    if (slot < 0 || table === young || table.state(slot) !== TRACKED) return;
-    const xorHi = table.xorHi(slot);
-    const xorLo = table.xorLo(slot);
-    const owner = table.owner(slot);
-    table.remove(slot);
+    if (entry < 0 || table === young || table.state(entry) !== TRACKED) return;
+    const xorHi = table.xorHi(entry);
+    const xorLo = table.xorLo(entry);
+    const owner = table.owner(entry);
+    table.remove(entry);
     const moved = young.add(hi, lo);
     young.mix(moved, xorHi, xorLo);
     young.setOwner(moved, owner);
@@ -164,93 +184,93 @@ export class AckerMachine {
   }
 
   /**
-   * Half a timeout has passed. The entries of the oldest bucket go, and `expired` is called for each that was tracked.
-   * As there are three buckets, an entry lives through two ticks and goes with the third: between one timeout and one
-   * and a half after it was made or, if that was later, tracked.
+   * Half a timeout has passed. The entries of the oldest bucket go, and those of them that were tracked have expired. As
+   * there are three buckets, an entry lives through two ticks and goes with the third: between one timeout and one and a
+   * half after it was made or, if that was later, tracked.
    */
-  tick(expired: (hi: number, lo: number, spout: number) => void): void {
+  tick(): readonly TreeEnd[] {
     const gone = this.old;
     this.old = this.middle;
     this.middle = this.young;
-    // A new table gives back the memory of a busy hour; and `expired` may call this machine.
+    // A new table gives back the memory of a busy hour.
     this.young = new IdTable();
-    const tracked: number[] = [];
-    gone.forEach((slot) => {
-      if (gone.state(slot) === TRACKED) tracked.push(slot);
+    const ends: TreeEnd[] = [];
+    gone.forEach((entry) => {
+      if (gone.state(entry) === TRACKED)
+        ends.push(new TreeEnd(EXPIRED, gone.hi(entry), gone.lo(entry), gone.owner(entry)));
     });
-    this.untracked -= gone.size - tracked.length;
-    for (const slot of tracked) expired(gone.hi(slot), gone.lo(slot), gone.owner(slot));
+    this.untracked -= gone.size - ends.length;
+    return ends;
   }
 
-  /**
-   * The spout task has died: nobody is left to be told of its trees, and they are forgotten. `dropped` is called for
-   * each.
-   */
-  spoutGone(spout: number, dropped?: (hi: number, lo: number) => void): void {
+  /** The spout task has ended: the machine forgets its trees, and returns their ids in pairs of halves. */
+  spoutGone(spout: number): readonly number[] {
     const ids: number[] = [];
     for (const table of [this.young, this.middle, this.old]) {
       const first = ids.length;
-      table.forEach((slot) => {
-        if (table.state(slot) === TRACKED && table.owner(slot) === spout)
-          ids.push(table.hi(slot), table.lo(slot));
+      table.forEach((entry) => {
+        if (table.state(entry) === TRACKED && table.owner(entry) === spout)
+          ids.push(table.hi(entry), table.lo(entry));
       });
       for (let i = first; i < ids.length; i += 2)
         table.remove(table.find(ids[i] as number, ids[i + 1] as number));
     }
-    for (let i = 0; i < ids.length; i += 2) dropped?.(ids[i] as number, ids[i + 1] as number);
+    return ids;
   }
 
-  /** The slot of the id in `this.table`, or -1. @throws OptionError if the id is zero */
+  /** The entry of the id in `this.table`, or -1. @throws OptionError if the id is zero */
   private find(hi: number, lo: number): number {
     this.table = this.young;
-    let slot = this.young.find(hi, lo);
-    if (slot >= 0) return slot;
+    let entry = this.young.find(hi, lo);
+    if (entry >= 0) return entry;
     this.table = this.middle;
-    slot = this.middle.find(hi, lo);
-    if (slot >= 0) return slot;
+    entry = this.middle.find(hi, lo);
+    if (entry >= 0) return entry;
     this.table = this.old;
-    slot = this.old.find(hi, lo);
-    if (slot < 0) refuseZero(hi, lo);
-    return slot;
+    entry = this.old.find(hi, lo);
+    if (entry < 0) refuseZero(hi, lo);
+    return entry;
   }
 
   /** Begins an early entry in the youngest bucket, or gives -1 when there is no room. */
   private begin(hi: number, lo: number): number {
     if (this.untracked >= this.mostUntracked || this.size >= this.room) return -1;
-    const slot = this.young.add(hi, lo);
+    const entry = this.young.add(hi, lo);
     this.untracked++;
-    return slot;
+    return entry;
   }
 
   /** A track for an id that has an entry. */
-  private adopt(slot: number, hi: number, lo: number, xorHi: number, xorLo: number, spout: number): Verdict {
+  private adopt(
+    entry: number,
+    hi: number,
+    lo: number,
+    xorHi: number,
+    xorLo: number,
+    spout: number,
+  ): TreeEnd | undefined {
     const { table, young } = this;
-    const state = table.state(slot);
-    if (state === TRACKED) return this.told(REFUSED, spout);
-    const complete = table.mix(slot, xorHi, xorLo);
-    const mixedHi = table.xorHi(slot);
-    const mixedLo = table.xorLo(slot);
-    table.remove(slot);
+    const state = table.state(entry);
+    if (state === TRACKED) return new TreeEnd(REFUSED, hi, lo, spout);
+    const complete = table.mix(entry, xorHi, xorLo);
+    const mixedHi = table.xorHi(entry);
+    const mixedLo = table.xorLo(entry);
+    table.remove(entry);
     this.untracked--;
-    if (state === DOOMED) return this.told(FAILED, spout);
-    if (complete) return this.told(COMPLETED, spout);
-    // It lives from here on as long as one that was tracked first.
+    if (state === DOOMED) return new TreeEnd(FAILED, hi, lo, spout);
+    if (complete) return new TreeEnd(COMPLETED, hi, lo, spout);
+    // The tree lives from here on as long as one that was tracked first.
     const moved = young.add(hi, lo);
     young.mix(moved, mixedHi, mixedLo);
     young.setOwner(moved, spout);
     young.setState(moved, TRACKED);
-    return PENDING;
+    return undefined;
   }
 
-  /** Ends the tracked tree of a slot of `this.table`. */
-  private end(slot: number, verdict: Verdict): Verdict {
-    const spout = this.table.owner(slot);
-    this.table.remove(slot);
-    return this.told(verdict, spout);
-  }
-
-  private told(verdict: Verdict, spout: number): Verdict {
-    this.spout = spout;
-    return verdict;
+  /** Ends the tracked tree of an entry of `this.table`. */
+  private end(entry: number, outcome: Outcome, hi: number, lo: number): TreeEnd {
+    const end = new TreeEnd(outcome, hi, lo, this.table.owner(entry));
+    this.table.remove(entry);
+    return end;
   }
 }

@@ -5,7 +5,7 @@
 
 import { OptionError } from "../../process/errors.js";
 
-// A slot is the place of an id's first integer in `cells`; its fields follow. Eight integers: two slots a cache line.
+// An entry is the place of an id's first integer in `cells`; its fields follow. Eight integers: two entries a cache line.
 const HI = 0;
 const LO = 1;
 const XOR_HI = 2;
@@ -29,12 +29,12 @@ function home(hi: number, lo: number, mask: number): number {
  * Keeps per id the XOR of what was mixed in, an owner and a state, each zero at first. An id is two 32-bit integers,
  * signed or not (they come back signed), that are not both zero.
  *
- * A slot stays valid until the next `add` or `remove`. Memory is bounded by what is in it: at most eight places of 32
+ * An entry stays valid until the next `add` or `remove`. Memory is bounded by what is in it: at most eight places of 32
  * bytes for each id, or sixteen in all.
  */
 export class IdTable {
   private cells: Int32Array = new Int32Array(LEAST_LENGTH);
-  /** Turns any number into a slot: the length is a power of two, and the lowest bits are those of the fields. */
+  /** Turns any number into an entry: the length is a power of two, and the lowest bits are those of the fields. */
   private mask: number = LEAST_LENGTH - STRIDE;
   private ids = 0;
 
@@ -48,20 +48,20 @@ export class IdTable {
     return this.cells.byteLength;
   }
 
-  /** The slot of the id, or -1. Zero is in no table. */
+  /** The entry of the id, or -1. Zero is in no table. */
   find(hi: number, lo: number): number {
     const { cells, mask } = this;
     const high = hi | 0;
     const low = lo | 0;
-    for (let slot = home(high, low, mask); ; slot = (slot + STRIDE) & mask) {
-      const hiThere = cells[slot + HI] as number;
-      const loThere = cells[slot + LO] as number;
+    for (let entry = home(high, low, mask); ; entry = (entry + STRIDE) & mask) {
+      const hiThere = cells[entry + HI] as number;
+      const loThere = cells[entry + LO] as number;
       if ((hiThere | loThere) === 0) return -1;
-      if (hiThere === high && loThere === low) return slot;
+      if (hiThere === high && loThere === low) return entry;
     }
   }
 
-  /** The slot of the id, which is put in if it was not there. @throws OptionError if the id is zero */
+  /** The entry of the id, which is put in if it was not there. @throws OptionError if the id is zero */
   add(hi: number, lo: number): number {
     const found = this.find(hi, lo);
     if (found >= 0) return found;
@@ -69,16 +69,16 @@ export class IdTable {
     // At most three places of four are taken: beyond that, runs get long.
     if (((this.ids + 1) << STRIDE_BITS) * 4 > this.cells.length * 3) this.resize(this.cells.length * 2);
     this.ids++;
-    const slot = vacancy(this.cells, this.mask, hi | 0, lo | 0);
-    this.cells[slot + HI] = hi;
-    this.cells[slot + LO] = lo;
-    return slot;
+    const entry = vacancy(this.cells, this.mask, hi | 0, lo | 0);
+    this.cells[entry + HI] = hi;
+    this.cells[entry + LO] = lo;
+    return entry;
   }
 
-  /** Takes out the id of a slot. */
-  remove(slot: number): void {
+  /** Takes out the id of an entry. */
+  remove(entry: number): void {
     const { cells, mask } = this;
-    let hole = slot;
+    let hole = entry;
     for (let next = (hole + STRIDE) & mask; !isFree(cells, next); next = (next + STRIDE) & mask) {
       // An id may go back to the hole unless that is before its home, where no search would look for it.
       const begin = home(cells[next + HI] as number, cells[next + LO] as number, mask);
@@ -99,66 +99,66 @@ export class IdTable {
   }
 
   /**
-   * Calls `visit` with each slot, in an order that is arbitrary, but the same for the same history. Nothing may be
+   * Calls `visit` with each entry, in an order that is arbitrary, but the same for the same history. Nothing may be
    * added or removed meanwhile.
    */
-  forEach(visit: (slot: number) => void): void {
+  forEach(visit: (entry: number) => void): void {
     const { cells } = this;
-    for (let slot = 0; slot < cells.length; slot += STRIDE) if (!isFree(cells, slot)) visit(slot);
+    for (let entry = 0; entry < cells.length; entry += STRIDE) if (!isFree(cells, entry)) visit(entry);
   }
 
-  hi(slot: number): number {
-    return this.cells[slot + HI] as number;
+  hi(entry: number): number {
+    return this.cells[entry + HI] as number;
   }
 
-  lo(slot: number): number {
-    return this.cells[slot + LO] as number;
+  lo(entry: number): number {
+    return this.cells[entry + LO] as number;
   }
 
-  /** XORs a 64-bit number into that of the slot. True if it is zero now. */
-  mix(slot: number, hi: number, lo: number): boolean {
+  /** XORs a 64-bit number into that of the entry. True if it is zero now. */
+  mix(entry: number, hi: number, lo: number): boolean {
     const { cells } = this;
-    const high = (cells[slot + XOR_HI] as number) ^ hi;
-    const low = (cells[slot + XOR_LO] as number) ^ lo;
-    cells[slot + XOR_HI] = high;
-    cells[slot + XOR_LO] = low;
+    const high = (cells[entry + XOR_HI] as number) ^ hi;
+    const low = (cells[entry + XOR_LO] as number) ^ lo;
+    cells[entry + XOR_HI] = high;
+    cells[entry + XOR_LO] = low;
     return (high | low) === 0;
   }
 
-  xorHi(slot: number): number {
-    return this.cells[slot + XOR_HI] as number;
+  xorHi(entry: number): number {
+    return this.cells[entry + XOR_HI] as number;
   }
 
-  xorLo(slot: number): number {
-    return this.cells[slot + XOR_LO] as number;
+  xorLo(entry: number): number {
+    return this.cells[entry + XOR_LO] as number;
   }
 
-  owner(slot: number): number {
-    return this.cells[slot + OWNER] as number;
+  owner(entry: number): number {
+    return this.cells[entry + OWNER] as number;
   }
 
-  setOwner(slot: number, owner: number): void {
-    this.cells[slot + OWNER] = owner;
+  setOwner(entry: number, owner: number): void {
+    this.cells[entry + OWNER] = owner;
   }
 
-  state(slot: number): number {
-    return this.cells[slot + STATE] as number;
+  state(entry: number): number {
+    return this.cells[entry + STATE] as number;
   }
 
-  setState(slot: number, state: number): void {
-    this.cells[slot + STATE] = state;
+  setState(entry: number, state: number): void {
+    this.cells[entry + STATE] = state;
   }
 
   private resize(length: number): void {
     const before = this.cells;
     const cells = new Int32Array(length);
     const mask = length - STRIDE;
-    this.forEach((slot) => {
+    this.forEach((entry) => {
       copy(
         before,
-        slot,
+        entry,
         cells,
-        vacancy(cells, mask, before[slot + HI] as number, before[slot + LO] as number),
+        vacancy(cells, mask, before[entry + HI] as number, before[entry + LO] as number),
       );
     });
     this.cells = cells;
@@ -171,15 +171,15 @@ export function refuseZero(hi: number, lo: number): void {
   if ((hi | lo) === 0) throw new OptionError("id", 0, "a 64-bit number other than zero");
 }
 
-function isFree(cells: Int32Array, slot: number): boolean {
-  return ((cells[slot + HI] as number) | (cells[slot + LO] as number)) === 0;
+function isFree(cells: Int32Array, entry: number): boolean {
+  return ((cells[entry + HI] as number) | (cells[entry + LO] as number)) === 0;
 }
 
-/** The first free slot for an id that is not there. */
+/** The first free entry for an id that is not there. */
 function vacancy(cells: Int32Array, mask: number, hi: number, lo: number): number {
-  let slot = home(hi, lo, mask);
-  while (!isFree(cells, slot)) slot = (slot + STRIDE) & mask;
-  return slot;
+  let entry = home(hi, lo, mask);
+  while (!isFree(cells, entry)) entry = (entry + STRIDE) & mask;
+  return entry;
 }
 
 function copy(from: Int32Array, source: number, to: Int32Array, target: number): void {

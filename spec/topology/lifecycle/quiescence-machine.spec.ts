@@ -1,7 +1,7 @@
 // When a topology has come to rest: by examples, then for topologies of any bolts, driven by the machine alone.
 
-import { test as check, fc } from "@fast-check/vitest";
-import { describe, expect, test } from "vitest";
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect, it } from "vitest";
 import {
   decide,
   initial,
