@@ -1,9 +1,10 @@
 // A routing function in a worker thread of its own: one that loops for ever is stopped, which no thread can do to
 // itself. The price is a trip to the other thread per choice; payloads must be structured-cloneable.
 
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { OptionError, SignalboxError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
+import { node } from "../process/node-modules.js";
 import { delay, text } from "../process/options.js";
 import type { Timer } from "../process/timers.js";
 import type { Envelope } from "./envelope.js";
@@ -171,7 +172,7 @@ export class IsolatedRoute<T = unknown> {
 
   #thread(): Worker {
     if (this.#worker === undefined) {
-      const worker = new Worker(THREAD, {
+      const worker = new node.workerThreads.Worker(THREAD, {
         eval: true,
         workerData: { module: this.#module, name: this.#name },
       });

@@ -84,8 +84,13 @@ export interface Environment {
   createScheduler(host: SchedulerHost, limits: TurnLimits): Scheduler;
   /** The asynchronous context of the code that calls this. */
   captureContext(): AsyncContext;
-  /** @internal Starts attributing promises to the processes that make them; returns the call that ends it. */
-  watchRejections(listener: RejectionListener): () => void;
+  /**
+   * Starts attributing promises to the processes that make them; returns the call that ends it. Undefined where the host
+   * cannot say which code made a promise.
+   *
+   * @internal
+   */
+  watchRejections(listener: RejectionListener): (() => void) | undefined;
   /** @internal Sees, holds and orders what passes between processes. Production has none. */
   readonly interception?: Interception;
 }

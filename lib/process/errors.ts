@@ -241,6 +241,19 @@ export class NotCallbacksError extends SignalboxError {
 }
 
 /**
+ * The host lacks a module of Node. A browser, for instance, starts no other programs and has no worker threads of Node.
+ *
+ * @remedy Run this part of the program on Node: isolated routing functions, or components in other languages.
+ */
+export class HostModuleError extends SignalboxError {
+  static override readonly name: string = "HostModuleError";
+  readonly code = "ERR_HOST_MODULE";
+  constructor(module: string) {
+    super(`${module} is needed here, and this host does not have it; run this part of the program on Node`);
+  }
+}
+
+/**
  * Code threw a value that is not an Error. `cause` is the value.
  *
  * @remedy Throw an Error, so that its stack shows where it came from.

@@ -25,7 +25,7 @@ import { DEAD, STARTING, TERMINATING } from "./process-state.js";
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import { Remote } from "./remote.js";
 import { Reporter, type ReportSettings } from "./report.js";
-import { reportCrash, reportLate } from "./report-failure.js";
+import { reportCrash, reportLate, reportUnowned } from "./report-failure.js";
 import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timers.js";
 
@@ -54,7 +54,7 @@ export class Kernel implements SchedulerHost {
   /** `stop` has been called: the system stops its processes one after the other. */
   stopping = false;
   private readonly timers = new TimerQueue();
-  private readonly unwatch: () => void;
+  private readonly unwatch: (() => void) | undefined;
   readonly reports: Reporter;
   private readonly processClass: typeof Process;
   private lastId = 0;
@@ -80,6 +80,7 @@ export class Kernel implements SchedulerHost {
       else owner.process.failed(error, owner.process.rare?.message);
       return true;
     });
+    if (this.unwatch === undefined) reportUnowned(this);
   }
 
   /**
@@ -346,6 +347,6 @@ export class Kernel implements SchedulerHost {
     this.scheduler.stop();
     this.remote.close();
     this.reports.close();
-    this.unwatch();
+    this.unwatch?.();
   }
 }

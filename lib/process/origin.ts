@@ -1,9 +1,22 @@
 // Which process made this promise: V8's promise hooks mark each promise with the pid of the process whose code is
 // running, and restore that pid when the promise's continuation runs. A rejection nobody handled then finds its owner,
 // also after awaits. Costs synchronous code nothing and an await some 20 ns; AsyncLocalStorage cost three times as much.
+// Browsers, workers and Bun have no promise hooks: promises have no owners there.
 
-import { type HookCallbacks, promiseHooks } from "node:v8";
+import { globalObject, optionalModule } from "./node-modules.js";
 import type { Pid } from "./pid.js";
+
+interface HookCallbacks {
+  init(promise: object): void;
+  before(promise: object): void;
+  after(): void;
+}
+
+interface PromiseHooks {
+  createHook(callbacks: HookCallbacks): () => void;
+}
+
+const promiseHooks = optionalModule("node:v8")?.promiseHooks as PromiseHooks | undefined;
 
 /** Gives back the object it was constructed with, so that a private field can be put on any object. */
 class Given {
@@ -26,11 +39,11 @@ class Mark extends Given {
 }
 
 /**
- * State that all copies of the library in this thread share: kept where the hooks are, which is one place for every copy
- * and every realm.
+ * State that all copies of the library in this thread share. Kept where the hooks are, which is one place for every copy
+ * and every realm; without hooks, on the global object of the realm.
  */
 export function shared<T extends object>(name: string, create: () => T): T {
-  const holder = promiseHooks as unknown as Record<symbol, T | undefined>;
+  const holder = (promiseHooks ?? globalObject) as unknown as Record<symbol, T | undefined>;
   const key = Symbol.for(`signalbox.${name}.1`);
   holder[key] ??= create();
   return holder[key];
@@ -52,9 +65,14 @@ class Origin {
     return Mark.ownerOf(promise);
   }
 
-  watch(): void {
-    if (this.watchers++ > 0) return;
-    const hooks: Partial<HookCallbacks> = {
+  /** False: the host has no promise hooks. */
+  watch(): boolean {
+    if (this.watchers > 0 || this.install()) this.watchers++;
+    return this.watchers > 0;
+  }
+
+  private install(): boolean {
+    const hooks: HookCallbacks = {
       init: (promise) => {
         const owner = this.current ?? this.scheduler?.running?.pid;
         if (owner !== undefined) new Mark(promise, owner);
@@ -66,7 +84,13 @@ class Origin {
         this.current = undefined;
       },
     };
-    this.uninstall = promiseHooks.createHook(hooks as HookCallbacks) as () => void;
+    try {
+      this.uninstall = promiseHooks?.createHook(hooks);
+    } catch {
+      // Bun has the function, and it throws.
+      this.uninstall = undefined;
+    }
+    return this.uninstall !== undefined;
   }
 
   unwatch(): void {
@@ -130,9 +154,12 @@ export function ownerOf(promise: Promise<unknown>): Pid<unknown> | undefined {
   return owner !== undefined && "node" in owner ? (owner as Pid<unknown>) : undefined;
 }
 
-/** Starts marking promises; counted, so that several systems may ask. Returns the call that ends it. */
-export function markPromises(): () => void {
-  origin.watch();
+/**
+ * Starts marking promises; counted, so that several systems may ask. Returns the call that ends it, or undefined where the
+ * host has no promise hooks.
+ */
+export function markPromises(): (() => void) | undefined {
+  if (!origin.watch()) return undefined;
   let ended = false;
   return () => {
     if (!ended) origin.unwatch();

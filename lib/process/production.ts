@@ -1,6 +1,6 @@
 // The production Environment: the only file of the library that reaches the host's clock, timers, randomness and ids.
+// Everything here works in browsers too, except for asynchronous contexts and the owners of promises.
 
-import { AsyncResource } from "node:async_hooks";
 import { nanoid } from "nanoid";
 import type {
   AsyncContext,
@@ -10,6 +10,7 @@ import type {
   SchedulerHost,
   TurnLimits,
 } from "./environment.js";
+import { optionalModule } from "./node-modules.js";
 import { markPromises, origin, shared } from "./origin.js";
 import { type HostLoop, TurnScheduler } from "./scheduler.js";
 
@@ -19,8 +20,33 @@ const LONGEST_TIMEOUT = 2_147_483_647;
 const settled = Promise.resolve();
 const clock = globalThis.performance;
 
+const AsyncResource = optionalModule("node:async_hooks")?.AsyncResource;
+
+/** Stands for all contexts on a host that has none. */
+const onlyContext: AsyncContext = {
+  runInAsyncScope: (fn, thisArg, ...args) => Reflect.apply(fn, thisArg, args),
+};
+
 /** A bare one costs Node less than one whose end it tells its hooks of. */
-const captureContext = (): AsyncContext => new AsyncResource("signalbox", { requireManualDestroy: true });
+const captureContext: () => AsyncContext =
+  AsyncResource === undefined
+    ? () => onlyContext
+    : () => new AsyncResource("signalbox", { requireManualDestroy: true });
+
+/** What browsers have in the place of `setImmediate`: a message to oneself comes after I/O, and is never put off. */
+function messageToSelf(): (fn: () => void) => void {
+  // Node's port has no `onmessage` in its types: it has a `setImmediate`.
+  const { port1, port2 } = new MessageChannel() as {
+    port1: { onmessage?: () => void };
+    port2: { postMessage(message: undefined): void };
+  };
+  const waiting: (() => void)[] = [];
+  port1.onmessage = () => waiting.shift()?.();
+  return (fn) => {
+    waiting.push(fn);
+    port2.postMessage(undefined);
+  };
+}
 
 /**
  * The event loop, from the context of the code that calls this: whoever wakes a system, its turns and timers run there.
@@ -29,6 +55,7 @@ const captureContext = (): AsyncContext => new AsyncResource("signalbox", { requ
 function hostLoop(): HostLoop {
   const context = captureContext();
   let last: () => void;
+  const afterIo = typeof setImmediate === "undefined" ? messageToSelf() : undefined;
   // The promise of no process: a mark would cost more than the promise itself.
   const wake = (): void => {
     const { current } = origin;
@@ -42,7 +69,7 @@ function hostLoop(): HostLoop {
       last = fn;
       context.runInAsyncScope(wake);
     },
-    later: (fn) => void context.runInAsyncScope(setImmediate, undefined, fn),
+    later: (fn) => void context.runInAsyncScope(afterIo ?? setImmediate, undefined, fn),
     at: (deadline, fn) => {
       let timeout: NodeJS.Timeout;
       const arm = (): void => {
@@ -154,6 +181,7 @@ export const production: Environment = {
   captureContext,
   watchRejections: (listener) => {
     const unmark = markPromises();
+    if (unmark === undefined) return undefined;
     const unwatch = rejections.watch(listener);
     return () => {
       unwatch();

@@ -48,6 +48,23 @@ export function reportLate({ reports, events }: Kernel, pid: Pid, error: unknown
   reports.write({ level: "error", event: "lateError", pid, path: pathOf(pid), error, text });
 }
 
+let unownedWasReported = false;
+
+/**
+ * The host cannot say which process made a promise. Reported once in a program, by the first system that prints reports,
+ * and not before the code that creates that system has the system in hand.
+ */
+export function reportUnowned(kernel: Kernel): void {
+  const fire = (): void => {
+    if (unownedWasReported || !kernel.reports.admits()) return;
+    unownedWasReported = true;
+    const { name } = kernel.node;
+    const text = `${name}: this host has no promise hooks (node:v8). A rejection that nobody awaited ends no process here: the host handles it`;
+    kernel.reports.write({ level: "warn", event: "host", path: name, text });
+  };
+  kernel.addTimer(0, { fire });
+}
+
 /** The error that a dead process's code is refused with; or an AbortError that its `ctx.signal` caused. */
 function isRefusal(error: unknown, pid: Pid): boolean {
   try {

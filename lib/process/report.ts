@@ -23,6 +23,7 @@ export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
  * | `gaveUp` | a supervisor had to restart too often, and ends |
  * | `lateError` | code of a process threw after its exit, or while it terminated |
  * | `transport` | the transport threw at a signal |
+ * | `host` | the host lacks something that the system makes use of |
  * | `log` | a component of a topology logged a line |
  * | `suppressed` | so many reports were left out within the last second |
  */
@@ -33,6 +34,7 @@ export type ReportEvent =
   | "gaveUp"
   | "lateError"
   | "transport"
+  | "host"
   | "log"
   | "suppressed";
 

@@ -37,6 +37,7 @@ const HOST = [
   'import { nanoid } from "nanoid"; nanoid();',
   'import { readFile } from "node:fs/promises"; readFile("a");',
   'import v8 from "node:v8"; v8.getHeapStatistics();',
+  'import { node } from "../process/node-modules.js"; node.fs.readFileSync("a");',
   'export * from "node:events";',
   'const fs = await import("node:fs");',
   "globalThis.setTimeout(tick);",
@@ -76,8 +77,14 @@ const cases = (name: string, texts: readonly string[]): (readonly [text: string,
 const rejected = { host: cases("host", HOST), any: cases("any", ANY) };
 const accepted = { host: cases("no-host", NO_HOST), any: cases("no-any", NO_ANY) };
 const production = file("lib/process/production.ts", "export const now = Date.now() + Math.random();");
-const v8 = file("lib/process/origin.ts", 'import v8 from "node:v8"; v8.getHeapStatistics();');
-const workers = file("lib/dispatch/pool.ts", 'import w from "node:worker_threads"; w.isMainThread;');
+const byName = file(
+  "lib/process/origin.ts",
+  'import { node } from "./node-modules.js"; node.fs.readFileSync("a");',
+);
+const workers = file(
+  "lib/dispatch/isolated.ts",
+  'import type { Worker } from "node:worker_threads"; export type A = Worker;',
+);
 const short = file("lib/process/short.ts", lines(60));
 const long = file("lib/process/long.ts", lines(61));
 const egg = file("lib/process/egg.ts", 'import { hen } from "./hen.js"; export const egg = () => hen;');
@@ -137,7 +144,7 @@ describe("the host reaches the library only through the production environment",
   });
 
   test("host modules stay where the rules allow them", () => {
-    expect(rulesAgainst(v8)).not.toContain("noRestrictedImports");
+    expect(rulesAgainst(byName)).not.toContain("noRestrictedImports");
     expect(rulesAgainst(workers)).not.toContain("noRestrictedImports");
   });
 });

@@ -203,7 +203,7 @@ describe("a promise is nobody's", () => {
   });
 
   test("when it is made within `outside`, which gives back what was before", () => {
-    const unmark = markPromises();
+    const unmark = markPromises() as () => void;
     const someone = new Pid({ name: "shop", id: "1" }, 1, undefined, undefined);
     origin.current = someone;
     const [mine, its, again] = [Promise.resolve(), outside(() => Promise.resolve()), Promise.resolve()];
@@ -237,8 +237,8 @@ describe("the hooks", () => {
   });
 
   test("are counted: ending the same watch twice ends one", () => {
-    const one = markPromises();
-    const two = markPromises();
+    const one = markPromises() as () => void;
+    const two = markPromises() as () => void;
     one();
     one();
     expect(marked()).toBe(true);

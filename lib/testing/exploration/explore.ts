@@ -178,7 +178,7 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
     } finally {
       // What the end of the last schedule has caused is not for others to hear of.
       await host.drain();
-      unwatchRejections();
+      unwatchRejections?.();
       unwatchTimers();
     }
   });

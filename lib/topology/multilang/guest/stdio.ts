@@ -1,8 +1,6 @@
 // The standard streams of this program as the way to a host of topologies: the only file of multilang that reaches them.
 
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import nodeProcess from "node:process";
+import { node } from "../../../process/node-modules.js";
 import { MultilangError } from "../protocol/errors.js";
 
 interface Events {
@@ -58,10 +56,13 @@ export type OpenStdio = (options: StdioOptions, events: StdioEvents) => StdioPor
  *
  * @throws MultilangError when the standard output was written to before: the host takes that for a broken message
  */
-export const openStdio: OpenStdio = ({ input = nodeProcess.stdin, output = nodeProcess.stdout }, events) => {
-  const own = output === nodeProcess.stdout;
+export const openStdio: OpenStdio = (
+  { input = node.process.stdin, output = node.process.stdout },
+  events,
+) => {
+  const own = output === node.process.stdout;
   // A file has no such count, and a terminal no host at its other end.
-  const before = own && !nodeProcess.stdout.isTTY ? nodeProcess.stdout.bytesWritten : 0;
+  const before = own && !node.process.stdout.isTTY ? node.process.stdout.bytesWritten : 0;
   if (before > 0)
     throw new MultilangError(
       "output",
@@ -78,24 +79,24 @@ export const openStdio: OpenStdio = ({ input = nodeProcess.stdin, output = nodeP
   output.on("drain", drained);
   // The host has closed its end.
   output.on("error", ended);
-  if (own) nodeProcess.once("SIGTERM", ended);
+  if (own) node.process.once("SIGTERM", ended);
   return {
     write,
     pause: () => void input.pause(),
     resume: () => void input.resume(),
     touch: (directory) => {
-      writeFileSync(join(directory, String(nodeProcess.pid)), "");
-      return nodeProcess.pid;
+      node.fs.writeFileSync(node.path.join(directory, String(node.process.pid)), "");
+      return node.process.pid;
     },
     complain: (lines) => {
-      if (own && lines.length > 0) nodeProcess.stderr.write(`${lines.join("\n")}\n`);
+      if (own && lines.length > 0) node.process.stderr.write(`${lines.join("\n")}\n`);
     },
     close: () => {
       restore();
       input.off("data", data);
       for (const event of ["end", "close", "error"]) input.off(event, ended);
       output.off("drain", drained);
-      if (own) nodeProcess.off("SIGTERM", ended);
+      if (own) node.process.off("SIGTERM", ended);
       // Paused, it does not keep this program alive.
       input.pause();
       // The handler of its errors stays: what was written last may yet meet a closed pipe.
@@ -108,7 +109,7 @@ const MOST_OF_LINE = 8_192;
 
 /** Sends what is written to the standard output elsewhere, by lines. The function that it gives ends that. */
 function redirect(stray: (line: string) => void): () => void {
-  const { stdout } = nodeProcess;
+  const { stdout } = node.process;
   const before = stdout.write;
   const decoder = new TextDecoder();
   let rest = "";
@@ -123,7 +124,7 @@ function redirect(stray: (line: string) => void): () => void {
     }
     for (const line of lines) stray(line);
     const done = typeof second === "function" ? second : third;
-    if (typeof done === "function") nodeProcess.nextTick(done as () => void);
+    if (typeof done === "function") node.process.nextTick(done as () => void);
     return true;
   };
   stdout.write = write as typeof stdout.write;

@@ -1,11 +1,7 @@
 // A program as a child of this one, with all that it starts: they are a process group, and end together. Besides
 // orphan-reaper.ts the only file of multilang that starts programs and makes directories.
 
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import nodeProcess from "node:process";
+import { node } from "../../../process/node-modules.js";
 import { hasGroups, MARK, registerChild, unregisterChild } from "./orphan-reaper.js";
 
 /** Which program, and how it is started. */
@@ -65,7 +61,7 @@ function disposeAll(): void {
 
 /** Starts a program. When it cannot be started, `ended` says so. @throws what `spawn` throws about its arguments */
 export const openChild: OpenChild = (spec, events) => {
-  const pidDir = mkdtempSync(join(tmpdir(), "signalbox-"));
+  const pidDir = node.fs.mkdtempSync(node.path.join(node.os.tmpdir(), "signalbox-"));
   try {
     registerChild(NO_GROUP, pidDir);
     return new Child(startProgram(spec, pidDir), pidDir, events);
@@ -81,8 +77,8 @@ const NO_GROUP = 0;
 type Program = ReturnType<typeof startProgram>;
 
 function startProgram({ command, args, env, cwd }: ChildSpec, pidDir: string) {
-  return spawn(command, args, {
-    env: { ...nodeProcess.env, ...env, [MARK]: pidDir },
+  return node.childProcess.spawn(command, args, {
+    env: { ...node.process.env, ...env, [MARK]: pidDir },
     cwd,
     stdio: ["pipe", "pipe", "pipe"],
     windowsHide: true,
@@ -92,7 +88,7 @@ function startProgram({ command, args, env, cwd }: ChildSpec, pidDir: string) {
 
 function forget(pidDir: string): void {
   unregisterChild(NO_GROUP, pidDir);
-  rmSync(pidDir, { recursive: true, force: true });
+  node.fs.rmSync(pidDir, { recursive: true, force: true });
 }
 
 class Child implements ChildPort {
@@ -109,7 +105,7 @@ class Child implements ChildPort {
     this.#program = program;
     this.pidDir = pidDir;
     if (program.pid !== undefined) registerChild(program.pid, pidDir);
-    if (running.size === 0) nodeProcess.on("exit", disposeAll);
+    if (running.size === 0) node.process.on("exit", disposeAll);
     running.add(this);
     this.#listen(events);
   }
@@ -138,7 +134,7 @@ class Child implements ChildPort {
     for (const pipe of [stdin, stdout, stderr]) pipe.destroy();
     forget(this.pidDir);
     running.delete(this);
-    if (running.size === 0) nodeProcess.off("exit", disposeAll);
+    if (running.size === 0) node.process.off("exit", disposeAll);
   }
 
   #listen(events: ChildEvents): void {
@@ -188,7 +184,7 @@ class Child implements ChildPort {
 
 function signalTo(target: number, signal: ChildSignal): void {
   try {
-    nodeProcess.kill(target, signal);
+    node.process.kill(target, signal);
   } catch {
     // It is gone already.
   }
@@ -197,7 +193,7 @@ function signalTo(target: number, signal: ChildSignal): void {
 /** Whether a process is the child with this directory, or was started by it. False where there is no /proc. */
 function isMarked(pid: number, pidDir: string): boolean {
   try {
-    return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0").includes(`${MARK}=${pidDir}`);
+    return node.fs.readFileSync(`/proc/${pid}/environ`, "latin1").split("\0").includes(`${MARK}=${pidDir}`);
   } catch {
     return false;
   }

@@ -5,13 +5,13 @@
 // Each line that it reads is `+ group directory` or `- group directory`, of one child; the group is 0 as long as the
 // child has none. POSIX only: elsewhere, or without /bin/sh, children that hang outlive a host that is killed.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import nodeProcess from "node:process";
+import type { ChildProcess } from "node:child_process";
+import { node, optionalModule } from "../../../process/node-modules.js";
 
 /** By its value, a directory, a process is known as a child or as a descendant of one, whatever group it is in. */
 export const MARK = "SIGNALBOX_CHILD";
 
-export const hasGroups: boolean = nodeProcess.platform !== "win32";
+export const hasGroups: boolean = optionalModule("node:process")?.platform !== "win32";
 
 /** Watchers that one program starts in place of those that somebody ended, or that could not be started. */
 const MOST_REPLACED = 10;
@@ -76,11 +76,11 @@ export function unregisterChild(group: number, directory: string): void {
 
 function start(): void {
   if (lost > MOST_REPLACED) return;
-  const one = spawn("/bin/sh", ["-c", SCRIPT, "signalbox-watcher"], {
+  const one = node.childProcess.spawn("/bin/sh", ["-c", SCRIPT, "signalbox-watcher"], {
     stdio: ["pipe", "ignore", "ignore"],
     // Signals from a terminal are for this program alone; and it is to be no descendant that others know by their mark.
     detached: true,
-    env: { PATH: nodeProcess.env.PATH ?? "/usr/bin:/bin" },
+    env: { PATH: node.process.env.PATH ?? "/usr/bin:/bin" },
     cwd: "/",
   });
   watcher = one;

@@ -1,0 +1,59 @@
+// Modules of Node, on hosts that may not have them. A browser refuses a program with a static import of `node:…`, so these
+// modules are asked for by name: Node, Deno and Bun answer, and a bundler leaves the question alone.
+
+import { HostModuleError } from "./errors.js";
+
+interface NodeModules {
+  readonly "node:async_hooks": typeof import("node:async_hooks");
+  readonly "node:child_process": typeof import("node:child_process");
+  readonly "node:fs": typeof import("node:fs");
+  readonly "node:os": typeof import("node:os");
+  readonly "node:path": typeof import("node:path");
+  readonly "node:process": typeof import("node:process");
+  readonly "node:v8": typeof import("node:v8");
+  readonly "node:worker_threads": typeof import("node:worker_threads");
+}
+
+/** Of this realm: where programs keep what all their modules share. */
+export const globalObject: object = globalThis;
+
+/** A module of Node, or undefined on a host that does not have it. */
+export function optionalModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] | undefined {
+  const host = (globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }).process;
+  return host?.getBuiltinModule?.(name) as NodeModules[Name] | undefined;
+}
+
+function required<Name extends keyof NodeModules>(name: Name): NodeModules[Name] {
+  const found = optionalModule(name);
+  if (found === undefined) throw new HostModuleError(name);
+  return found;
+}
+
+/** Modules of Node for code that cannot do without them. Reading one throws a HostModuleError where there is none. */
+export const node: {
+  readonly childProcess: NodeModules["node:child_process"];
+  readonly fs: NodeModules["node:fs"];
+  readonly os: NodeModules["node:os"];
+  readonly path: NodeModules["node:path"];
+  readonly process: NodeModules["node:process"];
+  readonly workerThreads: NodeModules["node:worker_threads"];
+} = {
+  get childProcess() {
+    return required("node:child_process");
+  },
+  get fs() {
+    return required("node:fs");
+  },
+  get os() {
+    return required("node:os");
+  },
+  get path() {
+    return required("node:path");
+  },
+  get process() {
+    return required("node:process");
+  },
+  get workerThreads() {
+    return required("node:worker_threads");
+  },
+};
