@@ -166,8 +166,8 @@ class Jobs<T> {
     try {
       end = this.stopped(settle(delivery, result));
     } catch (error) {
-      this.blame(delivery);
-      throw error;
+      this.crash(delivery, error);
+      return;
     }
     if (end !== undefined || (this.isStopping && this.active.size === 0))
       process.kernel.stop(process, this.reason, undefined);
@@ -179,8 +179,14 @@ class Jobs<T> {
       this.done(delivery, undefined);
       return;
     }
+    this.crash(delivery, error);
+  }
+
+  private crash(delivery: Delivery<T>, error: unknown): void {
     this.blame(delivery);
-    throw error;
+    const { process } = this.ctx.self;
+    if (process === undefined) throw error;
+    process.failed(error, process.rare?.message);
   }
 }
 

@@ -1,7 +1,7 @@
 // Hosts without V8's promise hooks: browsers, workers, Bun. Stray rejections are the host's there; all else is as on Node.
 
 import { expect, test } from "vitest";
-import { type Environment, type Report, System } from "../../lib/index.js";
+import { ConsumerGroup, consumer, type Environment, type Report, System } from "../../lib/index.js";
 import { production } from "../../lib/process/production.js";
 
 const environment: Environment = { ...production, watchRejections: () => undefined };
@@ -29,4 +29,19 @@ test("a host that cannot say whose promise was rejected is reported once, and pr
   expect(reports.map(({ event, level, path }) => [event, level, path])).toEqual([["host", "warn", "first"]]);
   expect(reports[0]?.text).toContain("no promise hooks");
   await Promise.all([first.stop(), second.stop()]);
+});
+
+test("a crash of a consumer between two awaits is re-routed without promise hooks", async () => {
+  const system = new System({ environment, report: false });
+  const group = new ConsumerGroup<number>({ maxAttempts: 3 });
+  let tries = 0;
+  const work = async (n: number): Promise<number> => {
+    await Promise.resolve();
+    if (++tries === 1) throw new Error("tired");
+    return n;
+  };
+  for (let i = 0; i < 2; i++) system.spawn(consumer(work, { group }));
+  const outcome = await system.dispatch(group, 7);
+  expect([outcome.reply, outcome.reroutedFrom.length]).toEqual([7, 1]);
+  await system.stop();
 });
