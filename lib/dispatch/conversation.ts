@@ -1,5 +1,5 @@
-// A dispatch conversation: the process around conversation-machine.ts, one per dispatch. It links to the consumer before it
-// forwards, hears of its end by the EXIT itself, and re-routes in the same turn.
+// A dispatch conversation: the process around conversation-machine.ts, one for each dispatch. It links to the consumer
+// before it forwards the envelope, so the consumer's end reaches it as an EXIT, and it re-routes in the same turn.
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
@@ -21,80 +21,74 @@ import {
 } from "./conversation-machine.js";
 import { Delivery } from "./delivery.js";
 import type { Envelope } from "./envelope.js";
-import { ConversationError, type DispatchError } from "./errors.js";
+import type { DispatchError } from "./errors.js";
 import { failureError } from "./failure.js";
 import type { ConsumerGroup } from "./group.js";
 import { Handoff } from "./handoff.js";
 import type { IsolatedRoute } from "./isolated.js";
 import type { Member, WaitingDispatch } from "./member.js";
 import { type Message, ROOM, WITHDRAWN } from "./messages.js";
-import { type Outcome, outcomeOf, type RerouteTiming, timed } from "./outcome.js";
-import { type DispatchRequest, waitersFor } from "./request.js";
+import { outcomeOf } from "./outcome.js";
+import { type DispatchRequest, requestsTo } from "./request.js";
 import { type RoutingFunction, takesOf } from "./route.js";
 import type { FullSettings } from "./settings.js";
 import "./events.js";
 
 const DONE = stop();
 const STOPPED = stop("shutdown");
+const BEGIN = { type: "begin" } as const;
 
 export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   readonly group: ConsumerGroup<T>;
   readonly envelope: Envelope<T>;
-  /** The process that this is; set when it has been spawned, before its first turn. */
+  /** The process that this is the behaviour of. Set when the process has been spawned, before its first turn. */
   process!: Process;
   private state: State<Member> = initial();
-  /** Dispatches of the same envelope id join this one. */
-  private claims = false;
   private readonly settings: FullSettings<T>;
   private readonly route: RoutingFunction<T> | IsolatedRoute<T>;
-  private ctx!: Context<Message<T>>;
-  /** Has a place in the group's queue. */
-  private queued = false;
-  /** It ends when its consumer has settled, or has been stopped. */
-  readonly isLast = true;
-  /** Counts the times that there was nobody to choose. */
-  private patienceTime = 0;
-  private patience: TimerRef | undefined = undefined;
-  private settledBy: Outcome<T>["settledBy"] = "ack";
-  private reply: unknown = undefined;
-  private timings: readonly RerouteTiming[] | undefined = undefined;
-  /** What the last consumer was given, and its slot with that. */
+  /** The envelope has an id of its own: dispatches of the same id join this one while it is in flight. */
+  private readonly isJoinable: boolean;
+  /** What the consumer of the current attempt was given. It holds one of the consumer's slots. */
   private held: Delivery<T> | Handoff | undefined = undefined;
-  /** A consumer ended, and its envelope has yet to be forwarded to the next. */
-  private rerouting = false;
-  /** Names what the envelope has in common with others, to the routing function. */
-  private key: string | undefined = undefined;
+  private patienceTimer: TimerRef | undefined = undefined;
 
-  constructor(group: ConsumerGroup<T>, envelope: Envelope<T>, settings: FullSettings<T>) {
+  constructor(
+    group: ConsumerGroup<T>,
+    envelope: Envelope<T>,
+    settings: FullSettings<T>,
+    isJoinable: boolean,
+  ) {
     this.group = group;
     this.envelope = envelope;
     this.settings = settings;
     this.route = group.route;
+    this.isJoinable = isJoinable;
   }
 
-  init(ctx: Context<Message<T>>): Stop | undefined {
-    this.ctx = ctx;
-    return this.apply({ type: "begin" });
+  /** A stopping system ends this process last: when its consumer has settled, or has been stopped. */
+  get isLast(): boolean {
+    return true;
+  }
+
+  // ── from messages and signals to events ───────────────────────────────────────────────────────────────────────
+
+  init(): Stop | undefined {
+    return this.apply(BEGIN);
   }
 
   handle(_ctx: Context<Message<T>>, message: Message<T>): Stop | undefined {
     if (message instanceof Delivery) return this.settled(message);
     switch (message.type) {
       case "handoff":
-        if (message.attempt !== this.state.attempt) return undefined;
-        this.settledBy = "handoff";
         return this.apply({ type: "settled", attempt: message.attempt });
       case "chosen":
-        return this.state.phase === "selecting"
-          ? this.chosenLate(message.chosen, message.candidates)
-          : undefined;
+        return this.chosenElsewhere(message.chosen, message.candidates);
       case "unchosen":
         return this.apply({ type: "misrouted", failure: { type: "evaluation", cause: message.cause } });
-      case "impatient":
-        return message.time === this.patienceTime ? this.apply({ type: "impatient" }) : undefined;
       case "withdrawn":
         return this.state.phase === "closed" ? DONE : undefined;
       case "room":
+      case "impatient":
         return this.apply(message);
       case "deadline":
         return this.deadline();
@@ -104,154 +98,150 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   }
 
   signal(ctx: Context<Message<T>>, signal: Signal): Stop | undefined {
-    const { consumer } = this.state;
     if (signal.type === "down") {
       const reason = signal.reason.type === "normal" ? undefined : signal.reason;
       return this.apply({ type: "compensated", reason });
     }
+    const { consumer } = this.state;
     if (signal.type !== "exit" || consumer?.pid !== signal.from) return undefined;
-    this.rerouting = true;
     const { reason } = signal;
-    const given = this.held instanceof Delivery ? this.held : undefined;
+    const delivery = this.held instanceof Delivery ? this.held : undefined;
     const at = ctx.now();
-    if (given?.untaken === true) return this.apply({ type: "returned", consumer, exited: true, reason, at });
-    return this.apply({ type: "exited", consumer, innocent: given?.innocent === true, reason, at });
+    if (delivery?.untaken === true)
+      return this.apply({ type: "returned", consumer, exited: true, reason, at });
+    return this.apply({ type: "exited", consumer, innocent: delivery?.innocent === true, reason, at });
   }
 
-  /** Called by the group, which is no process: what it says comes as a message. */
+  private settled({ settlement, attempt }: Delivery<T>): Stop | undefined {
+    switch (settlement?.type) {
+      case "acked":
+        return this.apply({ type: "settled", attempt });
+      case "rejected": {
+        const { reason, final } = settlement;
+        return this.apply({ type: "rejected", attempt, reason, final, at: this.now() });
+      }
+      case "returned": {
+        const { consumer } = this.state;
+        if (consumer === undefined || attempt !== this.state.attempt) return undefined;
+        const { reason } = settlement;
+        return this.apply({ type: "returned", consumer, exited: false, reason, at: this.now() });
+      }
+      case undefined:
+        return undefined;
+      default:
+        return settlement satisfies never;
+    }
+  }
+
+  /** Each caller has a deadline of its own. The last of them is the conversation's. */
+  private deadline(): Stop | undefined {
+    const isLast = requestsTo(this.process).every((one) => one.isOverdue);
+    return this.apply({ type: "deadline", isLast });
+  }
+
+  // ── called by others, outside this process's turns ────────────────────────────────────────────────────────────
+
+  /** Called by the group. The group is no process, so a message has this conversation choose again in its own turn. */
   wake(): void {
     this.process.deliver(ROOM);
   }
 
-  private stopWaiting(): void {
-    if (!this.queued) return;
-    this.queued = false;
-    this.group.touched(this.kernel);
-    this.group.stopWaiting(this);
-  }
-
-  /** From here on dispatches of the same envelope id join this one, until it ends or nobody waits for it. */
+  /** From here on dispatches of the same envelope id join this one, until it ends or its last caller gives up. */
   claim(): void {
-    this.claims = true;
     this.group.dedup.claim(this.envelope.id, this);
   }
 
-  private disclaim(): void {
-    if (!this.claims) return;
-    this.claims = false;
-    this.group.touched(this.kernel);
-    this.group.dedup.release(this.envelope.id);
-  }
-
-  /** One who waited gave up. After the last, the envelope is taken back at once; the process ends in its own turn. */
+  /** A caller gave up. After the last one the envelope is taken back at once; the process ends in its own turn. */
   leave(why: unknown): void {
-    this.group.touched(this.kernel);
-    if (waitersFor(this.process).length > 0) return;
+    this.touchGroup();
+    if (requestsTo(this.process).length > 0) return;
     this.disclaim();
     this.apply(WITHDRAWN);
     this.held?.abort(why);
     this.process.deliver(WITHDRAWN);
   }
 
-  /** Each who waits has a deadline of its own; the last of them is the conversation's. */
-  private deadline(): Stop | undefined {
-    const waiters = waitersFor<T>(this.process);
-    if (waiters.every((one) => one.overdue)) return this.apply({ type: "deadline" });
-    this.group.touched(this.kernel);
-    // What the machine says to a deadline holds for each of them: a compensation that has begun is seen through.
-    if (this.state.phase === "compensating") return undefined;
-    for (const one of waiters) if (one.overdue) one.fail(this.error({ type: "deadline" }, one.timeoutMs));
-    return undefined;
-  }
-
-  /** The conversation was ended from outside: its envelope is taken back all the same, its consumer unharmed. */
+  /** The process has ended before the dispatch. Its envelope is taken back, and its consumer lives on. */
   died(reason: ExitReason): void {
-    this.stopWaiting();
-    const { group, envelope } = this;
-    const { phase, consumer, history } = this.state;
-    if (phase === "delivered" && consumer !== undefined) this.withdraw(consumer);
-    this.disclaim();
-    const error = new ConversationError(group.name, "died", reason, envelope, history);
-    this.held?.abort(error);
-    for (const one of waitersFor(this.process)) one.fail(error);
+    this.apply({ type: "died", reason });
   }
 
-  private settled(delivery: Delivery<T>): Stop | undefined {
-    const { settlement, attempt } = delivery;
-    if (settlement === undefined || attempt !== this.state.attempt) return undefined;
-    const { consumer } = this.state;
-    if (settlement.type === "returned") {
-      if (consumer === undefined) return undefined;
-      const { reason } = settlement;
-      return this.apply({ type: "returned", consumer, exited: false, reason, at: this.ctx.now() });
-    }
-    if (settlement.type === "rejected") {
-      const { reason, final } = settlement;
-      return this.apply({ type: "rejected", attempt, reason, final, at: this.ctx.now() });
-    }
-    this.settledBy = settlement.replied ? "reply" : "ack";
-    this.reply = settlement.value;
-    return this.apply({ type: "settled", attempt });
-  }
+  // ── from events to effects ────────────────────────────────────────────────────────────────────────────────────
 
-  private apply(event: Event<Member>): Stop | undefined {
-    const [state, effects] = decide(this.settings, this.state, event);
-    this.state = state;
+  /** Decides, and carries the effects out. One effect of a decision at most leads to the next event. */
+  private apply(first: Event<Member>): Stop | undefined {
     let end: Stop | undefined;
-    for (let i = 0; i < effects.length; i++) end = this.carry(effects[i] as Effect<Member>) ?? end;
+    let event: Event<Member> | undefined = first;
+    while (event !== undefined) {
+      const decision: ReturnType<typeof decide<Member>> = decide(this.settings, this.state, event);
+      this.state = decision[0];
+      const effects = decision[1];
+      event = undefined;
+      for (let i = 0; i < effects.length; i++) {
+        const effect = effects[i] as Effect<Member>;
+        if (effect.type === "end") end = DONE;
+        else if (effect.type === "shut-down") end = STOPPED;
+        else event = this.perform(effect) ?? event;
+      }
+    }
     return end;
   }
 
-  private carry(effect: Effect<Member>): Stop | undefined {
+  private perform(
+    effect: Exclude<Effect<Member>, { readonly type: "end" | "shut-down" }>,
+  ): Event<Member> | undefined {
     switch (effect.type) {
       case "select":
         return this.select();
       case "wait":
         return this.wait(effect.consumer);
-      case "stop-waiting":
-        this.stopWaiting();
+      case "leave-queue":
+        this.touchGroup();
+        this.group.stopWaiting(this);
         return undefined;
       case "start-patience":
         this.startPatience();
         return undefined;
       case "stop-patience":
-        if (this.patience !== undefined) this.ctx.cancel(this.patience);
-        this.patienceTime++;
+        if (this.patienceTimer !== undefined) this.process.ctx.cancel(this.patienceTimer);
         return undefined;
       case "deliver":
-        return this.deliver(effect.consumer, effect.attempt);
+        return this.deliver();
       case "release":
         this.held?.free();
-        // An EXIT that is queued already is of nobody that this conversation has to do with any more.
-        if (!effect.exited) this.kernel.links.unlink(this.process, effect.consumer.pid);
+        // After an exit there is no link any more.
+        if (!effect.exited) this.unlink();
         return undefined;
       case "withdraw":
-        this.withdraw(effect.consumer);
+        this.unlink();
+        this.held?.withdraw();
         return undefined;
       case "compensate":
-        compensate(this.ctx as Context<never>, this.envelope, this.settings, {
-          consumer: effect.consumer.id,
-          attempt: this.state.attempt,
-        });
+        this.compensate();
         return undefined;
       case "complete":
-        this.complete(effect.consumer);
+        this.complete();
         return undefined;
       case "fail":
         this.fail(effect.failure, effect.deadLetter);
         return undefined;
-      case "end":
-        this.stopWaiting();
-        return DONE;
+      case "fail-overdue":
+        this.touchGroup();
+        for (const one of requestsTo(this.process))
+          if (one.isOverdue) one.fail(this.error({ type: "deadline" }, one.timeoutMs));
+        return undefined;
       default:
         return effect satisfies never;
     }
   }
 
-  private select(): Stop | undefined {
+  // ── selecting ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private select(): Event<Member> | undefined {
     const { group } = this;
-    group.touched(this.kernel);
-    group.isOffering = this.queued && group.isOffered(this);
+    this.touchGroup();
+    if (!this.state.isQueued) return this.choose();
+    group.isOffering = group.isOffered(this);
     try {
       return this.choose();
     } finally {
@@ -259,61 +249,96 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
     }
   }
 
-  private choose(): Stop | undefined {
-    const { ctx, group, route, envelope, state, kernel } = this;
-    const candidates = group.candidates(kernel, state.excluded);
-    if (candidates.length === 0) {
-      return this.unselected(state.excluded.length === 0 ? "empty" : "excluded");
+  private choose(): Event<Member> | undefined {
+    const { group, route, envelope, state, kernel } = this;
+    const { excluded } = state.past;
+    const isTrusted = typeof route === "function" && route.isTrusted === true;
+    const candidates = group.candidates(kernel, excluded, isTrusted);
+    if (candidates.length === 0) return this.unselected(excluded.length === 0 ? "empty" : "excluded");
+    if (typeof route !== "function") {
+      this.chooseElsewhere(route, candidates);
+      return undefined;
     }
+    let key: string | undefined;
     let chosen: unknown;
     try {
-      if (typeof route !== "function") {
-        const context = group.context(undefined, candidates, ctx.random());
-        const tell = (message: Message<T>): void => {
-          if (ctx.alive) ctx.send(ctx.self, message);
-        };
-        route.choose(kernel, envelope, candidates, context, ctx.signal).then(
-          (id) => tell({ type: "chosen", chosen: id, candidates }),
-          (cause) => tell({ type: "unchosen", cause }),
-        );
-        return undefined;
-      }
-      this.key = route.affinityKey?.(envelope);
-      chosen = route(envelope, candidates, group.context(this.key, candidates, ctx.random()));
+      key = route.affinityKey?.(envelope);
+      chosen = route(envelope, candidates, group.context(kernel, key, candidates, isTrusted));
     } catch (cause) {
-      return this.apply({ type: "misrouted", failure: { type: "evaluation", cause } });
+      return { type: "misrouted", failure: { type: "evaluation", cause } };
     }
-    return this.chosen(chosen, candidates);
+    return this.chosen(chosen, candidates, key);
   }
 
-  /** The choice was made elsewhere, which took its time: one that has left or ended since is no candidate any more. */
-  private chosenLate(chosen: unknown, before: readonly Member[]): Stop | undefined {
+  private chooseElsewhere(route: IsolatedRoute<T>, candidates: readonly Member[]): void {
+    const { envelope, group, kernel, process } = this;
+    const { ctx } = process;
+    const notify = (message: Message<T>): void => {
+      if (ctx.alive) ctx.send(ctx.self, message);
+    };
+    route
+      .choose(kernel, envelope, candidates, group.context(kernel, undefined, candidates, false), ctx.signal)
+      .then(
+        (chosen) => notify({ type: "chosen", chosen, candidates }),
+        (cause) => notify({ type: "unchosen", cause }),
+      );
+  }
+
+  /** The choice took its time: a consumer that has left or exited meanwhile is no candidate any more. */
+  private chosenElsewhere(chosen: unknown, before: readonly Member[]): Stop | undefined {
+    if (this.state.phase !== "selecting") return undefined;
     const consumer = findChosen(before, chosen);
-    const now = this.group.candidates(this.kernel, this.state.excluded);
-    return consumer === undefined || now.includes(consumer) ? this.chosen(chosen, before) : this.select();
+    const now = this.group.candidates(this.kernel, this.state.past.excluded, true);
+    if (consumer !== undefined && !now.includes(consumer)) return this.apply(BEGIN);
+    return this.apply(this.chosen(chosen, before, undefined));
   }
 
-  private chosen(chosen: unknown, candidates: readonly Member[]): Stop | undefined {
+  private chosen(chosen: unknown, candidates: readonly Member[], key: string | undefined): Event<Member> {
     if (chosen === undefined) return this.unselected("none");
     const consumer = findChosen(candidates, chosen);
-    if (consumer === undefined) {
-      return this.apply({
-        type: "misrouted",
-        failure: { type: "unknown-consumer", selected: describeChosen(chosen) },
-      });
-    }
-    return this.apply({ type: "selected", consumer, pressure: consumer.pressure });
+    if (consumer === undefined)
+      return { type: "misrouted", failure: { type: "unknown-consumer", selected: describeChosen(chosen) } };
+    const { pressure } = consumer;
+    if (key !== undefined && pressure === "accept") this.group.remember(key, consumer);
+    return { type: "selected", consumer, pressure };
   }
 
-  /** Link before forward: from here on no end of the consumer goes unheard. */
-  private deliver(consumer: Member, attempt: number): Stop | undefined {
-    const { ctx, envelope, group, kernel, key, settings } = this;
+  private unselected(why: NoConsumerReason): Event<Member> {
+    if (this.kernel.stopping) return { type: "stopping" };
+    return { type: "unselected", why, patient: this.settings.patienceMs > 0 };
+  }
+
+  // ── waiting ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private wait(at: Member | undefined): Event<Member> | undefined {
+    const { attempt, past } = this.state;
+    const { priority = 0 } = this.envelope;
+    const takes = takesOf(this.route);
+    const { excluded } = past;
+    const waits = this.group.wait(this, { priority, urgent: attempt > 0, takes, at, excluded });
+    return waits ? undefined : { type: "turned-away" };
+  }
+
+  private startPatience(): void {
+    const { patienceMs } = this.settings;
+    if (patienceMs === Number.POSITIVE_INFINITY) return;
+    const { ctx } = this.process;
+    const message: Message<T> = { type: "impatient", round: this.state.patience.round };
+    this.patienceTimer = ctx.sendAfter(ctx.self, message, patienceMs);
+  }
+
+  // ── delivering ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Links before it forwards: from then on no end of the consumer goes unnoticed. */
+  private deliver(): Event<Member> | undefined {
+    const { envelope, process, settings, state } = this;
+    const { attempt } = state;
+    const consumer = state.consumer as Member;
+    const { ctx, kernel } = process;
     const held = consumer.acknowledges
-      ? new Delivery(envelope, attempt, this.process, consumer)
+      ? new Delivery(envelope, attempt, process, consumer)
       : new Handoff(consumer, kernel, settings.handoffMs);
     this.held = held;
-    this.stopWaiting();
-    if (key !== undefined) group.remember(key, consumer);
     ctx.link(consumer.pid);
     try {
       if (held instanceof Delivery) consumer.pid.process?.deliverRequest(held);
@@ -322,76 +347,72 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
         ctx.sendAfter(ctx.self, { type: "handoff", attempt }, settings.handoffMs);
       }
     } catch (error) {
-      // Its bounded mailbox is full: another consumer's turn.
-      return this.apply({ type: "rejected", attempt, reason: crash(error), final: false, at: ctx.now() });
+      // The consumer's bounded mailbox is full: another consumer's turn.
+      return { type: "rejected", attempt, reason: crash(error), final: false, at: this.now() };
     }
-    if (this.rerouting) {
-      this.rerouting = false;
-      this.timings = timed(this.timings, this.state.history, ctx.now());
+    return state.past.isRerouting ? { type: "forwarded", at: this.now() } : undefined;
+  }
+
+  private unlink(): void {
+    if (this.held !== undefined) this.kernel.links.unlink(this.process, this.held.member.pid);
+  }
+
+  private compensate(): void {
+    const { attempt, consumer } = this.state;
+    const crashed = { consumer: consumer?.id ?? "", attempt };
+    compensate(this.process.ctx as Context<never>, this.envelope, this.settings, crashed);
+  }
+
+  // ── ending ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private complete(): void {
+    const { envelope, held, process, state } = this;
+    const outcome = outcomeOf(envelope, held as Delivery<T> | Handoff, state.attempt, state.past);
+    if (this.isJoinable) {
+      this.touchGroup();
+      this.group.dedup.complete(envelope.id, outcome, this.now());
     }
-    return undefined;
+    for (const one of requestsTo<T>(process)) one.fulfil(outcome);
   }
 
-  /** The dispatch ends, and its consumer has not settled. */
-  private withdraw(consumer: Member): void {
-    this.kernel.links.unlink(this.process, consumer.pid);
-    this.held?.withdraw();
-  }
-
-  private unselected(why: NoConsumerReason): Stop | undefined {
-    // Nobody will come any more, and that is no fault of the envelope's.
-    if (this.kernel.stopping) return STOPPED;
-    return this.apply({ type: "unselected", why, patient: this.settings.patienceMs > 0 });
-  }
-
-  private wait(at: Member | undefined): Stop | undefined {
-    const { group, route, state } = this;
-    const { excluded, attempt } = state;
-    const takes = takesOf(route);
-    const { priority = 0 } = this.envelope;
-    this.queued = group.wait(this, { priority, urgent: attempt > 0, takes, at, excluded });
-    return this.queued ? undefined : this.apply({ type: "turned-away" });
-  }
-
-  private startPatience(): void {
-    const { patienceMs } = this.settings;
-    if (patienceMs === Number.POSITIVE_INFINITY) return;
-    const message: Message<T> = { type: "impatient", time: this.patienceTime };
-    this.patience = this.ctx.sendAfter(this.ctx.self, message, patienceMs);
-  }
-
-  private complete(consumer: Member): void {
-    const { envelope, settledBy, reply, state, timings } = this;
-    const outcome = outcomeOf(envelope, consumer, settledBy, reply, state, timings);
-    if (this.claims) {
-      this.group.touched(this.kernel);
-      this.group.dedup.complete(this.envelope.id, outcome, this.ctx.now());
-    }
-    for (const one of waitersFor<T>(this.process)) one.fulfil(outcome);
-  }
-
-  /** One error for all who wait, but that a deadline is each one's own. */
+  /** All callers get the same error, but that an error about the deadline names the caller's own. */
   private fail(failure: Failure, deadLetter: boolean): void {
-    const error = this.error(failure, this.settings.deadlineMs);
-    const own = (one: DispatchRequest<unknown>): boolean =>
-      failure.type === "deadline" && one.timeoutMs !== this.settings.deadlineMs;
-    this.held?.abort(error);
-    if (deadLetter) this.deadLetter(error);
+    const { deadlineMs } = this.settings;
+    const error = this.error(failure, deadlineMs);
+    const hasOwnDeadline = (one: DispatchRequest<unknown>): boolean =>
+      failure.type === "deadline" && one.timeoutMs !== deadlineMs;
     this.disclaim();
-    for (const one of waitersFor(this.process))
-      one.fail(own(one) ? this.error(failure, one.timeoutMs) : error);
+    this.held?.abort(error);
+    if (deadLetter) this.publish(error);
+    for (const one of requestsTo(this.process))
+      one.fail(hasOwnDeadline(one) ? this.error(failure, one.timeoutMs) : error);
+  }
+
+  /** From here on a dispatch of the same envelope id starts anew. */
+  private disclaim(): void {
+    if (!this.isJoinable) return;
+    this.touchGroup();
+    this.group.dedup.release(this.envelope.id, this);
   }
 
   private error(failure: Failure, deadlineMs: number): DispatchError {
-    return failureError(failure, this.group.name, deadlineMs, this.envelope, this.state.history);
+    return failureError(failure, this.group.name, deadlineMs, this.envelope, this.state.past.history);
   }
 
-  private deadLetter(error: DispatchError): void {
+  private publish(error: DispatchError): void {
     const { events } = this.kernel;
     const { envelope, history } = error;
     events.deadLetters++;
     if (events.wants.undeliverable)
       events.publish("undeliverable", { group: this.group.name, envelope, history, error });
+  }
+
+  private touchGroup(): void {
+    this.group.touched(this.kernel);
+  }
+
+  private now(): number {
+    return this.process.ctx.now();
   }
 
   private get kernel(): Kernel {

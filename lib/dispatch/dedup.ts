@@ -49,8 +49,8 @@ export class Deduplication<T> {
   }
 
   /** A dispatch that failed, or that nobody waits for, is forgotten, so that it can be tried again. */
-  release(id: string): void {
-    this.claims.delete(id);
+  release(id: string, conversation: Conversation<T>): void {
+    if (this.claims.get(id) === conversation) this.claims.delete(id);
   }
 
   complete(

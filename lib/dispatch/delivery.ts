@@ -34,23 +34,24 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   untaken = false;
   /** @internal The consumer ended by another envelope that it worked on at the same time. */
   innocent = false;
+  /** @internal One of this member's slots is held until the delivery is settled or taken back. */
+  readonly member: Member;
   readonly #conversation: Process;
   readonly #consumer: Process | undefined;
-  readonly #slot: Member;
   #held = true;
   #withdrawn = false;
   #abort: AbortController | undefined = undefined;
   #reason: unknown = undefined;
 
   /** @internal */
-  constructor(envelope: Envelope<T>, attempt: number, conversation: Process, slot: Member) {
+  constructor(envelope: Envelope<T>, attempt: number, conversation: Process, member: Member) {
     super();
     this.envelope = envelope;
     this.attempt = attempt;
     this.#conversation = conversation;
-    this.#consumer = slot.pid.process;
-    this.#slot = slot;
-    slot.take();
+    this.#consumer = member.pid.process;
+    this.member = member;
+    member.take();
   }
 
   get payload(): T {
@@ -142,7 +143,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
     if (consumer === undefined) return;
     if (this.#withdrawn && consumer.rare !== undefined)
       consumer.rare.waits = exclude(consumer.rare.waits, this);
-    this.#slot.free(consumer.kernel);
+    this.member.free(consumer.kernel);
   }
 
   #settle(settlement: Settlement): boolean {

@@ -2,7 +2,8 @@
 
 import { SignalboxError } from "../process/errors.js";
 import { type ExitReason, formatReason } from "../process/reason.js";
-import type { EndedAttempt, NoConsumerReason } from "./conversation-machine.js";
+import type { EndedAttempt } from "./attempts.js";
+import type { NoConsumerReason } from "./conversation-machine.js";
 import type { Envelope } from "./envelope.js";
 
 /** Base of the dispatch errors. */

@@ -1,6 +1,6 @@
 // What dispatch adds to the events of a system.
 
-import type { EndedAttempt } from "./conversation-machine.js";
+import type { EndedAttempt } from "./attempts.js";
 import type { Envelope } from "./envelope.js";
 
 /** An envelope that no consumer will get any more, with everything that was tried. */

@@ -1,6 +1,7 @@
 // From what the machine says to the error that the caller gets.
 
-import type { EndedAttempt, Failure } from "./conversation-machine.js";
+import type { EndedAttempt } from "./attempts.js";
+import type { Failure } from "./conversation-machine.js";
 import type { Envelope } from "./envelope.js";
 import {
   AttemptsExhaustedError,

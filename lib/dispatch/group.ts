@@ -69,6 +69,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   #view: readonly ConsumerView[] | undefined = undefined;
   #route: RoutingFunction<T> | IsolatedRoute<T>;
   #turn = 0;
+  readonly #context = new SharedContext();
   readonly #watchers = new WeakMap<Kernel, Pid<Pid>>();
   readonly #affinities = new Map<string, Member>();
 
@@ -208,24 +209,32 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   // ── for conversations ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @internal Members alive in that system that are not excluded, as a fresh array: a routing function may sort it. */
-  candidates(kernel: Kernel, excluded: readonly Member[]): readonly Member[] {
+  /**
+   * @internal Members that run in that system and are not excluded. A routing function gets an array of its own, which it
+   * may sort, unless the function is trusted.
+   */
+  candidates(kernel: Kernel, excluded: readonly Member[], isTrusted: boolean): readonly Member[] {
     const members = this.#members;
     for (let i = 0; i < members.length; i++) {
       if (!isCandidate(members[i] as Member, kernel, excluded))
         return members.filter((one) => isCandidate(one, kernel, excluded));
     }
-    return members.slice();
+    return isTrusted ? members : members.slice();
   }
 
   /** @internal @param key - what the routing function calls the envelope's affinity key */
-  context(key: string | undefined, candidates: readonly Member[], roll: number): RouteContext {
-    const previous = key === undefined ? undefined : this.#affinities.get(key);
-    return {
-      turn: this.#turn++,
-      roll,
-      previous: previous !== undefined && candidates.includes(previous) ? previous : undefined,
-    };
+  context(
+    kernel: Kernel,
+    key: string | undefined,
+    candidates: readonly Member[],
+    isTrusted: boolean,
+  ): RouteContext {
+    const last = key === undefined ? undefined : this.#affinities.get(key);
+    const previous = last !== undefined && candidates.includes(last) ? last : undefined;
+    const turn = this.#turn++;
+    return isTrusted
+      ? this.#context.set(kernel, turn, previous)
+      : { turn, roll: kernel.env.random(), previous };
   }
 
   /** @internal Notes who takes the envelopes of the key from now on. */
@@ -281,6 +290,25 @@ export class ConsumerGroup<T = unknown, R = unknown> {
       if (offer !== undefined) offer.reserved++;
       waiter.wake();
     }
+  }
+}
+
+/** The context that all trusted routing functions of a group get: one object for all dispatches. */
+class SharedContext implements RouteContext {
+  turn = 0;
+  previous: ConsumerView | undefined = undefined;
+  #kernel: Kernel | undefined = undefined;
+
+  set(kernel: Kernel, turn: number, previous: ConsumerView | undefined): this {
+    this.turn = turn;
+    this.previous = previous;
+    this.#kernel = kernel;
+    return this;
+  }
+
+  /** Drawn when it is read: most functions do not read it. */
+  get roll(): number {
+    return this.#kernel?.env.random() ?? 0;
   }
 }
 

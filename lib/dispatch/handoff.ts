@@ -6,21 +6,21 @@ import type { Member } from "./member.js";
 
 export class Handoff {
   private held = true;
-  private readonly slot: Member;
+  readonly member: Member;
   private readonly kernel: Kernel;
   private readonly endsAt: number;
 
-  constructor(slot: Member, kernel: Kernel, windowMs: number) {
-    this.slot = slot;
+  constructor(member: Member, kernel: Kernel, windowMs: number) {
+    this.member = member;
     this.kernel = kernel;
     this.endsAt = kernel.env.now() + windowMs;
-    slot.take();
+    member.take();
   }
 
   /** The dispatch has ended, and this consumer cannot be told: the window goes on without it. */
   withdraw(): void {
-    const { kernel, slot } = this;
-    if (slot.pid.process === undefined) this.free();
+    const { kernel, member } = this;
+    if (member.pid.process === undefined) this.free();
     else kernel.addTimer(Math.max(0, this.endsAt - kernel.env.now()), { fire: () => this.free() });
   }
 
@@ -29,6 +29,6 @@ export class Handoff {
   free(): void {
     if (!this.held) return;
     this.held = false;
-    this.slot.free(this.kernel);
+    this.member.free(this.kernel);
   }
 }

@@ -1,5 +1,6 @@
+export type { EndedAttempt, RerouteTiming } from "./attempts.js";
 export { type ConsumerOptions, consumer, Rejection, reject, type Work } from "./consumer.js";
-export type { CrashPolicy, EndedAttempt, NoConsumerReason } from "./conversation-machine.js";
+export type { CrashPolicy, NoConsumerReason } from "./conversation-machine.js";
 export { Delivery } from "./delivery.js";
 export { type DispatchOptions, dispatch } from "./dispatch.js";
 export type { CausalContext, Envelope, EnvelopeOptions } from "./envelope.js";
@@ -14,7 +15,7 @@ export {
   RouteTimeoutError,
 } from "./isolated.js";
 export type { ConsumerView, JoinOptions, Pressure, Tags } from "./member.js";
-export type { Outcome, RerouteTiming } from "./outcome.js";
+export type { Outcome } from "./outcome.js";
 export type { Comparison, Operand, Predicate } from "./predicate.js";
 export * as match from "./predicate.js";
 export {

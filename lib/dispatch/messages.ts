@@ -13,7 +13,7 @@ export type Message<T> =
   | typeof DEADLINE
   | typeof WITHDRAWN
   | typeof ROOM
-  | { readonly type: "impatient"; readonly time: number }
+  | { readonly type: "impatient"; readonly round: number }
   | { readonly type: "handoff"; readonly attempt: number }
   | { readonly type: "chosen"; readonly chosen: unknown; readonly candidates: readonly Member[] }
   | { readonly type: "unchosen"; readonly cause: unknown };

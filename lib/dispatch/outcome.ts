@@ -1,22 +1,11 @@
 // What a dispatch that ended well tells.
 
 import type { Pid } from "../process/pid.js";
-import type { ExitReason } from "../process/reason.js";
-import type { EndedAttempt } from "./conversation-machine.js";
+import type { Past, RerouteTiming } from "./attempts.js";
+import { Delivery } from "./delivery.js";
 import type { Envelope } from "./envelope.js";
+import type { Handoff } from "./handoff.js";
 import type { ConsumerView } from "./member.js";
-
-/** From a consumer's end to the next attempt, as they happened, in milliseconds of the system's clock. */
-export interface RerouteTiming {
-  /** The consumer that ended. */
-  readonly consumer: string;
-  readonly reason: ExitReason;
-  /** When its EXIT was observed. */
-  readonly exitAt: number;
-  /** When the envelope had been forwarded to the next one. */
-  readonly reroutedAt: number;
-  readonly elapsedMs: number;
-}
 
 /** The receipt of a dispatch of `T` to a group whose consumers reply with `R`. */
 export interface Outcome<T, R = unknown> {
@@ -37,41 +26,27 @@ export interface Outcome<T, R = unknown> {
   readonly duplicate: boolean;
 }
 
-const NONE: readonly string[] = Object.freeze([]);
+const NOBODY: readonly string[] = Object.freeze([]);
 const NO_TIMINGS: readonly RerouteTiming[] = Object.freeze([]);
 
-/** The receipt for those who asked first. */
+/** The receipt for the callers of one dispatch. @param held - what the consumer has settled, or survived */
 export function outcomeOf<T>(
   envelope: Envelope<T>,
-  consumer: ConsumerView,
-  settledBy: Outcome<T>["settledBy"],
-  reply: unknown,
-  { attempt, history }: { readonly attempt: number; readonly history: readonly EndedAttempt[] },
-  timings: readonly RerouteTiming[] | undefined,
+  held: Delivery<T> | Handoff,
+  attempts: number,
+  { history, timings }: Past<ConsumerView>,
 ): Outcome<T> {
+  const settlement = held instanceof Delivery ? held.settlement : undefined;
+  const acked = settlement?.type === "acked" ? settlement : undefined;
   return {
     envelope,
-    deliveredTo: consumer.id,
-    pid: consumer.pid,
-    settledBy,
-    reply,
-    attempts: attempt,
-    reroutedFrom: history.length === 0 ? NONE : history.map((one) => one.consumer),
-    rerouteTimings: timings ?? NO_TIMINGS,
+    deliveredTo: held.member.id,
+    pid: held.member.pid,
+    settledBy: acked === undefined ? "handoff" : acked.replied ? "reply" : "ack",
+    reply: acked?.value,
+    attempts,
+    reroutedFrom: history.length === 0 ? NOBODY : history.map((one) => one.consumer),
+    rerouteTimings: timings.length === 0 ? NO_TIMINGS : timings,
     duplicate: false,
   };
-}
-
-/** The timings, and that of the consumer that has ended: its envelope was forwarded again just now. */
-export function timed(
-  timings: readonly RerouteTiming[] | undefined,
-  history: readonly EndedAttempt[],
-  reroutedAt: number,
-): readonly RerouteTiming[] | undefined {
-  // Between that end and now there may be a consumer whose mailbox was full.
-  const ended = history.findLast((one) => one.end !== "rejected");
-  if (ended === undefined) return timings;
-  const { consumer, reason, at: exitAt } = ended;
-  const timing = { consumer, reason, exitAt, reroutedAt, elapsedMs: reroutedAt - exitAt };
-  return timings === undefined ? [timing] : [...timings, timing];
 }

@@ -11,7 +11,7 @@ import type { Outcome } from "./outcome.js";
 /** Ends with the conversation, and when that dies, with a ConversationError. */
 export class DispatchRequest<T> extends Request<Outcome<T>> {
   /** Its deadline has passed, and the conversation has yet to hear of that. */
-  overdue = false;
+  isOverdue = false;
   private readonly of: Conversation<T>;
   private readonly joins: boolean;
 
@@ -28,11 +28,13 @@ export class DispatchRequest<T> extends Request<Outcome<T>> {
 
   override calleeExited(reason: ExitReason): void {
     this.of.died(reason);
+    // A conversation that had closed before fails no request any more, and the kernel would ask for ever.
+    if (this.open) super.calleeExited(reason);
   }
 
   /** The deadline. */
   override fire(): void {
-    this.overdue = true;
+    this.isOverdue = true;
     this.of.process.deliver(DEADLINE);
   }
 
@@ -44,7 +46,7 @@ export class DispatchRequest<T> extends Request<Outcome<T>> {
 }
 
 /** Those who wait for a conversation, in the order in which they asked: its open calls, which are listed newest first. */
-export function waitersFor<T>(conversation: Process): DispatchRequest<T>[] {
+export function requestsTo<T>(conversation: Process): DispatchRequest<T>[] {
   const newest = conversation.requests;
   if (newest instanceof DispatchRequest && newest.next === undefined) return [newest];
   const waiters: DispatchRequest<T>[] = [];

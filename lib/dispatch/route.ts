@@ -39,6 +39,11 @@ export interface RoutingFunction<T = unknown> {
   readonly interchangeable?: boolean;
   /** The fields of the payload that it goes by. */
   readonly fields?: readonly string[];
+  /**
+   * @internal A function of the library: it changes neither the list of candidates nor the context, and keeps neither, so
+   * that a group may give it the same ones at each choice.
+   */
+  readonly isTrusted?: boolean;
   /** Every candidate gets the message, and the function is not asked. For topologies: a dispatch has one consumer. */
   readonly everyone?: boolean;
 }
@@ -75,7 +80,7 @@ export function leastLoaded<T>(): RoutingFunction<T> {
     }
     return best;
   };
-  return Object.assign(route, { label: "least loaded", interchangeable: true });
+  return trusted(Object.assign(route, { label: "least loaded", interchangeable: true }));
 }
 
 /** Each in turn. */
@@ -84,7 +89,7 @@ export function roundRobin<T>(): RoutingFunction<T> {
     const candidates = available(consumers);
     return candidates[turn % candidates.length];
   };
-  return Object.assign(route, { label: "round robin", interchangeable: true });
+  return trusted(Object.assign(route, { label: "round robin", interchangeable: true }));
 }
 
 /** By chance, in proportion to `weight`. One of weight 0 is given nothing. */
@@ -98,7 +103,7 @@ export function weighted<T>(): RoutingFunction<T> {
     }
     return candidates.at(-1);
   };
-  return Object.assign(route, { label: "weighted", interchangeable: true });
+  return trusted(Object.assign(route, { label: "weighted", interchangeable: true }));
 }
 
 /**
@@ -111,7 +116,7 @@ export function rendezvous<T>(key: (envelope: Envelope<T>) => string): RoutingFu
   checkKey("rendezvous", key);
   const ranking = new Ranking();
   const route: RoutingFunction<T> = (envelope, consumers) => ranking.first(consumers, hash(key(envelope)));
-  return Object.assign(route, { label: "rendezvous", interchangeable: false });
+  return trusted(Object.assign(route, { label: "rendezvous", interchangeable: false }));
 }
 
 /**
@@ -163,7 +168,8 @@ export function sticky<T>(
   checkKey("sticky", key);
   const route: RoutingFunction<T> = (envelope, consumers, context) =>
     context.previous ?? first(envelope, consumers, context);
-  return Object.assign(route, { affinityKey: key, label: "sticky" });
+  const named = Object.assign(route, { affinityKey: key, label: "sticky" });
+  return first.isTrusted === true ? trusted(named) : named;
 }
 
 /** Only consumers for which the predicate holds, among which `then` chooses. @throws OptionError */
@@ -178,13 +184,18 @@ export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastL
       context,
     );
   for (const trait of TRAITS) if (then[trait] !== undefined) Object.assign(route, { [trait]: then[trait] });
-  return route;
+  return then.isTrusted === true ? trusted(route) : route;
 }
 
 /** @internal What a dispatch with this routing function takes. */
 export function takesOf(route: RoutingFunction<never> | IsolatedRoute<never>): Takes {
   if (typeof route !== "function" || route.interchangeable === undefined) return "chooses";
   return route.interchangeable ? "any" : "insists";
+}
+
+/** Not enumerable: whoever copies the traits of a function to another one copies no trust. */
+function trusted<T>(route: RoutingFunction<T>): RoutingFunction<T> {
+  return Object.defineProperty(route, "isTrusted", { value: true });
 }
 
 const TRAITS = ["affinityKey", "label", "interchangeable", "fields"] as const;

@@ -37,7 +37,7 @@ export function startDispatch<T, R = unknown>(
         return Promise.resolve({ envelope, ...receipt, duplicate: true } as Outcome<T, R>);
       underWay = group.dedup.inFlight(envelope.id);
     }
-    const conversation = underWay ?? new Conversation(group, envelope, settings);
+    const conversation = underWay ?? new Conversation(group, envelope, settings, own);
     const request = new DispatchRequest(conversation, underWay !== undefined);
     // What its consumers reply with is the group's to know.
     const outcome = request.await(kernel, owner) as Promise<Outcome<T, R>>;

@@ -41,7 +41,8 @@ const event: fc.Arbitrary<E> = fc.oneof(
   fc.constant<E>({ type: "misrouted", failure: { type: "evaluation", cause: "x" } }),
   { weight: 2, arbitrary: fc.constant<E>({ type: "room" }) },
   fc.constant<E>({ type: "turned-away" }),
-  fc.constant<E>({ type: "impatient" }),
+  fc.record({ type: fc.constant("impatient" as const), round: fc.nat({ max: 2 }) }),
+  fc.record({ type: fc.constant("forwarded" as const), at }),
   fc.record({ type: fc.constant("settled" as const), attempt }),
   {
     weight: 2,
@@ -68,7 +69,8 @@ const event: fc.Arbitrary<E> = fc.oneof(
     type: fc.constant("compensated" as const),
     reason: fc.constantFrom(undefined, custom("stuck")),
   }),
-  fc.constant<E>({ type: "deadline" }),
+  fc.record({ type: fc.constant("deadline" as const), isLast: fc.boolean() }),
+  fc.record({ type: fc.constant("died" as const), reason }),
   fc.constant<E>({ type: "withdrawn" }),
 );
 const events = fc.array(event, { maxLength: 40 });
@@ -105,25 +107,37 @@ function naive(how: Policy, given: readonly E[]): string[] {
   const log: string[] = [];
   let over = false;
   let choosing = true;
+  let waiting = false;
   let inLine = false;
   let working: Identified | undefined;
   let undoing: Identified | undefined;
   let tries = 0;
   let failures = 0;
   let patience: "fresh" | "running" | "over" = "fresh";
+  let rounds = 0;
+  const leaveLine = (): void => {
+    if (inLine) log.push("leave the line");
+    inLine = false;
+  };
   const close = (word: string): void => {
+    leaveLine();
     if (word !== "") log.push(word);
     over = true;
   };
   const again = (): void => {
     choosing = true;
+    waiting = false;
     log.push("select");
   };
   const giveBack = (how = "release"): void => {
-    if (inLine) log.push("leave the line");
+    leaveLine();
     if (working !== undefined) log.push(`${how} ${working.id}`);
-    inLine = choosing = false;
+    waiting = choosing = false;
     working = undefined;
+  };
+  const joinLine = (): void => {
+    inLine = waiting = true;
+    log.push("join the line");
   };
   const failedOnIt = (): void => (++failures < how.maxAttempts ? again() : close("fail attempts"));
   const spared = (): void => again();
@@ -136,32 +150,31 @@ function naive(how: Policy, given: readonly E[]): string[] {
       choosing = false;
       if (one.pressure !== "reject") {
         if (patience === "running") log.push("forget patience");
+        if (patience !== "fresh" || rounds > 0) rounds++;
         patience = "fresh";
       }
       if (one.pressure === "accept") {
         working = one.consumer;
         log.push(`deliver ${one.consumer.id} ${++tries}`);
-      } else if (one.pressure === "defer") {
-        inLine = true;
-        log.push("join the line");
-      } else close("fail no-consumer");
+        leaveLine();
+      } else if (one.pressure === "defer") joinLine();
+      else close("fail no-consumer");
     } else if (one.type === "unselected" && choosing) {
       choosing = false;
-      inLine = one.patient && patience !== "over";
-      if (inLine && patience === "fresh") log.push("be patient");
-      if (inLine) patience = "running";
-      if (inLine) log.push("join the line");
-      else close("fail no-consumer");
+      if (one.patient && patience !== "over") {
+        if (patience === "fresh") log.push("be patient");
+        patience = "running";
+        joinLine();
+      } else close("fail no-consumer");
     } else if (one.type === "misrouted" && choosing) close("fail evaluation");
-    else if (one.type === "impatient" && patience === "running") {
+    else if (one.type === "impatient" && patience === "running" && one.round === rounds) {
       patience = "over";
-      if (inLine) again();
-      inLine = false;
-    } else if (one.type === "room" && inLine) {
-      inLine = false;
-      again();
-    } else if (one.type === "turned-away" && inLine) close("fail no-consumer");
-    else if (one.type === "settled" && current) {
+      if (waiting) again();
+    } else if (one.type === "room" && waiting) again();
+    else if (one.type === "turned-away" && waiting) {
+      inLine = false; // there was no place for it
+      close("fail no-consumer");
+    } else if (one.type === "settled" && current) {
       const by = working?.id;
       giveBack();
       close(`complete ${by}`);
@@ -182,15 +195,20 @@ function naive(how: Policy, given: readonly E[]): string[] {
       giveBack();
       spared();
     } else if (one.type === "compensated" && undoing !== undefined) close("fail conversation");
+    else if (one.type === "deadline" && !one.isLast && undoing === undefined) log.push("fail-overdue");
     else if ((one.type === "deadline" || one.type === "withdrawn") && undoing === undefined) {
       giveBack("withdraw");
       close(one.type === "deadline" ? "fail deadline" : "");
+    } else if (one.type === "died") {
+      giveBack("withdraw");
+      close("fail conversation");
     }
   }
   return log;
 }
 
-function inWords(effects: readonly Fx[]): string[] {
+/** What a step leads to. Effects name no consumer: the state does, before the event or after it. */
+function inWords({ before, state, effects }: Step): string[] {
   return effects.flatMap((effect) => {
     switch (effect.type) {
       case "end":
@@ -201,18 +219,20 @@ function inWords(effects: readonly Fx[]): string[] {
         return ["forget patience"];
       case "wait":
         return ["join the line"];
-      case "stop-waiting":
+      case "leave-queue":
         return ["leave the line"];
       case "fail":
         return [`fail ${effect.failure.type}`];
       case "compensate":
-        return [`undo ${effect.consumer.id}`];
+        return [`undo ${before.consumer?.id}`];
       case "deliver":
-        return [`deliver ${effect.consumer.id} ${effect.attempt}`];
+        return [`deliver ${state.consumer?.id} ${state.attempt}`];
       case "select":
-        return ["select"];
+      case "shut-down":
+      case "fail-overdue":
+        return [effect.type];
       default:
-        return [`${effect.type} ${effect.consumer.id}`];
+        return [`${effect.type} ${before.consumer?.id}`];
     }
   });
 }
@@ -227,7 +247,7 @@ describe("whatever happens to a conversation", () => {
   it("it does what a naive model of it does [D14]", () => {
     fc.assert(
       fc.property(policy, events, (how, given) => {
-        expect(inWords(all(run(how, given)))).toEqual(naive(how, given));
+        expect(run(how, given).flatMap(inWords)).toEqual(naive(how, given));
       }),
       { numRuns: 2_000 },
     );
@@ -260,23 +280,30 @@ describe("whatever happens to a conversation", () => {
   it("each delivery is released or withdrawn once, before the next and before the end", () => {
     holds((steps) => {
       let held: Identified | undefined;
-      for (const effect of all(steps)) {
-        if (effect.type === "deliver") {
-          expect(held).toBe(undefined);
-          held = effect.consumer;
-        } else if (effect.type === "release" || effect.type === "withdraw") {
-          expect(held).toBe(effect.consumer);
-          held = undefined;
-        } else if (effect.type === "end") expect(held).toBe(undefined);
+      for (const { before, state, effects } of steps) {
+        for (const effect of effects) {
+          if (effect.type === "deliver") {
+            expect(held).toBe(undefined);
+            held = state.consumer;
+            expect(held).toBeDefined();
+          } else if (effect.type === "release" || effect.type === "withdraw") {
+            expect(held).toBe(before.consumer);
+            expect(held).toBeDefined();
+            held = undefined;
+          } else if (effect.type === "end") expect(held).toBe(undefined);
+        }
       }
     });
   });
 
   it("attempts are numbered from 1, and never more than there may be", () => {
     holds((steps, { maxAttempts }) => {
-      const numbers = all(steps).flatMap((effect) => (effect.type === "deliver" ? [effect.attempt] : []));
+      const numbers = steps.flatMap(({ state, effects }) =>
+        count(effects, "deliver") > 0 ? [state.attempt] : [],
+      );
       expect(numbers).toEqual(numbers.map((_, i) => i + 1));
-      const spared = steps.at(-1)?.state.history.filter(({ end }) => /returned|interrupted/.test(end)) ?? [];
+      const spared =
+        steps.at(-1)?.state.past.history.filter(({ end }) => /returned|interrupted/.test(end)) ?? [];
       expect(numbers.length - spared.length).toBeLessThanOrEqual(maxAttempts);
     });
   });
@@ -291,14 +318,14 @@ describe("whatever happens to a conversation", () => {
         const seen: string[] = [];
         let state = initial<Identified>();
         for (const one of given) {
-          const honoured = one.type !== "selected" || !state.excluded.includes(one.consumer);
+          const honoured = one.type !== "selected" || !state.past.excluded.includes(one.consumer);
           const [next, effects] = decide(
             { onCrash: "reroute", maxAttempts: 10 },
             state,
             honoured ? one : { type: "room" },
           );
           state = next;
-          for (const effect of effects) if (effect.type === "deliver") seen.push(effect.consumer.id);
+          if (count(effects, "deliver") > 0) seen.push(next.consumer?.id ?? "");
         }
         expect(new Set(seen).size).toBe(seen.length);
       }),
@@ -315,33 +342,36 @@ describe("whatever happens to a conversation", () => {
     });
   });
 
-  it("a compensation that has begun is left by its own end only", () => {
+  it("a compensation that has begun is left by its own end or the process's only", () => {
     holds((steps) => {
       for (const { before, event: one, state } of steps) {
-        if (before.phase === "compensating" && one.type !== "compensated") expect(state).toBe(before);
+        if (before.phase === "compensating" && one.type !== "compensated" && one.type !== "died")
+          expect(state).toBe(before);
       }
     });
   });
 
-  it("it waits in line once at a time, and leaves the line when it ends there", () => {
+  it("it has one place in the queue at most, and leaves the queue once it has delivered or ended", () => {
     holds((steps) => {
-      let inLine = false;
-      for (const { event: one, effects } of steps) {
-        if (one.type === "room" || one.type === "turned-away" || one.type === "impatient") inLine = false;
+      let hasPlace = false;
+      for (const { event: one, state, effects } of steps) {
+        if (one.type === "turned-away" && state.phase === "closed") hasPlace = false;
         for (const effect of effects) {
-          if (effect.type === "wait") {
-            expect(inLine).toBe(false);
-            inLine = true;
-          } else if (effect.type === "stop-waiting") inLine = false;
-          else if (effect.type === "end") expect(inLine).toBe(false);
+          if (effect.type === "wait") hasPlace = true;
+          else if (effect.type === "leave-queue") {
+            expect(hasPlace).toBe(true);
+            hasPlace = false;
+          }
         }
+        expect(state.isQueued).toBe(hasPlace);
+        if (state.phase === "delivered" || state.phase === "closed") expect(hasPlace).toBe(false);
       }
     });
   });
 
   it("the history tells each attempt that ended, in order, and excludes the consumers that failed", () => {
     holds((steps) => {
-      const last = steps.at(-1)?.state;
+      const last = steps.at(-1)?.state.past;
       expect(last?.history.map((one) => one.attempt)).toEqual(last?.history.map((_, i) => i + 1));
       const failed = last?.history.filter(({ end }) => end === "crashed" || end === "rejected");
       expect(last?.excluded.map((one) => one.id)).toEqual(failed?.map((one) => one.consumer));

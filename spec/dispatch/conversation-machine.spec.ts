@@ -46,22 +46,24 @@ function stateAfter(policy: Policy, ...events: readonly E[]): State<Identified> 
 /** What the last of these events leads to, in short: "release ann", "select", "fail no-consumer". */
 function effects(policy: Policy, ...events: readonly E[]): string[] {
   const before = stateAfter(policy, ...events.slice(0, -1));
-  return decide(policy, before, events.at(-1) as E)[1].map(brief);
+  const [after, effects] = decide(policy, before, events.at(-1) as E);
+  return effects.map((effect) => brief(effect, before, after));
 }
 
-function brief(effect: Effect<Identified>): string {
+/** Effects name no consumer: the state does, before the event or after it. */
+function brief(effect: Effect<Identified>, before: State<Identified>, after: State<Identified>): string {
   switch (effect.type) {
     case "deliver":
-      return `deliver ${effect.consumer.id} #${effect.attempt}`;
+      return `deliver ${after.consumer?.id} #${after.attempt}`;
     case "withdraw":
-      return `withdraw ${effect.consumer.id}`;
+      return `withdraw ${before.consumer?.id}`;
     case "release":
-      return `release ${effect.consumer.id}${effect.exited ? ", gone" : ""}`;
+      return `release ${before.consumer?.id}${effect.exited ? ", gone" : ""}`;
     case "wait":
       return `wait ${effect.consumer?.id ?? "for anybody"}`;
     case "compensate":
     case "complete":
-      return `${effect.type} ${effect.consumer.id}`;
+      return `${effect.type} ${after.consumer?.id}`;
     case "fail": {
       const { failure } = effect;
       const more = "why" in failure ? ` ${failure.why}` : "end" in failure ? ` ${failure.end}` : "";
@@ -74,8 +76,10 @@ function brief(effect: Effect<Identified>): string {
 
 const begin: E = { type: "begin" };
 const room: E = { type: "room" };
-const impatient: E = { type: "impatient" };
+const impatient: E = { type: "impatient", round: 0 };
 const none = (patient: boolean): E => ({ type: "unselected", why: "empty", patient });
+const deadline: E = { type: "deadline", isLast: true };
+const died: E = { type: "died", reason: broken };
 const start = [begin] as const;
 const out = [begin, accept(ann)] as const;
 const queued = [begin, defer(ann)] as const;
@@ -123,7 +127,7 @@ describe("a conversation", () => {
       REROUTE,
       [begin, none(true), impatient, none(true)],
       "closed",
-      ["fail no-consumer empty", "end"],
+      ["leave-queue", "fail no-consumer empty", "end"],
     ],
     [
       "ends its patience when there is somebody again",
@@ -227,27 +231,21 @@ describe("a conversation", () => {
     [
       "fails by its deadline while it selects",
       REROUTE,
-      [...start, { type: "deadline" }],
+      [...start, deadline],
       "closed",
       ["fail deadline", "end"],
     ],
-    [
-      "and while it waits",
-      REROUTE,
-      [...queued, { type: "deadline" }],
-      "closed",
-      ["stop-waiting", "fail deadline", "end"],
-    ],
+    ["and while it waits", REROUTE, [...queued, deadline], "closed", ["leave-queue", "fail deadline", "end"]],
     [
       "and while a consumer is at work",
       REROUTE,
-      [...out, { type: "deadline" }],
+      [...out, deadline],
       "closed",
       ["withdraw ann", "fail deadline", "end"],
     ],
-    ["but not while it compensates", COMPENSATE, [...undoing, { type: "deadline" }], "compensating", []],
+    ["but not while it compensates", COMPENSATE, [...undoing, deadline], "compensating", []],
     ["ends when it is withdrawn", REROUTE, [...start, { type: "withdrawn" }], "closed", ["end"]],
-    ["and while it waits", REROUTE, [...queued, { type: "withdrawn" }], "closed", ["stop-waiting", "end"]],
+    ["and while it waits", REROUTE, [...queued, { type: "withdrawn" }], "closed", ["leave-queue", "end"]],
     [
       "and while a consumer is at work",
       REROUTE,
@@ -256,6 +254,63 @@ describe("a conversation", () => {
       ["withdraw ann", "end"],
     ],
     ["but sees a compensation through", COMPENSATE, [...undoing, { type: "withdrawn" }], "compensating", []],
+    [
+      "leaves the queue when it has delivered from there",
+      REROUTE,
+      [...queued, room, accept(ann)],
+      "delivered",
+      ["deliver ann #1", "leave-queue"],
+    ],
+    [
+      "and ends its patience first",
+      REROUTE,
+      [begin, none(true), room, accept(ann)],
+      "delivered",
+      ["stop-patience", "deliver ann #1", "leave-queue"],
+    ],
+    [
+      "leaves the queue when it fails there",
+      REROUTE,
+      [...queued, room, none(false)],
+      "closed",
+      ["leave-queue", "fail no-consumer empty", "end"],
+    ],
+    [
+      "goes on for the callers whose deadline has not passed",
+      REROUTE,
+      [...out, { type: "deadline", isLast: false }],
+      "delivered",
+      ["fail-overdue"],
+    ],
+    [
+      "and keeps all callers while it compensates",
+      COMPENSATE,
+      [...undoing, { type: "deadline", isLast: false }],
+      "compensating",
+      [],
+    ],
+    [
+      "shuts down when the system stops and there is nobody to choose",
+      REROUTE,
+      [begin, { type: "stopping" }],
+      "selecting",
+      ["shut-down"],
+    ],
+    [
+      "fails when its process dies while it waits",
+      REROUTE,
+      [...queued, died],
+      "closed",
+      ["leave-queue", "fail conversation died", "end"],
+    ],
+    [
+      "or while a consumer is at work",
+      REROUTE,
+      [...out, died],
+      "closed",
+      ["withdraw ann", "fail conversation died", "end"],
+    ],
+    ["or while it compensates", COMPENSATE, [...undoing, died], "closed", ["fail conversation died", "end"]],
   ])("%s", (_name, policy, events, phase, expected) => {
     expect(effects(policy, ...events)).toEqual(expected);
     expect(stateAfter(policy, ...events).phase).toBe(phase);
@@ -264,7 +319,7 @@ describe("a conversation", () => {
   it("spends no attempt on a consumer that gave the envelope back, or that another envelope brought down", () => {
     expect(effects(ONCE, ...out, givenBack)).toEqual(["release ann", "select"]);
     expect(effects(ONCE, ...out, exited(ann, 7, true))).toEqual(["release ann, gone", "select"]);
-    expect(stateAfter(ONCE, ...out, exited(ann, 7, true))).toMatchObject({
+    expect(stateAfter(ONCE, ...out, exited(ann, 7, true)).past).toMatchObject({
       failures: 0,
       excluded: [],
       history: [{ consumer: "ann", end: "interrupted" }],
@@ -286,19 +341,30 @@ describe("a conversation", () => {
   });
 
   it("remembers what was tried, with what and when", () => {
-    const { history, excluded, attempt } = stateAfter(
-      REROUTE,
-      ...out,
-      exited(ann, 7),
-      accept(bob),
-      rejected(2),
-    );
-    expect(history).toEqual([
+    const { past, attempt } = stateAfter(REROUTE, ...out, exited(ann, 7), accept(bob), rejected(2));
+    expect(past.history).toEqual([
       { attempt: 1, consumer: "ann", end: "crashed", reason: broken, at: 7 },
       { attempt: 2, consumer: "bob", end: "rejected", reason: busy, at: 8 },
     ]);
-    expect(excluded).toEqual([ann, bob]);
+    expect(past.excluded).toEqual([ann, bob]);
     expect(attempt).toBe(2);
+  });
+
+  it("times each re-routing, from the EXIT to the next delivery", () => {
+    const forwarded = (at: number): E => ({ type: "forwarded", at });
+    const { past } = stateAfter(REROUTE, ...out, exited(ann, 7), accept(bob), forwarded(9), exited(bob, 11));
+    expect(past.timings).toEqual([
+      { consumer: "ann", reason: broken, exitAt: 7, reroutedAt: 9, elapsedMs: 2 },
+    ]);
+    expect(past.isRerouting).toBe(true);
+  });
+
+  it("times no re-routing of what a consumer rejected or gave back", () => {
+    const forwarded: E = { type: "forwarded", at: 9 };
+    for (const ended of [rejected(1), givenBack]) {
+      const { past } = stateAfter(REROUTE, ...out, ended, accept(bob), forwarded);
+      expect(past.timings).toEqual([]);
+    }
   });
 
   it("gives the reason of the crash once it has compensated, or of the failure to", () => {
@@ -326,7 +392,14 @@ describe("an event that comes too late, or from another attempt,", () => {
     ["the end of no compensation", out, { type: "compensated", reason: undefined }],
     ["a choice when all is over", closed, accept(bob)],
     ["an exit when all is over", closed, exited(ann)],
-    ["a deadline when all is over", closed, { type: "deadline" }],
+    ["a deadline when all is over", closed, deadline],
+    ["the death of its process when all is over", closed, died],
+    ["a forwarding that re-routes nothing", out, { type: "forwarded", at: 9 }],
+    [
+      "the end of an earlier patience",
+      [begin, none(true), room, defer(ann), room, none(true)],
+      { type: "impatient", round: 0 },
+    ],
     ["a withdrawal when all is over", closed, { type: "withdrawn" }],
   ])("%s changes nothing", (_name, events, event) => {
     const before = stateAfter(REROUTE, ...events);

@@ -317,7 +317,11 @@ describe("the window", () => {
             dedup.complete(id, { deliveredTo: id, reply } as unknown as Outcome<string>, now);
             if (bytes(reply) <= given.windowBytes) last = [...last, { id, at: now, reply }];
             while (last.length > given.window || sum() > given.windowBytes) last = last.slice(1);
-          } else dedup.release(id);
+          } else {
+            dedup.release(id, {} as Conversation<string>);
+            expect(dedup.inFlight(id)).toBe(conversation);
+            dedup.release(id, conversation);
+          }
           expect(dedup.inFlight(id)).toBe(undefined);
         }
       }),

@@ -92,11 +92,11 @@ describe("the machine, told that the consumer ended before it took the envelope"
       reason: custom("x"),
       at: 3,
     });
-    expect(state).toMatchObject({ phase: "selecting", failures: 0, excluded: [] });
-    expect(state.history).toEqual([
+    expect(state).toMatchObject({ phase: "selecting", past: { failures: 0, excluded: [] } });
+    expect(state.past.history).toEqual([
       { attempt: 1, consumer: "ann", end: "returned", reason: custom("x"), at: 3 },
     ]);
-    expect(effects).toEqual([{ type: "release", consumer: ann, exited: true }, { type: "select" }]);
+    expect(effects).toEqual([{ type: "release", exited: true }, { type: "select" }]);
   });
 
   it("ignores that of a consumer that is not the current one", () => {
