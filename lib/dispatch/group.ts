@@ -19,7 +19,7 @@ import {
   type WaitingDispatch,
 } from "./member.js";
 import type { Outcome } from "./outcome.js";
-import { type Demand, WaitingQueue, type Wake } from "./queue-machine.js";
+import { type Demand, decide, type Event, initial, offerTo, type State } from "./queue-machine.js";
 import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
 import { type DispatchSettings, type FullSettings, GROUP_DEFAULTS, settingsOf } from "./settings.js";
 import { startDispatch } from "./start.js";
@@ -62,7 +62,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   isOffering = false;
   /** Members that left with envelopes to settle. */
   readonly #left = new WeakMap<Pid<never>, Member>();
-  readonly #queue: WaitingQueue<WaitingDispatch, Member>;
+  #queue: State<WaitingDispatch, Member>;
   /** Not frozen: V8 goes through a frozen array at a fifth of the speed, and each dispatch goes through this one. */
   #members: readonly Member[] = [];
   /** The same for whoever asks. */
@@ -77,9 +77,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     this.name = text("name", options.name ?? "consumers");
     this.#route = checkRoute(options.route ?? leastLoaded());
     this.settings = settingsOf(options, undefined);
-    this.#queue = new WaitingQueue(
-      count("maxWaiting", options.maxWaiting ?? GROUP_DEFAULTS.maxWaiting, 0, true),
-    );
+    this.#queue = initial(count("maxWaiting", options.maxWaiting ?? GROUP_DEFAULTS.maxWaiting, 0, true));
     this.dedup = new Deduplication({
       window: count("window", options.window ?? GROUP_DEFAULTS.window, 0),
       windowMs: delay("windowMs", options.windowMs ?? GROUP_DEFAULTS.windowMs, 0, true),
@@ -95,7 +93,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   /** Dispatches that wait for room or for a member. */
   get waitingCount(): number {
-    return this.#queue.size;
+    return this.#queue.places.size;
   }
 
   get route(): RoutingFunction<T> | IsolatedRoute<T> {
@@ -134,7 +132,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     this.#become([...this.#members, registration]);
     groupsOf.set(pid, (groupsOf.get(pid) ?? new Set()).add(this));
     this.#watch(process.kernel, pid);
-    this.#wake(this.#queue.joined(registration, registration.room));
+    this.#apply({ type: "joined", consumer: registration });
     return registration;
   }
 
@@ -152,7 +150,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     groupsOf.get(member.pid)?.delete(this);
     if (member.inFlight > 0) this.#left.set(member.pid, member);
     this.#become(this.#members.filter((one) => one !== member));
-    this.#wake(this.#queue.left(member));
+    this.#apply({ type: "left", consumer: member });
   }
 
   #become(members: readonly Member[]): void {
@@ -249,47 +247,41 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     }
   }
 
-  /** @internal Waits, or goes on to wait in its place. False when as many wait as may. */
-  wait(waiter: WaitingDispatch, wish: Demand<Member>): boolean {
-    const waits = this.#queue.wait(waiter, wish);
-    if (waits) this.#passOn(waiter);
-    return waits;
+  /** @internal Gives the dispatch a place in the queue, or lets it keep its place. False when the queue is full. */
+  wait(dispatch: WaitingDispatch, demand: Demand<Member>): boolean {
+    return this.#apply({ type: "wait", dispatch, demand });
   }
 
-  /** @internal It has been served, or has ended. */
-  stopWaiting(waiter: WaitingDispatch): void {
-    this.#passOn(waiter);
-    this.#queue.leave(waiter);
+  /** @internal The dispatch has been served, or has ended. */
+  stopWaiting(dispatch: WaitingDispatch): void {
+    this.#apply({ type: "leave", dispatch });
   }
 
-  /** @internal Whether a slot is kept for it. */
-  isOffered(waiter: WaitingDispatch): boolean {
-    return this.#queue.offerOf(waiter) !== undefined;
+  /** @internal Whether a slot is reserved for the dispatch. */
+  isOffered(dispatch: WaitingDispatch): boolean {
+    return offerTo(this.#queue, dispatch) !== undefined;
   }
 
-  /** @internal A conversation heard of a consumer's end: it need not wait for the process that watches over members. */
+  /** @internal A conversation noticed the exit of a consumer before the process that watches the members did. */
   lost(consumer: Member): void {
     if (this.#members.includes(consumer)) this.#remove(consumer);
   }
 
-  /** @internal A consumer has room again. */
-  room(consumer: Member): void {
-    if (this.#queue.size > 0) this.#wake(this.#queue.free(consumer));
+  /** @internal The consumer has a free slot again. */
+  freed(consumer: Member): void {
+    if (this.#queue.places.size > 0) this.#apply({ type: "freed", consumer });
   }
 
-  /** A slot that was kept for one that has chosen now is somebody else's, unless it was used. */
-  #passOn(waiter: WaitingDispatch): void {
-    const consumer = this.#queue.offerOf(waiter);
-    if (consumer === undefined) return;
-    consumer.reserved--;
-    this.#wake(this.#queue.passOn(waiter, consumer.room > 0));
-  }
-
-  #wake(wakes: readonly Wake<WaitingDispatch, Member>[]): void {
-    for (const { waiter, offer } of wakes) {
-      if (offer !== undefined) offer.reserved++;
-      waiter.wake();
+  /** False when the queue turned a dispatch away. Waking is a message, so no effect leads to another event here. */
+  #apply(event: Event<WaitingDispatch, Member>): boolean {
+    const [queue, effects] = decide(this.#queue, event);
+    this.#queue = queue;
+    let isAdmitted = true;
+    for (const effect of effects) {
+      if (effect.type === "wake") effect.dispatch.wake();
+      else isAdmitted = false;
     }
+    return isAdmitted;
   }
 }
 

@@ -73,7 +73,7 @@ export interface MemberGroup {
   /** The dispatch that chooses now was offered a slot: those that are kept for others of its kind are free to it. */
   readonly isOffering: boolean;
   /** A consumer has room again. */
-  room(consumer: Member): void;
+  freed(consumer: Member): void;
   /** A consumer has exited. */
   lost(consumer: Member): void;
   touched(kernel: Kernel): void;
@@ -131,12 +131,7 @@ export class Member implements ConsumerView {
     this.slots--;
     this.group.touched(kernel);
     if (this.pid.process === undefined) this.group.lost(this);
-    else this.group.room(this);
-  }
-
-  /** Slots that are free and not reserved for a waiting dispatch. */
-  get room(): number {
-    return this.maxInFlight - this.inFlight - this.reserved;
+    else this.group.freed(this);
   }
 
   get bufferDepth(): number {

@@ -1,211 +1,278 @@
-// The dispatches of one group that wait for a consumer, and whose turn it is. Higher priority goes first; among equals,
-// those that lost a consumer; among these, first come, first served. A dispatch keeps its place until it is served or
-// ends: to be offered a slot that it cannot use does not send it to the end of the queue.
+// The queue of a group as a state machine: the dispatches that wait for a consumer, and which of them is next. Higher
+// priority goes first; among equals, dispatches that lost a consumer; among these, first come, first served. A dispatch
+// keeps its place until it is served or ends: an offered slot that it cannot use does not send it to the end of the queue.
 //
 //   wait ──▶ waiting ──slot, member──▶ woken ──▶ served, ended: leave
 //                ▲                       │
 //                └──────── wait ─────────┘ its routing function chose otherwise: the slot is offered on
 //
-// A free slot is offered to one at a time, and to each once. Most routing functions take whichever consumer is free, so
-// the first takes it, and n slots cost O(n), however many wait. Those that insist on their consumer wait in a line of
-// that consumer's, and are not woken for others.
+// A free slot is offered to one dispatch at a time, and to each once, and is reserved for that dispatch until it has chosen.
+// Most routing functions take whichever consumer is free, so the first dispatch takes the slot, and n slots cost O(n),
+// however many dispatches wait. Dispatches that insist on their consumer wait in a line of that consumer, and are not woken
+// for others.
 //
-// It changes in place, for speed, but as a pure machine would: the same calls give the same answers.
+// For speed the state changes in place, the consumers' `reserved` included: a group has one state, and nobody keeps an old
+// one. The same state and event always give the same effects.
 
 /**
- * What a dispatch takes: `any` consumer that is free; only the one that it `insists` on; or what its routing function
- * `chooses`, which nobody knows before.
+ * What a dispatch takes: `any` free consumer; only the consumer that it `insists` on; or what its routing function
+ * `chooses`, which is not known before.
  */
 export type Takes = "any" | "insists" | "chooses";
 
-/** How a dispatch waits. `C` is whatever its consumers are known by. */
+/** What the queue needs to know of a consumer. */
+export interface Slots {
+  readonly inFlight: number;
+  readonly maxInFlight: number;
+  /** Slots reserved for dispatches that were woken for them and have not chosen yet. Written by this machine alone. */
+  reserved: number;
+}
+
+/** How a dispatch waits. */
 export interface Demand<C> {
   /** From 0 to {@link HIGHEST_PRIORITY}. */
   readonly priority: number;
-  /** It lost a consumer. */
+  /** The dispatch lost a consumer. */
   readonly urgent: boolean;
   readonly takes: Takes;
-  /** The consumer that it chose, and that is full; undefined when there was nobody to choose. */
+  /** The full consumer that the dispatch chose; undefined when there was none to choose. */
   readonly at: C | undefined;
-  /** Consumers that it does not go to any more. */
+  /** Consumers that the dispatch does not go to any more. */
   readonly excluded: readonly C[];
 }
 
-/** One that is to choose again, and the consumer that keeps a slot for it until it has. */
-export interface Wake<W, C> {
-  readonly waiter: W;
-  readonly offer: C | undefined;
-}
+/** `D` is a dispatch, `C` a consumer. */
+export type Event<D, C> =
+  /** The dispatch waits, or goes on waiting in its place: then the slot that it was offered is offered on. */
+  | { readonly type: "wait"; readonly dispatch: D; readonly demand: Demand<C> }
+  /** The dispatch is served, or has ended. If its slot is free, the slot is offered on. */
+  | { readonly type: "leave"; readonly dispatch: D }
+  /** One more slot of the consumer is free. */
+  | { readonly type: "freed"; readonly consumer: C }
+  | { readonly type: "joined"; readonly consumer: C }
+  | { readonly type: "left"; readonly consumer: C };
+
+export type Effect<D, C> =
+  /** The dispatch is to choose again. `offer`: the consumer that reserves a slot for it until it has. */
+  | { readonly type: "wake"; readonly dispatch: D; readonly offer: C | undefined }
+  /** The queue is full: the dispatch may not wait. */
+  | { readonly type: "turn-away"; readonly dispatch: D };
 
 /** Highest priority of an envelope; the lowest is 0. */
 export const HIGHEST_PRIORITY = 9;
 
 const RANKS = 2 * (HIGHEST_PRIORITY + 1);
 
-/** Places in the order of their rank, then of their coming. */
-class Line<W, C> {
-  readonly heads: (Place<W, C> | undefined)[] = [];
-  readonly tails: (Place<W, C> | undefined)[] = [];
-  size = 0;
+/** Places in the order of their rank, then of their arrival. */
+interface Line<D, C> {
+  readonly heads: (Place<D, C> | undefined)[];
+  readonly tails: (Place<D, C> | undefined)[];
+  size: number;
 }
 
-class Place<W, C> {
-  readonly waiter: W;
+interface Place<D, C> {
+  readonly dispatch: D;
   readonly rank: number;
-  wish: Demand<C>;
-  line: Line<W, C> | undefined = undefined;
-  /** Told to choose again, and has yet to. */
-  woken = false;
-  offer: C | undefined = undefined;
-  /** Number of the last slot that it was offered. */
-  offered = 0;
-  next: Place<W, C> | undefined = undefined;
-  previous: Place<W, C> | undefined = undefined;
+  demand: Demand<C>;
+  line: Line<D, C> | undefined;
+  /** The dispatch was woken and has not chosen yet. */
+  woken: boolean;
+  offer: C | undefined;
+  /** Number of the last slot that the dispatch was offered. */
+  offered: number;
+  next: Place<D, C> | undefined;
+  previous: Place<D, C> | undefined;
+}
 
-  constructor(waiter: W, wish: Demand<C>) {
-    this.waiter = waiter;
-    this.wish = wish;
-    this.rank = 2 * (HIGHEST_PRIORITY - wish.priority) + (wish.urgent ? 0 : 1);
-  }
+export interface State<D, C> {
+  /** Dispatches that may have a place, woken ones included. */
+  readonly capacity: number;
+  readonly places: Map<D, Place<D, C>>;
+  readonly common: Line<D, C>;
+  /** The lines of consumers that dispatches insist on. */
+  readonly own: Map<C, Line<D, C>>;
+  /** Slots that have come free so far: each has a number. */
+  slots: number;
+}
 
-  wake(offer: C | undefined): Wake<W, C> {
-    this.woken = true;
-    this.offer = offer;
-    return { waiter: this.waiter, offer };
+type Effects<D, C> = readonly Effect<D, C>[];
+
+export function initial<D, C extends Slots>(capacity: number): State<D, C> {
+  return { capacity, places: new Map(), common: lineOfNone(), own: new Map(), slots: 0 };
+}
+
+/** The consumer that reserves a slot for this dispatch. */
+export function offerTo<D, C>(state: State<D, C>, dispatch: D): C | undefined {
+  return state.places.get(dispatch)?.offer;
+}
+
+export function decide<D, C extends Slots>(
+  state: State<D, C>,
+  event: Event<D, C>,
+): readonly [State<D, C>, Effects<D, C>] {
+  switch (event.type) {
+    case "wait":
+      return [state, wait(state, event.dispatch, event.demand)];
+    case "leave":
+      return [state, leave(state, event.dispatch)];
+    case "freed":
+      return [
+        state,
+        state.places.size === 0 ? [] : offer(state, event.consumer, 1, ++state.slots, undefined),
+      ];
+    case "joined":
+      return [state, joined(state, event.consumer)];
+    case "left":
+      return [state, wakeAll(state, ({ at }) => at === event.consumer)];
+    default:
+      return event satisfies never;
   }
 }
 
-export class WaitingQueue<W, C> {
-  private readonly capacity: number;
-  private readonly places = new Map<W, Place<W, C>>();
-  private readonly common = new Line<W, C>();
-  /** Of those that insist on a consumer. */
-  private readonly own = new Map<C, Line<W, C>>();
-  private slots = 0;
-
-  /** @param capacity - dispatches that may wait, those that are to choose again included */
-  constructor(capacity: number) {
-    this.capacity = capacity;
+function wait<D, C extends Slots>(state: State<D, C>, dispatch: D, demand: Demand<C>): Effects<D, C> {
+  let place = state.places.get(dispatch);
+  if (place === undefined) {
+    if (state.places.size >= state.capacity) return [{ type: "turn-away", dispatch }];
+    place = placeOf(dispatch, demand);
+    state.places.set(dispatch, place);
   }
-
-  get size(): number {
-    return this.places.size;
+  place.woken = false;
+  const { takes, at } = demand;
+  const line = takes === "insists" && at !== undefined ? lineOf(state, at) : state.common;
+  if (place.line !== line) {
+    takeOut(state, place);
+    append(line, place);
   }
-
-  /** The consumer that keeps a slot for it. */
-  offerOf(waiter: W): C | undefined {
-    return this.places.get(waiter)?.offer;
-  }
-
-  /** Waits, or goes on to wait in its place. False when as many wait as may. */
-  wait(waiter: W, wish: Demand<C>): boolean {
-    let place = this.places.get(waiter);
-    if (place === undefined) {
-      if (this.places.size >= this.capacity) return false;
-      place = new Place(waiter, wish);
-      this.places.set(waiter, place);
-    }
-    place.woken = false;
-    const line = wish.takes === "insists" && wish.at !== undefined ? this.lineOf(wish.at) : this.common;
-    if (place.line !== line) {
-      this.takeOut(place);
-      append(line, place);
-    }
-    place.wish = wish;
-    return true;
-  }
-
-  /** It is served, or has ended. */
-  leave(waiter: W): void {
-    const place = this.places.get(waiter);
-    if (place === undefined) return;
-    this.places.delete(waiter);
-    this.takeOut(place);
-  }
-
-  /** One more slot of `at` is free. */
-  free(at: C): Wake<W, C>[] {
-    return this.offer(at, 1, ++this.slots, undefined);
-  }
-
-  /** It has chosen, with its place still kept. The slot that was kept for it, if that is free, goes to the next. */
-  passOn(waiter: W, isFree: boolean): Wake<W, C>[] {
-    const place = this.places.get(waiter);
-    const at = place?.offer;
-    if (place === undefined || at === undefined) return [];
-    place.offer = undefined;
-    return isFree ? this.offer(at, 1, place.offered, place) : [];
-  }
-
-  /**
-   * A member is new, and has so many slots: for those that take any consumer. All others choose again, and so do those
-   * that had nobody to choose.
-   */
-  joined(at: C, room: number): Wake<W, C>[] {
-    const woken = this.offer(at, room, ++this.slots, undefined);
-    woken.push(...this.wakeAll(({ takes, at: chosen }) => takes !== "any" || chosen === undefined));
-    return woken;
-  }
-
-  /** A member is gone: those that chose it choose again. */
-  left(at: C): Wake<W, C>[] {
-    return this.wakeAll((wish) => wish.at === at);
-  }
-
-  private wakeAll(which: (wish: Demand<C>) => boolean): Wake<W, C>[] {
-    const chosen = [...this.places.values()].filter(({ woken, wish }) => !woken && which(wish));
-    return chosen.sort((a, b) => a.rank - b.rank).map((place) => place.wake(undefined));
-  }
-
-  /** Offers slots to those that have not been offered this one: first to those behind `after`. */
-  private offer(at: C, room: number, slot: number, after: Place<W, C> | undefined): Wake<W, C>[] {
-    const woken: Wake<W, C>[] = [];
-    let from = after;
-    while (woken.length < room) {
-      const place = this.find(at, slot, from) ?? (after && this.find(at, slot, undefined));
-      if (place === undefined) break;
-      place.offered = slot;
-      woken.push(place.wake(at));
-      from = place;
-    }
-    return woken;
-  }
-
-  private find(at: C, slot: number, after: Place<W, C> | undefined): Place<W, C> | undefined {
-    const own = this.own.get(at);
-    const isHere = after !== undefined && (after.line === own || after.line === this.common);
-    const begun = isHere ? after.rank : -1;
-    let place = isHere ? untried(after.next, at, slot) : undefined;
-    for (let rank = Math.max(begun, 0); place === undefined && rank < RANKS; rank++) {
-      if (rank > begun) place = untried(own?.heads[rank], at, slot);
-      if (rank > begun || after?.line === own) place ??= untried(this.common.heads[rank], at, slot);
-    }
-    return place;
-  }
-
-  private lineOf(at: C): Line<W, C> {
-    let line = this.own.get(at);
-    if (line === undefined) {
-      line = new Line();
-      this.own.set(at, line);
-    }
-    return line;
-  }
-
-  private takeOut(place: Place<W, C>): void {
-    const { line, next, previous, rank, wish } = place;
-    if (line === undefined) return;
-    if (previous === undefined) line.heads[rank] = next;
-    else previous.next = next;
-    if (next === undefined) line.tails[rank] = previous;
-    else next.previous = previous;
-    place.next = place.previous = undefined;
-    if (--line.size === 0 && wish.at !== undefined && this.own.get(wish.at) === line)
-      this.own.delete(wish.at);
-  }
+  place.demand = demand;
+  return passOn(state, place);
 }
 
-function append<W, C>(line: Line<W, C>, place: Place<W, C>): void {
+function leave<D, C extends Slots>(state: State<D, C>, dispatch: D): Effects<D, C> {
+  const place = state.places.get(dispatch);
+  if (place === undefined) return [];
+  const effects = passOn(state, place);
+  state.places.delete(dispatch);
+  takeOut(state, place);
+  return effects;
+}
+
+/** The dispatch has chosen. If the slot that it was offered is free, the slot goes to the next dispatch. */
+function passOn<D, C extends Slots>(state: State<D, C>, place: Place<D, C>): Effects<D, C> {
+  const { offer: consumer } = place;
+  if (consumer === undefined) return [];
+  place.offer = undefined;
+  consumer.reserved--;
+  return freeSlots(consumer) > 0 ? offer(state, consumer, 1, place.offered, place) : [];
+}
+
+/**
+ * Wakes as many dispatches that take any consumer as the new member has slots. All others choose again, and so do those
+ * that had no consumer to choose.
+ */
+function joined<D, C extends Slots>(state: State<D, C>, consumer: C): Effects<D, C> {
+  const taking = offer(state, consumer, freeSlots(consumer), ++state.slots, undefined);
+  const others = wakeAll(state, ({ takes, at }) => takes !== "any" || at === undefined);
+  return [...taking, ...others];
+}
+
+function freeSlots({ maxInFlight, inFlight, reserved }: Slots): number {
+  return maxInFlight - inFlight - reserved;
+}
+
+function wakeAll<D, C extends Slots>(
+  state: State<D, C>,
+  which: (demand: Demand<C>) => boolean,
+): Effects<D, C> {
+  const chosen = [...state.places.values()].filter(({ woken, demand }) => !woken && which(demand));
+  return chosen.sort((a, b) => a.rank - b.rank).map((place) => wake(place, undefined));
+}
+
+function wake<D, C extends Slots>(place: Place<D, C>, consumer: C | undefined): Effect<D, C> {
+  place.woken = true;
+  place.offer = consumer;
+  if (consumer !== undefined) consumer.reserved++;
+  return { type: "wake", dispatch: place.dispatch, offer: consumer };
+}
+
+/** Offers slots to dispatches that have not been offered this one: first to those behind `after`. */
+function offer<D, C extends Slots>(
+  state: State<D, C>,
+  consumer: C,
+  slots: number,
+  number: number,
+  after: Place<D, C> | undefined,
+): Effects<D, C> {
+  const woken: Effect<D, C>[] = [];
+  let from = after;
+  while (woken.length < slots) {
+    const place = find(state, consumer, number, from) ?? (after && find(state, consumer, number, undefined));
+    if (place === undefined) break;
+    place.offered = number;
+    woken.push(wake(place, consumer));
+    from = place;
+  }
+  return woken;
+}
+
+function find<D, C>(
+  state: State<D, C>,
+  consumer: C,
+  slot: number,
+  after: Place<D, C> | undefined,
+): Place<D, C> | undefined {
+  const { common } = state;
+  const own = state.own.get(consumer);
+  const isHere = after !== undefined && (after.line === own || after.line === common);
+  const begun = isHere ? after.rank : -1;
+  let place = isHere ? untried(after.next, consumer, slot) : undefined;
+  for (let rank = Math.max(begun, 0); place === undefined && rank < RANKS; rank++) {
+    if (rank > begun) place = untried(own?.heads[rank], consumer, slot);
+    if (rank > begun || after?.line === own) place ??= untried(common.heads[rank], consumer, slot);
+  }
+  return place;
+}
+
+/** The first place from here on that is not woken already, and may be offered this slot. */
+function untried<D, C>(first: Place<D, C> | undefined, consumer: C, slot: number): Place<D, C> | undefined {
+  let place = first;
+  while (
+    place !== undefined &&
+    (place.woken || place.offered >= slot || place.demand.excluded.includes(consumer))
+  )
+    place = place.next;
+  return place;
+}
+
+// ── lines ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function lineOfNone<D, C>(): Line<D, C> {
+  return { heads: [], tails: [], size: 0 };
+}
+
+function placeOf<D, C>(dispatch: D, demand: Demand<C>): Place<D, C> {
+  return {
+    dispatch,
+    rank: 2 * (HIGHEST_PRIORITY - demand.priority) + (demand.urgent ? 0 : 1),
+    demand,
+    line: undefined,
+    woken: false,
+    offer: undefined,
+    offered: 0,
+    next: undefined,
+    previous: undefined,
+  };
+}
+
+function lineOf<D, C>(state: State<D, C>, consumer: C): Line<D, C> {
+  let line = state.own.get(consumer);
+  if (line === undefined) {
+    line = lineOfNone();
+    state.own.set(consumer, line);
+  }
+  return line;
+}
+
+function append<D, C>(line: Line<D, C>, place: Place<D, C>): void {
   const last = line.tails[place.rank];
   place.previous = last;
   if (last === undefined) line.heads[place.rank] = place;
@@ -215,10 +282,15 @@ function append<W, C>(line: Line<W, C>, place: Place<W, C>): void {
   line.size++;
 }
 
-/** The first from here on that is not about to choose already, and may be offered this slot. */
-function untried<W, C>(first: Place<W, C> | undefined, at: C, slot: number): Place<W, C> | undefined {
-  let place = first;
-  while (place !== undefined && (place.woken || place.offered >= slot || place.wish.excluded.includes(at)))
-    place = place.next;
-  return place;
+function takeOut<D, C>(state: State<D, C>, place: Place<D, C>): void {
+  const { line, next, previous, rank, demand } = place;
+  if (line === undefined) return;
+  if (previous === undefined) line.heads[rank] = next;
+  else previous.next = next;
+  if (next === undefined) line.tails[rank] = previous;
+  else next.previous = previous;
+  place.next = place.previous = undefined;
+  line.size--;
+  if (line.size === 0 && demand.at !== undefined && state.own.get(demand.at) === line)
+    state.own.delete(demand.at);
 }

@@ -4,136 +4,206 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type Demand,
+  decide,
+  type Effect,
+  type Event,
   HIGHEST_PRIORITY,
+  initial,
+  type Slots,
+  type State,
   type Takes,
-  WaitingQueue,
-  type Wake,
 } from "../../lib/dispatch/queue-machine.js";
 
-type Queue = WaitingQueue<string, string>;
+interface Consumer extends Slots {
+  readonly name: string;
+  inFlight: number;
+}
+type D = Demand<Consumer>;
+type Fx = Effect<string, Consumer>;
 
-const wish = (of: Partial<Demand<string>> = {}): Demand<string> => ({
-  priority: 0,
-  urgent: false,
-  takes: "any",
-  at: "ann",
-  excluded: [],
-  ...of,
-});
-const queue = (capacity = Number.POSITIVE_INFINITY): Queue => new WaitingQueue(capacity);
-const names = (wakes: readonly Wake<string, string>[]): string[] => wakes.map(({ waiter }) => waiter);
+const BUSY = 100_000;
+/** A consumer with no free slot. */
+const busy = (name: string): Consumer => ({ name, inFlight: BUSY, maxInFlight: BUSY, reserved: 0 });
 
-/** Frees slots, and serves whoever is woken, until nobody is. */
-function served(of: Queue, at = "ann"): string[] {
-  const order: string[] = [];
-  for (let [next] = names(of.free(at)); next !== undefined; [next] = names(of.free(at))) {
-    order.push(next);
-    of.leave(next);
+/** A queue, its consumers, and what a group does with them. */
+class Queue {
+  readonly ann = busy("ann");
+  readonly bob = busy("bob");
+  private state: State<string, Consumer>;
+  constructor(capacity = Number.POSITIVE_INFINITY) {
+    this.state = initial(capacity);
   }
-  return order;
+
+  get size(): number {
+    return this.state.places.size;
+  }
+
+  /** The dispatches that the event wakes. */
+  private after(event: Event<string, Consumer>): string[] {
+    return this.effects(event).flatMap((effect) => (effect.type === "wake" ? [effect.dispatch] : []));
+  }
+
+  effects(event: Event<string, Consumer>): readonly Fx[] {
+    const [state, effects] = decide(this.state, event);
+    this.state = state;
+    return effects;
+  }
+
+  /** False when the dispatch is turned away. */
+  enter(dispatch: string, of: Partial<D> = {}): boolean {
+    return !this.effects({ type: "wait", dispatch, demand: this.demand(of) }).some(
+      ({ type }) => type === "turn-away",
+    );
+  }
+
+  /** The dispatch did not use its slot, and waits again. */
+  decline(dispatch: string, of: Partial<D> = {}): string[] {
+    return this.after({ type: "wait", dispatch, demand: this.demand(of) });
+  }
+
+  /** A slot of the consumer comes free. */
+  free(consumer = this.ann): string[] {
+    consumer.inFlight--;
+    return this.after({ type: "freed", consumer });
+  }
+
+  /** The dispatch uses the slot that it was offered. */
+  serve(dispatch: string, consumer = this.ann): string[] {
+    consumer.inFlight++;
+    return this.leave(dispatch);
+  }
+
+  /** The dispatch ends. */
+  leave(dispatch: string): string[] {
+    return this.after({ type: "leave", dispatch });
+  }
+
+  /** Frees a slot and serves whoever is woken, until nobody is. */
+  served(consumer = this.ann): string[] {
+    const order: string[] = [];
+    for (let [next] = this.free(consumer); next !== undefined; [next] = this.free(consumer)) {
+      order.push(next);
+      this.serve(next, consumer);
+    }
+    consumer.inFlight++; // nobody wanted the last one
+    expect(consumer.reserved).toBe(0);
+    return order;
+  }
+
+  demand(of: Partial<D>): D {
+    return { priority: 0, urgent: false, takes: "any", at: this.ann, excluded: [], ...of };
+  }
 }
 
 describe("the queue of waiting dispatches", () => {
   it("serves the first that came first", () => {
-    const line = queue();
-    for (const name of ["a", "b", "c"]) line.wait(name, wish());
-    expect(served(line)).toEqual(["a", "b", "c"]);
+    const queue = new Queue();
+    for (const name of ["a", "b", "c"]) queue.enter(name);
+    expect(queue.served()).toEqual(["a", "b", "c"]);
   });
 
-  it("serves those that lost a consumer before the others, and a higher priority before a lower one", () => {
-    const line = queue();
-    line.wait("ordinary", wish());
-    line.wait("lost", wish({ urgent: true }));
-    line.wait("also lost", wish({ urgent: true }));
-    line.wait("important", wish({ priority: 1 }));
-    line.wait("most important", wish({ priority: HIGHEST_PRIORITY }));
-    expect(served(line)).toEqual(["most important", "important", "lost", "also lost", "ordinary"]);
+  it("serves dispatches that lost a consumer before others, and a higher priority before a lower one", () => {
+    const queue = new Queue();
+    queue.enter("ordinary");
+    queue.enter("lost", { urgent: true });
+    queue.enter("also lost", { urgent: true });
+    queue.enter("important", { priority: 1 });
+    queue.enter("most important", { priority: HIGHEST_PRIORITY });
+    expect(queue.served()).toEqual(["most important", "important", "lost", "also lost", "ordinary"]);
   });
 
-  it("lets nobody wait beyond its capacity; one that is to choose again keeps its place", () => {
-    const line = queue(2);
-    expect([line.wait("a", wish()), line.wait("b", wish()), line.wait("c", wish())]).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    line.free("ann");
-    expect([line.size, line.wait("c", wish()), line.wait("a", wish())]).toEqual([2, false, true]);
+  it("turns dispatches away beyond its capacity; one that is to choose again keeps its place", () => {
+    const queue = new Queue(2);
+    expect([queue.enter("a"), queue.enter("b"), queue.enter("c")]).toEqual([true, true, false]);
+    queue.free();
+    expect([queue.size, queue.enter("c"), queue.enter("a")]).toEqual([2, false, true]);
   });
 
-  it("keeps the place of one that did not use its slot, and offers the slot on to those behind it", () => {
-    const line = queue();
-    for (const name of ["a", "b", "c"]) line.wait(name, wish());
-    expect(names(line.free("ann"))).toEqual(["a"]);
-    line.wait("a", wish());
-    expect(names(line.passOn("a", true))).toEqual(["b"]);
-    line.wait("b", wish());
-    expect(names(line.passOn("b", true))).toEqual(["c"]);
-    line.wait("c", wish());
-    expect(names(line.passOn("c", true))).toEqual([]);
-    expect(served(line)).toEqual(["a", "b", "c"]);
+  it("keeps the place of a dispatch that did not use its slot, and offers the slot on to those behind it", () => {
+    const queue = new Queue();
+    for (const name of ["a", "b", "c"]) queue.enter(name);
+    expect(queue.free()).toEqual(["a"]);
+    expect(queue.decline("a")).toEqual(["b"]);
+    expect(queue.decline("b")).toEqual(["c"]);
+    expect(queue.decline("c")).toEqual([]);
+    queue.ann.inFlight++;
+    expect(queue.served()).toEqual(["a", "b", "c"]);
   });
 
-  it("offers a slot that goes from one to the next to those that came in between, too", () => {
-    const line = queue();
-    for (const name of ["a", "b"]) line.wait(name, wish({ takes: "chooses" }));
-    line.free("ann");
-    line.wait("late and urgent", wish({ urgent: true }));
-    line.wait("a", wish());
-    expect(names(line.passOn("a", true))).toEqual(["b"]);
-    line.wait("b", wish());
-    expect(names(line.passOn("b", true))).toEqual(["late and urgent"]);
+  it("offers a slot that was declined to dispatches that came meanwhile, too", () => {
+    const queue = new Queue();
+    for (const name of ["a", "b"]) queue.enter(name, { takes: "chooses" });
+    queue.free();
+    queue.enter("late and urgent", { urgent: true });
+    expect(queue.decline("a")).toEqual(["b"]);
+    expect(queue.decline("b")).toEqual(["late and urgent"]);
   });
 
-  it("offers a consumer's slot to those that insist on it, and to none that insists on another", () => {
-    const line = queue();
-    line.wait("for ann", wish({ takes: "insists", at: "ann" }));
-    line.wait("for bob", wish({ takes: "insists", at: "bob" }));
-    line.wait("for bob, too", wish({ takes: "insists", at: "bob" }));
-    expect([served(line, "bob"), served(line, "ann")]).toEqual([["for bob", "for bob, too"], ["for ann"]]);
+  it("offers a consumer's slot to dispatches that insist on it, and to none that insists on another", () => {
+    const queue = new Queue();
+    const { ann, bob } = queue;
+    queue.enter("for ann", { takes: "insists", at: ann });
+    queue.enter("for bob", { takes: "insists", at: bob });
+    queue.enter("for bob, too", { takes: "insists", at: bob });
+    expect([queue.served(bob), queue.served(ann)]).toEqual([["for bob", "for bob, too"], ["for ann"]]);
   });
 
   it("offers no slot to a dispatch that has failed on that consumer", () => {
-    const line = queue();
-    line.wait("a", wish({ excluded: ["ann"] }));
-    line.wait("b", wish());
-    expect(names(line.free("ann"))).toEqual(["b"]);
+    const queue = new Queue();
+    queue.enter("a", { excluded: [queue.ann] });
+    queue.enter("b");
+    expect(queue.free()).toEqual(["b"]);
   });
 
   it("wakes as many as a new member has slots for, and all that had nobody to choose", () => {
-    const line = queue();
-    for (const name of ["a", "b", "c"]) line.wait(name, wish());
-    line.wait("nobody", wish({ at: undefined }));
-    line.wait("chooses", wish({ takes: "chooses" }));
-    expect(line.joined("bob", 2)).toEqual([
-      { waiter: "a", offer: "bob" },
-      { waiter: "b", offer: "bob" },
-      { waiter: "nobody", offer: undefined },
-      { waiter: "chooses", offer: undefined },
+    const queue = new Queue();
+    for (const name of ["a", "b", "c"]) queue.enter(name);
+    queue.enter("nobody", { at: undefined });
+    queue.enter("chooses", { takes: "chooses" });
+    const consumer: Consumer = { name: "cem", inFlight: 0, maxInFlight: 2, reserved: 0 };
+    expect(queue.effects({ type: "joined", consumer })).toEqual([
+      { type: "wake", dispatch: "a", offer: consumer },
+      { type: "wake", dispatch: "b", offer: consumer },
+      { type: "wake", dispatch: "nobody", offer: undefined },
+      { type: "wake", dispatch: "chooses", offer: undefined },
+    ]);
+    expect(consumer.reserved).toBe(2);
+  });
+
+  it("wakes dispatches that chose a member that is gone", () => {
+    const queue = new Queue();
+    queue.enter("a");
+    queue.enter("b", { at: queue.bob });
+    expect(queue.effects({ type: "left", consumer: queue.ann })).toEqual([
+      { type: "wake", dispatch: "a", offer: undefined },
     ]);
   });
 
-  it("wakes those that chose a member that is gone", () => {
-    const line = queue();
-    line.wait("a", wish());
-    line.wait("b", wish({ at: "bob" }));
-    expect(names(line.left("ann"))).toEqual(["a"]);
+  it("reserves a slot for the dispatch that was woken for it, until that has chosen", () => {
+    const queue = new Queue();
+    queue.enter("a");
+    queue.free();
+    expect(queue.ann.reserved).toBe(1);
+    queue.leave("a");
+    expect(queue.ann.reserved).toBe(0);
   });
 
   it("costs the same for each slot, however many wait", () => {
     // Steps, not time: each look at a place counts.
     const looks = (waiting: number): number => {
       let count = 0;
-      const line = queue();
-      for (let n = 0; n < waiting; n++)
-        line.wait(String(n), {
-          ...wish(),
-          get excluded() {
+      const queue = new Queue();
+      for (let n = 0; n < waiting; n++) {
+        const demand = { ...queue.demand({}) };
+        Object.defineProperty(demand, "excluded", {
+          get: () => {
             count++;
             return [];
           },
         });
-      expect(served(line)).toHaveLength(waiting);
+        queue.effects({ type: "wait", dispatch: String(n), demand });
+      }
+      expect(queue.served()).toHaveLength(waiting);
       return count;
     };
     expect(looks(10_000)).toBe(100 * looks(100));
@@ -143,32 +213,37 @@ describe("the queue of waiting dispatches", () => {
 // A naive queue: one list, sorted anew for each slot.
 interface Naive {
   readonly name: string;
-  wish: Demand<string>;
+  readonly demand: D;
   readonly came: number;
   woken: boolean;
-  offer: string | undefined;
   offered: Set<number>;
 }
 
+interface Slot {
+  readonly of: Consumer;
+  readonly n: number;
+  holder: Naive | undefined;
+}
+
 type Step =
-  | { readonly do: "wait"; readonly wish: Demand<string> }
-  | { readonly do: "free"; readonly at: string }
+  | { readonly do: "wait"; readonly demand: Pick<D, "priority" | "urgent" | "takes">; readonly at: Name }
+  | { readonly do: "free"; readonly at: Name }
   | { readonly do: "serve" | "decline"; readonly who: number }
   | { readonly do: "leave"; readonly who: number };
+type Name = "ann" | "bob";
 
-const consumers = fc.constantFrom("ann", "bob");
+const at = fc.constantFrom<Name>("ann", "bob");
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant("wait" as const),
-    wish: fc.record({
+    demand: fc.record({
       priority: fc.nat({ max: 2 }),
       urgent: fc.boolean(),
       takes: fc.constantFrom<Takes>("any", "insists", "chooses"),
-      at: consumers,
-      excluded: fc.constant([]),
     }),
+    at,
   }),
-  fc.record({ do: fc.constant("free" as const), at: consumers }),
+  fc.record({ do: fc.constant("free" as const), at }),
   fc.record({ do: fc.constantFrom("serve" as const, "decline" as const), who: fc.nat() }),
   fc.record({ do: fc.constant("leave" as const), who: fc.nat() }),
 );
@@ -177,75 +252,66 @@ describe("whatever waits, comes free and is declined", () => {
   it("each slot is offered to all that may have it, one at a time, in order, until one takes it [D19]", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const line = queue();
+        const queue = new Queue();
         const all: Naive[] = [];
-        const slots: { readonly at: string; readonly n: number; holder: Naive | undefined }[] = [];
+        const slots: Slot[] = [];
         let came = 0;
         const order = (a: Naive, b: Naive): number =>
-          b.wish.priority - a.wish.priority ||
-          Number(b.wish.urgent) - Number(a.wish.urgent) ||
+          b.demand.priority - a.demand.priority ||
+          Number(b.demand.urgent) - Number(a.demand.urgent) ||
           a.came - b.came;
-        const eligible = (slot: (typeof slots)[0]): Naive[] =>
+        const eligible = (slot: Slot): Naive[] =>
           all
-            .filter(({ wish: { takes, at } }) => takes !== "insists" || at === slot.at)
+            .filter(({ demand: { takes, at } }) => takes !== "insists" || at === slot.of)
             .filter((one) => !one.woken && !one.offered.has(slot.n))
             .sort(order);
-        const wakes = (
-          slot: (typeof slots)[0],
-          given: readonly Wake<string, string>[],
-          fresh: boolean,
-        ): void => {
+        const offered = (slot: Slot, woken: readonly string[], isFresh: boolean): void => {
           const may = eligible(slot);
-          expect(given.length).toBe(Math.min(1, may.length));
-          slot.holder = all.find(({ name }) => name === given[0]?.waiter);
+          expect(woken.length).toBe(Math.min(1, may.length));
+          slot.holder = all.find(({ name }) => name === woken[0]);
           if (slot.holder === undefined) return;
           expect(may).toContain(slot.holder);
-          if (fresh && may.every(({ wish: { takes } }) => takes !== "insists"))
+          if (isFresh && may.every(({ demand: { takes } }) => takes !== "insists"))
             expect(slot.holder).toBe(may[0]);
           slot.holder.woken = true;
-          slot.holder.offer = slot.at;
           for (const { n } of slots) if (n <= slot.n) slot.holder.offered.add(n);
         };
-        const decide = (one: Naive, isFree: boolean): void => {
+        const reserved = (consumer: Consumer): number =>
+          slots.filter(({ of, holder }) => of === consumer && holder !== undefined).length;
+        /** The dispatch has chosen. If the slot that it was offered is free, the slot is offered on. */
+        const chosen = (one: Naive, decide: () => readonly string[]): void => {
           const slot = slots.find(({ holder }) => holder === one);
-          const given = line.passOn(one.name, isFree);
-          one.woken = false;
-          if (slot === undefined || !isFree) {
-            expect(given).toEqual([]);
-            if (slot !== undefined) slot.holder = undefined;
-          } else wakes(slot, given, false);
+          const woken = decide();
+          if (slot !== undefined) slot.holder = undefined;
+          if (slot !== undefined && slot.of.inFlight + reserved(slot.of) < BUSY) offered(slot, woken, false);
+          else expect(woken).toEqual([]);
         };
         for (const one of steps) {
           if (one.do === "wait") {
+            const demand = queue.demand({ ...one.demand, at: queue[one.at] });
             const name = `d${came}`;
-            const known = {
-              name,
-              wish: one.wish,
-              came: came++,
-              woken: false,
-              offer: undefined,
-              offered: new Set<number>(),
-            };
-            all.push(known);
-            expect(line.wait(name, one.wish)).toBe(true);
+            all.push({ name, demand, came: came++, woken: false, offered: new Set() });
+            expect(queue.enter(name, demand)).toBe(true);
           } else if (one.do === "free") {
-            const slot = { at: one.at, n: slots.length, holder: undefined };
+            const slot: Slot = { of: queue[one.at], n: slots.length, holder: undefined };
             slots.push(slot);
-            wakes(slot, line.free(one.at), true);
+            offered(slot, queue.free(slot.of), true);
           } else {
             const among = one.do === "leave" ? all : all.filter(({ woken }) => woken);
-            const chosen = among[one.who % Math.max(1, among.length)];
-            if (chosen === undefined) continue;
+            const who = among[one.who % Math.max(1, among.length)];
+            if (who === undefined) continue;
+            const { name, demand } = who;
             if (one.do === "decline") {
-              line.wait(chosen.name, chosen.wish);
-              decide(chosen, true);
+              who.woken = false;
+              chosen(who, () => queue.decline(name, demand));
             } else {
-              decide(chosen, one.do === "leave");
-              line.leave(chosen.name);
-              all.splice(all.indexOf(chosen), 1);
+              const of = slots.find(({ holder }) => holder === who)?.of;
+              chosen(who, () => (one.do === "serve" ? queue.serve(name, of) : queue.leave(name)));
+              all.splice(all.indexOf(who), 1);
             }
           }
-          expect(line.size).toBe(all.length);
+          for (const consumer of [queue.ann, queue.bob]) expect(consumer.reserved).toBe(reserved(consumer));
+          expect(queue.size).toBe(all.length);
         }
       }),
       { numRuns: 1_000 },
