@@ -7,7 +7,7 @@
  *                       scenario; shrink.ts makes a failing schedule minimal
  *     devices/          disk.ts and network.ts: what is outside of processes, and fails
  *     simulator/        world.ts holds the systems of one schedule, and executes one step of what agenda.ts says is
- *                       possible; oracle.ts decides and writes down; faults.ts strikes; watch.ts looks for leaks
+ *                       possible; oracle.ts decides and writes down; faults.ts strikes; built-in-checks.ts looks for leaks
  *     strategies/       how schedules are searched: at random, by priorities, by delays, exhaustively
  *     linearizability/  history.ts records operations, check.ts judges them
  *     report/           errors.ts and failure.ts: what a failing schedule shows; token.ts replays it; render.ts and mermaid.ts
@@ -40,12 +40,17 @@ export {
   simulate,
 } from "./exploration/explore.js";
 export type { Scenario } from "./exploration/schedule.js";
-export { schedules } from "./exploration/shrink.js";
-export type { Check, SimulatedDiskOptions, Simulation, WithinOptions } from "./exploration/simulation.js";
+export { arbitrarySchedules } from "./exploration/shrink.js";
+export type {
+  SimulatedDiskOptions,
+  Simulation,
+  SimulationCheck,
+  WithinOptions,
+} from "./exploration/simulation.js";
 export {
-  type AlarmLimit,
   CLOCK_DEFAULTS,
   ClockLimitError,
+  type ClockRunOptions,
   ClockStuckError,
   TestClock,
   type TestClockOptions,
@@ -53,48 +58,54 @@ export {
 } from "./kit/clock.js";
 export {
   ExpectationError,
+  type ExpectationOptions,
   type ExpectedEnd,
   PROBE_DEFAULTS,
   Probe,
   type ProbeOptions,
   probe,
-  type WaitOptions,
 } from "./kit/probe.js";
 export {
   assertLinearizable,
   checkLinearizable,
+  type LinearizabilityResult,
   type Linearizable,
   type LinearizableOptions,
   type NotLinearizable,
   NotLinearizableError,
-  type Verdict,
 } from "./linearizability/check.js";
 export {
-  type Answered,
-  History,
-  type HistoryOptions,
+  type AnsweredOperation,
   type OpenOperation,
   type Operation,
   OperationEndedError,
-  type Unanswered,
+  OperationHistory,
+  type OperationHistoryOptions,
+  type UnansweredOperation,
 } from "./linearizability/history.js";
 export { type SequentialModel, SequentialModelError } from "./linearizability/model.js";
 export { LinearizabilityLimitError } from "./linearizability/search.js";
 export * from "./report/errors.js";
-export { type Found, ScheduleFailedError } from "./report/failure.js";
-export { mermaid } from "./report/mermaid.js";
-export { render } from "./report/render.js";
+export { type FoundSchedule, ScheduleFailedError } from "./report/failure.js";
+export { traceToMermaid } from "./report/mermaid.js";
+export { renderTrace } from "./report/render.js";
 export { InvalidTokenError, type TokenProblem } from "./report/token.js";
-export type { Effect, Trace, TraceStep } from "./report/trace.js";
+export type { Trace, TraceEffect, TraceStep } from "./report/trace.js";
+export type { BuiltInChecks } from "./simulator/built-in-checks.js";
 export type { CrashRule, FaultOptions, FaultRule, PauseRule } from "./simulator/faults.js";
-export type { Match } from "./simulator/match.js";
-export type { WatchOptions } from "./simulator/watch.js";
+export type { ProcessPattern } from "./simulator/process-pattern.js";
 export { type DelayBoundedOptions, delayBounded } from "./strategies/delay-bounded.js";
 export { type ExhaustiveOptions, exhaustive } from "./strategies/exhaustive.js";
 export { type PctOptions, pct } from "./strategies/pct.js";
 export { portfolio, usualStrategies } from "./strategies/portfolio.js";
 export { pos } from "./strategies/pos.js";
 export { randomWalk } from "./strategies/random-walk.js";
-export type { Chooser, Footprint, SearchHistory, Strategy, Task } from "./strategies/strategy.js";
-export type { FaultKind, RateOptions, Rates } from "./strategies/swarm.js";
+export type {
+  Chooser,
+  Footprint,
+  PossibleStep,
+  SearchHistory,
+  SearchStrategy,
+} from "./strategies/strategy.js";
+export type { FaultKind, FaultRateOptions, FaultRates } from "./strategies/swarm.js";
 export { ExplorationDivergedError } from "./strategies/tree.js";

@@ -10,7 +10,7 @@ import { durations, only, times } from "../simulator/options.js";
 import { Parcel } from "../simulator/parcel.js";
 import type { DeliverTask } from "../simulator/tasks.js";
 import type { World } from "../simulator/world.js";
-import { carried, contentOf, type Wire } from "./wire.js";
+import { contentOf, copySignal, type Direction } from "./network-copy.js";
 
 /** What may go wrong on a network. Nothing does unless given, and nothing does while it is calm. */
 export interface NetworkOptions {
@@ -143,7 +143,7 @@ export class SimulatedNetwork {
     if (to === undefined || !this.#connected(from, to)) return false;
     const copies = signal.type === "message" ? this.#copies(to) : 1;
     for (let copy = 0; copy < copies; copy++) {
-      const there = carried(signal, this.#wire(from, to));
+      const there = copySignal(signal, this.#wire(from, to));
       const arrive = (): void => {
         if (there.type !== "message") this.#world.interceptor.met(to.pidAt(there.to));
         to.deliver(there);
@@ -153,7 +153,7 @@ export class SimulatedNetwork {
     return true;
   }
 
-  #wire(from: System, to: System): Wire {
+  #wire(from: System, to: System): Direction {
     return {
       from,
       to,
@@ -196,7 +196,9 @@ export class SimulatedNetwork {
     if (way === undefined) {
       const { main } = this.#world;
       const [sender, receiver] = [from, to].map((one) => this.#world.rootOf(one.node) ?? main);
-      way = this.#world.agenda.way(sender ?? main, receiver ?? main, (parcel) => (parcel as Parcel).arrive());
+      way = this.#world.agenda.channel(sender ?? main, receiver ?? main, (parcel) =>
+        (parcel as Parcel).arrive(),
+      );
       this.#ways.set(key, way);
     }
     return way;

@@ -13,21 +13,27 @@ import {
   ReplayOutdatedError,
   UncontrolledAwaitError,
 } from "../report/errors.js";
-import { type Found, ScheduleFailedError } from "../report/failure.js";
+import { type FoundSchedule, ScheduleFailedError } from "../report/failure.js";
 import { placeOf } from "../report/place.js";
 import { decodeToken, encodeToken, scenarioHash } from "../report/token.js";
 import { Actor } from "../simulator/actor.js";
+import type { BuiltInChecks } from "../simulator/built-in-checks.js";
 import { type FaultOptions, planFaults } from "../simulator/faults.js";
 import { host } from "../simulator/host.js";
 import { isSimulated } from "../simulator/interceptor.js";
-import { type Match, matcher } from "../simulator/match.js";
 import { flag, words } from "../simulator/options.js";
 import { ORDINARY, Script } from "../simulator/oracle.js";
+import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
 import { Recorder } from "../simulator/recorder.js";
-import type { WatchOptions } from "../simulator/watch.js";
 import { portfolio } from "../strategies/portfolio.js";
-import type { Chooser, Strategy } from "../strategies/strategy.js";
-import { type RunResult, type RunSettings, runSchedule, type Scenario, stage } from "./schedule.js";
+import type { Chooser, SearchStrategy } from "../strategies/strategy.js";
+import {
+  active,
+  runSchedule,
+  type Scenario,
+  type ScheduleResult,
+  type ScheduleSettings,
+} from "./schedule.js";
 import { shrinkChoices, trimmed } from "./shrink.js";
 
 /** Defaults of {@link explore}, in one place. */
@@ -49,9 +55,9 @@ export interface SimulateOptions {
   /** Whether messages are frozen deeply on their way: a process that writes to one it shares throws. Default false. */
   readonly freeze?: boolean;
   /** What is looked for at the end of every schedule; all of it unless given. */
-  readonly watch?: WatchOptions | false;
+  readonly checks?: BuiltInChecks | false;
   /** Processes that may use the host's timers and I/O, by path: the simulator waits for them in real time. */
-  readonly allow?: Match | readonly Match[];
+  readonly allow?: ProcessPattern | readonly ProcessPattern[];
   /** Real milliseconds to wait for such a process. */
   readonly patienceMs?: number;
 }
@@ -64,7 +70,7 @@ export interface ExploreOptions extends SimulateOptions {
   /** Seed of everything random: the same seed explores the same schedules. */
   readonly seed?: number;
   /** How schedules are searched. Default {@link portfolio}. */
-  readonly strategy?: Strategy;
+  readonly strategy?: SearchStrategy;
   /** One passing schedule in this many is run again, to find what is not under the simulator's control; 0 for none. */
   readonly recheck?: number;
   /** Schedules that may be tried to make a failing one simpler; 0 for none. */
@@ -103,13 +109,13 @@ export interface Exploration {
 const RECENT = 16;
 
 /** Checks what every run may be told. @throws OptionError */
-function settingsOf(options: SimulateOptions): RunSettings {
+function settingsOf(options: SimulateOptions): ScheduleSettings {
   return {
     faults: planFaults(options.faults),
     maxSteps: count("maxSteps", options.maxSteps ?? EXPLORE_DEFAULTS.maxSteps, 1),
     freeze: flag("freeze", options.freeze ?? false),
-    watch: options.watch ?? {},
-    allowed: options.allow === undefined ? () => false : matcher("allow", options.allow),
+    checks: options.checks ?? {},
+    allowed: options.allow === undefined ? () => false : patternMatcher("allow", options.allow),
     patienceMs: count("patienceMs", options.patienceMs ?? EXPLORE_DEFAULTS.patienceMs, 1),
   };
 }
@@ -153,14 +159,14 @@ let queue: Promise<unknown> = Promise.resolve();
 /** One exploration after the other: they share the host's microtasks and timers. */
 function exclusively<T>(work: () => Promise<T>): Promise<T> {
   const code = runningOwner();
-  if (stage.world !== undefined && code !== undefined)
+  if (active.world !== undefined && code !== undefined)
     return Promise.reject(
       new OptionError("explore", "a scenario", "called outside of scenarios: they do not nest"),
     );
   const result = queue.then(async () => {
     const unwatchTimers = host.watch(onHostTimer);
     const unwatchRejections = production.watchRejections((owner, error) => {
-      const { world } = stage;
+      const { world } = active;
       if (owner instanceof Actor) {
         if (owner === world?.main) world.fail(error);
         return true;
@@ -187,7 +193,7 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function onHostTimer(name: string): void {
-  const { world } = stage;
+  const { world } = active;
   const code = runningOwner();
   const ours = code instanceof Actor || (code instanceof Pid && world?.processOf(code) !== undefined);
   if (world === undefined || !ours || world.options.allowed(world.current.path)) return;
@@ -198,9 +204,9 @@ function onHostTimer(name: string): void {
 
 class Explorer {
   private readonly scenario: Scenario;
-  private readonly settings: RunSettings;
+  private readonly settings: ScheduleSettings;
   private readonly options: ExploreOptions;
-  private readonly strategy: Strategy;
+  private readonly strategy: SearchStrategy;
   private readonly seed: number;
   private readonly mostShrinks: number;
   private readonly title: string;
@@ -280,12 +286,12 @@ class Explorer {
     return this.summary();
   }
 
-  private run(chooser: Chooser, recorder?: Recorder): Promise<RunResult> {
+  private run(chooser: Chooser, recorder?: Recorder): Promise<ScheduleResult> {
     const observe = this.strategy.observes === true && chooser.ran !== undefined;
     return runSchedule(this.scenario, this.settings, chooser, observe, recorder);
   }
 
-  private count(result: RunResult): void {
+  private count(result: ScheduleResult): void {
     this.schedules++;
     this.steps += result.steps;
     this.recent[this.schedules % RECENT] = result.steps;
@@ -300,12 +306,12 @@ class Explorer {
   }
 
   /** Runs a schedule again: it has to come to the same. */
-  private async again(result: RunResult): Promise<void> {
+  private async again(result: ScheduleResult): Promise<void> {
     const second = await this.run(new Script(result.choices));
     if (!alike(result, second)) throw await this.divergence(result, second);
   }
 
-  private async divergence(result: RunResult, second: RunResult): Promise<NondeterminismError> {
+  private async divergence(result: ScheduleResult, second: ScheduleResult): Promise<NondeterminismError> {
     const [one, other] = [new Recorder(), new Recorder()];
     await this.run(new Script(result.choices), one);
     await this.run(new Script(result.choices), other);
@@ -320,7 +326,7 @@ class Explorer {
   }
 
   /** What to tell of a failing schedule: the simplest one like it. */
-  private async report(result: RunResult): Promise<Error> {
+  private async report(result: ScheduleResult): Promise<Error> {
     const again = await this.run(new Script(result.choices));
     if (!alike(result, again)) return this.divergence(result, again);
     const what = kindOf(result);
@@ -344,18 +350,18 @@ class Explorer {
   }
 
   private failed(
-    result: RunResult,
+    result: ScheduleResult,
     recorder: Recorder,
-    how: Pick<Found, "strategy" | "steps" | "tried">,
+    how: Pick<FoundSchedule, "strategy" | "steps" | "tried">,
   ): Error {
     const error = result.failure?.error;
     const failure = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    const found: Found = { schedule: this.schedules, seed: this.seed, ...how };
+    const found: FoundSchedule = { schedule: this.schedules, seed: this.seed, ...how };
     const trace = { steps: recorder.steps, failure };
     return new ScheduleFailedError(error, this.token(result), trace, trimmed(result.choices), found);
   }
 
-  private token(result: RunResult): string {
+  private token(result: ScheduleResult): string {
     const { choices, sizes, digest } = result;
     return encodeToken({ scenario: this.title, choices, sizes, digest: digest >>> 0, settings: 0 });
   }
@@ -377,7 +383,7 @@ class Explorer {
 }
 
 /** Failures are alike when the same check or error class failed: its text may name other numbers. */
-function kindOf({ failure }: RunResult): string | undefined {
+function kindOf({ failure }: ScheduleResult): string | undefined {
   if (failure === undefined) return undefined;
   const { error } = failure;
   if (!(error instanceof Error)) return typeof error;
@@ -385,7 +391,7 @@ function kindOf({ failure }: RunResult): string | undefined {
   return [error.name, code, invariant].join(" ");
 }
 
-function alike(a: RunResult, b: RunResult): boolean {
+function alike(a: ScheduleResult, b: ScheduleResult): boolean {
   // The host's own work ends when it likes: the code may have gone on meanwhile, or not.
   if (a.failure?.error instanceof UncontrolledAwaitError) return kindOf(a) === kindOf(b);
   if (a.digest !== b.digest || a.steps !== b.steps || kindOf(a) !== kindOf(b)) return false;

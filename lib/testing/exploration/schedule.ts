@@ -3,10 +3,10 @@
 import { isThenable } from "../../process/thenable.js";
 import { placeOf } from "../report/place.js";
 import type { Actor } from "../simulator/actor.js";
+import { BuiltInChecker, type BuiltInChecks } from "../simulator/built-in-checks.js";
 import type { FaultPlan } from "../simulator/faults.js";
 import { host } from "../simulator/host.js";
 import type { Recorder } from "../simulator/recorder.js";
-import { Watch, type WatchOptions } from "../simulator/watch.js";
 import { World } from "../simulator/world.js";
 import type { Chooser } from "../strategies/strategy.js";
 import { Simulation } from "./simulation.js";
@@ -14,17 +14,17 @@ import { Simulation } from "./simulation.js";
 /** Sets up systems, and does with them what the test is about. Runs anew for each schedule: it must begin from nothing. */
 export type Scenario = (sim: Simulation) => unknown;
 
-export interface RunSettings {
+export interface ScheduleSettings {
   readonly maxSteps: number;
   readonly faults: FaultPlan;
   readonly freeze: boolean;
-  readonly watch: WatchOptions | false;
+  readonly checks: BuiltInChecks | false;
   readonly allowed: (path: string) => boolean;
   readonly patienceMs: number;
 }
 
 /** What came of one schedule. */
-export interface RunResult {
+export interface ScheduleResult {
   readonly failure: { readonly error: unknown } | undefined;
   readonly choices: readonly number[];
   readonly sizes: readonly number[];
@@ -46,23 +46,23 @@ export interface RunResult {
 }
 
 /** The world that is being run: the code whose promises and timers are looked at. */
-export const stage: { world: World | undefined } = { world: undefined };
+export const active: { world: World | undefined } = { world: undefined };
 
 export async function runSchedule(
   scenario: Scenario,
-  settings: RunSettings,
+  settings: ScheduleSettings,
   chooser: Chooser,
   observe: boolean,
   recorder?: Recorder,
-): Promise<RunResult> {
+): Promise<ScheduleResult> {
   const { maxSteps, faults, freeze, allowed, patienceMs } = settings;
   const world = new World({ chooser, maxSteps, faults, freeze, observe, recorder, allowed, patienceMs });
   const reached = new Map<string, boolean>();
   const sim = new Simulation(world, reached);
-  const watch = settings.watch === false ? undefined : new Watch(world, settings.watch);
-  if (watch !== undefined) world.atQuiet = () => watch.quiet();
+  const checker = settings.checks === false ? undefined : new BuiltInChecker(world, settings.checks);
+  if (checker !== undefined) world.atQuiet = () => checker.quiet();
   recorder?.attach(world);
-  stage.world = world;
+  active.world = world;
   if (recorder !== undefined) {
     const waiting = new WeakMap<object, Actor>();
     host.promises.made = (promise, awaited) => {
@@ -78,7 +78,7 @@ export async function runSchedule(
     await world.drive();
     if (world.oracle.broken !== undefined) throw world.oracle.broken.error;
     if (world.failure === undefined && !world.bounded && chooser.redundant !== true) {
-      watch?.end();
+      checker?.end();
       sim.conclude();
     }
     return {
@@ -98,7 +98,7 @@ export async function runSchedule(
   } finally {
     host.promises.made = undefined;
     host.promises.settled = undefined;
-    stage.world = undefined;
+    active.world = undefined;
     world.close();
   }
 }

@@ -39,12 +39,12 @@ class Schedules extends fc.Arbitrary<readonly number[]> {
  * @param length - choices at most
  * @example
  * await fc.assert(
- *   fc.asyncProperty(schedules(), fc.array(fc.nat()), async (choices, orders) => {
+ *   fc.asyncProperty(arbitrarySchedules(), fc.array(fc.nat()), async (choices, orders) => {
  *     await simulate((sim) => serve(sim, orders), { choices });
  *   }),
  * );
  */
-export function schedules(length = 200): fc.Arbitrary<readonly number[]> {
+export function arbitrarySchedules(length = 200): fc.Arbitrary<readonly number[]> {
   return new Schedules(length, 7);
 }
 

@@ -16,7 +16,7 @@ import { environmentOf } from "../simulator/environment.js";
 import type { World } from "../simulator/world.js";
 
 /** A check: it fails by throwing, by `false`, or by a text that says what is wrong. */
-export type Check = () => unknown;
+export type SimulationCheck = () => unknown;
 
 /** Options of a wait for a state. */
 export interface WithinOptions {
@@ -33,7 +33,7 @@ const WITHIN_MS = 60_000;
 
 interface NamedCheck {
   readonly name: string;
-  readonly check: Check;
+  readonly check: SimulationCheck;
 }
 
 /**
@@ -157,13 +157,13 @@ export class Simulation {
   }
 
   /** A check after every step from now on. */
-  invariant(name: string, check: Check): void {
+  invariant(name: string, check: SimulationCheck): void {
     this.#world.checked = true;
     this.#invariants.push({ name: text("name", name), check });
   }
 
   /** A check at the end, when the scenario is over and nothing can run any more. */
-  finally(name: string, check: Check): void {
+  finally(name: string, check: SimulationCheck): void {
     this.#finals.push({ name: text("name", name), check });
   }
 

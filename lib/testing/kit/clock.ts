@@ -21,7 +21,7 @@ export interface TestClockOptions {
 }
 
 /** A bound on how far one call may move the clock. */
-export interface AlarmLimit {
+export interface ClockRunOptions {
   /** Stops at which timers fire; `Infinity` for no bound. Default 10,000. */
   readonly limit?: number;
 }
@@ -100,7 +100,7 @@ export class TestClock {
   readonly environment: Environment;
   private time = 0;
   private readonly turns: number;
-  private readonly hosts = new Set<SchedulerHost>();
+  private readonly kernels = new Set<SchedulerHost>();
   private readonly alarms = new Set<Alarm>();
   /** Grows with every go that a scheduler asks for, and every alarm. */
   private activity = 0;
@@ -120,12 +120,12 @@ export class TestClock {
       random: () => random.unit(),
       id: () => `test-${++lastId}`,
       createScheduler: (host, limits) => {
-        this.hosts.add(host);
+        this.kernels.add(host);
         return new ClockScheduler(host, this.loop(), limits, {
           ready: (runnable) => {
             this.latest[this.made++ % REMEMBERED] = runnable;
           },
-          stop: () => this.hosts.delete(host),
+          stop: () => this.kernels.delete(host),
         });
       },
       captureContext: production.captureContext,
@@ -142,7 +142,7 @@ export class TestClock {
   /** How many timers are set in the systems on this clock: `sendAfter` and its like, and timeouts of every kind. */
   get pendingTimers(): number {
     let sum = 0;
-    for (const host of this.hosts) if (host instanceof Kernel) sum += host.pendingTimers;
+    for (const host of this.kernels) if (host instanceof Kernel) sum += host.pendingTimers;
     return sum;
   }
 
@@ -156,7 +156,7 @@ export class TestClock {
 
   /** When the first timer is due, on the scale of `now`; undefined when none is set. */
   get nextTimer(): number | undefined {
-    const times = [...this.hosts].map((host) => host.nextTimer() ?? Number.POSITIVE_INFINITY);
+    const times = [...this.kernels].map((host) => host.nextTimer() ?? Number.POSITIVE_INFINITY);
     const first = Math.min(...times);
     return first === Number.POSITIVE_INFINITY ? undefined : first;
   }
@@ -213,7 +213,7 @@ export class TestClock {
    * await clock.runAll();
    * console.log(clock.now); // 28800000
    */
-  async runAll(options?: AlarmLimit): Promise<void> {
+  async runAll(options?: ClockRunOptions): Promise<void> {
     const limit = alarmLimit(options);
     await this.run(limit, never);
     if (this.alarms.size > 0) throw this.endless(limit, "no timer was left");
@@ -236,7 +236,7 @@ export class TestClock {
    * console.log(await clock.until(reply), clock.now); // done 500
    * await clock.until(system.stop());
    */
-  async until<T>(promise: PromiseLike<T>, options?: AlarmLimit): Promise<T> {
+  async until<T>(promise: PromiseLike<T>, options?: ClockRunOptions): Promise<T> {
     const limit = alarmLimit(options);
     let settled = false;
     const settle = (): void => {
@@ -353,7 +353,7 @@ export class TestClock {
 
 /** The production scheduler, telling whom it runs, and when it stops. */
 class ClockScheduler extends TurnScheduler {
-  private readonly tell: { ready(runnable: Runnable): void; stop(): void };
+  private readonly observer: { ready(runnable: Runnable): void; stop(): void };
 
   constructor(
     host: SchedulerHost,
@@ -362,16 +362,16 @@ class ClockScheduler extends TurnScheduler {
     tell: { ready(runnable: Runnable): void; stop(): void },
   ) {
     super(host, loop, limits);
-    this.tell = tell;
+    this.observer = tell;
   }
 
   override ready(runnable: Runnable): void {
-    this.tell.ready(runnable);
+    this.observer.ready(runnable);
     super.ready(runnable);
   }
 
   override stop(): void {
-    this.tell.stop();
+    this.observer.stop();
     super.stop();
   }
 }
@@ -383,7 +383,7 @@ export function clockOf(environment: Environment): TestClock | undefined {
   return clocks.get(environment);
 }
 
-function alarmLimit(options: AlarmLimit = {}): number {
+function alarmLimit(options: ClockRunOptions = {}): number {
   return count("limit", options.limit ?? CLOCK_DEFAULTS.limit, 1, true);
 }
 

@@ -11,7 +11,7 @@ import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { clockOf, type TestClock } from "./clock.js";
-import { legible, same } from "./inspect.js";
+import { deepEqual, inspectValue } from "./inspect.js";
 
 /** Options of a probe. */
 export interface ProbeOptions {
@@ -26,7 +26,7 @@ export interface ProbeOptions {
 }
 
 /** Options of one expectation. */
-export interface WaitOptions {
+export interface ExpectationOptions {
   /** Milliseconds to wait, in the system's time; those of the probe unless given. */
   readonly timeoutMs?: number;
 }
@@ -209,10 +209,10 @@ export class Probe<M = unknown> implements AsyncDisposable {
    * await inbox.expect({ item: "tea", n: 3 });
    * const { n } = await inbox.expect((order) => order.item === "milk", { timeoutMs: 500 });
    */
-  expect<T extends M>(fits: (message: M) => message is T, options?: WaitOptions): Promise<T>;
-  expect(fits: (message: M) => boolean, options?: WaitOptions): Promise<M>;
-  expect(message?: M, options?: WaitOptions): Promise<M>;
-  async expect(what?: unknown, options?: WaitOptions): Promise<unknown> {
+  expect<T extends M>(fits: (message: M) => message is T, options?: ExpectationOptions): Promise<T>;
+  expect(fits: (message: M) => boolean, options?: ExpectationOptions): Promise<M>;
+  expect(message?: M, options?: ExpectationOptions): Promise<M>;
+  async expect(what?: unknown, options?: ExpectationOptions): Promise<unknown> {
     return this.search("expect", what, this.timeoutOf(options));
   }
 
@@ -221,10 +221,10 @@ export class Probe<M = unknown> implements AsyncDisposable {
    *
    * @throws ExpectationError at the timeout; then none is passed over
    */
-  fish<T extends M>(fits: (message: M) => message is T, options?: WaitOptions): Promise<T>;
-  fish(fits: (message: M) => boolean, options?: WaitOptions): Promise<M>;
-  fish(message: M, options?: WaitOptions): Promise<M>;
-  async fish(what: unknown, options?: WaitOptions): Promise<unknown> {
+  fish<T extends M>(fits: (message: M) => message is T, options?: ExpectationOptions): Promise<T>;
+  fish(fits: (message: M) => boolean, options?: ExpectationOptions): Promise<M>;
+  fish(message: M, options?: ExpectationOptions): Promise<M>;
+  async fish(what: unknown, options?: ExpectationOptions): Promise<unknown> {
     return this.search("fish", what, this.timeoutOf(options));
   }
 
@@ -251,7 +251,11 @@ export class Probe<M = unknown> implements AsyncDisposable {
    * system.exit(worker, "kill");
    * await watcher.expectExit(worker, "killed");
    */
-  async expectExit(target: Address<never>, end?: ExpectedEnd, options?: WaitOptions): Promise<ExitReason> {
+  async expectExit(
+    target: Address<never>,
+    end?: ExpectedEnd,
+    options?: ExpectationOptions,
+  ): Promise<ExitReason> {
     const timeoutMs = this.timeoutOf(options);
     const { ends } = this.book;
     const monitor = (ctx: Context<unknown>, answer: ReplyTo<DownSignal>): unknown =>
@@ -285,7 +289,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
    * await backend.do((ctx) => ctx.reply(replyTo, 42));
    * console.log(await reply);
    */
-  async do<T>(work: (ctx: Context<M>) => T, options?: WaitOptions): Promise<Awaited<T>> {
+  async do<T>(work: (ctx: Context<M>) => T, options?: ExpectationOptions): Promise<Awaited<T>> {
     const timeoutMs = this.timeoutOf(options);
     const start = (ctx: Context<unknown>, answer: ReplyTo<Reply<Awaited<T>>>): unknown =>
       attempt(() => work(ctx)).then((outcome) => ctx.reply(answer, outcome));
@@ -319,7 +323,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
       if (finding?.type === "threw") throw finding.error;
       if (finding?.type === "found") return this.messages[finding.index];
       if (finding?.type === "nothing" && by === "expectNone") return undefined;
-      const came = this.unread.length === 0 ? "nothing came" : `got ${legible(this.unread)}`;
+      const came = this.unread.length === 0 ? "nothing came" : `got ${inspectValue(this.unread)}`;
       const expected = `${messageText(by, what)}; ${came}`;
       if (finding?.type === "unfit") throw this.failure(expected, what, this.messages[finding.index]);
       throw this.failure(`${expected} within ${timeoutMs} ms`, what, undefined);
@@ -345,7 +349,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
     }
   }
 
-  private timeoutOf(options: WaitOptions | undefined): number {
+  private timeoutOf(options: ExpectationOptions | undefined): number {
     return options?.timeoutMs === undefined ? this.timeoutMs : delay("timeoutMs", options.timeoutMs);
   }
 
@@ -356,14 +360,14 @@ export class Probe<M = unknown> implements AsyncDisposable {
 
 function predicate(what: unknown): (message: unknown) => boolean {
   if (typeof what === "function") return what as (message: unknown) => boolean;
-  return what === undefined ? () => true : (message) => same(message, what);
+  return what === undefined ? () => true : (message) => deepEqual(message, what);
 }
 
 function endFits(reason: ExitReason, expected: ExpectedEnd): boolean {
   if (typeof expected === "function") return expected(reason);
   if (typeof expected === "string") return reason.type === expected;
-  if (expected instanceof Error) return reason.type === "crash" && same(reason.error, expected);
-  return same(reason, expected);
+  if (expected instanceof Error) return reason.type === "crash" && deepEqual(reason.error, expected);
+  return deepEqual(reason, expected);
 }
 
 /** A predicate by its name, or by what it looks like. */
@@ -375,7 +379,7 @@ function messageText(by: Seeker, what: unknown): string {
   if (by === "expectNone") return "no message";
   const kind = by === "expect" ? "next message" : "message";
   if (what === undefined) return `a ${kind}`;
-  return typeof what === "function" ? `a ${kind} ${thatFits(what)}` : `the ${kind} ${legible(what)}`;
+  return typeof what === "function" ? `a ${kind} ${thatFits(what)}` : `the ${kind} ${inspectValue(what)}`;
 }
 
 function endText(expected: ExpectedEnd): string {

@@ -7,9 +7,9 @@
 
 import { OptionError, SignalboxError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
-import type { Answered, History, Operation } from "./history.js";
+import type { AnsweredOperation, Operation, OperationHistory } from "./history.js";
 import { Rules, type SequentialModel } from "./model.js";
-import { type Found, LinearizabilityLimitError, type Misfit, searchOrder } from "./search.js";
+import { LinearizabilityLimitError, type Misfit, type SearchOutcome, searchOrder } from "./search.js";
 import { explain } from "./view.js";
 
 /** There is an order. */
@@ -25,17 +25,17 @@ export interface NotLinearizable<Op, Result> {
   /** The part of the object that failed, when the model has `partition`. */
   readonly partition: string | undefined;
   /** The operation whose answer made it impossible. Up to that answer no contradiction was found. */
-  readonly broken: Answered<Op, Result>;
+  readonly broken: AnsweredOperation<Op, Result>;
   /** A longest order that fits the answers up to that one. */
   readonly prefix: readonly Operation<Op, Result>[];
   /** The operations of which one would have to come after `prefix`; none fits there. */
-  readonly unplaced: readonly Answered<Op, Result>[];
+  readonly unplaced: readonly AnsweredOperation<Op, Result>[];
   /** All of this for a person, with a picture. */
   readonly explanation: string;
 }
 
 /** What {@link checkLinearizable} found. */
-export type Verdict<Op, Result> = Linearizable<Op, Result> | NotLinearizable<Op, Result>;
+export type LinearizabilityResult<Op, Result> = Linearizable<Op, Result> | NotLinearizable<Op, Result>;
 
 /** Limits of a check. */
 export interface LinearizableOptions {
@@ -44,17 +44,17 @@ export interface LinearizableOptions {
 }
 
 /**
- * A history is not linearizable. The message explains why, and `verdict` holds the details.
+ * A history is not linearizable. The message explains why, and `result` holds the details.
  *
  * @remedy Read the shortest failing part in the message: no order of its operations gives these answers.
  */
 export class NotLinearizableError extends SignalboxError {
   static override readonly name: string = "NotLinearizableError";
   readonly code = "ERR_NOT_LINEARIZABLE";
-  readonly verdict: NotLinearizable<unknown, unknown>;
+  readonly result: NotLinearizable<unknown, unknown>;
   constructor(verdict: NotLinearizable<unknown, unknown>) {
     super(verdict.explanation);
-    this.verdict = verdict;
+    this.result = verdict;
   }
 }
 
@@ -76,7 +76,7 @@ const HIGHEST_MOST = 10_000_000;
  *
  * @example
  * type Access = { read: true } | { write: number };
- * const history = new History<Access, number | undefined>();
+ * const history = new OperationHistory<Access, number | undefined>();
  * const write = history.begin("ann", { write: 1 });
  * const read = history.begin("bob", { read: true });
  * read.end(1); // while ann still writes: then the write has taken effect
@@ -89,10 +89,10 @@ const HIGHEST_MOST = 10_000_000;
  * else console.log(verdict.explanation);
  */
 export function checkLinearizable<State, Op, Result>(
-  history: History<Op, Result>,
+  history: OperationHistory<Op, Result>,
   model: SequentialModel<State, Op, Result>,
   options: LinearizableOptions = {},
-): Verdict<Op, Result> {
+): LinearizabilityResult<Op, Result> {
   const most = count("most", options.most ?? DEFAULT_MOST, 1);
   if (most > HIGHEST_MOST) throw new OptionError("most", most, `a whole number from 1 to ${HIGHEST_MOST}`);
   const rules = new Rules(model);
@@ -114,13 +114,13 @@ export function checkLinearizable<State, Op, Result>(
  * further; and what {@link checkLinearizable} throws
  *
  * @example
- * const history = new History<"next", number>();
+ * const history = new OperationHistory<"next", number>();
  * let count = 0;
  * await Promise.all(["ann", "bob"].map((who) => history.run(who, "next", async () => ++count)));
  * assertLinearizable(history, { initial: 0, apply: (last) => [last + 1, last + 1] });
  */
 export function assertLinearizable<State, Op, Result>(
-  history: History<Op, Result>,
+  history: OperationHistory<Op, Result>,
   model: SequentialModel<State, Op, Result>,
   options: LinearizableOptions = {},
 ): void {
@@ -183,7 +183,7 @@ function refute<State, Op, Result>(
       high = middle;
     }
   }
-  const broken = answered[high] as Answered<Op, Result>;
+  const broken = answered[high] as AnsweredOperation<Op, Result>;
   return {
     linearizable: false,
     partition,
@@ -197,7 +197,7 @@ function refute<State, Op, Result>(
 /** Undefined when the limit did not suffice: a shorter history has more without an answer, and can take longer. */
 function searchWithin<State, Op, Result>(
   ...given: Parameters<typeof searchOrder<State, Op, Result>>
-): Found<State, Op, Result> | undefined {
+): SearchOutcome<State, Op, Result> | undefined {
   try {
     return searchOrder(...given);
   } catch (error) {

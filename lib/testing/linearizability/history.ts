@@ -14,7 +14,7 @@ interface Begun<Op> {
 }
 
 /** An operation that was answered. */
-export interface Answered<Op, Result> extends Begun<Op> {
+export interface AnsweredOperation<Op, Result> extends Begun<Op> {
   readonly outcome: "answered";
   /** The event of its answer. */
   readonly end: number;
@@ -22,12 +22,12 @@ export interface Answered<Op, Result> extends Begun<Op> {
 }
 
 /** An operation without an answer, or without one yet: it takes effect once, at any time from its begin on, or never. */
-export interface Unanswered<Op> extends Begun<Op> {
+export interface UnansweredOperation<Op> extends Begun<Op> {
   readonly outcome: "unknown";
 }
 
 /** One operation of a history. Events are counted from 1: each begin is one, and each answer. */
-export type Operation<Op, Result> = Answered<Op, Result> | Unanswered<Op>;
+export type Operation<Op, Result> = AnsweredOperation<Op, Result> | UnansweredOperation<Op>;
 
 /** An operation that has begun. It is ended at most once; one that never is counts as unknown. */
 export interface OpenOperation<Result> {
@@ -41,7 +41,7 @@ export interface OpenOperation<Result> {
 }
 
 /** How a history records. */
-export interface HistoryOptions<Op> {
+export interface OperationHistoryOptions<Op> {
   /**
    * Whether a call that was rejected with this error certainly had no effect. By default no error means that: a call
    * that failed may have done its work and lost only the answer.
@@ -74,20 +74,20 @@ export class OperationEndedError extends SignalboxError {
  * only when one ended before the other began (Herlihy and Wing 1990); otherwise they overlap.
  *
  * @example
- * const history = new History<string, number>({ refused: (error) => error instanceof RangeError });
+ * const history = new OperationHistory<string, number>({ refused: (error) => error instanceof RangeError });
  * let count = 0;
  * const next = await history.run("ann", "next", async () => ++count);
  * const call = history.begin("bob", "next");
  * call.unknown(); // the line went dead
  * console.log(next, history.operations.length); // 1 2
  */
-export class History<Op, Result> {
-  readonly #options: HistoryOptions<Op>;
+export class OperationHistory<Op, Result> {
+  readonly #options: OperationHistoryOptions<Op>;
   readonly #operations = new Map<number, Operation<Op, Result>>();
   #begun = 0;
   #events = 0;
 
-  constructor(options: HistoryOptions<Op> = {}) {
+  constructor(options: OperationHistoryOptions<Op> = {}) {
     this.#options = options;
   }
 
@@ -130,7 +130,7 @@ export class History<Op, Result> {
 
   /**
    * Makes a call and records it: what it resolves to is the answer. A rejection leaves it unknown whether the operation
-   * took effect, unless {@link HistoryOptions.refused} says that it did not. An error that is an answer ("out of stock")
+   * took effect, unless {@link OperationHistoryOptions.refused} says that it did not. An error that is an answer ("out of stock")
    * is caught within `call` and returned as a result. Resolves and rejects as the call does.
    */
   async run(client: string, op: Op, call: () => Promise<Result>): Promise<Result> {

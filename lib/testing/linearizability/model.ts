@@ -55,7 +55,7 @@ export class SequentialModelError extends SignalboxError {
 }
 
 /** A state, and the number that all states with its key share. */
-export interface Stand<State> {
+export interface KnownState<State> {
   readonly state: State;
   readonly key: string;
   readonly id: number;
@@ -73,7 +73,7 @@ export class Rules<State, Op, Result> {
     this.#model = model;
   }
 
-  start(): Stand<State> {
+  start(): KnownState<State> {
     return this.#stand(this.#model.initial, INITIAL);
   }
 
@@ -83,7 +83,7 @@ export class Rules<State, Op, Result> {
   }
 
   /** What the operation may do here, with the answers. */
-  outcomes(from: Stand<State>, op: Op): readonly (readonly [State, Result])[] {
+  outcomes(from: KnownState<State>, op: Op): readonly (readonly [State, Result])[] {
     const { apply, outcomes } = this.#model;
     const called = apply === undefined ? "outcomes" : "apply";
     const all: unknown = guarded(called, op, from, () =>
@@ -108,11 +108,11 @@ export class Rules<State, Op, Result> {
 
   /** Where the operation may lead from here. Without an answer all results fit, and staying here leads nowhere. */
   steps(
-    from: Stand<State>,
+    from: KnownState<State>,
     op: Op,
     answer: { readonly result: Result } | undefined,
-  ): readonly Stand<State>[] {
-    const stands: Stand<State>[] = [];
+  ): readonly KnownState<State>[] {
+    const stands: KnownState<State>[] = [];
     for (const [state, result] of this.outcomes(from, op)) {
       if (answer !== undefined && !this.#equal(answer.result, result, op)) continue;
       const to = this.#stand(state, op);
@@ -137,7 +137,7 @@ export class Rules<State, Op, Result> {
     }
   }
 
-  #stand(state: State, op: Op | typeof INITIAL): Stand<State> {
+  #stand(state: State, op: Op | typeof INITIAL): KnownState<State> {
     const key = this.#key(state, op);
     const known = this.#ids.get(key);
     if (known !== undefined) return { state, key, id: known };
@@ -161,7 +161,7 @@ function defaultKey(state: unknown, op: unknown): string {
   }
 }
 
-function guarded<T>(part: string, op: unknown, from: Stand<unknown> | undefined, call: () => T): T {
+function guarded<T>(part: string, op: unknown, from: KnownState<unknown> | undefined, call: () => T): T {
   try {
     return call();
   } catch (cause) {

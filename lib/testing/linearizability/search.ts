@@ -8,8 +8,8 @@
 import { SignalboxError } from "../../process/errors.js";
 import { structuralText } from "../report/structural-text.js";
 import { Events, Visited } from "./events.js";
-import type { Answered, Operation } from "./history.js";
-import type { Rules, Stand } from "./model.js";
+import type { AnsweredOperation, Operation } from "./history.js";
+import type { KnownState, Rules } from "./model.js";
 
 /**
  * The search for a linear order visited as many states as it may and found no answer. The history may be
@@ -39,22 +39,22 @@ export interface Fit<Op, Result> {
 export interface Misfit<State, Op, Result> {
   readonly fits: false;
   /** The first answer that no order could get beyond. */
-  readonly barrier: Answered<Op, Result>;
+  readonly barrier: AnsweredOperation<Op, Result>;
   /** Of the orders that got up to there, one with as many answered operations as any has. */
   readonly order: readonly Operation<Op, Result>[];
   /** Where it leads. */
-  readonly stand: Stand<State>;
+  readonly stand: KnownState<State>;
   /** The answered operations of which one would have to come next; none fits. */
-  readonly next: readonly Answered<Op, Result>[];
+  readonly next: readonly AnsweredOperation<Op, Result>[];
 }
 
-export type Found<State, Op, Result> = Fit<Op, Result> | Misfit<State, Op, Result>;
+export type SearchOutcome<State, Op, Result> = Fit<Op, Result> | Misfit<State, Op, Result>;
 
 /** Whether an operation had been answered once the event `until` had happened. */
 export function answeredBy<Op, Result>(
   operation: Operation<Op, Result>,
   until: number,
-): operation is Answered<Op, Result> {
+): operation is AnsweredOperation<Op, Result> {
   return operation.outcome === "answered" && operation.end <= until;
 }
 
@@ -69,16 +69,16 @@ export function searchOrder<State, Op, Result>(
   rules: Rules<State, Op, Result>,
   until: number,
   most: number,
-): Found<State, Op, Result> {
+): SearchOutcome<State, Op, Result> {
   return new Search(operations, rules, until, most).run();
 }
 
 interface Choice<State> {
   /** The entry of its begin. */
   readonly at: number;
-  readonly from: Stand<State>;
+  readonly from: KnownState<State>;
   /** Where it may lead. */
-  readonly steps: readonly Stand<State>[];
+  readonly steps: readonly KnownState<State>[];
   /** How many of the steps were tried. */
   readonly tried: number;
 }
@@ -93,7 +93,7 @@ class Search<State, Op, Result> {
   readonly #events: Events;
   readonly #visited: Visited;
   readonly #choices: Choice<State>[] = [];
-  #stand: Stand<State>;
+  #stand: KnownState<State>;
   /** Answered operations that are placed. */
   #placed = 0;
   #best: (Misfit<State, Op, Result> & { readonly reached: readonly number[] }) | undefined;
@@ -119,7 +119,7 @@ class Search<State, Op, Result> {
     this.#stand = rules.start();
   }
 
-  run(): Found<State, Op, Result> {
+  run(): SearchOutcome<State, Op, Result> {
     let at = this.#events.first();
     while (this.#placed < this.#answered) {
       const index = this.#events.whose(at);
@@ -136,10 +136,10 @@ class Search<State, Op, Result> {
   }
 
   /** Places the operation that begins at the entry, if that leads anywhere new. Gives the entry to go on with. */
-  #choose(at: number, steps: readonly Stand<State>[], tried: number): number {
+  #choose(at: number, steps: readonly KnownState<State>[], tried: number): number {
     const index = this.#events.whose(at);
     for (let step = tried; step < steps.length; step++) {
-      const to = steps[step] as Stand<State>;
+      const to = steps[step] as KnownState<State>;
       if (!this.#visited.place(index, to.id)) continue;
       if (this.#visited.size > this.#most) throw new LinearizabilityLimitError(this.#most);
       this.#choices.push({ at, from: this.#stand, steps, tried: step + 1 });
@@ -160,7 +160,7 @@ class Search<State, Op, Result> {
     return this.#choose(at, steps, tried);
   }
 
-  #steps(index: number): readonly Stand<State>[] {
+  #steps(index: number): readonly KnownState<State>[] {
     const operation = this.#operations[index] as Operation<Op, Result>;
     const twin = this.#twins[index];
     if (twin !== undefined && !this.#visited.has(twin)) return [];
@@ -184,10 +184,10 @@ class Search<State, Op, Result> {
     this.#best = {
       fits: false,
       reached: here,
-      barrier: this.#operation(~this.#events.whose(at)) as Answered<Op, Result>,
+      barrier: this.#operation(~this.#events.whose(at)) as AnsweredOperation<Op, Result>,
       order: this.#order(),
       stand: this.#stand,
-      next: next.map((index) => this.#operation(index) as Answered<Op, Result>),
+      next: next.map((index) => this.#operation(index) as AnsweredOperation<Op, Result>),
     };
   }
 }

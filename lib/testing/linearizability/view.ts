@@ -1,7 +1,7 @@
 // Why there is no order, for a person: the operations as a picture, how far an order goes, and what does not fit there.
 
 import { brief } from "../report/brief.js";
-import type { Answered, Operation } from "./history.js";
+import type { AnsweredOperation, Operation } from "./history.js";
 import type { Rules } from "./model.js";
 import { answeredBy, type Misfit } from "./search.js";
 
@@ -13,7 +13,7 @@ const ANSWERS = 5;
 interface Refuted<State, Op, Result> {
   readonly operations: readonly Operation<Op, Result>[];
   /** The operation with whose answer the order ceased to exist; nothing after that answer matters. */
-  readonly broken: Answered<Op, Result>;
+  readonly broken: AnsweredOperation<Op, Result>;
   readonly found: Misfit<State, Op, Result>;
   readonly rules: Rules<State, Op, Result>;
   readonly partition: string | undefined;
@@ -55,7 +55,7 @@ function mostTelling<Op, Result>(
 /** One row for each operation; a column for each event that is seen. */
 function picture<Op, Result>(
   shown: readonly Operation<Op, Result>[],
-  broken: Answered<Op, Result>,
+  broken: AnsweredOperation<Op, Result>,
 ): string[] {
   const ends = shown.filter((one) => answeredBy(one, broken.end)).map(({ end }) => end);
   const events = [...shown.map(({ begin }) => begin), ...ends].sort((a, b) => a - b);
@@ -83,7 +83,7 @@ function answerOf<Op, Result>(one: Operation<Op, Result>, until: number): string
 }
 
 function misfit<State, Op, Result>(
-  operation: Answered<Op, Result>,
+  operation: AnsweredOperation<Op, Result>,
   { stand }: Misfit<State, Op, Result>,
   rules: Rules<State, Op, Result>,
 ): string {

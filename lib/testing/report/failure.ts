@@ -1,12 +1,12 @@
 // A schedule that failed, as its user meets it: what went wrong, the steps to it, and the token that replays it.
 
 import { SignalboxError } from "../../process/errors.js";
-import { mermaid } from "./mermaid.js";
+import { traceToMermaid } from "./mermaid.js";
 import { renderSteps } from "./render.js";
 import type { Trace } from "./trace.js";
 
 /** How a failing schedule was found. */
-export interface Found {
+export interface FoundSchedule {
   /** Which schedule of the exploration it was, from 1. */
   readonly schedule: number;
   readonly strategy: string;
@@ -29,9 +29,9 @@ export class ScheduleFailedError extends SignalboxError {
   readonly token: string;
   readonly trace: Trace;
   readonly choices: readonly number[];
-  readonly found: Found;
+  readonly found: FoundSchedule;
 
-  constructor(cause: unknown, token: string, trace: Trace, choices: readonly number[], found: Found) {
+  constructor(cause: unknown, token: string, trace: Trace, choices: readonly number[], found: FoundSchedule) {
     super(textOf(trace, token, found), { cause });
     this.token = token;
     this.trace = trace;
@@ -40,12 +40,16 @@ export class ScheduleFailedError extends SignalboxError {
   }
 
   /** The schedule as a Mermaid sequence diagram. */
-  mermaid(): string {
-    return mermaid(this.trace);
+  toMermaid(): string {
+    return traceToMermaid(this.trace);
   }
 }
 
-function textOf(trace: Trace, token: string, { schedule, strategy, seed, steps, tried }: Found): string {
+function textOf(
+  trace: Trace,
+  token: string,
+  { schedule, strategy, seed, steps, tried }: FoundSchedule,
+): string {
   const after = trace.steps.length;
   const shrunk = after < steps ? `, shrunk from ${steps} (${tried} tried)` : "";
   return [

@@ -2,7 +2,7 @@
 
 import { cut, printable } from "./brief.js";
 import { called, effectsOf, excerpt, happening, summary, time } from "./render.js";
-import type { Effect, Trace, TraceStep } from "./trace.js";
+import type { Trace, TraceEffect, TraceStep } from "./trace.js";
 
 /** As in the text of a schedule, see render.ts; fewer when these do not fit. */
 const FIRST_STEPS = 20;
@@ -20,9 +20,9 @@ const FAILURE_LINES = 6;
  * spawned processes. Of long schedules the beginning and the end are drawn, as much as Mermaid takes.
  *
  * @example
- * console.log(mermaid({ steps: [], failure: undefined })); // sequenceDiagram
+ * console.log(traceToMermaid({ steps: [], failure: undefined })); // sequenceDiagram
  */
-export function mermaid(trace: Trace): string {
+export function traceToMermaid(trace: Trace): string {
   let text = draw(trace, FIRST_STEPS, LAST_STEPS);
   for (let share = 2; text.length > MOST_TEXT && share <= LAST_STEPS; share *= 2)
     text = draw(trace, Math.floor(FIRST_STEPS / share), Math.floor(LAST_STEPS / share));
@@ -63,7 +63,7 @@ class Stage {
     }
   }
 
-  #effect(actor: string, effect: Effect): void {
+  #effect(actor: string, effect: TraceEffect): void {
     switch (effect.type) {
       case "send":
         this.#arrow(actor, effect.held ? "-)" : "->>", this.#alias(effect.to), effect.message);

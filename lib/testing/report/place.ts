@@ -4,11 +4,13 @@
 const FRAME = /(?:\(|^at (?:async )?)((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()]+:\d+:\d+)\)?$/;
 const MODULES = /[\\/]node_modules[\\/]/;
 /** `/D:/box/lib/testing/report/place.ts` of a module's URL; a path of Windows begins with its drive. */
-const SELF = /^(?:file:\/\/(?:\/(?=[A-Za-z]:))?)?(.*\/)testing\/report\/place\.[jt]s/;
+const SELF =
+  /^(?:file:\/\/(?:\/(?=[A-Za-z]:))?)?(?:(.*\/)testing\/report\/place\.[jt]s|(.*\/dist\/)testing\/index\.js)/;
 
 /** The folder of the library as lines of a stack may write it; nothing when it was bundled into something else. */
 export function folders(url: string): readonly string[] {
-  const own = SELF.exec(url)?.[1];
+  const found = SELF.exec(url);
+  const own = found?.[1] ?? found?.[2];
   return own === undefined ? [] : [own, decodeURI(own)];
 }
 

@@ -1,7 +1,7 @@
 // A schedule as text for a terminal of 100 columns: a line for each step, below it what it did, at the end what failed.
 
 import { cut, printable } from "./brief.js";
-import type { Effect, Trace, TraceStep } from "./trace.js";
+import type { Trace, TraceEffect, TraceStep } from "./trace.js";
 
 const COLUMNS = 100;
 /** Of a long schedule its beginning is shown, which says what it is about, and more of its end, where it fails. */
@@ -26,9 +26,9 @@ const NO_FAULT = "  ";
  * except those of the failure, which stands at the end.
  *
  * @example
- * console.log(render({ steps: [], failure: "the shop never opened" })); // FAILED: the shop never opened
+ * console.log(renderTrace({ steps: [], failure: "the shop never opened" })); // FAILED: the shop never opened
  */
-export function render(trace: Trace): string {
+export function renderTrace(trace: Trace): string {
   const steps = trace.steps.length === 0 ? [] : [renderSteps(trace.steps)];
   return [...steps, ...ending(trace.failure)].join("\n");
 }
@@ -90,11 +90,11 @@ export function time(at: number): string {
 
 /** @internal The effects of a step that are shown, and what to say of the others. */
 export function effectsOf(step: TraceStep): {
-  readonly shown: readonly Effect[];
+  readonly shown: readonly TraceEffect[];
   readonly more: string | undefined;
 } {
   if (step.effects.length <= EFFECTS) return { shown: step.effects, more: undefined };
-  const counts = new Map<Effect["type"], number>();
+  const counts = new Map<TraceEffect["type"], number>();
   for (const { type } of step.effects.slice(EFFECTS)) counts.set(type, (counts.get(type) ?? 0) + 1);
   const more = [...counts].map(([type, count]) => `${count} × ${type}`).join(", ");
   return { shown: step.effects.slice(0, EFFECTS), more: `and more: ${more}` };
@@ -125,7 +125,7 @@ function section(steps: readonly TraceStep[], { digits, name }: Format): string[
   return lines;
 }
 
-function effectText(effect: Effect): string {
+function effectText(effect: TraceEffect): string {
   switch (effect.type) {
     case "send":
       return effect.held

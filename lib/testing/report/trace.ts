@@ -1,7 +1,7 @@
 // What happened in a schedule, step by step, as data: for people (render.ts), for diagrams (mermaid.ts), for reports.
 
 /** Something that a step did besides changing the state of its own process. */
-export type Effect =
+export type TraceEffect =
   /** `held`: the message was delayed, and arrives in a step of its own. */
   | { readonly type: "send"; readonly to: string; readonly message: string; readonly held: boolean }
   | { readonly type: "spawn"; readonly process: string }
@@ -16,7 +16,7 @@ export type TraceStep = {
   readonly number: number;
   /** Virtual milliseconds. */
   readonly at: number;
-  readonly effects: readonly Effect[];
+  readonly effects: readonly TraceEffect[];
 } & (
   | { readonly type: "run"; readonly process: string; readonly took: string }
   | { readonly type: "resume"; readonly process: string; readonly from: string }

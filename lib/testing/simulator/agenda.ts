@@ -7,7 +7,7 @@ export class Agenda {
   /** The first became possible first. */
   readonly tasks: SimulatedTask[] = [];
   /** Ways so far. */
-  private ways = 0;
+  private channels = 0;
 
   /** The task can be picked from now on, unless its owner is held up. */
   enable(task: SimulatedTask): void {
@@ -49,8 +49,8 @@ export class Agenda {
   }
 
   /** A way from one actor to another, on which items can be. */
-  way(from: Actor, to: Actor, arrive: (item: unknown) => void): DeliverTask {
-    return new DeliverTask(-1 - this.ways++, from, to, arrive);
+  channel(from: Actor, to: Actor, arrive: (item: unknown) => void): DeliverTask {
+    return new DeliverTask(-1 - this.channels++, from, to, arrive);
   }
 
   /** Sets an item on its way: its arrival is a step of its own. */

@@ -6,14 +6,14 @@ import { crash, type ExitInput, type ExitReason, KILLED, toReason } from "../../
 import type { Timer } from "../../process/timers.js";
 import { InjectedCrash } from "../report/errors.js";
 import type { Actor } from "./actor.js";
-import { type Match, matcher } from "./match.js";
 import { durations, only, times } from "./options.js";
+import { type ProcessPattern, patternMatcher } from "./process-pattern.js";
 import type { World } from "./world.js";
 
 /** Whom a fault strikes, and how often in one schedule. */
 export interface FaultRule {
   /** Processes by path. A restarted child is another, such as `shop/till#2`: `shop/till*` stands for all of them. */
-  readonly of: Match | readonly Match[];
+  readonly of: ProcessPattern | readonly ProcessPattern[];
   /** Times in one schedule. Default 1. */
   readonly atMost?: number;
 }
@@ -90,7 +90,7 @@ export function planFaults(options: FaultOptions = {}): FaultPlan {
     delay:
       held === undefined
         ? undefined
-        : { of: matcher("faults.delay.of", held.of), atMost: times("faults.delay", held) },
+        : { of: patternMatcher("faults.delay.of", held.of), atMost: times("faults.delay", held) },
     rushes: rush === undefined ? 0 : times("faults.rush", rush),
   };
 }
@@ -100,7 +100,7 @@ function ruleOf(kind: Kind, given: FaultRule & CrashRule & PauseRule, path: stri
   const { reason = "error" } = given;
   return {
     kind,
-    of: matcher(`${path}.of`, given.of),
+    of: patternMatcher(`${path}.of`, given.of),
     atMost: times(path, given),
     reason: reason === "error" ? undefined : reasonOf(`${path}.reason`, reason),
     ms: durations(`${path}.ms`, given.ms ?? PAUSES),
@@ -120,7 +120,7 @@ function list<T>(given: T | readonly T[] | undefined): readonly T[] {
 }
 
 /** A rule in one schedule. */
-interface Live {
+interface ActiveRule {
   readonly rule: Rule;
   readonly targets: Actor[];
   left: number;
@@ -128,7 +128,7 @@ interface Live {
 
 export class Faults {
   private readonly world: World;
-  private readonly live: Live[];
+  private readonly live: ActiveRule[];
   private readonly delayOf: ((path: string) => boolean) | undefined;
   private delaysLeft: number;
   private rushesLeft: number;
@@ -190,7 +190,7 @@ export class Faults {
     return this.rushesLeft > 0 && this.rush();
   }
 
-  private one(live: Live): boolean {
+  private one(live: ActiveRule): boolean {
     const { rule } = live;
     // A start fails before anything of it has run, or not at all.
     const targets = rule.kind === "start" ? live.targets.filter((actor) => !actor.run.started) : live.targets;

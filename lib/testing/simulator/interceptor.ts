@@ -80,7 +80,7 @@ export class Interceptor implements Interception {
 
   private way(from: Actor, to: Actor, process: WatchedProcess): DeliverTask {
     const targets = this.pairs.get(from) ?? new Map<Actor, DeliverTask>();
-    const way = this.world.agenda.way(from, to, (item) => process.arrive(item));
+    const way = this.world.agenda.channel(from, to, (item) => process.arrive(item));
     this.pairs.set(from, targets);
     targets.set(to, way);
     return way;

@@ -2,7 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { ReplayOutdatedError } from "../report/errors.js";
-import type { Chooser, Task } from "../strategies/strategy.js";
+import type { Chooser, PossibleStep } from "../strategies/strategy.js";
 
 export class Oracle {
   /** The decisions so far. */
@@ -18,7 +18,7 @@ export class Oracle {
   }
 
   /** Index of the task that is to run. A choice with one alternative is none, and not written down. */
-  pick(tasks: readonly Task[]): number {
+  pick(tasks: readonly PossibleStep[]): number {
     const size = tasks.length;
     if (size < 2) return 0;
     try {
@@ -67,7 +67,7 @@ export class Script implements Chooser {
     this.sizes = sizes;
   }
 
-  pick(tasks: readonly Task[]): number {
+  pick(tasks: readonly PossibleStep[]): number {
     return this.draw(tasks.length, "task");
   }
 

@@ -7,7 +7,7 @@ import { STARTING } from "../../process/process-state.js";
 import type { ExitReason } from "../../process/reason.js";
 import { messageText, reasonText } from "../report/message.js";
 import { placeOf } from "../report/place.js";
-import type { Effect, TraceStep } from "../report/trace.js";
+import type { TraceEffect, TraceStep } from "../report/trace.js";
 import type { Actor } from "./actor.js";
 import { host } from "./host.js";
 import { Parcel } from "./parcel.js";
@@ -25,7 +25,7 @@ export class Recorder {
   readonly steps: TraceStep[] = [];
   private world!: World;
   private doing: Doing | undefined = undefined;
-  private effects: Effect[] = [];
+  private effects: TraceEffect[] = [];
   private readonly senders = new WeakMap<object, Actor | undefined>();
 
   attach(world: World): void {

@@ -1,10 +1,10 @@
 // What can happen next: a process runs, code that awaited goes on, a delayed message arrives.
 
-import type { Task } from "../strategies/strategy.js";
+import type { PossibleStep } from "../strategies/strategy.js";
 import type { Actor } from "./actor.js";
 
 /** A process takes its next message, or starts. */
-export class RunTask implements Task {
+export class RunTask implements PossibleStep {
   readonly kind = "run";
   readonly owner: Actor;
   rank: number | undefined = undefined;
@@ -21,7 +21,7 @@ export class RunTask implements Task {
 }
 
 /** Code of a process, or of the scenario, goes on: one promise at a time, in the order in which they were settled. */
-export class ResumeTask implements Task {
+export class ResumeTask implements PossibleStep {
   readonly kind = "resume";
   readonly owner: Actor;
   rank: number | undefined = undefined;
@@ -55,7 +55,7 @@ export class ResumeTask implements Task {
 }
 
 /** What is on its way from one place to another: the order of the pair holds. */
-export class DeliverTask implements Task {
+export class DeliverTask implements PossibleStep {
   readonly kind = "deliver";
   readonly actor: number;
   readonly from: Actor;

@@ -39,7 +39,7 @@ export interface WorldOptions {
 
 /** One system of the world. */
 interface Part {
-  readonly host: Kernel;
+  readonly kernel: Kernel;
   /** Stands above the processes that no process has started. */
   readonly root: Actor;
 }
@@ -105,7 +105,7 @@ export class World {
       undefined,
       namesakes > 0 ? `${name}#${namesakes + 1}` : name,
     );
-    const part: Part = { host, root };
+    const part: Part = { kernel: host, root };
     this.parts.push(part);
     const world = this;
     return {
@@ -129,12 +129,12 @@ export class World {
 
   /** Stands for a system: above the processes that no process has started. */
   rootOf(node: RemoteNode): Actor | undefined {
-    return this.parts.find((part) => part.host.node === node)?.root;
+    return this.parts.find((part) => part.kernel.node === node)?.root;
   }
 
   private leave(part: Part): void {
     this.parts.splice(this.parts.indexOf(part), 1);
-    this.agenda.remove((task) => task.kind !== "resume" && task.owner.process?.kernel === part.host);
+    this.agenda.remove((task) => task.kind !== "resume" && task.owner.process?.kernel === part.kernel);
   }
 
   // ── tasks ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -278,11 +278,11 @@ export class World {
     if (this.performing?.kind !== "deliver") await this.settleReal();
     await host.drain();
     this.drained = true;
-    for (const part of this.parts) part.host.turnEnded(this.now);
+    for (const part of this.parts) part.kernel.turnEnded(this.now);
   }
 
   private ended(task: SimulatedTask | undefined): void {
-    if (!this.drained) for (const part of this.parts) part.host.turnEnded(this.now);
+    if (!this.drained) for (const part of this.parts) part.kernel.turnEnded(this.now);
     this.performing = undefined;
     this.steps++;
     this.mark(task === undefined ? -1 : task.actor * 4 + kindNumber(task));
@@ -329,7 +329,7 @@ export class World {
   /** When the next timer is due, if one is set. */
   get timeOfNextTimer(): number | undefined {
     let first = this.timers.next;
-    for (const { host: kernel } of this.parts) {
+    for (const { kernel } of this.parts) {
       const next = kernel.nextTimer();
       if (next !== undefined && (first === undefined || next < first)) first = next;
     }
@@ -357,11 +357,13 @@ export class World {
     const next = this.timeOfNextTimer;
     if (next === undefined) return false;
     this.now = Math.max(this.now, next);
-    const due = this.parts.filter((part) => (part.host.nextTimer() ?? Number.POSITIVE_INFINITY) <= this.now);
+    const due = this.parts.filter(
+      (part) => (part.kernel.nextTimer() ?? Number.POSITIVE_INFINITY) <= this.now,
+    );
     this.options.recorder?.time(due.map(({ root }) => root.path).join(", ") || "the simulator");
     for (let timer = this.timers.take(this.now); timer !== undefined; timer = this.timers.take(this.now))
       timer.due.fire();
-    for (const { host: kernel } of due) kernel.enter(() => kernel.fireTimers());
+    for (const { kernel } of due) kernel.enter(() => kernel.fireTimers());
     return true;
   }
 
@@ -380,7 +382,7 @@ export class World {
 
   /** A process has been made; one that no process has started stands below its system. */
   adopt(process: WatchedProcess | undefined, parent: Actor | undefined): Actor {
-    const root = this.parts.find((part) => part.host === process?.kernel)?.root;
+    const root = this.parts.find((part) => part.kernel === process?.kernel)?.root;
     const actor = new Actor(this.actors.length, process, parent ?? root, root?.path ?? "scenario");
     this.actors.push(actor);
     return actor;
@@ -390,7 +392,7 @@ export class World {
   close(): void {
     for (const { process } of this.actors)
       process?.rare?.abort?.abort(new SystemStoppedError(process.kernel.node.name));
-    for (const part of [...this.parts]) part.host.close();
+    for (const part of [...this.parts]) part.kernel.close();
     this.agenda.tasks.length = 0;
   }
 }

@@ -4,35 +4,35 @@ import { count } from "../../process/options.js";
 import type { Random } from "../kit/random.js";
 import { drawSteps } from "./pct.js";
 import { Patience } from "./random-walk.js";
-import type { Chooser, SearchHistory, Strategy, Task } from "./strategy.js";
-import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
+import type { Chooser, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
+import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
 
 /** Options of {@link delayBounded}. */
-export interface DelayBoundedOptions extends RateOptions {
+export interface DelayBoundedOptions extends FaultRateOptions {
   /** At most this many tasks of a schedule are delayed; 0 for none. Default 3. */
   readonly delays?: number;
 }
 
 class DelayBounded implements Chooser {
-  private readonly faults: FaultRates;
+  private readonly faults: FaultDraws;
   private readonly patience: Patience;
   /** Numbers of the steps before which a task is delayed. */
   private readonly places: readonly number[];
   private steps = 0;
   private delayed = 0;
 
-  constructor(delays: number, rates: Rates, random: Random, history: SearchHistory) {
-    this.faults = new FaultRates(random, rates);
+  constructor(delays: number, rates: FaultRates, random: Random, history: SearchHistory) {
+    this.faults = new FaultDraws(random, rates);
     this.patience = new Patience(history);
     this.places = drawSteps(delays, random, history);
   }
 
-  pick(tasks: readonly Task[]): number {
+  pick(tasks: readonly PossibleStep[]): number {
     if (this.patience.isOver(tasks)) return 0;
     let first = this.first(tasks);
     // A place at which there was no choice counts for the next choice, or few delays would happen at all.
     while (this.delayed < this.places.length && (this.places[this.delayed] as number) <= this.steps + 1) {
-      (tasks[first] as Task).rank = this.delayed++;
+      (tasks[first] as PossibleStep).rank = this.delayed++;
       first = this.first(tasks);
     }
     return first;
@@ -47,11 +47,11 @@ class DelayBounded implements Chooser {
   }
 
   /** The first that was never delayed, or else the one whose last delay is the longest ago. */
-  private first(tasks: readonly Task[]): number {
+  private first(tasks: readonly PossibleStep[]): number {
     let first = 0;
     let firstRank = Number.POSITIVE_INFINITY;
     for (let i = 0; i < tasks.length; i++) {
-      const rank = (tasks[i] as Task).rank;
+      const rank = (tasks[i] as PossibleStep).rank;
       if (rank === undefined) return i;
       if (rank < firstRank) {
         first = i;
@@ -75,7 +75,7 @@ class DelayBounded implements Chooser {
  * @example
  * const strategy = delayBounded({ delays: 1 });
  */
-export function delayBounded(options: DelayBoundedOptions = {}): Strategy {
+export function delayBounded(options: DelayBoundedOptions = {}): SearchStrategy {
   const delays = count("delays", options.delays ?? 3, 0);
   const rates = checkRates(options.rates);
   return {

@@ -3,7 +3,7 @@
 import { OptionError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
 import { ReducedWalk } from "./independence.js";
-import type { Chooser, Strategy, Task } from "./strategy.js";
+import type { Chooser, PossibleStep, SearchStrategy } from "./strategy.js";
 import { END_TEXT, ExplorationDivergedError, isEnumerated, Walk } from "./tree.js";
 
 /** Options of {@link exhaustive}. */
@@ -56,7 +56,7 @@ class Levels implements Search {
     return true;
   }
 
-  pick(tasks: readonly Task[]): number {
+  pick(tasks: readonly PossibleStep[]): number {
     return this.choose(tasks.length);
   }
 
@@ -156,7 +156,7 @@ function sizeText(size: number | undefined): string {
  * @example
  * const strategy = exhaustive({ preemptions: 2 });
  */
-export function exhaustive(options: ExhaustiveOptions = {}): Strategy {
+export function exhaustive(options: ExhaustiveOptions = {}): SearchStrategy {
   const preemptions = count("preemptions", options.preemptions ?? Number.POSITIVE_INFINITY, 0, true);
   const { reduction = true } = options;
   if (typeof reduction !== "boolean") throw new OptionError("reduction", reduction, "true or false");

@@ -7,7 +7,7 @@
 // same whatever comes before them. Those of actors do not, so where a task turns out to have another footprint than
 // in its sleep, the forks that relied on that try everything.
 
-import type { Chooser, Footprint, Task } from "./strategy.js";
+import type { Chooser, Footprint, PossibleStep } from "./strategy.js";
 import { DrawFork, isEnumerated, kindOf, Path, TaskFork, type TaskName } from "./tree.js";
 
 /**
@@ -156,7 +156,7 @@ export class ReducedWalk implements Chooser {
     return fork !== undefined;
   }
 
-  pick(tasks: readonly Task[]): number {
+  pick(tasks: readonly PossibleStep[]): number {
     if (this.redundant) return 0;
     this.picked = this.path.atTasks(tasks) ?? this.fork(tasks);
     return this.picked?.choice ?? 0;
@@ -176,7 +176,7 @@ export class ReducedWalk implements Chooser {
     return fork.choice;
   }
 
-  ran(task: Task, footprint: Footprint | undefined): void {
+  ran(task: PossibleStep, footprint: Footprint | undefined): void {
     if (this.redundant) return;
     const { picked } = this;
     this.picked = undefined;
@@ -213,7 +213,7 @@ export class ReducedWalk implements Chooser {
   }
 
   /** New ground: a fork of tasks; undefined when all of them sleep. */
-  private fork(tasks: readonly Task[]): ReducedTaskFork | undefined {
+  private fork(tasks: readonly PossibleStep[]): ReducedTaskFork | undefined {
     const fork = new ReducedTaskFork(this.offers(tasks), this.steps.length, this.sleep);
     fork.choice = fork.offers.findIndex((_, place) => !fork.sleeps(place));
     if (fork.choice < 0) {
@@ -228,7 +228,7 @@ export class ReducedWalk implements Chooser {
   }
 
   /** The tasks, those of before recognised. */
-  private offers(tasks: readonly Task[]): Offer[] {
+  private offers(tasks: readonly PossibleStep[]): Offer[] {
     const last = this.steps.at(-1);
     const before = [...(last?.others ?? [])];
     const enabler = this.steps.length - 1;

@@ -3,11 +3,11 @@
 import { count } from "../../process/options.js";
 import type { Random } from "../kit/random.js";
 import { Patience } from "./random-walk.js";
-import type { Chooser, SearchHistory, Strategy, Task } from "./strategy.js";
-import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
+import type { Chooser, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
+import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
 
 /** Options of {@link pct}. */
-export interface PctOptions extends RateOptions {
+export interface PctOptions extends FaultRateOptions {
   /** Bugs of this depth are looked for: that many orderings between steps must hold for one to show. Default 3. */
   readonly depth?: number;
 }
@@ -23,7 +23,7 @@ export function drawSteps(many: number, random: Random, { longest }: SearchHisto
 
 class Pct implements Chooser {
   private readonly random: Random;
-  private readonly faults: FaultRates;
+  private readonly faults: FaultDraws;
   private readonly patience: Patience;
   private readonly changes: readonly number[];
   private readonly priorities = new Map<number, number>();
@@ -31,21 +31,21 @@ class Pct implements Chooser {
   private steps = 0;
   private changed = 0;
 
-  constructor(depth: number, rates: Rates, random: Random, history: SearchHistory) {
+  constructor(depth: number, rates: FaultRates, random: Random, history: SearchHistory) {
     this.random = random;
-    this.faults = new FaultRates(random, rates);
+    this.faults = new FaultDraws(random, rates);
     this.patience = new Patience(history);
     this.changes = drawSteps(depth - 1, random, history);
   }
 
-  pick(tasks: readonly Task[]): number {
+  pick(tasks: readonly PossibleStep[]): number {
     this.fair ||= this.patience.isOver(tasks);
     if (this.fair) return this.random.below(tasks.length);
     let best = 0;
     let bestPriority = Number.NEGATIVE_INFINITY;
     let bestRank = 0;
     for (let i = 0; i < tasks.length; i++) {
-      const task = tasks[i] as Task;
+      const task = tasks[i] as PossibleStep;
       const priority = this.priority(task.actor);
       // Tasks of one actor have one priority. First come, first served would never try them in another order.
       task.rank ??= this.small();
@@ -62,7 +62,7 @@ class Pct implements Chooser {
     return this.faults.draw(n, label);
   }
 
-  ran(task: Task): void {
+  ran(task: PossibleStep): void {
     this.steps++;
     for (; this.changes[this.changed] === this.steps; this.changed++) {
       // Below what random priorities are, and below the changes before.
@@ -100,7 +100,7 @@ class Pct implements Chooser {
  * @example
  * const strategy = pct({ depth: 2, rates: { crash: 0.01 } });
  */
-export function pct(options: PctOptions = {}): Strategy {
+export function pct(options: PctOptions = {}): SearchStrategy {
   const depth = count("depth", options.depth ?? 3, 1);
   const rates = checkRates(options.rates);
   return {

@@ -5,8 +5,8 @@ import { delayBounded } from "./delay-bounded.js";
 import { pct } from "./pct.js";
 import { pos } from "./pos.js";
 import { randomWalk } from "./random-walk.js";
-import type { Strategy } from "./strategy.js";
-import type { RateOptions } from "./swarm.js";
+import type { SearchStrategy } from "./strategy.js";
+import type { FaultRateOptions } from "./swarm.js";
 
 /**
  * The members of a {@link portfolio} that is given none: random walk, POS, PCT of depth 2 and 3, delay-bounded.
@@ -16,7 +16,7 @@ import type { RateOptions } from "./swarm.js";
  * @example
  * const strategy = portfolio(usualStrategies({ rates: { crash: 0.01 } }));
  */
-export function usualStrategies(options: RateOptions = {}): Strategy[] {
+export function usualStrategies(options: FaultRateOptions = {}): SearchStrategy[] {
   return [
     randomWalk(options),
     pos(options),
@@ -36,14 +36,14 @@ export function usualStrategies(options: RateOptions = {}): Strategy[] {
  * @example
  * const strategy = portfolio([pct({ depth: 2 }), pct({ depth: 4 }), randomWalk()]);
  */
-export function portfolio(strategies: readonly Strategy[] = usualStrategies()): Strategy {
+export function portfolio(strategies: readonly SearchStrategy[] = usualStrategies()): SearchStrategy {
   if (!Array.isArray(strategies) || strategies.length === 0)
     throw new OptionError("strategies", strategies, "a list of strategies, at least one");
   for (const [i, strategy] of strategies.entries()) {
-    if (typeof (strategy as Partial<Strategy> | null)?.begin !== "function")
+    if (typeof (strategy as Partial<SearchStrategy> | null)?.begin !== "function")
       throw new OptionError(`strategies[${i}]`, strategy, "a strategy, as randomWalk() gives one");
   }
-  const members: readonly Strategy[] = [...strategies];
+  const members: readonly SearchStrategy[] = [...strategies];
   const begun: number[] = members.map(() => 0);
   const over: boolean[] = members.map(() => false);
   return {
@@ -57,7 +57,7 @@ export function portfolio(strategies: readonly Strategy[] = usualStrategies()): 
       for (let i = 0; i < members.length; i++) {
         const turn = (index + i) % members.length;
         if (over[turn]) continue;
-        const chooser = (members[turn] as Strategy).begin(begun[turn] as number, random, history);
+        const chooser = (members[turn] as SearchStrategy).begin(begun[turn] as number, random, history);
         if (chooser !== undefined) {
           begun[turn] = (begun[turn] as number) + 1;
           return chooser;

@@ -2,8 +2,8 @@
 
 import type { Random } from "../kit/random.js";
 import { Patience } from "./random-walk.js";
-import type { Chooser, Footprint, SearchHistory, Strategy, Task } from "./strategy.js";
-import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
+import type { Chooser, Footprint, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
+import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
 
 const SMALL_A = 97;
 const SMALL_M = 109;
@@ -24,26 +24,26 @@ function actorOf(key: string): number {
 
 class Pos implements Chooser {
   private readonly random: Random;
-  private readonly faults: FaultRates;
+  private readonly faults: FaultDraws;
   private readonly patience: Patience;
   /** Number of the pick after which a step last conflicted with whatever the actor does next. */
   private readonly conflicts = new Map<number, number>();
   private picks = 0;
   private fair = false;
 
-  constructor(rates: Rates, random: Random, history: SearchHistory) {
+  constructor(rates: FaultRates, random: Random, history: SearchHistory) {
     this.random = random;
-    this.faults = new FaultRates(random, rates);
+    this.faults = new FaultDraws(random, rates);
     this.patience = new Patience(history);
   }
 
-  pick(tasks: readonly Task[]): number {
+  pick(tasks: readonly PossibleStep[]): number {
     this.fair ||= this.patience.isOver(tasks);
     if (this.fair) return this.random.below(tasks.length);
     let best = 0;
     let bestRank = -1;
     for (let i = 0; i < tasks.length; i++) {
-      const task = tasks[i] as Task;
+      const task = tasks[i] as PossibleStep;
       if (task.rank === undefined || this.conflicted(task)) {
         // 30 bits: numbers of that size need no room on the heap.
         task.rank = this.random.bits() >>> 2;
@@ -61,7 +61,7 @@ class Pos implements Chooser {
     return this.faults.draw(n, label);
   }
 
-  ran(_task: Task, footprint: Footprint | undefined): void {
+  ran(_task: PossibleStep, footprint: Footprint | undefined): void {
     if (footprint === undefined) return;
     for (const key of footprint.writes) this.mark(key);
     for (const key of footprint.reads) this.mark(key);
@@ -73,7 +73,7 @@ class Pos implements Chooser {
   }
 
   /** A task that has not run yet will write the state and the mailbox of its actor. A delivery has no actor's number. */
-  private conflicted(task: Task): boolean {
+  private conflicted(task: PossibleStep): boolean {
     return this.conflicts.get(task.actor) === this.picks;
   }
 }
@@ -93,7 +93,7 @@ class Pos implements Chooser {
  * @example
  * const strategy = pos({ rates: { drop: 0.05 } });
  */
-export function pos(options: RateOptions = {}): Strategy {
+export function pos(options: FaultRateOptions = {}): SearchStrategy {
   const rates = checkRates(options.rates);
   return {
     name: "POS",

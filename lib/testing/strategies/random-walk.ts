@@ -1,19 +1,19 @@
 // The random walk: every possible task is as likely. It is fair, so others go over to it when they have starved a task.
 
 import type { Random } from "../kit/random.js";
-import type { Chooser, SearchHistory, Strategy, Task } from "./strategy.js";
-import { checkRates, FaultRates, type RateOptions, type Rates } from "./swarm.js";
+import type { Chooser, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
+import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
 
 class RandomWalk implements Chooser {
   private readonly random: Random;
-  private readonly faults: FaultRates;
+  private readonly faults: FaultDraws;
 
-  constructor(random: Random, rates: Rates) {
+  constructor(random: Random, rates: FaultRates) {
     this.random = random;
-    this.faults = new FaultRates(random, rates);
+    this.faults = new FaultDraws(random, rates);
   }
 
-  pick(tasks: readonly Task[]): number {
+  pick(tasks: readonly PossibleStep[]): number {
     return this.random.below(tasks.length);
   }
 
@@ -32,7 +32,7 @@ class RandomWalk implements Chooser {
  * @example
  * const strategy = randomWalk({ rates: { crash: 0.01, drop: 0 } });
  */
-export function randomWalk(options: RateOptions = {}): Strategy {
+export function randomWalk(options: FaultRateOptions = {}): SearchStrategy {
   const rates = checkRates(options.rates);
   return { name: "random walk", begin: (_index, random) => new RandomWalk(random, rates) };
 }
@@ -49,7 +49,7 @@ const LEAST_PATIENCE = 1_000;
  */
 export class Patience {
   private readonly most: number;
-  private oldest: Task | undefined;
+  private oldest: PossibleStep | undefined;
   private overtaken = 0;
 
   constructor(history: SearchHistory) {
@@ -57,7 +57,7 @@ export class Patience {
   }
 
   /** Called once for each pick: whether the task that became possible first has been overtaken too often. */
-  isOver(tasks: readonly Task[]): boolean {
+  isOver(tasks: readonly PossibleStep[]): boolean {
     if (tasks[0] !== this.oldest) {
       this.oldest = tasks[0];
       this.overtaken = 0;

@@ -3,7 +3,7 @@
 import type { Random } from "../kit/random.js";
 
 /** Something that can happen next: one of these is picked for each step. */
-export interface Task {
+export interface PossibleStep {
   /**
    * `run`: a process takes its next message, or starts. `resume`: code that awaited goes on. `deliver`: a delayed
    * message arrives.
@@ -27,11 +27,11 @@ export interface Footprint {
 /** The decisions of one schedule. */
 export interface Chooser {
   /** Index of the task to run next; there are at least two. 0 is the one that became possible first. */
-  pick(tasks: readonly Task[]): number;
+  pick(tasks: readonly PossibleStep[]): number;
   /** A whole number from 0 to `n` - 1, where 0 is what ordinarily happens; `n` is at least 2. */
   draw(n: number, label: string): number;
   /** The step that ran, whether or not there was a choice. The footprint is there for strategies that observe. */
-  ran?(task: Task, footprint: Footprint | undefined): void;
+  ran?(task: PossibleStep, footprint: Footprint | undefined): void;
   /** What the strategy found pointless: the schedule is given up, and counts as redundant. */
   readonly redundant?: boolean;
 }
@@ -45,7 +45,7 @@ export interface SearchHistory {
 }
 
 /** How schedules are searched. */
-export interface Strategy {
+export interface SearchStrategy {
   readonly name: string;
   /** Wants the footprints of steps: that costs some speed. */
   readonly observes?: boolean;

@@ -10,12 +10,12 @@ export const FAULT_KINDS = ["crash", "pause", "delay", "start", "rush", "drop", 
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** Probability of a fault at each point where it may happen, from 0 (never) to 1, by kind. */
-export type Rates = { readonly [Kind in FaultKind]?: number };
+export type FaultRates = { readonly [Kind in FaultKind]?: number };
 
 /** What every strategy with chance in it takes. */
-export interface RateOptions {
+export interface FaultRateOptions {
   /** Rates that are the same in every schedule. Those of the other kinds are drawn for each schedule. */
-  readonly rates?: Rates;
+  readonly rates?: FaultRates;
 }
 
 /** A kind is off altogether in this share of the schedules. */
@@ -36,7 +36,7 @@ function kindOf(label: string): number {
 }
 
 /** @throws OptionError */
-export function checkRates(rates: Rates | undefined): Rates {
+export function checkRates(rates: FaultRates | undefined): FaultRates {
   if (rates === undefined) return {};
   if (typeof rates !== "object" || rates === null)
     throw new OptionError("rates", rates, "rates from 0 to 1 by kind of fault");
@@ -56,12 +56,12 @@ export function checkRates(rates: Rates | undefined): Rates {
  *
  * @see Groce, Zhang, Eide, Chen and Regehr, "Swarm Testing", 2012
  */
-export class FaultRates {
+export class FaultDraws {
   private readonly random: Random;
   private readonly rates: number[] = [];
 
   /** @param given - checked rates that are not left to chance */
-  constructor(random: Random, given: Rates) {
+  constructor(random: Random, given: FaultRates) {
     this.random = random;
     for (const kind of FAULT_KINDS) {
       // Drawn even when given: the other kinds have the same rates from the same seed, whatever is given.

@@ -2,7 +2,7 @@
 // deepest fork that has something left.
 
 import { SignalboxError } from "../../process/errors.js";
-import type { Chooser, Task } from "./strategy.js";
+import type { Chooser, PossibleStep } from "./strategy.js";
 
 /**
  * The same choices led to another step than before, so that no search of all schedules can be complete.
@@ -55,7 +55,7 @@ export function isEnumerated(label: string): boolean {
 
 /** What a task is known by in every execution of the same choices. */
 export interface TaskName {
-  readonly kind: Task["kind"];
+  readonly kind: PossibleStep["kind"];
   readonly actor: number;
 }
 
@@ -79,7 +79,7 @@ export class TaskFork extends Fork {
     return this.choice + 1 < this.tasks.length ? this.choice + 1 : undefined;
   }
 
-  fits(tasks: readonly Task[]): boolean {
+  fits(tasks: readonly PossibleStep[]): boolean {
     return (
       tasks.length === this.tasks.length &&
       this.tasks.every(({ kind, actor }, i) => tasks[i]?.kind === kind && tasks[i]?.actor === actor)
@@ -117,7 +117,7 @@ export class Path<T extends TaskFork = TaskFork, D extends DrawFork = DrawFork> 
   private diverged: ExplorationDivergedError | undefined;
 
   /** The fork that the execution has come to, if the schedule before came by here; undefined on new ground. */
-  atTasks(tasks: readonly Task[]): T | undefined {
+  atTasks(tasks: readonly PossibleStep[]): T | undefined {
     const fork = this.forks[this.depth];
     if (fork === undefined) return undefined;
     if (!(fork instanceof TaskFork && fork.fits(tasks))) throw this.diverge(fork, tasksText(tasks));
@@ -178,7 +178,7 @@ export class Walk implements Chooser {
     return this.path.turn() !== undefined;
   }
 
-  pick(tasks: readonly Task[]): number {
+  pick(tasks: readonly PossibleStep[]): number {
     return (
       this.path.atTasks(tasks) ?? this.enter(new TaskFork(tasks.map(({ kind, actor }) => ({ kind, actor }))))
     ).choice;

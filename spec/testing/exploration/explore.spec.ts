@@ -207,7 +207,7 @@ describe("a failing schedule", () => {
     expect(error.message).toContain("shop/shelf");
     expect(error.message).toContain(`replay: "${error.token}"`);
     expect(error.trace.steps).toHaveLength(error.trace.steps.at(-1)?.number ?? 0);
-    expect(error.mermaid()).toContain("sequenceDiagram");
+    expect(error.toMermaid()).toContain("sequenceDiagram");
   });
 
   test("says how it was found", async () => {
@@ -384,8 +384,8 @@ describe("options are checked before anything runs", () => {
     ["allow", { allow: "" }],
     ["allow[1]", { allow: ["a", 5] }],
     ["freeze", { freeze: "yes" }],
-    ["watch", { watch: true }],
-    ["watch.orphan", { watch: { orphan: false } }],
+    ["checks", { checks: true }],
+    ["checks.orphan", { checks: { orphan: false } }],
     ["faults.crashes", { faults: { crashes: {} } }],
     ["faults", { faults: 5 }],
     ["faults.crash[0].of", { faults: { crash: {} } }],

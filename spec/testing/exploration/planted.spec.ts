@@ -7,7 +7,7 @@ import {
   type ExploreOptions,
   explore,
   ScheduleFailedError,
-  type Strategy,
+  type SearchStrategy,
   simulate,
 } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
@@ -52,7 +52,7 @@ const SEEDS = [1, 2, 3, 4, 5];
 
 interface Way {
   readonly name: string;
-  readonly make: () => Strategy;
+  readonly make: () => SearchStrategy;
   readonly seeds: readonly number[];
 }
 

@@ -2,7 +2,7 @@
 
 import { fc, test as properties } from "@fast-check/vitest";
 import type { Pid } from "signalbox";
-import { type Scenario, ScheduleFailedError, schedules, simulate } from "signalbox/testing";
+import { arbitrarySchedules, type Scenario, ScheduleFailedError, simulate } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
 import { shrinkChoices, trimmed } from "../../../lib/testing/exploration/shrink.js";
 import { failureOf } from "../support/found.js";
@@ -145,7 +145,7 @@ describe("schedules as input", () => {
   };
   const order = fc.record({ item: fc.constantFrom("tea", "milk"), n: fc.nat(20) });
 
-  properties.prop([schedules(), fc.array(order, { maxLength: 5 })], { numRuns: 100 })(
+  properties.prop([arbitrarySchedules(), fc.array(order, { maxLength: 5 })], { numRuns: 100 })(
     "play in `simulate`, for properties that vary the input as well",
     async (choices, orders) => {
       const small = orders.map(({ item, n }) => ({ item, n: n % 5 }));
@@ -155,7 +155,7 @@ describe("schedules as input", () => {
 
   test("shrink together with it: to the smallest input and the fewest deviations", async () => {
     const result = await fc.check(
-      fc.asyncProperty(schedules(), fc.array(order), async (choices, orders) => {
+      fc.asyncProperty(arbitrarySchedules(), fc.array(order), async (choices, orders) => {
         await simulate(selling(orders), { choices });
       }),
       { numRuns: 1_000, seed: 42 },
@@ -168,7 +168,7 @@ describe("schedules as input", () => {
   });
 
   test("are lists of whole numbers, mostly 0, of at most the length that is given", () => {
-    const samples = fc.sample(schedules(50), { numRuns: 500, seed: 1 });
+    const samples = fc.sample(arbitrarySchedules(50), { numRuns: 500, seed: 1 });
     const all = samples.flat();
     expect(Math.max(...samples.map((choices) => choices.length))).toBeLessThanOrEqual(50);
     expect(all.every((choice) => Number.isInteger(choice) && choice >= 0)).toBe(true);
@@ -178,7 +178,7 @@ describe("schedules as input", () => {
 
   test("may be given by hand as examples", async () => {
     const result = await fc.check(
-      fc.asyncProperty(schedules(), async (choices) => choices.length < 3 || choices[2] !== 1),
+      fc.asyncProperty(arbitrarySchedules(), async (choices) => choices.length < 3 || choices[2] !== 1),
       { examples: [[[4, 4, 1, 4]]], numRuns: 1 },
     );
     expect(result.counterexample).toEqual([[0, 0, 1]]);

@@ -152,7 +152,7 @@ describe("what a schedule leaves behind", () => {
           });
           await sim.quiet();
         },
-        { schedules: 3, recheck: 0, watch: false },
+        { schedules: 3, recheck: 0, checks: false },
       ),
     );
     expect(rejected).toBe(3);

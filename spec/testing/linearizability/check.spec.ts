@@ -7,15 +7,24 @@ import {
   checkLinearizable,
   NotLinearizableError,
 } from "../../../lib/testing/linearizability/check.js";
-import { History } from "../../../lib/testing/linearizability/history.js";
+import { OperationHistory } from "../../../lib/testing/linearizability/history.js";
 import { type SequentialModel, SequentialModelError } from "../../../lib/testing/linearizability/model.js";
 import { LinearizabilityLimitError } from "../../../lib/testing/linearizability/search.js";
-import { bag, counter, partitionedStore, queue, register, store, told, waitingQueue } from "./histories.js";
+import {
+  bag,
+  counter,
+  historyOf,
+  partitionedStore,
+  queue,
+  register,
+  store,
+  waitingQueue,
+} from "./histories.js";
 
 type Model = SequentialModel<never, string, string>;
 
 /** The order that was found, as words; or the answer that no order explains. */
-function verdict(history: History<string, string>, model: unknown): string {
+function verdict(history: OperationHistory<string, string>, model: unknown): string {
   const found = checkLinearizable(history, model as Model);
   return found.linearizable
     ? found.order.map(({ client, op }) => `${client} ${op}`).join(", ")
@@ -24,12 +33,12 @@ function verdict(history: History<string, string>, model: unknown): string {
 
 describe("a history is linearizable", () => {
   it("when one operation after the other was answered as the model answers", () => {
-    const history = told("A asks write 1", "A hears ok", "B asks read", "B hears 1");
+    const history = historyOf("A asks write 1", "A hears ok", "B asks read", "B hears 1");
     expect(verdict(history, register)).toBe("A write 1, B read");
   });
 
   it("when operations that overlap have an order that explains the answers", () => {
-    const history = told(
+    const history = historyOf(
       "A asks write 1",
       "B asks read",
       "C asks read",
@@ -41,17 +50,17 @@ describe("a history is linearizable", () => {
   });
 
   it("when it is empty, or nothing was answered", () => {
-    expect(verdict(told(), register)).toBe("");
-    expect(verdict(told("A asks write 1", "B asks read"), register)).toBe("");
+    expect(verdict(historyOf(), register)).toBe("");
+    expect(verdict(historyOf("A asks write 1", "B asks read"), register)).toBe("");
   });
 
   it("not when a read misses a write that had ended before it began", () => {
-    const history = told("A asks write 1", "A hears ok", "B asks read", "B hears 0");
+    const history = historyOf("A asks write 1", "A hears ok", "B asks read", "B hears 0");
     expect(verdict(history, register)).toBe("B read → 0 is impossible");
   });
 
   it("not when of two reads the later one sees the older value", () => {
-    const history = told(
+    const history = historyOf(
       "A asks write 1",
       "B asks read",
       "B hears 1",
@@ -63,19 +72,19 @@ describe("a history is linearizable", () => {
   });
 
   it("not when two increments that overlap count the same", () => {
-    const history = told("A asks inc", "B asks inc", "A hears 1", "B hears 1");
+    const history = historyOf("A asks inc", "B asks inc", "A hears 1", "B hears 1");
     expect(verdict(history, counter)).toBe("B inc → 1 is impossible");
   });
 });
 
 describe("the queues of Herlihy and Wing (1990)", () => {
   it("may take items in another order than their enqueues began in, if those overlap", () => {
-    const history = told(
+    const history = historyOf(
       ...["A asks enq x", "B asks enq y", "B hears ok", "A hears ok", "B asks deq", "B hears x"],
       ...["A asks deq", "A hears y", "A asks enq z"],
     );
     expect(verdict(history, waitingQueue)).toBe("A enq x, B enq y, B deq, A deq");
-    const reversed = told(
+    const reversed = historyOf(
       ...["A asks enq x", "B asks enq y", "B hears ok", "A hears ok", "B asks deq", "B hears y"],
       ...["A asks deq", "A hears x"],
     );
@@ -83,19 +92,19 @@ describe("the queues of Herlihy and Wing (1990)", () => {
   });
 
   it("may not take the second item first, when the first was there before", () => {
-    const history = told(
+    const history = historyOf(
       ...["A asks enq x", "A hears ok", "B asks enq y", "A asks deq", "B hears ok", "A hears y"],
     );
     expect(verdict(history, waitingQueue)).toBe("A deq → y is impossible");
   });
 
   it("may give an item whose enqueue has not been answered", () => {
-    const history = told("A asks enq x", "B asks deq", "B hears x");
+    const history = historyOf("A asks enq x", "B asks deq", "B hears x");
     expect(verdict(history, waitingQueue)).toBe("A enq x, B deq");
   });
 
   it("may not give the same item twice", () => {
-    const history = told(
+    const history = historyOf(
       ...["A asks enq x", "B asks enq y", "A hears ok", "B hears ok"],
       ...["A asks deq", "C asks deq", "A hears y", "C hears y"],
     );
@@ -103,26 +112,26 @@ describe("the queues of Herlihy and Wing (1990)", () => {
   });
 
   it("may say that they are empty only when they can be", () => {
-    const before = told("A asks enq x", "B asks deq", "B hears empty", "A hears ok");
+    const before = historyOf("A asks enq x", "B asks deq", "B hears empty", "A hears ok");
     expect(verdict(before, queue)).toBe("B deq, A enq x");
-    const after = told("A asks enq x", "A hears ok", "B asks deq", "B hears empty");
+    const after = historyOf("A asks enq x", "A hears ok", "B asks deq", "B hears empty");
     expect(verdict(after, queue)).toBe("B deq → empty is impossible");
   });
 });
 
 describe("an operation without an answer", () => {
   it("may have taken effect", () => {
-    const history = told("A asks write 1", "A hears nothing", "B asks read", "B hears 1");
+    const history = historyOf("A asks write 1", "A hears nothing", "B asks read", "B hears 1");
     expect(verdict(history, register)).toBe("A write 1, B read");
   });
 
   it("may have taken none", () => {
-    const history = told("A asks write 1", "A hears nothing", "B asks read", "B hears 0");
+    const history = historyOf("A asks write 1", "A hears nothing", "B asks read", "B hears 0");
     expect(verdict(history, register)).toBe("B read");
   });
 
   it("may take effect late, after other operations of the same client", () => {
-    const history = told(
+    const history = historyOf(
       ...["A asks write 1", "A hears nothing", "A asks read", "A hears 0"],
       ...["A asks write 2", "A hears ok", "A asks read", "A hears 1"],
     );
@@ -130,7 +139,7 @@ describe("an operation without an answer", () => {
   });
 
   it("takes effect once at most", () => {
-    const history = told(
+    const history = historyOf(
       ...["A asks write 1", "A hears nothing", "B asks read", "B hears 1"],
       ...["B asks write 2", "B hears ok", "B asks read", "B hears 1"],
     );
@@ -138,33 +147,35 @@ describe("an operation without an answer", () => {
   });
 
   it("takes no effect before it begins", () => {
-    const history = told("B asks read", "B hears 1", "A asks write 1", "A hears nothing");
+    const history = historyOf("B asks read", "B hears 1", "A asks write 1", "A hears nothing");
     expect(verdict(history, register)).toBe("B read → 1 is impossible");
   });
 
   it("counts as often as it was asked", () => {
     const lost = (times: number) =>
       Array.from({ length: times }, (_, i) => [`C${i} asks inc`, `C${i} hears nothing`]).flat();
-    expect(verdict(told(...lost(3), "B asks inc", "B hears 4"), counter)).toBe(
+    expect(verdict(historyOf(...lost(3), "B asks inc", "B hears 4"), counter)).toBe(
       "C0 inc, C1 inc, C2 inc, B inc",
     );
-    expect(verdict(told(...lost(3), "B asks inc", "B hears 5"), counter)).toBe("B inc → 5 is impossible");
+    expect(verdict(historyOf(...lost(3), "B asks inc", "B hears 5"), counter)).toBe(
+      "B inc → 5 is impossible",
+    );
   });
 });
 
 describe("a model", () => {
   it("may leave the object a choice", () => {
     const put = ["A asks put x", "A hears ok", "A asks put y", "A hears ok"];
-    expect(verdict(told(...put, "B asks take", "B hears y", "B asks take", "B hears x"), bag)).toBe(
+    expect(verdict(historyOf(...put, "B asks take", "B hears y", "B asks take", "B hears x"), bag)).toBe(
       "A put x, A put y, B take, B take",
     );
-    expect(verdict(told(...put, "B asks take", "B hears y", "B asks take", "B hears y"), bag)).toBe(
+    expect(verdict(historyOf(...put, "B asks take", "B hears y", "B asks take", "B hears y"), bag)).toBe(
       "B take → y is impossible",
     );
   });
 
   it("may leave a choice that shows only later", () => {
-    const history = told(
+    const history = historyOf(
       ...["A asks put x", "A hears ok", "A asks put y", "A hears ok"],
       ...["B asks take", "B hears nothing", "C asks take", "C hears x", "C asks take", "C hears none"],
     );
@@ -172,7 +183,7 @@ describe("a model", () => {
   });
 
   it("may be made of parts, each of which is checked alone", () => {
-    const history = told(
+    const history = historyOf(
       ...["A asks x write 1", "B asks y write 2", "C asks y read", "C hears 2", "A hears ok"],
       ...["C asks x read", "C hears 1", "B hears ok"],
     );
@@ -182,7 +193,7 @@ describe("a model", () => {
   });
 
   it("says in which part the answer is impossible", () => {
-    const history = told(
+    const history = historyOf(
       "A asks x write 1",
       "A hears ok",
       "C asks y read",
@@ -196,7 +207,10 @@ describe("a model", () => {
   });
 
   it("compares answers by structure, unless it has its own way", () => {
-    const history = new History<"get", { readonly at: number; readonly tags: ReadonlySet<string> }>();
+    const history = new OperationHistory<
+      "get",
+      { readonly at: number; readonly tags: ReadonlySet<string> }
+    >();
     history.begin("A", "get").end({ tags: new Set(["b", "a"]), at: 0 });
     const answer = { at: -0, tags: new Set(["a", "b"]) };
     expect(checkLinearizable(history, { initial: 0, apply: () => [0, answer] }).linearizable).toBe(true);
@@ -217,7 +231,7 @@ describe("a model", () => {
     [[1, [2]], [1, [2]], true],
     [[1, [2]], [1, [3]], false],
   ])("takes %j for the answer %j: %s", (recorded, modelled, same) => {
-    const history = new History<string, unknown>();
+    const history = new OperationHistory<string, unknown>();
     history.begin("A", "get").end(recorded);
     expect(checkLinearizable(history, { initial: 0, apply: () => [0, modelled] }).linearizable).toBe(same);
   });
@@ -228,7 +242,7 @@ describe("a model", () => {
       [new Pid(), undefined],
       [null, new Pid()],
     ]) {
-      const history = new History<string, unknown>();
+      const history = new OperationHistory<string, unknown>();
       history.begin("A", "whereis").end(recorded);
       expect(checkLinearizable(history, { initial: 0, apply: () => [0, modelled] }).linearizable).toBe(false);
       expect(checkLinearizable(history, { initial: 0, apply: () => [0, recorded] }).linearizable).toBe(true);
@@ -245,8 +259,8 @@ describe("a model", () => {
       },
     };
     const both = ["A asks x", "B asks y", "A hears ok", "B hears ok"];
-    expect(verdict(told(...both, "C asks oldest", "C hears x"), cache)).toBe("A x, B y, C oldest");
-    expect(verdict(told(...both, "C asks oldest", "C hears y"), cache)).toBe("B y, A x, C oldest");
+    expect(verdict(historyOf(...both, "C asks oldest", "C hears x"), cache)).toBe("A x, B y, C oldest");
+    expect(verdict(historyOf(...both, "C asks oldest", "C hears y"), cache)).toBe("B y, A x, C oldest");
   });
 
   it("may tell its states apart by a key of its own", () => {
@@ -263,7 +277,7 @@ describe("a model", () => {
       initial: new Held("0"),
       apply: (held, op) => (op === "read" ? [held, held.value] : [new Held(op.slice(6)), "ok"]),
     };
-    const history = told(
+    const history = historyOf(
       "A asks write 1",
       "B asks write 2",
       "C asks read",
@@ -281,7 +295,7 @@ describe("a model", () => {
 });
 
 describe("a model at fault", () => {
-  const history = told("A asks write 1", "A hears ok");
+  const history = historyOf("A asks write 1", "A hears ok");
   const initial: string[] = [];
   const caught = (model: unknown): SequentialModelError => {
     try {
@@ -356,7 +370,7 @@ describe("a model at fault", () => {
   });
 
   it("has answers that cannot be compared", () => {
-    const pids = new History<string, unknown>();
+    const pids = new OperationHistory<string, unknown>();
     pids.begin("A", "whereis").end(new (class Pid {})());
     const model = { initial: 0, apply: () => [0, new (class Pid {})()] as const };
     expect(() => checkLinearizable(pids, model)).toThrow(
@@ -374,20 +388,20 @@ describe("the search", () => {
 
   it("tries the same operations with the same state once", () => {
     const writes = Array.from({ length: 12 }, (_, i) => `write ${i % 2}`);
-    const history = told(...atOnce(writes, "ok"), "B asks read", "B hears 7");
+    const history = historyOf(...atOnce(writes, "ok"), "B asks read", "B hears 7");
     // 2^12 sets of operations, with one of two values: of the 12! orders no more is tried.
     expect(checkLinearizable(history, register, { most: 2 ** 13 }).linearizable).toBe(false);
   });
 
   it("takes equal operations without an answer in one order only", () => {
     const lost = Array.from({ length: 20 }, (_, i) => [`C${i} asks inc`, `C${i} hears nothing`]).flat();
-    const history = told(...lost, "B asks inc", "B hears 30");
+    const history = historyOf(...lost, "B asks inc", "B hears 30");
     expect(checkLinearizable(history, counter, { most: 20 }).linearizable).toBe(false);
   });
 
   it("leaves out operations without an answer that change nothing", () => {
     const lost = Array.from({ length: 20 }, (_, i) => [`C${i} asks ${i} read`, `C${i} hears nothing`]).flat();
-    const history = told(...lost, "B asks 0 read", "B hears 1");
+    const history = historyOf(...lost, "B asks 0 read", "B hears 1");
     expect(checkLinearizable(history, store, { most: 1 }).linearizable).toBe(false);
   });
 
@@ -400,19 +414,20 @@ describe("the search", () => {
     const names = ["t", "u", "v", "w", "x", "y", "z"];
     const reads = names.flatMap((name) => [`B asks ${name} read`, `B hears 3`]);
     expect(
-      checkLinearizable(told(...names.flatMap(at), ...reads), partitionedStore, { most: 20 }).linearizable,
+      checkLinearizable(historyOf(...names.flatMap(at), ...reads), partitionedStore, { most: 20 })
+        .linearizable,
     ).toBe(true);
   });
 
   it("gives up at its limit without a verdict", () => {
-    const history = told(...atOnce(["write 1", "write 2", "write 3"], "ok"), "B asks read", "B hears 7");
+    const history = historyOf(...atOnce(["write 1", "write 2", "write 3"], "ok"), "B asks read", "B hears 7");
     expect(() => checkLinearizable(history, register, { most: 5 })).toThrow(LinearizabilityLimitError);
     expect(() => checkLinearizable(history, register, { most: 5 })).toThrow(/not decided within 5 states/);
   });
 
   it("needs a state for each set of operations placed, with each value that it can lead to", () => {
     const writes = Array.from({ length: 6 }, (_, i) => `write ${i + 1}`);
-    const history = told(...atOnce(writes, "ok"), "B asks read", "B hears 7");
+    const history = historyOf(...atOnce(writes, "ok"), "B asks read", "B hears 7");
     const states = 6 * 2 ** 5;
     expect(() => checkLinearizable(history, register, { most: states - 1 })).toThrow(
       LinearizabilityLimitError,
@@ -423,7 +438,7 @@ describe("the search", () => {
   it.each([0, -1, 1.5, Number.NaN, 10_000_001, Number.POSITIVE_INFINITY])(
     "has no limit of %d states",
     (most) => {
-      expect(() => checkLinearizable(told(), register, { most })).toThrow(OptionError);
+      expect(() => checkLinearizable(historyOf(), register, { most })).toThrow(OptionError);
     },
   );
 
@@ -432,13 +447,13 @@ describe("the search", () => {
       ...[`A asks write ${i}`, "B asks read", "C asks read", "C hears nothing"],
       ...["A hears ok", `B hears ${i % 3 === 0 ? i : Math.max(0, i - 1)}`],
     ]).flat();
-    expect(checkLinearizable(told(...events), register).linearizable).toBe(true);
+    expect(checkLinearizable(historyOf(...events), register).linearizable).toBe(true);
   });
 });
 
 describe("the explanation", () => {
   const stale = () =>
-    told(
+    historyOf(
       ...["ann asks write 1", "ann hears ok", "bob asks write 2", "cat asks read", "cat hears 2"],
       ...["dan asks write 3", "dan hears nothing", "cat asks read", "cat hears 1", "bob hears ok"],
       ...["ann asks read", "ann hears 2"],
@@ -478,42 +493,42 @@ describe("the explanation", () => {
       expect.unreachable();
     } catch (error) {
       expect(error).toBeInstanceOf(NotLinearizableError);
-      expect(error).toMatchObject({ code: "ERR_NOT_LINEARIZABLE", verdict: found });
+      expect(error).toMatchObject({ code: "ERR_NOT_LINEARIZABLE", result: found });
       expect((error as Error).message).toBe(found.linearizable ? "" : found.explanation);
     }
-    expect(() => assertLinearizable(told("A asks read", "A hears 0"), register)).not.toThrow();
+    expect(() => assertLinearizable(historyOf("A asks read", "A hears 0"), register)).not.toThrow();
     expect(() => assertLinearizable(stale(), register, { most: 1 })).toThrow(LinearizabilityLimitError);
   });
 
-  const explanation = (history: History<string, string>, model: unknown): string => {
+  const explanation = (history: OperationHistory<string, string>, model: unknown): string => {
     const found = checkLinearizable(history, model as Model);
     return found.linearizable ? "" : found.explanation;
   };
 
   it("says when nothing can come first, and in which part", () => {
-    const text = explanation(told("A asks x read", "A hears 1"), partitionedStore);
+    const text = explanation(historyOf("A asks x read", "A hears 1"), partitionedStore);
     expect(text).toContain(`The history of "x" is not linearizable: no order explains the answer to #1.`);
     expect(text).toContain(`Nothing can come first, in the state "0".`);
   });
 
   it("says when the model allows nothing, or one of several answers", () => {
-    expect(explanation(told("A asks deq", "A hears x"), waitingQueue)).toContain(
+    expect(explanation(historyOf("A asks deq", "A hears x"), waitingQueue)).toContain(
       `#1 "deq": the model does not allow it there`,
     );
     const put = (n: number) => Array.from({ length: n }, (_, i) => [`A asks put ${i}`, "A hears ok"]).flat();
-    expect(explanation(told(...put(2), "A asks take", "A hears x"), bag)).toContain(
+    expect(explanation(historyOf(...put(2), "A asks take", "A hears x"), bag)).toContain(
       `the answer was "x", the model's is "0" or "1"`,
     );
     const same = ["A asks put x", "A hears ok", "A asks put x", "A hears ok", "A asks take", "A hears y"];
-    expect(explanation(told(...same), bag)).toMatch(/the model's is "x"$/);
-    expect(explanation(told(...put(7), "A asks take", "A hears x"), bag)).toMatch(
+    expect(explanation(historyOf(...same), bag)).toMatch(/the model's is "x"$/);
+    expect(explanation(historyOf(...put(7), "A asks take", "A hears x"), bag)).toMatch(
       /the model's is "0" or "1" or "2" or "3" or "4", or 2 other answers$/,
     );
   });
 
   it("leaves out what does not matter of a long history", () => {
     const writes = Array.from({ length: 50 }, (_, i) => [`A asks write ${i}`, "A hears ok"]).flat();
-    const text = explanation(told(...writes, "B asks read", "B hears 3"), register);
+    const text = explanation(historyOf(...writes, "B asks read", "B hears 3"), register);
     expect(text).toContain("    and 31 more");
     expect(text).not.toContain(`"write 30"`);
     expect(text).toContain(`    #32 A ||`);
@@ -524,7 +539,7 @@ describe("the explanation", () => {
 
   it("names some of the many that could come next", () => {
     const readers = Array.from({ length: 25 }, (_, i) => `C${i}`);
-    const history = told(
+    const history = historyOf(
       ...[...readers.map((name) => `${name} asks read`), "A asks write 1"],
       ...[...readers.map((name) => `${name} hears 1`), "A hears no"],
     );
@@ -541,14 +556,14 @@ describe("the explanation", () => {
   it("names the last of what had no answer", () => {
     const lost = Array.from({ length: 25 }, (_, i) => [`C${i} asks read`, `C${i} hears nothing`]).flat();
     const last = Array.from({ length: 20 }, (_, i) => `#${i + 6}`).join(", ");
-    expect(explanation(told(...lost, "A asks read", "A hears 9"), register)).toContain(
+    expect(explanation(historyOf(...lost, "A asks read", "A hears 9"), register)).toContain(
       `It does not help to place what had no answer: …, ${last}.`,
     );
   });
 
   it("stays with more of the history when the limit does not suffice for less", () => {
     const writers = ["A", "B", "C", "D"];
-    const history = told(
+    const history = historyOf(
       ...[...writers.map((name) => `${name} asks write ${name}`), "E asks read", "E hears 9"],
       ...writers.map((name) => `${name} hears no`),
     );

@@ -1,17 +1,17 @@
 // Histories told line by line, in operations of words, and the objects that they are about.
 
-import { History } from "../../../lib/testing/linearizability/history.js";
+import { OperationHistory } from "../../../lib/testing/linearizability/history.js";
 import type { SequentialModel } from "../../../lib/testing/linearizability/model.js";
 
-export type Words = History<string, string>;
+export type TextHistory = OperationHistory<string, string>;
 
 /**
  * A history from its events: "A asks enq x" begins an operation, "A hears ok" ends it, and after "A hears nothing" the
  * client may ask again. This is the notation of Herlihy and Wing, in English.
  */
-export function told(...events: readonly string[]): Words {
-  const history: Words = new History();
-  const open = new Map<string, ReturnType<Words["begin"]>>();
+export function historyOf(...events: readonly string[]): TextHistory {
+  const history: TextHistory = new OperationHistory();
+  const open = new Map<string, ReturnType<TextHistory["begin"]>>();
   for (const event of events) {
     const [, client, verb, what] = /^(\w+) (asks|hears) (.+)$/.exec(event) as unknown as [
       string,

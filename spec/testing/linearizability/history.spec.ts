@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from "vitest";
 import { OptionError } from "../../../lib/process/errors.js";
-import { History, OperationEndedError } from "../../../lib/testing/linearizability/history.js";
+import { OperationEndedError, OperationHistory } from "../../../lib/testing/linearizability/history.js";
 
 describe("a history", () => {
   it("numbers operations as they begin, and counts begins and answers as events", () => {
-    const history = new History<string, number>();
+    const history = new OperationHistory<string, number>();
     const first = history.begin("ann", "next");
     const second = history.begin("bob", "next");
     second.end(1);
@@ -19,7 +19,7 @@ describe("a history", () => {
   });
 
   it("has operations that are open, and such that never had an answer, as unknown", () => {
-    const history = new History<string, number>();
+    const history = new OperationHistory<string, number>();
     history.begin("ann", "next").unknown();
     const open = history.begin("ann", "next");
     const before = history.operations;
@@ -33,14 +33,14 @@ describe("a history", () => {
   });
 
   it("forgets what was refused: it never was", () => {
-    const history = new History<string, number>();
+    const history = new OperationHistory<string, number>();
     history.begin("ann", "next").refused();
     history.begin("bob", "next");
     expect(history.operations).toMatchObject([{ number: 2, client: "bob", begin: 2 }]);
   });
 
   it("lets an operation end once", () => {
-    const history = new History<string, number>();
+    const history = new OperationHistory<string, number>();
     const ends = [
       [
         "answered",
@@ -73,12 +73,12 @@ describe("a history", () => {
   });
 
   it("has clients with names", () => {
-    expect(() => new History().begin("", "next")).toThrow(OptionError);
+    expect(() => new OperationHistory().begin("", "next")).toThrow(OptionError);
   });
 
   it("tells of begins and answers, and of nothing else", async () => {
     const events: string[] = [];
-    const history = new History<string, number>({
+    const history = new OperationHistory<string, number>({
       refused: (error) => error === "no",
       onEvent: (event, client, op) => events.push(`${client} ${event} ${op}`),
     });
@@ -94,7 +94,7 @@ describe("a history", () => {
 
 describe("a call that a history runs", () => {
   it("begins before the call and ends with its answer", async () => {
-    const history = new History<string, number>();
+    const history = new OperationHistory<string, number>();
     const answer = await history.run("ann", "count", async () => history.operations.length);
     expect(answer).toBe(1);
     expect(history.operations).toMatchObject([
@@ -103,7 +103,7 @@ describe("a call that a history runs", () => {
   });
 
   it("is unknown when it is rejected, or throws at once: it may have had its effect", async () => {
-    const history = new History<string, number>();
+    const history = new OperationHistory<string, number>();
     const lost = new Error("lost");
     await expect(history.run("ann", "next", () => Promise.reject(lost))).rejects.toBe(lost);
     const thrown = history.run("ann", "next", () => {
@@ -114,7 +114,7 @@ describe("a call that a history runs", () => {
   });
 
   it("never was when it is rejected with an error that means so", async () => {
-    const history = new History<string, number>({ refused: (error) => error instanceof RangeError });
+    const history = new OperationHistory<string, number>({ refused: (error) => error instanceof RangeError });
     await expect(history.run("ann", "next", () => Promise.reject(new RangeError()))).rejects.toThrow(
       RangeError,
     );
@@ -125,7 +125,7 @@ describe("a call that a history runs", () => {
   });
 
   it("is unknown when nobody can say what its error means", async () => {
-    const history = new History<string, number>({
+    const history = new OperationHistory<string, number>({
       refused: () => {
         throw new Error("who knows");
       },

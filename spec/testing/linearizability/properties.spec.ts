@@ -3,9 +3,9 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { checkLinearizable } from "../../../lib/testing/linearizability/check.js";
-import { History, type Operation } from "../../../lib/testing/linearizability/history.js";
+import { type Operation, OperationHistory } from "../../../lib/testing/linearizability/history.js";
 import type { SequentialModel } from "../../../lib/testing/linearizability/model.js";
-import { counter, partitionedStore, queue, register, store, type Words } from "./histories.js";
+import { counter, partitionedStore, queue, register, store, type TextHistory } from "./histories.js";
 
 type Call = Operation<string, string>;
 /** An object of the ordinary kind, which changes as it answers. */
@@ -122,9 +122,9 @@ const number = fc.nat({ max: 59 });
 const kind = fc.constantFrom<Kind>(...Object.values(kinds));
 
 /** Any history at all: what is asked and answered has nothing to do with any object. */
-function wild({ ops, results }: Kind, choices: readonly number[], most: number): Words {
-  const history: Words = new History();
-  const open = new Map<number, ReturnType<Words["begin"]>>();
+function wild({ ops, results }: Kind, choices: readonly number[], most: number): TextHistory {
+  const history: TextHistory = new OperationHistory();
+  const open = new Map<number, ReturnType<TextHistory["begin"]>>();
   for (const choice of choices) {
     const client = choice % 3;
     const call = open.get(client);
@@ -142,7 +142,7 @@ function wild({ ops, results }: Kind, choices: readonly number[], most: number):
 
 interface Asked {
   readonly op: string;
-  readonly call: ReturnType<Words["begin"]>;
+  readonly call: ReturnType<TextHistory["begin"]>;
   answer: string | undefined;
 }
 
@@ -151,8 +151,13 @@ interface Asked {
  * answers are lost; and so are some requests, of which some take effect much later all the same. With `lies`, of so many
  * moments one lets it answer "1" whatever it should.
  */
-function tame({ ops, make }: Kind, choices: readonly number[], clients: number, lies = Number.NaN): Words {
-  const history: Words = new History();
+function tame(
+  { ops, make }: Kind,
+  choices: readonly number[],
+  clients: number,
+  lies = Number.NaN,
+): TextHistory {
+  const history: TextHistory = new OperationHistory();
   const thing = make();
   const open = new Map<number, Asked>();
   const astray: string[] = [];

@@ -22,7 +22,7 @@ import {
 import { explore, type FaultOptions, ScheduleFailedError, type Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { assertLinearizable, NotLinearizableError } from "../../../lib/testing/linearizability/check.js";
-import { History } from "../../../lib/testing/linearizability/history.js";
+import { OperationHistory } from "../../../lib/testing/linearizability/history.js";
 import type { SequentialModel } from "../../../lib/testing/linearizability/model.js";
 import { exhausted, explored } from "../../support/proof.js";
 
@@ -826,7 +826,7 @@ async function register(sim: Simulation, careless: boolean): Promise<void> {
   sim.calm();
   await system.start(supervisor({ intensity: 100, children: [start] }));
   sim.storm();
-  const history = new History<Access, number>();
+  const history = new OperationHistory<Access, number>();
   sim.finally("the register is linearizable", () => assertLinearizable(history, REGISTER));
   for (const client of ["ann", "bob", "cid"]) {
     system.spawn<never>(

@@ -37,7 +37,7 @@ describe("monitors, under any schedule", () => {
     await explored((sim) => play(sim, WATCH), {
       quick: 300,
       name: "monitors",
-      watch: NO_WATCH,
+      checks: NO_WATCH,
       faults: DEATHS,
       sometimes: [...STATES, "a DOWN is flushed"],
     });
@@ -47,7 +47,7 @@ describe("monitors, under any schedule", () => {
     await explored((sim) => play(sim, WATCH), {
       quick: 300,
       name: "delayed monitors",
-      watch: NO_WATCH,
+      checks: NO_WATCH,
       faults: { ...DEATHS, delay: { of: "**", atMost: 3 } },
       sometimes: [...STATES, "a DOWN is flushed"],
     });
@@ -100,7 +100,7 @@ describe("in every schedule there is", () => {
       },
       {
         name: "pair",
-        watch: NO_WATCH,
+        checks: NO_WATCH,
         faults: { crash: { of: "pair/*" } },
         sometimes: [...STATES, "a DOWN is flushed"],
       },

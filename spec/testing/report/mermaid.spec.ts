@@ -2,10 +2,10 @@
 
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import { mermaid } from "../../../lib/testing/report/mermaid.js";
-import type { Effect, Trace, TraceStep } from "../../../lib/testing/report/trace.js";
+import { traceToMermaid } from "../../../lib/testing/report/mermaid.js";
+import type { Trace, TraceEffect, TraceStep } from "../../../lib/testing/report/trace.js";
 
-const took = (number: number, process: string, effects: readonly Effect[] = []): TraceStep => ({
+const took = (number: number, process: string, effects: readonly TraceEffect[] = []): TraceStep => ({
   type: "run",
   number,
   at: 0,
@@ -86,7 +86,7 @@ function labelsOf(diagram: string): string[] {
 
 describe("a schedule is drawn", () => {
   it("with its processes, messages, faults, exits and the failure", () => {
-    expect(`\n${mermaid(trace)}`).toMatchInlineSnapshot(`
+    expect(`\n${traceToMermaid(trace)}`).toMatchInlineSnapshot(`
       "
       sequenceDiagram
         participant p1 as shop
@@ -110,15 +110,15 @@ describe("a schedule is drawn", () => {
         Note over p1,p3: FAILED: the till is wrong:<br/>  expected 7#59; got 0
       "
     `);
-    labelsOf(mermaid(trace));
+    labelsOf(traceToMermaid(trace));
   });
 
   it("when it is empty", () => {
-    expect(mermaid({ steps: [], failure: undefined })).toBe("sequenceDiagram\n");
+    expect(traceToMermaid({ steps: [], failure: undefined })).toBe("sequenceDiagram\n");
   });
 
   it("when nobody did anything, and it failed", () => {
-    expect(mermaid({ steps: [], failure: "no shop" }).split("\n")).toEqual([
+    expect(traceToMermaid({ steps: [], failure: "no shop" }).split("\n")).toEqual([
       "sequenceDiagram",
       "  participant p1 as no process",
       "  Note over p1: FAILED: no shop",
@@ -128,7 +128,7 @@ describe("a schedule is drawn", () => {
 
   it("to a failure of many lines, its first ones", () => {
     const failure = Array.from({ length: 9 }, (_, i) => `line ${i + 1}`).join("\n");
-    const [label] = labelsOf(mermaid({ steps: [], failure })).slice(-1);
+    const [label] = labelsOf(traceToMermaid({ steps: [], failure })).slice(-1);
     expect(label?.split("<br/>")).toEqual([
       "FAILED: line 1",
       "line 2",
@@ -145,14 +145,14 @@ describe("a schedule is drawn", () => {
       ...took(1, `shop/${"deep/".repeat(20)}clerk`),
       took: "x".repeat(100),
     } as TraceStep;
-    const [name, , note] = labelsOf(mermaid({ steps: [step], failure: undefined }));
+    const [name, , note] = labelsOf(traceToMermaid({ steps: [step], failure: undefined }));
     expect(name).toBe(`…${step.process.slice(-47)}`);
     expect(note).toBe(`1 took ${"x".repeat(52)}…`);
   });
 
   it("with the ten first effects of a step", () => {
-    const effects = Array.from({ length: 12 }, (_, i): Effect => ({ type: "note", text: `note ${i}` }));
-    const labels = labelsOf(mermaid({ steps: [took(1, "shop", effects)], failure: undefined }));
+    const effects = Array.from({ length: 12 }, (_, i): TraceEffect => ({ type: "note", text: `note ${i}` }));
+    const labels = labelsOf(traceToMermaid({ steps: [took(1, "shop", effects)], failure: undefined }));
     expect(labels.slice(2)).toEqual([
       "1 took {n: 1}",
       ...effects.slice(0, 10).map((_, i) => `note ${i}`),
@@ -162,20 +162,20 @@ describe("a schedule is drawn", () => {
 });
 
 describe("long schedules", () => {
-  const long = (count: number, effects: readonly Effect[] = []): Trace => ({
+  const long = (count: number, effects: readonly TraceEffect[] = []): Trace => ({
     steps: Array.from({ length: count }, (_, i) => took(i + 1, `shop/${i % 7}`, effects)),
     failure: "lost",
   });
 
   it("are drawn by their ends", () => {
-    const labels = labelsOf(mermaid(long(200)));
+    const labels = labelsOf(traceToMermaid(long(200)));
     expect(labels.filter((label) => label.includes(" took "))).toHaveLength(80);
     expect(labels).toContain("… steps 21 to 140 left out …");
     expect(labels.at(-1)).toBe("FAILED: lost");
   });
 
   it("are drawn as far as Mermaid takes them: 50,000 characters", () => {
-    const sends = (count: number): Effect[] =>
+    const sends = (count: number): TraceEffect[] =>
       Array.from({ length: count }, (_, i) => {
         return { type: "send", to: `shop/${i}`, message: ";".repeat(100), held: false };
       });
@@ -184,7 +184,7 @@ describe("long schedules", () => {
       [6, "… steps 6 to 185 left out …"],
       [9, "… steps 3 to 193 left out …"],
     ] as const) {
-      const diagram = mermaid(long(200, sends(count)));
+      const diagram = traceToMermaid(long(200, sends(count)));
       expect(diagram.length).toBeLessThan(50_000);
       expect(diagram.length).toBeGreaterThan(15_000);
       const labels = labelsOf(diagram);
@@ -198,9 +198,10 @@ describe("long schedules", () => {
 
 describe("what Mermaid cannot take is written as entities", () => {
   const drawn = (text: string): string => {
-    const lines = mermaid({ steps: [took(1, "shop", [{ type: "note", text }])], failure: undefined }).split(
-      "\n",
-    );
+    const lines = traceToMermaid({
+      steps: [took(1, "shop", [{ type: "note", text }])],
+      failure: undefined,
+    }).split("\n");
     return lines.at(-2)?.slice("  Note over p1: ".length) ?? "";
   };
 
@@ -229,7 +230,7 @@ describe("what Mermaid cannot take is written as entities", () => {
   it("processes are known by aliases, so that their names may be anything", () => {
     const names = ["end", "a b", "a->>b", "p2", "participant x", ""];
     const labels = labelsOf(
-      mermaid({ steps: names.map((name, i) => took(i + 1, name)), failure: undefined }),
+      traceToMermaid({ steps: names.map((name, i) => took(i + 1, name)), failure: undefined }),
     );
     expect(labels.slice(0, names.length)).toEqual([...names.slice(0, -1), "(blank)"]);
   });
@@ -302,7 +303,7 @@ const effects = fc.record({
     what: texts,
     text: texts,
   },
-}) as fc.Arbitrary<Effect>;
+}) as fc.Arbitrary<TraceEffect>;
 const steps = fc.record({
   type: fc.constantFrom("run", "resume", "deliver", "timer", "fault"),
   ...{ process: texts, took: texts, from: texts, message: texts, what: texts, fault: texts },
@@ -314,7 +315,7 @@ const traces: fc.Arbitrary<Trace> = fc.record({
 });
 
 property.prop([traces])("any schedule is a diagram that Mermaid reads and takes", (trace) => {
-  const diagram = mermaid(trace);
+  const diagram = traceToMermaid(trace);
   labelsOf(diagram);
   expect(diagram.length).toBeLessThan(50_000);
   expect(diagram).not.toMatch(/\p{Cs}/u);

@@ -2,8 +2,8 @@
 
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import { render } from "../../../lib/testing/report/render.js";
-import type { Effect, Trace, TraceStep } from "../../../lib/testing/report/trace.js";
+import { renderTrace } from "../../../lib/testing/report/render.js";
+import type { Trace, TraceEffect, TraceStep } from "../../../lib/testing/report/trace.js";
 
 /** A plain step. */
 function numbered(number: number): TraceStep {
@@ -99,7 +99,7 @@ const effects = fc.record({
     what: texts,
     text: texts,
   },
-}) as fc.Arbitrary<Effect>;
+}) as fc.Arbitrary<TraceEffect>;
 const steps = fc.record({
   type: fc.constantFrom("run", "resume", "deliver", "timer", "fault"),
   ...{ process: texts, took: texts, from: texts, message: texts, what: texts, fault: texts },
@@ -120,7 +120,7 @@ const traces: fc.Arbitrary<Trace> = fc.record({
 
 describe("a schedule reads from top to bottom", () => {
   it("steps with their effects, the time where it changes, faults in the margin, the failure at the end", () => {
-    expect(`\n${render(lateRestock)}\n`).toMatchInlineSnapshot(`
+    expect(`\n${renderTrace(lateRestock)}\n`).toMatchInlineSnapshot(`
       "
       at 0 ms
         1  shop        starts
@@ -148,31 +148,31 @@ describe("a schedule reads from top to bottom", () => {
 
   it("a process that takes no message starts or wakes; a text of that name was sent", () => {
     const shown = (took: string): string =>
-      render({ steps: [{ ...numbered(1), took } as TraceStep], failure: undefined });
+      renderTrace({ steps: [{ ...numbered(1), took } as TraceStep], failure: undefined });
     expect(shown("wakes")).toContain("  1  shop/clerk  wakes\n");
     expect(shown('"wakes"')).toContain('  1  shop/clerk  took "wakes"\n');
     expect(shown("wakes up")).toContain("took wakes up\n");
   });
 
   it("without steps or failure it says so", () => {
-    expect(render({ steps: [], failure: undefined })).toBe("nothing failed");
-    expect(render({ steps: [], failure: "no shop" })).toBe("FAILED: no shop");
+    expect(renderTrace({ steps: [], failure: undefined })).toBe("nothing failed");
+    expect(renderTrace({ steps: [], failure: "no shop" })).toBe("FAILED: no shop");
   });
 
   it("a failure of several lines keeps them, whole", () => {
     const failure = `expected 1\n  to be ${"2".repeat(200)}`;
-    expect(render({ steps: [], failure })).toBe(`FAILED: ${failure}`);
+    expect(renderTrace({ steps: [], failure })).toBe(`FAILED: ${failure}`);
   });
 
   it("fractions of milliseconds are shown to three digits", () => {
     const at = 0.1 + 0.2;
-    expect(render({ steps: [{ ...numbered(1), at }], failure: undefined })).toContain("at 0.3 ms\n");
+    expect(renderTrace({ steps: [{ ...numbered(1), at }], failure: undefined })).toContain("at 0.3 ms\n");
   });
 });
 
 describe("lines stay lines of 100 characters", () => {
   const line = (step: Partial<TraceStep>, index = 1): string =>
-    render({ steps: [{ ...numbered(1), ...step } as TraceStep], failure: undefined }).split("\n")[
+    renderTrace({ steps: [{ ...numbered(1), ...step } as TraceStep], failure: undefined }).split("\n")[
       index
     ] as string;
 
@@ -180,7 +180,7 @@ describe("lines stay lines of 100 characters", () => {
     const took = "x".repeat(200);
     expect(line({ took } as Partial<TraceStep>)).toHaveLength(100);
     expect(line({ took } as Partial<TraceStep>)).toMatch(/^ {2}1 {2}shop\/clerk {2}took x+…$/);
-    const effects: Effect[] = [{ type: "note", text: took }];
+    const effects: TraceEffect[] = [{ type: "note", text: took }];
     expect(line({ effects }, 2)).toMatch(/^ {7}· x+…$/);
     expect(line({ effects }, 2)).toHaveLength(100);
   });
@@ -189,7 +189,7 @@ describe("lines stay lines of 100 characters", () => {
     const process = `shop/${"deep/".repeat(20)}clerk`;
     expect(line({ process })).toBe(`  1  …${process.slice(-47)}  took {n: 1}`);
     expect(line({ process: process.slice(-48) })).toBe(`  1  ${process.slice(-48)}  took {n: 1}`);
-    const effects: Effect[] = [{ type: "send", to: process, message: "1", held: false }];
+    const effects: TraceEffect[] = [{ type: "send", to: process, message: "1", held: false }];
     expect(line({ effects }, 2)).toBe(`       → …${process.slice(-47)}: 1`);
   });
 
@@ -199,7 +199,7 @@ describe("lines stay lines of 100 characters", () => {
       { ...numbered(10), process: "till" },
       { ...numbered(11), process: "x".repeat(30) },
     ];
-    expect(render({ steps, failure: undefined })).toBe(
+    expect(renderTrace({ steps, failure: undefined })).toBe(
       [
         "at 0 ms",
         `   9  shop/clerk${" ".repeat(20)}took {n: 9}`,
@@ -213,7 +213,9 @@ describe("lines stay lines of 100 characters", () => {
   it("a name or message cannot break them, or hide", () => {
     expect(line({ process: "a\nb\u001b[2J" })).toBe("  1  a\\nb\\u{1b}[2J  took {n: 1}");
     expect(line({ took: "a\u202eb" } as Partial<TraceStep>)).toContain("took a\\u{202e}b");
-    expect(render({ steps: [], failure: "red\u001b[31m\r\nnext" })).toBe("FAILED: red\\u{1b}[31m\\r\nnext");
+    expect(renderTrace({ steps: [], failure: "red\u001b[31m\r\nnext" })).toBe(
+      "FAILED: red\\u{1b}[31m\\r\nnext",
+    );
   });
 });
 
@@ -224,12 +226,12 @@ describe("a long schedule is shown by its ends", () => {
   });
 
   it("80 steps are shown whole", () => {
-    expect(render(long(80)).split("\n")).toHaveLength(82);
-    expect(render(long(80))).not.toContain("left out");
+    expect(renderTrace(long(80)).split("\n")).toHaveLength(82);
+    expect(renderTrace(long(80))).not.toContain("left out");
   });
 
   it("of more, the first 20 and the last 60; the time is told anew", () => {
-    const lines = render(long(1_234)).split("\n");
+    const lines = renderTrace(long(1_234)).split("\n");
     expect(lines).toHaveLength(1 + 20 + 1 + 1 + 60 + 1);
     expect(lines.slice(0, 2)).toEqual(["at 0 ms", "     1  shop/clerk  took {n: 1}"]);
     expect(lines.slice(20, 24)).toEqual([
@@ -238,7 +240,7 @@ describe("a long schedule is shown by its ends", () => {
       "at 0 ms",
       "  1175  shop/clerk  took {n: 1175}",
     ]);
-    expect(render(long(81))).toContain("\n… step 21 left out …\n");
+    expect(renderTrace(long(81))).toContain("\n… step 21 left out …\n");
   });
 
   it("faults that are left out are counted", () => {
@@ -246,18 +248,18 @@ describe("a long schedule is shown by its ends", () => {
       long(200, (step) =>
         numbers.includes(step.number) ? { ...step, type: "fault", fault: "crash" } : step,
       );
-    expect(render(faultAt(20, 30, 140, 141))).toContain("… steps 21 to 140 left out, with 2 faults …");
-    expect(render(faultAt(21))).toContain("… steps 21 to 140 left out, with 1 fault …");
+    expect(renderTrace(faultAt(20, 30, 140, 141))).toContain("… steps 21 to 140 left out, with 2 faults …");
+    expect(renderTrace(faultAt(21))).toContain("… steps 21 to 140 left out, with 1 fault …");
   });
 
   it("of many effects of one step the first ten; the others are counted by kind", () => {
     const sends = Array.from(
       { length: 1_000 },
-      (): Effect => ({ type: "send", to: "a", message: "1", held: false }),
+      (): TraceEffect => ({ type: "send", to: "a", message: "1", held: false }),
     );
-    const exit: Effect = { type: "exit", process: "a", reason: "normal" };
-    const shown = (effects: Effect[]): string[] =>
-      render({ steps: [{ ...numbered(1), effects }], failure: undefined })
+    const exit: TraceEffect = { type: "exit", process: "a", reason: "normal" };
+    const shown = (effects: TraceEffect[]): string[] =>
+      renderTrace({ steps: [{ ...numbered(1), effects }], failure: undefined })
         .split("\n")
         .slice(2, -1);
     expect(shown(sends.slice(0, 10))).toHaveLength(10);
@@ -269,7 +271,7 @@ describe("a long schedule is shown by its ends", () => {
 property.prop([traces])(
   "any schedule: short lines, one for each step, effect and time, and no step that is taken for another thing",
   (trace) => {
-    const lines = render(trace).split("\n");
+    const lines = renderTrace(trace).split("\n");
     const failure = (trace.failure ?? "").split("\n").length;
     const body = lines.slice(0, -failure);
     for (const line of body) expect(line.length).toBeLessThanOrEqual(100);

@@ -18,8 +18,8 @@ import {
   type FaultOptions,
   InjectedCrash,
   type Scenario,
+  type SearchStrategy,
   type Simulation,
-  type Strategy,
   type TraceStep,
 } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
@@ -45,7 +45,7 @@ async function faultsOf(scenario: Scenario, options: ExploreOptions): Promise<re
 }
 
 /** One schedule, in which every fault strikes that can. */
-const WORST: Strategy = {
+const WORST: SearchStrategy = {
   name: "the worst",
   enumerates: true,
   begin: (index) => (index === 0 ? { pick: () => 0, draw: (n) => n - 1 } : undefined),

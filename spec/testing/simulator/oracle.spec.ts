@@ -6,7 +6,7 @@ import { explore, ReplayOutdatedError, type Simulation, simulate, type Trace } f
 import { describe, expect, test } from "vitest";
 import type { ProcessSystem } from "../../../lib/process/system.js";
 import { ORDINARY, Oracle, Script } from "../../../lib/testing/simulator/oracle.js";
-import type { Chooser, Task } from "../../../lib/testing/strategies/strategy.js";
+import type { Chooser, PossibleStep } from "../../../lib/testing/strategies/strategy.js";
 import { failureOf } from "../support/found.js";
 
 /** The ordinary schedule of a scenario, step by step: it is made to fail at its end. */
@@ -212,7 +212,7 @@ describe("what ordinarily happens", () => {
 });
 
 describe("the oracle", () => {
-  const task = (actor: number): Task => ({ kind: "run", actor, rank: undefined });
+  const task = (actor: number): PossibleStep => ({ kind: "run", actor, rank: undefined });
 
   test("writes down every choice, and of how many it was", () => {
     const oracle = new Oracle({ pick: (tasks) => tasks.length - 1, draw: (n) => n - 2 });

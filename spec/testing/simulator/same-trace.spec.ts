@@ -60,7 +60,7 @@ async function traceOf(seed: number): Promise<Trace> {
     await market(sim);
     sim.finally("it is the second", () => !fails);
   };
-  const options = { schedules: 2, seed, shrink: 0, recheck: 0, faults: FAULTS, watch: false } as const;
+  const options = { schedules: 2, seed, shrink: 0, recheck: 0, faults: FAULTS, checks: false } as const;
   const error: unknown = await explore(failing, options).catch((reason: unknown) => reason);
   if (!(error instanceof ScheduleFailedError)) throw error;
   return error.trace;

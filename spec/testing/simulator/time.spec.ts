@@ -1,5 +1,11 @@
 import { CallTimeoutError, type Pid, type ReplyTo, type System } from "signalbox";
-import { explore, NotConvergedError, type Simulation, type Strategy, simulate } from "signalbox/testing";
+import {
+  explore,
+  NotConvergedError,
+  type SearchStrategy,
+  type Simulation,
+  simulate,
+} from "signalbox/testing";
 import { describe, expect, test } from "vitest";
 import { causeOf, errorOf, failureOf } from "../support/found.js";
 
@@ -338,7 +344,7 @@ describe("rush", () => {
   });
 
   test("happens at most as often as the rule says in one schedule, and once unless it says", async () => {
-    const worst: Strategy = {
+    const worst: SearchStrategy = {
       name: "the worst",
       enumerates: true,
       begin: (index) => (index === 0 ? { pick: () => 0, draw: (n) => n - 1 } : undefined),

@@ -170,6 +170,12 @@ describe("a place in the code", () => {
     expect(placeOf(stack(...frames.slice(0, 3)), own)).toBe(undefined);
     // Bundled with the test: then nobody knows whose line it is.
     expect(placeOf(stack(...frames), folders("file:///work/bundle.js"))).toContain("process.ts:1:1");
+    const shipped = folders("file:///work/signalbox/dist/testing/index.js");
+    const bundled = stack(
+      "World.perform (file:///work/signalbox/dist/testing/index.js:1:1)",
+      "clerk (/home/me/shop/clerk.ts:12:9)",
+    );
+    expect(placeOf(bundled, shipped)).toBe("/home/me/shop/clerk.ts:12:9");
   });
 
   test("is told from the library's on Windows, and in folders with spaces", () => {

@@ -4,7 +4,7 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { delayBounded } from "../../../lib/testing/strategies/delay-bounded.js";
-import type { Chooser, SearchHistory, Task } from "../../../lib/testing/strategies/strategy.js";
+import type { Chooser, PossibleStep, SearchHistory } from "../../../lib/testing/strategies/strategy.js";
 import {
   chains,
   explore,
@@ -23,7 +23,7 @@ function overtaken({ picks }: ToyRun): number {
 }
 
 const none: SearchHistory = { longest: 1, actors: 2 };
-const other = (): Task => ({ kind: "run", actor: 1, rank: undefined });
+const other = (): PossibleStep => ({ kind: "run", actor: 1, rank: undefined });
 
 describe("delay-bounded scheduling", () => {
   test.prop([programs, fc.nat({ max: 5 }), fc.integer({ min: 0 })])(
@@ -123,7 +123,7 @@ describe("delay-bounded scheduling", () => {
 
   test("delays no task for ever: one that others wait for in a loop runs in the end", () => {
     const chooser = delayBounded({ delays: 1 }).begin(0, new Random(1), none) as Chooser;
-    const delayed: Task = { kind: "run", actor: 0, rank: undefined };
+    const delayed: PossibleStep = { kind: "run", actor: 0, rank: undefined };
     let overtaken = 0;
     for (; overtaken < 5_000; overtaken++) {
       const next = other();
@@ -138,7 +138,7 @@ describe("delay-bounded scheduling", () => {
       longest: 5_000,
       actors: 2,
     }) as Chooser;
-    const delayed: Task = { kind: "run", actor: 0, rank: 0 };
+    const delayed: PossibleStep = { kind: "run", actor: 0, rank: 0 };
     let overtaken = 0;
     while (overtaken < 5_000 && chooser.pick([delayed, other()]) !== 0) overtaken++;
     expect(overtaken).toBe(2_500);
@@ -147,7 +147,7 @@ describe("delay-bounded scheduling", () => {
   test("has as much patience with one task as with the one before", () => {
     const chooser = delayBounded({ delays: 0 }).begin(0, new Random(1), none) as Chooser;
     for (let one = 0; one < 5; one++) {
-      const delayed: Task = { kind: "run", actor: 0, rank: one };
+      const delayed: PossibleStep = { kind: "run", actor: 0, rank: one };
       for (let i = 0; i < 900; i++) expect(chooser.pick([delayed, other()])).toBe(1);
     }
   });

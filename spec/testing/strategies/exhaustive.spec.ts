@@ -5,7 +5,7 @@ import { OptionError } from "signalbox";
 import { describe, expect } from "vitest";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { type ExhaustiveOptions, exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
-import type { Chooser, Strategy, Task } from "../../../lib/testing/strategies/strategy.js";
+import type { Chooser, PossibleStep, SearchStrategy } from "../../../lib/testing/strategies/strategy.js";
 import { ExplorationDivergedError } from "../../../lib/testing/strategies/tree.js";
 import {
   everySchedule,
@@ -149,14 +149,14 @@ describe("with reduction", () => {
   });
 
   test("steps of one actor, or of one pair, race whatever they touch; a pair is no actor of the same number", () => {
-    const orders = (...kinds: Task["kind"][]): number => {
+    const orders = (...kinds: PossibleStep["kind"][]): number => {
       const strategy = exhaustive();
       for (let index = 0, orders = 0; ; index++) {
         const chooser = strategy.begin(index, new Random(index), { longest: 0, actors: 0 });
         if (chooser === undefined) return orders;
-        const tasks = kinds.map((kind): Task => ({ kind, actor: 1, rank: undefined }));
+        const tasks = kinds.map((kind): PossibleStep => ({ kind, actor: 1, rank: undefined }));
         while (tasks.length > 0 && !chooser.redundant) {
-          const [task] = tasks.splice(tasks.length > 1 ? chooser.pick(tasks) : 0, 1) as [Task];
+          const [task] = tasks.splice(tasks.length > 1 ? chooser.pick(tasks) : 0, 1) as [PossibleStep];
           chooser.ran?.(task, { reads: new Set(), writes: new Set() });
         }
         if (!chooser.redundant) orders++;
@@ -174,10 +174,10 @@ describe("with reduction", () => {
     for (let index = 0; ; index++) {
       const chooser = strategy.begin(index, new Random(index), { longest: 0, actors: 0 });
       if (chooser === undefined) break;
-      const tasks = [1, 2, 3].map((actor): Task => ({ kind: "run", actor, rank: undefined }));
+      const tasks = [1, 2, 3].map((actor): PossibleStep => ({ kind: "run", actor, rank: undefined }));
       let order = "";
       while (tasks.length > 0 && !chooser.redundant && !order.includes("1")) {
-        const [task] = tasks.splice(tasks.length > 1 ? chooser.pick(tasks) : 0, 1) as [Task];
+        const [task] = tasks.splice(tasks.length > 1 ? chooser.pick(tasks) : 0, 1) as [PossibleStep];
         order += task.actor;
         if (task.actor !== 1) chooser.ran?.(task, { reads: new Set(), writes: new Set() });
       }
@@ -352,7 +352,7 @@ describe("with reduction", () => {
     "without footprints everything depends on everything",
     (program) => {
       const strategy = exhaustive();
-      const blind: Strategy = {
+      const blind: SearchStrategy = {
         ...strategy,
         begin: (...args) => {
           const chooser = strategy.begin(...args);
@@ -568,7 +568,7 @@ describe("the same choices must have the same consequences", () => {
     ["with a bound", { preemptions: 3 }],
   ];
   const NOTHING = { reads: new Set<string>(), writes: new Set(["everything"]) };
-  const task = (actor: number): Task => ({ kind: "run", actor, rank: undefined });
+  const task = (actor: number): PossibleStep => ({ kind: "run", actor, rank: undefined });
 
   /** Runs the first schedule as given, and then as many more as it takes to meet something else. */
   function diverge(
@@ -589,9 +589,9 @@ describe("the same choices must have the same consequences", () => {
     return undefined;
   }
 
-  const step = (chooser: Chooser, actors: readonly number[], kind: Task["kind"] = "run"): void => {
-    const tasks = actors.map((actor): Task => ({ ...task(actor), kind }));
-    const picked = tasks[chooser.pick(tasks)] as Task;
+  const step = (chooser: Chooser, actors: readonly number[], kind: PossibleStep["kind"] = "run"): void => {
+    const tasks = actors.map((actor): PossibleStep => ({ ...task(actor), kind }));
+    const picked = tasks[chooser.pick(tasks)] as PossibleStep;
     chooser.ran?.(picked, NOTHING);
   };
   const usual = (chooser: Chooser): void => {

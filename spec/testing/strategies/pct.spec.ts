@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { pct } from "../../../lib/testing/strategies/pct.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
-import type { Chooser, Task } from "../../../lib/testing/strategies/strategy.js";
+import type { Chooser, PossibleStep } from "../../../lib/testing/strategies/strategy.js";
 import { chains, explore, failures, run, shares, slack, type Toy } from "../support/toy.js";
 
 /** The paper's bound for a program, from its ordinary run. */
@@ -169,10 +169,10 @@ describe("PCT", () => {
     const counts = new Map<string, number>();
     for (let index = 0; index < schedules; index++) {
       const chooser = strategy.begin(index, new Random(1, index), { longest: 3, actors: 1 }) as Chooser;
-      const tasks: Task[] = [task("resume"), task("resume"), task("run")];
+      const tasks: PossibleStep[] = [task("resume"), task("resume"), task("run")];
       const names = new Map(tasks.map((one, i) => [one, "xyz"[i]]));
       let order = "";
-      while (tasks.length > 1) order += names.get(tasks.splice(chooser.pick(tasks), 1)[0] as Task);
+      while (tasks.length > 1) order += names.get(tasks.splice(chooser.pick(tasks), 1)[0] as PossibleStep);
       counts.set(order, (counts.get(order) ?? 0) + 1);
     }
     expect(counts.size).toBe(6);
@@ -199,7 +199,7 @@ describe("PCT", () => {
   });
 });
 
-function task(kind: Task["kind"]): Task {
+function task(kind: PossibleStep["kind"]): PossibleStep {
   return { kind, actor: 1, rank: undefined };
 }
 

@@ -7,13 +7,13 @@ import { pct } from "../../../lib/testing/strategies/pct.js";
 import { portfolio, usualStrategies } from "../../../lib/testing/strategies/portfolio.js";
 import { pos } from "../../../lib/testing/strategies/pos.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
-import type { Chooser, Strategy } from "../../../lib/testing/strategies/strategy.js";
+import type { Chooser, SearchStrategy } from "../../../lib/testing/strategies/strategy.js";
 
 const chooser: Chooser = { pick: () => 0, draw: () => 0 };
 const history = { longest: 0, actors: 0 };
 
 /** Notes with which index it was asked to begin; has `schedules` of them. */
-function noting(name: string, begun: string[], schedules = Number.POSITIVE_INFINITY): Strategy {
+function noting(name: string, begun: string[], schedules = Number.POSITIVE_INFINITY): SearchStrategy {
   return {
     name,
     begin: (index) => {
@@ -24,7 +24,7 @@ function noting(name: string, begun: string[], schedules = Number.POSITIVE_INFIN
   };
 }
 
-function begin(strategy: Strategy, schedules: number): (Chooser | undefined)[] {
+function begin(strategy: SearchStrategy, schedules: number): (Chooser | undefined)[] {
   return Array.from({ length: schedules }, (_, index) =>
     strategy.begin(index, new Random(1, index), history),
   );
@@ -39,7 +39,7 @@ describe("a portfolio", () => {
 
   test("passes on the random numbers and the history, and gives the member's own chooser", () => {
     const random = new Random(1);
-    const member: Strategy = {
+    const member: SearchStrategy = {
       name: "a",
       begin: (...given) => {
         expect(given).toEqual([0, random, history]);
@@ -65,7 +65,7 @@ describe("a portfolio", () => {
 
   test("asks a member that has none left no more, and begins anew at index 0", () => {
     let asked = 0;
-    const over: Strategy = {
+    const over: SearchStrategy = {
       name: "over",
       begin: () => {
         asked++;
@@ -116,7 +116,7 @@ describe("a portfolio", () => {
   ])("of %j is refused at %s", (given, path) => {
     let error: unknown;
     try {
-      portfolio(given as readonly Strategy[]);
+      portfolio(given as readonly SearchStrategy[]);
     } catch (e) {
       error = e;
     }

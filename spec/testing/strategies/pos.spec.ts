@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { pos } from "../../../lib/testing/strategies/pos.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
-import type { Chooser, Footprint, Task } from "../../../lib/testing/strategies/strategy.js";
+import type { Chooser, Footprint, PossibleStep } from "../../../lib/testing/strategies/strategy.js";
 import { failures, slack, type Toy } from "../support/toy.js";
 
 const LENGTH = 8;
@@ -33,12 +33,12 @@ const afterChain = (touches: boolean) => (): Toy => {
 /** The picks of one schedule, made by hand. */
 class Hand {
   readonly chooser: Chooser;
-  readonly tasks: Task[] = [];
+  readonly tasks: PossibleStep[] = [];
   constructor(seed: number) {
     this.chooser = pos().begin(0, new Random(seed), { longest: 100, actors: 5 }) as Chooser;
   }
-  add(actor: number, kind: Task["kind"] = "run"): Task {
-    const task: Task = { kind, actor, rank: undefined };
+  add(actor: number, kind: PossibleStep["kind"] = "run"): PossibleStep {
+    const task: PossibleStep = { kind, actor, rank: undefined };
     this.tasks.push(task);
     return task;
   }
@@ -80,7 +80,7 @@ describe("POS", () => {
     for (let seed = 0; seed < 100; seed++) {
       const hand = new Hand(seed);
       for (let actor = 0; actor < 6; actor++) hand.add(actor);
-      const picked = hand.tasks[hand.chooser.pick(hand.tasks)] as Task;
+      const picked = hand.tasks[hand.chooser.pick(hand.tasks)] as PossibleStep;
       expect(picked.rank).toBe(Math.max(...hand.tasks.map((task) => task.rank as number)));
     }
   });

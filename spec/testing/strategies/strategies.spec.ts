@@ -9,11 +9,11 @@ import { pct } from "../../../lib/testing/strategies/pct.js";
 import { portfolio } from "../../../lib/testing/strategies/portfolio.js";
 import { pos } from "../../../lib/testing/strategies/pos.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
-import type { Chooser, Strategy, Task } from "../../../lib/testing/strategies/strategy.js";
-import { FAULT_KINDS, type RateOptions } from "../../../lib/testing/strategies/swarm.js";
+import type { Chooser, PossibleStep, SearchStrategy } from "../../../lib/testing/strategies/strategy.js";
+import { FAULT_KINDS, type FaultRateOptions } from "../../../lib/testing/strategies/swarm.js";
 import { chains, explore, programs, run, shares, slack, type Toy } from "../support/toy.js";
 
-const factories: readonly (readonly [string, (options?: RateOptions) => Strategy])[] = [
+const factories: readonly (readonly [string, (options?: FaultRateOptions) => SearchStrategy])[] = [
   ["random walk", randomWalk],
   ["PCT(3)", pct],
   ["POS", pos],
@@ -45,12 +45,12 @@ describe.each(strategies)("%s", (_name, make) => {
   test("lets no task wait for ever while others go round in circles", () => {
     for (let seed = 0; seed < 4_000; seed++) {
       const chooser = make().begin(seed, new Random(seed), { longest: 20, actors: 2 }) as Chooser;
-      const waits: Task = { kind: "run", actor: 0, rank: undefined };
+      const waits: PossibleStep = { kind: "run", actor: 0, rank: undefined };
       let overtaken = 0;
       for (let index = 1; index !== 0; overtaken++) {
-        const tasks: Task[] = [waits, { kind: "run", actor: 1, rank: undefined }];
+        const tasks: PossibleStep[] = [waits, { kind: "run", actor: 1, rank: undefined }];
         index = chooser.pick(tasks);
-        chooser.ran?.(tasks[index] as Task, undefined);
+        chooser.ran?.(tasks[index] as PossibleStep, undefined);
       }
       expect(overtaken).toBeLessThan(1_050);
     }
@@ -122,7 +122,9 @@ describe.each(factories)("%s", (name, make) => {
 
   test("refuses rates that are none", () => {
     expect(() => make({ rates: { crash: 2 } })).toThrow(OptionError);
-    expect(() => make({ rates: { flood: 0.1 } as RateOptions["rates"] & object })).toThrow("rates.flood");
+    expect(() => make({ rates: { flood: 0.1 } as FaultRateOptions["rates"] & object })).toThrow(
+      "rates.flood",
+    );
   });
 });
 
@@ -133,7 +135,7 @@ describe.each([
   test("is a random walk for the rest of a schedule in which it lost its patience", () => {
     const picks = 2_000;
     const chooser = make().begin(0, new Random(3), { longest: 20, actors: 2 }) as Chooser;
-    const task = (actor: number): Task => ({ kind: "run", actor, rank: undefined });
+    const task = (actor: number): PossibleStep => ({ kind: "run", actor, rank: undefined });
     const oldest = task(0);
     // Nothing is ever run: the same task is the oldest in every pick.
     const pick = (): number => chooser.pick([oldest, task(1)]);

@@ -4,11 +4,16 @@ import { fc, test } from "@fast-check/vitest";
 import { OptionError } from "signalbox";
 import { describe, expect } from "vitest";
 import { Random } from "../../../lib/testing/kit/random.js";
-import { checkRates, FAULT_KINDS, FaultRates, type Rates } from "../../../lib/testing/strategies/swarm.js";
+import {
+  checkRates,
+  FAULT_KINDS,
+  FaultDraws,
+  type FaultRates,
+} from "../../../lib/testing/strategies/swarm.js";
 import { slack } from "../support/toy.js";
 
 const SCHEDULES = 4_000;
-const rates = (seed: number, given: Rates = {}): FaultRates => new FaultRates(new Random(seed), given);
+const rates = (seed: number, given: FaultRates = {}): FaultDraws => new FaultDraws(new Random(seed), given);
 const schedules = Array.from({ length: SCHEDULES }, (_, seed) => rates(seed));
 
 describe("the rates of a schedule", () => {
@@ -55,7 +60,7 @@ describe("the rates of a schedule", () => {
 
 describe("a draw", () => {
   const DRAWS = 20_000;
-  const counts = (n: number, label: string, given: Rates): number[] => {
+  const counts = (n: number, label: string, given: FaultRates): number[] => {
     const faults = rates(7, given);
     const found = new Array<number>(n).fill(0);
     for (let i = 0; i < DRAWS; i++) found[faults.draw(n, label)]!++;
@@ -96,7 +101,7 @@ describe("a draw", () => {
     "is never outside 0 to n - 1, and the same from the same seed",
     (seed, asked) => {
       const given = { crash: 1 };
-      const draw = (faults: FaultRates): number[] => asked.map(([n, label]) => faults.draw(n, label));
+      const draw = (faults: FaultDraws): number[] => asked.map(([n, label]) => faults.draw(n, label));
       const drawn = draw(rates(seed, given));
       for (const [i, [n]] of asked.entries()) {
         expect(Number.isInteger(drawn[i])).toBe(true);
@@ -120,7 +125,7 @@ describe("given rates", () => {
   ])("%j are refused at %s", (given, path) => {
     let error: unknown;
     try {
-      checkRates(given as Rates);
+      checkRates(given as FaultRates);
     } catch (e) {
       error = e;
     }

@@ -3,7 +3,7 @@
 
 import fc from "fast-check";
 import { Random } from "../../../lib/testing/kit/random.js";
-import type { Chooser, Strategy, Task } from "../../../lib/testing/strategies/strategy.js";
+import type { Chooser, PossibleStep, SearchStrategy } from "../../../lib/testing/strategies/strategy.js";
 
 export type Op =
   | { readonly op: "send" | "hold"; readonly to: number; readonly tag: number }
@@ -76,7 +76,7 @@ interface Actor {
   alive: boolean;
 }
 
-interface SmallTask extends Task {
+interface SmallTask extends PossibleStep {
   readonly owner: Actor;
   readonly held: Message[];
 }
@@ -318,7 +318,7 @@ class World {
       this.tasks.push(this.task(kind, owner, owner.number));
   }
 
-  private task(kind: Task["kind"], owner: Actor, actor: number): SmallTask {
+  private task(kind: PossibleStep["kind"], owner: Actor, actor: number): SmallTask {
     return { kind, owner, actor, rank: undefined, held: [] };
   }
 
@@ -352,7 +352,7 @@ export function run(program: Program, chooser: Chooser): Ran {
 }
 
 /** All that a strategy makes of a program. Throws when it does not come to an end. */
-export function explore(program: Program, strategy: Strategy, most = 50_000): Ran[] {
+export function explore(program: Program, strategy: SearchStrategy, most = 50_000): Ran[] {
   const all: Ran[] = [];
   for (let index = 0; index < most; index++) {
     const chooser = strategy.begin(index, new Random(index), { longest: 0, actors: 0 });

@@ -5,9 +5,9 @@ import { Random } from "../../../lib/testing/kit/random.js";
 import type {
   Chooser,
   Footprint,
+  PossibleStep,
   SearchHistory,
-  Strategy,
-  Task,
+  SearchStrategy,
 } from "../../../lib/testing/strategies/strategy.js";
 
 export interface ToyContext {
@@ -25,7 +25,7 @@ export interface Toy {
 
 /** A choice between tasks, as it was made. */
 export interface ToyPick {
-  readonly tasks: readonly Task[];
+  readonly tasks: readonly PossibleStep[];
   readonly index: number;
 }
 
@@ -45,7 +45,7 @@ export function run(make: () => Toy, chooser?: Chooser, most = 10_000): ToyRun {
   const toy = make();
   const names = Object.keys(toy.actors);
   const mailboxes = new Map<string, string[]>(names.map((name) => [name, []]));
-  const tasks: Task[] = [];
+  const tasks: PossibleStep[] = [];
   const steps: string[] = [];
   const picks: ToyPick[] = [];
   const choices: number[] = [];
@@ -75,7 +75,7 @@ export function run(make: () => Toy, chooser?: Chooser, most = 10_000): ToyRun {
       index = choose(tasks.length, () => (chooser as Chooser).pick(tasks));
       picks.push({ tasks: [...tasks], index });
     }
-    const [task] = tasks.splice(index, 1) as [Task];
+    const [task] = tasks.splice(index, 1) as [PossibleStep];
     current = names[task.actor] as string;
     const mailbox = mailboxes.get(current) as string[];
     const message = mailbox.shift() as string;
@@ -100,7 +100,7 @@ export function run(make: () => Toy, chooser?: Chooser, most = 10_000): ToyRun {
 
 /** The runs of an exploration: schedule by schedule, with what is known from those before, as the explorer does. */
 export function* explore(
-  strategy: Strategy,
+  strategy: SearchStrategy,
   make: () => Toy,
   schedules: number,
   seed = 1,
@@ -130,7 +130,7 @@ export function shares(runs: Iterable<ToyRun>, outcome: (run: ToyRun) => string)
 }
 
 /** The share of the schedules in which the bug shows. */
-export function failures(strategy: Strategy, make: () => Toy, schedules: number): number {
+export function failures(strategy: SearchStrategy, make: () => Toy, schedules: number): number {
   const found = shares(explore(strategy, make, schedules), (ran) => String(ran.failed));
   return found.get("true") ?? 0;
 }

@@ -8,11 +8,11 @@ import type { WireSignal } from "../../process/remote.js";
 import type { System } from "../../system.js";
 
 /** One direction between two systems. */
-export interface Wire {
+export interface Direction {
   readonly from: System;
   readonly to: System;
   /** Sends the reply to a call back: `settle` ends the call, over there. */
-  back(content: unknown, settle: (wire: Wire) => void): void;
+  back(content: unknown, settle: (wire: Direction) => void): void;
 }
 
 /** The signal, as what it is to people. */
@@ -22,12 +22,12 @@ export function contentOf(signal: WireSignal): unknown {
 }
 
 /** The signal as the receiver sees it. */
-export function carried(signal: WireSignal, wire: Wire): WireSignal {
-  return signal.type === "message" ? { ...signal, message: copied(signal.message, wire) } : signal;
+export function copySignal(signal: WireSignal, wire: Direction): WireSignal {
+  return signal.type === "message" ? { ...signal, message: copyMessage(signal.message, wire) } : signal;
 }
 
 /** Plain data is copied, as a real network does; instances of classes are not: nobody knows how. */
-function copied(message: unknown, wire: Wire): unknown {
+function copyMessage(message: unknown, wire: Direction): unknown {
   const copies = new Map<object, unknown>();
   const copy = (value: unknown): unknown => {
     if (typeof value !== "object" || value === null) return value;
@@ -37,7 +37,7 @@ function copied(message: unknown, wire: Wire): unknown {
       return made;
     };
     if (value instanceof Pid) return keep(wire.to.pidAt(wire.from.address(value)));
-    if (value instanceof Request) return answerable(value, wire, keep, copy);
+    if (value instanceof Request) return remoteRequest(value, wire, keep, copy);
     if (value instanceof CastMessage)
       return keep(new CastMessage(value.method, copy(value.args) as unknown[]));
     if (Array.isArray(value)) {
@@ -67,20 +67,20 @@ function copied(message: unknown, wire: Wire): unknown {
  * The request as its callee in another system sees it. That the caller does not wait any more is not known there: a
  * withdrawn call is handled, and its reply comes too late.
  */
-function answerable(
+function remoteRequest(
   request: Request,
-  wire: Wire,
+  wire: Direction,
   keep: (made: Request) => Request,
   copy: (value: unknown) => unknown,
 ): Request {
   const there = keep(Object.create(request) as Request);
   there.open = true;
-  const answer = (content: unknown, settle: (wire: Wire) => void): void => {
+  const answer = (content: unknown, settle: (wire: Direction) => void): void => {
     if (!there.open) return;
     there.open = false;
     wire.back(content, settle);
   };
-  there.fulfil = (value) => answer(value, (back) => request.fulfil(copied(value, back)));
+  there.fulfil = (value) => answer(value, (back) => request.fulfil(copyMessage(value, back)));
   there.fail = (error) => answer(error, () => request.fail(error));
   there.message = copy(request.message);
   if (request instanceof CallMessage)

@@ -2,9 +2,10 @@
 
 import { fc, test as properties } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
-import { matcher } from "../../../lib/testing/simulator/match.js";
+import { patternMatcher } from "../../../lib/testing/simulator/process-pattern.js";
 
-const fits = (match: Parameters<typeof matcher>[1], path: string): boolean => matcher("of", match)(path);
+const fits = (match: Parameters<typeof patternMatcher>[1], path: string): boolean =>
+  patternMatcher("of", match)(path);
 
 describe("a pattern", () => {
   test.each<[pattern: string, path: string, fit: boolean]>([
@@ -63,7 +64,7 @@ describe("something else", () => {
 
   test("a regular expression with a memory says the same of the same path each time", () => {
     for (const flags of ["g", "y", "gy"]) {
-      const match = matcher("of", new RegExp("shop/till", flags));
+      const match = patternMatcher("of", new RegExp("shop/till", flags));
       expect([1, 2, 3].map(() => match("shop/till"))).toEqual([true, true, true]);
     }
   });
@@ -86,6 +87,6 @@ describe("something else", () => {
     [["a", ""], "of\\[1\\] must be"],
     [["a", ["b", 5]], "of\\[1\\]\\[1\\] must be"],
   ])("%j is a mistake, and its place is named", (match, message) => {
-    expect(() => matcher("of", match as string)).toThrow(new RegExp(`^${message}`));
+    expect(() => patternMatcher("of", match as string)).toThrow(new RegExp(`^${message}`));
   });
 });

@@ -12,7 +12,7 @@ import { only } from "./options.js";
 import type { World } from "./world.js";
 
 /** What is watched for; each is on unless it is `false`. */
-export interface WatchOptions {
+export interface BuiltInChecks {
   /** A child that is alive though its supervisor is not. */
   readonly orphans?: boolean;
   /** Several monitors of one process on the same other: one would do, and each is answered. */
@@ -35,14 +35,14 @@ interface Depth {
   growths: number;
 }
 
-export class Watch {
+export class BuiltInChecker {
   private readonly world: World;
-  private readonly options: WatchOptions;
+  private readonly options: BuiltInChecks;
   private readonly depths = new Map<Actor, Depth>();
 
   /** @throws OptionError */
-  constructor(world: World, options: WatchOptions) {
-    only("watch", options, KINDS);
+  constructor(world: World, options: BuiltInChecks) {
+    only("checks", options, KINDS);
     this.world = world;
     this.options = options;
   }

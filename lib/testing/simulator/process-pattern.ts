@@ -6,12 +6,15 @@ import { OptionError } from "../../process/errors.js";
  * Processes by path: a pattern in which `*` stands for any part of one name and `**` for any names, a regular
  * expression, or a function. `shop/floor/*` are the children of `shop/floor`; `**\/picker*` are pickers anywhere.
  */
-export type Match = string | RegExp | ((path: string) => boolean);
+export type ProcessPattern = string | RegExp | ((path: string) => boolean);
 
 /** @throws OptionError when it is none of these */
-export function matcher(path: string, match: Match | readonly Match[]): (path: string) => boolean {
+export function patternMatcher(
+  path: string,
+  match: ProcessPattern | readonly ProcessPattern[],
+): (path: string) => boolean {
   if (Array.isArray(match)) {
-    const all = match.map((one, index) => matcher(`${path}[${index}]`, one));
+    const all = match.map((one, index) => patternMatcher(`${path}[${index}]`, one));
     return (text) => all.some((one) => one(text));
   }
   if (typeof match === "function") return match as (path: string) => boolean;

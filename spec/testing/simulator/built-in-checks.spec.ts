@@ -10,6 +10,7 @@ import {
   supervisor,
 } from "signalbox";
 import {
+  type BuiltInChecks,
   explore,
   LeftBehindError,
   type Scenario,
@@ -17,7 +18,6 @@ import {
   StuckError,
   UncontrolledAwaitError,
   WaitCycleError,
-  type WatchOptions,
 } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
 import { causeOf } from "../support/found.js";
@@ -32,9 +32,9 @@ async function findingOf(scenario: Scenario): Promise<Error> {
   return (await causeOf(scenario, { schedules: 50 })) as Error;
 }
 
-/** A right program passes, and a wrong one does when it is not watched for. */
-async function passes(scenario: Scenario, watch: WatchOptions | false = {}): Promise<void> {
-  await explore(scenario, { schedules: 50, watch });
+/** A right program passes, and a wrong one does when that check is off. */
+async function passes(scenario: Scenario, checks: BuiltInChecks | false = {}): Promise<void> {
+  await explore(scenario, { schedules: 50, checks });
 }
 
 describe("orphans", () => {
@@ -96,7 +96,7 @@ describe("orphans", () => {
     });
   });
 
-  test("nobody is told when it is not watched for", () => passes(family(true), { orphans: false }));
+  test("nobody is told when that check is off", () => passes(family(true), { orphans: false }));
 });
 
 describe("monitors", () => {
@@ -143,7 +143,7 @@ describe("monitors", () => {
     });
   });
 
-  test("nobody is told when it is not watched for", () => passes(asking(false), { monitors: false }));
+  test("nobody is told when that check is off", () => passes(asking(false), { monitors: false }));
 });
 
 describe("mailboxes", () => {
@@ -217,7 +217,7 @@ describe("mailboxes", () => {
     });
   });
 
-  test("nobody is told when it is not watched for", () => passes(busy(true), { mailboxes: false }));
+  test("nobody is told when that check is off", () => passes(busy(true), { mailboxes: false }));
 });
 
 describe("cycles", () => {
@@ -361,7 +361,7 @@ describe("cycles", () => {
     });
   });
 
-  test("nobody is told when it is not watched for", async () => {
+  test("nobody is told when that check is off", async () => {
     await passes(
       async (sim) => {
         circle(sim, 3);
@@ -398,7 +398,7 @@ describe("awaits", () => {
     });
   });
 
-  test("nobody is told when it is not watched for", () => passes(lost, { awaits: false }));
+  test("nobody is told when that check is off", () => passes(lost, { awaits: false }));
 });
 
 describe("a schedule that is stuck", () => {
@@ -410,15 +410,17 @@ describe("a schedule that is stuck", () => {
       await system.call(silent, question, { timeoutMs: Number.POSITIVE_INFINITY });
     });
     expect(error).toBeInstanceOf(StuckError);
-    expect(error.message).toMatch(/^ {2}scenario awaits a call at .*watch\.spec\.ts:\d+:\d+$/m);
-    expect(error.message).toMatch(/^ {2}shop\/listener awaits a receive at .*watch\.spec\.ts:\d+:\d+$/m);
+    expect(error.message).toMatch(/^ {2}scenario awaits a call at .*checks\.spec\.ts:\d+:\d+$/m);
+    expect(error.message).toMatch(/^ {2}shop\/listener awaits a receive at .*checks\.spec\.ts:\d+:\d+$/m);
     expect(error.message).not.toContain("shop/silent");
   });
 
   test("also when the scenario waits for itself", async () => {
     const error = await findingOf(() => new Promise(() => undefined));
     expect(error).toBeInstanceOf(StuckError);
-    expect(error.message).toMatch(/^ {2}scenario awaits something of its own at .*watch\.spec\.ts:\d+:\d+$/m);
+    expect(error.message).toMatch(
+      /^ {2}scenario awaits something of its own at .*checks\.spec\.ts:\d+:\d+$/m,
+    );
   });
 
   test("is none while a timer is set", async () => {
@@ -430,7 +432,7 @@ describe("a schedule that is stuck", () => {
     });
   });
 
-  test("all of it is off with `watch: false`, but for being stuck", async () => {
+  test("all of it is off with `checks: false`, but for being stuck", async () => {
     const all: Scenario = async (sim) => {
       const system = sim.system({ name: "shop" });
       const clerk = system.spawn<string>({ handle: () => new Promise(() => undefined) });
@@ -444,7 +446,7 @@ describe("a schedule that is stuck", () => {
     };
     await passes(all, false);
     const error = await causeOf((sim) => Promise.all([all(sim), new Promise(() => undefined)]), {
-      watch: false,
+      checks: false,
     });
     expect(error).toBeInstanceOf(UncontrolledAwaitError);
   });
