@@ -10,12 +10,14 @@ const PROOFS = readdirSync(new URL("spec", root), { recursive: true, encoding: "
   .filter((path) => path.endsWith(".spec.ts"))
   .filter((path) => readFileSync(new URL(path, root), "utf8").includes("support/proof.js"));
 
-/** Specs that look at what the host does with the process they run in: each has one of its own. */
-const ALONE = [
-  "spec/process/{after-exit,alarms,async-context,blame,calls,crash-reports,ends,events,failure,opentelemetry,origin,report,scheduler,sender-context,system}.spec.ts",
+/** Specs that look at what their host process does. They share a process with each other, and with no other spec. */
+const HOST = [
+  "spec/process/{after-exit,alarms,async-context,calls,crash-reports,ends,events,failure,opentelemetry,origin,report,scheduler,sender-context,system}.spec.ts",
   "spec/testing/{devices,exploration,kit,simulator}/*.spec.ts",
   "spec/topology/sender-context.spec.ts",
 ];
+/** The spec that prints promises: any AsyncLocalStorage in its process would add properties to them. */
+const ALONE = ["spec/process/blame.spec.ts"];
 
 const config: ViteUserConfig = defineConfig({
   root: root.pathname,
@@ -34,18 +36,17 @@ const config: ViteUserConfig = defineConfig({
     hookTimeout: 600_000,
     // The counts for the closing line of .ci/run.
     reporters: process.env["CI"] === "true" ? ["default", ["json", { outputFile: ".build/vitest.json" }]] : ["default"],
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: "shared",
-          include: proving ? PROOFS : ["spec/**/*.spec.ts"],
-          exclude: proving ? [] : ALONE,
-          isolate: false,
-        },
-      },
-      { extends: true, test: { name: "alone", include: proving ? [] : ALONE } },
-    ],
+    isolate: false,
+    projects: proving
+      ? [{ extends: true, test: { name: "proofs", include: PROOFS } }]
+      : [
+          {
+            extends: true,
+            test: { name: "shared", include: ["spec/**/*.spec.ts"], exclude: [...HOST, ...ALONE] },
+          },
+          { extends: true, test: { name: "host", include: HOST } },
+          { extends: true, test: { name: "alone", include: ALONE, isolate: true } },
+        ],
   },
 });
 export default config;

@@ -15,6 +15,7 @@ import {
 } from "signalbox";
 import { describe, expect, it } from "vitest";
 import { testClock } from "../../lib/testing/kit/clock.js";
+import { sized } from "../support/proof.js";
 
 /** What a consumer does with a message. */
 type Act = "ack" | "ack later" | "crash" | "crash later" | "acknowledge and crash" | "reject";
@@ -166,7 +167,7 @@ describe("under every plan of crashes, with supervisors that replace who died,",
         expect(group.consumers.map((one) => one.inFlight)).toEqual(group.consumers.map(() => 0));
         expect(group.waitingCount).toBe(0);
       }),
-      { numRuns: 150 },
+      { numRuns: sized(100) },
     );
   });
 });

@@ -24,7 +24,7 @@ function guarantees(page: string): Guarantee[] {
 /** Numbers in the names of a spec's tests: "does so [P1]". */
 function numbers(source: string): string[] {
   return [
-    ...source.matchAll(/\b(?:it|test)(?:\.(?:each|prop)\([^;]*?\))?\(\s*["'`][^\n]*\[([A-Z]\d+)\]/g),
+    ...source.matchAll(/\b(?:it|test)(?:\.(?:each|prop|runIf)\([^;]*?\))*\(\s*["'`][^\n]*\[([A-Z]\d+)\]/g),
   ].map(([, number]) => number as string);
 }
 

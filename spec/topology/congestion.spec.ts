@@ -5,6 +5,7 @@ import { bolt, grouping, topology } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
 import { LOADED, LOADS, type LoadPoint, loadPoint } from "../bench/load-curve.js";
 import { gate } from "../support/gate.js";
+import { proving } from "../support/proof.js";
 import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
 
 describe("a tuple whose tree has expired", () => {
@@ -232,20 +233,20 @@ describe("the load curve, from 10 % to 300 % of what the tasks can do", () => {
 
   it("rises, then stays flat [O45]", async () => {
     const points: LoadPoint[] = [];
-    for (const load of LOADS) points.push(await loadPoint(load));
+    for (const load of proving ? LOADS : [0.5, 1, 1.5, 3]) points.push(await loadPoint(load));
     expectFlat(points, (LOADED.tasks * 1_000) / LOADED.workMs);
-    // It is said when there is too much, and only then.
-    expect(points.filter(({ load }) => load <= 1).map(({ warnings }) => warnings)).toEqual([
-      0, 0, 0, 0, 0, 0,
-    ]);
-    for (const { load, warnings } of points) if (load > 1) expect(warnings).toBeGreaterThan(0);
+    // The log warns when there is too much, and only then.
+    for (const { load, warnings } of points) expect(warnings > 0, `at ${load}`).toBe(load > 1);
   });
 
-  it.each([1_000, 2_000, 2_800])("does not fall when a tuple takes %i of 3,000 ms", async (workMs) => {
-    for (const load of [0.5, 0.9, 1.1, 1.5, 3]) {
-      const { acked } = await loadPoint(load, { ...LOADED, workMs });
-      const can = (Math.min(load, 1) * LOADED.tasks * 1_000) / workMs;
-      expect(acked).toBeGreaterThan(can * 0.85);
-    }
-  });
+  it.each(proving ? [1_000, 2_000, 2_800] : [2_000])(
+    "does not fall when a tuple takes %i of 3,000 ms",
+    async (workMs) => {
+      for (const load of [0.5, 0.9, 1.1, 1.5, 3]) {
+        const { acked } = await loadPoint(load, { ...LOADED, workMs });
+        const can = (Math.min(load, 1) * LOADED.tasks * 1_000) / workMs;
+        expect(acked).toBeGreaterThan(can * 0.85);
+      }
+    },
+  );
 });

@@ -3,6 +3,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { batchBolt, bolt, DEAD_FIELDS, grouping, topology } from "signalbox/topology";
 import { describe, expect } from "vitest";
+import { sized } from "../support/proof.js";
 import { N, Source, Stage, upTo } from "./support.js";
 
 const COMPONENTS = ["source", "split", "slow", "store", "__acker"] as const;
@@ -113,7 +114,7 @@ describe("under any blows", () => {
   const blows = fc.array(blow, { maxLength: 25 });
   const numbers = (outcomes: Source["outcomes"]): number[] => outcomes.map(([n]) => n).sort((a, b) => a - b);
 
-  test.prop([blows], { numRuns: 5 })(
+  test.prop([blows], { numRuns: sized(3, 1 / 20) })(
     "every number is acked, once, when there is no end of retries",
     async (some) => {
       const outcomes = await endured(some, Number.POSITIVE_INFINITY);
@@ -122,8 +123,11 @@ describe("under any blows", () => {
     },
   );
 
-  test.prop([blows], { numRuns: 5 })("every number ends once when there are few [O1]", async (some) => {
-    const outcomes = await endured(some, 1);
-    expect(numbers(outcomes)).toEqual(upTo(LAST));
-  });
+  test.prop([blows], { numRuns: sized(3, 1 / 20) })(
+    "every number ends once when there are few [O1]",
+    async (some) => {
+      const outcomes = await endured(some, 1);
+      expect(numbers(outcomes)).toEqual(upTo(LAST));
+    },
+  );
 });

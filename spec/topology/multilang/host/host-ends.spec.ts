@@ -1,5 +1,5 @@
-// How programs end that do not want to: with their host, however that ends, and with their task. All of it is done to
-// real processes; what is waited for is that they are gone.
+// Programs that hang end with their host, however the host ends, and with their task. The tests kill real processes and
+// wait until these are gone, so that `npm run prove` runs them and `npm test` does not.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { field } from "../../../../lib/topology/definition/field.js";
 import { shellBolt } from "../../../../lib/topology/multilang/host/shell-bolt.js";
 import type { ShellBoltOptions } from "../../../../lib/topology/multilang/host/shell-options.js";
+import { proving } from "../../../support/proof.js";
 import { TaskHost } from "./task-host.js";
 
 const python = spawnSync("python3", ["--version"]).status === 0 && process.platform !== "win32";
@@ -86,7 +87,7 @@ async function hostOf(command: readonly string[]): Promise<{ host: ChildProcess;
   return { host, pids };
 }
 
-describe.skipIf(!(python && built))("a host of programs that hang", () => {
+describe.runIf(proving && python && built)("a host of programs that hang", () => {
   const ends: [string, (host: ChildProcess) => void][] = [
     ["is killed by SIGKILL", (host) => host.kill("SIGKILL")],
     ["is ended by SIGTERM", (host) => host.kill("SIGTERM")],
@@ -129,7 +130,7 @@ describe.skipIf(!(python && built))("a host of programs that hang", () => {
   });
 });
 
-describe.skipIf(!python)("a program that does not want to end", () => {
+describe.runIf(proving && python)("a program that does not want to end", () => {
   const input = { text: field.text };
   const boltOf = ([command = "", ...args]: readonly string[], options: Partial<ShellBoltOptions> = {}) =>
     shellBolt({ command, args, input, graceMs: 100, heartbeatMs: Number.POSITIVE_INFINITY, ...options });
