@@ -110,8 +110,11 @@ describe("links", () => {
   test("are ended by unlink on both sides, at once on this one", async () => {
     await near.do((ctx) => ctx.link(farPid));
     await wire.settle();
-    there.exit(far.pid, boom);
-    await near.do((ctx) => ctx.unlink(farPid));
+    // In one step, so that the exit is on its way when the link ends.
+    await near.do((ctx) => {
+      there.exit(far.pid, boom);
+      ctx.unlink(farPid);
+    });
     await wire.settle();
     expect(near.signals).toEqual([]);
     const other = puppet(there);
