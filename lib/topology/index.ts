@@ -49,6 +49,7 @@
  * console.log(seen);
  */
 
+export type { Direction, EdgeLook, LineStyle, NodeLook, Shape } from "../graph/graph.js";
 export * from "./builder.js";
 export { type BatchOptions, batchBolt } from "./components/batch.js";
 export { type IterableOptions, spoutFrom } from "./components/iterable.js";
@@ -109,7 +110,7 @@ export type {
 export type { TaskInfo } from "./runtime/run.js";
 export type { Topology } from "./topology.js";
 export { toDot } from "./views/dot.js";
-export type { Direction, EdgeLook, GraphOptions, LineStyle, NodeLook, Shape } from "./views/graph.js";
+export type { GraphOptions } from "./views/graph.js";
 export { type DashboardOutput, liveDashboard, type WatchedTopology } from "./views/live.js";
 export { toMermaid } from "./views/mermaid.js";
 export { renderDashboard, renderSummary, repaintDashboard } from "./views/view.js";

@@ -1,18 +1,8 @@
 // A topology in the language of Graphviz.
 
+import { writeDot } from "../../graph/dot.js";
 import type { Blueprint } from "../definition/blueprint.js";
-import { type GraphOptions, graphOf, linesOf, type Shape } from "./graph.js";
-
-const SHAPES: Readonly<Record<Shape, readonly string[]>> = {
-  box: ["shape=box"],
-  rounded: ["shape=box", "style=rounded"],
-  oval: ["shape=ellipse"],
-  circle: ["shape=circle"],
-  diamond: ["shape=diamond"],
-  hexagon: ["shape=hexagon"],
-  cylinder: ["shape=cylinder"],
-  parallelogram: ["shape=parallelogram"],
-};
+import { type GraphOptions, graphOf } from "./graph.js";
 
 /**
  * Writes a topology as a directed graph for Graphviz: spouts are ellipses, bolts boxes, each with its tasks; an edge for
@@ -24,32 +14,5 @@ const SHAPES: Readonly<Record<Shape, readonly string[]>> = {
  * const upright = (blueprint: Blueprint): string => toDot(blueprint, { direction: "TB" }); // for `dot -Tsvg`
  */
 export function toDot(blueprint: Blueprint, options: GraphOptions = {}): string {
-  const { name, direction, nodes, edges } = graphOf(blueprint, options);
-  return [
-    `digraph ${id(name)} {`,
-    `  rankdir=${direction};`,
-    ...nodes.map(({ name, label, shape, colour }) => {
-      const colours = colour === undefined ? [] : [`color=${quoted([colour])}`];
-      return `  ${id(name)} [${[`label=${text(label)}`, ...SHAPES[shape], ...colours].join(", ")}];`;
-    }),
-    ...edges.map(({ from, to, label, colour, style }) => {
-      const colours = [`color=${quoted([colour])}`, `fontcolor=${quoted([colour])}`];
-      return `  ${id(from)} -> ${id(to)} [${[`label=${text(label)}`, ...colours, `style=${style}`].join(", ")}];`;
-    }),
-    "}",
-    "",
-  ].join("\n");
-}
-
-function id(name: string): string {
-  return quoted(linesOf(name));
-}
-
-/** In labels Graphviz reads HTML's character entities, even in quotes. */
-function text(label: string): string {
-  return quoted(linesOf(label).map((line) => line.replaceAll("&", "&amp;")));
-}
-
-function quoted(lines: readonly string[]): string {
-  return `"${lines.map((line) => line.replace(/["\\]/g, "\\$&")).join("\\n")}"`;
+  return writeDot(graphOf(blueprint, options));
 }

@@ -1,13 +1,12 @@
-// A topology in Mermaid's language: a small one in full, what may be changed, and that any names can be read back.
+// A topology in Mermaid's language: a small one in full, and every part drawn in another way.
 
-import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../../lib/process/errors.js";
 import type { Blueprint, ComponentPlan, Subscription } from "../../../lib/topology/definition/blueprint.js";
 import { bolt, spout } from "../../../lib/topology/definition/component.js";
 import { fullConfig } from "../../../lib/topology/definition/config.js";
 import { field } from "../../../lib/topology/definition/field.js";
-import type { GraphOptions, LineStyle, Shape } from "../../../lib/topology/views/graph.js";
+import type { GraphOptions } from "../../../lib/topology/views/graph.js";
 import { toMermaid } from "../../../lib/topology/views/mermaid.js";
 
 const config = fullConfig();
@@ -92,75 +91,3 @@ describe("a topology in Mermaid", () => {
     expect(() => toMermaid(words, { colour: () => "red,fill:blue" })).toThrow(OptionError);
   });
 });
-
-// ── what Mermaid reads, as far as it is used here ───────────────────────────────────────────────────────────────────
-
-const SHAPES: Readonly<Record<Shape, RegExp>> = {
-  box: /^n\d+\["(.*)"\]$/,
-  rounded: /^n\d+\("(.*)"\)$/,
-  oval: /^n\d+\(\["(.*)"\]\)$/,
-  circle: /^n\d+\(\("(.*)"\)\)$/,
-  diamond: /^n\d+\{"(.*)"\}$/,
-  hexagon: /^n\d+\{\{"(.*)"\}\}$/,
-  cylinder: /^n\d+\[\("(.*)"\)\]$/,
-  parallelogram: /^n\d+\[\/"(.*)"\/\]$/,
-};
-const EDGE = /^(n\d+) (-->|-\.->|==>)\|"(.*)"\| (n\d+)$/;
-const STYLE = /^(?:style n\d+ stroke|linkStyle \d+ stroke:\S+,color):(?:#[0-9a-f]{6}|[a-z]+)$/;
-/** No end of text, comment, formula, directive or markup. */
-const TEXT = /^(?:[^"#;%$<>&`*~\\[\]|\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|#\d+;|<br\/>)+$/u;
-/** Mermaid takes the last semicolon from lines like these. */
-const EATEN = /(?:style|classDef).*:\S*#.*;/;
-
-function decode(text: string | undefined): string {
-  expect(text).toMatch(TEXT);
-  return (text as string)
-    .replaceAll("<br/>", "\n")
-    .replace(/#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
-}
-
-/** What cannot be written is replaced. */
-const written = (text: string): string => text.replace(/(?!\n)[\p{Cc}\p{Cs}\u2028\u2029]/gu, "\ufffd");
-
-const UNITS = [
-  ...'"\\<>&;#%$`*_~[](){}|/-+=.: \n\r\0aé日1',
-  "style",
-  "classDef",
-  "end",
-  "#35;",
-  "<br/>",
-  "\ud800",
-];
-const name = fc.oneof(
-  fc.string({ unit: "grapheme", maxLength: 12 }),
-  fc.string({ unit: fc.constantFrom(...UNITS), maxLength: 12 }),
-  fc.constantFrom("end", "graph", "subgraph", "__proto__", "%%{init}%%", "linkStyle 0", "click", "default"),
-);
-const shape = fc.constantFrom(...(Object.keys(SHAPES) as Shape[]));
-const style = fc.constantFrom<LineStyle>("solid", "dashed", "dotted", "bold");
-
-property.prop([fc.uniqueArray(name, { minLength: 1, maxLength: 5 }), name, name, shape, style])(
-  "any names and labels can be read back from Mermaid",
-  (names, stream, label, as, line) => {
-    const last = names.at(-1) as string;
-    const blueprint: Blueprint = {
-      ...{ name: label, config },
-      components: names.map((one) => plan(one, "bolt")),
-      subscriptions: names.map((one) => subscription(one, stream, last, `x${label}`)),
-    };
-    const look: GraphOptions = { node: () => ({ shape: as, colour: "red" }), edge: () => ({ style: line }) };
-    const [head, ...lines] = toMermaid(blueprint, look).split("\n");
-    expect(head).toBe("flowchart LR");
-    expect(lines.pop()).toBe("");
-    expect(lines).toHaveLength(4 * names.length);
-    for (const one of lines) expect(one).not.toMatch(EATEN);
-    const statements = lines.map((one) => one.slice(2));
-    for (const [at, one] of names.entries()) {
-      expect(decode(SHAPES[as].exec(statements[at] as string)?.[1])).toBe(`${written(one)}\n1 task`);
-      const [, from, , text, to] = EDGE.exec(statements[names.length + at] as string) ?? [];
-      expect([from, to]).toEqual([`n${at + 1}`, `n${names.length}`]);
-      expect(decode(text)).toBe(`${written(stream)}: x${written(label)}`);
-    }
-    for (const one of statements.slice(2 * names.length)) expect(one).toMatch(STYLE);
-  },
-);
