@@ -4,7 +4,7 @@
  *     process/      floor 1: pids, mailboxes, links, monitors, exit signals, calls, timers, names, groups, scheduler
  *                   context.ts is what a process can do, kernel.ts how one lives and dies, production.ts the host
  *     behaviour/    floor 2: servers, whose messages are calls and casts with inferred types
- *     supervisor/   floor 2: machine.ts decides, supervisor.ts carries out; one file for each strategy
+ *     supervisor/   floor 2: supervisor-machine.ts decides, supervisor.ts carries out; one file for each strategy
  *     dispatch/     floor 3: consumer groups, routing functions, and a conversation for each dispatch
  *     system.ts     the System that puts them together
  *     topology/, testing/    entries of their own: signalbox/topology, signalbox/testing

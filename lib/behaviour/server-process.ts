@@ -1,11 +1,11 @@
 // The process of a server: takes calls and casts to their handlers, and what these return back to the callers.
 
 import { type Callbacks, ignore, Stop, stop } from "../process/behaviour.js";
-import { Request } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import { SignalboxError } from "../process/errors.js";
 import type { ExitReason } from "../process/reason.js";
+import { Request } from "../process/request.js";
 import { isThenable } from "../process/thenable.js";
 import { Deferred, Refusal, StopReply } from "./replies.js";
 

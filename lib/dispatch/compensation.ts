@@ -1,8 +1,8 @@
 // The undoing of a crashed consumer's work, as a process of its own: linked to nothing, watched over by the conversation,
 // and killed when it takes too long.
 
-import { settleHere } from "../process/carrying.js";
 import type { Context } from "../process/context.js";
+import { adoptContext } from "../process/sender-context.js";
 import type { Envelope } from "./envelope.js";
 import type { FullSettings } from "./settings.js";
 
@@ -16,7 +16,7 @@ export function compensate<T>(
   const body = async (): Promise<void> => {
     await settings.compensate?.(envelope, crashed);
   };
-  const pid = settleHere(ctx.spawnMonitor(body, { label: `compensation of ${envelope.id}` }).pid);
+  const pid = adoptContext(ctx.spawnMonitor(body, { label: `compensation of ${envelope.id}` }).pid);
   const ms = settings.compensationTimeoutMs;
   if (ms !== Number.POSITIVE_INFINITY) ctx.runAfter(ms, () => ctx.exit(pid, "kill"));
 }

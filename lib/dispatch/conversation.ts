@@ -5,9 +5,9 @@ import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import type { Kernel } from "../process/kernel.js";
+import type { TimerRef } from "../process/owned-timer.js";
 import type { Process } from "../process/process.js";
 import { crash, type ExitReason } from "../process/reason.js";
-import type { TimerRef } from "../process/timer.js";
 import { describeChosen, findChosen } from "./choice.js";
 import { compensate } from "./compensation.js";
 import {

@@ -1,7 +1,6 @@
 // What an acknowledging consumer is sent: the envelope, and the ways to settle it. A delivery holds one of its consumer's
 // slots until it is settled or taken back, also when its dispatch ends before that.
 
-import { exitedError } from "../process/call.js";
 import { Recallable } from "../process/entries.js";
 import type { DeadLetterReason } from "../process/events.js";
 import { exclude, include } from "../process/one-or-many.js";
@@ -9,6 +8,7 @@ import { inNameOf } from "../process/origin.js";
 import type { Process } from "../process/process.js";
 import { processSignal } from "../process/process-signal.js";
 import { crash, custom, type ExitReason } from "../process/reason.js";
+import { exitedError } from "../process/request.js";
 import type { Envelope } from "./envelope.js";
 import type { Member } from "./member.js";
 

@@ -6,7 +6,7 @@ import { OptionError, SignalboxError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { node } from "../process/node-modules.js";
 import { delay, text } from "../process/options.js";
-import type { Timer } from "../process/timers.js";
+import type { Timer } from "../process/timer-queue.js";
 import type { Envelope } from "./envelope.js";
 import type { ConsumerView } from "./member.js";
 import type { RouteContext } from "./route.js";

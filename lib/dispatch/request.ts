@@ -1,9 +1,9 @@
 // The side of one who waits for a dispatch: a call to its conversation, which ends once, however that ends. Whoever
 // dispatches an envelope that is under way has such a call too, to the same conversation, which outlives all but the last.
 
-import { Request } from "../process/call.js";
 import type { Process } from "../process/process.js";
 import type { ExitReason } from "../process/reason.js";
+import { Request } from "../process/request.js";
 import type { Conversation } from "./conversation.js";
 import { DEADLINE } from "./messages.js";
 import type { Outcome } from "./outcome.js";

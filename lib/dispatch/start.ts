@@ -1,9 +1,9 @@
 // The start of a dispatch: an envelope, a conversation for it, and a request that waits for its end.
 
-import { settleHere } from "../process/carrying.js";
 import { SystemStoppedError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Process } from "../process/process.js";
+import { adoptContext } from "../process/sender-context.js";
 import { Conversation } from "./conversation.js";
 import type { DispatchOptions } from "./dispatch.js";
 import { BareEnvelope, type Envelope, OwnEnvelope } from "./envelope.js";
@@ -43,7 +43,7 @@ export function startDispatch<T, R = unknown>(
     const outcome = request.await(kernel, owner) as Promise<Outcome<T, R>>;
     if (underWay === undefined) {
       conversation.process = kernel.spawn(conversation, undefined, CONVERSATION);
-      settleHere(conversation.process.pid);
+      adoptContext(conversation.process.pid);
       if (own) conversation.claim();
     }
     const { process } = conversation;

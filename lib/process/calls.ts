@@ -1,13 +1,13 @@
 // Making calls: the request goes to its callee, and everything that may end the wait is armed.
 
-import { type CallOptions, type Reply, type ReplyTo, Request, replyAddress } from "./call.js";
 import { CallSelfError, SystemStoppedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { delay } from "./options.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { NOPROC } from "./reason.js";
-import type { TimerQueue } from "./timers.js";
+import { type CallOptions, type Reply, type ReplyTo, Request, replyAddress } from "./request.js";
+import type { TimerQueue } from "./timer-queue.js";
 
 type Build<R> = (replyTo: ReplyTo<R>) => unknown;
 

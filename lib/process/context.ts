@@ -1,20 +1,20 @@
 // Everything a process can do, as its code sees it. After the process's exit every one of these is refused.
 
 import type { Behaviour, SpawnOptions } from "./behaviour.js";
-import { type CallOptions, exitedError, type Reply, type ReplyTo, type Request } from "./call.js";
-import { type ContextRunner, contextRunner } from "./carrying.js";
 import { NotABodyError, NotCallbacksError } from "./errors.js";
 import { removeSignal } from "./links.js";
 import type { Monitor } from "./monitor.js";
 import { address, delay } from "./options.js";
+import { OwnedTimer, type TimerRef } from "./owned-timer.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { processSignal } from "./process-signal.js";
 import { DEAD } from "./process-state.js";
 import { type ExitInput, NORMAL, toReason } from "./reason.js";
 import { type ReceiveOptions, receive, type Wanted } from "./receive.js";
+import { type CallOptions, exitedError, type Reply, type ReplyTo, type Request } from "./request.js";
+import { type ContextRunner, contextRunner } from "./sender-context.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
-import { OwnedTimer, type TimerRef } from "./timer.js";
 
 /** A pid, or the name a process is registered under. */
 export type Address<M> = Pid<M> | string;
@@ -205,7 +205,7 @@ export class Context<M = unknown> {
   /** Counts this process as started, after an `init` that returned `deferStart`. Again changes nothing. */
   started(): void {
     const process = this.#live;
-    process.kernel.tellStart(process, { type: "started" });
+    process.kernel.notifyStart(process, { type: "started" });
   }
 
   /** Links both ways; once linked, again changes nothing. To a process that is gone: an EXIT `noproc` for this one. */

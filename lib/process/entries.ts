@@ -75,7 +75,7 @@ export abstract class Entry extends Special implements Withdrawable {
 }
 
 /** A plain message and its sender's context. */
-export class Carried extends Entry {
+export class ContextMessage extends Entry {
   readonly message: unknown;
   declare context: AsyncContext;
   constructor(message: unknown, context: AsyncContext) {
@@ -105,7 +105,7 @@ export function isReturnable(item: unknown): item is Returnable {
 
 /** An entry as its sender sent it. */
 export function plain(item: unknown): unknown {
-  return isEntry(item) && item instanceof Carried ? item.message : item;
+  return isEntry(item) && item instanceof ContextMessage ? item.message : item;
 }
 
 /** The context that a mailbox entry carries. */

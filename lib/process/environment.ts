@@ -19,7 +19,7 @@ export interface Resumption {
 }
 
 /** What a scheduler may ask of the system that it runs. */
-export interface SchedulerHost {
+export interface ScheduledSystem {
   /** Fires timers that are due now, in their order: at least one, and no further ones once `turnMs` have passed. */
   fireTimers(): void;
   /** A turn has ended at `now`: calls made since the last one, and still open, begin their timeouts. */
@@ -81,7 +81,7 @@ export interface Environment {
   /** An id that no other system makes. */
   id(): string;
   /** @internal */
-  createScheduler(host: SchedulerHost, limits: TurnLimits): Scheduler;
+  createScheduler(host: ScheduledSystem, limits: TurnLimits): Scheduler;
   /** The asynchronous context of the code that calls this. */
   captureContext(): AsyncContext;
   /**

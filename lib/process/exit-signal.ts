@@ -9,7 +9,7 @@ export type ExitSource = "link" | "exit";
  * What the receiver does: `drop` the signal, `die` with its reason, die `killed`, or `message`: meet it as an
  * EXIT in its mailbox.
  */
-export type ExitVerdict = "drop" | "die" | "killed" | "message";
+export type ExitAction = "drop" | "die" | "killed" | "message";
 
 /**
  * Decides what an exit signal does to its receiver.
@@ -20,13 +20,13 @@ export type ExitVerdict = "drop" | "die" | "killed" | "message";
  * @param trapping - whether the receiver traps exits
  * @param fromSelf - whether the receiver sent it to itself
  */
-export function exitVerdict(
+export function exitAction(
   source: ExitSource,
   linked: boolean,
   reason: ExitReason,
   trapping: boolean,
   fromSelf: boolean,
-): ExitVerdict {
+): ExitAction {
   if (source === "link") {
     if (!linked) return "drop";
     if (trapping) return "message";

@@ -24,7 +24,7 @@ export class Groups {
     const times = group.members.get(process) ?? 0;
     group.members.set(process, times + 1);
     this.remember(process, name);
-    if (times === 0) this.tell(group, name, process, "join");
+    if (times === 0) this.notify(group, name, process, "join");
   }
 
   /** False when the process was no member. */
@@ -109,7 +109,7 @@ export class Groups {
 
   private remove(group: Group, name: string, process: Process): void {
     group.members.delete(process);
-    this.tell(group, name, process, "leave");
+    this.notify(group, name, process, "leave");
     this.tidy(name, group);
   }
 
@@ -117,7 +117,7 @@ export class Groups {
     if (group.members.size === 0 && group.watchers.size === 0) this.groups.delete(name);
   }
 
-  private tell(group: Group, name: string, process: Process, change: "join" | "leave"): void {
+  private notify(group: Group, name: string, process: Process, change: "join" | "leave"): void {
     for (const watcher of group.watchers) {
       watcher.deliverSignal(new SignalEntry({ type: "group", change, group: name, pid: process.pid }));
     }

@@ -1,8 +1,6 @@
 export type { Backoff } from "./backoff.js";
 export * from "./behaviour.js";
 export type { BodyContext } from "./body-context.js";
-export type { CallOptions, Reply, ReplyTo } from "./call.js";
-export type { ContextRunner } from "./carrying.js";
 export type { Address, Context } from "./context.js";
 export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
 export type { AsyncContext, Environment } from "./environment.js";
@@ -12,6 +10,7 @@ export type { ProcessInfo, ProcessStatus } from "./info.js";
 export { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
 export type { Monitor } from "./monitor.js";
 export { outside, ownerOf } from "./origin.js";
+export type { TimerRef } from "./owned-timer.js";
 export { Pid, type RemoteNode } from "./pid.js";
 export {
   crash,
@@ -41,6 +40,7 @@ export {
   type ReportOptions,
   type ReportSink,
 } from "./report.js";
+export type { CallOptions, Reply, ReplyTo } from "./request.js";
+export type { ContextRunner } from "./sender-context.js";
 export type { Startable, StartOptions } from "./start.js";
 export type { StopOptions, SystemLimits, SystemOptions } from "./system.js";
-export type { TimerRef } from "./timer.js";

@@ -16,11 +16,11 @@ export class WatchedProcess extends Process {
   }
 
   override deliver(message: unknown): void {
-    if (!this.interception.carry(this, message)) super.deliver(message);
+    if (!this.interception.hold(this, message)) super.deliver(message);
   }
 
   override deliverSignal(entry: Entry): void {
-    if (!this.interception.carry(this, entry)) super.deliverSignal(entry);
+    if (!this.interception.hold(this, entry)) super.deliverSignal(entry);
   }
 
   /** Whether this process takes an entry or that has ended first makes a difference. */

@@ -20,7 +20,7 @@ export interface Interception {
   /** The process has ended, and nothing is told of it yet. */
   died(process: WatchedProcess, reason: ExitReason): void;
   /** An item on its way into a mailbox. True: it is held, and given to {@link WatchedProcess.arrive} later. */
-  carry(to: WatchedProcess, item: unknown): boolean;
+  hold(to: WatchedProcess, item: unknown): boolean;
   /** Takes back the first item for a process that fits and is held, as if it had arrived. False when there is none. */
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean;
   /** Code of `owner`, or of nobody, is about to await a promise: its ends may be replaced. */

@@ -3,11 +3,9 @@
 import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
 import { deferStart, ignore, Stop } from "./behaviour.js";
 import { checkBound } from "./bound.js";
-import { exitedError, failRequests, messageOf, Request } from "./call.js";
 import { Calls } from "./calls.js";
-import { carrying } from "./carrying.js";
-import { Carried, isEntry, isReturnable, type Signal } from "./entries.js";
-import type { AsyncContext, Environment, Runnable, Scheduler, SchedulerHost } from "./environment.js";
+import { ContextMessage, isEntry, isReturnable, type Signal } from "./entries.js";
+import type { AsyncContext, Environment, Runnable, ScheduledSystem, Scheduler } from "./environment.js";
 import { NoProcessError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
@@ -26,17 +24,19 @@ import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import { Remote } from "./remote.js";
 import { Reporter, type ReportSettings } from "./report.js";
 import { reportCrash, reportLate, reportUnowned } from "./report-failure.js";
+import { exitedError, failRequests, messageOf, Request } from "./request.js";
+import { contextAware } from "./sender-context.js";
 import { isThenable } from "./thenable.js";
-import { type Due, type Timer, TimerQueue } from "./timers.js";
+import { type Due, type Timer, TimerQueue } from "./timer-queue.js";
 
-export class Kernel implements SchedulerHost {
+export class Kernel implements ScheduledSystem {
   readonly node: RemoteNode;
   readonly env: Environment;
   readonly limits: Limits;
   /** In which everything of this system runs: that of the code which made the system. */
   readonly context: AsyncContext;
   /** Messages carry the context of their sender. */
-  readonly carries: boolean;
+  readonly carriesContext: boolean;
   readonly scheduler: Scheduler;
   readonly events: SystemEvents;
   readonly interception: Interception | undefined;
@@ -64,13 +64,13 @@ export class Kernel implements SchedulerHost {
     this.env = env;
     this.limits = limits;
     this.context = env.captureContext();
-    this.carries = carries;
+    this.carriesContext = carries;
     this.reports = new Reporter(this, reports);
     this.outside = new Pid(node, 0, "outside", undefined);
     this.events = new SystemEvents((fn) => this.enter(fn));
     this.interception = env.interception;
     const plain = env.interception === undefined ? Process : WatchedProcess;
-    this.processClass = carries ? carrying(plain) : plain;
+    this.processClass = carries ? contextAware(plain) : plain;
     this.names = new Names(env.interception);
     this.groups = new Groups(env.interception);
     this.scheduler = env.createScheduler(this, limits);
@@ -127,7 +127,7 @@ export class Kernel implements SchedulerHost {
   started(process: Process, result: unknown): void {
     if (process.state === DEAD) return;
     if (result === ignore) {
-      this.tellStart(process, { type: "ignored" });
+      this.notifyStart(process, { type: "ignored" });
       this.end(process, NORMAL);
       return;
     }
@@ -136,7 +136,7 @@ export class Kernel implements SchedulerHost {
       return;
     }
     if (process.handle !== undefined) process.proceed();
-    if (result !== deferStart) this.tellStart(process, { type: "started" });
+    if (result !== deferStart) this.notifyStart(process, { type: "started" });
   }
 
   awaitStart(process: Process, init: PromiseLike<unknown>): void {
@@ -147,7 +147,7 @@ export class Kernel implements SchedulerHost {
     );
   }
 
-  tellStart(process: Process, outcome: StartOutcome): void {
+  notifyStart(process: Process, outcome: StartOutcome): void {
     const tell = process.rare?.onStart;
     if (tell === undefined) return;
     (process.rare as { onStart: unknown }).onStart = undefined;
@@ -207,18 +207,18 @@ export class Kernel implements SchedulerHost {
     if (lonely && !awaited && !isOrderly(reason))
       this.reportCrash(process, reason, message ?? rare?.message, alongLink);
     if (rare !== undefined) this.releaseWaits(process, rare, reason);
-    else process.waiting?.abandon(exitedError(process));
+    else process.pendingReceive?.abandon(exitedError(process));
     process.letGo();
   }
 
   private releaseWaits(process: Process, rare: Rare, reason: ExitReason): void {
-    this.tellStart(process, { type: "failed", reason });
+    this.notifyStart(process, { type: "failed", reason });
     const { waits, abort } = rare;
-    const waiting = process.waiting;
-    if (waits !== undefined || waiting !== undefined) {
+    const { pendingReceive } = process;
+    if (waits !== undefined || pendingReceive !== undefined) {
       const error = exitedError(process);
       for (const wait of members(waits)) wait.abandon(error);
-      waiting?.abandon(error);
+      pendingReceive?.abandon(error);
     }
     rare.message = undefined;
     rare.sender = undefined;
@@ -227,7 +227,7 @@ export class Kernel implements SchedulerHost {
 
   /** A failure that spreads along links is told once, by the first that it leaves nobody behind to tell. */
   private reportCrash(process: Process, reason: ExitReason, message: unknown, alongLink: boolean): void {
-    if (alongLink && (reason.type === "killed" || reason.type === "kill" || !this.links.firstToTell()))
+    if (alongLink && (reason.type === "killed" || reason.type === "kill" || !this.links.isFirstReport()))
       return;
     reportCrash(this, process, reason, messageOf(message));
   }
@@ -261,7 +261,7 @@ export class Kernel implements SchedulerHost {
   refuse(to: Pid, entry: unknown, reason: DeadLetterReason): void {
     if (isReturnable(entry)) entry.returned(reason);
     else if (!isEntry(entry)) this.deadLetter(to, entry, reason);
-    else if (entry instanceof Carried)
+    else if (entry instanceof ContextMessage)
       entry.context.runInAsyncScope(this.refuse, this, to, entry.message, reason);
     else if (entry instanceof Request && entry.open) this.deadLetter(to, entry.message, reason);
   }

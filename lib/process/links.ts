@@ -1,7 +1,7 @@
 // Links, monitors and exit signals: who hears of whose end, once, and with which reason.
 
 import { isEntry, type Signal, SignalEntry } from "./entries.js";
-import { type ExitSource, exitVerdict } from "./exit-signal.js";
+import { type ExitSource, exitAction } from "./exit-signal.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Kernel } from "./kernel.js";
 import { ExitWatch, Monitor } from "./monitor.js";
@@ -22,7 +22,7 @@ export class Links {
   /** Exit signals along links, waiting their turn: a chain of a million links must not need a stack of a million. */
   private outbox: PendingExit[] = [];
   private draining = false;
-  private told = false;
+  private reported = false;
 
   constructor(kernel: Kernel) {
     this.kernel = kernel;
@@ -69,7 +69,7 @@ export class Links {
       process.watching = include(process.watching, monitor);
       other.watchers = include(other.watchers, monitor);
     } else if (target.node === this.kernel.node) {
-      tell(process, { type: "down", ref: monitor, pid: target, reason: gone });
+      notify(process, { type: "down", ref: monitor, pid: target, reason: gone });
     } else {
       process.watching = include(process.watching, monitor);
       this.kernel.remote.monitor(monitor);
@@ -119,7 +119,7 @@ export class Links {
     }
     const linked = source === "link" && includes(target.links, from);
     if (linked) target.links = exclude(target.links, from);
-    const verdict = exitVerdict(source, linked, reason, target.trapping, from === to);
+    const verdict = exitAction(source, linked, reason, target.trapping, from === to);
     switch (verdict) {
       case "drop":
         return;
@@ -139,7 +139,7 @@ export class Links {
         this.kernel.end(target, KILLED);
         return;
       case "message":
-        tell(target, { type: "exit", from, reason });
+        notify(target, { type: "exit", from, reason });
         return;
       default:
         verdict satisfies never;
@@ -181,9 +181,9 @@ export class Links {
   }
 
   /** Whether the failure that spreads along links now has yet to be reported; who asks reports it. */
-  firstToTell(): boolean {
-    const first = !this.told;
-    this.told = this.draining;
+  isFirstReport(): boolean {
+    const first = !this.reported;
+    this.reported = this.draining;
     return first;
   }
 
@@ -192,7 +192,7 @@ export class Links {
     const watcher = monitor.watcher.process;
     if (watcher !== undefined && watcher.kernel === this.kernel) {
       watcher.watching = exclude(watcher.watching, monitor);
-      tell(watcher, { type: "down", ref: monitor, pid: monitor.target, reason });
+      notify(watcher, { type: "down", ref: monitor, pid: monitor.target, reason });
     } else if (monitor instanceof ExitWatch) {
       this.kernel.remote.watches.delete(monitor.id);
       monitor.ended(reason);
@@ -213,12 +213,12 @@ export class Links {
     }
     if (this.outbox.length > 0) this.outbox.length = 0;
     this.draining = false;
-    this.told = false;
+    this.reported = false;
     if (failure !== undefined) throw failure.error;
   }
 }
 
-function tell(process: Process, signal: Signal): void {
+function notify(process: Process, signal: Signal): void {
   process.deliverSignal(new SignalEntry(signal));
 }
 

@@ -97,16 +97,16 @@ export class Mailbox {
   protected first: unknown = EMPTY;
   /** The mailbox may hold entries that are not plain messages. */
   protected mixed = false;
-  private rest: Ring | undefined = undefined;
+  private ring: Ring | undefined = undefined;
 
   /** Messages and signals waiting. */
   get depth(): number {
-    return this.length - (this.rest === undefined ? 0 : this.rest.gone);
+    return this.length - (this.ring === undefined ? 0 : this.ring.gone);
   }
 
   /** Places taken, those of withdrawn entries included. */
   get length(): number {
-    return this.first === EMPTY ? 0 : 1 + (this.rest === undefined ? 0 : this.rest.size);
+    return this.first === EMPTY ? 0 : 1 + (this.ring === undefined ? 0 : this.ring.size);
   }
 
   get isEmpty(): boolean {
@@ -115,24 +115,24 @@ export class Mailbox {
 
   push(item: unknown): void {
     if (this.first === EMPTY) this.first = item;
-    else if (this.rest === undefined) {
-      this.rest = new Ring();
-      this.rest.push(item);
-    } else this.rest.push(item);
+    else if (this.ring === undefined) {
+      this.ring = new Ring();
+      this.ring.push(item);
+    } else this.ring.push(item);
   }
 
   /** Takes the oldest entry, or {@link EMPTY}. */
   shift(): unknown {
     const item = this.first;
-    const rest = this.rest;
-    if (rest === undefined) {
+    const { ring } = this;
+    if (ring === undefined) {
       this.first = EMPTY;
-    } else if (rest.size > 0) {
-      this.first = rest.gone === 0 ? rest.shift() : rest.shiftLive();
+    } else if (ring.size > 0) {
+      this.first = ring.gone === 0 ? ring.shift() : ring.shiftLive();
     } else {
       this.first = EMPTY;
-      if (rest.items.length > KEEP) this.rest = undefined;
-      else rest.mark = 0;
+      if (ring.items.length > KEEP) this.ring = undefined;
+      else ring.mark = 0;
     }
     return item;
   }
@@ -140,7 +140,7 @@ export class Mailbox {
   /** The entry at `index`, 0 being the oldest, without taking it: a withdrawn one too, behind the first. */
   peek(index: number): unknown {
     if (index === 0) return this.first;
-    return this.rest === undefined || index > this.rest.size ? EMPTY : this.rest.at(index - 1);
+    return this.ring === undefined || index > this.ring.size ? EMPTY : this.ring.at(index - 1);
   }
 
   /**
@@ -150,10 +150,10 @@ export class Mailbox {
    * @param place - where to begin; counted up before each look, since `fits` may change the queue
    */
   skim(place: { scanned: number }, fits: (message: never) => boolean): unknown {
-    const { rest } = this;
-    if (rest === undefined) return EMPTY;
-    while (place.scanned <= rest.size) {
-      const item = rest.items[(rest.head + place.scanned++ - 1) & (rest.items.length - 1)];
+    const { ring } = this;
+    if (ring === undefined) return EMPTY;
+    while (place.scanned <= ring.size) {
+      const item = ring.items[(ring.head + place.scanned++ - 1) & (ring.items.length - 1)];
       if ((this.mixed && isSpecial(item)) || fits(item as never)) return item;
     }
     return EMPTY;
@@ -162,8 +162,8 @@ export class Mailbox {
   /** Takes the entry at `index`, keeping the order of the others. */
   removeAt(index: number): unknown {
     if (index === 0) return this.shift();
-    if (this.rest === undefined || index > this.rest.size) return EMPTY;
-    return this.rest.removeAt(index - 1);
+    if (this.ring === undefined || index > this.ring.size) return EMPTY;
+    return this.ring.removeAt(index - 1);
   }
 
   /**
@@ -174,21 +174,21 @@ export class Mailbox {
    */
   withdraw(entry: Withdrawable, before = 0): number {
     if (entry.queuedIn !== this) return 0;
-    const { length, rest } = this;
-    if (entry === this.first || rest === undefined) {
+    const { length, ring } = this;
+    if (entry === this.first || ring === undefined) {
       entry.queuedIn = undefined;
       this.shift();
       return Math.min(before, length - this.length);
     }
     entry.queuedIn = GONE;
-    return ++rest.gone * 2 > rest.size ? rest.clear(before - 1) : 0;
+    return ++ring.gone * 2 > ring.size ? ring.clear(before - 1) : 0;
   }
 
   /** True once when `least` entries wait, and once at each doubling after that; anew when it has run empty. */
   protected isDeep(least: number): boolean {
-    const { rest, depth } = this;
-    if (rest === undefined || depth < least || depth < rest.mark) return false;
-    rest.mark = depth * 2;
+    const { ring, depth } = this;
+    if (ring === undefined || depth < least || depth < ring.mark) return false;
+    ring.mark = depth * 2;
     return true;
   }
 

@@ -1,7 +1,6 @@
 // A process: mailbox, state and activation. What it may do is in context.ts; its life and death in kernel.ts.
 
 import { type Body, type Callbacks, type MailboxLimits, type StartOutcome, Stop } from "./behaviour.js";
-import { Request } from "./call.js";
 import { Context } from "./context.js";
 import {
   type Entry,
@@ -22,14 +21,15 @@ import { EMPTY, Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
 import type { OneOrMany } from "./one-or-many.js";
 import { inNameOf } from "./origin.js";
+import type { OwnedTimer } from "./owned-timer.js";
 import type { Pid } from "./pid.js";
 import { DEAD, IDLE, READY, RUNNING, STARTING, type State, SUSPENDED, TERMINATING } from "./process-state.js";
 import { crash, type ExitReason } from "./reason.js";
-import { resumeBody, startBody, type Waiting } from "./receive.js";
+import { type PendingReceive, resumeBody, startBody } from "./receive.js";
 import { reportLate } from "./report-failure.js";
-import { tellBirth } from "./start.js";
+import { Request } from "./request.js";
+import { reportEarlyEnd } from "./start.js";
 import { isThenable } from "./thenable.js";
-import type { OwnedTimer } from "./timer.js";
 
 /** What only some processes have: kept apart, so that an idle process stays small. */
 export interface Rare {
@@ -65,7 +65,7 @@ export class Process extends Mailbox implements Runnable {
   /** First of the calls that wait for this process's reply. */
   requests: Request | undefined = undefined;
   /** What a function body waits for in its mailbox. */
-  waiting: Waiting | undefined = undefined;
+  pendingReceive: PendingReceive | undefined = undefined;
   rare: Rare | undefined = undefined;
   exitReason: ExitReason | undefined = undefined;
   next: Process | undefined = undefined;
@@ -203,18 +203,18 @@ export class Process extends Mailbox implements Runnable {
 
   /** Keeps what is known by position or number true: a receive under way, and the count of signals. */
   override removeAt(index: number): unknown {
-    const { waiting, rare, length } = this;
+    const { pendingReceive, rare, length } = this;
     const entry = super.removeAt(index);
-    if (waiting !== undefined && index < waiting.scanned)
-      waiting.scanned = Math.max(index, waiting.scanned - length + this.length);
+    if (pendingReceive !== undefined && index < pendingReceive.scanned)
+      pendingReceive.scanned = Math.max(index, pendingReceive.scanned - length + this.length);
     if (rare?.mailbox !== undefined && isOutsideBound(entry)) rare.unbounded--;
     return entry;
   }
 
   override withdraw(entry: Withdrawable): number {
-    const { waiting } = this;
-    const removed = this.state === DEAD ? 0 : super.withdraw(entry, waiting?.scanned);
-    if (waiting !== undefined) waiting.scanned -= removed;
+    const { pendingReceive } = this;
+    const removed = this.state === DEAD ? 0 : super.withdraw(entry, pendingReceive?.scanned);
+    if (pendingReceive !== undefined) pendingReceive.scanned -= removed;
     return removed;
   }
 
@@ -242,7 +242,7 @@ export class Process extends Mailbox implements Runnable {
   /** An activation that is not simply the next message of callbacks. */
   protected rouse(): number {
     if (this.state === DEAD) {
-      tellBirth(this.kernel, this);
+      reportEarlyEnd(this.kernel, this);
       return 0;
     }
     if (this.handle !== undefined) return this.state === STARTING ? this.start() : 0;

@@ -6,13 +6,13 @@ import type {
   AsyncContext,
   Environment,
   RejectionListener,
+  ScheduledSystem,
   Scheduler,
-  SchedulerHost,
   TurnLimits,
 } from "./environment.js";
 import { optionalModule } from "./node-modules.js";
 import { markPromises, origin, shared } from "./origin.js";
-import { type HostLoop, TurnScheduler } from "./scheduler.js";
+import { type EventLoop, TurnScheduler } from "./scheduler.js";
 
 /** Node fires a timer of more than this many milliseconds at once, so longer waits go in stages. */
 const LONGEST_TIMEOUT = 2_147_483_647;
@@ -52,7 +52,7 @@ function messageToSelf(): (fn: () => void) => void {
  * The event loop, from the context of the code that calls this: whoever wakes a system, its turns and timers run there.
  * Every call back begins in a fresh copy of that context, so what `enterWith` leaves behind ends with it.
  */
-function hostLoop(): HostLoop {
+function hostLoop(): EventLoop {
   const context = captureContext();
   let last: () => void;
   const afterIo = typeof setImmediate === "undefined" ? messageToSelf() : undefined;
@@ -176,7 +176,7 @@ export const production: Environment = {
   wallTime: () => Date.now(),
   random: () => Math.random(),
   id: () => nanoid(),
-  createScheduler: (host: SchedulerHost, limits: TurnLimits): Scheduler =>
+  createScheduler: (host: ScheduledSystem, limits: TurnLimits): Scheduler =>
     new TurnScheduler(host, hostLoop(), limits),
   captureContext,
   watchRejections: (listener) => {

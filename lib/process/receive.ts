@@ -2,7 +2,6 @@
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import { type Body, Stop } from "./behaviour.js";
-import { exitedError, type Request } from "./call.js";
 import { contextOf, isEntry, isGone, isSpecial, SignalEntry, taken } from "./entries.js";
 import type { Resumption } from "./environment.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
@@ -13,8 +12,9 @@ import { delay } from "./options.js";
 import type { Abandonable, Process } from "./process.js";
 import { IDLE, READY, RUNNING, SUSPENDED } from "./process-state.js";
 import { NORMAL } from "./reason.js";
+import { exitedError, type Request } from "./request.js";
 import { isThenable } from "./thenable.js";
-import type { Due, Timer } from "./timers.js";
+import type { Due, Timer } from "./timer-queue.js";
 
 /** Options of a receive. */
 export interface ReceiveOptions {
@@ -28,7 +28,7 @@ export interface ReceiveOptions {
 export type Wanted = "messages" | "signals" | "any";
 
 /** A function body waiting for an entry of its mailbox. */
-export class Waiting implements Due, Abandonable, Abortable, Settler, Resumption {
+export class PendingReceive implements Due, Abandonable, Abortable, Settler, Resumption {
   /** Entries before this one have been looked at and left. */
   scanned = 0;
   readonly promise: Promise<unknown>;
@@ -95,7 +95,7 @@ export class Waiting implements Due, Abandonable, Abortable, Settler, Resumption
     if (!Object.is(process.peek(index), entry) || isGone(entry)) return false;
     process.removeAt(index);
     taken(entry);
-    if (process.kernel.carries) process.extras.sender = contextOf(entry);
+    if (process.kernel.carriesContext) process.extras.sender = contextOf(entry);
     return true;
   }
 
@@ -127,7 +127,7 @@ export class Waiting implements Due, Abandonable, Abortable, Settler, Resumption
 
   /** What arrived before the end of the wait still counts: a body that is ready looks at it first. */
   private giveUp(error: unknown): void {
-    if (this.owner.waiting !== this) return;
+    if (this.owner.pendingReceive !== this) return;
     if (this.owner.state === READY) this.ended = { error };
     else this.wake(error);
   }
@@ -138,7 +138,7 @@ export class Waiting implements Due, Abandonable, Abortable, Settler, Resumption
   }
 
   private end(): void {
-    if (this.owner.waiting === this) this.owner.waiting = undefined;
+    if (this.owner.pendingReceive === this) this.owner.pendingReceive = undefined;
     if (this.timer !== undefined) this.owner.kernel.cancelTimer(this.timer);
     const signal = this.options?.signal;
     if (signal !== undefined) unwatchAbort(signal, this);
@@ -154,7 +154,7 @@ export function receive(
   options: ReceiveOptions | undefined,
 ): Promise<unknown> {
   if (!process.alive) return Promise.reject(exitedError(process));
-  if (process.waiting !== undefined) return Promise.reject(new ReceiveBusyError(process.pid));
+  if (process.pendingReceive !== undefined) return Promise.reject(new ReceiveBusyError(process.pid));
   if (options?.timeoutMs !== undefined) {
     try {
       delay("timeoutMs", options.timeoutMs, 0, true);
@@ -163,10 +163,10 @@ export function receive(
     }
   }
   if (options?.signal?.aborted) return Promise.reject(options.signal.reason);
-  const waiting = new Waiting(process, wanted, filter, options);
-  process.waiting = waiting;
+  const pendingReceive = new PendingReceive(process, wanted, filter, options);
+  process.pendingReceive = pendingReceive;
   process.proceed();
-  return waiting.promise;
+  return pendingReceive.promise;
 }
 
 /** First activation of a body. */
@@ -189,27 +189,27 @@ export function startBody(process: Process): void {
 
 /** A body that waits in `receive` has new entries to look at. */
 export function resumeBody(process: Process): void {
-  const waiting = process.waiting;
-  if (waiting === undefined) return;
+  const { pendingReceive } = process;
+  if (pendingReceive === undefined) return;
   process.state = RUNNING;
   let item: unknown;
   try {
-    item = waiting.take();
+    item = pendingReceive.take();
   } catch (error) {
     if (process.alive) process.state = SUSPENDED;
-    waiting.abandon(error as Error);
+    pendingReceive.abandon(error as Error);
     return;
   }
   if (!process.alive) return; // its filter ended it
   if (item === EMPTY) {
-    if (waiting.ended === undefined) process.state = IDLE;
-    else waiting.wake(waiting.ended.error);
+    if (pendingReceive.ended === undefined) process.state = IDLE;
+    else pendingReceive.wake(pendingReceive.ended.error);
     return;
   }
   process.handled++;
   process.state = SUSPENDED;
   process.extras.message = item;
-  waiting.fulfil(item);
+  pendingReceive.fulfil(item);
 }
 
 /** The end of a function body. */

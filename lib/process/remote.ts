@@ -2,7 +2,6 @@
 // brings. Nothing stands behind it yet; without a transport every other node is out of reach (`noconnection`).
 
 import { stop } from "./behaviour.js";
-import type { Request } from "./call.js";
 import { MailboxFullError, SystemStoppedError } from "./errors.js";
 import type { ExitSource } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
@@ -11,6 +10,7 @@ import { exclude, include, members } from "./one-or-many.js";
 import { Pid, type RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { crash, type ExitReason, NOCONNECTION, NOPROC, NORMAL, toReason } from "./reason.js";
+import type { Request } from "./request.js";
 import { show } from "./show.js";
 
 /** A pid as it travels. */

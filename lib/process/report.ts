@@ -8,7 +8,7 @@ import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 import { decide, type Event, initial, type State } from "./report-limit-machine.js";
 import { formatReason, show, stackOf } from "./show.js";
-import type { Due, Timer } from "./timers.js";
+import type { Due, Timer } from "./timer-queue.js";
 
 export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
 
@@ -143,7 +143,7 @@ export interface ReportSettings extends Omit<ReportOptions, "to"> {
 }
 
 /** What a {@link Reporter} needs of its kernel. */
-interface ReportHost {
+interface ReportingSystem {
   readonly node: { readonly name: string };
   readonly env: Environment;
   readonly limits: Limits;
@@ -154,12 +154,12 @@ interface ReportHost {
 
 /** Prints the reports of one system, no more of them than its limit allows. */
 export class Reporter {
-  private readonly host: ReportHost;
+  private readonly host: ReportingSystem;
   private readonly options: ReportSettings;
   private limit: State;
   private timer: Timer | undefined = undefined;
 
-  constructor(host: ReportHost, options: ReportSettings) {
+  constructor(host: ReportingSystem, options: ReportSettings) {
     this.host = host;
     this.options = options;
     this.limit = initial(host.limits.reportsPerSecond);

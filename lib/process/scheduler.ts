@@ -5,12 +5,12 @@
 // Code that awaits goes on in microtasks behind the turn, where no turn can stop it: so only a few are let go at a time,
 // and the next turn begins behind them, with a look at the clock. The others wait in `held`.
 
-import type { Resumption, Runnable, Scheduler, SchedulerHost, TurnLimits } from "./environment.js";
+import type { Resumption, Runnable, ScheduledSystem, Scheduler, TurnLimits } from "./environment.js";
 import { Mailbox } from "./mailbox.js";
 import { origin } from "./origin.js";
 
 /** The host's event loop, as far as a scheduler needs it. */
-export interface HostLoop {
+export interface EventLoop {
   now(): number;
   /** Runs `fn` as a microtask. */
   soon(fn: () => void): void;
@@ -63,11 +63,11 @@ export class TurnScheduler implements Scheduler {
   private cancelAlarm: (() => void) | undefined = undefined;
   private alarmAt = Number.POSITIVE_INFINITY;
   private alarmCheck = false;
-  private readonly host: SchedulerHost;
-  private readonly loop: HostLoop;
+  private readonly host: ScheduledSystem;
+  private readonly loop: EventLoop;
   private readonly limits: TurnLimits;
 
-  constructor(host: SchedulerHost, loop: HostLoop, limits: TurnLimits) {
+  constructor(host: ScheduledSystem, loop: EventLoop, limits: TurnLimits) {
     this.host = host;
     this.loop = loop;
     this.limits = limits;

@@ -67,13 +67,13 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
       kernel.scheduler.resume({ owner, resume: () => ends.reject?.(error) });
     });
     if (parent !== undefined) kernel.links.link(parent, child.pid, child.exitReason);
-    tellBirth(kernel, child);
+    reportEarlyEnd(kernel, child);
   });
 }
 
 /** A listener of `spawn` may have ended it before there was anybody to tell. */
-export function tellBirth(kernel: Kernel, child: Process): void {
-  if (!child.alive) kernel.tellStart(child, { type: "failed", reason: child.exitReason as ExitReason });
+export function reportEarlyEnd(kernel: Kernel, child: Process): void {
+  if (!child.alive) kernel.notifyStart(child, { type: "failed", reason: child.exitReason as ExitReason });
 }
 
 const IGNORED: ExitReason = { type: "shutdown", detail: "its init returned `ignore`" };
@@ -85,14 +85,14 @@ export function spawnAwaited(
   behaviour: Behaviour<never>,
   options: SpawnOptions | undefined,
   timeoutMs: number,
-  tell: (outcome: StartOutcome) => void,
+  onOutcome: (outcome: StartOutcome) => void,
 ): Process {
-  if (timeoutMs === Number.POSITIVE_INFINITY) return kernel.spawn(behaviour, parent, options, tell);
+  if (timeoutMs === Number.POSITIVE_INFINITY) return kernel.spawn(behaviour, parent, options, onOutcome);
   let timedOut = false;
   // The spawn may be refused, so the timer comes after it; how the start went is told in a later turn than this.
   const child = kernel.spawn(behaviour, parent, options, (outcome) => {
     kernel.cancelTimer(timer);
-    tell(
+    onOutcome(
       timedOut ? { type: "failed", reason: shutdown(`its init took longer than ${timeoutMs} ms`) } : outcome,
     );
   });

@@ -1,7 +1,6 @@
 // A system of processes: explicit, several may live in one Node process, and what it started ends with it.
 
 import type { Behaviour, SpawnOptions } from "./behaviour.js";
-import type { CallOptions, ReplyTo } from "./call.js";
 import type { Address } from "./context.js";
 import type { Environment } from "./environment.js";
 import { OptionError } from "./errors.js";
@@ -11,15 +10,16 @@ import { type ProcessInfo, processInfo } from "./info.js";
 import { Kernel } from "./kernel.js";
 import { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
 import { address, count, delay, oneOf, text } from "./options.js";
+import { OwnedTimer, type TimerRef } from "./owned-timer.js";
 import type { Pid, RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { production } from "./production.js";
 import { type ExitInput, type ExitReason, KILL, KILLED, SHUTDOWN, toReason } from "./reason.js";
 import type { PidAddress, Transport, WireSignal } from "./remote.js";
 import { checkReport, type ReportOptions, type ReportSink } from "./report.js";
+import type { CallOptions, ReplyTo } from "./request.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
-import { OwnedTimer, type TimerRef } from "./timer.js";
-import type { Timer } from "./timers.js";
+import type { Timer } from "./timer-queue.js";
 
 /** Limits that a system may set differently from {@link SYSTEM_DEFAULTS}. */
 export type SystemLimits = { readonly [name in keyof Limits]?: number };

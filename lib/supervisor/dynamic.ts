@@ -2,16 +2,15 @@
 // Children are addressed by pid, restarted alone, and stopped all at once under one timer.
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
-import type { ReplyTo } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
 import { count } from "../process/options.js";
+import type { TimerRef } from "../process/owned-timer.js";
 import { Pid } from "../process/pid.js";
 import { crash, type ExitReason, isOrderly, SHUTDOWN } from "../process/reason.js";
+import type { ReplyTo } from "../process/request.js";
 import { type Launch, launch } from "../process/start.js";
-import type { TimerRef } from "../process/timer.js";
-import { abortStart, killAfter, launchChild, type Outcome } from "./carry.js";
 import {
   type ArgsOf,
   type ChildOptions,
@@ -21,6 +20,7 @@ import {
   type FullChildSpec,
   supervising,
 } from "./child.js";
+import { abortStart, killAfter, launchChild, type Outcome } from "./child-process.js";
 import { countOf } from "./counts.js";
 import { ChildError } from "./errors.js";
 import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
@@ -217,7 +217,7 @@ class Keeper {
     const { spec } = this.settings;
     for (let left = AT_ONCE; left > 0 && this.orders.length > 0; left--) {
       const child = this.orders.first as DynamicChild;
-      this.orders = this.orders.rest();
+      this.orders = this.orders.withoutFirst();
       if (!children.has(child.key)) continue;
       if (child.pid === undefined) this.forget(child);
       else if (this.timeIsUp) ctx.exit(child.pid, "kill");

@@ -30,7 +30,7 @@ export class Queue<T> {
   }
 
   /** The queue without its first item. An empty one lets go of the log. */
-  rest(): Queue<T> {
+  withoutFirst(): Queue<T> {
     return this.length <= 1 ? Queue.of<T>() : new Queue(this.log, this.from + 1, this.to);
   }
 

@@ -1,9 +1,9 @@
 // A supervisor seen from outside: children added, stopped, restarted, deleted, listed and counted while it runs.
 
-import type { CallOptions, ReplyTo } from "../process/call.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { Pid } from "../process/pid.js";
+import type { CallOptions, ReplyTo } from "../process/request.js";
 import type { ProcessSystem } from "../process/system.js";
 import type { ChildSpec, ChildStart, ChildType } from "./child.js";
 import { ChildError } from "./errors.js";

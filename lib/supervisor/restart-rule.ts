@@ -52,7 +52,7 @@ export function countRestart(
   let restarts = earlier;
   if (intensity !== Number.POSITIVE_INFINITY) {
     for (let oldest = restarts.first; oldest !== undefined && at - oldest > periodMs; oldest = restarts.first)
-      restarts = restarts.rest();
+      restarts = restarts.withoutFirst();
     restarts = restarts.with(at);
   }
   const intensityLeft = intensity - restarts.length;

@@ -34,28 +34,28 @@ export interface State<P> {
   readonly restarts: Queue<number>;
   readonly agenda: Queue<Step<P>>;
   /** Events that came while something was in progress. */
-  readonly waiting: Queue<Event<P>>;
+  readonly deferred: Queue<Event<P>>;
   /** Set once the supervisor is on its way out: the reason it will end with. */
   readonly closing: ExitReason | undefined;
   readonly booting: boolean;
 }
 
 export function withChildren<P>(state: State<P>, children: Roster<P>): State<P> {
-  const { config, restarts, agenda, waiting, closing, booting } = state;
-  return { config, children, restarts, agenda, waiting, closing, booting };
+  const { config, restarts, agenda, deferred, closing, booting } = state;
+  return { config, children, restarts, agenda, deferred, closing, booting };
 }
 
 export function withRestarts<P>(state: State<P>, restarts: Queue<number>): State<P> {
-  const { config, children, agenda, waiting, closing, booting } = state;
-  return { config, children, restarts, agenda, waiting, closing, booting };
+  const { config, children, agenda, deferred, closing, booting } = state;
+  return { config, children, restarts, agenda, deferred, closing, booting };
 }
 
 export function withAgenda<P>(state: State<P>, agenda: Queue<Step<P>>): State<P> {
-  const { config, children, restarts, waiting, closing, booting } = state;
-  return { config, children, restarts, agenda, waiting, closing, booting };
+  const { config, children, restarts, deferred, closing, booting } = state;
+  return { config, children, restarts, agenda, deferred, closing, booting };
 }
 
-export function withWaiting<P>(state: State<P>, waiting: Queue<Event<P>>): State<P> {
+export function withDeferred<P>(state: State<P>, deferred: Queue<Event<P>>): State<P> {
   const { config, children, restarts, agenda, closing, booting } = state;
-  return { config, children, restarts, agenda, waiting, closing, booting };
+  return { config, children, restarts, agenda, deferred, closing, booting };
 }

@@ -1,18 +1,17 @@
-// A supervisor: the process around machine.ts. It decides nothing; it carries effects out and reports what comes back.
+// A supervisor: the process around supervisor-machine.ts. It decides nothing; it carries effects out and reports what comes back.
 
 import { type Callbacks, deferStart, type Stop, stop } from "../process/behaviour.js";
-import type { ReplyTo } from "../process/call.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
 import type { Monitor } from "../process/monitor.js";
 import { oneOf } from "../process/options.js";
+import type { TimerRef } from "../process/owned-timer.js";
 import type { Pid } from "../process/pid.js";
 import { crash, isOrderly } from "../process/reason.js";
+import type { ReplyTo } from "../process/request.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
-import type { TimerRef } from "../process/timer.js";
-import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./carry.js";
 import {
   type AutoShutdown,
   type ChildSpec,
@@ -21,13 +20,14 @@ import {
   type FullChildSpec,
   supervising,
 } from "./child.js";
+import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./child-process.js";
 import { countOf } from "./counts.js";
-import { type Config, decide, initial, type State } from "./machine.js";
 import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
 import type { Answer, Ask, Effect, Event, RestartStrategy } from "./protocol.js";
 import { type SupervisorMessage, SupervisorRef, supervisorRef } from "./ref.js";
 import { RestartReports } from "./report.js";
 import type { Child } from "./roster.js";
+import { type Config, decide, initial, type State } from "./supervisor-machine.js";
 
 /** Options of a supervisor; the defaults are OTP's. */
 export interface SupervisorOptions<S extends readonly ChildStart[] = readonly ChildStart[]>
@@ -124,21 +124,21 @@ function behaviourOf(
   quiet: boolean,
   onStart: ((ctx: Context<never>) => void) | undefined,
 ): Callbacks<Message> {
-  let keeper: Keeper;
+  let keeper: SupervisorProcess;
   return {
     init: (ctx) => {
       onStart?.(ctx as Context<never>);
-      keeper = new Keeper(ctx, initial(config, specs), quiet);
-      return keeper.apply({ type: "boot", at: ctx.now() }) ?? deferStart;
+      keeper = new SupervisorProcess(ctx, initial(config, specs), quiet);
+      return keeper.dispatch({ type: "boot", at: ctx.now() }) ?? deferStart;
     },
     handle: (_ctx, message) => keeper.receive(message),
-    signal: (_ctx, signal) => keeper.hear(signal),
-    parentExit: (_ctx, reason) => keeper.apply({ type: "close", reason }),
+    signal: (_ctx, signal) => keeper.onSignal(signal),
+    parentExit: (_ctx, reason) => keeper.dispatch({ type: "close", reason }),
   };
 }
 
 /** Holds the machine's state, and what the effects under way need. */
-class Keeper {
+class SupervisorProcess {
   private state: State<Pid>;
   private readonly reports: RestartReports<Message>;
   private readonly ctx: Context<Message>;
@@ -157,11 +157,11 @@ class Keeper {
   }
 
   /** Lets the machine decide, and does what it says. Gives the end of the supervisor, when that is what it says. */
-  apply(event: Event<Pid>): Stop | undefined {
+  dispatch(event: Event<Pid>): Stop | undefined {
     const [state, effects] = decide(this.state, event, this.ctx.now());
     this.state = state;
     let end: Stop | undefined;
-    for (const effect of effects) end = this.carry(effect) ?? end;
+    for (const effect of effects) end = this.perform(effect) ?? end;
     return end;
   }
 
@@ -170,15 +170,15 @@ class Keeper {
     switch (message.type) {
       case "outcome": {
         const { id, outcome } = message;
-        if (outcome.type === "ignored") return this.apply({ type: "ignored", id });
-        if (outcome.type === "failed") return this.apply({ type: "failed", id, reason: outcome.reason });
+        if (outcome.type === "ignored") return this.dispatch({ type: "ignored", id });
+        if (outcome.type === "failed") return this.dispatch({ type: "failed", id, reason: outcome.reason });
         const pid = this.starting?.pid;
-        return pid === undefined ? undefined : this.apply({ type: "started", id, pid, at: ctx.now() });
+        return pid === undefined ? undefined : this.dispatch({ type: "started", id, pid, at: ctx.now() });
       }
       case "retry":
-        return this.apply({ type: "retry", id: message.id, at: ctx.now(), roll: ctx.random() });
+        return this.dispatch({ type: "retry", id: message.id, at: ctx.now(), roll: ctx.random() });
       case "resume":
-        return this.apply({ type: "resume", id: message.id, at: ctx.now() });
+        return this.dispatch({ type: "resume", id: message.id, at: ctx.now() });
       case "add":
         try {
           return this.ask(
@@ -217,13 +217,13 @@ class Keeper {
     }
   }
 
-  hear(signal: Signal): Stop | undefined {
+  onSignal(signal: Signal): Stop | undefined {
     if (signal.type === "down") {
       const stopped = this.stopping.get(signal.ref);
       if (stopped === undefined) return undefined;
       this.stopping.delete(signal.ref);
       if (stopped.timer !== undefined) this.ctx.cancel(stopped.timer);
-      return this.apply({ type: "stopped", id: stopped.id });
+      return this.dispatch({ type: "stopped", id: stopped.id });
     }
     if (signal.type !== "exit") return undefined;
     const { from: pid, reason } = signal;
@@ -233,7 +233,7 @@ class Keeper {
       const { id } = child.spec;
       if (![...this.stopping.values()].some((stopped) => stopped.id === id)) this.reports.leave(id, reason);
     }
-    return this.apply({ type: "exited", pid, reason, at: this.ctx.now(), roll: this.ctx.random() });
+    return this.dispatch({ type: "exited", pid, reason, at: this.ctx.now(), roll: this.ctx.random() });
   }
 
   /** The last started first; only the child of that id, when one is asked for. */
@@ -247,10 +247,10 @@ class Keeper {
   private ask(request: Ask, replyTo: ReplyTo<Answer<Pid>>): Stop | undefined {
     const token = ++this.lastToken;
     this.asking.set(token, replyTo);
-    return this.apply({ type: "asked", token, request });
+    return this.dispatch({ type: "asked", token, request });
   }
 
-  private carry(effect: Effect<Pid>): Stop | undefined {
+  private perform(effect: Effect<Pid>): Stop | undefined {
     const { ctx } = this;
     switch (effect.type) {
       case "start":

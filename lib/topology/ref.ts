@@ -1,13 +1,13 @@
 // A running topology seen from outside: stop, pause, resume, scale, look at it.
 
 import { unwatchAbort, watchAbort } from "../process/abort.js";
-import type { CallOptions, ReplyTo } from "../process/call.js";
 import { CalleeExitedError, NoProcessError, OptionError } from "../process/errors.js";
 import type { Settler } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
 import { delay } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
+import type { CallOptions, ReplyTo } from "../process/request.js";
 import { TopologyPhaseError } from "./definition/errors.js";
 import { Director, type DirectorMessage, type StopReport } from "./lifecycle/director.js";
 import type { Phase } from "./lifecycle/lifecycle-machine.js";

@@ -2,7 +2,7 @@
 
 import { crash, custom, type ExitReason, shutdown } from "signalbox";
 import { describe, expect, it } from "vitest";
-import { type ExitSource, type ExitVerdict, exitVerdict } from "../../lib/process/exit-signal.js";
+import { type ExitAction, type ExitSource, exitAction } from "../../lib/process/exit-signal.js";
 
 const reasons: readonly ExitReason[] = [
   { type: "normal" },
@@ -26,7 +26,7 @@ interface Row {
   readonly reason: Only<ExitReason["type"]>;
   readonly trapping: Only<boolean>;
   readonly fromSelf: Only<boolean>;
-  readonly verdict: ExitVerdict;
+  readonly verdict: ExitAction;
 }
 
 const notNormal = ["shutdown", "kill", "killed", "noproc", "noconnection", "crash", "custom"] as const;
@@ -160,7 +160,7 @@ describe("the exit-signal table", () => {
     const covered = cases.filter((one) => applies(row, one));
     expect(covered.length).toBeGreaterThan(0);
     for (const { source, linked, reason, trapping, fromSelf } of covered) {
-      expect(exitVerdict(source, linked, reason, trapping, fromSelf)).toBe(row.verdict);
+      expect(exitAction(source, linked, reason, trapping, fromSelf)).toBe(row.verdict);
     }
   });
 });

@@ -77,7 +77,7 @@ describe("the queue", () => {
     ] as const) {
       const mailbox = new Mailbox();
       for (let n = 0; n < size; n++) mailbox.push(n);
-      const ring = Reflect.get(mailbox, "rest") as { items: unknown[] };
+      const ring = Reflect.get(mailbox, "ring") as { items: unknown[] };
       let moves = 0;
       ring.items = new Proxy(ring.items, {
         set: (items, key, value) => {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Timer, TimerQueue } from "../../lib/process/timers.js";
+import { type Timer, TimerQueue } from "../../lib/process/timer-queue.js";
 
 const nothing = { fire: (): void => undefined };
 

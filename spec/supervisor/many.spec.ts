@@ -11,8 +11,8 @@ import {
 } from "signalbox";
 import { describe, expect, it } from "vitest";
 import type { FullChildSpec } from "../../lib/supervisor/child.js";
-import { type Config, decide, initial } from "../../lib/supervisor/machine.js";
 import type { Event, RestartStrategy } from "../../lib/supervisor/protocol.js";
+import { type Config, decide, initial } from "../../lib/supervisor/supervisor-machine.js";
 import { child, stubborn, worker } from "./house.js";
 import { spec } from "./told.js";
 

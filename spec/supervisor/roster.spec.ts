@@ -100,7 +100,7 @@ describe("a queue", () => {
         for (const { of: at, add } of steps) {
           const of = at % queues.length;
           const [queue, array] = [queues[of] as Queue<number>, arrays[of] as readonly number[]];
-          queues.push(add === null ? queue.rest() : queue.concat(add));
+          queues.push(add === null ? queue.withoutFirst() : queue.concat(add));
           arrays.push(add === null ? array.slice(1) : [...array, ...add]);
         }
         for (const [version, array] of arrays.entries()) {

@@ -2,8 +2,8 @@
 
 import type { ExitReason } from "signalbox";
 import { checkChild, type FullChildSpec } from "../../lib/supervisor/child.js";
-import { type Config, decide, initial, type State } from "../../lib/supervisor/machine.js";
 import type { Ask, Effect, Event } from "../../lib/supervisor/protocol.js";
+import { type Config, decide, initial, type State } from "../../lib/supervisor/supervisor-machine.js";
 import { child } from "./house.js";
 
 export const broken: ExitReason = { type: "custom", value: "broken" };

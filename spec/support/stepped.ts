@@ -1,10 +1,10 @@
 // A host loop that a test steps by hand: every microtask, macrotask and millisecond is counted.
 
 import { SYSTEM_DEFAULTS } from "signalbox";
-import type { Runnable, SchedulerHost, TurnLimits } from "../../lib/process/environment.js";
-import { type HostLoop, TurnScheduler } from "../../lib/process/scheduler.js";
+import type { Runnable, ScheduledSystem, TurnLimits } from "../../lib/process/environment.js";
+import { type EventLoop, TurnScheduler } from "../../lib/process/scheduler.js";
 
-export class SteppedLoop implements HostLoop {
+export class SteppedLoop implements EventLoop {
   time = 0;
   readonly micro: (() => void)[] = [];
   readonly macro: (() => void)[] = [];
@@ -88,7 +88,7 @@ export function bench(limits: Partial<TurnLimits> = {}): Bench {
   const loop = new SteppedLoop();
   const long: Bench["long"] = [];
   const timers: number[] = [];
-  const host: SchedulerHost = {
+  const host: ScheduledSystem = {
     fireTimers: () => {
       made.fired++;
       while (timers.length > 0 && (timers[0] as number) <= loop.time) timers.shift();

@@ -1,10 +1,10 @@
 // What crosses a simulated network: a copy, in which pids are the receiver's own, and replies travel back.
 
 import { CallMessage, CastMessage } from "../../behaviour/server-process.js";
-import { Request } from "../../process/call.js";
 import { Pid } from "../../process/pid.js";
 import { formatReason } from "../../process/reason.js";
 import type { WireSignal } from "../../process/remote.js";
+import { Request } from "../../process/request.js";
 import type { System } from "../../system.js";
 
 /** One direction between two systems. */

@@ -4,7 +4,7 @@
 import { OptionError } from "../../process/errors.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { WireSignal } from "../../process/remote.js";
-import type { Timer } from "../../process/timers.js";
+import type { Timer } from "../../process/timer-queue.js";
 import type { System } from "../../system.js";
 import { durations, only, times } from "../simulator/options.js";
 import { Parcel } from "../simulator/parcel.js";

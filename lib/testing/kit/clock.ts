@@ -1,12 +1,12 @@
 // Time that a test moves: the production scheduler, on a host loop whose clock stands still until it is told to go on.
 
-import type { Environment, Runnable, SchedulerHost, TurnLimits } from "../../process/environment.js";
+import type { Environment, Runnable, ScheduledSystem, TurnLimits } from "../../process/environment.js";
 import { SignalboxError } from "../../process/errors.js";
 import { Kernel } from "../../process/kernel.js";
 import { count, delay } from "../../process/options.js";
 import { Process } from "../../process/process.js";
 import { production } from "../../process/production.js";
-import { type HostLoop, TurnScheduler } from "../../process/scheduler.js";
+import { type EventLoop, TurnScheduler } from "../../process/scheduler.js";
 import { later, soon } from "./event-loop.js";
 import { Random } from "./random.js";
 
@@ -100,7 +100,7 @@ export class TestClock {
   readonly environment: Environment;
   private time = 0;
   private readonly turns: number;
-  private readonly kernels = new Set<SchedulerHost>();
+  private readonly kernels = new Set<ScheduledSystem>();
   private readonly alarms = new Set<Alarm>();
   /** Grows with every go that a scheduler asks for, and every alarm. */
   private activity = 0;
@@ -327,7 +327,7 @@ export class TestClock {
   }
 
   /** As in production, from the context of the code that makes the system: time is moved by code in another. */
-  private loop(): HostLoop {
+  private loop(): EventLoop {
     const context = production.captureContext();
     return {
       now: () => this.time,
@@ -356,8 +356,8 @@ class ClockScheduler extends TurnScheduler {
   private readonly observer: { ready(runnable: Runnable): void; stop(): void };
 
   constructor(
-    host: SchedulerHost,
-    loop: HostLoop,
+    host: ScheduledSystem,
+    loop: EventLoop,
     limits: TurnLimits,
     tell: { ready(runnable: Runnable): void; stop(): void },
   ) {

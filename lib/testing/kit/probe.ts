@@ -1,7 +1,6 @@
 // A process for tests: it records what it is sent, and the test says what it expects next. After Akka's TestKit.
 
 import type { Callbacks } from "../../process/behaviour.js";
-import type { Reply, ReplyTo } from "../../process/call.js";
 import type { Address, Context } from "../../process/context.js";
 import type { DownSignal, Signal } from "../../process/entries.js";
 import { CallTimeoutError, OptionError, ReceiveBusyError, SignalboxError } from "../../process/errors.js";
@@ -9,6 +8,7 @@ import type { Monitor } from "../../process/monitor.js";
 import { delay, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
+import type { Reply, ReplyTo } from "../../process/request.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { clockOf, type TestClock } from "./clock.js";
 import { deepEqual, inspectValue } from "./inspect.js";

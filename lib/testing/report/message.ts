@@ -2,11 +2,11 @@
 
 import { CallMessage, CastMessage } from "../../behaviour/server-process.js";
 import { Delivery } from "../../dispatch/delivery.js";
-import { messageOf, Request } from "../../process/call.js";
 import { SignalEntry, TaskEntry } from "../../process/entries.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
-import type { Outcome } from "../../supervisor/carry.js";
+import { messageOf, Request } from "../../process/request.js";
+import type { Outcome } from "../../supervisor/child-process.js";
 import { brief } from "./brief.js";
 import { InjectedCrash } from "./errors.js";
 

@@ -1,11 +1,11 @@
 // What no schedule may end in, whatever the scenario is about: processes without a supervisor, monitors left behind,
 // mailboxes that only grow, circles of calls.
 
-import { Request } from "../../process/call.js";
 import { members } from "../../process/one-or-many.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { STARTING, SUSPENDED, TERMINATING } from "../../process/process-state.js";
+import { Request } from "../../process/request.js";
 import { LeftBehindError, UncontrolledAwaitError, WaitCycleError } from "../report/errors.js";
 import type { Actor } from "./actor.js";
 import { only } from "./options.js";

@@ -3,7 +3,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { crash, type ExitInput, type ExitReason, KILLED, toReason } from "../../process/reason.js";
-import type { Timer } from "../../process/timers.js";
+import type { Timer } from "../../process/timer-queue.js";
 import { InjectedCrash } from "../report/errors.js";
 import type { Actor } from "./actor.js";
 import { durations, only, times } from "./options.js";

@@ -3,7 +3,7 @@
 
 import { CallMessage, CastMessage } from "../../behaviour/server-process.js";
 import { Delivery } from "../../dispatch/delivery.js";
-import { Request } from "../../process/call.js";
+import { Request } from "../../process/request.js";
 
 /** Freezes what a message carries: plain objects and arrays, all the way down. Instances of classes are left alone. */
 export function freeze(item: unknown): void {

@@ -62,7 +62,7 @@ export class Interceptor implements Interception {
     }
   }
 
-  carry(to: WatchedProcess, item: unknown): boolean {
+  hold(to: WatchedProcess, item: unknown): boolean {
     const { world } = this;
     const { recorder, freeze: freezing } = world.options;
     const target = to.tag as Actor;

@@ -36,7 +36,7 @@ export class Recorder {
     const process = task.owner.path;
     if (task.kind === "run") {
       const { process: running } = task.owner;
-      let index = running?.waiting?.scanned ?? 0;
+      let index = running?.pendingReceive?.scanned ?? 0;
       while (isGone(running?.peek(index))) index++;
       const first = running?.peek(index);
       const starting = running?.state === STARTING;

@@ -9,7 +9,7 @@ import type { Kernel } from "../../process/kernel.js";
 import { origin, runningOwner } from "../../process/origin.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import { type Due, type Timer, TimerQueue } from "../../process/timers.js";
+import { type Due, type Timer, TimerQueue } from "../../process/timer-queue.js";
 import { UncontrolledAwaitError } from "../report/errors.js";
 import type { Chooser, Footprint } from "../strategies/strategy.js";
 import { Actor } from "./actor.js";

@@ -3,7 +3,7 @@
 
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
-import type { TimerRef } from "../../process/timer.js";
+import type { TimerRef } from "../../process/owned-timer.js";
 import type { BoltContext, InitContext } from "../definition/component.js";
 import { textOf } from "../definition/errors.js";
 import type { AnyValues, Streams } from "../definition/field.js";

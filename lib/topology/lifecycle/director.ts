@@ -2,15 +2,15 @@
 // who want something of it.
 
 import { type Callbacks, deferStart, type StartOutcome, type Stop, stop } from "../../process/behaviour.js";
-import type { ReplyTo } from "../../process/call.js";
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
 import type { Monitor } from "../../process/monitor.js";
+import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason, isOrderly, NORMAL } from "../../process/reason.js";
+import type { ReplyTo } from "../../process/request.js";
 import { launch, spawnAwaited } from "../../process/start.js";
-import type { TimerRef } from "../../process/timer.js";
 import { FailedChild } from "../../supervisor/protocol.js";
 import type { Blueprint } from "../definition/blueprint.js";
 import { TopologyPhaseError, textOf } from "../definition/errors.js";

@@ -2,11 +2,11 @@
 
 import type { Body } from "../../process/behaviour.js";
 import type { BodyContext } from "../../process/body-context.js";
-import type { ReplyTo } from "../../process/call.js";
 import { CalleeExitedError, OptionError, ReceiveTimeoutError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
+import type { ReplyTo } from "../../process/request.js";
 import { ChildError } from "../../supervisor/errors.js";
 import type { Answer } from "../../supervisor/protocol.js";
 import type { SupervisorMessage } from "../../supervisor/ref.js";

@@ -1,8 +1,8 @@
 // What a task emits through: one copy of a tuple for each task that it goes to, with an edge of its own in each tree.
 
-import { exitedError } from "../../process/call.js";
 import { OptionError } from "../../process/errors.js";
 import type { Process } from "../../process/process.js";
+import { exitedError } from "../../process/request.js";
 import type { EmitOptions } from "../definition/component.js";
 import { AnchorError } from "../definition/errors.js";
 import { ACKED, FAILED_TUPLE, Tuple } from "../definition/tuple.js";

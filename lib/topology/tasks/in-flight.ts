@@ -2,12 +2,12 @@
 // wait, and sent to the stream `dead` at their end. What `pending.ts` decides is carried out here.
 
 import { backoffMs } from "../../process/backoff.js";
-import { carriedContext } from "../../process/carrying.js";
 import type { Context } from "../../process/context.js";
 import { TaskEntry } from "../../process/entries.js";
 import { EMPTY, Mailbox } from "../../process/mailbox.js";
 import type { Monitor } from "../../process/monitor.js";
 import type { Process } from "../../process/process.js";
+import { captureSenderContext } from "../../process/sender-context.js";
 import type { EmitOptions, Failure, SpoutEmitOptions } from "../definition/component.js";
 import type { FullComponentConfig } from "../definition/config.js";
 import { isPrompt } from "../definition/downstream.js";
@@ -86,7 +86,7 @@ export class InFlightTuples {
   add(stream: string, values: object, options: SpoutEmitOptions<unknown>): void {
     const at = this.sampler.due() ? this.ctx.now() : undefined;
     const kept = newPendingTuple(stream, values, options, at, ++this.run.serial);
-    kept.context = carriedContext(this.run.kernel);
+    kept.context = captureSenderContext(this.run.kernel);
     this.kept.add(kept);
     this.send(kept);
   }

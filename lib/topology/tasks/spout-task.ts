@@ -4,9 +4,9 @@ import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
+import type { TimerRef } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
 import { isThenable } from "../../process/thenable.js";
-import type { TimerRef } from "../../process/timer.js";
 import type {
   Failure,
   SpoutContext,

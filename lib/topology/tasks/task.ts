@@ -1,9 +1,9 @@
 // What spouts and bolts have in common when they run: the context that their functions are given, and their ends.
 
-import { exitedError } from "../../process/call.js";
 import type { Context } from "../../process/context.js";
 import type { Process } from "../../process/process.js";
 import { crash } from "../../process/reason.js";
+import { exitedError } from "../../process/request.js";
 import { isThenable } from "../../process/thenable.js";
 import type { InitContext, LogLevel } from "../definition/component.js";
 import { textOf } from "../definition/errors.js";

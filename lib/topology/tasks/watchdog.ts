@@ -2,9 +2,9 @@
 // task that awaits something would never come to them.
 
 import { exclude } from "../../process/one-or-many.js";
+import { OwnedTimer } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
 import { isThenable } from "../../process/thenable.js";
-import { OwnedTimer } from "../../process/timer.js";
 import { ExecuteTimeoutError } from "../definition/errors.js";
 import type { Tuple } from "../definition/tuple.js";
 

@@ -14,8 +14,8 @@ import {
 import { explore, type FaultOptions } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { checkChild } from "../../../lib/supervisor/child.js";
-import { type Config, decide, initial } from "../../../lib/supervisor/machine.js";
 import type { Event } from "../../../lib/supervisor/protocol.js";
+import { type Config, decide, initial } from "../../../lib/supervisor/supervisor-machine.js";
 import { exhausted, explored } from "../../support/proof.js";
 import { flat, orphans, requests, sessions, twoLevels } from "./support-days.js";
 import { DYNAMIC_STATES, type DynamicAct, type DynamicCharter, judgeDynamic } from "./support-dynamic.js";

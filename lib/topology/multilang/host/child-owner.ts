@@ -4,7 +4,7 @@
 import type { BodyContext } from "../../../process/body-context.js";
 import type { Context } from "../../../process/context.js";
 import { ReceiveTimeoutError } from "../../../process/errors.js";
-import type { TimerRef } from "../../../process/timer.js";
+import type { TimerRef } from "../../../process/owned-timer.js";
 import type { ChildEnd, ChildEvents, ChildPort, ChildSpec, OpenChild } from "./child.js";
 
 export interface ChildOwnerOptions {

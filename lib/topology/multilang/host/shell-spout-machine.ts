@@ -63,7 +63,7 @@ function received<C>(state: State<C>, message: WorkMessage): Decision<C> {
   switch (message.type) {
     case "sync": {
       if (current === undefined) return crash(state, "protocol", "sent sync, and had no command to answer");
-      const commands = state.commands.rest();
+      const commands = state.commands.withoutFirst();
       const next = commands.first;
       const done = { type: "done", command: current } as const;
       return [{ ...state, commands }, next === undefined ? [done] : [done, { type: "send", command: next }]];

@@ -1,13 +1,13 @@
 // The process of a system whose messages carry their sender's context: a class of its own, so that others pay nothing.
 
-import { Carried, contextOf, type Entry, plain, TaskEntry } from "./entries.js";
+import { ContextMessage, contextOf, type Entry, plain, TaskEntry } from "./entries.js";
 import type { AsyncContext } from "./environment.js";
 import type { Kernel } from "./kernel.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 
 /** What such a process has besides. */
-export interface Carrying {
+export interface HomeContext {
   /** Where all of it runs, whoever sends to it: for a process that acts for one caller alone. */
   home: AsyncContext | undefined;
 }
@@ -15,19 +15,19 @@ export interface Carrying {
 const made = new Map<typeof Process, typeof Process>();
 
 /** Makes the class of a system's processes one whose messages carry contexts. */
-export function carrying(Base: typeof Process): typeof Process {
-  const known = made.get(Base) ?? carryingClass(Base);
+export function contextAware(Base: typeof Process): typeof Process {
+  const known = made.get(Base) ?? contextAwareClass(Base);
   made.set(Base, known);
   return known;
 }
 
-function carryingClass(Base: typeof Process): typeof Process {
-  return class extends Base implements Carrying {
+function contextAwareClass(Base: typeof Process): typeof Process {
+  return class extends Base implements HomeContext {
     home: AsyncContext | undefined = undefined;
 
     override deliver(message: unknown): void {
       this.mixed = true;
-      super.deliver(contextOf(message) === undefined ? new Carried(message, this.here()) : message);
+      super.deliver(contextOf(message) === undefined ? new ContextMessage(message, this.here()) : message);
     }
 
     override deliverRequest(request: Parameters<Process["deliverRequest"]>[0]): void {
@@ -58,14 +58,15 @@ function carryingClass(Base: typeof Process): typeof Process {
 }
 
 /** The context of the code that is running, for what is to be done later in its place. Undefined where none is carried. */
-export function carriedContext(kernel: Kernel): AsyncContext | undefined {
-  return kernel.carries ? kernel.env.captureContext() : undefined;
+export function captureSenderContext(kernel: Kernel): AsyncContext | undefined {
+  return kernel.carriesContext ? kernel.env.captureContext() : undefined;
 }
 
 /** Makes a process run in the context of the code that calls this, where contexts are carried. */
-export function settleHere<T extends Pid<never>>(pid: T): T {
+export function adoptContext<T extends Pid<never>>(pid: T): T {
   const { process } = pid;
-  if (process?.kernel.carries) (process as Process & Carrying).home = process.kernel.env.captureContext();
+  if (process?.kernel.carriesContext)
+    (process as Process & HomeContext).home = process.kernel.env.captureContext();
   return pid;
 }
 
@@ -74,7 +75,7 @@ export type ContextRunner = <R>(fn: () => R) => R;
 
 /** For callbacks, the context of the message at hand is the one they run in. */
 export function contextRunner({ kernel, handle, rare }: Process): ContextRunner {
-  const inBody = handle === undefined && kernel.carries;
+  const inBody = handle === undefined && kernel.carriesContext;
   const context = inBody ? rare?.sender : kernel.env.captureContext();
   return context === undefined ? (fn) => kernel.enter(fn) : (fn) => context.runInAsyncScope(fn);
 }

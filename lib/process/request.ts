@@ -2,8 +2,7 @@
 // the last three withdraw the request if it still waits, and a late reply is dropped, as with OTP's process aliases.
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
-import { carriedContext } from "./carrying.js";
-import { Carried, Entry, isEntry, SignalEntry, TaskEntry } from "./entries.js";
+import { ContextMessage, Entry, isEntry, SignalEntry, TaskEntry } from "./entries.js";
 import type { Resumption } from "./environment.js";
 import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
@@ -13,7 +12,8 @@ import { exclude, include } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
 import type { Abandonable, Process } from "./process.js";
 import type { ExitReason } from "./reason.js";
-import type { Due, Timer } from "./timers.js";
+import { captureSenderContext } from "./sender-context.js";
+import type { Due, Timer } from "./timer-queue.js";
 
 declare const answers: unique symbol;
 
@@ -92,7 +92,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     timeoutMs: number,
   ): void {
     this.kernel = kernel;
-    this.context = carriedContext(kernel);
+    this.context = captureSenderContext(kernel);
     this.owner = owner;
     this.to = to;
     this.timeoutMs = timeoutMs;
@@ -118,7 +118,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     if (this.resolve !== undefined) {
       this.reject = undefined;
       this.goOn(value);
-    } else this.tell({ ok: true, value });
+    } else this.handleReply({ ok: true, value });
   }
 
   fail(error: unknown): void {
@@ -126,7 +126,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     if (this.reject !== undefined) {
       this.resolve = undefined;
       this.goOn(error);
-    } else this.tell({ ok: false, error });
+    } else this.handleReply({ ok: false, error });
   }
 
   private goOn(ending: unknown): void {
@@ -140,7 +140,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     end?.(this.ending);
   }
 
-  private tell(reply: Reply<R>): void {
+  private handleReply(reply: Reply<R>): void {
     const { owner, onReply } = this;
     if (!owner?.alive || onReply === undefined) return;
     const task = new TaskEntry(() => onReply(reply as Reply<never>));
@@ -206,6 +206,6 @@ export function exitedError(process: Process): ProcessExitedError {
 /** What a mailbox entry is to its user: the message of a call, a signal, or nothing for a timer's function. */
 export function messageOf(entry: unknown): unknown {
   if (!isEntry(entry)) return entry;
-  if (entry instanceof Request || entry instanceof Carried) return entry.message;
+  if (entry instanceof Request || entry instanceof ContextMessage) return entry.message;
   return entry instanceof SignalEntry ? entry.signal : undefined;
 }

@@ -21,8 +21,8 @@ import {
   type Step,
   withAgenda,
   withChildren,
+  withDeferred,
   withRestarts,
-  withWaiting,
 } from "./state.js";
 import { STRATEGIES } from "./strategies.js";
 
@@ -30,8 +30,8 @@ export type { Config, State };
 
 export function initial<P>(config: Config, specs: readonly FullChildSpec[]): State<P> {
   const children = Roster.of<P>(specs.map((spec) => newChild(spec)));
-  const [restarts, agenda, waiting] = [Queue.of<number>(), Queue.of<Step<P>>(), Queue.of<Event<P>>()];
-  return { config, children, restarts, agenda, waiting, closing: undefined, booting: true };
+  const [restarts, agenda, deferred] = [Queue.of<number>(), Queue.of<Step<P>>(), Queue.of<Event<P>>()];
+  return { config, children, restarts, agenda, deferred, closing: undefined, booting: true };
 }
 
 /**
@@ -48,14 +48,14 @@ export function decide<P>(
   const effects: Effect<P>[] = [];
   let next = take(state, event, effects);
   // Whatever waited is looked at as soon as nothing is in progress.
-  while (next.agenda.length === 0 && next.waiting.length > 0 && next.closing === undefined) {
-    const first = next.waiting.first as Event<P>;
-    next = take(withWaiting(next, next.waiting.rest()), afterWaiting(first, now), effects);
+  while (next.agenda.length === 0 && next.deferred.length > 0 && next.closing === undefined) {
+    const first = next.deferred.first as Event<P>;
+    next = take(withDeferred(next, next.deferred.withoutFirst()), atDecision(first, now), effects);
   }
   return [next, effects];
 }
 
-function afterWaiting<P>(event: Event<P>, now: number): Event<P> {
+function atDecision<P>(event: Event<P>, now: number): Event<P> {
   if ((event.type !== "exited" && event.type !== "retry") || event.at >= now) return event;
   return event.type === "retry" ? { ...event, at: now } : { ...event, at: now, waitedMs: now - event.at };
 }
@@ -71,7 +71,7 @@ function take<P>(state: State<P>, event: Event<P>, effects: Effect<P>[]): State<
       return close(state, event.reason, effects);
     default:
       if (state.closing !== undefined) return state;
-      if (state.agenda.length > 0) return withWaiting(state, state.waiting.with(event));
+      if (state.agenda.length > 0) return withDeferred(state, state.deferred.with(event));
       return begin(state, event, effects);
   }
 }
@@ -195,7 +195,7 @@ function completed<P>(
   const step = state.agenda.first;
   if (step === undefined || step.id !== event.id || (step.do === "stop") !== (event.type === "stopped"))
     return state;
-  const rest = state.agenda.rest();
+  const rest = state.agenda.withoutFirst();
   const done = withAgenda(state, rest);
   if (step.do === "stop") return proceed(stepStopped(done, step, effects), effects);
   const asked = step.why === "add" || step.why === "again" ? step : undefined;
@@ -295,7 +295,7 @@ function close<P>(state: State<P>, reason: ExitReason, effects: Effect<P>[]): St
   if (state.closing !== undefined) return state;
   const step = state.agenda.first;
   const stops = [...state.children].reverse().map((child): Step<P> => ({ do: "stop", id: child.spec.id }));
-  const closing: State<P> = { ...state, closing: reason, waiting: Queue.of() };
+  const closing: State<P> = { ...state, closing: reason, deferred: Queue.of() };
   if (step === undefined) return proceed({ ...closing, agenda: Queue.of(stops) }, effects);
   const spec = step.do === "start" ? childOf(state, step)?.spec : undefined;
   if (spec !== undefined) effects.push({ type: "abort-start", spec });
@@ -322,7 +322,7 @@ function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
     // Nothing runs there. On the way out that ends a restart which was under way, too.
     if (child !== undefined && step.do === "stop" && current.closing !== undefined)
       current = down(current, child);
-    agenda = agenda.rest();
+    agenda = agenda.withoutFirst();
   }
   current = withAgenda(current, agenda);
   if (current.closing !== undefined) effects.push({ type: "exit", reason: current.closing });

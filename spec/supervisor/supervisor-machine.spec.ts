@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { type ExitReason, SHUTDOWN, shutdown } from "signalbox";
 import { describe, expect, it } from "vitest";
-import type { Config } from "../../lib/supervisor/machine.js";
 import { FailedChild } from "../../lib/supervisor/protocol.js";
+import type { Config } from "../../lib/supervisor/supervisor-machine.js";
 import { abc, broken, Machine, NORMAL, roll, spec } from "./told.js";
 
 describe("a booting machine", () => {

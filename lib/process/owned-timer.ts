@@ -1,6 +1,5 @@
 // Timers as processes use them: they send a message or run a function of their owner, and die with it.
 
-import { carriedContext } from "./carrying.js";
 import { TaskEntry } from "./entries.js";
 import type { AsyncContext } from "./environment.js";
 import { MailboxFullError } from "./errors.js";
@@ -8,7 +7,8 @@ import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
-import type { Due, Timer } from "./timers.js";
+import { captureSenderContext } from "./sender-context.js";
+import type { Due, Timer } from "./timer-queue.js";
 
 /** A timer that was set: give it to `cancel`, or look whether it is still `pending`. */
 export interface TimerRef {
@@ -40,7 +40,7 @@ export class OwnedTimer implements Due, TimerRef {
     this.owner = owner;
     this.action = action;
     this.periodMs = periodMs;
-    this.context = carriedContext(kernel);
+    this.context = captureSenderContext(kernel);
     if (owner !== undefined) owner.timers = include(owner.timers, this);
     this.timer = kernel.addTimer(delayMs, this);
   }

@@ -2,11 +2,11 @@
 
 import type { StartOutcome } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
+import type { TimerRef } from "../process/owned-timer.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { SHUTDOWN } from "../process/reason.js";
-import { spawnAwaited, tellBirth } from "../process/start.js";
-import type { TimerRef } from "../process/timer.js";
+import { reportEarlyEnd, spawnAwaited } from "../process/start.js";
 import { childLaunch, type FullChildSpec, type Shutdown } from "./child.js";
 
 /** A start has ended, one way or another. */
@@ -36,7 +36,7 @@ export function launchChild<M>(
     kernel.send(ctx.self, { type: "outcome", id, outcome });
   });
   kernel.links.link(supervisor, child.pid, child.exitReason);
-  tellBirth(kernel, child);
+  reportEarlyEnd(kernel, child);
   return child.pid;
 }
 

@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { type ExitReason, SHUTDOWN } from "signalbox";
 import { describe, expect, it } from "vitest";
 import { checkChild, type FullChildSpec } from "../../lib/supervisor/child.js";
-import { type Config, decide, initial, type State } from "../../lib/supervisor/machine.js";
 import type { Ask, Effect, Event } from "../../lib/supervisor/protocol.js";
+import { type Config, decide, initial, type State } from "../../lib/supervisor/supervisor-machine.js";
 import { child } from "./house.js";
 
 const IDS = ["a", "b", "c", "d", "e"] as const;
@@ -249,7 +249,7 @@ describe("whatever happens to a supervisor", () => {
           expect(world.exits).toBe(1);
           return;
         }
-        expect([...state.waiting]).toEqual([]);
+        expect([...state.deferred]).toEqual([]);
         expect(world.exits).toBe(0);
         expect([...world.open]).toEqual([]);
         expect([...state.children].filter(({ status }) => status === "restarting")).toEqual([]);
