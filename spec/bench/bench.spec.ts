@@ -6,6 +6,7 @@ import { call, callAwait } from "./calls.js";
 import { CATALOGUE, type Entry } from "./catalogue.js";
 import { type Compared, compare, comparisonTable, figureOf, onlyNow } from "./comparison.js";
 import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
+import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import * as nact from "./nact.js";
@@ -39,12 +40,14 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["crash-to-reroute", 10, crashToReroute(10)],
   ["sim-steps", 1_000, simulatedSteps(1_000)],
   ["sim-dispatch", 20, simulatedDispatch(20)],
+  ["import", 1, importOf("signalbox")],
   ["topology-reliable", 90, topologyReliable(10, 3)],
   ["topology-unreliable", 90, topologyUnreliable(10)],
   ["acker", 20, acker(20, 4)],
   ["ping-pong on nact", 20, nact.pingPong(20)],
   ["spawn-monitor-exit on nact", 10, nact.spawnMonitorExit(10)],
   ["restart on nact", 10, nact.restart(10)],
+  ["import on nact", 1, importOf("nact")],
   ["call on nact", 10, nact.call(10)],
   ["host-await", 10, hostAwait(10)],
   ["host-await on Node", 10, node.hostAwait(10)],
@@ -188,6 +191,7 @@ describe("the result", () => {
     expect(format(324.6, "bytes")).toBe("325 B");
     expect(format(47.25, "p99Us")).toBe("47.3 us");
     expect(format(1_834.5, "ns")).toBe("1835 ns");
+    expect(format(97.44, "cpuMs")).toBe("97.4 ms");
   });
 
   it("shows the median of a time beside its 99th percentile", () => {

@@ -3,7 +3,7 @@
 import { SIZES } from "./sizes.js";
 
 /** The figure of a program that is shown and compared. */
-export type Unit = "perSecond" | "bytes" | "p99Us" | "ns";
+export type Unit = "perSecond" | "bytes" | "p99Us" | "ns" | "cpuMs";
 
 /** Others on Node, by their heading; each is measured where it can do the same thing. */
 export const PEERS = { nact: "nact", xstate: "XState", node: "Node" } as const;
@@ -160,6 +160,7 @@ export const CATALOGUE: readonly Entry[] = [
   },
   { name: "topology-unreliable", unit: "perSecond", peers: ["node"], target: timesPeer("node", 0.7) },
   { name: "acker", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 3_000_000 } },
+  { name: "import", unit: "cpuMs", peers: ["nact"], target: timesPeer("nact", 1 / 1.3) },
   { name: "edge-of-10k", unit: "ns", peers: [] },
   { name: "edge-of-100k", unit: "ns", peers: [] },
   { name: "edge-of-1m", unit: "ns", peers: [] },

@@ -30,6 +30,7 @@ export interface Compared {
 const FIGURE: Readonly<Record<Unit, string>> = {
   perSecond: "perCpuSecond",
   ns: "cpuNs",
+  cpuMs: "cpuMs",
   bytes: "bytes",
   p99Us: "medianUs",
 };

@@ -1,6 +1,7 @@
 // The programs that nact can do, as its documentation would write them.
 
 import { type ActorSystemRef, dispatch, query, type Ref, spawn, spawnStateless, start, stop } from "nact";
+import { importOf } from "./imports.js";
 import type { Program } from "./program.js";
 import { SIZES } from "./sizes.js";
 
@@ -110,6 +111,7 @@ function onNact(
 }
 
 export const programs: Readonly<Record<string, Program>> = {
+  import: importOf("nact"),
   "ping-pong": pingPong(SIZES.pingPong),
   "spawn-monitor-exit": spawnMonitorExit(SIZES.spawnMonitorExit),
   restart: restart(SIZES.restart),

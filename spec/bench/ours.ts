@@ -3,6 +3,7 @@
 import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
 import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
+import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import type { Program } from "./program.js";
@@ -34,6 +35,7 @@ export const programs: Readonly<Record<string, Program>> = {
   "topology-reliable-128": topologyReliable(SIZES.topology, 128),
   "topology-reliable-4096": topologyReliable(SIZES.topology, 4_096),
   "topology-unreliable": topologyUnreliable(SIZES.topology),
+  import: importOf("signalbox"),
   acker: acker(SIZES.acker.trees, SIZES.acker.pending),
   "edge-of-10k": topologyLasting(SIZES.topologyLasting["10k"]),
   "edge-of-100k": topologyLasting(SIZES.topologyLasting["100k"]),

@@ -105,6 +105,8 @@ export function format(figure: number, unit: Unit): string {
       return `${Math.round(figure)} B`;
     case "p99Us":
       return `${digits(figure)} us`;
+    case "cpuMs":
+      return `${digits(figure)} ms`;
     case "ns":
       return `${digits(figure)} ns`;
     default:
