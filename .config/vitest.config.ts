@@ -35,7 +35,10 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: proving ? 0 : 600_000,
     hookTimeout: 600_000,
     // The counts for the closing line of .ci/run.
-    reporters: process.env["CI"] === "true" ? ["default", ["json", { outputFile: ".build/vitest.json" }]] : ["default"],
+    reporters:
+      process.env["CI"] === "true"
+        ? ["default", ["json", { outputFile: `.build/${proving ? "prove" : "vitest"}.json` }]]
+        : ["default"],
     isolate: false,
     projects: proving
       ? [{ extends: true, test: { name: "proofs", include: PROOFS } }]

@@ -1,0 +1,73 @@
+// The package within the bundles of its users: how much they pay, and whether errors keep their names and codes.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
+import { folder, root, run } from "./support.mjs";
+
+const ENTRIES = ["index", "topology/index", "testing/index"];
+
+/** One minified bundle of all entries, in which each entry is a namespace. */
+async function minified() {
+  const path = folder("minified");
+  const entry = join(path, "all.js");
+  const lines = ENTRIES.map(
+    (name, i) => `export * as e${i} from ${JSON.stringify(join(root, "dist", `${name}.js`))};`,
+  );
+  writeFileSync(entry, lines.join("\n"));
+  const bundle = await rolldown({
+    input: entry,
+    platform: "node",
+    external: ["fast-check"],
+    logLevel: "silent",
+  });
+  const file = join(root, ".build", "minified.mjs");
+  await bundle.write({ file, minify: true });
+  return import(pathToFileURL(file));
+}
+
+/** Stands for any argument of an error's constructor. */
+const anything = new Proxy(() => undefined, {
+  get: (_target, key) => {
+    if (key === Symbol.toPrimitive) return () => "x";
+    if (key === Symbol.iterator) return () => [anything, anything].values();
+    if (key === "length") return 1;
+    return anything;
+  },
+  apply: () => anything,
+});
+
+/** Constructors that take some arguments only. */
+const GIVEN = { DiskFault: ["EIO"] };
+
+/** `name code` of every error class that an entry exports. */
+function namesAndCodes(entry, base) {
+  return Object.entries(entry)
+    .filter(([, value]) => value?.prototype instanceof base)
+    .map(([exported, error]) => {
+      const { name, code } = new error(...(GIVEN[exported] ?? Array(6).fill(anything)));
+      return `${exported}: ${name} ${code}`;
+    });
+}
+
+export const checks = {
+  "names and codes of errors survive minification": async () => {
+    const bundle = await minified();
+    const all = { plain: [], minified: [] };
+    for (const [i, name] of ENTRIES.entries()) {
+      const plain = await import(pathToFileURL(join(root, "dist", `${name}.js`)));
+      const { SignalboxError } = await import(pathToFileURL(join(root, "dist/index.js")));
+      all.plain.push(...namesAndCodes(plain, SignalboxError));
+      all.minified.push(...namesAndCodes(bundle[`e${i}`], bundle.e0.SignalboxError));
+    }
+    if (bundle.e0.OptionError.toString().startsWith("class OptionError"))
+      throw new Error("it is not minified");
+    if (all.plain.length < 50) throw new Error(`there are ${all.plain.length} classes of errors`);
+    const changed = all.plain.filter((line, i) => line !== all.minified[i] || !/^(\w+): \1 /.test(line));
+    if (changed.length > 0) throw new Error(`changed: ${changed.join(", ")}`);
+  },
+  "bundles stay within their limits, minified and gzipped": () => {
+    console.log(run("npm", ["run", "-s", "size"]).trimEnd());
+  },
+};

@@ -1,0 +1,114 @@
+// The same program in every runtime: other versions of Node, Bun, Deno, and a browser. Bun and browsers have no promise hooks.
+
+import { execFileSync } from "node:child_process";
+import { copyFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
+import { folder, install, NODES, nodeBin, packed, program, root, run, Skipped } from "./support.mjs";
+
+const EXPECTED = `links: true, exit, crash, deep end
+dispatch: 51 53 56 60 65 71 78, 3 re-routed
+supervisor: 51 after a restart
+topology: 1000 numbers, sum 499500
+reports: restarts, owners`;
+
+let project;
+function installed() {
+  if (project === undefined) {
+    project = folder("runtimes");
+    writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    install(project, packed().path);
+    copyFileSync(join(root, ".ci/smoke.mjs"), join(project, "smoke.mjs"));
+  }
+  return project;
+}
+
+function compare(printed, owners) {
+  const expected = `${EXPECTED} ${owners}`;
+  if (printed.trim() !== expected) throw new Error(`it printed\n${printed}\nand not\n${expected}`);
+}
+
+/** Runs the program. @param owners - whether a stray rejection has an owner there: "known" or "unknown" */
+function smoke(command, args, owners) {
+  compare(run(command, [...args, "smoke.mjs"], { cwd: installed(), timeout: 60_000 }), owners);
+}
+
+/** Debian's Chromium: the one that is installed, or one that is unpacked into a temporary folder. */
+function chromium() {
+  for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
+    try {
+      return { path: run("sh", ["-c", `command -v ${name}`]).trim(), libraries: "" };
+    } catch {
+      // The next one.
+    }
+  }
+  const path = folder("chromium");
+  const sh = (script) => run("sh", ["-ec", script], { cwd: path, stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    sh(
+      `apt-get download $(apt-get install --print-uris -qq -y --no-install-recommends chromium | sed -n "s/^'[^']*' \\\\([^_]*\\\\)_.*/\\\\1/p")`,
+    );
+    sh("for one in *.deb; do dpkg-deb -x $one root; done");
+  } catch {
+    throw new Skipped("there is no Chromium, and apt-get cannot download it");
+  }
+  const libraries = sh("find $PWD/root -name '*.so*' -printf '%h\\n' | sort -u | tr '\\n' ':'");
+  return { path: join(path, "root/usr/lib/chromium/chromium"), libraries };
+}
+
+/** Bundles the program for a browser, and reads from the page what it printed. */
+async function inBrowser() {
+  const browser = chromium();
+  const bundle = await rolldown({
+    input: join(installed(), "smoke.mjs"),
+    platform: "browser",
+    onLog: (level, log) => {
+      if (level === "warn") throw new Error(log.message);
+    },
+  });
+  const { output } = await bundle.generate({ format: "esm", minify: true });
+  const code = output[0].code.replaceAll("</script", "<\\/script");
+  const page = join(installed(), "page.html");
+  writeFileSync(
+    page,
+    `<!doctype html><meta charset="utf-8"><pre id="out"></pre><script type="module">
+const out = document.getElementById("out");
+console.log = (text) => { out.textContent += text; };
+addEventListener("error", (event) => { out.textContent += "error " + event.message; });
+addEventListener("unhandledrejection", (event) => { out.textContent += "rejection " + event.reason?.message + event.reason?.stack; });
+${code}</script>`,
+  );
+  const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+  const html = execFileSync(
+    browser.path,
+    [
+      ...args,
+      `--user-data-dir=${folder("profile")}`,
+      "--virtual-time-budget=20000",
+      "--dump-dom",
+      pathToFileURL(page).href,
+    ],
+    {
+      encoding: "utf8",
+      timeout: 90_000,
+      stdio: ["ignore", "pipe", "ignore"],
+      env: { ...process.env, LD_LIBRARY_PATH: browser.libraries },
+    },
+  );
+  compare(/<pre id="out">([\s\S]*?)<\/pre>/.exec(html)?.[1] ?? html, "unknown");
+}
+
+const nodes = NODES.map((major) => [
+  `links, supervisors, dispatch and topologies work on Node ${major}`,
+  () => smoke(join(nodeBin(major) ?? join(process.execPath, ".."), "node"), [], "known"),
+]);
+
+export const checks = {
+  ...Object.fromEntries(nodes),
+  "the same on Bun, where stray rejections have no owner": () =>
+    smoke(join(program("@oven/bun-linux-x64"), "bin/bun"), [], "unknown"),
+  "the same on Deno": () =>
+    smoke(join(program("@deno/linux-x64-glibc"), "deno"), ["run", "--allow-all"], "known"),
+  "the same in a bundle in Chromium, where stray rejections have no owner": inBrowser,
+};

@@ -1,0 +1,31 @@
+// The bundles that size-limit weighs: what a user's bundler makes of some imports. The two dependencies are not in them.
+
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+
+const BUNDLES = {
+  core: ["{ System, defineServer, supervisor }", "index"],
+  system: ["{ System }", "index"],
+  index: ["*", "index"],
+  topology: ["*", "topology/index"],
+};
+
+const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
+
+for (const [name, [imports, entry]] of Object.entries(BUNDLES)) {
+  const code = `export ${imports} from ${JSON.stringify(path(`dist/${entry}.js`))};`;
+  const bundle = await rolldown({
+    input: "entry",
+    platform: "neutral",
+    external: /^(?:eventemitter3|nanoid)$/,
+    plugins: [
+      {
+        name: "entry",
+        resolveId: (id) => (id === "entry" ? id : null),
+        load: (id) => (id === "entry" ? code : null),
+      },
+    ],
+  });
+  await bundle.write({ file: path(`.build/size/${name}.js`), minify: true });
+  await bundle.close();
+}
