@@ -47,7 +47,10 @@ export const checks = {
   "the package packs, and holds what belongs to it": () => {
     const { files } = packed();
     const stray = files.filter(
-      (path) => !/^((dist|lib|docs)\/|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/.test(path),
+      (path) =>
+        !/^((dist|lib|docs)\/|package\.json$|README\.md$|LICENSE$|CONTRIBUTING\.md$|CHANGELOG\.md$)/.test(
+          path,
+        ),
     );
     if (stray.length > 0) throw new Error(`files that do not belong: ${stray.join(", ")}`);
   },
