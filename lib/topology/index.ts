@@ -107,7 +107,7 @@ export type {
   StreamMetrics,
   TopologyMetrics,
 } from "./runtime/metrics.js";
-export type { TaskInfo } from "./runtime/run.js";
+export type { TaskInfo } from "./runtime/task-info.js";
 export type { Topology } from "./topology.js";
 export { toDot } from "./views/dot.js";
 export type { GraphOptions } from "./views/graph.js";

@@ -11,8 +11,10 @@ import type { CallOptions, ReplyTo } from "../process/request.js";
 import { TopologyPhaseError } from "./definition/errors.js";
 import { Director, type DirectorMessage, type StopReport } from "./lifecycle/director.js";
 import type { Phase } from "./lifecycle/lifecycle-machine.js";
+import { ACKERS, SYSTEM } from "./runtime/acker-plan.js";
 import { componentMetrics, type MetricsWatchOptions, type TopologyMetrics } from "./runtime/metrics.js";
-import { ACKERS, type Run, SYSTEM, type TaskInfo } from "./runtime/run.js";
+import type { RunningTopology } from "./runtime/running-topology.js";
+import { type TaskInfo, taskInfos } from "./runtime/task-info.js";
 import { renderSummary } from "./views/view.js";
 
 export interface StopOptions extends CallOptions {
@@ -104,21 +106,10 @@ export class TopologyRef {
   /** The tasks of a component, or of all; the ackers are `__acker`, the system task is `__system`. @throws OptionError */
   tasks(component?: string): readonly TaskInfo[] {
     const run = this.#run();
-    const names = [...run.components.map(({ name }) => name), SYSTEM];
+    const names = [...run.registry.components.map(({ name }) => name), SYSTEM];
     if (component !== undefined && !names.includes(component))
       throw new OptionError("component", component, `one of ${names.join(", ")}`);
-    const system = run.systemTask;
-    const tasks = run.components
-      .filter(({ name }) => component === undefined || name === component)
-      .flatMap((one) => run.slotsOf(one))
-      .map(({ component: { name }, task, process, waiting, starts }) => ({
-        component: name,
-        task,
-        pid: process?.pid,
-        waiting,
-        restarts: Math.max(0, starts - 1),
-      }));
-    return component === undefined || component === SYSTEM ? [...tasks, system] : tasks;
+    return taskInfos(run).filter((task) => component === undefined || task.component === component);
   }
 
   /** What its components have done and are doing, at this moment. Also after its end. */
@@ -130,10 +121,10 @@ export class TopologyRef {
       phase: this.phase,
       uptimeMs: now - run.startedAt,
       restarts: run.restarts,
-      components: run.components.map((component) => {
-        for (const slot of run.slotsOf(component)) {
+      components: run.registry.components.map((component) => {
+        for (const slot of run.registry.slotsOf(component)) {
           slot.meter.pending = slot.pending;
-          slot.meter.waiting = slot.waiting;
+          slot.meter.waiting = slot.queued;
         }
         const { name, plan, executors } = component;
         const kind = name === ACKERS ? "acker" : plan.kind;
@@ -216,8 +207,8 @@ export class TopologyRef {
     return this.#director;
   }
 
-  #run(): Run {
-    return this.#find().run as Run;
+  #run(): RunningTopology {
+    return this.#find().run as RunningTopology;
   }
 
   #checkRunning(asked: string): void {

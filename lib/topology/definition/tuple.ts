@@ -8,25 +8,20 @@ import { Returnable } from "../../process/entries.js";
 import type { AnyValues } from "./field.js";
 
 // What became of a tuple.
-export const WAITING = 0;
+export const QUEUED = 0;
 export const TAKEN = 1;
 export const ACKED = 2;
-export const FAILED_TUPLE = 3;
+export const FAILED = 3;
 /** It expired while a bolt held it: nobody waits for it, and what its bolt says of it is not heard. */
-export const EXPIRED_TUPLE = 4;
-export type TupleState =
-  | typeof WAITING
-  | typeof TAKEN
-  | typeof ACKED
-  | typeof FAILED_TUPLE
-  | typeof EXPIRED_TUPLE;
+export const EXPIRED = 4;
+export type TupleState = typeof QUEUED | typeof TAKEN | typeof ACKED | typeof FAILED | typeof EXPIRED;
 
 /** The way that a tuple took, which hears of what the tuple's task can no longer tell. */
-export interface Way {
+export interface TupleChannel {
   /** The component that it leads to. */
   readonly to: string;
   /** The task ended before it took the tuple out of its mailbox. */
-  cameBack(tuple: Tuple): void;
+  returned(tuple: Tuple): void;
   /** Nobody will work on it any more. */
   lost(tuple: Tuple): void;
   /** Its bolt held it for so long that it expired. */
@@ -61,20 +56,20 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
   /** @internal The beat at which the youngest of its trees was emitted, or extended: see `Expiry`. */
   born = 0;
   /** @internal */
-  state: TupleState = WAITING;
+  state: TupleState = QUEUED;
   /** @internal Milliseconds at which it was taken, when its latency is measured. */
   takenAt: number | undefined = undefined;
   /** @internal Undefined for one that came from another host. */
-  readonly way: Way | undefined;
+  readonly channel: TupleChannel | undefined;
 
   /** @internal */
-  constructor(values: V, component: string, stream: S, task: number, way: Way | undefined) {
+  constructor(values: V, component: string, stream: S, task: number, way: TupleChannel | undefined) {
     super();
     this.values = values;
     this.component = component;
     this.stream = stream;
     this.task = task;
-    this.way = way;
+    this.channel = way;
   }
 
   /** Whether it belongs to the tree of a spout's tuple, which hears how it goes. */
@@ -84,6 +79,6 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
 
   /** Called by the kernel: its task ended before it came to it. */
   override returned(): void {
-    this.way?.cameBack(this as unknown as Tuple);
+    this.channel?.returned(this as unknown as Tuple);
   }
 }

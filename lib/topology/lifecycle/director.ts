@@ -14,8 +14,9 @@ import { launch, spawnAwaited } from "../../process/start.js";
 import { FailedChild } from "../../supervisor/protocol.js";
 import type { Blueprint } from "../definition/blueprint.js";
 import { TopologyPhaseError, textOf } from "../definition/errors.js";
+import { SYSTEM } from "../runtime/acker-plan.js";
 import { dispose } from "../runtime/dispose.js";
-import { Run, SYSTEM } from "../runtime/run.js";
+import { RunningTopology } from "../runtime/running-topology.js";
 import { processOf } from "../tasks/task.js";
 import type { LifecycleEffect, LifecycleEvent, LifecycleState } from "./lifecycle-machine.js";
 import * as lifecycle from "./lifecycle-machine.js";
@@ -63,7 +64,7 @@ export class Director implements Callbacks<DirectorMessage> {
   /** Set when the lifecycle has decided that the process exits. */
   private end: Stop | undefined = undefined;
   private work!: TopologyWork;
-  private current: Run | undefined = undefined;
+  private current: RunningTopology | undefined = undefined;
   private root: Pid | undefined = undefined;
   /** Trees that a killed predecessor has left, and that have not ended yet. */
   private readonly orphans = new Set<Monitor>();
@@ -91,13 +92,13 @@ export class Director implements Callbacks<DirectorMessage> {
   }
 
   /** What runs, from the moment when it began to start. */
-  get run(): Run | undefined {
+  get run(): RunningTopology | undefined {
     return this.current;
   }
 
   /** How a stop went, or what there was when it ended otherwise. */
   get report(): StopReport {
-    return { drained: this.drained, unfinished: this.unfinished ?? this.current?.pending ?? 0 };
+    return { drained: this.drained, unfinished: this.unfinished ?? this.current?.registry.pending ?? 0 };
   }
 
   get phase(): LifecycleState["phase"] {
@@ -108,7 +109,7 @@ export class Director implements Callbacks<DirectorMessage> {
     const self = processOf(ctx as Context<never>);
     const { kernel } = self;
     const log = logSink(this.options, this.blueprint.name, kernel, this.above);
-    const run = new Run(this.blueprint, kernel, log);
+    const run = new RunningTopology(this.blueprint, kernel, log);
     this.ctx = ctx;
     this.current = run;
     this.work = new TopologyWork(run);
@@ -149,9 +150,9 @@ export class Director implements Callbacks<DirectorMessage> {
   }
 
   terminate(): void {
-    const run = this.current as Run;
+    const run = this.current as RunningTopology;
     for (const ended of [...run.endings]) ended();
-    for (const { name, shared } of run.components)
+    for (const { name, shared } of run.registry.components)
       for (const value of shared.values())
         void dispose(value, (error) => run.log("error", name, 0, textOf(error)));
   }
@@ -174,7 +175,7 @@ export class Director implements Callbacks<DirectorMessage> {
       case "stop": {
         const drainMs = message.drainMs ?? this.blueprint.config.drainMs;
         this.stopping.push(message.replyTo);
-        if (message.drainMs === 0) (this.current as Run).is.hasty = true;
+        if (message.drainMs === 0) (this.current as RunningTopology).switches.hasty = true;
         this.lifecycle.dispatch({ type: "stop", drainMs, end: NORMAL });
         return;
       }
@@ -198,7 +199,7 @@ export class Director implements Callbacks<DirectorMessage> {
   }
 
   private carryOut(effect: LifecycleEffect): void {
-    const run = this.current as Run;
+    const run = this.current as RunningTopology;
     switch (effect.type) {
       case "start":
         this.startTree();
@@ -214,7 +215,7 @@ export class Director implements Callbacks<DirectorMessage> {
         pause(run, effect.type === "pause");
         return;
       case "drain":
-        run.is.draining = true;
+        run.switches.draining = true;
         setFlowing(run, false);
         // Without a limit there is nothing to time.
         if (effect.ms !== Number.POSITIVE_INFINITY)
@@ -225,7 +226,7 @@ export class Director implements Callbacks<DirectorMessage> {
         this.halt(run);
         return;
       case "wait":
-        run.is.running = false;
+        run.switches.running = false;
         setFlowing(run, false);
         run.restarts++;
         announceRestart(run, effect);
@@ -241,13 +242,13 @@ export class Director implements Callbacks<DirectorMessage> {
   }
 
   private carryOutQuiescence(effect: QuiescenceEffect): void {
-    const run = this.current as Run;
+    const run = this.current as RunningTopology;
     switch (effect.type) {
       case "watch":
         run.settlements.watch(processOf(this.ctx as Context<never>));
         return;
       case "flush":
-        run.flush(effect.task);
+        run.registry.flush(effect.task);
         return;
       case "finished":
         for (const replyTo of this.finishing) this.ctx.reply(replyTo, undefined);
@@ -266,37 +267,37 @@ export class Director implements Callbacks<DirectorMessage> {
   private startTree(): void {
     const { ctx } = this;
     const self = processOf(ctx as Context<never>);
-    const { behaviour, options } = topologyTree(this.current as Run)[launch]([]);
+    const { behaviour, options } = topologyTree(this.current as RunningTopology)[launch]([]);
     const root = spawnAwaited(self.kernel, self, behaviour, options, Number.POSITIVE_INFINITY, (outcome) =>
       self.kernel.send(ctx.self, { type: "tree", outcome }),
     );
     self.kernel.links.link(self, root.pid);
     this.root = root.pid;
-    plant(self, root, this.current as Run);
+    plant(self, root, this.current as RunningTopology);
   }
 
   /** Why the tree has ended. The task that crashed last knows best. */
   private whyDown(reason: ExitReason): ExitReason {
-    const { lastCrash } = this.current as Run;
+    const { lastCrash } = this.current as RunningTopology;
     const root = rootOf(reason);
     return root.type === "shutdown" && lastCrash !== undefined ? lastCrash : root;
   }
 
-  private halt(run: Run): void {
+  private halt(run: RunningTopology): void {
     const { ctx } = this;
     if (this.drainTimer !== undefined) ctx.cancel(this.drainTimer);
     this.drainTimer = undefined;
     this.quiescence.dispatch({ type: "halted" });
-    run.is.running = false;
-    run.is.flowing = false;
-    run.is.ending = true;
-    for (const component of run.components) component.release();
-    this.unfinished = run.pending;
+    run.switches.running = false;
+    run.switches.flowing = false;
+    run.switches.ending = true;
+    for (const component of run.registry.components) component.release();
+    this.unfinished = run.registry.pending;
     if (this.root !== undefined) ctx.exit(this.root, "shutdown");
   }
 
   private scale(ctx: Context<DirectorMessage>, message: ScaleMessage): void {
-    const run = this.current as Run;
+    const run = this.current as RunningTopology;
     if (this.phase !== "running" && this.phase !== "paused") {
       this.refuse(ctx, message.replyTo, "scale");
       return;
@@ -340,34 +341,37 @@ function rootOf(reason: ExitReason): ExitReason {
     : reason;
 }
 
-function activate(run: Run, flowing: boolean): void {
-  run.is.running = true;
-  run.is.paused = !flowing;
+function activate(run: RunningTopology, flowing: boolean): void {
+  run.switches.running = true;
+  run.switches.paused = !flowing;
   if (flowing) {
-    for (const bolt of run.bolts) run.order(bolt, "activate");
+    for (const bolt of run.registry.bolts) run.registry.order(bolt, "activate");
     setFlowing(run, true);
-  } else for (const spout of run.spouts) run.order(spout, "go");
+  } else for (const spout of run.registry.spouts) run.registry.order(spout, "go");
 }
 
 /** Pauses spouts before bolts, and resumes bolts before spouts: no tuple reaches a bolt that is paused. */
-function pause(run: Run, paused: boolean): void {
-  run.is.paused = paused;
+function pause(run: RunningTopology, paused: boolean): void {
+  run.switches.paused = paused;
   if (paused) setFlowing(run, false);
-  for (const bolt of run.bolts) run.order(bolt, paused ? "deactivate" : "activate");
+  for (const bolt of run.registry.bolts) run.registry.order(bolt, paused ? "deactivate" : "activate");
   if (!paused) setFlowing(run, true);
 }
 
-function setFlowing(run: Run, flowing: boolean): void {
-  run.is.flowing = flowing;
-  for (const spout of run.spouts) {
-    run.kernel.interception?.touched(`t:${run.name}/${spout.name}`, "write");
-    run.order(spout, flowing ? "activate" : "deactivate");
+function setFlowing(run: RunningTopology, flowing: boolean): void {
+  run.switches.flowing = flowing;
+  for (const spout of run.registry.spouts) {
+    run.hooks.flow(spout.name, "write");
+    run.registry.order(spout, flowing ? "activate" : "deactivate");
   }
 }
 
 /** Logs and publishes that the topology has failed and starts again. */
-function announceRestart(run: Run, { ms, reason }: LifecycleEffect & { readonly type: "wait" }): void {
-  run.log("error", SYSTEM, run.systemTask.task, () => {
+function announceRestart(
+  run: RunningTopology,
+  { ms, reason }: LifecycleEffect & { readonly type: "wait" },
+): void {
+  run.log("error", SYSTEM, run.registry.systemNumber, () => {
     const why = reason.type === "crash" ? textOf(reason.error) : formatReason(reason);
     return `the topology failed, and starts again in ${Math.round(ms)} ms: ${why}`;
   });

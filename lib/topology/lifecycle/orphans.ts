@@ -4,18 +4,18 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { Process } from "../../process/process.js";
 import type { Blueprint } from "../definition/blueprint.js";
-import type { Run } from "../runtime/run.js";
+import type { RunningTopology } from "../runtime/running-topology.js";
 
 interface Tree {
   readonly director: Process;
   readonly root: Process;
-  readonly run: Run;
+  readonly run: RunningTopology;
 }
 
 const trees = new WeakMap<Kernel, Set<Tree>>();
 
 /** The director has started this tree. */
-export function plant(director: Process, root: Process, run: Run): void {
+export function plant(director: Process, root: Process, run: RunningTopology): void {
   const known = trees.get(run.kernel) ?? new Set();
   trees.set(run.kernel, known);
   for (const tree of known) if (!tree.root.alive) known.delete(tree);
@@ -24,18 +24,18 @@ export function plant(director: Process, root: Process, run: Run): void {
 }
 
 /** The roots of trees of this topology that go on without their directors. They are told to lose no time. */
-export function orphansOf(blueprint: Blueprint, run: Run): readonly Process[] {
+export function orphansOf(blueprint: Blueprint, run: RunningTopology): readonly Process[] {
   touched(run, "read");
   const left = [...(trees.get(run.kernel) ?? [])].filter(
     (tree) => tree.run.blueprint === blueprint && tree.root.alive && !tree.director.alive,
   );
   for (const tree of left) {
-    tree.run.is.ending = true;
-    tree.run.is.hasty = true;
+    tree.run.switches.ending = true;
+    tree.run.switches.hasty = true;
   }
   return left.map(({ root }) => root);
 }
 
-function touched({ kernel, name }: Run, how: "read" | "write"): void {
+function touched({ kernel, name }: RunningTopology, how: "read" | "write"): void {
   kernel.interception?.touched(`t:${name}/orphans`, how);
 }

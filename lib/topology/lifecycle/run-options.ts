@@ -6,7 +6,7 @@ import { count, oneOf } from "../../process/options.js";
 import { outside } from "../../process/origin.js";
 import type { LogLevel } from "../definition/component.js";
 import type { FullConfig } from "../definition/config.js";
-import type { LogSink } from "../runtime/run.js";
+import type { LogSink } from "../runtime/running-topology.js";
 
 /** A line that a component logged. */
 export interface LogLine {

@@ -11,13 +11,14 @@ import { ChildError } from "../../supervisor/errors.js";
 import type { Answer } from "../../supervisor/protocol.js";
 import type { SupervisorMessage } from "../../supervisor/ref.js";
 import { capacityFor } from "../definition/check.js";
-import { ACKERS, type Run } from "../runtime/run.js";
-import type { ComponentRun, Slot } from "../runtime/slot.js";
+import { ACKERS } from "../runtime/acker-plan.js";
+import type { RunningTopology } from "../runtime/running-topology.js";
+import type { ComponentRun, TaskSlot } from "../runtime/task-slots.js";
 import { executorSpec, taskSpec } from "./tree.js";
 
 /** @throws OptionError */
-export function checkScale(run: Run, name: string, tasks: number): ComponentRun {
-  const component = run.components.find((one) => one.name === name && name !== ACKERS);
+export function checkScale(run: RunningTopology, name: string, tasks: number): ComponentRun {
+  const component = run.registry.components.find((one) => one.name === name && name !== ACKERS);
   if (component === undefined) {
     const known = run.blueprint.components.map((one) => one.name).join(", ");
     throw new OptionError("component", name, `one of ${known}`);
@@ -25,7 +26,7 @@ export function checkScale(run: Run, name: string, tasks: number): ComponentRun 
   count("tasks", tasks, 1);
   const { ackerCapacity } = run.blueprint.config;
   const needed = capacityFor(
-    run.spouts.map(
+    run.registry.spouts.map(
       (spout) => (spout === component ? tasks : spout.slots.length) * spout.plan.config.maxPending,
     ),
   );
@@ -40,7 +41,7 @@ export function checkScale(run: Run, name: string, tasks: number): ComponentRun 
 
 /** A process that brings the component to so many tasks, and tells when it is done. */
 export function scaler(
-  run: Run,
+  run: RunningTopology,
   component: ComponentRun,
   tasks: number,
   tell: (ctx: BodyContext<"settled">, error: Error | undefined) => void,
@@ -57,10 +58,14 @@ export function scaler(
   };
 }
 
-async function grow(ctx: BodyContext<"settled">, run: Run, component: ComponentRun): Promise<void> {
+async function grow(
+  ctx: BodyContext<"settled">,
+  run: RunningTopology,
+  component: ComponentRun,
+): Promise<void> {
   const before = component.executors.length;
-  const slot = run.addSlot(component);
-  run.order(run.ackers, "go");
+  const slot = run.registry.addSlot(component);
+  run.registry.order(run.registry.ackers, "go");
   const { executor } = slot;
   const group = run.groups.get(component.plan.kind === "spout" ? "spouts" : "bolts");
   const isNew = component.executors.length > before;
@@ -68,20 +73,24 @@ async function grow(ctx: BodyContext<"settled">, run: Run, component: ComponentR
   const answer = await ask(ctx, isNew ? group : executor.pid, (replyTo) => ({ type: "add", spec, replyTo }));
   // A supervisor that is down, or comes up just now, starts with the new child anyway.
   if (answer === undefined || answer.ok || answer.problem === "already_started") {
-    run.open(slot);
+    run.registry.open(slot);
     return;
   }
-  run.remove(slot);
+  run.registry.remove(slot);
   if (isNew) component.executors.pop();
   throw new ChildError(component.name, spec.id, answer.problem, answer.reason);
 }
 
-async function shrink(ctx: BodyContext<"settled">, run: Run, component: ComponentRun): Promise<void> {
-  const slot = run.retire(component);
+async function shrink(
+  ctx: BodyContext<"settled">,
+  run: RunningTopology,
+  component: ComponentRun,
+): Promise<void> {
+  const slot = run.registry.retire(component);
   if (component.plan.kind === "spout") slot.process?.deliver("deactivate");
   await finish(ctx, run, slot);
   slot.leaving = true;
-  run.remove(slot);
+  run.registry.remove(slot);
   // If its supervisor is down, that starts again without it.
   const { pid } = slot.executor;
   const { id } = slot;
@@ -107,15 +116,15 @@ async function ask(
 }
 
 /** Waits until the task has settled what it has, or the time to drain is over. */
-async function finish(ctx: BodyContext<"settled">, run: Run, slot: Slot): Promise<void> {
+async function finish(ctx: BodyContext<"settled">, run: RunningTopology, slot: TaskSlot): Promise<void> {
   const deadline = ctx.now() + run.blueprint.config.drainMs;
   let flushedAt = -1;
   const isBusy = (): boolean =>
-    slot.pending > 0 || (slot.process !== undefined && slot.life?.asking === true);
+    slot.pending > 0 || (slot.process !== undefined && slot.incarnation?.asking === true);
   for (let left = deadline - ctx.now(); isBusy() && left > 0; left = deadline - ctx.now()) {
     run.settlements.watch(ctx.self.process as Process);
     // Once, as long as nothing more comes.
-    if (slot.waiting === 0 && slot.delivered !== flushedAt) {
+    if (slot.queued === 0 && slot.delivered !== flushedAt) {
       flushedAt = slot.delivered;
       slot.process?.deliver("flush");
     }

@@ -14,8 +14,8 @@ import {
   supervisor,
 } from "../../supervisor/supervisor.js";
 import type { BoltDefinition } from "../definition/component.js";
-import type { Run } from "../runtime/run.js";
-import type { ComponentRun, ExecutorRun, Slot } from "../runtime/slot.js";
+import type { RunningTopology } from "../runtime/running-topology.js";
+import type { ComponentRun, ExecutorRun, TaskSlot } from "../runtime/task-slots.js";
 import { ackerTask } from "../tasks/acker-task.js";
 import { boltTask } from "../tasks/bolt-task.js";
 import { spoutTask } from "../tasks/spout-task.js";
@@ -24,7 +24,7 @@ import { systemTask } from "../tasks/system-task.js";
 /** Restarts of executors within five seconds that a group allows. */
 const EXECUTOR_RESTARTS = 1;
 
-export function topologyTree(run: Run): SupervisorDefinition {
+export function topologyTree(run: RunningTopology): SupervisorDefinition {
   const { intensity, periodMs } = run.blueprint.config;
   const system: ChildSpec = { id: "system-task", start: task(() => systemTask(run) as Behaviour<never>) };
   return supervisor({
@@ -33,9 +33,9 @@ export function topologyTree(run: Run): SupervisorDefinition {
     strategy: "rest_for_one",
     intensity: 0,
     children: [
-      group(run, "ackers", {}, () => executorsOf(run, [run.ackers])),
-      group(run, "bolts", {}, () => executorsOf(run, run.bolts)),
-      group(run, "spouts", {}, () => executorsOf(run, run.spouts)),
+      group(run, "ackers", {}, () => executorsOf(run, [run.registry.ackers])),
+      group(run, "bolts", {}, () => executorsOf(run, run.registry.bolts)),
+      group(run, "spouts", {}, () => executorsOf(run, run.registry.spouts)),
       // The system task is none of many executors: it is restarted as often as any task.
       group(run, "system", { intensity, periodMs }, () => [system]),
     ],
@@ -43,7 +43,7 @@ export function topologyTree(run: Run): SupervisorDefinition {
 }
 
 function group(
-  run: Run,
+  run: RunningTopology,
   id: string,
   limits: Pick<SupervisorOptions, "intensity" | "periodMs">,
   children: () => readonly ChildSpec[],
@@ -66,14 +66,14 @@ function group(
   };
 }
 
-function executorsOf(run: Run, components: readonly ComponentRun[]): readonly ChildSpec[] {
+function executorsOf(run: RunningTopology, components: readonly ComponentRun[]): readonly ChildSpec[] {
   return components.flatMap((component) =>
     component.executors.map((executor) => executorSpec(run, executor)),
   );
 }
 
 /** The supervisor of an executor. */
-export function executorSpec(run: Run, executor: ExecutorRun): ChildSpec {
+export function executorSpec(run: RunningTopology, executor: ExecutorRun): ChildSpec {
   const { component } = executor;
   const { intensity, periodMs, restartBackoff } = component.plan.config;
   const options: Omit<SupervisorOptions, "children"> = {
@@ -98,16 +98,16 @@ export function executorSpec(run: Run, executor: ExecutorRun): ChildSpec {
   };
 }
 
-export function taskSpec(run: Run, slot: Slot): ChildSpec {
+export function taskSpec(run: RunningTopology, slot: TaskSlot): ChildSpec {
   const { component } = slot;
   const behaviour =
-    component === run.ackers ? ackerTask : component.plan.kind === "bolt" ? boltTask : spoutTask;
+    component === run.registry.ackers ? ackerTask : component.plan.kind === "bolt" ? boltTask : spoutTask;
   const start = task(() => behaviour(run, slot) as Behaviour<never>);
   // A spout has to tell what is given up; nobody waits for a bolt, but for a program that ends with it.
   const { kind, definition } = component.plan;
   // Ackers have no definition.
   const waits = kind !== "bolt" || (definition as BoltDefinition | undefined)?.options.closes === true;
-  return { id: slot.id, start, hurry: () => run.is.hasty && !waits };
+  return { id: slot.id, start, hurry: () => run.switches.hasty && !waits };
 }
 
 /** A task traps exits, so that it is told to end in order. */

@@ -1,41 +1,46 @@
 // The work of a running topology as the quiescence machine sees it. Each field is counted when it is read.
 
 import { inTransit } from "../runtime/lineage.js";
-import type { Run } from "../runtime/run.js";
+import type { RunningTopology } from "../runtime/running-topology.js";
 import type { WorkInProgress } from "./quiescence-machine.js";
 
 export class TopologyWork implements WorkInProgress {
-  private readonly run: Run;
+  private readonly run: RunningTopology;
 
-  constructor(run: Run) {
+  constructor(run: RunningTopology) {
     this.run = run;
   }
 
   get moving(): number {
     const { run } = this;
     let moving = 0;
-    for (const spout of run.spouts)
-      for (const { life, kept } of run.slotsOf(spout)) {
+    for (const spout of run.registry.spouts)
+      for (const { incarnation, pendingTuples } of run.registry.slotsOf(spout)) {
         // While the topology drains, a spout may emit until its `deactivate` has ended.
-        if (life?.alive) moving += life.retrying + (life.asking || (run.is.draining && life.active) ? 1 : 0);
+        if (incarnation?.alive)
+          moving +=
+            incarnation.retrying +
+            (incarnation.asking || (run.switches.draining && incarnation.active) ? 1 : 0);
         // The next process of the task takes these tuples over.
-        else if (kept.size > 0) moving++;
+        else if (pendingTuples.size > 0) moving++;
       }
-    for (const bolt of run.bolts)
-      for (const { waiting, life } of run.slotsOf(bolt))
-        moving += waiting + (life?.busy ?? 0) + (life?.alive && life.flushing ? 1 : 0);
+    for (const bolt of run.registry.bolts)
+      for (const { queued, incarnation } of run.registry.slotsOf(bolt))
+        moving += queued + (incarnation?.busy ?? 0) + (incarnation?.alive && incarnation.flushing ? 1 : 0);
     return moving;
   }
 
   get spoutsDone(): boolean {
-    return this.run.spouts.every((spout) =>
+    return this.run.registry.spouts.every((spout) =>
       spout.slots.every(({ done, process }) => done && process !== undefined),
     );
   }
 
   get bolts(): WorkInProgress["bolts"] {
     const { run } = this;
-    return run.bolts.flatMap((bolt) => run.slotsOf(bolt).filter(({ life }) => life?.alive === true));
+    return run.registry.bolts.flatMap((bolt) =>
+      run.registry.slotsOf(bolt).filter(({ incarnation }) => incarnation?.alive === true),
+    );
   }
 
   get outcomesInTransit(): number {
@@ -43,10 +48,10 @@ export class TopologyWork implements WorkInProgress {
   }
 
   get pending(): number {
-    return this.run.pending;
+    return this.run.registry.pending;
   }
 
   get holdsUnanchored(): boolean {
-    return this.run.held.some(({ anchored }) => !anchored);
+    return this.run.registry.held.some(({ anchored }) => !anchored);
   }
 }

@@ -2,8 +2,11 @@
 
 import type { Blueprint, ComponentPlan } from "../definition/blueprint.js";
 
-/** The name of the ackers among the components: no user's component can have it. */
+// No component of a user can have these names.
+/** The name of the ackers. */
 export const ACKERS = "__acker";
+/** The name of the system task. */
+export const SYSTEM = "__system";
 
 /** As if somebody had added them. */
 export function ackerPlan({ config }: Blueprint): ComponentPlan {

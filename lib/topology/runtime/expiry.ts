@@ -4,42 +4,34 @@
 import type { Tuple } from "../definition/tuple.js";
 import { LIFE_IN_BEATS } from "../tracking/admission.js";
 import { eachTree } from "../tracking/anchors.js";
-import type { Run } from "./run.js";
-import type { Slot } from "./slot.js";
+import type { RunningTopology } from "./running-topology.js";
 
 export class Expiry {
   /** Ticks of the ackers so far. */
   beats = 0;
-  private readonly run: Run;
+  private readonly run: RunningTopology;
 
-  constructor(run: Run) {
+  constructor(run: RunningTopology) {
     this.run = run;
   }
 
   /** Half a message timeout has passed. */
   tick(): void {
     this.beats++;
-    const { kernel, name } = this.run;
-    kernel.interception?.touched(`t:${name}/beats`, "write");
+    this.run.hooks.beats("write");
   }
 
   /** Lets bolts that settle by themselves forget what has expired in their hands: it would be held for ever. */
   sweep(): void {
     const { run, beats } = this;
-    for (const bolt of run.bolts)
-      for (const { life } of run.slotsOf(bolt))
-        for (const tuple of life?.held ?? [])
+    for (const bolt of run.registry.bolts)
+      for (const { incarnation } of run.registry.slotsOf(bolt))
+        for (const tuple of incarnation?.held ?? [])
           if (beats - tuple.born >= LIFE_IN_BEATS && this.isOver(tuple)) {
-            life?.held.delete(tuple);
-            tuple.way?.expired(tuple);
+            incarnation?.held.delete(tuple);
+            tuple.channel?.expired(tuple);
             run.settlements.notify();
           }
-  }
-
-  /** Somebody goes by the beats. */
-  looked(): void {
-    const { kernel, name } = this.run;
-    kernel.interception?.touched(`t:${name}/beats`, "read");
   }
 
   /**
@@ -48,11 +40,6 @@ export class Expiry {
    */
   isOver(tuple: Tuple): boolean {
     return tuple.anchored && !this.isTracked(tuple);
-  }
-
-  /** What an acker knows of its trees is changing. */
-  changes(acker: Slot): void {
-    this.run.kernel.interception?.touched(`a:${this.run.name}/${acker.id}`, "write");
   }
 
   /** The ackers of its trees know best: one may have ticked later, or the tree was extended. */
@@ -66,9 +53,9 @@ export class Expiry {
   }
 
   private tracks(hi: number, lo: number): boolean {
-    const slot = this.run.ackerOf(lo);
-    this.run.looked(slot);
-    this.run.kernel.interception?.touched(`a:${this.run.name}/${slot.id}`, "read");
+    const slot = this.run.acking.ackerOf(lo);
+    this.run.hooks.slotRead(slot);
+    this.run.hooks.ackedTrees(slot, "read");
     return slot.process !== undefined && slot.trees?.tracks(hi, lo) === true;
   }
 }

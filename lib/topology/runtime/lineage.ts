@@ -3,14 +3,14 @@
 
 import type { InitContext } from "../definition/component.js";
 import { reachedFrom } from "../definition/downstream.js";
-import { FAILED_TUPLE, type Tuple } from "../definition/tuple.js";
+import { FAILED, type Tuple } from "../definition/tuple.js";
 import { eachTree } from "../tracking/anchors.js";
 import { Losses } from "../tracking/losses.js";
 import { type PendingTuple, traceOf } from "../tracking/pending-tuple.js";
-import type { Lane } from "./lanes.js";
+import type { Channel } from "./channels.js";
 import type { TaskMeter } from "./metrics.js";
-import type { Run } from "./run.js";
-import type { ComponentRun, Slot } from "./slot.js";
+import type { RunningTopology } from "./running-topology.js";
+import type { TaskSlot } from "./task-slots.js";
 
 const LINEAGE = Symbol("lineage");
 
@@ -18,11 +18,11 @@ const LINEAGE = Symbol("lineage");
 export class Lineage {
   readonly task: number;
   readonly meter: TaskMeter;
-  private readonly run: Run;
-  private readonly slot: Slot;
+  private readonly run: RunningTopology;
+  private readonly slot: TaskSlot;
   private below: ReadonlySet<string> | undefined = undefined;
 
-  constructor(run: Run, slot: Slot) {
+  constructor(run: RunningTopology, slot: TaskSlot) {
     this.run = run;
     this.slot = slot;
     this.task = slot.task;
@@ -44,15 +44,20 @@ export class Lineage {
     const { run } = this;
     const { component } = this.slot;
     const patienceMs = run.blueprint.config.messageTimeoutMs;
-    run.traces = true;
+    run.acking.notesFailures = true;
     component.losses ??= new Losses(patienceMs);
     this.slot.losses ??= new Losses(patienceMs);
     component.lost = (tuple) => {
-      const kept = run.is.ending ? undefined : originOf(run, tuple);
+      const kept = run.switches.ending ? undefined : originOf(run, tuple);
       if (kept === undefined) return;
-      touched(run, component, "write");
+      run.hooks.trees(component.name, "write");
       try {
-        (tuple.way as Lane | undefined)?.losses?.add(timeOf(tuple), kept, tuple.rootLo, run.kernel.env.now());
+        (tuple.channel as Channel | undefined)?.losses?.add(
+          timeOf(tuple),
+          kept,
+          tuple.rootLo,
+          run.kernel.env.now(),
+        );
       } catch {
         // It has no time: it is in no window.
       }
@@ -78,14 +83,14 @@ export class Lineage {
 
   /** Another try of what was emitted before has come. Whether a tuple like it was lost here. */
   came(time: number, kept: PendingTuple, tuple: Tuple): boolean {
-    touched(this.run, this.slot.component, "write");
-    return (tuple.way as Lane | undefined)?.losses?.came(time, kept, tuple.rootLo) === true;
+    this.run.hooks.trees(this.slot.component.name, "write");
+    return (tuple.channel as Channel | undefined)?.losses?.came(time, kept, tuple.rootLo) === true;
   }
 
   /** The earliest time of what was lost and has not come again. */
   get outstanding(): number {
     const now = this.run.kernel.env.now();
-    touched(this.run, this.slot.component, "read");
+    this.run.hooks.trees(this.slot.component.name, "read");
     const { losses, component } = this.slot;
     const never = Number.POSITIVE_INFINITY;
     return Math.min(losses?.earliest(now) ?? never, component.losses?.earliest(now) ?? never);
@@ -93,8 +98,8 @@ export class Lineage {
 
   /** This try of the tuple counts no more: a later try has taken its place. */
   forget(tuple: Tuple): void {
-    this.slot.life?.held.delete(tuple);
-    tuple.state = FAILED_TUPLE;
+    this.slot.incarnation?.held.delete(tuple);
+    tuple.state = FAILED;
     this.run.settlements.notify();
   }
 
@@ -108,7 +113,7 @@ export class Lineage {
 }
 
 /** Something that came of the tuples of these trees failed in that component. */
-export function noteFailure(run: Run, tuple: Tuple, component: string): void {
+export function noteFailure(run: RunningTopology, tuple: Tuple, component: string): void {
   for (const { hi, lo } of treesOf(tuple)) {
     const kept = find(run, hi, lo, false);
     if (kept !== undefined) traceOf(kept).failedAt.add(component);
@@ -116,12 +121,13 @@ export function noteFailure(run: Run, tuple: Tuple, component: string): void {
 }
 
 /** How many of the spouts' tuples that fly have nothing held in a bolt: news of them is on its way. */
-export function inTransit(run: Run): number {
+export function inTransit(run: RunningTopology): number {
   let flying = 0;
-  for (const spout of run.spouts) for (const { roots } of run.slotsOf(spout)) flying += roots?.flying ?? 0;
+  for (const spout of run.registry.spouts)
+    for (const { retries: roots } of run.registry.slotsOf(spout)) flying += roots?.inFlight ?? 0;
   if (flying === 0) return 0;
   const held = new Set<PendingTuple>();
-  for (const tuple of run.held)
+  for (const tuple of run.registry.held)
     for (const { hi, lo } of treesOf(tuple)) {
       const kept = find(run, hi, lo, true);
       if (kept !== undefined) held.add(kept);
@@ -130,7 +136,7 @@ export function inTransit(run: Run): number {
 }
 
 /** Of several, the one that was emitted first: so it is the same at every try. */
-function originOf(run: Run, tuple: Tuple): PendingTuple | undefined {
+function originOf(run: RunningTopology, tuple: Tuple): PendingTuple | undefined {
   if (!tuple.anchored) return undefined;
   if (tuple.more === undefined) return find(run, tuple.rootHi, tuple.rootLo, false);
   let first: PendingTuple | undefined;
@@ -141,12 +147,12 @@ function originOf(run: Run, tuple: Tuple): PendingTuple | undefined {
   return first;
 }
 
-function find(run: Run, hi: number, lo: number, current: boolean): PendingTuple | undefined {
-  for (const spout of run.spouts) {
+function find(run: RunningTopology, hi: number, lo: number, current: boolean): PendingTuple | undefined {
+  for (const spout of run.registry.spouts) {
     for (const slots of [spout.slots, spout.retired])
       for (const slot of slots) {
-        if (run.kernel.interception !== undefined) touched(run, slot, "read");
-        const kept = current ? slot.roots?.current(hi, lo) : slot.roots?.find(hi, lo);
+        if (run.kernel.interception !== undefined) run.hooks.trees(slot.id, "read");
+        const kept = current ? slot.retries?.current(hi, lo) : slot.retries?.find(hi, lo);
         if (kept !== undefined) return kept;
       }
   }
@@ -158,9 +164,4 @@ function treesOf(tuple: Tuple): { readonly hi: number; readonly lo: number }[] {
   const trees = [{ hi: tuple.rootHi, lo: tuple.rootLo }];
   if (tuple.more !== undefined) eachTree(tuple.more, (hi, lo) => trees.push({ hi, lo }));
   return trees;
-}
-
-/** For a simulator: the trees of a spout's task, or the losses of a bolt, are looked at or changed. */
-export function touched(run: Run, what: ComponentRun | { readonly id: string }, how: "read" | "write"): void {
-  run.kernel.interception?.touched(`t:${run.name}/${"id" in what ? what.id : what.name}/trees`, how);
 }

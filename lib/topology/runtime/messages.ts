@@ -1,6 +1,6 @@
 // What the tasks of a topology tell each other, besides tuples.
 
-import type { Life } from "./slot.js";
+import type { Incarnation } from "./task-slots.js";
 
 export const TRACK = 0;
 export const ACK = 1;
@@ -17,14 +17,14 @@ export class AckerMessage {
   readonly xorHi: number;
   readonly xorLo: number;
   /** Of a track: the spout's process. */
-  readonly spout: Life | undefined;
+  readonly spout: Incarnation | undefined;
   constructor(
     kind: AckerKind,
     hi: number,
     lo: number,
     xorHi: number,
     xorLo: number,
-    spout: Life | undefined,
+    spout: Incarnation | undefined,
   ) {
     this.kind = kind;
     this.hi = hi;

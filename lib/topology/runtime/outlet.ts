@@ -5,54 +5,66 @@ import type { Process } from "../../process/process.js";
 import { exitedError } from "../../process/request.js";
 import type { EmitOptions } from "../definition/component.js";
 import { AnchorError } from "../definition/errors.js";
-import { ACKED, FAILED_TUPLE, Tuple } from "../definition/tuple.js";
+import { ACKED, FAILED, Tuple } from "../definition/tuple.js";
 import { joinTrees, random32 } from "../tracking/anchors.js";
-import { type Lane, Lanes, Nowhere } from "./lanes.js";
+import { type Channel, DeadEnd, OutgoingSubscription } from "./channels.js";
 import { AckerMessage, TRACK } from "./messages.js";
 import type { StreamMeter } from "./metrics.js";
-import { Emission, UNREACHABLE } from "./router.js";
-import type { Run } from "./run.js";
-import type { Life, Slot } from "./slot.js";
+import { Emission } from "./router.js";
+import type { RunningTopology } from "./running-topology.js";
+import type { Incarnation, TaskSlot } from "./task-slots.js";
 
-const NO_OPTIONS: EmitOptions = {};
 const NO_TASKS: readonly number[] = [];
 
 /** A stream of the component, for one task that emits on it. */
 export class OutStream {
   readonly name: string;
   readonly meter: StreamMeter;
-  readonly subscriptions: readonly Lanes[];
-  /** Its subscription, when it has one alone, to one task at a time, and nobody listens in. */
-  readonly only: Lanes | undefined;
+  readonly subscriptions: readonly OutgoingSubscription[];
+  /** Its subscription, when there is one alone, to one task at a time, and no event is published for each emit. */
+  readonly only: OutgoingSubscription | undefined;
   readonly emission: Emission;
 
-  constructor(name: string, slot: Slot, run: Run) {
+  constructor(name: string, slot: TaskSlot, run: RunningTopology) {
     const component = slot.component.name;
     this.name = name;
     this.meter = slot.meter.stream(name);
     this.emission = new Emission(component, name, run.kernel.node.name, run.kernel.env);
     this.subscriptions = run.blueprint.subscriptions
-      .filter((subscription) => subscription.from === component && subscription.stream === name)
-      .map((subscription) => new Lanes(subscription, this.emission, slot.index, run));
+      .filter(({ from, stream }) => from === component && stream === name)
+      .map((subscription) => new OutgoingSubscription(subscription, this.emission, slot, run));
     const [first, ...others] = this.subscriptions;
     const isPlain = others.length === 0 && first?.everyone === false && !slot.component.plan.config.debug;
     this.only = isPlain ? first : undefined;
   }
 }
 
-/** All that one life of a task emits. */
+/** A tree that is about to be emitted: its root, its acker, and the XOR of its edges. */
+export interface NewTree {
+  readonly hi: number;
+  readonly lo: number;
+  readonly acker: Process;
+  readonly copies: readonly Tuple[];
+  readonly xorHi: number;
+  readonly xorLo: number;
+}
+
+/** Everything that one incarnation of a task emits. */
 export class Outlet {
   private readonly streams: ReadonlyMap<string, OutStream>;
-  private readonly run: Run;
-  private readonly slot: Slot;
+  private readonly run: RunningTopology;
+  private readonly slot: TaskSlot;
+  private readonly incarnation: Incarnation;
   private readonly process: Process;
 
-  constructor(run: Run, life: Life) {
+  constructor(run: RunningTopology, incarnation: Incarnation) {
+    const { slot, process } = incarnation;
     this.run = run;
-    this.slot = life.slot;
-    this.process = life.process;
-    const names = Object.keys(life.slot.component.plan.streams);
-    this.streams = new Map(names.map((name) => [name, new OutStream(name, life.slot, run)]));
+    this.slot = slot;
+    this.incarnation = incarnation;
+    this.process = process;
+    const names = Object.keys(slot.component.plan.streams);
+    this.streams = new Map(names.map((name) => [name, new OutStream(name, slot, run)]));
   }
 
   stream(name: string): OutStream {
@@ -65,7 +77,7 @@ export class Outlet {
     );
   }
 
-  /** Emits for a bolt: anchored to these tuples, where the subscriptions are. */
+  /** Emits a tuple, anchored to these tuples on subscriptions that are. Without anchors it belongs to no tree. */
   emit(
     out: OutStream,
     values: object,
@@ -75,49 +87,35 @@ export class Outlet {
     if (anchors instanceof Tuple) this.checkAnchor(anchors);
     else if (anchors !== undefined) for (const anchor of anchors) this.checkAnchor(anchor);
     const { env } = this.run.kernel;
-    if (out.only !== undefined && options === undefined) {
-      // As most emits are: one copy, and nothing is allocated beside it.
-      const copy = this.begin(out, values, undefined).copyAlong(out.only, values);
-      if (copy === undefined) return;
-      if (anchors !== undefined && out.only.anchored) joinTrees(copy, anchors, env);
-      (copy.way as Lane).send(copy);
+    const { only } = out;
+    if (only !== undefined && options === undefined) {
+      // Most emits are of this kind. Nothing is allocated beside the one copy.
+      this.show(out, values, undefined);
+      const channel = only.route();
+      if (channel === undefined) return;
+      const copy = channel.copy(values);
+      if (anchors !== undefined && only.anchored) joinTrees(copy, anchors, env);
+      channel.send(copy);
       return;
     }
-    const copies = this.make(out, values, options);
-    if (anchors !== undefined) {
-      for (const copy of copies) if ((copy.way as Lane).anchored) joinTrees(copy, anchors, env);
-    }
+    const copies = this.copies(out, values, options);
+    if (anchors !== undefined)
+      for (const copy of copies) if ((copy.channel as Channel).anchored) joinTrees(copy, anchors, env);
     this.send(out, values, copies, options);
   }
 
-  /** Emits unanchored, for a spout. */
-  emitLoose(out: OutStream, values: object, options?: EmitOptions): void {
-    this.send(out, values, this.make(out, values, options), options);
-  }
-
-  /**
-   * Emits a new tree for a spout. Its acker is told before any copy is sent. False, and nothing is done, when that
-   * acker does not run; `tracked` hears of root and acker.
-   */
-  emitTree(
-    out: OutStream,
-    values: object,
-    life: Life,
-    options: EmitOptions | undefined,
-    tracked: (hi: number, lo: number, acker: Process) => void,
-  ): boolean {
+  /** Makes the copies of a new tree, whose root is random. Undefined when the acker that is to track it does not run. */
+  plant(out: OutStream, values: object, options: EmitOptions | undefined): NewTree | undefined {
     const { env } = this.run.kernel;
     const hi = random32(env);
     const lo = random32(env) || 1;
-    const slot = this.run.ackerOf(lo);
-    this.run.looked(slot);
-    const acker = slot.process;
-    if (acker === undefined) return false;
-    const copies = this.make(out, values, options);
+    const acker = this.run.acking.ackerProcess(lo);
+    if (acker === undefined) return undefined;
+    const copies = this.copies(out, values, options);
     let xorHi = 0;
     let xorLo = 0;
     for (const copy of copies) {
-      if (!(copy.way as Lane).anchored) continue;
+      if (!(copy.channel as Channel).anchored) continue;
       copy.born = this.run.expiry.beats;
       copy.rootHi = hi;
       copy.rootLo = lo;
@@ -126,47 +124,50 @@ export class Outlet {
       xorHi ^= copy.edgeHi;
       xorLo ^= copy.edgeLo;
     }
-    tracked(hi, lo, acker);
-    acker.deliver(new AckerMessage(TRACK, hi, lo, xorHi, xorLo, life));
-    this.send(out, values, copies, options);
-    return true;
+    return { hi, lo, acker, copies, xorHi, xorLo };
+  }
+
+  /** Emits a tree. Its acker is notified before any copy is sent. */
+  emitTree(out: OutStream, values: object, tree: NewTree, options: EmitOptions | undefined): void {
+    const { hi, lo, acker, xorHi, xorLo } = tree;
+    acker.deliver(new AckerMessage(TRACK, hi, lo, xorHi, xorLo, this.incarnation));
+    this.send(out, values, tree.copies, options);
   }
 
   /** Shows the groupings what is emitted. */
-  private begin(out: OutStream, values: object, task: number | undefined): this {
+  private show(out: OutStream, values: object, task: number | undefined): void {
     if (!this.process.alive) throw exitedError(this.process);
     out.meter.emitted++;
     out.emission.payload = values;
     out.emission.directTask = task;
-    return this;
   }
 
-  private make(out: OutStream, values: object, options: EmitOptions | undefined): readonly Tuple[] {
-    this.begin(out, values, options?.task);
+  private copies(out: OutStream, values: object, options: EmitOptions | undefined): readonly Tuple[] {
+    const task = options?.task;
+    this.show(out, values, task);
     const copies: Tuple[] = [];
-    let found = options?.task === undefined;
+    let found = task === undefined;
     for (const subscription of out.subscriptions) {
       if (subscription.everyone) {
-        for (const target of subscription.target.slots)
-          copies.push(this.copyTo(subscription, target, values));
+        for (const slot of subscription.target.slots) copies.push(subscription.channel(slot).copy(values));
         continue;
       }
-      const copy = this.copyAlong(subscription, values);
-      if (copy === undefined) continue;
-      copies.push(copy);
+      const channel = subscription.route();
+      if (channel === undefined) continue;
+      copies.push(channel.copy(values));
       found ||= subscription.direct;
     }
-    if (!found) this.misdirected(out, values, options?.task as number, copies);
+    if (!found) this.misdirect(out, values, task as number, copies);
     return copies;
   }
 
-  /** An emit named a task: if that is none of those its stream leads to, the tuple fails. */
-  private misdirected(out: OutStream, values: object, wanted: number, copies: Tuple[]): void {
+  /** An emit named a task. When the stream does not lead to that task, the tuple fails. */
+  private misdirect(out: OutStream, values: object, wanted: number, copies: Tuple[]): void {
     const direct = out.subscriptions.filter((subscription) => subscription.direct);
     const subscription = direct.find(({ anchored }) => anchored) ?? direct[0];
     if (subscription === undefined) return;
     const { component, task } = this.slot;
-    copies.push(subscription.copy(values, component.name, subscription.stream, task, subscription.nowhere()));
+    copies.push(subscription.deadEnd().copy(values));
     const known = direct.flatMap(({ target }) => target.slots.map((slot) => slot.task)).join(", ");
     this.run.log(
       "warn",
@@ -177,41 +178,25 @@ export class Outlet {
     );
   }
 
-  private copyAlong(subscription: Lanes, values: object): Tuple | undefined {
-    const chosen = subscription.choose();
-    if (chosen === undefined) return undefined;
-    // To any task, then: it does not run, and so the tuple fails on its way.
-    const target = chosen === UNREACHABLE ? subscription.target.slots[0] : chosen;
-    return target === undefined ? undefined : this.copyTo(subscription, target, values);
-  }
-
-  private copyTo(subscription: Lanes, target: Slot, values: object): Tuple {
-    const { component, task } = this.slot;
-    return subscription.copy(values, component.name, subscription.stream, task, subscription.lane(target));
-  }
-
   private send(
     out: OutStream,
     values: object,
     copies: readonly Tuple[],
     options: EmitOptions | undefined,
   ): void {
-    const { onTasks } = options ?? NO_OPTIONS;
+    const onTasks = options?.onTasks;
     const { debug } = this.slot.component.plan.config;
-    const tasks =
-      onTasks !== undefined || debug
-        ? copies.filter(({ way }) => !(way instanceof Nowhere)).map(({ way }) => (way as Lane).slot.task)
-        : NO_TASKS;
+    const tasks = onTasks !== undefined || debug ? tasksOf(copies) : NO_TASKS;
     if (debug) this.publish(out, values, tasks);
     for (let i = 0; i < copies.length; i++) {
       const copy = copies[i] as Tuple;
-      (copy.way as Lane).send(copy);
+      (copy.channel as Channel).send(copy);
     }
     onTasks?.(tasks);
   }
 
   private checkAnchor(anchor: Tuple): void {
-    if (anchor.state === ACKED || anchor.state === FAILED_TUPLE)
+    if (anchor.state === ACKED || anchor.state === FAILED)
       throw new AnchorError(this.slot.component.name, this.slot.task, `${anchor.component}.${anchor.stream}`);
   }
 
@@ -227,4 +212,11 @@ export class Outlet {
       to,
     });
   }
+}
+
+/** The tasks that copies of a tuple go to. */
+function tasksOf(copies: readonly Tuple[]): readonly number[] {
+  return copies
+    .filter(({ channel }) => !(channel instanceof DeadEnd))
+    .map(({ channel }) => (channel as Channel).slot.task);
 }

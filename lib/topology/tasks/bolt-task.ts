@@ -12,15 +12,15 @@ import { BoltModeError, SettledError, textOf } from "../definition/errors.js";
 import type { Streams } from "../definition/field.js";
 import { runGenerator } from "../definition/generator.js";
 import { type Settling, settling } from "../definition/settling.js";
-import { EXPIRED_TUPLE, FAILED_TUPLE, TAKEN, Tuple } from "../definition/tuple.js";
+import { EXPIRED, FAILED, TAKEN, Tuple } from "../definition/tuple.js";
+import type { Channel } from "../runtime/channels.js";
 import type { Expiry } from "../runtime/expiry.js";
-import type { Lane } from "../runtime/lanes.js";
 import { Lineage } from "../runtime/lineage.js";
 import type { Order } from "../runtime/messages.js";
 import { Outlet } from "../runtime/outlet.js";
 import { RoomWait } from "../runtime/room.js";
-import type { Run } from "../runtime/run.js";
-import type { ComponentRun, Life, Slot } from "../runtime/slot.js";
+import type { RunningTopology } from "../runtime/running-topology.js";
+import type { ComponentRun, Incarnation, TaskSlot } from "../runtime/task-slots.js";
 import { LIFE_IN_BEATS } from "../tracking/admission.js";
 import { emitters } from "./emitters.js";
 import { initContext, processOf, refuseDead, Sampler, starting, whenDone } from "./task.js";
@@ -29,7 +29,7 @@ import { Timing } from "./watchdog.js";
 export type BoltMessage = Tuple | Order;
 
 /** The behaviour of a task of the bolt in this slot. */
-export function boltTask(run: Run, slot: Slot): Callbacks<BoltMessage> {
+export function boltTask(run: RunningTopology, slot: TaskSlot): Callbacks<BoltMessage> {
   let task: BoltTask;
   return {
     init: (ctx) => {
@@ -43,8 +43,8 @@ export function boltTask(run: Run, slot: Slot): Callbacks<BoltMessage> {
 }
 
 class BoltTask {
-  private readonly run: Run;
-  private readonly slot: Slot;
+  private readonly run: RunningTopology;
+  private readonly slot: TaskSlot;
   private readonly ctx: Context<never>;
   private readonly process: Process;
   private readonly options: BoltOptions<Streams, unknown, Tuple>;
@@ -53,7 +53,7 @@ class BoltTask {
   private readonly sampler: Sampler;
   private readonly expiry: Expiry;
   private readonly simulated: boolean;
-  private life!: Life;
+  private incarnation!: Incarnation;
   private outlet!: Outlet;
   private own!: BoltContext<Streams, unknown>;
   /** The tuple at hand: what is emitted is anchored to it. */
@@ -69,7 +69,7 @@ class BoltTask {
   /** By the tuple, where several may be in work; else there is one piece of work at a time. */
   private readonly timing: Timing<Tuple | undefined>;
 
-  constructor(run: Run, slot: Slot, ctx: Context<never>) {
+  constructor(run: RunningTopology, slot: TaskSlot, ctx: Context<never>) {
     this.run = run;
     this.slot = slot;
     this.ctx = ctx;
@@ -94,8 +94,8 @@ class BoltTask {
     const known = new Lineage(run, slot).into(initContext(run, slot, ctx));
     return whenDone(options.init?.(known), (state) => {
       if (!ctx.alive) return undefined;
-      this.life = run.enter(slot, this.process);
-      this.outlet = new Outlet(run, this.life);
+      this.incarnation = run.incarnations.started(slot, this.process);
+      this.outlet = new Outlet(run, this.incarnation);
       this.own = {
         ...known,
         state,
@@ -106,19 +106,19 @@ class BoltTask {
         extend: (tuple) => this.extend(tuple as Tuple | undefined, undefined),
       };
       this.started = true;
-      return run.is.running && !run.is.paused ? this.activate() : undefined;
+      return run.switches.running && !run.switches.paused ? this.activate() : undefined;
     });
   }
 
   take(tuple: Tuple): unknown {
     this.slot.leaves();
     if (this.simulated) {
-      this.run.weighed(this.slot, "write");
-      this.expiry.looked();
+      this.run.hooks.load(this.slot, "write");
+      this.run.hooks.beats("read");
     }
-    const { meter } = tuple.way as Lane;
+    const { meter } = tuple.channel as Channel;
     if (this.expiry.beats - tuple.born >= LIFE_IN_BEATS && this.expiry.isOver(tuple)) {
-      tuple.state = FAILED_TUPLE;
+      tuple.state = FAILED;
       meter.expired++;
       this.run.settlements.notify();
       return undefined;
@@ -128,7 +128,7 @@ class BoltTask {
     if (this.sampler.due()) tuple.takenAt = this.ctx.now();
     if (this.concurrency > 1) return this.takeBeside(tuple);
     this.at = tuple;
-    this.life.current = tuple;
+    this.incarnation.current = tuple;
     const result = this.work(tuple, this.own);
     if (result !== undefined) return (result as PromiseLike<unknown>).then(this.room);
     return this.component.pressed === 0 && !this.simulated ? undefined : this.room();
@@ -149,7 +149,7 @@ class BoltTask {
         });
       case "flush":
         return whenDone(this.timed(options.flush?.(own), "its flush"), () => {
-          this.life.flushing = false;
+          this.incarnation.flushing = false;
           this.run.settlements.notify();
           return this.room();
         });
@@ -167,7 +167,7 @@ class BoltTask {
 
   end(): unknown {
     if (!this.started) return undefined;
-    const final = (): boolean => this.run.is.ending || this.slot.leaving;
+    const final = (): boolean => this.run.switches.ending || this.slot.leaving;
     return whenDone(
       whenDone(this.quiet(), () => this.deactivate()),
       () => this.options.close?.(this.own, final()),
@@ -194,8 +194,8 @@ class BoltTask {
 
   /** Works on a tuple beside others. A promise when the next has to wait for one of them. */
   private takeBeside(tuple: Tuple): unknown {
-    const { beside } = this.life;
-    beside.add(tuple);
+    const { inWork } = this.incarnation;
+    inWork.add(tuple);
     const result = this.work(tuple, {
       ...this.own,
       emit: this.emitters(tuple),
@@ -203,7 +203,7 @@ class BoltTask {
       extend: (other) => this.extend(other as Tuple | undefined, tuple),
     });
     if (isThenable(result)) result.then(undefined, (error) => this.process.failed(error, tuple));
-    if (beside.size < this.concurrency) return this.room();
+    if (inWork.size < this.concurrency) return this.room();
     return new Promise<void>((resolve) => {
       this.onPlace = resolve;
     }).then(this.room);
@@ -211,14 +211,14 @@ class BoltTask {
 
   /** A promise when tuples are in work, beside each other: until none is. */
   private quiet(): Promise<void> | undefined {
-    if (this.life.beside.size === 0) return undefined;
+    if (this.incarnation.inWork.size === 0) return undefined;
     return new Promise((resolve) => {
       this.onQuiet = resolve;
     });
   }
 
   private workManual(tuple: Tuple, own: BoltContext<Streams, unknown>): unknown {
-    this.life.held.add(tuple);
+    this.incarnation.held.add(tuple);
     const result = runGenerator(this.options.execute(tuple, own), own.ready);
     if (isThenable(result)) return this.timed(result, tuple).then(() => this.free(tuple));
     this.free(tuple);
@@ -242,7 +242,7 @@ class BoltTask {
   /** A promise while a bolt that its tuples come to has no room: its next tuple waits. */
   private readonly room = (): Promise<void> | undefined => {
     const { component, process, run } = this;
-    run.kernel.interception?.touched(`t:${run.name}/${component.name}`, "read");
+    run.hooks.flow(component.name, "read");
     return component.isHeldUp && process.alive ? new RoomWait(process, component.waiters).promise : undefined;
   };
 
@@ -264,9 +264,9 @@ class BoltTask {
     const tuple = given ?? of ?? this.at;
     if (tuple === undefined)
       throw new OptionError("extend(tuple)", tuple, "a tuple, since none is at hand just now");
-    if (tuple.state === EXPIRED_TUPLE) return;
+    if (tuple.state === EXPIRED) return;
     if (tuple.state !== TAKEN) throw this.settledError(tuple);
-    this.run.extend(tuple);
+    this.run.acking.extend(tuple);
     this.timing.restart(this.concurrency > 1 ? tuple : undefined);
   }
 
@@ -302,24 +302,24 @@ class BoltTask {
   /** The function has come to its end: what is emitted from now on is not for the tuple that was at hand. */
   private leave(tuple: Tuple): void {
     this.at = undefined;
-    this.life.current = undefined;
+    this.incarnation.current = undefined;
     if (this.concurrency > 1) {
-      this.life.beside.delete(tuple);
+      this.incarnation.inWork.delete(tuple);
       this.onPlace?.();
       this.onPlace = undefined;
-      if (this.life.beside.size === 0) this.onQuiet?.();
+      if (this.incarnation.inWork.size === 0) this.onQuiet?.();
     }
-    if (this.simulated) this.run.weighed(this.slot, "write");
+    if (this.simulated) this.run.hooks.load(this.slot, "write");
   }
 
   private settle(tuple: Tuple, good: boolean): void {
-    const { meter } = tuple.way as Lane;
+    const { meter } = tuple.channel as Channel;
     if (good) {
       meter.acked++;
-      this.run.ack(tuple);
+      this.run.acking.ack(tuple);
     } else {
       meter.failed++;
-      this.run.fail(tuple);
+      this.run.acking.fail(tuple);
     }
     if (tuple.takenAt !== undefined) {
       const now = this.ctx.now();
@@ -332,8 +332,8 @@ class BoltTask {
     refuseDead(this.process);
     const { mode = "ack" } = this.options;
     if (mode !== "manual") throw new BoltModeError(this.slot.component.name, this.slot.task, mode);
-    if (tuple?.state === EXPIRED_TUPLE) return;
-    if (!this.life.held.delete(tuple)) throw this.settledError(tuple);
+    if (tuple?.state === EXPIRED) return;
+    if (!this.incarnation.held.delete(tuple)) throw this.settledError(tuple);
     this.settle(tuple, good);
   }
 
@@ -344,7 +344,7 @@ class BoltTask {
   private timeExecution(tuple: Tuple): void {
     if (tuple.takenAt === undefined) return;
     const now = this.ctx.now();
-    (tuple.way as Lane).meter.execute.record(now - tuple.takenAt, now);
+    (tuple.channel as Channel).meter.execute.record(now - tuple.takenAt, now);
   }
 
   // ── the rest ──────────────────────────────────────────────────────────────────────────────────────────────────

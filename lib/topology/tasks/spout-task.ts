@@ -1,9 +1,11 @@
 // The process of a spout's task: it asks the spout for tuples while there is room, and tells it how they ended.
 
+import { backoffMs } from "../../process/backoff.js";
 import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
-import type { Signal } from "../../process/entries.js";
+import { type Signal, TaskEntry } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
+import type { Monitor } from "../../process/monitor.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
 import { isThenable } from "../../process/thenable.js";
@@ -19,13 +21,14 @@ import type { Streams } from "../definition/field.js";
 import type { Order } from "../runtime/messages.js";
 import type { StreamMeter } from "../runtime/metrics.js";
 import { Outlet } from "../runtime/outlet.js";
-import type { Run } from "../runtime/run.js";
-import type { Life, Slot } from "../runtime/slot.js";
+import type { RunningTopology } from "../runtime/running-topology.js";
+import type { Incarnation, TaskSlot } from "../runtime/task-slots.js";
 import { TreeEnd } from "../tracking/acker-machine.js";
 import { type PendingTuple, unheard } from "../tracking/pending-tuple.js";
+import type { Decision } from "../tracking/retries.js";
 import { emitters } from "./emitters.js";
 import { InFlightTuples } from "./in-flight.js";
-import { initContext, processOf, refuseDead, starting, whenDone } from "./task.js";
+import { initContext, inTurn, processOf, refuseDead, starting, whenDone } from "./task.js";
 
 export type SpoutMessage = TreeEnd | Order;
 
@@ -35,7 +38,7 @@ const MOST_CALLS = 64;
 const NO_OPTIONS: SpoutEmitOptions<unknown> = {};
 
 /** The behaviour of a task of the spout in this slot. */
-export function spoutTask(run: Run, slot: Slot): Callbacks<SpoutMessage> {
+export function spoutTask(run: RunningTopology, slot: TaskSlot): Callbacks<SpoutMessage> {
   let task: SpoutTask;
   return {
     init: (ctx) => {
@@ -43,22 +46,22 @@ export function spoutTask(run: Run, slot: Slot): Callbacks<SpoutMessage> {
       return starting(run, slot, () => task.start());
     },
     handle: (_ctx, message) => (message instanceof TreeEnd ? task.treeEnded(message) : task.obey(message)),
-    signal: (_ctx, signal) => task.hear(signal),
+    signal: (_ctx, signal) => task.receiveSignal(signal),
     terminate: (_ctx, reason) => (reason.type === "crash" ? undefined : task.end()),
   };
 }
 
 class SpoutTask {
-  private readonly run: Run;
-  private readonly slot: Slot;
+  private readonly run: RunningTopology;
+  private readonly slot: TaskSlot;
   private readonly ctx: Context<never>;
   private readonly process: Process;
   private readonly config: FullComponentConfig;
   private readonly options: SpoutOptions<Streams, unknown, unknown>;
-  private readonly kept: Set<PendingTuple>;
-  private life!: Life;
+  private readonly pendingTuples: Set<PendingTuple>;
+  private incarnation!: Incarnation;
   private outlet!: Outlet;
-  private flights!: InFlightTuples;
+  private inFlight!: InFlightTuples;
   private own!: SpoutContext<Streams, unknown>;
   private active = false;
   private started = false;
@@ -69,7 +72,7 @@ class SpoutTask {
   private idle: TimerRef | undefined = undefined;
   private going = false;
 
-  constructor(run: Run, slot: Slot, ctx: Context<never>) {
+  constructor(run: RunningTopology, slot: TaskSlot, ctx: Context<never>) {
     const { plan } = slot.component;
     this.run = run;
     this.slot = slot;
@@ -77,7 +80,7 @@ class SpoutTask {
     this.process = processOf(ctx);
     this.config = plan.config;
     this.options = (plan.definition as SpoutDefinition).options;
-    this.kept = slot.kept;
+    this.pendingTuples = slot.pendingTuples;
   }
 
   start(): unknown {
@@ -85,40 +88,34 @@ class SpoutTask {
     const known = initContext(run, slot, ctx);
     return whenDone(options.init?.(known), (state) => {
       if (!ctx.alive) return undefined;
-      this.life = run.enter(slot, this.process);
-      this.outlet = new Outlet(run, this.life);
-      this.flights = new InFlightTuples(
-        run,
-        this.life,
-        ctx,
-        this.outlet,
-        (kept, failure) => this.told(kept, failure),
-        () => this.thenPump(undefined),
-      );
+      this.incarnation = run.incarnations.started(slot, this.process);
+      this.outlet = new Outlet(run, this.incarnation);
+      this.inFlight = new InFlightTuples(run, this.incarnation, ctx, this.outlet);
       this.own = { ...known, state, emit: this.emitters(), wake: () => this.go(), done: () => this.finish() };
       this.started = true;
-      this.flights.takeOver();
-      return run.is.flowing ? this.obey("activate") : undefined;
+      this.takeOver();
+      return run.switches.flowing ? this.obey("activate") : undefined;
     });
   }
 
   treeEnded(end: TreeEnd): unknown {
-    return this.thenPump(this.flights.treeEnded(end));
+    const decision = this.inFlight.treeEnded(end);
+    return this.thenPump(decision === undefined ? undefined : this.carryOut(decision));
   }
 
   obey(order: Order): unknown {
     switch (order) {
       case "activate":
-        this.flights.takeOver();
+        this.takeOver();
         if (this.active) return undefined;
         this.active = true;
-        this.life.active = true;
+        this.incarnation.active = true;
         return this.thenPump(this.options.activate?.(this.own));
       case "deactivate":
         return this.deactivate();
       case "go":
         this.going = false;
-        this.flights.takeOver();
+        this.takeOver();
         return this.pump();
       case "tick":
       case "flush":
@@ -128,8 +125,8 @@ class SpoutTask {
     }
   }
 
-  hear(signal: Signal): unknown {
-    if (signal.type === "down") return this.thenPump(this.flights.hearDown(signal.ref));
+  receiveSignal(signal: Signal): unknown {
+    if (signal.type === "down") return this.thenPump(this.ackerEnded(signal.ref));
     const ended: Stop | undefined =
       signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined;
     return ended;
@@ -138,9 +135,11 @@ class SpoutTask {
   /** An orderly end. When the topology ends for good, what is not settled has failed. */
   end(): unknown {
     if (!this.started) return undefined;
-    const ending = this.run.is.ending || this.slot.leaving;
+    const ending = this.run.switches.ending || this.slot.leaving;
     return whenDone(
-      whenDone(ending ? this.flights.giveUp() : undefined, () => this.deactivate()),
+      whenDone(ending ? inTurn(this.inFlight.abandon(), (one) => this.carryOut(one)) : undefined, () =>
+        this.deactivate(),
+      ),
       () => this.options.close?.(this.own, ending),
     );
   }
@@ -150,10 +149,16 @@ class SpoutTask {
   /** Whether the spout may be asked for more. */
   private get hasRoom(): boolean {
     const { run, slot } = this;
-    if (!this.active || this.life.asking || slot.retired || slot.done || this.kept.size >= this.flights.limit)
+    if (
+      !this.active ||
+      this.incarnation.asking ||
+      slot.retired ||
+      slot.done ||
+      this.pendingTuples.size >= this.inFlight.limit
+    )
       return false;
-    run.kernel.interception?.touched(`t:${run.name}/${slot.component.name}`, "read");
-    return run.is.flowing && !slot.component.isBlocked;
+    run.hooks.flow(slot.component.name, "read");
+    return run.switches.flowing && !slot.component.isBlocked;
   }
 
   private pump(): undefined {
@@ -180,17 +185,17 @@ class SpoutTask {
 
   /** Verdicts are heard while an asynchronous `next` is under way; it is not called again before that is done. */
   private await(result: PromiseLike<unknown>, before: number): void {
-    this.life.asking = true;
+    this.incarnation.asking = true;
     result.then(
       () => {
-        this.life.asking = false;
+        this.incarnation.asking = false;
         if (!this.process.alive) return;
         if (this.emitted === before && this.active) this.wait();
         else this.go();
         this.run.settlements.notify();
       },
       (error) => {
-        this.life.asking = false;
+        this.incarnation.asking = false;
         this.process.failed(error, undefined);
       },
     );
@@ -225,7 +230,7 @@ class SpoutTask {
 
   private thenPump(result: unknown): unknown {
     return whenDone(result, () => {
-      this.flights.sendNext();
+      this.emitNext();
       this.run.settlements.notify();
       return this.pump();
     });
@@ -240,23 +245,90 @@ class SpoutTask {
         refuseDead(this.process);
         check?.(values);
         this.emitted++;
-        if (options.id !== undefined) this.flights.add(name, values, options);
+        if (options.id !== undefined) this.emitPending(this.inFlight.add(name, values, options));
         else if ("id" in options)
           throw new OptionError(
             `emit.${name}(…).id`,
             undefined,
             "given, or left out for a tuple that nobody tracks",
           );
-        else this.outlet.emitLoose(out, values, options);
+        else this.outlet.emit(out, values, undefined, options === NO_OPTIONS ? undefined : options);
       };
+    });
+  }
+
+  /** Emits what the process before this one left unsettled. */
+  private takeOver(): void {
+    for (const tuple of this.inFlight.takeOver()) this.emitPending(tuple);
+  }
+
+  /** There may be room: those in line are emitted. */
+  private emitNext(): void {
+    const { inFlight } = this;
+    for (let next = inFlight.next(); next !== undefined; next = inFlight.next()) this.emitPending(next);
+  }
+
+  private emitPending(tuple: PendingTuple): void {
+    const failed = this.inFlight.emit(tuple);
+    if (failed === undefined) return;
+    if (failed.type === "no acker") this.emitLater(tuple, failed.attempt);
+    else {
+      // Not within `next`, which may be what emitted the tuple.
+      const { decision } = failed;
+      this.process.deliverSignal(new TaskEntry(() => this.thenPump(this.carryOut(decision))));
+    }
+  }
+
+  private emitLater(tuple: PendingTuple, attempt: number): void {
+    const { ctx, config, incarnation } = this;
+    incarnation.retrying++;
+    ctx.runAfter(backoffMs(config.retryBackoff, attempt, ctx.random()), () => {
+      incarnation.retrying--;
+      if (this.inFlight.has(tuple)) this.emitPending(tuple);
+      else this.run.settlements.notify();
     });
   }
 
   // ── settling ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private told(kept: PendingTuple, failure: Failure | undefined): unknown {
+  /** A promise when a function of the spout is asynchronous. */
+  private carryOut(decision: Decision): unknown {
+    const { kept } = decision;
+    switch (decision.type) {
+      case "acked":
+        return this.settle(kept, undefined);
+      case "retry":
+        this.emitLater(kept, decision.attempt);
+        return undefined;
+      case "letter":
+        if (decision.attempt === 0) this.emitPending(kept);
+        else this.emitLater(kept, decision.attempt);
+        return undefined;
+      case "failed":
+        return this.settle(kept, decision.failure);
+      default:
+        return decision satisfies never;
+    }
+  }
+
+  private ackerEnded(ref: Monitor): unknown {
+    return inTurn(this.inFlight.ackerEnded(ref), (decision) =>
+      // The task may be killed while a function is awaited. The next process has the rest of the tuples.
+      this.incarnation.alive ? this.carryOut(decision) : undefined,
+    );
+  }
+
+  private settle(tuple: PendingTuple, failure: Failure | undefined): unknown {
+    this.inFlight.forget(tuple);
+    const { context } = tuple;
+    if (context === undefined) return this.callBack(tuple, failure);
+    return context.runInAsyncScope(this.callBack, this, tuple, failure);
+  }
+
+  /** Calls the spout's `ack` or `fail`. */
+  private callBack(kept: PendingTuple, failure: Failure | undefined): unknown {
     const { meter } = this.outlet.stream(kept.stream);
-    if (failure !== undefined) return this.toldFailed(kept, failure, meter);
+    if (failure !== undefined) return this.callBackFailed(kept, failure, meter);
     meter.acked++;
     if (kept.emittedAt !== undefined) {
       const now = this.ctx.now();
@@ -265,7 +337,7 @@ class SpoutTask {
     return this.options.ack?.(kept.id, this.own);
   }
 
-  private toldFailed(kept: PendingTuple, failure: Failure, meter: StreamMeter): unknown {
+  private callBackFailed(kept: PendingTuple, failure: Failure, meter: StreamMeter): unknown {
     if (failure.type === "expired") meter.expired++;
     else meter.failed++;
     this.slot.meter.dead++;
@@ -290,7 +362,7 @@ class SpoutTask {
     this.active = false;
     this.cancelIdle();
     return whenDone(this.options.deactivate?.(this.own), () => {
-      this.life.active = false;
+      this.incarnation.active = false;
       this.run.settlements.notify();
     });
   }

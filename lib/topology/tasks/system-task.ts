@@ -7,60 +7,65 @@ import type { Monitor } from "../../process/monitor.js";
 import { isOrderly } from "../../process/reason.js";
 import type { BoltDefinition } from "../definition/component.js";
 import { textOf } from "../definition/errors.js";
-import type { Run } from "../runtime/run.js";
-import { type ComponentRun, Life } from "../runtime/slot.js";
+import type { RunningTopology } from "../runtime/running-topology.js";
+import { type ComponentRun, Incarnation } from "../runtime/task-slots.js";
 import { processOf } from "./task.js";
 
 /** A life to watch over, or a component that is to tick. */
-type SystemMessage = Life | ComponentRun;
+type SystemMessage = Incarnation | ComponentRun;
 
-export function systemTask(run: Run): Callbacks<SystemMessage> {
-  const watched = new Map<Monitor, Life>();
-  const known = new Set<Life>();
-  const watch = (ctx: Context<SystemMessage>, life: Life): void => {
-    if (known.has(life)) return;
-    known.add(life);
-    watched.set(ctx.monitor(life.process.pid as never), life);
+export function systemTask(run: RunningTopology): Callbacks<SystemMessage> {
+  const watched = new Map<Monitor, Incarnation>();
+  const known = new Set<Incarnation>();
+  const watch = (ctx: Context<SystemMessage>, incarnation: Incarnation): void => {
+    if (known.has(incarnation)) return;
+    known.add(incarnation);
+    watched.set(ctx.monitor(incarnation.process.pid as never), incarnation);
   };
   return {
     init: (ctx) => {
-      run.watchedBy(processOf(ctx as Context<never>));
+      run.incarnations.systemStarted(processOf(ctx as Context<never>));
       // Those that began, or ended, while there was no system task.
-      for (const life of run.lives) watch(ctx, life);
-      ctx.sendInterval(ctx.self, run.ackers, run.blueprint.config.messageTimeoutMs / 2);
-      for (const bolt of run.bolts) {
+      for (const incarnation of run.incarnations.running) watch(ctx, incarnation);
+      ctx.sendInterval(ctx.self, run.registry.ackers, run.blueprint.config.messageTimeoutMs / 2);
+      for (const bolt of run.registry.bolts) {
         const { definition, config } = bolt.plan;
         if (config.tickMs !== undefined && (definition as BoltDefinition).options.tick !== undefined)
           ctx.sendInterval(ctx.self, bolt, config.tickMs);
       }
     },
     handle: (ctx, message) => {
-      if (message instanceof Life) watch(ctx, message);
+      if (message instanceof Incarnation) watch(ctx, message);
       else tick(run, message);
     },
     signal: (_ctx, signal) => {
       if (signal.type !== "down") return;
-      const life = watched.get(signal.ref);
-      if (life === undefined) return;
+      const incarnation = watched.get(signal.ref);
+      if (incarnation === undefined) return;
       watched.delete(signal.ref);
-      known.delete(life);
-      const reason = life.process.exitReason ?? signal.reason;
+      known.delete(incarnation);
+      const reason = incarnation.process.exitReason ?? signal.reason;
       if (!isOrderly(reason)) run.lastCrash = reason;
       // One that was killed was so by somebody, who knows.
       if (reason.type === "crash")
-        run.log("error", life.slot.component.name, life.slot.task, () => `crashed: ${textOf(reason.error)}`);
-      run.settle(life);
+        run.log(
+          "error",
+          incarnation.slot.component.name,
+          incarnation.slot.task,
+          () => `crashed: ${textOf(reason.error)}`,
+        );
+      run.incarnations.ended(incarnation);
     },
   };
 }
 
 /** A task that has not come to its last tick gets no second one. */
-function tick(run: Run, component: ComponentRun): void {
-  if (component === run.ackers) {
+function tick(run: RunningTopology, component: ComponentRun): void {
+  if (component === run.registry.ackers) {
     run.expiry.tick();
     run.expiry.sweep();
   }
-  for (const slot of run.slotsOf(component)) {
+  for (const slot of run.registry.slotsOf(component)) {
     if (slot.ticking || slot.process === undefined) continue;
     slot.ticking = true;
     slot.process.deliver("tick");

@@ -7,11 +7,11 @@ import { exitedError } from "../../process/request.js";
 import { isThenable } from "../../process/thenable.js";
 import type { InitContext, LogLevel } from "../definition/component.js";
 import { textOf } from "../definition/errors.js";
-import type { Run } from "../runtime/run.js";
-import type { Slot } from "../runtime/slot.js";
+import type { RunningTopology } from "../runtime/running-topology.js";
+import type { TaskSlot } from "../runtime/task-slots.js";
 
 /** What a function of a component knows before there is a state. */
-export function initContext(run: Run, slot: Slot, ctx: Context<never>): InitContext {
+export function initContext(run: RunningTopology, slot: TaskSlot, ctx: Context<never>): InitContext {
   const component = slot.component.name;
   return {
     component,
@@ -55,14 +55,14 @@ export function refuseDead(process: Process): void {
 }
 
 /** Runs the start of a task. When that throws, the log says so, and it is why the topology fails, if it does. */
-export function starting(run: Run, slot: Slot, start: () => unknown): unknown {
+export function starting(run: RunningTopology, slot: TaskSlot, start: () => unknown): unknown {
   const note = (error: unknown): never => {
     run.lastCrash = crash(error);
     slot.meter.errors++;
     run.log("error", slot.component.name, slot.task, () => `could not start: ${textOf(error)}`);
     throw error;
   };
-  run.begins(slot);
+  run.incarnations.starting(slot);
   try {
     const result = start();
     return isThenable(result) ? result.then(undefined, note) : result;

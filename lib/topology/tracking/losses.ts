@@ -101,5 +101,5 @@ export class Losses {
 
 /** It is acked, has failed for good, or flies as a dead letter: what came of it comes no more. */
 function isOver(kept: PendingTuple): boolean {
-  return kept.over || kept.dying !== undefined;
+  return kept.settled || kept.deadBecause !== undefined;
 }

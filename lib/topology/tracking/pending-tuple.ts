@@ -20,15 +20,15 @@ export interface PendingTuple {
   /** Milliseconds at which it was emitted first, when its latency is measured. */
   readonly emittedAt: number | undefined;
   /** It has failed for good, and this is why: what flies now is its dead letter. */
-  dying: Failure["type"] | undefined;
+  deadBecause: Failure["type"] | undefined;
   /** How often its dead letter was emitted. */
   letters: number;
   /** It is out, not waiting to be tried again. */
-  flying: boolean;
+  inFlight: boolean;
   /** Who wants to know, once, which tasks it was sent to. */
   onTasks: ((tasks: readonly number[]) => void) | undefined;
   /** Its spout was told, or it is the source's own affair: it is not emitted again. */
-  over: boolean;
+  settled: boolean;
   /** Its number among all that the spouts have emitted. */
   readonly serial: number;
   /** What its tries have left behind. */
@@ -54,11 +54,11 @@ export function newPendingTuple(
     setbacks: 0,
     born: 0,
     emittedAt,
-    dying: undefined,
+    deadBecause: undefined,
     letters: 0,
-    flying: false,
+    inFlight: false,
     onTasks,
-    over: false,
+    settled: false,
     serial,
     trace: undefined,
     context: undefined,
@@ -66,7 +66,7 @@ export function newPendingTuple(
 }
 
 /** Values of the stream `dead`. */
-export function letterOf({ id, stream, values, attempts, dying }: PendingTuple): object {
+export function letterOf({ id, stream, values, attempts, deadBecause: dying }: PendingTuple): object {
   return { id, stream, values, attempts, reason: dying };
 }
 

@@ -35,7 +35,7 @@ export class Retries {
   private readonly letters: boolean;
   private readonly roots = new IdTable();
   /** The tuple of each root, and the acker that it is with, by the owner's number in `roots`. */
-  private readonly kept: (PendingTuple | undefined)[] = [];
+  private readonly tuples: (PendingTuple | undefined)[] = [];
   private readonly ackers: (object | undefined)[] = [];
   private readonly free: number[] = [];
   private readonly former: FormerTrees;
@@ -54,36 +54,36 @@ export class Retries {
   /** The tuple that flies as a tree of this root. */
   current(hi: number, lo: number): PendingTuple | undefined {
     const slot = this.roots.find(hi, lo);
-    return slot < 0 ? undefined : this.kept[this.roots.owner(slot)];
+    return slot < 0 ? undefined : this.tuples[this.roots.owner(slot)];
   }
 
   /** Its process has ended: the next one has them all. */
   leave(): void {
     this.roots.forEach((slot) => {
-      const kept = this.kept[this.roots.owner(slot)];
+      const kept = this.tuples[this.roots.owner(slot)];
       if (kept !== undefined) this.former.add(kept, this.roots.hi(slot), this.roots.lo(slot));
     });
   }
 
   /** Trees that wait for a verdict. */
-  get flying(): number {
+  get inFlight(): number {
     return this.roots.size;
   }
 
   /** The tuple flies, as a tree of this root, which that acker keeps account of. */
-  fly(kept: PendingTuple, hi: number, lo: number, acker: object): void {
-    const place = this.free.pop() ?? this.kept.length;
-    this.kept[place] = kept;
+  emitted(kept: PendingTuple, hi: number, lo: number, acker: object): void {
+    const place = this.free.pop() ?? this.tuples.length;
+    this.tuples[place] = kept;
     this.ackers[place] = acker;
     this.roots.setOwner(this.roots.add(hi, lo), place);
-    kept.flying = true;
-    if (kept.dying === undefined) kept.attempts++;
+    kept.inFlight = true;
+    if (kept.deadBecause === undefined) kept.attempts++;
     else kept.letters++;
   }
 
   /** The process that had it under way has ended. To be out just then was no fault of its own. */
   inherit(kept: PendingTuple): void {
-    if (kept.flying) this.setBack(kept);
+    if (kept.inFlight) this.setBack(kept);
     kept.setbacks = 0;
   }
 
@@ -91,7 +91,7 @@ export class Retries {
   done(hi: number, lo: number): Decision | undefined {
     const kept = this.take(hi, lo);
     if (kept === undefined) return undefined;
-    return kept.dying === undefined ? { type: "acked", kept } : this.over(kept, kept.dying, true);
+    return kept.deadBecause === undefined ? { type: "acked", kept } : this.over(kept, kept.deadBecause, true);
   }
 
   /** The tree has failed. Undefined when it is none of ours, or has ended before. */
@@ -104,8 +104,8 @@ export class Retries {
   }
 
   /** It could not even be emitted: that was a try. */
-  threw(kept: PendingTuple): Decision {
-    if (kept.dying === undefined) kept.attempts++;
+  emitFailed(kept: PendingTuple): Decision {
+    if (kept.deadBecause === undefined) kept.attempts++;
     else kept.letters++;
     return this.decide(kept, "failed");
   }
@@ -129,22 +129,22 @@ export class Retries {
   private decide(kept: PendingTuple, cause: Cause): Decision {
     if (cause === "returned" && this.retries > 0) return this.setBack(kept);
     kept.setbacks = 0;
-    if (kept.dying !== undefined) {
-      if (kept.letters > this.retries) return this.over(kept, kept.dying, false);
+    if (kept.deadBecause !== undefined) {
+      if (kept.letters > this.retries) return this.over(kept, kept.deadBecause, false);
       return { type: "letter", kept, attempt: kept.letters };
     }
     if (kept.attempts <= this.retries && kept.trace?.hopeless !== true)
       return { type: "retry", kept, attempt: kept.attempts };
     const type = cause === "expired" ? "expired" : "failed";
     if (!this.letters) return this.over(kept, type, false);
-    kept.dying = type;
+    kept.deadBecause = type;
     return { type: "letter", kept, attempt: 0 };
   }
 
   /** It failed by no fault of its own: another try, later, that costs it nothing. */
   private setBack(kept: PendingTuple): Decision {
     kept.setbacks++;
-    if (kept.dying !== undefined) {
+    if (kept.deadBecause !== undefined) {
       kept.letters = Math.max(0, kept.letters - 1);
       return { type: "letter", kept, attempt: kept.setbacks };
     }
@@ -160,10 +160,10 @@ export class Retries {
     const slot = this.roots.find(hi, lo);
     if (slot < 0) return undefined;
     const place = this.roots.owner(slot);
-    const kept = this.kept[place];
-    this.kept[place] = undefined;
+    const kept = this.tuples[place];
+    this.tuples[place] = undefined;
     this.ackers[place] = undefined;
-    if (kept !== undefined) kept.flying = false;
+    if (kept !== undefined) kept.inFlight = false;
     this.free.push(place);
     this.roots.remove(slot);
     return kept;

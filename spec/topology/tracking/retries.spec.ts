@@ -15,11 +15,11 @@ function kept(id: unknown): PendingTuple {
     setbacks: 0,
     born: 0,
     emittedAt: undefined,
-    dying: undefined,
+    deadBecause: undefined,
     letters: 0,
-    flying: false,
+    inFlight: false,
     onTasks: undefined,
-    over: false,
+    settled: false,
     serial: 0,
     trace: undefined,
   };
@@ -31,17 +31,17 @@ describe("what is pending", () => {
   it("flies until its tree is done, and that counts once", () => {
     const pending = new Retries(3, false);
     const one = kept(1);
-    pending.fly(one, 0, 7, acker);
-    expect(pending.flying).toBe(1);
+    pending.emitted(one, 0, 7, acker);
+    expect(pending.inFlight).toBe(1);
     expect(pending.done(0, 7)).toEqual({ type: "acked", kept: one });
-    expect(pending.flying).toBe(0);
+    expect(pending.inFlight).toBe(0);
     expect(pending.done(0, 7)).toBeUndefined();
     expect(pending.failed(0, 7, "failed")).toBeUndefined();
   });
 
   it("knows both halves of a root's id", () => {
     const pending = new Retries(0, false);
-    pending.fly(kept(1), 1, 2, acker);
+    pending.emitted(kept(1), 1, 2, acker);
     expect(pending.done(2, 1)).toBeUndefined();
     expect(pending.done(1, 3)).toBeUndefined();
     expect(pending.done(1, 2)?.type).toBe("acked");
@@ -52,7 +52,7 @@ describe("what is pending", () => {
     const one = kept(1);
     const decisions: (Decision | undefined)[] = [];
     for (let root = 1; root <= 3; root++) {
-      pending.fly(one, 0, root, acker);
+      pending.emitted(one, 0, root, acker);
       decisions.push(pending.failed(0, root, root === 3 ? "expired" : "failed"));
     }
     expect(decisions).toEqual([
@@ -65,10 +65,10 @@ describe("what is pending", () => {
   it("has a dead letter when somebody reads these, and has failed when the letter is done", () => {
     const pending = new Retries(0, true);
     const one = kept(1);
-    pending.fly(one, 0, 1, acker);
+    pending.emitted(one, 0, 1, acker);
     expect(pending.failed(0, 1, "expired")).toEqual({ type: "letter", kept: one, attempt: 0 });
-    pending.fly(one, 0, 2, acker);
-    expect(one).toMatchObject({ attempts: 1, letters: 1, dying: "expired" });
+    pending.emitted(one, 0, 2, acker);
+    expect(one).toMatchObject({ attempts: 1, letters: 1, deadBecause: "expired" });
     expect(pending.done(0, 2)).toEqual({
       type: "failed",
       kept: one,
@@ -79,9 +79,9 @@ describe("what is pending", () => {
   it("fails as it failed first, whatever becomes of the letter", () => {
     const pending = new Retries(0, true);
     const one = kept(1);
-    pending.fly(one, 0, 1, acker);
+    pending.emitted(one, 0, 1, acker);
     pending.failed(0, 1, "failed");
-    pending.fly(one, 0, 2, acker);
+    pending.emitted(one, 0, 2, acker);
     expect(pending.failed(0, 2, "expired")).toMatchObject({
       type: "failed",
       failure: { type: "failed", attempts: 1, deadLettered: false },
@@ -92,7 +92,7 @@ describe("what is pending", () => {
     const pending = new Retries(1, false);
     const one = kept(1);
     const fail = (root: number, cause: Cause): string => {
-      pending.fly(one, 0, root, acker);
+      pending.emitted(one, 0, root, acker);
       return told(pending.failed(0, root, cause) as Decision);
     };
     expect([fail(1, "returned"), fail(2, "returned"), fail(3, "failed")]).toEqual([
@@ -106,13 +106,13 @@ describe("what is pending", () => {
   it("spends no retry when the process ended that had it under way; one that waited for its retry has had its try", () => {
     const [flying, waiting] = [kept(1), kept(2)];
     const before = new Retries(1, false);
-    before.fly(flying, 0, 1, acker);
-    before.fly(waiting, 0, 2, acker);
+    before.emitted(flying, 0, 1, acker);
+    before.emitted(waiting, 0, 2, acker);
     before.failed(0, 2, "failed");
     const after = new Retries(1, false);
     for (const [root, one] of [flying, waiting].entries()) {
       after.inherit(one);
-      after.fly(one, 1, root + 1, acker);
+      after.emitted(one, 1, root + 1, acker);
     }
     expect(told(after.failed(1, 1, "failed") as Decision)).toBe("again 1");
     expect(told(after.failed(1, 2, "failed") as Decision)).toBe("failed failed after 2");
@@ -120,22 +120,22 @@ describe("what is pending", () => {
 
   it("fails for that all the same when there are no retries at all", () => {
     const pending = new Retries(0, false);
-    pending.fly(kept(1), 0, 1, acker);
+    pending.emitted(kept(1), 0, 1, acker);
     expect(told(pending.failed(0, 1, "returned") as Decision)).toBe("failed failed after 1");
   });
 
   it("fails with its acker, and only that acker's does", () => {
     const pending = new Retries(0, false);
     const other = { name: "another" };
-    pending.fly(kept(1), 0, 1, acker);
-    pending.fly(kept(2), 0, 2, other);
-    pending.fly(kept(3), 0, 3, acker);
+    pending.emitted(kept(1), 0, 1, acker);
+    pending.emitted(kept(2), 0, 2, other);
+    pending.emitted(kept(3), 0, 3, acker);
     const gone = pending.ackerGone(acker);
     expect(gone.map(({ type, kept: { id } }) => [type, id]).sort()).toEqual([
       ["failed", 1],
       ["failed", 3],
     ]);
-    expect(pending.flying).toBe(1);
+    expect(pending.inFlight).toBe(1);
     expect(pending.ackerGone(acker)).toEqual([]);
   });
 });
@@ -232,7 +232,7 @@ describe("any history", () => {
       const fly = (one: PendingTuple): void => {
         const root = ++roots;
         const acker = (root * 7) % 3;
-        pending.fly(one, -root, root, ackers[acker] as object);
+        pending.emitted(one, -root, root, ackers[acker] as object);
         (stories.get(one) as Story).flights.push({ root, acker, end: undefined });
       };
       const hear = (one: PendingTuple, end: "done" | Cause, decision: Decision | undefined): void => {
@@ -276,11 +276,11 @@ describe("any history", () => {
             step.do === "done" ? pending.done(-root, root) : pending.failed(-root, root, step.do);
           hear(one, step.do, decision);
         }
-        expect(pending.flying).toBe(open().length);
+        expect(pending.inFlight).toBe(open().length);
         expect(new Set(ended).size).toBe(ended.length);
         for (const one of stories.keys()) expect(one.attempts).toBeLessThanOrEqual(retries + 1);
       }
-      expect(ended.length + pending.flying).toBe(stories.size);
+      expect(ended.length + pending.inFlight).toBe(stories.size);
     },
   );
 });

@@ -59,7 +59,7 @@ export class ReliableTuples {
 
   /** It is on its way. */
   fly(kept: PendingTuple): void {
-    this.pending.fly(kept, ...rootOf(this.#numberOf(kept)), this);
+    this.pending.emitted(kept, ...rootOf(this.#numberOf(kept)), this);
   }
 
   /** What the host's word about an id means. Undefined for one that is not under way. */
@@ -72,7 +72,7 @@ export class ReliableTuples {
 
   /** It is settled. */
   over(kept: PendingTuple): void {
-    kept.over = true;
+    kept.settled = true;
     this.#former.forget(kept);
     this.kept.delete(kept);
     this.#numbers.delete(kept);
@@ -136,7 +136,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
       },
     };
     // Those that waited for their next try when the life before this one ended, and those that had not begun it.
-    for (const kept of this.#underway.kept) if (!kept.flying) this.#later(kept, Math.max(1, kept.attempts));
+    for (const kept of this.#underway.kept) if (!kept.inFlight) this.#later(kept, Math.max(1, kept.attempts));
   }
 
   async handle({ command, id }: GuestSpoutItem): Promise<void> {
@@ -262,7 +262,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
   }
 
   #send(kept: PendingTuple): void {
-    const isLetter = kept.dying !== undefined;
+    const isLetter = kept.deadBecause !== undefined;
     const { stream, values, task, onTasks } = kept;
     kept.onTasks = undefined;
     const options = isLetter ? {} : { ...(task !== undefined && { task }), ...(onTasks && { onTasks }) };
@@ -274,7 +274,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
       // As under our own host: it could not be emitted, which was a try.
       const ctx = this.#ctx as Ctx;
       ctx.log("error", `could not emit on ${stream}: ${error.message}`);
-      const decision = this.#underway.pending.threw(kept);
+      const decision = this.#underway.pending.emitFailed(kept);
       // Not within `next`, which may be what emitted it.
       processOf(this.#process).deliverSignal(new TaskEntry(() => this.#carry(decision, ctx)));
       return;

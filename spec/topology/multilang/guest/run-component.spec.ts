@@ -656,7 +656,7 @@ describe("a spout", () => {
       underway.fly(kept);
       expect(underway.heard("ack", `3-${n}`)?.type).toBe("failed");
       underway.over(kept);
-      expect([underway.kept.size, underway.pending.flying, underway.pending.find(0, n)]).toEqual([
+      expect([underway.kept.size, underway.pending.inFlight, underway.pending.find(0, n)]).toEqual([
         0,
         0,
         undefined,

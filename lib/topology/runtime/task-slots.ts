@@ -14,18 +14,18 @@ import type { PendingTuple } from "../tracking/pending-tuple.js";
 import type { Retries } from "../tracking/retries.js";
 import { TaskMeter } from "./metrics.js";
 import type { RoomWait } from "./room.js";
-import type { Run } from "./run.js";
+import type { RunningTopology } from "./running-topology.js";
 
 /** One process that is, or was, a task: what it has taken and not settled belongs to it. */
-export class Life {
-  readonly slot: Slot;
+export class Incarnation {
+  readonly slot: TaskSlot;
   readonly process: Process;
   /** Tuples it has taken, of a bolt that settles by itself. */
   readonly held: Set<Tuple> = new Set();
   /** The tuple that a bolt is at work on. */
   current: Tuple | undefined = undefined;
   /** The tuples that a bolt is at work on, when that may be several. */
-  readonly beside: Set<Tuple> = new Set();
+  readonly inWork: Set<Tuple> = new Set();
   /** It has been told to settle what it holds back, and has not done so yet. */
   flushing = false;
   /** A spout's `next` is under way. */
@@ -35,14 +35,14 @@ export class Life {
   /** A spout was activated, and has not come to the end of its `deactivate`. */
   active = false;
 
-  constructor(slot: Slot, process: Process) {
+  constructor(slot: TaskSlot, process: Process) {
     this.slot = slot;
     this.process = process;
   }
 
   /** How many tuples a bolt is at work on. */
   get busy(): number {
-    return this.beside.size + (this.current === undefined ? 0 : 1);
+    return this.inWork.size + (this.current === undefined ? 0 : 1);
   }
 
   get alive(): boolean {
@@ -51,7 +51,7 @@ export class Life {
 }
 
 /** A task's place in its component, as groupings see it: a consumer. */
-export class Slot implements ConsumerView {
+export class TaskSlot implements ConsumerView {
   readonly id: string;
   readonly task: number;
   /** Which of its component's tasks it is, from 0. */
@@ -60,7 +60,7 @@ export class Slot implements ConsumerView {
   readonly meter: TaskMeter;
   readonly weight = 1;
   readonly tags: Tags;
-  life: Life | undefined = undefined;
+  incarnation: Incarnation | undefined = undefined;
   /** It is being taken out: it finishes what it has, and gets nothing more. */
   retired = false;
   /** Of an acker: what knows of its trees. */
@@ -68,7 +68,7 @@ export class Slot implements ConsumerView {
   /** It was taken out, and is told to end for good. */
   leaving = false;
   /** Tuples in its mailbox. */
-  waiting = 0;
+  queued = 0;
   /** Tuples it was sent. */
   delivered = 0;
   /** Processes that were to fill it. */
@@ -82,11 +82,11 @@ export class Slot implements ConsumerView {
   /** Its receive buffer is full, and has not been half empty since. */
   private congested = false;
   /** Reliable tuples of a spout that are not settled: they outlive its process. */
-  readonly kept: Set<PendingTuple> = new Set();
-  private readonly room: number;
+  readonly pendingTuples: Set<PendingTuple> = new Set();
+  private readonly receiveBuffer: number;
   /** Of a spout: the trees that its last process had under way, and those before. */
-  roots: Retries | undefined = undefined;
-  readonly former: FormerTrees = new FormerTrees();
+  retries: Retries | undefined = undefined;
+  readonly formerTrees: FormerTrees = new FormerTrees();
   /** Of a bolt with windows: what was lost here and will come again. */
   losses: Losses | undefined = undefined;
 
@@ -96,7 +96,7 @@ export class Slot implements ConsumerView {
     this.index = index;
     this.executor = executor;
     this.id = `${executor.component.name}-${index}`;
-    this.room = executor.component.plan.config.receiveBuffer;
+    this.receiveBuffer = executor.component.plan.config.receiveBuffer;
     this.tags = { task, index, executor: executor.index, node };
   }
 
@@ -106,26 +106,26 @@ export class Slot implements ConsumerView {
 
   /** The running process, if it runs. */
   get process(): Process | undefined {
-    const process = this.life?.process;
+    const process = this.incarnation?.process;
     return process?.alive ? process : undefined;
   }
 
   get pid(): Pid {
-    return this.life?.process.pid ?? this.executor.component.nobody;
+    return this.incarnation?.process.pid ?? this.executor.component.nobody;
   }
 
   /** In front of it and in work. */
   get inFlight(): number {
-    return this.life === undefined ? this.waiting : this.waiting + this.life.busy;
+    return this.incarnation === undefined ? this.queued : this.queued + this.incarnation.busy;
   }
 
   /** Tuples that may wait before spouts pause. What is under way then still comes: the bound is soft. */
   get maxInFlight(): number {
-    return this.room;
+    return this.receiveBuffer;
   }
 
   get bufferDepth(): number {
-    return this.waiting;
+    return this.queued;
   }
 
   get maxBuffer(): number {
@@ -133,14 +133,14 @@ export class Slot implements ConsumerView {
   }
 
   get pressure(): Pressure {
-    if (this.life?.process.alive !== true) return "reject";
+    if (this.incarnation?.process.alive !== true) return "reject";
     return this.congested ? "defer" : "accept";
   }
 
   /** A tuple goes into its mailbox. */
   arrives(): void {
     this.delivered++;
-    if (++this.waiting > this.room && !this.congested) {
+    if (++this.queued > this.receiveBuffer && !this.congested) {
       this.congested = true;
       this.component.fill(1);
     }
@@ -148,7 +148,7 @@ export class Slot implements ConsumerView {
 
   /** A tuple is out of its mailbox. */
   leaves(): void {
-    if (--this.waiting <= this.room >> 1 && this.congested) {
+    if (--this.queued <= this.receiveBuffer >> 1 && this.congested) {
       this.congested = false;
       this.component.fill(-1);
     }
@@ -170,9 +170,9 @@ export class Slot implements ConsumerView {
 
   /** Trees of a spout, or tuples in front of a bolt and within it, that are under way. */
   get pending(): number {
-    if (this.component.plan.kind === "spout") return this.kept.size;
-    const { life } = this;
-    return this.waiting + (life === undefined ? 0 : life.held.size + life.busy);
+    if (this.component.plan.kind === "spout") return this.pendingTuples.size;
+    const { incarnation } = this;
+    return this.queued + (incarnation === undefined ? 0 : incarnation.held.size + incarnation.busy);
   }
 }
 
@@ -180,7 +180,7 @@ export class Slot implements ConsumerView {
 export class ExecutorRun {
   readonly component: ComponentRun;
   readonly index: number;
-  slots: readonly Slot[] = [];
+  slots: readonly TaskSlot[] = [];
   /** Its supervisor, when that runs. */
   pid: Pid | undefined = undefined;
 
@@ -189,11 +189,11 @@ export class ExecutorRun {
     this.index = index;
   }
 
-  place(slot: Slot): void {
+  place(slot: TaskSlot): void {
     this.slots = [...this.slots, slot];
   }
 
-  displace(slot: Slot): void {
+  displace(slot: TaskSlot): void {
     this.slots = this.slots.filter((one) => one !== slot);
   }
 }
@@ -205,9 +205,9 @@ export class ComponentRun {
   readonly nobody: Pid;
   executors: ExecutorRun[] = [];
   /** Those that take tuples: a new array at every change. */
-  slots: readonly Slot[] = [];
+  slots: readonly TaskSlot[] = [];
   /** Those that are being taken out. */
-  retired: readonly Slot[] = [];
+  retired: readonly TaskSlot[] = [];
   /** Of the tasks by index, those that were taken out as well: what was counted remains. */
   readonly meters: TaskMeter[] = [];
   /** For the user's functions, beyond the life of a task. */
@@ -225,7 +225,7 @@ export class ComponentRun {
   /** Tasks of this bolt that wait for room. */
   readonly waiters: Set<RoomWait> = new Set();
   /** The topology ends: nobody waits for room any more. */
-  private letGo = false;
+  private released = false;
   /** Tasks that are full, and tasks that were missed. */
   private full = 0;
   private missed = 0;
@@ -234,9 +234,9 @@ export class ComponentRun {
   /** Of a bolt with windows: what was lost that any of its tasks will get again, and who notes what is lost. */
   losses: Losses | undefined = undefined;
   lost: ((tuple: Tuple) => void) | undefined = undefined;
-  private readonly run: Run;
+  private readonly run: RunningTopology;
 
-  constructor(plan: ComponentPlan, run: Run) {
+  constructor(plan: ComponentPlan, run: RunningTopology) {
     this.plan = plan;
     this.nobody = run.kernel.nobody(plan.name);
     this.run = run;
@@ -265,14 +265,14 @@ export class ComponentRun {
 
   /** Whether a bolt that this one emits to has no room. */
   get isHeldUp(): boolean {
-    if (this.pressed === 0 || this.letGo) return false;
+    if (this.pressed === 0 || this.released) return false;
     for (const { to, anyTask } of this.targets) if (to.full > 0 && !(anyTask && to.hasRoom)) return true;
     return false;
   }
 
   private get hasRoom(): boolean {
     for (const slot of this.slots) {
-      if (this.run.kernel.interception !== undefined) this.run.looked(slot);
+      if (this.run.kernel.interception !== undefined) this.run.hooks.slotRead(slot);
       if (slot.pressure === "accept") return true;
     }
     return false;
@@ -312,7 +312,7 @@ export class ComponentRun {
 
   /** There may be room where there was none. */
   private eased(): void {
-    for (const spout of this.upstream) if (!spout.isBlocked) this.run.order(spout, "go");
+    for (const spout of this.upstream) if (!spout.isBlocked) this.run.registry.order(spout, "go");
     for (const feeder of this.feeders) feeder.goOn();
   }
 
@@ -323,7 +323,7 @@ export class ComponentRun {
 
   /** The topology ends: none of its tasks waits for room any more. */
   release(): void {
-    this.letGo = true;
+    this.released = true;
     this.goOn();
   }
 }

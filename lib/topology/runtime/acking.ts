@@ -1,0 +1,67 @@
+// How tasks notify the ackers: a tuple is acked, has failed, or takes long.
+
+import type { Process } from "../../process/process.js";
+import { ACKED, FAILED, QUEUED, type Tuple } from "../definition/tuple.js";
+import { eachTree } from "../tracking/anchors.js";
+import { noteFailure } from "./lineage.js";
+import { ACK, AckerMessage, EXTEND, FAIL, RETURN } from "./messages.js";
+import type { RunningTopology } from "./running-topology.js";
+import type { TaskSlot } from "./task-slots.js";
+
+export class Acking {
+  /** Some bolt wants to know in which component tuples fail. */
+  notesFailures = false;
+  private readonly run: RunningTopology;
+
+  constructor(run: RunningTopology) {
+    this.run = run;
+  }
+
+  /** The acker of a tree, by the lower half of its root's id. */
+  ackerOf(lo: number): TaskSlot {
+    const { slots } = this.run.registry.ackers;
+    return slots[(lo >>> 0) % slots.length] as TaskSlot;
+  }
+
+  /** The process of that acker; undefined while the acker is being restarted. */
+  ackerProcess(lo: number): Process | undefined {
+    const slot = this.ackerOf(lo);
+    this.run.hooks.slotRead(slot);
+    return slot.process;
+  }
+
+  /** A tuple is done. The acker of each of its trees gets the XOR of the tuple's edge and those of its children. */
+  ack(tuple: Tuple): void {
+    tuple.state = ACKED;
+    if (!tuple.anchored) return;
+    const { childrenHi, childrenLo } = tuple;
+    this.notify(ACK, tuple.rootHi, tuple.rootLo, tuple.edgeHi ^ childrenHi, tuple.edgeLo ^ childrenLo);
+    if (tuple.more === undefined) return;
+    eachTree(tuple.more, (hi, lo, edgeHi, edgeLo) =>
+      this.notify(ACK, hi, lo, edgeHi ^ childrenHi, edgeLo ^ childrenLo),
+    );
+  }
+
+  /** A tuple has failed. A tuple that no task had taken has only come back. */
+  fail(tuple: Tuple): void {
+    const kind = tuple.state === QUEUED ? RETURN : FAIL;
+    tuple.state = FAILED;
+    if (!tuple.anchored) return;
+    if (this.notesFailures && tuple.channel !== undefined) noteFailure(this.run, tuple, tuple.channel.to);
+    this.notify(kind, tuple.rootHi, tuple.rootLo, 0, 0);
+    if (tuple.more !== undefined) eachTree(tuple.more, (hi, lo) => this.notify(kind, hi, lo, 0, 0));
+  }
+
+  /** A tuple takes long: the timeouts of its trees begin anew. */
+  extend(tuple: Tuple): void {
+    tuple.born = this.run.expiry.beats;
+    if (!tuple.anchored) return;
+    this.notify(EXTEND, tuple.rootHi, tuple.rootLo, 0, 0);
+    if (tuple.more !== undefined) eachTree(tuple.more, (hi, lo) => this.notify(EXTEND, hi, lo, 0, 0));
+  }
+
+  /** An acker that does not run needs no message: its spouts count the trees of an ended acker as failed. */
+  private notify(kind: AckerMessage["kind"], hi: number, lo: number, xorHi: number, xorLo: number): void {
+    this.ackerProcess(lo)?.deliver(new AckerMessage(kind, hi, lo, xorHi, xorLo, undefined));
+  }
+}

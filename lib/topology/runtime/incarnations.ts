@@ -1,0 +1,69 @@
+// The processes that tasks are, one after the other. The system task watches them, so that what a bolt held when it ended
+// fails at once.
+
+import type { Process } from "../../process/process.js";
+import { TAKEN } from "../definition/tuple.js";
+import type { RunningTopology } from "./running-topology.js";
+import { Incarnation, type TaskSlot } from "./task-slots.js";
+
+export class Incarnations {
+  /** Processes that are not known to have ended. */
+  readonly running: Set<Incarnation> = new Set();
+  /** The process of the system task. */
+  private system: Process | undefined = undefined;
+  private systemStarts = 0;
+  private readonly run: RunningTopology;
+
+  constructor(run: RunningTopology) {
+    this.run = run;
+  }
+
+  /** A process begins to start in a slot. One that fails to start counts as a restart, as it does for its supervisor. */
+  starting(slot: TaskSlot): void {
+    if (slot.starts++ > 0) slot.meter.restarts++;
+  }
+
+  /** A process has started in a slot. */
+  started(slot: TaskSlot, process: Process): Incarnation {
+    const { hooks } = this.run;
+    const incarnation = new Incarnation(slot, process);
+    slot.incarnation = incarnation;
+    slot.done = false;
+    slot.ticking = false;
+    slot.back();
+    hooks.slotChanged(slot);
+    slot.component.joined();
+    this.running.add(incarnation);
+    hooks.systemRead(this.system);
+    if (this.system?.alive) this.system.deliver(incarnation);
+    return incarnation;
+  }
+
+  /** A process has ended. What a bolt had taken and not settled fails now. */
+  ended(incarnation: Incarnation): void {
+    if (!this.running.delete(incarnation)) return;
+    const { held, current, inWork } = incarnation;
+    incarnation.current = undefined;
+    if (current?.state === TAKEN) held.add(current);
+    for (const tuple of inWork) if (tuple.state === TAKEN) held.add(tuple);
+    inWork.clear();
+    for (const tuple of held) tuple.channel?.lost(tuple);
+    held.clear();
+    this.run.settlements.notify();
+  }
+
+  /** There is a new process of the system task. */
+  systemStarted(process: Process): void {
+    this.system = process;
+    this.systemStarts++;
+    this.run.hooks.systemChanged();
+  }
+
+  get systemProcess(): Process | undefined {
+    return this.system?.alive ? this.system : undefined;
+  }
+
+  get systemRestarts(): number {
+    return Math.max(0, this.systemStarts - 1);
+  }
+}

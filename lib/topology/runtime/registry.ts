@@ -1,0 +1,142 @@
+// The components of a running topology and the slots of their tasks: who there is, and who comes and goes by scaling.
+
+import type { Kernel } from "../../process/kernel.js";
+import type { Blueprint, ComponentPlan } from "../definition/blueprint.js";
+import { capacityFor } from "../definition/check.js";
+import type { Tuple } from "../definition/tuple.js";
+import { ackerPlan } from "./acker-plan.js";
+import type { Order } from "./messages.js";
+import type { RunningTopology } from "./running-topology.js";
+import { ComponentRun, connect, ExecutorRun, TaskSlot } from "./task-slots.js";
+
+export class Registry {
+  readonly blueprint: Blueprint;
+  /** The ackers, then the bolts, then the spouts. */
+  readonly components: readonly ComponentRun[];
+  readonly ackers: ComponentRun;
+  readonly bolts: readonly ComponentRun[];
+  readonly spouts: readonly ComponentRun[];
+  /** The id of the system task. */
+  readonly systemNumber: number;
+  private readonly run: RunningTopology;
+  private readonly kernel: Kernel;
+  private lastTask = 0;
+
+  constructor(run: RunningTopology) {
+    const { blueprint, kernel } = run;
+    this.run = run;
+    this.blueprint = blueprint;
+    this.kernel = kernel;
+    const ofKind = (kind: ComponentPlan["kind"]): ComponentPlan[] =>
+      blueprint.components.filter((plan) => plan.kind === kind);
+    this.ackers = this.add(ackerPlan(blueprint));
+    this.bolts = ofKind("bolt").map((plan) => this.add(plan));
+    this.spouts = ofKind("spout").map((plan) => this.add(plan));
+    this.components = [this.ackers, ...this.bolts, ...this.spouts];
+    this.systemNumber = ++this.lastTask;
+    connect(this.components, blueprint);
+  }
+
+  component(name: string): ComponentRun {
+    return this.components.find((one) => one.name === name) as ComponentRun;
+  }
+
+  /** All slots of a component, including those of tasks that are being taken out. */
+  slotsOf(component: ComponentRun): readonly TaskSlot[] {
+    return [...component.slots, ...component.retired];
+  }
+
+  order(component: ComponentRun, order: Order): void {
+    for (const slot of this.slotsOf(component)) slot.process?.deliver(order);
+  }
+
+  /** Tells a task of a bolt to settle what it holds back. */
+  flush(task: number): void {
+    const slot = this.bolts.flatMap((bolt) => this.slotsOf(bolt)).find((one) => one.task === task);
+    const incarnation = slot?.incarnation;
+    if (incarnation?.alive !== true) return;
+    incarnation.flushing = true;
+    incarnation.process.deliver("flush");
+  }
+
+  // ── scaling ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Makes a slot for one more task, which gets no tuples yet. Executors get their tasks in turn. */
+  addSlot(component: ComponentRun): TaskSlot {
+    const wanted = Math.min(component.plan.executors, component.slots.length + 1);
+    if (component.executors.length < wanted)
+      component.executors.push(new ExecutorRun(component, component.executors.length));
+    const index = component.slots.length;
+    const executor = component.executors[index % component.executors.length] as ExecutorRun;
+    const slot = new TaskSlot(++this.lastTask, index, executor, this.kernel.node.name, this.kernel.env.now());
+    executor.place(slot);
+    return slot;
+  }
+
+  /** The task of the slot gets its share of the tuples from now on. */
+  open(slot: TaskSlot): void {
+    const { component } = slot;
+    component.slots = [...component.slots, slot];
+    this.run.hooks.slotChanged(slot);
+    component.joined();
+  }
+
+  /** The last task of the component gets no more tuples. */
+  retire(component: ComponentRun): TaskSlot {
+    const slot = component.slots.at(-1) as TaskSlot;
+    slot.retired = true;
+    component.slots = component.slots.slice(0, -1);
+    component.retired = [...component.retired, slot];
+    this.run.hooks.slotChanged(slot);
+    return slot;
+  }
+
+  /** A task that was taken out has ended. */
+  remove(slot: TaskSlot): void {
+    slot.component.retired = slot.component.retired.filter((one) => one !== slot);
+    slot.executor.displace(slot);
+    slot.back();
+    slot.meter.pending = 0;
+    slot.meter.waiting = 0;
+  }
+
+  private add(plan: ComponentPlan): ComponentRun {
+    const component = new ComponentRun(plan, this.run);
+    for (let task = 0; task < plan.tasks; task++) this.open(this.addSlot(component));
+    return component;
+  }
+
+  // ── what there is to do ───────────────────────────────────────────────────────────────────────────────────────
+
+  /** Reliable tuples that are not settled. */
+  get pending(): number {
+    let pending = 0;
+    for (const spout of this.spouts)
+      for (const { pendingTuples } of this.slotsOf(spout)) pending += pendingTuples.size;
+    return pending;
+  }
+
+  /** Tuples that bolts have taken and hold back. */
+  get held(): readonly Tuple[] {
+    return this.bolts.flatMap((bolt) =>
+      this.slotsOf(bolt).flatMap(({ incarnation }) => [...(incarnation?.held ?? [])]),
+    );
+  }
+
+  /** The bolt with the most tuples in the mailboxes of its tasks. */
+  get busiest(): { readonly name: string; readonly queued: number } {
+    let busiest = { name: "", queued: -1 };
+    for (const bolt of this.bolts) {
+      const queued = this.slotsOf(bolt).reduce((sum, slot) => sum + slot.queued, 0);
+      if (queued > busiest.queued) busiest = { name: bolt.name, queued };
+    }
+    return busiest;
+  }
+
+  /** Trees that each acker has room for: enough for all that the spouts of this moment may have pending. */
+  get ackerCapacity(): number {
+    const { ackerCapacity } = this.blueprint.config;
+    if (ackerCapacity !== undefined) return ackerCapacity;
+    return capacityFor(this.spouts.map((spout) => this.slotsOf(spout).length * spout.plan.config.maxPending));
+  }
+}
