@@ -5,6 +5,7 @@ import { type Callbacks, deferStart, type StartOutcome, type Stop, stop } from "
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
+import { invariant } from "../../process/invariant.js";
 import type { Monitor } from "../../process/monitor.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
@@ -256,6 +257,7 @@ export class Director implements Callbacks<DirectorMessage> {
         return;
       case "drained":
         this.drained = true;
+        if (run.kernel.interception !== undefined) checkDrained(run);
         this.lifecycle.dispatch({ type: "drained" });
         return;
       default:
@@ -339,6 +341,16 @@ function rootOf(reason: ExitReason): ExitReason {
   return reason.type === "shutdown" && reason.detail instanceof FailedChild
     ? rootOf(reason.detail.reason)
     : reason;
+}
+
+/** Costly, and so checked under a simulator alone. */
+function checkDrained({ registry }: RunningTopology): void {
+  for (const spout of registry.spouts)
+    for (const { retries } of registry.slotsOf(spout))
+      invariant((retries?.inFlight ?? 0) === 0, "no tree of a drained topology is in flight");
+  for (const bolt of registry.bolts)
+    for (const { queued } of registry.slotsOf(bolt))
+      invariant(queued === 0, "no tuple is in a mailbox of a drained topology");
 }
 
 function activate(run: RunningTopology, flowing: boolean): void {

@@ -2,6 +2,7 @@
 // fill it one after the other; a life is one of these processes.
 
 import type { ConsumerView, Pressure, Tags } from "../../dispatch/member.js";
+import { invariant } from "../../process/invariant.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import type { Blueprint, ComponentPlan } from "../definition/blueprint.js";
@@ -148,6 +149,7 @@ export class TaskSlot implements ConsumerView {
 
   /** A tuple is out of its mailbox. */
   leaves(): void {
+    invariant(this.queued > 0, "a tuple that leaves a mailbox was in it");
     if (--this.queued <= this.receiveBuffer >> 1 && this.congested) {
       this.congested = false;
       this.component.fill(-1);
@@ -281,6 +283,7 @@ export class ComponentRun {
   /** A task is full, or is so no more: the bolts and spouts upstream may have to wait, or can go on. */
   fill(by: 1 | -1): void {
     this.full += by;
+    invariant(this.full >= 0, "a task has room again only after it was full");
     for (const feeder of this.feeders) {
       feeder.touched();
       feeder.pressed += by;
@@ -291,6 +294,7 @@ export class ComponentRun {
   /** A task was missed, or is there again. */
   miss(by: 1 | -1): void {
     this.missed += by;
+    invariant(this.missed >= 0, "a task is back only after it was missed");
     this.changed(by);
   }
 

@@ -2,6 +2,7 @@
 // tuple, `retries.ts` decides; the spout's task carries the decisions out.
 
 import type { Context } from "../../process/context.js";
+import { invariant } from "../../process/invariant.js";
 import { EMPTY, Mailbox } from "../../process/mailbox.js";
 import type { Monitor } from "../../process/monitor.js";
 import type { Process } from "../../process/process.js";
@@ -193,6 +194,7 @@ export class InFlightTuples {
     tuple.born = this.run.expiry.beats;
     this.run.hooks.trees(this.slot.id, "write");
     this.retries.emitted(tuple, hi, lo, acker);
+    invariant(this.retries.inFlight <= this.config.maxPending, "at most `maxPending` trees are in flight");
   }
 
   /** A grouping threw: this try of the tuple has failed. Or `onTasks` threw, and the tuple is in flight all the same. */

@@ -23,6 +23,7 @@
 // Each call is an event, and returns its effect: the end of a tree, if there is one. The table changes in place, for
 // speed, but deterministically: the same calls give the same answers.
 
+import { invariant } from "../../process/invariant.js";
 import { count } from "../../process/options.js";
 import { IdTable, refuseZero } from "./id-table.js";
 
@@ -200,6 +201,7 @@ export class AckerMachine {
         ends.push(new TreeEnd(EXPIRED, gone.hi(entry), gone.lo(entry), gone.owner(entry)));
     });
     this.untracked -= gone.size - ends.length;
+    invariant(this.untracked >= 0 && this.untracked <= this.size, "untracked entries are among all entries");
     return ends;
   }
 
