@@ -1,11 +1,11 @@
-// A topology as checked data: what the builder makes, and the host, the graph and other hosts work from.
+// A topology as checked data. The builder makes it; the host, the graphs and other hosts read it.
 
 import type { RoutingFunction } from "../../dispatch/route.js";
 import type { Definition } from "./component.js";
 import type { FullComponentConfig, FullConfig } from "./config.js";
 import type { Fields, Streams } from "./field.js";
 
-/** What chooses the task of a bolt that a tuple goes to: a routing function of dispatch. */
+/** Chooses the task of a bolt that gets a tuple: a routing function of dispatch. */
 export type Grouping<V> = RoutingFunction<V>;
 
 /** A component in its place in a topology. */
@@ -14,23 +14,23 @@ export interface ComponentPlan {
   readonly kind: "spout" | "bolt";
   readonly definition: Definition;
   readonly streams: Streams;
-  /** How many processes it is. */
+  /** How many tasks it has. Each is a process. */
   readonly tasks: number;
-  /** How many supervisors these are spread over, at most one for each task. */
+  /** How many supervisors its tasks are spread over, at most one for each task. */
   readonly executors: number;
   readonly config: FullComponentConfig;
 }
 
 /** A subscription of a bolt to a stream. */
 export interface Subscription {
-  /** The component and stream that it comes from. */
+  /** The component that emits the stream. */
   readonly from: string;
   readonly stream: string;
-  /** The bolt that it leads to. */
+  /** The bolt that subscribes. */
   readonly to: string;
   readonly fields: Fields;
   readonly grouping: Grouping<never>;
-  /** Whether what is sent along it joins the trees of the tuples it comes from. */
+  /** Whether a tuple that is sent along it joins the trees of the tuples that it was emitted for. */
   readonly anchored: boolean;
 }
 

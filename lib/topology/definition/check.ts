@@ -1,11 +1,11 @@
-// What types cannot see: the rules that a whole topology has to keep, each with the component that breaks it.
+// The rules of a whole topology that types cannot check. Each problem names the component that breaks the rule.
 
 import type { Blueprint, ComponentPlan } from "./blueprint.js";
 import type { BoltDefinition, Inputs, SpoutDefinition } from "./component.js";
 import type { Problem } from "./errors.js";
 import type { Fields } from "./field.js";
 
-/** Everything that is wrong, component by component. */
+/** All problems of a topology. */
 export function findProblems(blueprint: Blueprint): Problem[] {
   return RULES.flatMap((rule) => rule(blueprint));
 }
@@ -43,7 +43,7 @@ function parallelismIsSound({ components }: Blueprint): Problem[] {
     ...(isCount(tasks)
       ? []
       : [problem(name, `tasks must be a whole number, 1 or more; got ${String(tasks)}`)]),
-    // Unless given, it is `tasks`, and as wrong.
+    // `executors` defaults to `tasks`, and the problem of `tasks` is listed already.
     ...(isCount(executors) || executors === tasks
       ? []
       : [problem(name, `executors must be a whole number, 1 or more; got ${String(executors)}`)]),
@@ -89,13 +89,13 @@ function streamsCarryFields({ components, subscriptions }: Blueprint): Problem[]
   });
 }
 
-/** What a bolt wants of a stream of that name. */
+/** The fields that a bolt needs of a stream of this name. */
 export function wantedFrom(bolt: ComponentPlan, stream: string): Fields | undefined {
   const inputs: Inputs = (bolt.definition as BoltDefinition).inputs;
   return Object.hasOwn(inputs, stream) ? inputs[stream] : inputs["*"];
 }
 
-/** A bolt that no spout leads to gets nothing, for ever: it reads nothing, or it is in a cycle of bolts. */
+/** A bolt that no spout leads to never gets a tuple. It reads no stream, or it is in a cycle of bolts. */
 function everyBoltIsReached({ components, subscriptions }: Blueprint): Problem[] {
   const reached = new Set(components.filter(({ kind }) => kind === "spout").map(({ name }) => name));
   for (let before = -1; before < reached.size; ) {
@@ -140,7 +140,7 @@ function concurrencyIsPossible({ components, config: { concurrency: byDefault } 
   });
 }
 
-/** What is held back for longer than that has expired, for certain, and comes again. */
+/** A tuple that a bolt holds for longer than the message timeout expires and is retried every time. */
 function windowsEndInTime({ components, subscriptions, config }: Blueprint): Problem[] {
   return components.flatMap(({ name, kind, definition }) => {
     const held = kind === "bolt" ? (definition as BoltDefinition).options.holdsMs : undefined;
@@ -152,8 +152,8 @@ function windowsEndInTime({ components, subscriptions, config }: Blueprint): Pro
 }
 
 /**
- * A task that waits for more tuples than it can ever be given waits for ever: those it holds are pending at their spouts.
- * Known where all that it reads comes from spouts: a bolt in between may make many tuples of one.
+ * A task that waits for more tuples than it can ever get waits for ever, since the tuples that it holds are pending at
+ * their spouts. The rule applies to a bolt that reads from spouts only: a bolt in between may make many tuples of one.
  */
 function windowsCanFill({ components, subscriptions }: Blueprint): Problem[] {
   return components.flatMap(({ name, kind, definition, tasks }) => {
@@ -163,7 +163,7 @@ function windowsCanFill({ components, subscriptions }: Blueprint): Problem[] {
     const spouts = components.filter((one) => read.some((subscription) => subscription.from === one.name));
     if (spouts.some((one) => one.kind !== "spout" || (one.definition as SpoutDefinition).options.loose))
       return [];
-    // Groupings that give each task its turn share out what one task of a spout has pending.
+    // Interchangeable tasks share the pending tuples of each spout task.
     const isShared = read.every((subscription) => subscription.grouping.interchangeable === true);
     const given = spouts.map((spout) => {
       const { maxPending } = spout.config;
@@ -195,7 +195,7 @@ function ackersHaveRoom(blueprint: Blueprint): Problem[] {
   ];
 }
 
-/** Trees that an acker has to have room for, given what the spouts may have pending: twice that; see AckerMachine. */
+/** The trees that an acker must have room for: twice the tuples that the spouts may have pending. See AckerMachine. */
 export function capacityFor(pending: readonly number[]): number {
   return 2 * pending.reduce((sum, each) => sum + each, 0);
 }

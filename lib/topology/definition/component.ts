@@ -1,4 +1,4 @@
-// What a spout and a bolt are, as their author writes them, and what they are given to work with.
+// Spouts and bolts as their author writes them, and the contexts that their functions get.
 
 import type { Context } from "../../process/context.js";
 import { OptionError } from "../../process/errors.js";
@@ -19,9 +19,9 @@ import type { Tuple } from "./tuple.js";
 /** Levels of a log line, the least urgent first. */
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error";
 
-/** What every task of a component can do and know. */
+/** The part of the context that all tasks have. */
 export interface TaskContext<State = unknown> {
-  /** What `init` made. */
+  /** The value that `init` returned. */
   readonly state: State;
   /** Name of the component. */
   readonly component: string;
@@ -30,25 +30,28 @@ export interface TaskContext<State = unknown> {
   /** Which of the component's tasks this is, from 0. */
   readonly index: number;
   /**
-   * Kept for the component while the topology runs: its tasks share it, and it outlives them. What is disposable is
-   * disposed of when the topology has ended.
+   * Shared by all tasks of the component. It outlives the tasks: it lives as long as the topology runs. Disposable values
+   * in it are disposed of when the topology has ended.
    */
   readonly shared: Map<unknown, unknown>;
-  /** The process that this task is: to call servers, start helpers, use timers. */
+  /** The context of the task's process: for calls to servers, helper processes and timers. */
   readonly process: Context<never>;
   /** Milliseconds of the system's clock. */
   now(): number;
   /** A number in [0, 1). */
   random(): number;
-  /** Writes to the topology's log. A function is called only when somebody wants the line. */
+  /** Writes to the topology's log. A function is called only when the line is written. */
   log(level: LogLevel, line: string | (() => string)): void;
 }
 
 /** Options of an emit, for spouts and bolts. */
 export interface EmitOptions {
-  /** Which task gets it, on subscriptions with the grouping `direct()`. If none of these leads to that task, the tuple fails. */
+  /**
+   * The task that gets the tuple, on subscriptions with the grouping `direct()`. If none of these leads to that task, the
+   * tuple fails.
+   */
   readonly task?: number;
-  /** Is told the ids of the tasks that it was sent to: at once, or, under another host, when that has answered. */
+  /** Called with the ids of the tasks that got the tuple: at once or, under another host, when the host has answered. */
   readonly onTasks?: (tasks: readonly number[]) => void;
 }
 
@@ -58,42 +61,45 @@ export interface SpoutEmitOptions<Id> extends EmitOptions {
 }
 
 export interface BoltEmitOptions extends EmitOptions {
-  /** The tuples it comes from, whose trees it joins. Default: the one at hand; an empty array for none. */
+  /**
+   * The tuples whose trees the new tuple joins. Default: the tuple that the task is working on. An empty array: none.
+   * After an `await`, the task may be working on another tuple by then. Emit first, or pass `anchors`.
+   */
   readonly anchors?: Tuple<unknown> | readonly Tuple<unknown>[];
 }
 
-/** One function for each stream: emits a tuple on it. */
+/** One function for each stream. It emits a tuple on the stream. */
 export type Emitters<S, Options> = {
   readonly [K in keyof S]: (values: ValuesOf<S[K]>, options?: Options) => void;
 };
 
 /** Why a reliable tuple failed for good. */
 export interface Failure {
-  /** `failed`: a bolt failed it, or ended; `expired`: nobody acked it in time; `stopped`: the topology stops. */
+  /** `failed`: a bolt failed the tuple, or ended; `expired`: it was not acked in time; `stopped`: the topology stopped. */
   readonly type: "failed" | "expired" | "stopped";
-  /** How often it was emitted. */
+  /** How often the tuple was emitted. */
   readonly attempts: number;
-  /** Whether a bolt that reads the stream `dead` has taken care of it. */
+  /** Whether a bolt that subscribes to the stream `dead` has acked its dead letter. */
   readonly deadLettered: boolean;
 }
 
 export interface SpoutContext<S, State, Id = unknown> extends TaskContext<State> {
   readonly emit: Emitters<S, SpoutEmitOptions<Id>>;
-  /** Asks for `next` at once, when there may be something new before the spout's wait is over. */
+  /** Has `next` called now. For a source that has something new before the spout's wait is over. */
   wake(): void;
-  /** There is no more to come from this task: `next` is not called again. See `finished` of a running topology. */
+  /** This task emits no more: `next` is not called again. See `finished` of a running topology. */
   done(): void;
 }
 
 export interface BoltContext<S, State> extends TaskContext<State> {
   readonly emit: Emitters<S, BoltEmitOptions>;
-  /** Done with a tuple: for bolts of mode `manual`. @throws SettledError when it was acked or failed before */
+  /** Acks a tuple. For bolts of mode `manual`. @throws SettledError when the tuple was acked or failed before */
   ack(tuple: Tuple<unknown>): void;
-  /** Could not do it: its spout hears of it, or tries again. @throws SettledError when it was acked or failed before */
+  /** Fails a tuple: its spout retries it, or is notified. @throws SettledError when the tuple was acked or failed before */
   fail(tuple: Tuple<unknown>): void;
   /**
-   * Whether the bolts that it emits to have room: undefined when they do, else a promise of it. To be awaited between the
-   * emits of one tuple that emits very many. Time spent waiting for room is not counted by `executeTimeoutMs`.
+   * Undefined when the bolts that this bolt emits to have room; else a promise that resolves when they do. Await it between
+   * the emits when one tuple emits very many. `executeTimeoutMs` does not count the time spent waiting for room.
    *
    * @example
    * const words = bolt({
@@ -109,77 +115,85 @@ export interface BoltContext<S, State> extends TaskContext<State> {
    */
   ready(): Promise<void> | undefined;
   /**
-   * Work on a tuple takes long: its message timeout and `executeTimeoutMs` begin anew. Default: the tuple at hand.
+   * Restarts the message timeout and `executeTimeoutMs` of a tuple. For work that takes long. Default: the tuple that the
+   * task is working on.
    *
-   * @throws OptionError when no tuple is at hand and none is given
+   * @throws OptionError when the task is working on no tuple and none is given
    */
   extend(tuple?: Tuple<unknown>): void;
 }
 
-/** Hooks of spouts and bolts alike. Each may be asynchronous, and is awaited before anything else. */
+/** Hooks of spouts and bolts. Each may be asynchronous, and is awaited before the task does anything else. */
 export interface Hooks<C> {
-  /** The topology runs, or goes on after a pause: bolts first, then spouts. */
+  /** Called when the topology runs, and when it resumes after a pause: bolts first, then spouts. */
   readonly activate?: (ctx: C) => unknown;
-  /** The topology pauses or stops. A bolt still works on what is under way. */
+  /** Called when the topology pauses or stops. A bolt still works on tuples that are in flight. */
   readonly deactivate?: (ctx: C) => unknown;
   /**
-   * The task ends in order: release what `init` took. Not called when it crashes. `final`: for good, as the topology
-   * stops or the task is taken out; else it is restarted, with others.
+   * Called when the task ends without a crash: release what `init` acquired. `final` is true when the topology stops or
+   * the task is taken out, and false when the task is about to be restarted together with others.
    */
   readonly close?: (ctx: C, final: boolean) => unknown;
-  /** Configuration of its own; what the topology says for this component comes first. */
+  /** Defaults for the component's configuration. The topology's settings for this component override them. */
   readonly config?: ComponentConfig;
 }
 
-/** What `init` is given: there is no state yet, and nothing may be emitted. */
+/** The context of `init`. There is no state yet, and nothing can be emitted. */
 export type InitContext = Omit<TaskContext<never>, "state">;
 
 export interface SpoutOptions<S extends Streams, State, Id> extends Hooks<SpoutContext<S, State, Id>> {
-  /** What it emits. */
+  /** The streams that the spout emits on, each with its fields. */
   readonly streams: S;
   /** Makes the state of a task, at every start and restart. */
   readonly init?: (ctx: InitContext) => State | Promise<State>;
-  /** Called while there is room for more: emits what there is. Nothing emitted: asked again after `spoutWaitMs`. */
+  /**
+   * Emits the tuples that there are. Called again and again while there is room for more. After a call that emitted
+   * nothing, the next call follows after `spoutWaitMs`.
+   */
   readonly next: (ctx: SpoutContext<S, State, Id>) => unknown;
   // Methods, so that the type that is stated for `id` here need not be known before `next` is read.
-  /** @internal It emits nothing with an id. */
+  /** @internal The spout emits no tuple with an id. */
   readonly loose?: boolean;
-  /** A reliable tuple and all that came of it are done. */
+  /** Called when a reliable tuple and all tuples that descend from it are acked. */
   ack?(id: Id, ctx: SpoutContext<S, State, Id>): unknown;
-  /** A reliable tuple has failed for good, all retries included. */
+  /** Called when a reliable tuple has failed and no retry is left. */
   fail?(id: Id, ctx: SpoutContext<S, State, Id>, failure: Failure): unknown;
 }
 
-/** How a bolt settles the tuples it is given: `ack` when `execute` is done, `fail` always, or by its own calls. */
+/**
+ * How a bolt settles its tuples. `ack`: acked when `execute` has ended, failed when it throws. `fail`: always failed.
+ * `manual`: by the bolt's own calls of `ack` and `fail`.
+ */
 export type BoltMode = "ack" | "fail" | "manual";
 
 export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltContext<S, State>> {
-  /** What it emits. */
+  /** The streams that the bolt emits on, each with its fields. */
   readonly streams?: S;
   /** Default `ack`: acked when `execute` is done, failed when it throws. */
   readonly mode?: BoltMode;
   /** Makes the state of a task, at every start and restart. */
   readonly init?: (ctx: InitContext) => State | Promise<State>;
   /**
-   * Called for each tuple. It may return a promise, which is awaited, or be a generator function, sync or async: then the
-   * next step is asked for when the bolts that it emits to have room, so that one tuple may emit any number.
+   * Called for each tuple. It may return a promise, which is awaited. It may be a generator function, synchronous or
+   * asynchronous: each next step runs when the bolts that this bolt emits to have room, so that one tuple may emit any
+   * number of tuples.
    */
   readonly execute: (tuple: In, ctx: BoltContext<S, State>) => unknown;
-  /** Called every `tickMs` milliseconds of the configuration. */
+  /** Called once in every `tickMs` of the configuration. */
   readonly tick?: (ctx: BoltContext<S, State>) => unknown;
-  /** @internal It has one tuple in work at a time, whatever `concurrency` says: it goes by their order. */
+  /** @internal The bolt works on one tuple at a time, whatever `concurrency` says: it depends on their order. */
   readonly oneAtATime?: boolean;
-  /** @internal A stop without time to drain waits for its `close` all the same: something of it runs outside. */
+  /** @internal Even a stop without time to drain waits for its `close`: the bolt has a program outside of this host. */
   readonly closes?: boolean;
-  /** For how many milliseconds, at most, it holds tuples back before it settles them: less than they take to expire. */
+  /** How many milliseconds the bolt may hold a tuple before it settles it. Must be less than the tuple takes to expire. */
   readonly holdsMs?: number;
-  /** How many tuples a task of it must hold before it settles any, if nothing else makes it do so. */
+  /** How many tuples a task must hold before it settles the first, unless something else makes it settle them. */
   readonly holdsCount?: number;
-  /** The topology drains, and all that came is done: settle what is held back, emit what was summed up. */
+  /** Called when the topology drains and no tuple is in work: settle the tuples that are held, emit the sums. */
   readonly flush?: (ctx: BoltContext<S, State>) => unknown;
 }
 
-/** The streams a bolt reads, by name; or, under the name `*`, what every stream must carry it subscribes to. */
+/** The streams that a bolt reads, by name; under the name `*`, the fields that every stream must carry. */
 export type Inputs = Streams;
 
 /** The tuples of a bolt with these inputs. */
@@ -196,7 +210,7 @@ export const DEAD_FIELDS: DeadFields<AnyValues, unknown> = {
   reason: field.of(),
 };
 
-/** Fields of the stream `dead`, of tuples with such values and ids. */
+/** Fields of the stream `dead` for tuples with these values and ids. */
 export type DeadFields<Values, Id> = {
   readonly id: Field<Id>;
   readonly stream: Field<string>;
@@ -205,14 +219,14 @@ export type DeadFields<Values, Id> = {
   readonly reason: Field<Failure["type"]>;
 };
 
-/** The stream that every spout has besides its own: its reliable tuples that failed for good, where a bolt reads it. */
+/** The stream `dead` of every spout: its reliable tuples that failed for good, when a bolt subscribes to the stream. */
 export type DeadStream<S = Streams, Id = unknown> = {
   readonly dead: DeadFields<{ readonly [K in keyof S]: ValuesOf<S[K]> }[keyof S], Id>;
 };
 
 declare const reads: unique symbol;
 
-/** What `spout()` makes: the definition of a component that brings tuples into a topology. */
+/** The definition of a component that brings tuples into a topology. `spout()` makes it. */
 export interface SpoutDefinition<S extends Streams = Streams> {
   readonly kind: "spout";
   readonly streams: S;
@@ -220,23 +234,24 @@ export interface SpoutDefinition<S extends Streams = Streams> {
   readonly options: SpoutOptions<Streams, unknown, unknown>;
 }
 
-/** What `bolt()` makes: the definition of a component that works on tuples. */
+/** The definition of a component that works on tuples. `bolt()` makes it. */
 export interface BoltDefinition<I extends Inputs = Inputs, S extends Streams = Streams> {
   readonly kind: "bolt";
   readonly inputs: Inputs;
   readonly streams: S;
   /** @internal */
   readonly options: BoltOptions<Streams, unknown, Tuple>;
-  /** Never there: what the check of subscriptions hangs on. */
+  /** Exists only as a type, for the check of subscriptions. */
   readonly [reads]?: (inputs: I) => void;
 }
 
-/** A component, whatever it emits and reads. */
+/** The definition of any component. */
 export type Definition = SpoutDefinition | BoltDefinition<never>;
 
 /**
- * Defines a spout. Emitted with an `id`, a tuple is reliable: it is tracked until all that came of it is done, tried
- * again when it fails, and `ack` or `fail` is called with the id once. Without, it is emitted and forgotten.
+ * Defines a spout. A tuple that is emitted with an `id` is reliable: it is tracked until all tuples that descend from it
+ * are acked, it is retried when it fails, and `ack` or `fail` is called with the id once. A tuple without an `id` is not
+ * tracked.
  *
  * @throws OptionError when a part of the definition is not what it has to be
  * @example
@@ -270,8 +285,8 @@ export function spout<S extends Streams, State = undefined, Id = unknown>(
 }
 
 /**
- * Defines a bolt. It states what it reads: `input`, for streams of any name that carry these fields, or `inputs`, for
- * streams of these names, told apart by `tuple.stream`. What it emits joins the trees of the tuple at hand.
+ * Defines a bolt. `input` states the fields that every stream it reads must carry; `inputs` states the streams it reads
+ * by name, which `tuple.stream` tells apart. The tuples that it emits join the trees of the tuple that it is working on.
  *
  * @throws OptionError when a part of the definition is not what it has to be
  * @example

@@ -4,58 +4,64 @@ import { type Backoff, checkBackoff } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
 import { count, delay } from "../../process/options.js";
 
-/** What may be said for one component. Durations are milliseconds. */
+/** The options of one component. */
 export interface ComponentConfig {
-  /** Reliable tuples of one spout task that may be under way; more are emitted as these are acked or fail. */
+  /** Reliable tuples of one spout task that may be in flight. The next is emitted when one of them is acked or fails. */
   readonly maxPending?: number;
-  /** A spout that emitted nothing is asked again after this. */
+  /** The wait of a spout whose `next` emitted nothing, until `next` is called again. */
   readonly spoutWaitMs?: number;
-  /** How often a failed reliable tuple is emitted again before it has failed for good. 0: the spout is told at once. */
+  /** How often a failed reliable tuple is retried before it has failed for good. 0: the spout's `fail` is called at once. */
   readonly retries?: number;
   /** Waits before retries. */
   readonly retryBackoff?: Backoff;
-  /** Tuples that may wait in front of one task: a task with more is full, and spouts pause that have no other for theirs. */
+  /**
+   * Tuples that may wait in the mailbox of one task. A task with more is full, and spouts pause whose tuples no other task
+   * can take.
+   */
   readonly receiveBuffer?: number;
   /**
-   * How long `execute` of a bolt may take, and its `tick` and `flush`, when they are asynchronous. A task that takes
-   * longer crashes: its tuple fails, and it is restarted. None by default.
+   * How long an asynchronous `execute`, `tick` or `flush` of a bolt may take. A task that takes longer crashes: its tuple
+   * fails, and the task is restarted. No limit by default.
    */
   readonly executeTimeoutMs?: number;
   /**
-   * Tuples that one task of a bolt may have in work at once, when its `execute` is asynchronous. Each has a context of its
-   * own, so that what it emits after an `await` joins its own tree; they share the state of the task. Default 1.
+   * Tuples that one task of a bolt may work on at once, when its `execute` is asynchronous. Each tuple has its own context,
+   * so that an emit after an `await` joins the tree of the right tuple. All share the state of the task. Default 1.
    */
   readonly concurrency?: number;
   /** The period of a bolt's `tick`. */
   readonly tickMs?: number;
-  /** Restarts of one executor's tasks within `periodMs` that are allowed; one more, and the executor fails. */
+  /** Restarts of one executor's tasks that are allowed within `periodMs`. With one more, the executor fails. */
   readonly intensity?: number;
   readonly periodMs?: number;
-  /** Waits before a crashed task is restarted, longer each time. None by default: it is restarted at once. */
+  /** Waits before a crashed task is restarted, longer each time. By default a task is restarted at once. */
   readonly restartBackoff?: Backoff;
-  /** Share of the tuples whose latencies are measured, 0 to 1. */
+  /** The share of tuples whose latencies are measured, 0 to 1. */
   readonly sampleRate?: number;
-  /** For development: each emit compares its values with the fields of the stream, and throws FieldError. Default false. */
+  /**
+   * For development. Each emit compares its values with the fields of the stream, and throws FieldError when they do not
+   * match. Default false.
+   */
   readonly checkValues?: boolean;
   /** Publishes an event `tuple` for every tuple emitted. */
   readonly debug?: boolean;
 }
 
-/** What may be said for a topology; what is there of {@link ComponentConfig} is the default of its components. */
+/** The options of a topology. Those of {@link ComponentConfig} are the defaults of its components. */
 export interface TopologyConfig extends ComponentConfig {
-  /** A tuple whose tree is not done after this, or after up to half as long again, has expired, which is a failure. */
+  /** A tuple whose tree is not complete in this time, or in up to half as long again, has expired: that is a failure. */
   readonly messageTimeoutMs?: number;
   /** Tasks and executors of the ackers. */
   readonly ackers?: number;
   readonly ackerExecutors?: number;
   /**
-   * Trees that one acker has room for. Default: twice as many as the spouts may have pending in all, so that it never
-   * runs out; it cannot be less.
+   * Trees that one acker has room for. The default, and the least: twice as many as the spouts may have pending in all.
+   * So an acker never runs out of room.
    */
   readonly ackerCapacity?: number;
-  /** How long `stop` waits for what is under way. */
+  /** How long `stop` waits until no tuple is in flight. */
   readonly drainMs?: number;
-  /** When a task cannot be helped by restarting it: how often the whole topology starts again, and with which waits. */
+  /** How often the whole topology starts again when restarts of a task and its executor did not help. */
   readonly restarts?: number;
   readonly restartsBackoff?: Backoff;
 }
@@ -71,7 +77,7 @@ type Defaults = Omit<
   readonly drainMs: undefined;
 };
 
-/** Defaults. `drainMs` is the message timeout unless given. */
+/** Defaults. The default of `drainMs` is the message timeout. */
 export const TOPOLOGY_DEFAULTS: Defaults = {
   maxPending: 128,
   spoutWaitMs: 100,
@@ -96,7 +102,7 @@ export const TOPOLOGY_DEFAULTS: Defaults = {
   restartsBackoff: { minMs: 1_000, maxMs: 30_000 },
 };
 
-/** A component's configuration with nothing left open. */
+/** A component's configuration with every default filled in. */
 export type FullComponentConfig = Required<
   Omit<ComponentConfig, "executeTimeoutMs" | "tickMs" | "restartBackoff">
 > & {
@@ -105,7 +111,7 @@ export type FullComponentConfig = Required<
   readonly restartBackoff: Backoff | undefined;
 };
 
-/** A topology's configuration with nothing left open but the capacity of ackers, which depends on the spouts. */
+/** A topology's configuration with every default filled in, except the capacity of ackers, which depends on the spouts. */
 export type FullConfig = FullComponentConfig &
   Required<Omit<TopologyConfig, keyof ComponentConfig | "ackerCapacity">> & {
     readonly ackerCapacity: number | undefined;
@@ -143,12 +149,12 @@ const TOPOLOGY_CHECKS: {
   restartsBackoff: (path, value) => checkBackoff(path, value as Backoff),
 };
 
-/** @throws OptionError when an option is unknown or not what it has to be */
+/** @throws OptionError when an option is unknown or wrong */
 export function checkConfig(path: string, given: unknown): ComponentConfig {
   return check(path, given, COMPONENT_CHECKS) as ComponentConfig;
 }
 
-/** @throws OptionError when an option is unknown or not what it has to be */
+/** @throws OptionError when an option is unknown or wrong */
 export function checkTopologyConfig(path: string, given: unknown): TopologyConfig {
   return check(path, given, TOPOLOGY_CHECKS) as TopologyConfig;
 }
@@ -176,7 +182,7 @@ function check(
   return checked;
 }
 
-/** What holds for the topology, the later of `given` being the weaker. */
+/** The options with defaults filled in. An earlier object of `given` overrides a later one. */
 export function fullConfig(...given: readonly TopologyConfig[]): FullConfig {
   const merged = Object.assign({}, TOPOLOGY_DEFAULTS, ...[...given].reverse()) as FullConfig;
   return { ...merged, drainMs: merged.drainMs ?? merged.messageTimeoutMs };

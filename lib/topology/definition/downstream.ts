@@ -1,16 +1,16 @@
-// What the subscriptions of a topology say about the flow of its tuples: where they come to, and what that depends on.
+// What follows from a topology's subscriptions: which bolts the tuples of a component reach, and who waits for whom.
 
 import type { Blueprint, Subscription } from "./blueprint.js";
 import type { BoltDefinition } from "./component.js";
 
-/** A bolt that tuples of a component come to. */
+/** A bolt that the tuples of a component reach. */
 export interface Outflow {
   readonly to: string;
-  /** Any of its tasks will do for any tuple; else a tuple may be meant for one that has no room. */
+  /** Any of its tasks can take any tuple. Otherwise a tuple may be meant for a task that has no room. */
   readonly anyTask: boolean;
 }
 
-/** The components that tuples of this one come to along these subscriptions, at however many removes. */
+/** The components that the tuples of a component reach along these subscriptions, directly or through others. */
 export function reachedFrom(name: string, subscriptions: readonly Subscription[]): ReadonlySet<string> {
   const reached = new Set<string>();
   const open = [name];
@@ -23,7 +23,7 @@ export function reachedFrom(name: string, subscriptions: readonly Subscription[]
   return reached;
 }
 
-/** The bolts that a spout's tuples come to. */
+/** The bolts that a spout's tuples reach. */
 export function outflowsOf(spout: string, { subscriptions }: Blueprint): readonly Outflow[] {
   const reached = reachedFrom(spout, subscriptions);
   return [...reached].map((to) => ({
@@ -38,8 +38,8 @@ export function outflowsOf(spout: string, { subscriptions }: Blueprint): readonl
 }
 
 /**
- * The bolts whose lack of room holds up this bolt: those that it emits to, but for those from which tuples may come back to
- * it. So bolts wait for each other in no circle: the last of those who wait emits to none that waits.
+ * The bolts that this bolt waits for when they have no room: those that it emits to, except those from which tuples may
+ * come back to it. So bolts never wait for each other in a circle.
  */
 export function targetsOf(bolt: string, { subscriptions }: Blueprint): readonly Outflow[] {
   const own = subscriptions.filter(({ from }) => from === bolt);
@@ -54,8 +54,8 @@ export function targetsOf(bolt: string, { subscriptions }: Blueprint): readonly 
 }
 
 /**
- * Whether the time that a tuple of the spout takes tells how busy the bolts are: all that its trees come to settle a tuple
- * when their `execute` is done. A bolt of mode `manual` may hold a tuple for as long as it likes.
+ * Whether the time that a spout's tuple takes shows how busy the bolts are. It does when every bolt that its trees reach
+ * settles a tuple at the end of `execute`. A bolt of mode `manual` may hold a tuple for any time.
  */
 export function isPrompt(spout: string, { subscriptions, components }: Blueprint): boolean {
   const trees = subscriptions.filter(

@@ -1,5 +1,5 @@
-// The fields of a stream, declared as values: their types follow, and so does their order, which programs in other
-// languages go by.
+// The fields of a stream, declared as values. TypeScript infers their types. Programs in other languages identify fields
+// by their order.
 
 import { OptionError } from "../../process/errors.js";
 import { text } from "../../process/options.js";
@@ -8,11 +8,11 @@ declare const carried: unique symbol;
 
 /** One field of a stream. */
 export interface Field<T> {
-  /** What to call its type in error texts and graphs. */
+  /** The name of its type in error texts and graphs. */
   readonly type: string;
   /** Whether a value that came from another program may stand in this field. */
   readonly accepts: (value: unknown) => boolean;
-  /** Never there: what the field's TypeScript type hangs on. */
+  /** Exists only as a type: the TypeScript type of the field's values. */
   readonly [carried]?: T;
 }
 
@@ -22,10 +22,10 @@ export type Fields = Readonly<Record<string, Field<unknown>>>;
 /** The streams of a component, by name. */
 export type Streams = Readonly<Record<string, Fields>>;
 
-/** What a tuple of a stream with these fields carries. */
+/** The values of a tuple of a stream with these fields. */
 export type ValuesOf<F> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 
-/** Values of a tuple whose fields nobody has stated. */
+/** The values of a tuple whose fields are not declared. */
 export type AnyValues = Readonly<Record<string, unknown>>;
 
 /**
@@ -37,7 +37,7 @@ export const field: {
   readonly text: Field<string>;
   readonly number: Field<number>;
   readonly boolean: Field<boolean>;
-  /** Any type: a promise to the compiler, checked by nobody else. Between programs it travels as JSON. */
+  /** Any type. The compiler trusts it; nothing checks it at run time. Between programs it travels as JSON. */
   readonly of: <T>() => Field<T>;
 } = {
   text: { type: "text", accepts: (value) => typeof value === "string" },
@@ -48,7 +48,7 @@ export const field: {
 
 const ANYTHING: Field<never> = { type: "value", accepts: () => true };
 
-/** Names of streams and components go into keys of subscriptions, graphs and other hosts: no dots, no spaces. */
+/** Names of streams and components appear in keys of subscriptions, in graphs and in other hosts: no dots, no spaces. */
 const NAME = /^[\p{L}][\p{L}\p{N}_-]*$/u;
 
 /** @throws OptionError */

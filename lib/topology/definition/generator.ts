@@ -1,14 +1,14 @@
-// How the steps of a generator that a bolt's function returned are run: each when there is room for what it emits.
+// Runs a generator that a bolt's function has returned: each step when there is room for its tuples.
 
 import { isThenable } from "../../process/thenable.js";
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 
 /**
- * What a function returned, if that is no iterator; else the end of this, whose steps are asked for as room comes: a
- * promise, unless there is room for all of them at once.
+ * Returns the result of a function when it is no iterator. Runs an iterator to its end, each step when there is room, and
+ * returns a promise of the end unless there was room for all steps.
  *
- * @param ready - a promise when there is no room
+ * @param ready - returns a promise while there is no room
  */
 export function runGenerator(result: unknown, ready: () => PromiseLike<void> | undefined): unknown {
   if (!isIterator(result)) return result;
@@ -34,7 +34,7 @@ async function pullOn(
       next = ready() ?? iterator.next();
     }
   } catch (error) {
-    // Its task has ended while it waited: what it holds is released. One that threw itself has no more to say.
+    // The task has ended during a wait: the iterator releases what it holds. An iterator that threw has ended already.
     await iterator.return?.();
     throw error;
   }

@@ -1,5 +1,5 @@
-// Groupings: which task of a bolt gets a tuple. Each is a routing function of dispatch; a topology gives it the bolt's
-// tasks as consumers, whose `delivered` counts tuples, and whose pressure is "reject" while a task is down.
+// Groupings choose the task of a bolt that gets a tuple. Each is a routing function of dispatch. Its consumers are the
+// bolt's tasks: `delivered` counts their tuples, and the pressure of a task that is down is "reject".
 
 import type { Envelope } from "../../dispatch/envelope.js";
 import type { ConsumerView, Pressure } from "../../dispatch/member.js";
@@ -7,18 +7,18 @@ import { Ranking, type RoutingFunction } from "../../dispatch/route.js";
 import { text } from "../../process/options.js";
 import { keyHash } from "./key-hash.js";
 
-/** What a topology says of an emit besides the values. */
+/** An emit, besides its values. */
 interface Emission {
   /** The task that the emit names. */
   readonly directTask?: number | undefined;
-  /** The node that it is made on. */
+  /** The node of the emitting task. */
   readonly node?: string | undefined;
 }
 
 /**
- * The task with the fewest tuples in front of it and in work, each in turn among equals: even among tasks that are
- * equally fast, while one that is slow gets what it can do, and one that hangs gets nothing more. Tasks that are up and
- * have room come first; when none has room, those that are up.
+ * Chooses the task with the fewest tuples queued and in work; equal tasks take turns. Tasks of the same speed get the same
+ * share. A slow task gets as many tuples as it can work on, and a task that hangs gets no more. Tasks that run and have
+ * room come first; when none has room, all that run.
  *
  * @example const choice = grouping.shuffle();
  */
@@ -31,7 +31,7 @@ function leastInTurn<T>(label: string): RoutingFunction<T> {
   return Object.assign(route, { label, interchangeable: true });
 }
 
-/** One of the least loaded that have room, or else of those that would wait. @param node - where it has to be, if given */
+/** One of the least loaded that have room; if none has room, of those that run. @param node - only tasks of this node */
 function least(
   consumers: readonly ConsumerView[],
   turn: number,
@@ -65,11 +65,11 @@ function least(
 }
 
 /**
- * The same task for the same values of these fields. A task more takes over its share and leaves the rest where it was.
- * In a topology, tuples of a task that is down fail and are tried again until it is up.
+ * Chooses the same task for the same values of these fields. When a task is added, it takes over its share, and all other
+ * keys stay where they are. While a task is down, its tuples fail, and are retried until the task is up.
  *
- * Values of different types are different. Objects are the same when their JSON is, so the order of their properties
- * counts; one that cannot be written as JSON makes the emit throw.
+ * Values of different types are different. Objects are the same when their JSON is the same, so the order of their
+ * properties counts. A value that cannot be written as JSON makes the emit throw.
  *
  * @throws OptionError when a name is not a text
  * @example const choice = grouping.fields("word", "file");
@@ -87,9 +87,9 @@ export function fields<K extends string>(
 }
 
 /**
- * One of two tasks for the same values of these fields: whichever was given less so far, of all keys. Evens out the load
- * when some keys are much more frequent than others. For bolts whose results per key can be put together by the next
- * bolt. While one of the two is down, the other gets all. Values are compared as by {@link fields}.
+ * Chooses one of two tasks for the same values of these fields: the one that got fewer tuples so far. This evens out the
+ * load when some keys are much more frequent than others. For bolts whose results per key are combined by the next bolt.
+ * While one of the two tasks is down, the other gets all tuples. Values are compared as by {@link fields}.
  *
  * @throws OptionError when a name is not a text
  * @see Nasir et al., "The Power of Both Choices: Practical Load Balancing for Distributed Stream Processing Engines",
@@ -106,7 +106,7 @@ export function partialKey<K extends string>(
   const route: RoutingFunction<Readonly<Record<K, unknown>>> = (envelope, consumers) => {
     const key = keyOf(envelope.payload);
     const one = ranking.first(consumers, key);
-    // The second of the same ranking, where the paper has a second hash: never the same task twice.
+    // The paper takes a second hash. The second of the same ranking is never the same task.
     const other = ranking.first(consumers, key, one);
     return one === undefined || other === undefined ? one : freer(one, other);
   };
@@ -114,7 +114,7 @@ export function partialKey<K extends string>(
 }
 
 /**
- * Every task gets every tuple: each a copy, acked or failed by itself.
+ * Every task gets a copy of every tuple. Each copy is acked or failed by itself.
  *
  * @example const choice = grouping.all();
  */
@@ -124,7 +124,7 @@ export function all<T>(): RoutingFunction<T> {
 }
 
 /**
- * Always the task with the lowest id.
+ * Chooses the task with the lowest id, always.
  *
  * @example const choice = grouping.global();
  */
@@ -140,8 +140,8 @@ export function global<T>(): RoutingFunction<T> {
 }
 
 /**
- * The task that the emit names, by its option `task`; none when it names none. A tuple for a task that no such subscription of
- * its stream leads to fails: it never existed, or was taken out by scaling.
+ * Chooses the task that the emit names by its option `task`, and no task when the emit names none. A tuple for a task that
+ * is not among the subscribers of its stream fails, for instance after scaling took the task out.
  *
  * @example const choice = grouping.direct();
  */
@@ -154,8 +154,8 @@ export function direct<T>(): RoutingFunction<T> {
 }
 
 /**
- * As {@link shuffle} among the tasks with room on the node of the emitting task, so that tuples need not travel; when
- * none of these has room, among all.
+ * Chooses as {@link shuffle} does, among the tasks with room on the node of the emitting task, so that tuples stay on the
+ * node. When none of these has room, among all tasks.
  *
  * @example const choice = grouping.localOrShuffle();
  */
@@ -171,7 +171,7 @@ export function localOrShuffle<T>(): RoutingFunction<T> {
 }
 
 /**
- * The author does not care which: as {@link shuffle}, as it is in Storm.
+ * Chooses as {@link shuffle} does. In Storm it says that any task will do.
  *
  * @example const choice = grouping.none();
  */

@@ -3,8 +3,8 @@
 import { hash, mix } from "../../dispatch/route.js";
 
 /**
- * Makes the function that hashes what a tuple has in these fields. Fields are hashed one by one and never
- * strung together, so that "a", "bc" is another key than "ab", "c".
+ * Makes a function that hashes the values of these fields. Values are hashed one by one and not concatenated, so that
+ * "a", "bc" is another key than "ab", "c".
  */
 export function keyHash<K extends string>(
   names: readonly K[],
@@ -18,7 +18,7 @@ export function keyHash<K extends string>(
   };
 }
 
-// Seeds that keep the types apart: 1 is not "1", nor is a text the object whose JSON it is.
+// Seeds keep the types apart: the number 1 is not the text "1", and an object is not the text of its JSON.
 const NUMBER = hash("number");
 const OBJECT = hash("object");
 

@@ -1,45 +1,45 @@
-// A tuple on its way to one task, with its place in the trees it belongs to.
+// A tuple on its way to one task, with its place in the trees that it belongs to.
 //
 // The tree of a spout's tuple has an edge for each copy of a tuple that was sent anchored in it: a 64-bit random id. The
-// copy carries the id of its root and of its edge, and gathers the XOR of the edges of its children. When it is acked,
-// the acker of the root is told the XOR of all of these.
+// copy carries the ids of its root and of its edge, and accumulates the XOR of the edges of its children. When the copy is
+// acked, the acker of the root gets the XOR of all of these.
 
 import { Returnable } from "../../process/entries.js";
 import type { AnyValues } from "./field.js";
 
-// What became of a tuple.
+// The states of a tuple.
 export const QUEUED = 0;
 export const TAKEN = 1;
 export const ACKED = 2;
 export const FAILED = 3;
-/** It expired while a bolt held it: nobody waits for it, and what its bolt says of it is not heard. */
+/** The tuple expired while a bolt held it. The bolt's `ack` or `fail` of it is ignored. */
 export const EXPIRED = 4;
 export type TupleState = typeof QUEUED | typeof TAKEN | typeof ACKED | typeof FAILED | typeof EXPIRED;
 
-/** The way that a tuple took, which hears of what the tuple's task can no longer tell. */
+/** The channel that a tuple came by. It is notified of ends that the tuple's task cannot report. */
 export interface TupleChannel {
   /** The component that it leads to. */
   readonly to: string;
   /** The task ended before it took the tuple out of its mailbox. */
   returned(tuple: Tuple): void;
-  /** Nobody will work on it any more. */
+  /** The tuple will not be worked on any more. */
   lost(tuple: Tuple): void;
-  /** Its bolt held it for so long that it expired. */
+  /** The tuple expired while its bolt held it. */
   expired(tuple: Tuple): void;
 }
 
-/** What a bolt is given. */
+/** A tuple, as a bolt gets it. */
 export class Tuple<V = AnyValues, S extends string = string> extends Returnable {
   /** The fields, by name. */
   readonly values: V;
-  /** The component that emitted it. */
+  /** The component that emitted the tuple. */
   readonly component: string;
-  /** The stream it was emitted on. */
+  /** The stream on which the tuple was emitted. */
   readonly stream: S;
-  /** Id of the task that emitted it. */
+  /** The id of the task that emitted the tuple. */
   readonly task: number;
 
-  /** @internal Zero in both halves: it belongs to no tree. */
+  /** @internal Zero in both halves: the tuple belongs to no tree. */
   rootHi = 0;
   /** @internal */
   rootLo = 0;
@@ -51,15 +51,15 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
   childrenHi = 0;
   /** @internal */
   childrenLo = 0;
-  /** @internal Further trees that it belongs to, if it comes from several: halves of root and edge, tree by tree. */
+  /** @internal Further trees that the tuple belongs to: halves of root and edge, tree by tree. */
   more: Int32Array | undefined = undefined;
   /** @internal The beat at which the youngest of its trees was emitted, or extended: see `Expiry`. */
   born = 0;
   /** @internal */
   state: TupleState = QUEUED;
-  /** @internal Milliseconds at which it was taken, when its latency is measured. */
+  /** @internal Milliseconds of the clock when a task took the tuple, if its latency is measured. */
   takenAt: number | undefined = undefined;
-  /** @internal Undefined for one that came from another host. */
+  /** @internal Undefined for a tuple that came from another host. */
   readonly channel: TupleChannel | undefined;
 
   /** @internal */
@@ -72,12 +72,12 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
     this.channel = way;
   }
 
-  /** Whether it belongs to the tree of a spout's tuple, which hears how it goes. */
+  /** Whether the tuple belongs to the tree of a spout's reliable tuple. */
   get anchored(): boolean {
     return (this.rootHi | this.rootLo) !== 0;
   }
 
-  /** Called by the kernel: its task ended before it came to it. */
+  /** Called by the kernel when the task ended before it took the tuple out of its mailbox. */
   override returned(): void {
     this.channel?.returned(this as unknown as Tuple);
   }
