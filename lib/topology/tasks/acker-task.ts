@@ -1,4 +1,4 @@
-// The process of an acker: tells spouts what became of their trees, and watches over the spouts that it may have to tell.
+// The process of an acker: notifies spouts of the ends of their trees, and monitors these spouts.
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -14,7 +14,7 @@ export type AckerOrder = AckerMessage | Order;
 /** The behaviour of the acker in this slot. */
 export function ackerTask(run: RunningTopology, slot: TaskSlot): Callbacks<AckerOrder> {
   let machine: AckerMachine;
-  /** The numbers that the machine knows spouts' processes by, and these by number. */
+  /** The machine identifies spouts' processes by numbers. */
   const numbers = new Map<Incarnation, number>();
   const owners = new Map<number, { readonly incarnation: Incarnation; readonly ref: Monitor }>();
   let lastNumber = 0;
@@ -47,7 +47,7 @@ export function ackerTask(run: RunningTopology, slot: TaskSlot): Callbacks<Acker
       slot.trees = machine;
       run.incarnations.starting(slot);
       run.incarnations.started(slot, processOf(ctx as Context<never>));
-      // Spouts that had none to track for them wait for this one.
+      // Spouts whose emits found no acker wait for this one.
       for (const spout of run.registry.spouts) run.registry.order(spout, "go");
     },
     handle: (ctx, message) => {

@@ -1,4 +1,4 @@
-// The process of a bolt's task: it gives each tuple to the bolt's function, and settles it as the bolt's mode says.
+// The process of a bolt's task: calls the bolt's function with each tuple, and settles the tuple as the bolt's mode says.
 
 import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -48,7 +48,7 @@ class BoltTask {
   private readonly ctx: Context<never>;
   private readonly process: Process;
   private readonly options: BoltOptions<Streams, unknown, Tuple>;
-  /** What becomes of a tuple when the function returns. */
+  /** How a tuple is settled when the function returns. */
   private readonly returned: Settling;
   private readonly sampler: Sampler;
   private readonly expiry: Expiry;
@@ -56,17 +56,17 @@ class BoltTask {
   private incarnation!: Incarnation;
   private outlet!: Outlet;
   private own!: BoltContext<Streams, unknown>;
-  /** The tuple at hand: what is emitted is anchored to it. */
+  /** The tuple that the task is working on: emitted tuples are anchored to it. */
   private at: Tuple | undefined = undefined;
   private active = false;
   private started = false;
-  /** Tuples that may be in work at once. */
+  /** The most tuples in work at once. */
   private readonly concurrency: number;
-  /** Called when there is a place for another beside those in work, and when none is in work. */
+  /** Called when another tuple can be taken, and when no tuple is in work. */
   private onPlace: (() => void) | undefined = undefined;
   private onQuiet: (() => void) | undefined = undefined;
   private readonly component: ComponentRun;
-  /** By the tuple, where several may be in work; else there is one piece of work at a time. */
+  /** By the tuple, if several may be in work; else there is one piece of work at a time. */
   private readonly timing: Timing<Tuple | undefined>;
 
   constructor(run: RunningTopology, slot: TaskSlot, ctx: Context<never>) {
@@ -160,7 +160,7 @@ class BoltTask {
     }
   }
 
-  /** Somebody it linked itself to has ended; its own end does not depend on its supervisor alone. */
+  /** A linked process has ended. The task ends with it, unless that process ended normally. */
   hear(signal: Signal): Stop | undefined {
     return signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined;
   }
@@ -176,7 +176,7 @@ class BoltTask {
 
   // ── one tuple ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Works on a tuple. A promise when that goes on. */
+  /** Works on a tuple. A promise when `execute` is asynchronous. */
   private work(tuple: Tuple, own: BoltContext<Streams, unknown>): unknown {
     if (this.returned === "hold") return this.workManual(tuple, own);
     let result: unknown;
@@ -192,7 +192,7 @@ class BoltTask {
     return undefined;
   }
 
-  /** Works on a tuple beside others. A promise when the next has to wait for one of them. */
+  /** Works on a tuple while others are in work. A promise when the next tuple must wait for one of them. */
   private takeBeside(tuple: Tuple): unknown {
     const { inWork } = this.incarnation;
     inWork.add(tuple);
@@ -209,7 +209,7 @@ class BoltTask {
     }).then(this.room);
   }
 
-  /** A promise when tuples are in work, beside each other: until none is. */
+  /** A promise that resolves when no tuple is in work; undefined when none is. */
   private quiet(): Promise<void> | undefined {
     if (this.incarnation.inWork.size === 0) return undefined;
     return new Promise((resolve) => {
@@ -239,14 +239,14 @@ class BoltTask {
     );
   }
 
-  /** A promise while a bolt that its tuples come to has no room: its next tuple waits. */
+  /** A promise while a bolt that this bolt emits to has no room: the next tuple waits for it. */
   private readonly room = (): Promise<void> | undefined => {
     const { component, process, run } = this;
     run.hooks.flow(component.name, "read");
     return component.isHeldUp && process.alive ? new RoomWait(process, component.waiters).promise : undefined;
   };
 
-  /** The same in the middle of a tuple: undefined for the one at hand. */
+  /** The same in the middle of a tuple. @param of - undefined: the tuple that the task is working on */
   private ready(of: Tuple | undefined): Promise<void> | undefined {
     refuseDead(this.process);
     const wait = this.room();
@@ -273,7 +273,7 @@ class BoltTask {
   private await(tuple: Tuple, result: PromiseLike<unknown>): PromiseLike<unknown> {
     return result.then(
       () => {
-        // If the task ended meanwhile, the custodian settles it.
+        // If the task has ended, the system task fails the tuple.
         if (this.process.alive) this.done(tuple);
       },
       (error) => {
@@ -289,9 +289,9 @@ class BoltTask {
     this.settle(tuple, this.returned === "ack");
   }
 
-  /** The bolt goes on: whoever lets it crash has mode `manual`, or ends it by `ctx.process.exit`. */
+  /** The tuple fails and the task goes on. A bolt that is to crash has mode `manual`, or calls `ctx.process.exit`. */
   private threw(tuple: Tuple, error: unknown): void {
-    // Its own exit, called within the function, is no failure of the function.
+    // An exit that the function called is no failure of the function.
     const { alive, state } = this.process;
     if (!alive || (state === TERMINATING && this.concurrency === 1)) throw error;
     this.leave(tuple);
@@ -299,7 +299,7 @@ class BoltTask {
     this.settle(tuple, false);
   }
 
-  /** The function has come to its end: what is emitted from now on is not for the tuple that was at hand. */
+  /** The function has ended: tuples that are emitted from now on are not anchored to this tuple. */
   private leave(tuple: Tuple): void {
     this.at = undefined;
     this.incarnation.current = undefined;
@@ -347,9 +347,9 @@ class BoltTask {
     (tuple.channel as Channel).meter.execute.record(now - tuple.takenAt, now);
   }
 
-  // ── the rest ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── emitting and hooks ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @param of - the tuple that they emit for; the one at hand unless given */
+  /** @param of - the default anchor; undefined: the tuple that the task is working on at the time of the emit */
   private emitters(of?: Tuple): BoltContext<Streams, unknown>["emit"] {
     return emitters(this.slot.component.plan, (name, check) => {
       const out = this.outlet.stream(name);

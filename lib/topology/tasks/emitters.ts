@@ -1,4 +1,5 @@
-// The object `emit` that tasks are given: a function for each stream, and for any other name one that says which there are.
+// The object `emit` of a task's context: a function for each stream. Any other name gives a function that throws an error
+// with the names that there are.
 
 import { OptionError } from "../../process/errors.js";
 import { show } from "../../process/show.js";
@@ -6,7 +7,7 @@ import type { FullComponentConfig } from "../definition/config.js";
 import { FieldError } from "../definition/errors.js";
 import type { Fields, Streams } from "../definition/field.js";
 
-/** What is asked of objects in passing, and is no stream. */
+/** Properties that the language reads from any object: they are no streams. */
 const IN_PASSING = ["then", "toJSON"];
 
 interface Emitting {
@@ -15,12 +16,12 @@ interface Emitting {
   readonly config: FullComponentConfig;
 }
 
-/** Where an object `emit` has what emits by it. */
+/** The property of an object `emit` that holds its component. */
 const BY = Symbol("by");
 
 /**
- * Behind the streams that there are: looked at only for other names. One for all tasks, since only objects with the same
- * prototype can be of the same shape, and a function that finds another shape in every task emits slowly.
+ * The prototype of all objects `emit`, which is read only for names that are no streams. All tasks share it: only objects
+ * with the same prototype have the same hidden class, and a function that meets a different one in every task is slow.
  */
 const STRANGERS = new Proxy(Object.create(null), {
   get: (_target, name, emit: { readonly [BY]?: Emitting }) => {
@@ -33,7 +34,7 @@ const STRANGERS = new Proxy(Object.create(null), {
   },
 }) as object;
 
-/** @param make - the function of a stream; `check` is to be called with the values first, if it is there */
+/** @param make - makes the function of a stream, which calls `check` with the values first, if there is a `check` */
 export function emitters<F>(
   by: Emitting,
   make: (stream: string, check: ((values: unknown) => void) | undefined) => F,

@@ -1,4 +1,4 @@
-// The process of a spout's task: it asks the spout for tuples while there is room, and tells it how they ended.
+// The process of a spout's task: calls `next` while there is room for more tuples, and `ack` or `fail` when one is settled.
 
 import { backoffMs } from "../../process/backoff.js";
 import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
@@ -32,7 +32,7 @@ import { initContext, inTurn, processOf, refuseDead, starting, whenDone } from "
 
 export type SpoutMessage = TreeEnd | Order;
 
-/** Calls of `next` in one activation: more, and the others have their turn first. */
+/** Calls of `next` in a row. After that, other messages have their turn. */
 const MOST_CALLS = 64;
 
 const NO_OPTIONS: SpoutEmitOptions<unknown> = {};
@@ -65,9 +65,9 @@ class SpoutTask {
   private own!: SpoutContext<Streams, unknown>;
   private active = false;
   private started = false;
-  /** The log has the warning that failed tuples reach no `fail` and no stream `dead`. */
+  /** The log has the line that failed tuples reach neither `fail` nor the stream `dead`. */
   private complained = false;
-  /** Tuples emitted so far: how a call of `next` that emitted nothing is known. */
+  /** Tuples emitted so far. It shows which calls of `next` emitted nothing. */
   private emitted = 0;
   private idle: TimerRef | undefined = undefined;
   private going = false;
@@ -132,7 +132,7 @@ class SpoutTask {
     return ended;
   }
 
-  /** An orderly end. When the topology ends for good, what is not settled has failed. */
+  /** The task ends without a crash. When the topology ends for good, all tuples that are not settled have failed. */
   end(): unknown {
     if (!this.started) return undefined;
     const ending = this.run.switches.ending || this.slot.leaving;
@@ -144,9 +144,9 @@ class SpoutTask {
     );
   }
 
-  // ── asking for tuples ─────────────────────────────────────────────────────────────────────────────────────────
+  // ── calling next ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Whether the spout may be asked for more. */
+  /** Whether `next` may be called. */
   private get hasRoom(): boolean {
     const { run, slot } = this;
     if (
@@ -183,7 +183,7 @@ class SpoutTask {
     return undefined;
   }
 
-  /** Verdicts are heard while an asynchronous `next` is under way; it is not called again before that is done. */
+  /** While an asynchronous `next` runs, the task handles ends of trees, and does not call `next` again. */
   private await(result: PromiseLike<unknown>, before: number): void {
     this.incarnation.asking = true;
     result.then(
@@ -221,7 +221,7 @@ class SpoutTask {
     this.run.settlements.notify();
   }
 
-  /** Asks in a turn of its own. */
+  /** Calls `next` in a later turn. */
   private go(): void {
     if (this.going || !this.process.alive) return;
     this.going = true;

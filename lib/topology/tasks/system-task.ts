@@ -1,5 +1,5 @@
-// The system task of a topology: one timer ticks the ackers, one each bolt that asks for it; and it watches over the
-// tasks of bolts, to fail at once what one that has ended held.
+// The system task of a topology: it ticks the ackers and each bolt with a `tick`; and it monitors all tasks, so that the
+// tuples of a bolt's task that has ended fail at once.
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -11,7 +11,7 @@ import type { RunningTopology } from "../runtime/running-topology.js";
 import { type ComponentRun, Incarnation } from "../runtime/task-slots.js";
 import { processOf } from "./task.js";
 
-/** A life to watch over, or a component that is to tick. */
+/** A process to monitor, or a component to tick. */
 type SystemMessage = Incarnation | ComponentRun;
 
 export function systemTask(run: RunningTopology): Callbacks<SystemMessage> {
@@ -25,7 +25,7 @@ export function systemTask(run: RunningTopology): Callbacks<SystemMessage> {
   return {
     init: (ctx) => {
       run.incarnations.systemStarted(processOf(ctx as Context<never>));
-      // Those that began, or ended, while there was no system task.
+      // Processes that started or ended while the system task did not run.
       for (const incarnation of run.incarnations.running) watch(ctx, incarnation);
       ctx.sendInterval(ctx.self, run.registry.ackers, run.blueprint.config.messageTimeoutMs / 2);
       for (const bolt of run.registry.bolts) {
@@ -46,7 +46,7 @@ export function systemTask(run: RunningTopology): Callbacks<SystemMessage> {
       known.delete(incarnation);
       const reason = incarnation.process.exitReason ?? signal.reason;
       if (!isOrderly(reason)) run.lastCrash = reason;
-      // One that was killed was so by somebody, who knows.
+      // A kill is deliberate, so it is not logged; only crashes are.
       if (reason.type === "crash")
         run.log(
           "error",
@@ -59,7 +59,7 @@ export function systemTask(run: RunningTopology): Callbacks<SystemMessage> {
   };
 }
 
-/** A task that has not come to its last tick gets no second one. */
+/** A task whose last tick is still in its mailbox gets no second one. */
 function tick(run: RunningTopology, component: ComponentRun): void {
   if (component === run.registry.ackers) {
     run.expiry.tick();

@@ -1,4 +1,4 @@
-// What spouts and bolts have in common when they run: the context that their functions are given, and their ends.
+// Helpers that the tasks of spouts and bolts share: the context of their functions, starts and asynchronous steps.
 
 import type { Context } from "../../process/context.js";
 import type { Process } from "../../process/process.js";
@@ -10,7 +10,7 @@ import { textOf } from "../definition/errors.js";
 import type { RunningTopology } from "../runtime/running-topology.js";
 import type { TaskSlot } from "../runtime/task-slots.js";
 
-/** What a function of a component knows before there is a state. */
+/** The context of `init`, before there is a state. */
 export function initContext(run: RunningTopology, slot: TaskSlot, ctx: Context<never>): InitContext {
   const component = slot.component.name;
   return {
@@ -35,12 +35,12 @@ export function processOf(ctx: Context<never>): Process {
   return process;
 }
 
-/** Calls the second when the first, which may be a promise, is done: at once, if it is none. */
+/** Calls `next` with a result: at once or, when the result is a promise, when it is resolved. */
 export function whenDone<T>(result: unknown, next: (value: unknown) => T): T | Promise<T> {
   return isThenable(result) ? Promise.resolve(result).then(next) : next(result);
 }
 
-/** Runs functions one after the other, each when what the one before returned is done. */
+/** Calls `each` with one item after the other, each time when the promise of the call before is resolved. */
 export function inTurn<T>(items: readonly T[], each: (item: T) => unknown, from = 0): unknown {
   for (let at = from; at < items.length; at++) {
     const result = each(items[at] as T);
@@ -49,12 +49,12 @@ export function inTurn<T>(items: readonly T[], each: (item: T) => unknown, from 
   return undefined;
 }
 
-/** Code of a task that goes on after its process has ended is stopped here. */
+/** Throws when the process has ended: code of a task that goes on after that is stopped here. */
 export function refuseDead(process: Process): void {
   if (!process.alive) throw exitedError(process);
 }
 
-/** Runs the start of a task. When that throws, the log says so, and it is why the topology fails, if it does. */
+/** Runs the start of a task. An error is logged and, when the topology fails because of it, is the topology's reason. */
 export function starting(run: RunningTopology, slot: TaskSlot, start: () => unknown): unknown {
   const note = (error: unknown): never => {
     run.lastCrash = crash(error);
@@ -72,8 +72,8 @@ export function starting(run: RunningTopology, slot: TaskSlot, start: () => unkn
 }
 
 /**
- * Says which tuples are measured: as many as the rate wants, in the long run, at gaps that chance varies, so that no
- * pattern of the tuples themselves is taken for the whole. None with 0.
+ * Chooses the tuples that are measured. In the long run their share is the rate. The gaps between them are random, so that
+ * a pattern in the tuples does not distort the figures. A rate of 0 chooses none.
  */
 export class Sampler {
   private readonly gap: number;
@@ -87,7 +87,7 @@ export class Sampler {
     this.left = this.draw();
   }
 
-  /** Whether the next tuple is one of them. To be asked once for each. */
+  /** Whether the next tuple is measured. Call it once for each tuple. */
   due(): boolean {
     if (--this.left > 0) return false;
     this.left += this.draw();

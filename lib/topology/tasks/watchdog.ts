@@ -1,5 +1,5 @@
-// What ends a task that hangs: a timer for a promise of its own code. Timers of `ctx.process` are due between tuples, so a
-// task that awaits something would never come to them.
+// Ends a task that hangs: a timer for a promise of the task's code. Timers of `ctx.process` fire between tuples, and so never
+// in a task that waits for such a promise.
 
 import { exclude } from "../../process/one-or-many.js";
 import { OwnedTimer } from "../../process/owned-timer.js";
@@ -8,7 +8,7 @@ import { isThenable } from "../../process/thenable.js";
 import { ExecuteTimeoutError } from "../definition/errors.js";
 import type { Tuple } from "../definition/tuple.js";
 
-/** Crashes its process with an error when it is not cancelled in time. Ends with the process. */
+/** Crashes its process with an error unless it is cancelled in time. It ends with the process. */
 export class Watchdog extends OwnedTimer {
   private readonly process: Process;
   private readonly errorOf: () => Error;
@@ -25,14 +25,14 @@ export class Watchdog extends OwnedTimer {
   }
 }
 
-/** The time that pieces of work of one task may take, where there is an `executeTimeoutMs`. `K` tells them apart. */
+/** Limits the time of each piece of work of a task by `executeTimeoutMs`. A key of type `K` identifies the work. */
 export class Timing<K> {
   private readonly process: Process;
   private readonly component: string;
   private readonly task: number;
   private readonly ms: number | undefined;
   private readonly work = new Map<K, Work>();
-  /** Work that waits for room: that is not its time. */
+  /** Work that waits for room. The wait does not count. */
   private readonly paused = new Set<K>();
 
   constructor(process: Process, component: string, task: number, executeTimeoutMs: number | undefined) {
@@ -42,7 +42,7 @@ export class Timing<K> {
     this.ms = executeTimeoutMs;
   }
 
-  /** What a bolt's function returned: if that is awaited, it has so much time. After that, the task crashes. */
+  /** Returns the result of a bolt's function. When it is a promise, the task crashes if it does not settle in time. */
   timed<R>(result: R, what: Tuple | string, key: K): R {
     const { ms } = this;
     if (ms === undefined || !isThenable(result)) return result;
@@ -62,13 +62,13 @@ export class Timing<K> {
     this.work.get(key)?.watchdog?.cancel();
   }
 
-  /** It has all its time again. */
+  /** The wait for room is over: the work has its full time again. */
   goOn(key: K): void {
     this.paused.delete(key);
     this.restart(key);
   }
 
-  /** It has all its time from now on. */
+  /** The work has its full time from now on. */
   restart(key: K): void {
     const work = this.work.get(key);
     if (work === undefined || this.ms === undefined || this.paused.has(key)) return;
@@ -90,7 +90,7 @@ interface Work {
   watchdog: Watchdog | undefined;
 }
 
-/** The same for one piece of work that is never paused. */
+/** As {@link Timing.timed}, for one piece of work that never waits for room. */
 export function timed<R>(
   process: Process,
   { component, task }: { readonly component: string; readonly task: number },

@@ -1,8 +1,8 @@
 // The acker's decisions: which trees of tuples are complete, failed or too old. No process, no clock, no randomness.
 //
-// A tree is known by the random id of its root. Its entry is the XOR of all edges that were told of: each is told twice,
-// once where it was emitted and once where it was acked, so the XOR is zero when, and but for a chance of 2^-64 only
-// when, every edge is acked (Toshniwal et al., "Storm @Twitter", SIGMOD 2014). XOR knows no order, and neither do we:
+// A tree is identified by the random id of its root. Its entry is the XOR of all edges that were reported. Each edge is
+// reported twice: when it is emitted and when it is acked. So the XOR is zero when every edge is acked, and otherwise with
+// a chance of 2^-64 (Toshniwal et al., "Storm @Twitter", SIGMOD 2014). The order of the reports does not matter:
 //
 //                 track                   XOR is zero ─▶ COMPLETED, gone
 //   (nothing) ─────────────────▶ tracked ─ fail ───────▶ FAILED, gone
@@ -12,13 +12,13 @@
 //       └──────▶ doomed ───────────────────────────────▶ FAILED, gone
 //         fail
 //
-// An entry that nobody tracked (early or doomed) goes by itself, in silence: it has no spout that could be told. What
-// comes late, for a tree that has ended, becomes such an entry. It does not bring the tree back: only a track completes
-// or fails anything, and the id of a root is tracked once; a tuple that is replayed gets a new one. Even if a root's id
-// came again with new edges, late acks of the first try would only keep the XOR from zero, and the second would expire.
+// An entry without a track (early or doomed) expires without an effect: there is no spout to notify. A late report for a
+// tree that has ended becomes such an entry. It does not bring the tree back: only a tracked tree completes or fails, and
+// the id of a root is tracked once; a retried tuple gets a new one. Even if the id of a root came again with new edges, late
+// acks of the first try would only keep the XOR from zero, and the second tree would expire.
 //
-// To lose an ack or a fail is as safe: the edge above it is never settled, so the tree ends by expiry and is replayed.
-// This is why early entries may be dropped when there is no room.
+// A lost ack or fail does no harm either: the edge above it is never settled, so the tree expires and its tuple is retried.
+// Therefore early entries may be dropped when there is no room.
 //
 // Each call is an event, and returns its effect: the end of a tree, if there is one. The table changes in place, for
 // speed, but deterministically: the same calls give the same answers.
@@ -56,21 +56,21 @@ export class TreeEnd {
   }
 }
 
-// States of an entry. One that is new is neither: early.
+// States of an entry. A new entry has neither: it is early.
 const DOOMED = 1;
 const TRACKED = 2;
 
 export interface AckerMachineOptions {
   /**
-   * Entries kept at the same time, tracked or not; a whole number, 1 or more. Those that nobody tracked get half of it
-   * at most, so that with twice the number of trees that may be pending, none is ever refused.
+   * Entries at the same time, tracked or not; a whole number, 1 or more. Entries without a track get at most half of it.
+   * So with twice the number of trees that may be pending, no track is ever refused.
    */
   readonly capacity: number;
 }
 
 /**
- * Keeps account of the trees of one acker task. All ids and XORs are 64-bit numbers given as two 32-bit integers, and
- * come back as signed ones.
+ * The trees of one acker task. Ids and XORs are 64-bit numbers, given as two 32-bit integers and returned as two signed
+ * ones.
  */
 export class AckerMachine {
   private room = 0;
@@ -80,15 +80,15 @@ export class AckerMachine {
   private young = new IdTable();
   private middle = new IdTable();
   private old = new IdTable();
-  /** The one where `find` found its entry. */
+  /** The bucket in which `find` found its entry. */
   private table: IdTable = this.young;
 
-  /** @throws OptionError if the capacity is no whole number of at least 1 */
+  /** @throws OptionError if the capacity is not a whole number of at least 1 */
   constructor({ capacity }: AckerMachineOptions) {
     this.capacity = capacity;
   }
 
-  /** What there is room for. Made less, nothing is thrown out: it takes in less from then on. @throws OptionError */
+  /** The most entries. A lower capacity removes no entry; it refuses new ones. @throws OptionError */
   set capacity(capacity: number) {
     this.room = count("capacity", capacity, 1);
     this.mostUntracked = Math.ceil(capacity / 2);
@@ -99,25 +99,25 @@ export class AckerMachine {
     return this.young.size + this.middle.size + this.old.size;
   }
 
-  /** Whether the spout of this tree waits for a verdict. */
+  /** Whether the spout of this tree waits for its end. */
   tracks(hi: number, lo: number): boolean {
     const entry = this.find(hi, lo);
     return entry >= 0 && this.table.state(entry) === TRACKED;
   }
 
-  /** Trees whose spouts wait for a verdict. */
+  /** Trees whose spouts wait for their ends. */
   get tracked(): number {
     return this.size - this.untracked;
   }
 
-  /** Memory of the entries. */
+  /** Bytes of memory for the entries. */
   get bytes(): number {
     return this.young.bytes + this.middle.bytes + this.old.bytes;
   }
 
   /**
-   * The spout task has emitted a root, with this XOR of its edges. A tree without edges is complete at once. An id that
-   * is tracked already is refused, and the tree that has it goes on.
+   * The spout task has emitted a root with this XOR of its edges. A tree without edges is complete at once. An id that is
+   * already tracked is refused, and its tree goes on.
    *
    * @throws OptionError if the id is zero
    */
@@ -135,8 +135,7 @@ export class AckerMachine {
   }
 
   /**
-   * A bolt has acked a tuple of the tree. The XOR is that of the tuple's edge with all edges that were emitted anchored
-   * to it.
+   * A bolt has acked a tuple of the tree. The XOR is that of the tuple's edge and the edges of all tuples anchored to it.
    *
    * @throws OptionError if the id is zero
    */
@@ -169,7 +168,7 @@ export class AckerMachine {
     return undefined;
   }
 
-  /** Somebody works on the tree, and takes long: it lives from now on as long as one that is tracked now. */
+  /** A bolt works on the tree for long: the tree lives from now on as long as a tree that is tracked now. */
   extend(hi: number, lo: number): void {
     const entry = this.find(hi, lo);
     const { table, young } = this;
@@ -234,7 +233,7 @@ export class AckerMachine {
     return entry;
   }
 
-  /** Begins an early entry in the youngest bucket, or gives -1 when there is no room. */
+  /** Makes an early entry in the youngest bucket. -1 when there is no room. */
   private begin(hi: number, lo: number): number {
     if (this.untracked >= this.mostUntracked || this.size >= this.room) return -1;
     const entry = this.young.add(hi, lo);
@@ -242,7 +241,7 @@ export class AckerMachine {
     return entry;
   }
 
-  /** A track for an id that has an entry. */
+  /** Handles a track for an id that has an entry. */
   private adopt(
     entry: number,
     hi: number,

@@ -1,49 +1,49 @@
-// How many trees a spout's task may have under way: no more than the bolts can finish before they expire.
+// How many trees of a spout's task may be in flight: no more than the bolts can finish before the trees expire.
 //
-// Time is counted in beats, of half a message timeout each: a tree that nobody acks expires with the third beat after its
-// emit. So the age of an ack tells what the wait was like, without a look at the clock:
+// Time is counted in beats of half a message timeout. A tree that is not acked expires with the third beat after its emit.
+// So the age of an ack in beats shows how long the tree waited, without a look at the clock:
 //
-//   no beat passed    it took less than half a timeout: half a place more for each such ack, so that room doubles soon
-//   one beat passed   it took less than a timeout: one place more for two rounds of such acks
-//   two beats passed  it took more than half a timeout: nothing
+//   no beat passed    less than half a timeout: each such ack adds half a tree to the limit, so that the limit soon doubles
+//   one beat passed   less than a timeout: two rounds of such acks add one tree to the limit
+//   two beats passed  more than half a timeout: the limit stays
 //
-// A tree that expires means congestion when most of what ended in the last timeout ended late or not at all, and when more
-// was under way than the tasks can work on at once: else there is no queue, and one tuple got lost. In a congestion the room
-// shrinks to what was acked in the last timeout, and by a quarter at least, but not below what keeps every task at work;
-// once for all trees that were emitted before. (Additive increase, multiplicative decrease:
+// An expired tree is a sign of congestion under two conditions. Most trees that ended in the last timeout ended late or
+// expired; and more trees were in flight than the tasks can work on at once, for otherwise there is no queue and a tuple was
+// lost. In a congestion the limit falls to the number of trees acked in the last timeout, and by at least a quarter, but not
+// below the number that keeps every task busy. It falls once for all trees that were emitted before. (Additive increase, multiplicative decrease:
 // Chiu and Jain, "Analysis of the Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks", 1989.)
 //
-// It changes in place, for speed, but as a pure machine would: the same calls give the same answers.
+// The state changes in place, for speed, but deterministically: the same calls give the same answers.
 
-/** What is known when there is congestion. */
+/** The figures of a congestion. */
 export interface Congestion {
-  /** Trees that were acked in the last message timeout or so. */
+  /** Trees that were acked in about the last message timeout. */
   readonly acked: number;
-  /** Trees that may be under way from now on. */
+  /** Trees that may be in flight from now on. */
   readonly limit: number;
 }
 
-/** Beats after its emit with which a tree expires. */
+/** A tree expires with this beat after its emit. */
 export const LIFE_IN_BEATS = 3;
 
 export class Admission {
   private readonly most: number;
   private room: number;
-  /** The last beat that was seen, and what ended in it and in the two before, the latest first. */
+  /** The last beat, and the ends in it and in the two beats before, the latest first. */
   private beat = 0;
   private acks: [number, number, number] = [0, 0, 0];
   private late: [number, number, number] = [0, 0, 0];
   private expired: [number, number, number] = [0, 0, 0];
-  /** Of trees that were emitted before this beat, no more is learnt: the room has shrunk since. */
+  /** Trees that were emitted before this beat count no more: the limit has fallen since. */
   private since = 0;
 
-  /** @param most - what `maxPending` allows */
+  /** @param most - `maxPending` */
   constructor(most: number) {
     this.most = most;
     this.room = most;
   }
 
-  /** Trees that may be under way: a whole number from 1 to `maxPending`. */
+  /** Trees that may be in flight: a whole number from 1 to `maxPending`. */
   get limit(): number {
     return Math.floor(this.room);
   }
@@ -59,9 +59,9 @@ export class Admission {
   }
 
   /**
-   * A tree has expired. When that shows congestion, there is less room from now on.
+   * A tree has expired. When that is a sign of congestion, the limit falls.
    *
-   * @param flying - trees that are under way still
+   * @param flying - trees that are still in flight
    * @param least - trees that the tasks can work on at once
    */
   lost(born: number, now: number, flying: number, least: number): Congestion | undefined {

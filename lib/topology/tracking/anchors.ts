@@ -1,5 +1,5 @@
-// How a copy of a tuple joins the trees of the tuples that it comes from: by an edge of its own for each of these; in a
-// tree that it joins more than once, by the XOR of its edges.
+// A copy of a tuple joins the trees of its anchors: with a new edge for each anchor and, in a tree that it joins more than
+// once, with the XOR of these edges.
 
 import type { Environment } from "../../process/environment.js";
 import type { Tuple } from "../definition/tuple.js";

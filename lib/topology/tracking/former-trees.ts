@@ -1,15 +1,15 @@
-// The trees that a spout's pending tuples were emitted as before they were tried again.
+// The trees of earlier tries of a spout's pending tuples.
 
 import { type PendingTuple, traceOf } from "./pending-tuple.js";
 
-/** Former trees of one tuple that are remembered. */
+/** How many former trees of one tuple are remembered. */
 const MOST_TREES = 4;
 
-/** The former trees of a spout's task. They outlive its process, and end with their tuples. */
+/** The former trees of a spout's task. They outlive the task's process, and are forgotten with their tuples. */
 export class FormerTrees {
   private readonly owners = new Map<string, PendingTuple>();
 
-  /** A tree of the tuple is over, and the tuple is not. */
+  /** A tree of the tuple has ended, and the tuple is not settled. */
   add(kept: PendingTuple, hi: number, lo: number): void {
     const { trees } = traceOf(kept);
     const key = keyOf(hi, lo);

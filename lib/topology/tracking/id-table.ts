@@ -1,7 +1,7 @@
-// A hash table from 64-bit ids to a few 32-bit integers, in one typed array: nothing is allocated per id.
+// A hash table from 64-bit ids to a few 32-bit integers, in one typed array. No id costs an allocation.
 //
 // Open addressing with linear probing. A removal shifts the rest of its run back by one (Knuth, "The Art of Computer
-// Programming", volume 3, section 6.4, algorithm R), so that no grave markers pile up and a lookup that fails ends soon.
+// Programming", volume 3, section 6.4, algorithm R), so that no tombstones accumulate and a lookup that fails ends soon.
 
 import { OptionError } from "../../process/errors.js";
 
@@ -15,7 +15,7 @@ const STATE = 5;
 const STRIDE_BITS = 3;
 const STRIDE = 1 << STRIDE_BITS;
 
-/** What a table has room for when it is new, and never less. */
+/** The places of a new table, and the fewest of any table. */
 const LEAST_PLACES = 16;
 const LEAST_LENGTH = LEAST_PLACES << STRIDE_BITS;
 
@@ -26,11 +26,11 @@ function home(hi: number, lo: number, mask: number): number {
 }
 
 /**
- * Keeps per id the XOR of what was mixed in, an owner and a state, each zero at first. An id is two 32-bit integers,
- * signed or not (they come back signed), that are not both zero.
+ * Has three fields for each id, zero at first: the XOR of all numbers that were mixed in, an owner and a state. An id is two
+ * 32-bit integers, signed or not, that are not both zero. They are returned as signed ones.
  *
- * An entry stays valid until the next `add` or `remove`. Memory is bounded by what is in it: at most eight places of 32
- * bytes for each id, or sixteen in all.
+ * An entry stays valid until the next `add` or `remove`. Memory is bounded by the number of ids: at most eight places of 32
+ * bytes for each id, or sixteen places in all.
  */
 export class IdTable {
   private cells: Int32Array = new Int32Array(LEAST_LENGTH);
@@ -38,7 +38,7 @@ export class IdTable {
   private mask: number = LEAST_LENGTH - STRIDE;
   private ids = 0;
 
-  /** How many ids are in it. */
+  /** The number of ids. */
   get size(): number {
     return this.ids;
   }
@@ -61,7 +61,7 @@ export class IdTable {
     }
   }
 
-  /** The entry of the id, which is put in if it was not there. @throws OptionError if the id is zero */
+  /** The entry of the id, which is added if it is missing. @throws OptionError if the id is zero */
   add(hi: number, lo: number): number {
     const found = this.find(hi, lo);
     if (found >= 0) return found;
@@ -75,7 +75,7 @@ export class IdTable {
     return entry;
   }
 
-  /** Takes out the id of an entry. */
+  /** Removes the id of an entry. */
   remove(entry: number): void {
     const { cells, mask } = this;
     let hole = entry;
@@ -99,8 +99,8 @@ export class IdTable {
   }
 
   /**
-   * Calls `visit` with each entry, in an order that is arbitrary, but the same for the same history. Nothing may be
-   * added or removed meanwhile.
+   * Calls `visit` with each entry. The order is arbitrary, but the same after the same calls. `visit` must not add or remove
+   * ids.
    */
   forEach(visit: (entry: number) => void): void {
     const { cells } = this;
@@ -175,7 +175,7 @@ function isFree(cells: Int32Array, entry: number): boolean {
   return ((cells[entry + HI] as number) | (cells[entry + LO] as number)) === 0;
 }
 
-/** The first free entry for an id that is not there. */
+/** The first free place for an id that is not in the table. */
 function vacancy(cells: Int32Array, mask: number, hi: number, lo: number): number {
   let entry = home(hi, lo, mask);
   while (!isFree(cells, entry)) entry = (entry + STRIDE) & mask;

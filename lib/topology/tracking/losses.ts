@@ -1,6 +1,6 @@
-// What window tasks have lost, and will get again: tuples that failed in front of them or within them, each with its time
-// and the spout's tuple that it came of. While such a tuple is outstanding, no window that ends after its time is handed
-// over. No clock: whoever asks says what time it is.
+// The tuples that window tasks have lost and will get again: tuples that failed in their mailboxes or in their hands, each
+// with its time and the spout's tuple that it descends from. While such a tuple is outstanding, no window that ends after
+// its time is handed over. There is no clock: the caller passes the time.
 
 import { type Loss, type PendingTuple, traceOf } from "./pending-tuple.js";
 
@@ -9,12 +9,12 @@ export class Losses {
   /** A heap, the earliest time first. */
   private readonly heap: Loss[] = [];
 
-  /** @param patienceMs - what did not come again within this is waited for no longer */
+  /** @param patienceMs - how long a lost tuple is waited for */
   constructor(patienceMs: number) {
     this.patienceMs = patienceMs;
   }
 
-  /** A tuple was lost; its spout will emit what it came of again, if it does at all. */
+  /** A tuple was lost. Its spout may emit the tuple that it descends from again. */
   add(time: number, kept: PendingTuple, lo: number, now: number): void {
     if (isOver(kept)) return;
     const loss = this.find(time, kept);
@@ -28,7 +28,7 @@ export class Losses {
     this.push(loss);
   }
 
-  /** A tuple has come of another try. Whether it was outstanding. */
+  /** A tuple of another try has come. Returns whether it was outstanding. */
   came(time: number, kept: PendingTuple, lo: number): boolean {
     const loss = this.find(time, kept);
     const wanted = loss.came < loss.need;
@@ -38,7 +38,7 @@ export class Losses {
     return wanted;
   }
 
-  /** The earliest time of those that are outstanding; Infinity when there is none. */
+  /** The earliest time of an outstanding tuple; Infinity when there is none. */
   earliest(now: number): number {
     for (let first = this.heap[0]; first !== undefined; first = this.heap[0]) {
       const { came, need, kept, since, time } = first;
@@ -49,7 +49,7 @@ export class Losses {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** It is kept with the spout's tuple, and forgotten with that. */
+  /** The loss is kept with the spout's tuple, and forgotten with it. */
   private find(time: number, kept: PendingTuple): Loss {
     const { losses } = traceOf(kept);
     let loss = losses.find((one) => one.table === this && one.time === time);
@@ -99,7 +99,7 @@ export class Losses {
   }
 }
 
-/** It is acked, has failed for good, or flies as a dead letter: what came of it comes no more. */
+/** The tuple is acked, has failed for good, or is in flight as a dead letter: its descendants do not come again. */
 function isOver(kept: PendingTuple): boolean {
   return kept.settled || kept.deadBecause !== undefined;
 }

@@ -1,5 +1,5 @@
-// A reliable tuple of a spout that is not settled yet, and what is remembered of it for as long: the ids of its former
-// trees, where these failed, and which windows had it. So what comes of it is known again when it is tried again.
+// A reliable tuple of a spout that is not settled yet, and its trace: the ids of its former trees, the components where they
+// failed, and the windows that had it. By the trace, the descendants of a retried tuple are recognized.
 
 import type { AsyncContext } from "../../process/environment.js";
 import type { Failure, SpoutEmitOptions } from "../definition/component.js";
@@ -11,33 +11,33 @@ export interface PendingTuple {
   readonly values: object;
   /** The task that a direct emit named. */
   readonly task: number | undefined;
-  /** How often it was emitted, but for the times when it failed by no fault of its own. */
+  /** How often it was emitted, without the tries that came back: those failed by no fault of the tuple. */
   attempts: number;
-  /** How often in a row that was so. */
+  /** How many tries in a row came back. */
   setbacks: number;
   /** The beat at which it was emitted last. */
   born: number;
-  /** Milliseconds at which it was emitted first, when its latency is measured. */
+  /** Milliseconds of the clock at its first emit, if its latency is measured. */
   readonly emittedAt: number | undefined;
-  /** It has failed for good, and this is why: what flies now is its dead letter. */
+  /** Why it has failed for good. Its dead letter is emitted in its place. */
   deadBecause: Failure["type"] | undefined;
   /** How often its dead letter was emitted. */
   letters: number;
-  /** It is out, not waiting to be tried again. */
+  /** A tree of it is in flight. Otherwise it waits to be emitted. */
   inFlight: boolean;
-  /** Who wants to know, once, which tasks it was sent to. */
+  /** Called once with the tasks that it was sent to. */
   onTasks: ((tasks: readonly number[]) => void) | undefined;
-  /** Its spout was told, or it is the source's own affair: it is not emitted again. */
+  /** Its spout was notified, or it is left to the source: it is not emitted again. */
   settled: boolean;
-  /** Its number among all that the spouts have emitted. */
+  /** Its number among all reliable tuples that the spouts have emitted. */
   readonly serial: number;
-  /** What its tries have left behind. */
+  /** The trace of its tries. */
   trace: Trace | undefined;
-  /** Where it was emitted first, and is each time, in a system whose messages carry contexts. */
+  /** The asynchronous context of each emit, in a system whose messages carry contexts. */
   context?: AsyncContext | undefined;
 }
 
-/** A new reliable tuple. @param emittedAt - now, when its latency is to be measured */
+/** A new reliable tuple. @param emittedAt - the time of the clock, if its latency is to be measured */
 export function newPendingTuple(
   stream: string,
   values: object,
@@ -70,7 +70,7 @@ export function letterOf({ id, stream, values, attempts, deadBecause: dying }: P
   return { id, stream, values, attempts, reason: dying };
 }
 
-/** For the log, when a tuple has failed for good and its spout does not want to know. */
+/** The line of the log when a tuple has failed for good and neither its spout nor any bolt handles that. */
 export function unheard({ stream, attempts }: PendingTuple): string {
   return (
     `a tuple of ${stream} failed for good after ${attempts} tries, and nobody is told: give the spout \`fail\`, ` +
@@ -78,55 +78,55 @@ export function unheard({ stream, attempts }: PendingTuple): string {
   );
 }
 
-/** The tuples of one time that came of one tuple of a spout. Each try of that is known by half of its root's id. */
+/** The lost tuples of one time that descend from one tuple of a spout. A try is identified by half of its root's id. */
 export interface Loss {
-  /** The table that has it. */
+  /** The `Losses` that this belongs to. */
   readonly table: object;
   readonly time: number;
   readonly kept: PendingTuple;
-  /** When one was lost last. */
+  /** When a tuple was lost last. */
   since: number;
-  /** The most that were lost of one try: so many have to come again. */
+  /** The most tuples that were lost of one try. This many must come again. */
   need: number;
-  /** The last try of which some were lost, and how many. */
+  /** The last try of which tuples were lost, and how many. */
   lostOf: number;
   lost: number;
-  /** The last try of which some came, and how many of them are there. */
+  /** The last try of which tuples came, and how many are held. */
   cameOf: number;
   came: number;
   /** It is in the heap. */
   queued: boolean;
 }
 
-/** A tuple of a windowed bolt that is in every window that it belongs into, or in some. */
+/** A tuple of a windowed bolt that was handed over in some or all of its windows. */
 interface Windowed {
   /** The bolt's task. */
   readonly task: number;
-  /** The time that windows have it by. */
+  /** The time of the tuple, which decides its windows. */
   readonly time: number;
-  /** Every window that it belongs into was handed over. */
+  /** Every window of the tuple was handed over. */
   done: boolean;
 }
 
-/** Of one tuple of a spout. Made when there is something to remember. */
+/** The trace of one tuple of a spout. Made when there is something to remember. */
 export class Trace {
   /** Keys of its former trees, the oldest first. */
   readonly trees: string[] = [];
-  /** Components that failed something of it. */
+  /** Components in which a descendant failed. */
   readonly failedAt: Set<string> = new Set();
-  /** A tree of it expired: nobody knows where. */
+  /** A tree of it expired. Where is unknown. */
   expired = false;
-  /** No try will help: a bolt has said so. */
+  /** A bolt has reported that no retry can succeed. */
   hopeless = false;
-  /** What bolts with windows have lost of it. */
+  /** Descendants that bolts with windows have lost. */
   readonly losses: Loss[] = [];
   private readonly windowed: Windowed[] = [];
-  /** A window of that task was handed over with a tuple of this time that came of it. */
+  /** A window of the task was handed over with a descendant of this time. */
   handedOver(task: number, time: number): void {
     if (this.windowedAt(task, time) === undefined) this.windowed.push({ task, time, done: false });
   }
 
-  /** That was its last window. */
+  /** That was the last window of the descendant. */
   wasLast(task: number, time: number): void {
     const one = this.windowedAt(task, time);
     if (one !== undefined) one.done = true;

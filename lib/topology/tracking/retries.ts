@@ -1,23 +1,23 @@
-// What a spout task has under way: its reliable tuples, from their emit until they are acked or have failed for good.
+// Decides about the reliable tuples of a spout's task, from their emit until they are acked or have failed for good.
 //
-//   emitted ─▶ flying ── acked ──────────────────────────▶ told `ack`
+//   emitted ─▶ in flight ── acked ─────────────────────▶ the spout's `ack`
 //                │ ▲
-//        failed, │ │ its wait is over
+//        failed, │ │ the wait before the retry is over
 //        expired ▼ │
-//              waiting      (as often as there are retries)
-//                │ no retry left; what failed by no fault of its own spends none
+//              waiting      (as often as there are retries; a try that came back spends none)
+//                │ no retry left
 //                ▼
-//              dying  ── the stream `dead` has taken it, or nobody reads that ──▶ told `fail`
+//              dead letter ── a bolt has acked it, or no bolt subscribes to `dead` ──▶ the spout's `fail`
 //
-// It counts what is under way and knows which tree is whose; a process carries out what it decides. It changes in place,
-// for speed, but as a pure machine would: the same calls give the same answers.
+// Each call is an event and returns a decision, which the task carries out. The state changes in place, for speed, but
+// deterministically: the same calls give the same answers.
 
 import type { Failure } from "../definition/component.js";
 import { FormerTrees } from "./former-trees.js";
 import { IdTable } from "./id-table.js";
 import { type PendingTuple, traceOf } from "./pending-tuple.js";
 
-/** What is to be done about a tuple. */
+/** What to do about a tuple. */
 export type Decision =
   | { readonly type: "acked"; readonly kept: PendingTuple }
   /** Emit it again, after the wait before attempt number `attempt` of the retries. */
@@ -26,15 +26,15 @@ export type Decision =
   | { readonly type: "letter"; readonly kept: PendingTuple; readonly attempt: number }
   | { readonly type: "failed"; readonly kept: PendingTuple; readonly failure: Failure };
 
-/** Why a tree failed. `returned`: a task ended before it took its tuple, or did not run; or its acker ended. */
+/** Why a tree failed. `returned`: a task did not run, or ended before it took the tuple; or the acker ended. */
 export type Cause = "failed" | "expired" | "returned";
 
 export class Retries {
   private readonly retries: number;
-  /** Whether anybody reads the stream `dead`. */
+  /** Whether a bolt subscribes to the stream `dead`. */
   private readonly letters: boolean;
   private readonly roots = new IdTable();
-  /** The tuple of each root, and the acker that it is with, by the owner's number in `roots`. */
+  /** The tuple of each root and the acker of its tree, by the owner's number in `roots`. */
   private readonly tuples: (PendingTuple | undefined)[] = [];
   private readonly ackers: (object | undefined)[] = [];
   private readonly free: number[] = [];
@@ -46,18 +46,18 @@ export class Retries {
     this.former = former;
   }
 
-  /** The tuple that this root is, or was, a tree of. */
+  /** The tuple of which this root is, or was, a tree. */
   find(hi: number, lo: number): PendingTuple | undefined {
     return this.current(hi, lo) ?? this.former.find(hi, lo);
   }
 
-  /** The tuple that flies as a tree of this root. */
+  /** The tuple of which this root is a tree in flight. */
   current(hi: number, lo: number): PendingTuple | undefined {
     const slot = this.roots.find(hi, lo);
     return slot < 0 ? undefined : this.tuples[this.roots.owner(slot)];
   }
 
-  /** Its process has ended: the next one has them all. */
+  /** The process of the task has ended. The next process takes over all tuples. */
   leave(): void {
     this.roots.forEach((slot) => {
       const kept = this.tuples[this.roots.owner(slot)];
@@ -65,12 +65,12 @@ export class Retries {
     });
   }
 
-  /** Trees that wait for a verdict. */
+  /** The number of trees in flight. */
   get inFlight(): number {
     return this.roots.size;
   }
 
-  /** The tuple flies, as a tree of this root, which that acker keeps account of. */
+  /** The tuple was emitted as a tree with this root, which this acker tracks. */
   emitted(kept: PendingTuple, hi: number, lo: number, acker: object): void {
     const place = this.free.pop() ?? this.tuples.length;
     this.tuples[place] = kept;
@@ -81,20 +81,20 @@ export class Retries {
     else kept.letters++;
   }
 
-  /** The process that had it under way has ended. To be out just then was no fault of its own. */
+  /** The process that emitted the tuple has ended. That is no fault of a tuple in flight: it spends no retry. */
   inherit(kept: PendingTuple): void {
     if (kept.inFlight) this.setBack(kept);
     kept.setbacks = 0;
   }
 
-  /** The tree is done. Undefined when it is none of ours, or has ended before. */
+  /** The tree is complete. Undefined when it belongs to another process, or has ended before. */
   done(hi: number, lo: number): Decision | undefined {
     const kept = this.take(hi, lo);
     if (kept === undefined) return undefined;
     return kept.deadBecause === undefined ? { type: "acked", kept } : this.over(kept, kept.deadBecause, true);
   }
 
-  /** The tree has failed. Undefined when it is none of ours, or has ended before. */
+  /** The tree has failed. Undefined when it belongs to another process, or has ended before. */
   failed(hi: number, lo: number, cause: Cause): Decision | undefined {
     const kept = this.take(hi, lo);
     if (kept === undefined) return undefined;
@@ -103,14 +103,14 @@ export class Retries {
     return this.decide(kept, cause);
   }
 
-  /** It could not even be emitted: that was a try. */
+  /** The emit of the tuple threw. That counts as a try. */
   emitFailed(kept: PendingTuple): Decision {
     if (kept.deadBecause === undefined) kept.attempts++;
     else kept.letters++;
     return this.decide(kept, "failed");
   }
 
-  /** An acker has ended: all that it kept account of has failed. */
+  /** An acker has ended. All trees that it tracked have failed. */
   ackerGone(acker: object): Decision[] {
     const places: number[] = [];
     this.roots.forEach((slot) => {
@@ -125,7 +125,7 @@ export class Retries {
     return decisions;
   }
 
-  /** What becomes of a tuple, or of its dead letter, that could not be done. */
+  /** Decides about a tuple, or a dead letter, whose tree has failed. */
   private decide(kept: PendingTuple, cause: Cause): Decision {
     if (cause === "returned" && this.retries > 0) return this.setBack(kept);
     kept.setbacks = 0;
@@ -141,7 +141,7 @@ export class Retries {
     return { type: "letter", kept, attempt: 0 };
   }
 
-  /** It failed by no fault of its own: another try, later, that costs it nothing. */
+  /** The try came back by no fault of the tuple: the next try spends no retry. */
   private setBack(kept: PendingTuple): Decision {
     kept.setbacks++;
     if (kept.deadBecause !== undefined) {
