@@ -1,4 +1,4 @@
-// Time that a test moves: the production scheduler, on a host loop whose clock stands still until it is told to go on.
+// A clock that a test moves: the production scheduler on an event loop whose time stands still until the test advances it.
 
 import type { Environment, Runnable, ScheduledSystem, TurnLimits } from "../../process/environment.js";
 import { SignalboxError } from "../../process/errors.js";
@@ -12,17 +12,17 @@ import { Random } from "./random.js";
 
 /** Options of a test clock. */
 export interface TestClockOptions {
-  /** Of the random numbers that its systems draw. Default 1. */
+  /** Seed of the random numbers that the systems on this clock draw. Default 1. */
   readonly seed?: number;
-  /** Milliseconds since 1970 at which the clock starts. Default: the first of January 2020, UTC. */
+  /** Time at which the clock starts, in milliseconds since 1970. Default: 1 January 2020, UTC. */
   readonly wallTime?: number;
-  /** Turns of the event loop that systems may keep busy at one instant before the clock gives up. Default 500. */
+  /** Turns of the event loop for which systems may stay busy at one instant; then the clock gives up. Default 500. */
   readonly turns?: number;
 }
 
-/** A bound on how far one call may move the clock. */
+/** Limits how far one call moves the clock. */
 export interface ClockRunOptions {
-  /** Stops at which timers fire; `Infinity` for no bound. Default 10,000. */
+  /** Most stops at which timers fire; `Infinity` for no limit. Default 10,000. */
   readonly limit?: number;
 }
 
@@ -75,17 +75,17 @@ interface Alarm {
   readonly ring: () => void;
 }
 
-/** Of those that became ready, so many of the latest are known by name to an error. */
+/** How many of the last scheduled processes an error names. */
 const REMEMBERED = 8;
 
 const never = (): boolean => false;
 
 /**
  * A clock for tests. Processes run by themselves, as in production; timers, timeouts and restarts wait until the test
- * moves the time. Several systems may share one clock, and those that talk to each other must: ids are its own.
+ * moves the time. Several systems may share one clock. Systems that send to each other must share one, because each clock
+ * counts its own ids.
  *
- * It knows what happens in its systems, and nothing else: a process that awaits real I/O, or a timer of the host, is at
- * rest as far as the clock can see.
+ * The clock sees only what its systems do. A process that awaits real I/O or a timer of the host counts as idle.
  *
  * @example
  * const clock = testClock();
@@ -102,7 +102,7 @@ export class TestClock {
   private readonly turns: number;
   private readonly kernels = new Set<ScheduledSystem>();
   private readonly alarms = new Set<Alarm>();
-  /** Grows with every go that a scheduler asks for, and every alarm. */
+  /** Grows each time a scheduler asks for a turn or sets an alarm. */
   private activity = 0;
   private busyTurns = 0;
   private readonly latest: (Runnable | undefined)[] = new Array(REMEMBERED).fill(undefined);
@@ -134,12 +134,12 @@ export class TestClock {
     clocks.set(this.environment, this);
   }
 
-  /** Milliseconds since the clock was made, as `ctx.now()` gives them. */
+  /** Milliseconds since the clock was made; equal to `ctx.now()`. */
   get now(): number {
     return this.time;
   }
 
-  /** How many timers are set in the systems on this clock: `sendAfter` and its like, and timeouts of every kind. */
+  /** Number of timers set in the systems on this clock: `sendAfter`, `runAfter` and every kind of timeout. */
   get pendingTimers(): number {
     let sum = 0;
     for (const host of this.kernels) if (host instanceof Kernel) sum += host.pendingTimers;
@@ -147,14 +147,14 @@ export class TestClock {
   }
 
   /**
-   * How many wake-ups the systems on this clock have asked for: one for a system in which a timer is set, none for one that has
-   * stopped.
+   * Number of wake-ups that the systems on this clock have requested: one for each system that has a timer set, and none
+   * for a stopped system.
    */
   get pendingAlarms(): number {
     return this.alarms.size;
   }
 
-  /** When the first timer is due, on the scale of `now`; undefined when none is set. */
+  /** The time at which the first timer is due, on the scale of `now`; undefined when no timer is set. */
   get nextTimer(): number | undefined {
     const times = [...this.kernels].map((host) => host.nextTimer() ?? Number.POSITIVE_INFINITY);
     const first = Math.min(...times);
@@ -162,9 +162,9 @@ export class TestClock {
   }
 
   /**
-   * Waits until nothing can run any more at this instant, in any system on this clock. No time passes.
+   * Waits until no system on this clock can do anything more at this instant. No time passes.
    *
-   * @throws ClockLimitError when they do not come to rest: they send to each other for ever, perhaps
+   * @throws ClockLimitError when the systems stay busy, for instance because they send to each other forever
    */
   async settle(): Promise<void> {
     this.busyTurns = 0;
@@ -172,11 +172,11 @@ export class TestClock {
   }
 
   /**
-   * Moves the time on by `ms`, from timer to timer. At each stop, and at the end, everything that became ready runs,
-   * asynchronous handlers included, before the time goes on. 0 fires what is due now.
+   * Advances the time by `ms`, from timer to timer. At each timer, and at the end, the clock waits until every process that
+   * became ready has run, asynchronous handlers included. `advance(0)` fires the timers that are due now.
    *
    * @throws OptionError
-   * @throws ClockLimitError when the systems do not come to rest at one of the stops
+   * @throws ClockLimitError when the systems stay busy at one of the stops
    */
   async advance(ms: number): Promise<void> {
     const end = this.time + delay("ms", ms);
@@ -185,8 +185,8 @@ export class TestClock {
   }
 
   /**
-   * Moves the time on by `ms` at once: nothing runs and no timer fires, as when code keeps the event loop busy. Timers that became
-   * due meanwhile fire late, at the next move of the clock.
+   * Advances the time by `ms` at once: no process runs and no timer fires, as when code blocks the event loop. Timers that
+   * became due fire late, the next time the clock is moved.
    *
    * @throws OptionError
    * @example
@@ -202,10 +202,10 @@ export class TestClock {
   }
 
   /**
-   * Moves the time on until no timer is set any more.
+   * Advances the time until no timer is set.
    *
    * @throws OptionError
-   * @throws ClockLimitError when there is no end of timers: an interval fires until it is cancelled
+   * @throws ClockLimitError when timers never end: an interval fires until it is cancelled
    * @example
    * const clock = testClock();
    * const system = new System({ environment: clock.environment });
@@ -220,12 +220,12 @@ export class TestClock {
   }
 
   /**
-   * Moves the time on until `promise` has settled, and gives what came of it: for calls and dispatches, and for the stop
-   * of a system whose processes take their time.
+   * Advances the time until `promise` has settled, and returns its result. Use it for calls, for dispatches, and for
+   * stopping a system whose processes need time to end.
    *
    * @throws OptionError
-   * @throws ClockStuckError as soon as nothing is left that could settle it
-   * @throws ClockLimitError when timers fire without end and it does not settle
+   * @throws ClockStuckError when the promise is pending, and nothing is left that could settle it
+   * @throws ClockLimitError when timers keep firing and the promise does not settle
    * @example
    * const clock = testClock();
    * const system = new System({ environment: clock.environment });
@@ -255,7 +255,7 @@ export class TestClock {
     while (await this.step(Number.POSITIVE_INFINITY, () => stops === limit || enough())) stops++;
   }
 
-  /** Comes to rest, then goes to the next alarm and rings it, or, if none is due up to `end`, to the end. True when one rang. */
+  /** Settles, then moves to the next alarm and fires it; without an alarm up to `end`, moves to `end`. True if one fired. */
   private async step(end: number, enough: () => boolean): Promise<boolean> {
     await this.rest();
     if (enough()) return false;
@@ -266,7 +266,7 @@ export class TestClock {
     }
     this.goTo(alarm.deadline);
     this.countTurn();
-    // Others who move the clock at the same time come to rest again before they go on.
+    // Concurrent calls that move the clock settle again before they go on.
     this.activity++;
     this.alarms.delete(alarm);
     alarm.ring();
@@ -279,7 +279,7 @@ export class TestClock {
     this.busyTurns = 0;
   }
 
-  /** Of several that are due together, the one that was set first. */
+  /** The first alarm that is due; of several due together, the one that was set first. */
   private firstAlarm(): Alarm | undefined {
     let first: Alarm | undefined;
     for (const alarm of this.alarms)
@@ -287,7 +287,7 @@ export class TestClock {
     return first;
   }
 
-  /** Two quiet macrotasks in a row: what a wire between systems delivers in the next one is waited for as well. */
+  /** Waits for two idle macrotasks in a row: a transport between systems may deliver in the next macrotask. */
   private async rest(): Promise<void> {
     let quiet = 0;
     while (quiet < 2) {
@@ -326,7 +326,7 @@ export class TestClock {
     return [...names];
   }
 
-  /** As in production, from the context of the code that makes the system: time is moved by code in another. */
+  /** Runs in the context of the code that creates the system, as production does: a test moves the time from another context. */
   private loop(): EventLoop {
     const context = production.captureContext();
     return {
@@ -351,7 +351,7 @@ export class TestClock {
   }
 }
 
-/** The production scheduler, telling whom it runs, and when it stops. */
+/** The production scheduler; it also reports which process becomes ready, and that it stops. */
 class ClockScheduler extends TurnScheduler {
   private readonly observer: { ready(runnable: Runnable): void; stop(): void };
 
@@ -378,7 +378,7 @@ class ClockScheduler extends TurnScheduler {
 
 const clocks = new WeakMap<Environment, TestClock>();
 
-/** The clock that an Environment belongs to, if it is one's. */
+/** The clock that an Environment belongs to; undefined for any other Environment. */
 export function clockOf(environment: Environment): TestClock | undefined {
   return clocks.get(environment);
 }

@@ -2,7 +2,7 @@
 
 import { setImmediate } from "node:timers";
 
-// Taken once: a test runner that fakes the timers does so later, and on the global object or the module.
+// Captured at import: a test runner replaces the timers of the global object or the module later.
 const immediate = setImmediate;
 const settled = Promise.resolve();
 
@@ -11,7 +11,7 @@ export function soon(fn: () => void): void {
   void settled.then(fn);
 }
 
-/** Runs `fn` as a macrotask, after the microtasks and rejections of this one. */
+/** Runs `fn` as a macrotask, after all microtasks and rejections of the current one. */
 export function later(fn: () => void): void {
   immediate(fn);
 }

@@ -1,4 +1,4 @@
-// A process for tests: it records what it is sent, and the test says what it expects next. After Akka's TestKit.
+// A process for tests: it records the messages it receives, and the test says which message it expects. After Akka's TestKit.
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Address, Context } from "../../process/context.js";
@@ -15,23 +15,23 @@ import { deepEqual, inspectValue } from "./inspect.js";
 
 /** Options of a probe. */
 export interface ProbeOptions {
-  /** What to call it in error texts. Default `probe`. */
+  /** The name of the probe in error texts. Default `probe`. */
   readonly label?: string;
-  /** Registers it under this name. */
+  /** Registers the probe under this name. */
   readonly name?: string;
-  /** Milliseconds that its expectations wait unless they say otherwise. Default 3,000. */
+  /** Default timeout of the probe's expectations, in milliseconds. Default 3,000. */
   readonly timeoutMs?: number;
-  /** Whether waiting moves the time when the system is on a test clock. Default true; with false, the test moves it. */
+  /** Whether waiting advances a test clock. Default true; with false, the test advances the clock itself. */
   readonly advance?: boolean;
 }
 
 /** Options of one expectation. */
 export interface ExpectationOptions {
-  /** Milliseconds to wait, in the system's time; those of the probe unless given. */
+  /** Milliseconds to wait, in the system's time. Default: the probe's `timeoutMs`. */
   readonly timeoutMs?: number;
 }
 
-/** How a process is expected to end: the type of the reason, an Error it crashed of, a reason, or a predicate. */
+/** The expected end of a process: a reason's type, an Error it crashed with, a whole reason, or a predicate. */
 export type ExpectedEnd = ExitReason["type"] | Error | ExitReason | ((reason: ExitReason) => boolean);
 
 export const PROBE_DEFAULTS: { readonly timeoutMs: number } = { timeoutMs: 3_000 };
@@ -46,9 +46,9 @@ export class ExpectationError extends SignalboxError {
   readonly code = "ERR_EXPECTATION";
   /** The value that was expected, if it was one. */
   readonly expected: unknown;
-  /** What came in its place, if anything did. */
+  /** The value that came instead, if one came. */
   readonly actual: unknown;
-  /** Messages of the probe that no expectation has taken or passed over, oldest first. */
+  /** Messages of the probe that no expectation has taken or skipped, oldest first. */
   readonly unread: readonly unknown[];
   constructor(message: string, expected: unknown, actual: unknown, unread: readonly unknown[]) {
     super(message);
@@ -58,13 +58,13 @@ export class ExpectationError extends SignalboxError {
   }
 }
 
-/** By whom a message is looked for: the next one has to fit, the first that fits is taken, there is to be none. */
+/** Which kind of expectation searches: `expect` needs the next message to match, `fish` the first match, `expectNone` no message. */
 type Seeker = "expect" | "fish" | "expectNone";
 
 interface Search {
   readonly by: Seeker;
   readonly fits: (message: unknown) => boolean;
-  /** Messages before this one have been looked at. */
+  /** The number of messages that were already examined. */
   seen: number;
 }
 
@@ -74,11 +74,11 @@ type Finding =
   | { readonly type: "nothing" };
 
 /**
- * What a test asks of the probe, in messages that cannot be taken for its own. The answer is the reply to a call, so
- * that waiting for it is the system's affair: in its time, and in a simulation under its control.
+ * A request of the test to the probe. It travels as a call and has a class of its own, so the probe cannot mistake it for a
+ * message under test, and the system bounds the wait: in its own time, or under the simulator's control.
  */
 class Question {
-  /** For traces. */
+  /** The name that traces show. */
   readonly by: string;
   readonly ask: (ctx: Context<unknown>) => unknown;
   constructor(by: string, ask: (ctx: Context<unknown>) => unknown) {
@@ -87,7 +87,7 @@ class Question {
   }
 }
 
-/** Looks through the messages from `read` on. `nothing`: it depends on what is still to come. */
+/** Examines the messages from index `read` on. `nothing`: the result depends on messages still to come. */
 function look(search: Search, messages: readonly unknown[], read: number): Finding {
   const { by, fits } = search;
   try {
@@ -106,10 +106,10 @@ function look(search: Search, messages: readonly unknown[], read: number): Findi
 class Book implements Callbacks<unknown> {
   readonly messages: unknown[] = [];
   readonly signals: Signal[] = [];
-  /** How many messages expectations have taken or passed over. */
+  /** Number of messages that expectations have taken or skipped. */
   read = 0;
   private open: { readonly search: Search; readonly answer: ReplyTo<Finding> } | undefined = undefined;
-  /** Where to tell of the DOWN of these. */
+  /** For each monitor of an `expectExit`: the caller that waits for its DOWN. */
   readonly ends: Map<Monitor, ReplyTo<DownSignal>> = new Map();
 
   handle(ctx: Context<unknown>, message: unknown): void {
@@ -127,7 +127,7 @@ class Book implements Callbacks<unknown> {
     } else this.signals.push(signal);
   }
 
-  /** Answers when it is decided, or, with `now`, whether or not. */
+  /** Answers as soon as the search is decided; with `now`, answers in any case. */
   find(ctx: Context<unknown>, search: Search, answer: ReplyTo<Finding>, now: boolean): void {
     const finding = look(search, this.messages, this.read);
     if (finding.type === "nothing" && !now) {
@@ -139,7 +139,7 @@ class Book implements Callbacks<unknown> {
   }
 }
 
-/** Asynchronous work goes on beside what arrives: a probe always listens. */
+/** Runs work that may be asynchronous. The probe goes on receiving messages meanwhile. */
 async function attempt<T>(work: () => T): Promise<Reply<Awaited<T>>> {
   try {
     return { ok: true, value: await work() };
@@ -149,14 +149,15 @@ async function attempt<T>(work: () => T): Promise<Reply<Awaited<T>>> {
 }
 
 /**
- * A process that records what it is sent. Give its `pid` to the code under test, and say what you expect: expectations
- * take messages in the order of arrival, one at a time, and one that fails takes none. It traps exits.
+ * A process that records the messages it receives. Give its `pid` to the code under test, then say which messages you
+ * expect. Expectations take messages in the order of arrival, one at a time; a failed expectation takes none. The probe
+ * traps exits.
  *
- * When the system is on a test clock, waiting moves the time, as far as to the message or to the timeout: so first bring
- * about what you expect, then expect it. What has come meanwhile is there.
+ * On a test clock, waiting advances the time to the message or to the timeout. So trigger the message first, then expect
+ * it: messages that arrive in between are kept.
  */
 export class Probe<M = unknown> implements AsyncDisposable {
-  /** Where it takes messages. */
+  /** Address of the probe. */
   readonly pid: Pid<M>;
   private readonly system: ProcessSystem;
   private readonly book = new Book();
@@ -174,7 +175,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
     this.clock = advance ? clockOf(system.kernel.env) : undefined;
     const naming = { label: text("label", label), ...(name === undefined ? {} : { name }) };
     this.pid = system.spawn(this.book, { ...naming, trapExit: true });
-    // A monitor that comes too late is told `noproc`; a test wants to know how it ended all the same.
+    // A monitor set after the end reports only `noproc`; the probe notes every end, so that a test still gets the reason.
     const note = ({ pid, reason }: { readonly pid: Pid; readonly reason: ExitReason }): void => {
       this.endings.set(pid, reason);
       if (pid === this.pid) system.events.off("exit", note);
@@ -182,24 +183,24 @@ export class Probe<M = unknown> implements AsyncDisposable {
     system.events.on("exit", note);
   }
 
-  /** Every message so far, oldest first. */
+  /** All messages so far, oldest first. */
   get messages(): readonly M[] {
     return this.book.messages as M[];
   }
 
-  /** The messages that no expectation has taken or passed over. */
+  /** The messages that no expectation has taken or skipped. */
   get unread(): readonly M[] {
     return this.messages.slice(this.book.read);
   }
 
-  /** Every EXIT, DOWN and group change so far, oldest first; what came of `expectExit` apart. */
+  /** All EXIT, DOWN and group signals so far, oldest first, without those that `expectExit` consumed. */
   get signals(): readonly Signal[] {
     return this.book.signals;
   }
 
   /**
-   * The next message has to fit: a predicate, or the message itself (deeply equal); without either, any does. Fails at
-   * once when another one comes, and at the timeout when none does.
+   * Expects the next message to match: a predicate, or an equal message (deep equality); without an argument, any message.
+   * Fails at once when another message comes, and at the timeout when none comes.
    *
    * @throws ExpectationError
    * @example
@@ -217,9 +218,9 @@ export class Probe<M = unknown> implements AsyncDisposable {
   }
 
   /**
-   * The first message that fits, as with `expect`; those before it are passed over.
+   * Takes the first message that matches, as `expect` does, and skips the messages before it.
    *
-   * @throws ExpectationError at the timeout; then none is passed over
+   * @throws ExpectationError at the timeout; then no message is skipped
    */
   fish<T extends M>(fits: (message: M) => message is T, options?: ExpectationOptions): Promise<T>;
   fish(fits: (message: M) => boolean, options?: ExpectationOptions): Promise<M>;
@@ -229,20 +230,22 @@ export class Probe<M = unknown> implements AsyncDisposable {
   }
 
   /**
-   * No message is unread, and none comes for so many milliseconds; with 0, the default, until the system is idle.
+   * Expects that no message is unread, and that none comes within `forMs` milliseconds. With 0, the default, it waits until the
+   * system is idle.
    *
-   * @throws ExpectationError at once when there is one
+   * @throws ExpectationError as soon as there is a message
    */
   async expectNone(options: { readonly forMs?: number } = {}): Promise<void> {
     const waitMs = delay("forMs", options.forMs ?? 0);
-    // Where time waits until nothing can run, a wait of 0 ms is as long as it takes; in real time it is not.
+    // On a clock or under the simulator, 0 ms last until nothing can run. In real time they do not, so `idle` is awaited.
     const realTime = this.clock === undefined && this.system.kernel.interception === undefined;
     if (waitMs === 0 && realTime) await this.system.idle();
     await this.search("expectNone", undefined, waitMs);
   }
 
   /**
-   * A process ends, or has ended since the probe was made. Gives its reason, and checks it when you say which.
+   * Expects a process to end; a process that has ended since the probe was made counts. Returns the reason, and checks it if
+   * you pass an expectation.
    *
    * @throws ExpectationError
    * @example
@@ -268,19 +271,19 @@ export class Probe<M = unknown> implements AsyncDisposable {
     throw this.failure(`${target} to end${end === undefined ? "" : endText(end)}; ${came}`, end, reason);
   }
 
-  /** Has the probe monitor a process: its DOWN comes to `signals`. */
+  /** Makes the probe monitor a process; the DOWN appears in `signals`. */
   watch(target: Address<never>): Promise<Monitor> {
     return this.do((ctx) => ctx.monitor(target));
   }
 
-  /** Links the probe to a process: its EXIT comes to `signals`, and the end of the probe is an exit signal to it. */
+  /** Links the probe to a process: the process's EXIT appears in `signals`, and the process gets an exit signal when the probe ends. */
   link(to: Pid): Promise<void> {
     return this.do((ctx) => ctx.link(to));
   }
 
   /**
-   * Has the probe do something as its own code: reply, send, register, join a group. Gives what comes of it; what it
-   * throws goes to the test, not to the probe.
+   * Runs `work` as code of the probe: to reply, send, register or join a group. Returns its result. An error of `work` goes to
+   * the test, not to the probe.
    *
    * @example
    * const backend = probe<{ replyTo: ReplyTo<number> }>(system);
@@ -300,7 +303,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
     throw outcome.error;
   }
 
-  /** Ends the probe with `shutdown`. Again does nothing. */
+  /** Stops the probe with reason `shutdown`. A second call does nothing. */
   async stop(): Promise<void> {
     const ended = this.system.exited(this.pid);
     this.system.exit(this.pid, "shutdown");
@@ -318,7 +321,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
       this.ask(by, (ctx, answer) => this.book.find(ctx, search, answer, now), waitMs);
     this.searching = true;
     try {
-      // What was sent before the timeout counts, even if it is still in the mailbox: it stands before the second look.
+      // A message sent before the timeout counts, even if it is still in the mailbox: it arrives before the second search.
       const finding = (await find(false, timeoutMs)) ?? (await find(true, Number.POSITIVE_INFINITY));
       if (finding?.type === "threw") throw finding.error;
       if (finding?.type === "found") return this.messages[finding.index];
@@ -332,7 +335,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
     }
   }
 
-  /** Asks the probe's process; undefined when it does not answer in time. */
+  /** Asks the probe's process; undefined when the timeout passes first. */
   private async ask<R>(
     by: string,
     ask: (ctx: Context<unknown>, answer: ReplyTo<R>) => unknown,
@@ -341,7 +344,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
     const build = (answer: ReplyTo<R>): Question => new Question(by, (ctx) => ask(ctx, answer));
     const answer = this.system.call(this.pid as Pid<unknown>, build, { timeoutMs });
     try {
-      // The call's own timeout bounds this wait.
+      // The timeout of the call bounds this wait.
       return await (this.clock?.until(answer, { limit: Number.POSITIVE_INFINITY }) ?? answer);
     } catch (error) {
       if (error instanceof CallTimeoutError) return undefined;
@@ -370,7 +373,7 @@ function endFits(reason: ExitReason, expected: ExpectedEnd): boolean {
   return deepEqual(reason, expected);
 }
 
-/** A predicate by its name, or by what it looks like. */
+/** A predicate as text: its name, or its source. */
 function thatFits(what: { readonly name: string }): string {
   return `that fits ${what.name || String(what).replaceAll(/\s+/g, " ")}`;
 }

@@ -1,6 +1,6 @@
-// A small seeded generator, for strategies: the same seed gives the same numbers on every machine.
+// A small seeded generator for strategies: the same seed gives the same numbers on every machine.
 
-/** Numbers from a seed, after sfc32 (PractRand's small fast counter generator). */
+/** Random numbers from a seed: sfc32, from PractRand. */
 export class Random {
   private a: number;
   private b: number;
