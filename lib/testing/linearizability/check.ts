@@ -1,9 +1,9 @@
-// Whether what clients saw of a concurrent object can be explained by an order of their operations, one at a time.
+// Decides whether one sequential order of the operations explains the answers that the clients of a concurrent object got.
 //
-//     history.ts  records what was asked and answered
-//     model.ts    what the object ought to do
-//     search.ts   searches an order; events.ts is its memory
-//     view.ts     tells a person why there is none
+//     history.ts  records operations and answers
+//     model.ts    specifies the object
+//     search.ts   searches for an order; events.ts is its memory
+//     view.ts     explains why there is none
 
 import { OptionError, SignalboxError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
@@ -12,34 +12,34 @@ import { Rules, type SequentialModel } from "./model.js";
 import { LinearizabilityLimitError, type Misfit, type SearchOutcome, searchOrder } from "./search.js";
 import { explain } from "./view.js";
 
-/** There is an order. */
+/** An order exists. */
 export interface Linearizable<Op, Result> {
   readonly linearizable: true;
-  /** The operations in such an order: the answered ones, and of the others those that must have taken effect. */
+  /** Such an order: all answered operations, and those of the others that must have taken effect. */
   readonly order: readonly Operation<Op, Result>[];
 }
 
-/** There is no order. */
+/** No order exists. */
 export interface NotLinearizable<Op, Result> {
   readonly linearizable: false;
-  /** The part of the object that failed, when the model has `partition`. */
+  /** The part of the object for which no order exists, if the model has `partition`. */
   readonly partition: string | undefined;
-  /** The operation whose answer made it impossible. Up to that answer no contradiction was found. */
+  /** The operation whose answer no order explains. No contradiction was found before this answer. */
   readonly broken: AnsweredOperation<Op, Result>;
-  /** A longest order that fits the answers up to that one. */
+  /** A longest order that explains the answers up to that one. */
   readonly prefix: readonly Operation<Op, Result>[];
-  /** The operations of which one would have to come after `prefix`; none fits there. */
+  /** The operations of which one would have to follow `prefix`; none of them fits. */
   readonly unplaced: readonly AnsweredOperation<Op, Result>[];
-  /** All of this for a person, with a picture. */
+  /** The same as text, with a picture. */
   readonly explanation: string;
 }
 
-/** What {@link checkLinearizable} found. */
+/** The result of {@link checkLinearizable}. */
 export type LinearizabilityResult<Op, Result> = Linearizable<Op, Result> | NotLinearizable<Op, Result>;
 
 /** Limits of a check. */
 export interface LinearizableOptions {
-  /** States that the search of each part may visit, from 1 to 10 million. Default: 1 million. */
+  /** Most states that the search of each part may visit, from 1 to 10 million. Default: 1 million. */
   readonly most?: number;
 }
 
@@ -59,19 +59,19 @@ export class NotLinearizableError extends SignalboxError {
 }
 
 const DEFAULT_MOST = 1_000_000;
-/** What the memory of the search can hold. */
+/** Capacity of the search's memory. */
 const HIGHEST_MOST = 10_000_000;
 
 /**
- * Whether the history is linearizable (Herlihy and Wing 1990): whether there is an order of its operations, each at one
- * moment between its beginning and its answer, in which the model gives the same answers. An operation without an
- * answer may have its moment at any time after its beginning, or none.
+ * Checks whether the history is linearizable (Herlihy and Wing 1990): whether the operations can be put in an order, each at one
+ * moment between its begin and its answer, so that the model gives the same answers. An operation without an answer may take
+ * effect at any moment after its begin, or never.
  *
- * The search is that of Wing and Gong (1993) with the memory of Lowe (2017). Several hundred operations take
- * milliseconds, unless many overlap whose order shows late or never: writers that fill a long queue before anybody takes
- * from it, or a dozen writes without an answer. There `partition` and a good `key` help; see {@link SequentialModel}.
+ * The search is by Wing and Gong (1993), with the memory of Lowe (2017). Several hundred operations take milliseconds. It is slow
+ * when many operations overlap and their order shows late or never: writers that fill a long queue before anybody takes from
+ * it, or a dozen writes without an answer. Then `partition` and a good `key` help; see {@link SequentialModel}.
  *
- * @throws LinearizabilityLimitError when `most` states did not suffice; SequentialModelError when the model is at fault;
+ * @throws LinearizabilityLimitError when `most` states were not enough; SequentialModelError when the model is wrong;
  * OptionError
  *
  * @example
@@ -108,10 +108,10 @@ export function checkLinearizable<State, Op, Result>(
 }
 
 /**
- * Checks that a history is linearizable, as {@link checkLinearizable} does.
+ * Checks that a history is linearizable, like {@link checkLinearizable}, and throws if it is not.
  *
- * @throws NotLinearizableError when it is not: its message shows the operations, how far an order goes and why no
- * further; and what {@link checkLinearizable} throws
+ * @throws NotLinearizableError with a message that shows the operations, how far an order gets, and why it gets no further; and
+ * the errors of {@link checkLinearizable}
  *
  * @example
  * const history = new OperationHistory<"next", number>();
@@ -143,8 +143,8 @@ function partitions<State, Op, Result>(
 }
 
 /**
- * One order from those of the parts. Each operation gets the earliest moment that its own part allows, which is the
- * beginning of some operation and before its answer; so the moments of all parts respect time together (the locality
+ * Merges the orders of the parts. Each operation gets the earliest moment that its own part allows. That moment is the begin of
+ * some operation and precedes the operation's answer, so the moments of all parts respect real time together (the locality
  * theorem of Herlihy and Wing 1990).
  */
 function merge<Op, Result>(orders: readonly (readonly Operation<Op, Result>[])[]): Operation<Op, Result>[] {
@@ -159,9 +159,9 @@ function merge<Op, Result>(orders: readonly (readonly Operation<Op, Result>[])[]
 }
 
 /**
- * The verdict on operations for which there is no order. What is linearizable up to some event is so up to each event
- * before it, so the first impossible answer is found by halving. Up to the barrier there was an order, and most often
- * it is the barrier's own answer that is impossible.
+ * Explains operations without an order. A history that is linearizable up to some event is linearizable up to each earlier
+ * event, so bisection finds the first answer that is impossible. An order exists up to the barrier, and most often the answer
+ * at the barrier is the impossible one.
  */
 function refute<State, Op, Result>(
   operations: readonly Operation<Op, Result>[],
@@ -194,7 +194,7 @@ function refute<State, Op, Result>(
   };
 }
 
-/** Undefined when the limit did not suffice: a shorter history has more without an answer, and can take longer. */
+/** Undefined when the limit is exceeded: a shorter history has more operations without an answer, and can take longer. */
 function searchWithin<State, Op, Result>(
   ...given: Parameters<typeof searchOrder<State, Op, Result>>
 ): SearchOutcome<State, Op, Result> | undefined {

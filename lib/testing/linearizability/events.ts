@@ -1,21 +1,21 @@
-// What the search for an order keeps: the events of operations not yet placed, and the configurations already visited.
+// The memory of the search: the events of operations not yet placed, and the configurations already visited.
 
-/** An operation as the events of its beginning and its answer; Infinity for one without an answer. */
+/** The events of an operation's begin and answer; the end is Infinity without an answer. */
 export interface Span {
   readonly begin: number;
   readonly end: number;
 }
 
-/** The list's head; also where its end leads. */
+/** Head and end of the circular list. */
 const HEAD = 0;
 
-/** Events in their order as a doubly linked list, from which operations are lifted and to which they are restored. */
+/** The events as a doubly linked list in time order. Operations can be removed, and restored in reverse order. */
 export class Events {
-  /** By entry: the operation that begins there; for an answer, the complement of its operation. */
+  /** By entry: the index of the operation that begins there; for an answer, the index's complement. */
   readonly #whose: Int32Array;
   readonly #next: Int32Array;
   readonly #back: Int32Array;
-  /** By operation: its entries; HEAD when it has no answer. */
+  /** By operation: its two entries; HEAD for a missing answer. */
   readonly #begin: Int32Array;
   readonly #end: Int32Array;
 
@@ -48,26 +48,26 @@ export class Events {
     return this.#next[entry] as number;
   }
 
-  /** The operation that begins at this entry; of an answer, the complement of its operation, which is negative. */
+  /** The index of the operation that begins at this entry; for an answer the complement of the index, which is negative. */
   whose(entry: number): number {
     return this.#whose[entry] as number;
   }
 
-  /** Takes the operation out. */
+  /** Removes the operation. */
   lift(index: number): void {
     this.#unlink(this.#begin[index] as number);
     const end = this.#end[index] as number;
     if (end !== HEAD) this.#unlink(end);
   }
 
-  /** Puts back the operation that was lifted last. */
+  /** Restores the operation that was removed last. */
   restore(index: number): void {
     const end = this.#end[index] as number;
     if (end !== HEAD) this.#relink(end);
     this.#relink(this.#begin[index] as number);
   }
 
-  /** The operations that begin before the first answer: one of them comes next. */
+  /** The operations that begin before the first answer: one of them is next in the order. */
   open(): number[] {
     const open: number[] = [];
     for (let entry = this.first(); this.whose(entry) >= 0; entry = this.after(entry)) {
@@ -82,7 +82,7 @@ export class Events {
     this.#back[next] = back;
   }
 
-  // An unlinked entry still knows its neighbours, which are again what they were then.
+  // A removed entry still points to its neighbours, which are in the list again at this point.
   #relink(entry: number): void {
     this.#next[this.#back[entry] as number] = entry;
     this.#back[this.#next[entry] as number] = entry;
@@ -91,10 +91,10 @@ export class Events {
 
 const FULL = 0xffff;
 
-/** Which operations are placed, as bits; and every pair of such a set and a state that was ever reached. */
+/** The set of placed operations as bits, and all visited pairs of such a set and a state. */
 export class Visited {
   readonly #words: Uint16Array;
-  /** Where a text is put together: strings that are built piece by piece take several times as long to look up. */
+  /** Buffer for keys: strings concatenated piece by piece take several times as long to look up. */
   readonly #unit: Uint16Array;
   readonly #seen = new Set<string>();
 
@@ -111,7 +111,7 @@ export class Visited {
     return ((this.#words[index >> 4] as number) & (1 << (index & 15))) !== 0;
   }
 
-  /** Places one more, which leads to the state numbered `id`. False, and nothing placed, when that is nothing new. */
+  /** Places one more operation, which leads to state `id`. Returns false, without placing, if the pair was visited before. */
   place(index: number, id: number): boolean {
     (this.#words[index >> 4] as number) |= 1 << (index & 15);
     const text = this.#text(id);
@@ -127,7 +127,7 @@ export class Visited {
     (this.#words[index >> 4] as number) &= ~(1 << (index & 15));
   }
 
-  /** The words without the full ones before and the empty ones after: in a long history few are neither. */
+  /** The words without the full ones at the beginning and the empty ones at the end: a long history has few others. */
   #text(id: number): string {
     const words = this.#words;
     let from = 0;

@@ -1,55 +1,55 @@
-// What clients asked of an object and what it answered, in the order of these events: no clock, only before and after.
+// Records the operations of clients and the answers, in the order of these events. There is no clock, only before and after.
 
 import { SignalboxError } from "../../process/errors.js";
 import { text } from "../../process/options.js";
 
 interface Begun<Op> {
-  /** From 1, in the order of beginning. */
+  /** Position in the order of begins, from 1. */
   readonly number: number;
-  /** Who asked. Only a label: operations of one client may overlap. */
+  /** The client. Only a label: operations of one client may overlap. */
   readonly client: string;
   readonly op: Op;
-  /** The event of its beginning. */
+  /** Number of the event at which it began. */
   readonly begin: number;
 }
 
-/** An operation that was answered. */
+/** An operation with an answer. */
 export interface AnsweredOperation<Op, Result> extends Begun<Op> {
   readonly outcome: "answered";
-  /** The event of its answer. */
+  /** Number of the event at which it was answered. */
   readonly end: number;
   readonly result: Result;
 }
 
-/** An operation without an answer, or without one yet: it takes effect once, at any time from its begin on, or never. */
+/** An operation without an answer so far. It takes effect once, at any time after its begin, or never. */
 export interface UnansweredOperation<Op> extends Begun<Op> {
   readonly outcome: "unknown";
 }
 
-/** One operation of a history. Events are counted from 1: each begin is one, and each answer. */
+/** An operation of a history. Events are numbered from 1; each begin is an event, and each answer. */
 export type Operation<Op, Result> = AnsweredOperation<Op, Result> | UnansweredOperation<Op>;
 
-/** An operation that has begun. It is ended at most once; one that never is counts as unknown. */
+/** An operation in flight. End it at most once. An operation that is never ended counts as unknown. */
 export interface OpenOperation<Result> {
   readonly number: number;
-  /** It was answered. @throws OperationEndedError when it has ended already */
+  /** Records the answer. @throws OperationEndedError when the operation has ended already */
   end(result: Result): void;
-  /** There will be no answer: it may take effect at any time from now on, or never. @throws OperationEndedError */
+  /** There will be no answer: the operation may take effect at any later time, or never. @throws OperationEndedError */
   unknown(): void;
-  /** It certainly did not take effect, and never will: it is struck from the history. @throws OperationEndedError */
+  /** The operation had no effect and never will have one: it is removed from the history. @throws OperationEndedError */
   refused(): void;
 }
 
-/** How a history records. */
+/** Options of a history. */
 export interface OperationHistoryOptions<Op> {
   /**
-   * Whether a call that was rejected with this error certainly had no effect. By default no error means that: a call
-   * that failed may have done its work and lost only the answer.
+   * Whether a call that rejected with this error certainly had no effect. By default no error is certain: a call that failed may
+   * have done its work and lost only the answer.
    */
   readonly refused?: (error: unknown) => boolean;
   /**
-   * Told of each event when it is recorded. Whoever reorders steps has to know of them: a begin and an end cannot change
-   * places without changing the history, two begins or two ends can.
+   * Called when an event is recorded. An exhaustive search needs to know: swapping a begin and an end changes the history, while
+   * swapping two begins or two ends does not.
    */
   readonly onEvent?: (event: "begin" | "end", client: string, op: Op) => void;
 }
@@ -70,8 +70,8 @@ export class OperationEndedError extends SignalboxError {
 }
 
 /**
- * Records operations as their calls begin and end, for {@link checkLinearizable}. The order of two operations is known
- * only when one ended before the other began (Herlihy and Wing 1990); otherwise they overlap.
+ * Records operations as their calls begin and end, for {@link checkLinearizable}. Two operations are ordered only when one ended
+ * before the other began (Herlihy and Wing 1990); otherwise they overlap.
  *
  * @example
  * const history = new OperationHistory<string, number>({ refused: (error) => error instanceof RangeError });
@@ -91,13 +91,13 @@ export class OperationHistory<Op, Result> {
     this.#options = options;
   }
 
-  /** The operations so far, in the order of beginning, without those that were refused. */
+  /** The operations so far, in the order of their begins, without refused ones. */
   get operations(): readonly Operation<Op, Result>[] {
     return [...this.#operations.values()];
   }
 
   /**
-   * A call begins: say so before it can have any effect.
+   * Records the begin of a call. Call it before the operation can have any effect.
    *
    * @throws OptionError when the client has no name
    */
@@ -129,9 +129,9 @@ export class OperationHistory<Op, Result> {
   }
 
   /**
-   * Makes a call and records it: what it resolves to is the answer. A rejection leaves it unknown whether the operation
-   * took effect, unless {@link OperationHistoryOptions.refused} says that it did not. An error that is an answer ("out of stock")
-   * is caught within `call` and returned as a result. Resolves and rejects as the call does.
+   * Makes a call and records it. The resolved value is the answer. After a rejection it is unknown whether the operation took
+   * effect, unless {@link OperationHistoryOptions.refused} says that it did not. If an error is an answer ("out of stock"), catch it
+   * within `call` and return it as a result. Settles as the call does.
    */
   async run(client: string, op: Op, call: () => Promise<Result>): Promise<Result> {
     const open = this.begin(client, op);
@@ -139,7 +139,7 @@ export class OperationHistory<Op, Result> {
     try {
       result = await call();
     } catch (error) {
-      // Anything else stays without an answer.
+      // Any other operation stays without an answer.
       if (this.#options.refused?.(error) === true) open.refused();
       throw error;
     }

@@ -1,31 +1,30 @@
-// What an object ought to do, one operation at a time; and that description checked while it is used.
+// The sequential specification of an object, and checks that a specification behaves while it is used.
 
 import { SignalboxError } from "../../process/errors.js";
 import { brief } from "../report/brief.js";
 import { structuralText } from "../report/structural-text.js";
 
-/** What both kinds of model have. States are never changed, only replaced. */
+/** The common part of both kinds of model. States are never changed, only replaced. */
 interface ModelBase<State, Op, Result> {
   readonly initial: State;
-  /** Whether a recorded result is what the model answers. By default: structurally equal. */
+  /** Whether a recorded result equals the model's. Default: structural equality. */
   readonly equal?: (recorded: Result, modelled: Result) => boolean;
   /**
-   * A text that is the same for two states only if the model treats them alike; the fewer the texts, the faster the
-   * search. Default: one of the whole structure of plain data, in which the order of a Map or a Set counts.
+   * A text for a state. Two states may share a text only if the model treats them alike; fewer texts make the search faster.
+   * Default: the whole structure of plain data, in which the order of a Map or Set counts.
    */
   readonly key?: (state: State) => string;
   /**
-   * The part of the object that an operation belongs to, when the object is made of parts that know nothing of each
-   * other, such as the keys of a store. Each part then starts at `initial`, and is checked alone, which is far faster
-   * (P-compositionality, Horn and Kroening 2015).
+   * The part of the object that an operation belongs to, for an object of independent parts, such as the keys of a store. Each part
+   * starts at `initial` and is checked alone, which is far faster (P-compositionality, Horn and Kroening 2015).
    */
   readonly partition?: (op: Op) => string;
 }
 
 /**
- * A sequential specification: the state of the object and what each operation does to it when it runs alone. `apply`
- * gives the next state and the answer. Where the object has a choice, `outcomes` gives all that are allowed; none at all
- * means that the operation cannot happen in this state (it waits).
+ * A sequential specification: the state of the object, and the effect of each operation when it runs alone. `apply` returns the
+ * next state and the answer. For an object with a choice, `outcomes` returns all allowed pairs; an empty list means that the
+ * operation cannot happen in this state (it blocks).
  */
 export type SequentialModel<State, Op, Result> = ModelBase<State, Op, Result> &
   (
@@ -54,17 +53,17 @@ export class SequentialModelError extends SignalboxError {
   }
 }
 
-/** A state, and the number that all states with its key share. */
+/** A state, with the number that all states of its key share. */
 export interface KnownState<State> {
   readonly state: State;
   readonly key: string;
   readonly id: number;
 }
 
-/** In the place of an operation: the question was about the initial state. */
+/** Stands for an operation where the initial state is meant. */
 const INITIAL: unique symbol = Symbol("the initial state");
 
-/** A model in use: numbers its states, and turns whatever it does wrong into a SequentialModelError. */
+/** A model in use: numbers its states, and turns every mistake of the model into a SequentialModelError. */
 export class Rules<State, Op, Result> {
   readonly #model: SequentialModel<State, Op, Result>;
   readonly #ids = new Map<string, number>();
@@ -82,7 +81,7 @@ export class Rules<State, Op, Result> {
     return partition === undefined ? "" : guarded("partition", op, undefined, () => partition(op));
   }
 
-  /** What the operation may do here, with the answers. */
+  /** The allowed next states and answers of the operation. */
   outcomes(from: KnownState<State>, op: Op): readonly (readonly [State, Result])[] {
     const { apply, outcomes } = this.#model;
     const called = apply === undefined ? "outcomes" : "apply";
@@ -96,7 +95,7 @@ export class Rules<State, Op, Result> {
         op,
       );
     }
-    // A model that works on its state in place would be asked about states that never were.
+    // A model that changes its state in place would corrupt the search.
     if (typeof from.state === "object" && this.#key(from.state, op) !== from.key) {
       throw new SequentialModelError(
         `the model's ${called} changed the state that it was given for ${brief(op)}; it must return a new one`,
@@ -106,7 +105,7 @@ export class Rules<State, Op, Result> {
     return all as readonly (readonly [State, Result])[];
   }
 
-  /** Where the operation may lead from here. Without an answer all results fit, and staying here leads nowhere. */
+  /** The next states of the operation. Without an answer, all results fit, and staying in the state is pointless. */
   steps(
     from: KnownState<State>,
     op: Op,

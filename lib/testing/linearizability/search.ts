@@ -1,9 +1,9 @@
-// The search for an order: Wing and Gong's (1993), with Lowe's (2017) memory of what has been tried.
+// The search for an order: by Wing and Gong (1993), with Lowe's (2017) memory of visited configurations.
 //
-// Time is a list of events, begins and answers. From its head on, every begin before the first answer is of an
-// operation that may come next in the order: one is chosen, applied to the model, and lifted out with its answer. When
-// all begins before the first answer are used up, the last choice was wrong, and is undone. The same operations placed
-// with the same state are never tried twice.
+// Time is a list of events: begins and answers. Every begin before the first answer belongs to an operation that may be next in the
+// order. The search picks one, applies it to the model, and removes its begin and answer from the list. When no begin before the
+// first answer fits, the last pick was wrong and is undone. The same set of placed operations with the same state is never
+// tried twice.
 
 import { SignalboxError } from "../../process/errors.js";
 import { structuralText } from "../report/structural-text.js";
@@ -29,28 +29,28 @@ export class LinearizabilityLimitError extends SignalboxError {
   }
 }
 
-/** All answered operations in an order, with those of the others that were needed. */
+/** An order of all answered operations, with the other operations that it needs. */
 export interface Fit<Op, Result> {
   readonly fits: true;
   readonly order: readonly Operation<Op, Result>[];
 }
 
-/** There is no such order. */
+/** No order exists. */
 export interface Misfit<State, Op, Result> {
   readonly fits: false;
-  /** The first answer that no order could get beyond. */
+  /** The first answer that no order gets past. */
   readonly barrier: AnsweredOperation<Op, Result>;
-  /** Of the orders that got up to there, one with as many answered operations as any has. */
+  /** Of the orders that get to the barrier, one with the most answered operations. */
   readonly order: readonly Operation<Op, Result>[];
-  /** Where it leads. */
+  /** The state after it. */
   readonly stand: KnownState<State>;
-  /** The answered operations of which one would have to come next; none fits. */
+  /** The answered operations of which one would have to be next; none fits. */
   readonly next: readonly AnsweredOperation<Op, Result>[];
 }
 
 export type SearchOutcome<State, Op, Result> = Fit<Op, Result> | Misfit<State, Op, Result>;
 
-/** Whether an operation had been answered once the event `until` had happened. */
+/** Whether the operation had its answer when the event `until` happened. */
 export function answeredBy<Op, Result>(
   operation: Operation<Op, Result>,
   until: number,
@@ -59,10 +59,10 @@ export function answeredBy<Op, Result>(
 }
 
 /**
- * Searches an order of `operations`, given in the order of beginning, as they stood once the event `until` had
- * happened: what was answered later had no answer then.
+ * Searches for an order of `operations`, given in the order of their begins, as they were when the event `until` happened:
+ * later answers are ignored.
  *
- * @throws LinearizabilityLimitError when it would visit more than `most` states
+ * @throws LinearizabilityLimitError when the search would visit more than `most` states
  */
 export function searchOrder<State, Op, Result>(
   operations: readonly Operation<Op, Result>[],
@@ -74,19 +74,19 @@ export function searchOrder<State, Op, Result>(
 }
 
 interface Choice<State> {
-  /** The entry of its begin. */
+  /** The entry of the begin. */
   readonly at: number;
   readonly from: KnownState<State>;
-  /** Where it may lead. */
+  /** The possible next states. */
   readonly steps: readonly KnownState<State>[];
-  /** How many of the steps were tried. */
+  /** Number of these that were tried. */
   readonly tried: number;
 }
 
 class Search<State, Op, Result> {
   readonly #rules: Rules<State, Op, Result>;
   readonly #most: number;
-  /** The answered ones first: the set of those placed then has few gaps, and a short text. */
+  /** Answered operations first: then the set of placed ones has few gaps, and a short key. */
   readonly #operations: readonly Operation<Op, Result>[];
   readonly #answered: number;
   readonly #twins: readonly (number | undefined)[];
@@ -94,7 +94,7 @@ class Search<State, Op, Result> {
   readonly #visited: Visited;
   readonly #choices: Choice<State>[] = [];
   #stand: KnownState<State>;
-  /** Answered operations that are placed. */
+  /** Number of answered operations that are placed. */
   #placed = 0;
   #best: (Misfit<State, Op, Result> & { readonly reached: readonly number[] }) | undefined;
 
@@ -135,7 +135,7 @@ class Search<State, Op, Result> {
     return { fits: true, order: this.#order() };
   }
 
-  /** Places the operation that begins at the entry, if that leads anywhere new. Gives the entry to go on with. */
+  /** Places the operation that begins at the entry, if that leads to a new configuration. Returns the next entry to look at. */
   #choose(at: number, steps: readonly KnownState<State>[], tried: number): number {
     const index = this.#events.whose(at);
     for (let step = tried; step < steps.length; step++) {
@@ -176,7 +176,7 @@ class Search<State, Op, Result> {
     return this.#operations[index] as Operation<Op, Result>;
   }
 
-  /** Keeps the dead end that got furthest: in time, then by what it placed, then with least that had no answer. */
+  /** Keeps the dead end that got furthest: in time, then by placed operations, then with the fewest unanswered ones. */
   #remember(at: number): void {
     const here = [at, this.#placed, -this.#choices.length] as const;
     if (this.#best !== undefined && !isFurther(here, this.#best.reached)) return;
@@ -198,9 +198,8 @@ function isFurther(here: readonly number[], there: readonly number[]): boolean {
 }
 
 /**
- * For each operation without an answer, which are those from index `from` on, the one of them that began before it and
- * asks the same, if any. In any order the two can change places, so the later one is placed only after the earlier: n
- * of them give n sets, not 2^n.
+ * For each unanswered operation, which are those from index `from` on: the latest earlier one with the same content. The two
+ * can swap places in any order, so the later one is placed only after the earlier: n such operations give n sets instead of 2^n.
  */
 function earlierTwins(
   operations: readonly Operation<unknown, unknown>[],

@@ -1,18 +1,18 @@
-// Why there is no order, for a person: the operations as a picture, how far an order goes, and what does not fit there.
+// Explains why no order exists: the operations as a picture, how far an order gets, and what does not fit there.
 
 import { brief } from "../report/brief.js";
 import type { AnsweredOperation, Operation } from "./history.js";
 import type { Rules } from "./model.js";
 import { answeredBy, type Misfit } from "./search.js";
 
-/** Operations in the picture, numbers of an order, and answers to name; more are counted. */
+/** Most rows of the picture, numbers of an order, and answers to list; the rest is counted. */
 const ROWS = 20;
 const NUMBERS = 20;
 const ANSWERS = 5;
 
 interface Refuted<State, Op, Result> {
   readonly operations: readonly Operation<Op, Result>[];
-  /** The operation with whose answer the order ceased to exist; nothing after that answer matters. */
+  /** The operation with the impossible answer; nothing after that answer matters. */
   readonly broken: AnsweredOperation<Op, Result>;
   readonly found: Misfit<State, Op, Result>;
   readonly rules: Rules<State, Op, Result>;
@@ -44,7 +44,7 @@ export function explain<State, Op, Result>(refuted: Refuted<State, Op, Result>):
   ].join("\n");
 }
 
-/** As many as the picture has room for, those that matter first; in the order of beginning. */
+/** As many operations as the picture shows, the important ones first, in the order of their begins. */
 function mostTelling<Op, Result>(
   begun: readonly Operation<Op, Result>[],
   first: readonly Operation<Op, Result>[],
@@ -52,7 +52,7 @@ function mostTelling<Op, Result>(
   return [...new Set([...first, ...begun])].slice(0, ROWS).sort((a, b) => a.number - b.number);
 }
 
-/** One row for each operation; a column for each event that is seen. */
+/** One row for each operation, one column for each event shown. */
 function picture<Op, Result>(
   shown: readonly Operation<Op, Result>[],
   broken: AnsweredOperation<Op, Result>,
