@@ -1,4 +1,4 @@
-// Delay-bounded scheduling: first come, first served, but for a few tasks that chance puts behind the others.
+// Delay-bounded scheduling: first come, first served, except that a few random tasks are moved to the end.
 
 import { count } from "../../process/options.js";
 import type { Random } from "../kit/random.js";
@@ -9,7 +9,7 @@ import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "
 
 /** Options of {@link delayBounded}. */
 export interface DelayBoundedOptions extends FaultRateOptions {
-  /** At most this many tasks of a schedule are delayed; 0 for none. Default 3. */
+  /** Most tasks to delay in one schedule; 0 for none. Default 3. */
   readonly delays?: number;
 }
 
@@ -30,7 +30,7 @@ class DelayBounded implements Chooser {
   pick(tasks: readonly PossibleStep[]): number {
     if (this.patience.isOver(tasks)) return 0;
     let first = this.first(tasks);
-    // A place at which there was no choice counts for the next choice, or few delays would happen at all.
+    // A place without a choice is carried over to the next choice; otherwise few delays would happen.
     while (this.delayed < this.places.length && (this.places[this.delayed] as number) <= this.steps + 1) {
       (tasks[first] as PossibleStep).rank = this.delayed++;
       first = this.first(tasks);
@@ -46,7 +46,7 @@ class DelayBounded implements Chooser {
     this.steps++;
   }
 
-  /** The first that was never delayed, or else the one whose last delay is the longest ago. */
+  /** The first task that was never delayed, or else the one whose last delay was the longest ago. */
   private first(tasks: readonly PossibleStep[]): number {
     let first = 0;
     let firstRank = Number.POSITIVE_INFINITY;
@@ -63,15 +63,14 @@ class DelayBounded implements Chooser {
 }
 
 /**
- * Runs tasks in the order in which they became possible, except that at `delays` places, drawn over the longest
- * schedule so far, the first of them is put behind all others, until it has run. Many bugs need only one or two
- * delays, and the schedules stay close to the ordinary one, so that a failure is easy to read.
+ * Runs tasks in the order in which they became possible. At `delays` places, drawn over the longest schedule so far, the first
+ * task is moved behind all others until it has run. Many bugs need only one or two delays, and the schedules stay close to the
+ * ordinary one, so that a failure is easy to read.
  *
- * A delayed task is overtaken no more than 1,000 times or half as often as the longest schedule has steps, whichever is
- * more.
+ * A delayed task is overtaken at most 1,000 times or half as often as the longest schedule has steps, whichever is more.
  *
  * @see Emmi, Qadeer and Rakamaric, "Delay-Bounded Scheduling", 2011
- * @throws OptionError for delays that are no whole number, 0 or more, or rates that are none
+ * @throws OptionError unless `delays` is a whole number of at least 0, or for wrong rates
  * @example
  * const strategy = delayBounded({ delays: 1 });
  */

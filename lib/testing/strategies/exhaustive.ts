@@ -1,4 +1,4 @@
-// The exhaustive search: every schedule there is, or one of each kind, or all with few deviations from the ordinary one.
+// Exhaustive search: all schedules, one of each equivalence class, or all with few deviations from the ordinary one.
 
 import { OptionError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
@@ -9,32 +9,32 @@ import { END_TEXT, ExplorationDivergedError, isEnumerated, Walk } from "./tree.j
 /** Options of {@link exhaustive}. */
 export interface ExhaustiveOptions {
   /**
-   * At most this many tasks of a schedule are picked before one that became possible earlier; 0 for none. Default
-   * Infinity. Faults and other draws are not counted.
+   * Most preemptions in one schedule: tasks picked before a task that became possible earlier; 0 for none. Default Infinity.
+   * Faults and other draws do not count.
    */
   readonly preemptions?: number;
-  /** Leaves out schedules that differ only in the order of independent steps. Default true; not with `preemptions`. */
+  /** Skips schedules that differ only in the order of independent steps. Default true; not combined with `preemptions`. */
   readonly reduction?: boolean;
 }
 
-/** Schedules one after another. */
+/** Provides schedules one after another. */
 interface Search extends Chooser {
-  /** Turns to the next schedule; false when there is none. The first one is there from the start. */
+  /** Advances to the next schedule; false when there is none. Not needed before the first schedule. */
   turn(): boolean;
 }
 
-/** A schedule that was executed, as far as it is needed to deviate from it. */
+/** An executed schedule, reduced to what deviations from it need. */
 interface Executed {
-  /** Up to the last that is not 0. */
+  /** The choices up to the last one other than 0. */
   readonly choices: readonly number[];
-  /** How many alternatives each choice of the whole schedule had; below 0 for a draw. */
+  /** The number of alternatives of each choice; negative for a draw. */
   readonly sizes: readonly number[];
 }
 
 /** A schedule to execute: choices, and the sizes that they must meet. */
 type Plan = Executed;
 
-/** All schedules with at most so many deviations, those with fewer first. */
+/** All schedules with a limited number of deviations, those with fewer first. */
 class Levels implements Search {
   private readonly plans: Generator<Plan, void>;
   private plan: Plan;
@@ -84,7 +84,7 @@ class Levels implements Search {
     throw this.diverged;
   }
 
-  /** Each schedule is a branch of the one without its last deviation, or last draw that is not 0. */
+  /** Each schedule is a branch of the one without its last deviation, or last draw other than 0. */
   private *levels(preemptions: number): Generator<Plan, void> {
     let plans: Iterable<Plan> = [{ choices: [], sizes: [] }];
     for (let deviations = 0; ; deviations++) {
@@ -93,7 +93,7 @@ class Levels implements Search {
         yield plan;
         level.push({ choices: plan.choices, sizes: this.sizes });
       }
-      // The level grows meanwhile: faults do not count, so that those with more of them are of the same level.
+      // The level grows during the loop: faults do not count, so schedules with more faults belong to the same level.
       for (const schedule of level) {
         for (const plan of branches(schedule, (size) => size < 0)) {
           yield plan;
@@ -110,7 +110,7 @@ function* deviating(level: readonly Executed[]): Generator<Plan, void> {
   for (const schedule of level) yield* branches(schedule, (size) => size > 0);
 }
 
-/** What comes of one more choice that is not 0, after the last. */
+/** The schedules with one more choice other than 0, after the last one. */
 function* branches({ choices, sizes }: Executed, at: (size: number) => boolean): Generator<Plan, void> {
   for (let index = choices.length; index < sizes.length; index++) {
     const size = sizes[index] as number;
@@ -127,23 +127,23 @@ function sizeText(size: number | undefined): string {
 }
 
 /**
- * Enumerates schedules until there is none left: what holds in all of them holds, for this scenario, not only probably.
- * For scenarios with few steps; a random strategy finds bugs in the others.
+ * Enumerates schedules until none is left. A property that holds in all of them holds for this scenario with certainty. Use it for
+ * scenarios with few steps; in larger ones a random strategy finds bugs sooner.
  *
- * Every order of tasks and every value of every draw is a schedule of its own, random numbers excepted, which stay what
- * they ordinarily are. Of the schedules that differ only in the order of independent steps, one is explored in full
- * (`reduction`); where draws differ in what they lead to, now and then two. Steps are independent when their footprints
- * say so; a step without one, and a fault between steps, depends on everything. A schedule that turns out to be one of
- * those explored before is given up, and counts as redundant.
+ * Every order of tasks and every value of every draw gives a schedule. Random numbers are the exception: they keep their ordinary
+ * values. Of the schedules that differ only in the order of independent steps, one is explored in full (`reduction`); where
+ * draws have different consequences, sometimes two. Two steps are independent if their footprints share nothing that one of
+ * them writes. A step without a footprint, and a fault between steps, depends on everything. A schedule that turns out
+ * equivalent to an explored one is abandoned and counts as redundant.
  *
- * Such schedules end in the same state, but come to it by other states. What is checked after every step, of several
- * processes at once, is therefore checked in some of the states only: search without reduction for that.
+ * Equivalent schedules end in the same state, but pass through different states. So a check after every step that reads several
+ * processes sees only some of the states: search without reduction for such a check.
  *
- * With `preemptions`, schedules come by the number of deviations from first come, first served, so that the first
- * failure has as few as can be, and those with more than the bound never come. Few bugs need more than two. There is no
- * reduction then: the one schedule of its kind that would be explored might have too many deviations where another has
- * few. Choices of all schedules but those with most deviations are held in memory. Without a bound, the order is depth
- * first, and little memory is needed.
+ * With `preemptions`, schedules come in the order of their deviations from first come, first served: the first failure has as few
+ * as possible, and schedules with more than the bound are skipped. Few bugs need more than two. This search does not reduce,
+ * because the one explored schedule of a class might have too many deviations while another has few. It holds the choices of
+ * all schedules in memory, except those with most deviations. Without a bound, the search is depth first and needs little
+ * memory.
  *
  * The scenario must be deterministic: the same choices must lead to the same tasks and draws.
  *
@@ -151,8 +151,8 @@ function sizeText(size: number | undefined): string {
  * Jonsson and Sagonas, "Optimal Dynamic Partial Order Reduction", 2014; Musuvathi and Qadeer, "Iterative Context
  * Bounding for Systematic Testing of Multithreaded Programs", 2007; Coons, Musuvathi and McKinley, "Bounded
  * Partial-Order Reduction", 2013
- * @throws OptionError for preemptions that are no whole number, 0 or more
- * @throws ExplorationDivergedError from the search, when the same choices lead to something else
+ * @throws OptionError unless `preemptions` is a whole number of at least 0
+ * @throws ExplorationDivergedError during the search, when the same choices have different consequences
  * @example
  * const strategy = exhaustive({ preemptions: 2 });
  */

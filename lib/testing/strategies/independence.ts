@@ -1,54 +1,54 @@
 // Partial-order reduction: of the schedules that differ only in the order of independent steps, one is enough.
 //
-// Races: a step that ran before another it conflicts with, when the other could have come first, is the reason, and the
-// only one, to run another task in its place (dynamic partial-order reduction: Flanagan and Godefroid 2005; which task,
-// by the source sets of Abdulla, Aronsson, Jonsson and Sagonas 2014). Sleep: what has been explored from a fork need not
-// be run behind its siblings until a step conflicts with it (Godefroid 1996). Both rules are of steps that touch the
-// same whatever comes before them. Those of actors do not, so where a task turns out to have another footprint than
-// in its sleep, the forks that relied on that try everything.
+// Races. Step A ran before step B, the two conflict, and B could have come first: only this is a reason to run another task in
+// A's place (dynamic partial-order reduction, Flanagan and Godefroid 2005; the source sets of Abdulla, Aronsson, Jonsson and
+// Sagonas 2014 say which task). Sleep. A task that was explored from a fork need not run behind its siblings until a step
+// conflicts with it (Godefroid 1996). Both rules assume that a step touches the same things whatever comes before. Steps of
+// actors do not, so where a task has another footprint than it had when it was put to sleep, the forks that relied on the
+// footprint try everything.
 
 import type { Chooser, Footprint, PossibleStep } from "./strategy.js";
 import { DrawFork, isEnumerated, kindOf, Path, TaskFork, type TaskName } from "./tree.js";
 
 /**
- * Faults that strike between two steps, whose effects are in no footprint: kinds of draws, or whole labels. Whether one
- * can strike depends on the state of what it strikes, never on which step came last.
+ * Faults that strike between two steps, whose effects are in no footprint: kinds of draws, or whole labels. Whether such a fault
+ * can strike depends on the state of its target, never on the last step.
  */
 const BETWEEN_STEPS: readonly string[] = ["crash", "pause", "start", "rush", "drop:connection"];
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** A task from when it becomes possible until it runs. */
+/** A task from the moment it becomes possible until it runs. */
 interface Offer extends TaskName {
   /** Index of the step that made it possible; -1 for the beginning. */
   readonly enabler: number;
 }
 
-/** What a task did. */
+/** The footprint of a task that ran. */
 interface Deed {
   /** Undefined for a fault between steps. */
   readonly task: TaskName | undefined;
   readonly reads: ReadonlySet<string>;
   readonly writes: ReadonlySet<string>;
-  /** It cannot change places with anything. */
+  /** It conflicts with every step. */
   readonly barrier: boolean;
 }
 
-/** A deed at its place in the schedule. */
+/** A deed at its position in the schedule. */
 interface Step {
   readonly deed: Deed;
   readonly offer: Offer | undefined;
-  /** Where it was picked; undefined when there was no choice. */
+  /** The fork at which it was picked; undefined when there was no choice. */
   readonly fork: ReducedTaskFork | undefined;
-  /** What else was possible. */
+  /** The other possible tasks. */
   readonly others: readonly Offer[];
-  /** What sleeps after it. */
+  /** The tasks that sleep after it. */
   readonly sleep: Sleep;
-  /** 1 for each earlier step that happens before it: no equivalent schedule has the two in another order. */
+  /** 1 for each earlier step that happens before it: no equivalent schedule has the two in the other order. */
   readonly past: Uint8Array;
 }
 
-/** Tasks that were explored from an earlier fork, and would do the same here: with each what it did, for all draws. */
+/** Tasks that were explored from an earlier fork and would do the same here, with their deeds for all draws. */
 type Sleep = ReadonlyMap<Offer, readonly Deed[]>;
 
 const AWAKE: Sleep = new Map();
@@ -57,14 +57,14 @@ function isBetweenSteps(label: string): boolean {
   return BETWEEN_STEPS.includes(label) || BETWEEN_STEPS.includes(kindOf(label));
 }
 
-/** Two steps in this order may not change places: of one actor, or one writes what the other reads or writes. */
+/** Whether the order of two steps matters: they belong to one actor, or one writes what the other reads or writes. */
 function conflict(a: Deed, b: Deed): boolean {
   if (a.barrier || b.barrier) return true;
   if (a.task !== undefined && b.task !== undefined && sameActor(a.task, b.task)) return true;
   return meet(a.writes, b.writes) || meet(a.writes, b.reads) || meet(a.reads, b.writes);
 }
 
-/** A delivery has the number of a pair, which is another's than the same number of a process. */
+/** A delivery has the number of a channel, which may equal the number of a process. */
 function sameActor(a: TaskName, b: TaskName): boolean {
   return a.actor === b.actor && (a.kind === "deliver") === (b.kind === "deliver");
 }
@@ -74,20 +74,20 @@ function meet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** What still sleeps after `deed`. */
+/** The tasks that still sleep after `deed`. */
 function after(sleep: Sleep, deed: Deed): Sleep {
   const left = new Map<Offer, readonly Deed[]>();
   for (const [offer, deeds] of sleep) if (!deeds.some((one) => conflict(one, deed))) left.set(offer, deeds);
   return left;
 }
 
-/** A choice of tasks of which only those are tried that a race asks for. */
+/** A choice of tasks. Only the tasks that a race asks for are tried. */
 class ReducedTaskFork extends TaskFork {
   readonly offers: readonly Offer[];
-  /** Steps before it. */
+  /** Number of steps before it. */
   readonly steps: number;
   sleep: Sleep;
-  /** Deeds of the present choice: one for each list of draws. */
+  /** Deeds of the present choice, one for each list of draws. */
   readonly deeds: Deed[] = [];
   private readonly wanted = new Set<number>();
 
@@ -122,7 +122,7 @@ class ReducedTaskFork extends TaskFork {
 }
 
 class ReducedDrawFork extends DrawFork {
-  /** Steps before it. */
+  /** Number of steps before it. */
   readonly steps: number;
 
   constructor(n: number, label: string, steps: number) {
@@ -131,19 +131,19 @@ class ReducedDrawFork extends DrawFork {
   }
 }
 
-/** Walks through the tree that leave out what is equivalent to a walk before. */
+/** Walks through the tree, without walks equivalent to an earlier one. */
 export class ReducedWalk implements Chooser {
   redundant = false;
   private readonly path = new Path<ReducedTaskFork, ReducedDrawFork>();
   private readonly steps: Step[] = [];
   /** Steps of the present execution. */
   private ranSteps = 0;
-  /** Where the step that is under way was picked. */
+  /** The fork at which the present step was picked. */
   private picked: ReducedTaskFork | undefined = undefined;
   /** A fault could have struck since the last step. */
   private spared = false;
 
-  /** Whether there is a schedule left. The first one is there from the start. */
+  /** Whether a schedule is left. Not needed before the first schedule. */
   turn(): boolean {
     this.path.close();
     this.end();
@@ -197,7 +197,7 @@ export class ReducedWalk implements Chooser {
     this.add({ deed, offer, fork, others: fork.offers.filter((other) => other !== offer) });
   }
 
-  /** A fault is a step too. Everything before happened before it, and whatever is possible after it is as if new. */
+  /** A fault counts as a step: everything earlier happens before it, and every task possible after it counts as new. */
   private strike(): void {
     if (this.ranSteps < this.steps.length) {
       this.ranSteps++;
@@ -207,12 +207,12 @@ export class ReducedWalk implements Chooser {
     this.add({ deed, offer: undefined, fork: undefined, others: [] });
   }
 
-  /** What sleeps now. */
+  /** The tasks that sleep at present. */
   private get sleep(): Sleep {
     return this.steps.at(-1)?.sleep ?? AWAKE;
   }
 
-  /** New ground: a fork of tasks; undefined when all of them sleep. */
+  /** A new fork of tasks; undefined when all of them sleep. */
   private fork(tasks: readonly PossibleStep[]): ReducedTaskFork | undefined {
     const fork = new ReducedTaskFork(this.offers(tasks), this.steps.length, this.sleep);
     fork.choice = fork.offers.findIndex((_, place) => !fork.sleeps(place));
@@ -220,14 +220,14 @@ export class ReducedWalk implements Chooser {
       this.redundant = true;
       return undefined;
     }
-    // A fault that spared this place may strike after any of the tasks, and conflicts with all of them.
+    // A fault that did not strike here may strike after any of the tasks, and conflicts with all of them.
     if (this.spared) fork.wantAll();
     fork.want(fork.choice);
     this.path.add(fork);
     return fork;
   }
 
-  /** The tasks, those of before recognised. */
+  /** The possible tasks; those that were possible before keep their identity. */
   private offers(tasks: readonly PossibleStep[]): Offer[] {
     const last = this.steps.at(-1);
     const before = [...(last?.others ?? [])];
@@ -236,7 +236,7 @@ export class ReducedWalk implements Chooser {
       const known = before.findIndex((offer) => offer.kind === kind && offer.actor === actor);
       return known < 0 ? { kind, actor, enabler } : (before.splice(known, 1)[0] as Offer);
     });
-    // What the last step made impossible conflicts with it, and could have run in its place.
+    // A task that the last step made impossible conflicts with that step, and could have run in its place.
     for (const gone of before) {
       last?.fork?.want(last.fork.offers.indexOf(gone));
       this.otherwise(gone, undefined);
@@ -252,7 +252,7 @@ export class ReducedWalk implements Chooser {
     this.ranSteps++;
   }
 
-  /** The schedule is over. If it ended early, by a failure, what was left could have run before. */
+  /** The schedule is over. If it ended early with a failure, the remaining tasks could have run before. */
   private end(): void {
     if (this.picked !== undefined) this.ranPicked(this.picked, undefined);
     const last = this.steps.at(-1);
@@ -260,8 +260,8 @@ export class ReducedWalk implements Chooser {
   }
 
   /**
-   * A task that slept has done something else than what it did when it was explored. What conflicts with that, but not
-   * with this, has raised no race, so that a fork at which it slept has to try everything.
+   * A sleeping task ran with another footprint than when it was explored. A step that conflicts with the new footprint but not
+   * with the old one has raised no race, so the forks at which the task slept must try everything.
    */
   private otherwise(offer: Offer, deed: Deed | undefined): void {
     for (const { fork } of this.steps) {
@@ -270,7 +270,7 @@ export class ReducedWalk implements Chooser {
     }
   }
 
-  /** Orders a new step among those before it, and has each race that it ends tried the other way round. */
+  /** Orders a new step after earlier ones, and schedules the reversal of each race that it ends. */
   private findRaces(step: Omit<Step, "sleep" | "past">): Uint8Array {
     const past = new Uint8Array(this.steps.length);
     for (let i = past.length - 1; i >= 0; i--) {
@@ -286,8 +286,8 @@ export class ReducedWalk implements Chooser {
   }
 
   /**
-   * Has the new step tried before the one at `early`: together with the steps between them that do not depend on the
-   * early one. Any of these that can come first will do; what sleeps there has been tried.
+   * Schedules the new step before the step at `early`, together with the steps between that do not depend on the early one. Any
+   * of these that can come first will do; a sleeping task was tried already.
    */
   private reverse(early: number, late: Offer | undefined, past: Uint8Array): void {
     const { fork } = this.steps[early] as Step;
@@ -309,7 +309,7 @@ export class ReducedWalk implements Chooser {
   }
 }
 
-/** They touched the same. */
+/** Whether two deeds touched the same things. */
 function alike(a: Deed, b: Deed): boolean {
   return same(a.reads, b.reads) && same(a.writes, b.writes);
 }
@@ -318,7 +318,7 @@ function same(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return a.size === b.size && [...a].every((key) => b.has(key));
 }
 
-/** Without a footprint, a step may have touched anything. Footprints are copied: they may be used again. */
+/** Without a footprint, a step may have touched anything. Footprints are copied, since the caller may reuse them. */
 function deedOf({ kind, actor }: Offer, footprint: Footprint | undefined): Deed {
   return {
     task: { kind, actor },

@@ -8,14 +8,14 @@ import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "
 
 /** Options of {@link pct}. */
 export interface PctOptions extends FaultRateOptions {
-  /** Bugs of this depth are looked for: that many orderings between steps must hold for one to show. Default 3. */
+  /** Bug depth to search for: the number of orderings between steps that a bug needs. Default 3. */
   readonly depth?: number;
 }
 
-/** Length that a schedule is taken to have as long as none has run. */
+/** Assumed length of the first schedule. */
 const FIRST_LENGTH = 100;
 
-/** Numbers of `many` steps anywhere in the longest schedule so far, in rising order; one may come twice. */
+/** Numbers of `many` random steps of the longest schedule so far, in rising order; one may come twice. */
 export function drawSteps(many: number, random: Random, { longest }: SearchHistory): number[] {
   const length = longest > 0 ? longest : FIRST_LENGTH;
   return Array.from({ length: many }, () => 1 + random.below(length)).sort((a, b) => a - b);
@@ -47,7 +47,7 @@ class Pct implements Chooser {
     for (let i = 0; i < tasks.length; i++) {
       const task = tasks[i] as PossibleStep;
       const priority = this.priority(task.actor);
-      // Tasks of one actor have one priority. First come, first served would never try them in another order.
+      // Tasks of one actor have one priority; in the order of arrival they would never be tried in another order.
       task.rank ??= this.small();
       if (priority > bestPriority || (priority === bestPriority && task.rank > bestRank)) {
         best = i;
@@ -65,7 +65,7 @@ class Pct implements Chooser {
   ran(task: PossibleStep): void {
     this.steps++;
     for (; this.changes[this.changed] === this.steps; this.changed++) {
-      // Below what random priorities are, and below the changes before.
+      // Lower than all random priorities, and lower than the earlier changes.
       this.priorities.set(task.actor, -1 - this.changed);
     }
   }
@@ -79,24 +79,24 @@ class Pct implements Chooser {
     return priority;
   }
 
-  /** 30 bits: numbers of that size need no room on the heap. */
+  /** 30 bits: V8 stores such numbers without a heap object. */
   private small(): number {
     return this.random.bits() >>> 2;
   }
 }
 
 /**
- * Gives each actor a random priority when it is first seen, and always runs the possible task of the highest. After
- * each of `depth` - 1 steps, drawn over the longest schedule so far, the actor that ran falls below all others. A bug
- * of that depth, in a program of `n` actors and `k` steps, shows in a schedule with a probability of at least
- * 1 / (n * k^(depth - 1)), however unlikely it is by chance. Most bugs have a depth of 1 to 3.
+ * Gives each actor a random priority when it first appears, and always runs the possible task with the highest priority. After
+ * each of `depth` - 1 steps, drawn over the longest schedule so far, the actor that ran falls below all others. In a program
+ * of `n` actors and `k` steps, a bug of that depth shows in one schedule with a probability of at least
+ * 1 / (n * k^(depth - 1)). Most bugs have a depth of 1 to 3.
  *
- * Priorities are not fair: once a task has been overtaken 1,000 times and as often as half the longest schedule has
- * steps, the rest of the schedule is a random walk.
+ * Priorities are not fair. Once a task has been overtaken 1,000 times, and as often as half the longest schedule has steps, the
+ * rest of the schedule is a random walk.
  *
  * @see Burckhardt, Kothari, Musuvathi and Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding
  * Bugs", 2010
- * @throws OptionError for a depth below 1, or rates that are none
+ * @throws OptionError for a depth below 1, or for wrong rates
  * @example
  * const strategy = pct({ depth: 2, rates: { crash: 0.01 } });
  */

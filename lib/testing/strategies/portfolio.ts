@@ -9,10 +9,10 @@ import type { SearchStrategy } from "./strategy.js";
 import type { FaultRateOptions } from "./swarm.js";
 
 /**
- * The members of a {@link portfolio} that is given none: random walk, POS, PCT of depth 2 and 3, delay-bounded.
+ * The default members of a {@link portfolio}: random walk, POS, PCT of depth 2 and 3, delay-bounded.
  *
- * @param options - passed to each, for rates of faults that are not left to chance
- * @throws OptionError for rates that are none
+ * @param options - passed to each member, to fix rates of faults
+ * @throws OptionError for wrong rates
  * @example
  * const strategy = portfolio(usualStrategies({ rates: { crash: 0.01 } }));
  */
@@ -27,12 +27,12 @@ export function usualStrategies(options: FaultRateOptions = {}): SearchStrategy[
 }
 
 /**
- * Gives schedules to its members by turns: of `n`, the one that begins schedule `i` is number `i % n`. Each counts its
- * own schedules from 0. A member that has none left passes its turns to the next one; when no member has any, the
- * search is over. It observes if a member does.
+ * Lets its members provide schedules by turns: of `n` members, number `i % n` provides schedule `i`. Each member counts its own
+ * schedules from 0. A member that has no schedule left passes its turns to the next one; when no member has one, the search is
+ * over. The portfolio observes if a member does.
  *
- * @param strategies - at least one; {@link usualStrategies} unless given
- * @throws OptionError for no strategies, or what is none
+ * @param strategies - at least one; by default {@link usualStrategies}
+ * @throws OptionError for an empty list or a member that is no strategy
  * @example
  * const strategy = portfolio([pct({ depth: 2 }), pct({ depth: 4 }), randomWalk()]);
  */

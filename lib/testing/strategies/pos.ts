@@ -1,4 +1,4 @@
-// Partial order sampling: tasks have random ranks, and a task keeps its rank until it meets a step it conflicts with.
+// Partial order sampling: tasks have random ranks, and a task keeps its rank until a step conflicts with it.
 
 import type { Random } from "../kit/random.js";
 import { Patience } from "./random-walk.js";
@@ -9,7 +9,7 @@ const SMALL_A = 97;
 const SMALL_M = 109;
 const DIGIT_0 = 48;
 
-/** The actor whose state (`a3`) or mailbox (`m3`) a key is; -1 for any other key. */
+/** The number of the actor whose state (`a3`) or mailbox (`m3`) the key stands for; -1 for any other key. */
 function actorOf(key: string): number {
   const first = key.charCodeAt(0);
   if ((first !== SMALL_A && first !== SMALL_M) || key.length === 1) return -1;
@@ -26,7 +26,7 @@ class Pos implements Chooser {
   private readonly random: Random;
   private readonly faults: FaultDraws;
   private readonly patience: Patience;
-  /** Number of the pick after which a step last conflicted with whatever the actor does next. */
+  /** For each actor, the pick after which a step last conflicted with the actor's next task. */
   private readonly conflicts = new Map<number, number>();
   private picks = 0;
   private fair = false;
@@ -45,7 +45,7 @@ class Pos implements Chooser {
     for (let i = 0; i < tasks.length; i++) {
       const task = tasks[i] as PossibleStep;
       if (task.rank === undefined || this.conflicted(task)) {
-        // 30 bits: numbers of that size need no room on the heap.
+        // 30 bits: V8 stores such numbers without a heap object.
         task.rank = this.random.bits() >>> 2;
       }
       if (task.rank > bestRank) {
@@ -72,24 +72,24 @@ class Pos implements Chooser {
     if (actor >= 0) this.conflicts.set(actor, this.picks);
   }
 
-  /** A task that has not run yet will write the state and the mailbox of its actor. A delivery has no actor's number. */
+  /** Before it runs, a task is assumed to write the state and mailbox of its actor. A delivery's number is no actor's. */
   private conflicted(task: PossibleStep): boolean {
     return this.conflicts.get(task.actor) === this.picks;
   }
 }
 
 /**
- * Gives each task a random rank when it becomes possible, and always runs the highest. Afterwards the tasks that
- * conflict with the step that ran draw new ranks; the others keep theirs. So the order of steps that could change
- * places anyway takes no part in chance: a step that must wait for a chain of `k` others comes last with probability
- * 1 / (k + 1), where it is 2^-k on a random walk. It observes: footprints cost some speed.
+ * Gives each task a random rank when it becomes possible, and always runs the highest. Afterwards the tasks that conflict with
+ * the executed step draw new ranks; the others keep theirs. So the order of independent steps uses up no randomness: a step
+ * that must wait for a chain of `k` others comes last with probability 1 / (k + 1), instead of 2^-k on a random walk. POS
+ * observes: footprints cost some speed.
  *
- * What a task will do is known only of its own actor: that it takes from its mailbox and changes its state. Ranks are
- * not fair: once a task has been overtaken 1,000 times and as often as half the longest schedule has steps, the rest of
- * the schedule is a random walk.
+ * Before it runs, a task is known only to take from its actor's mailbox and to change the actor's state. Ranks are not fair: once
+ * a task has been overtaken 1,000 times, and as often as half the longest schedule has steps, the rest of the schedule is a
+ * random walk.
  *
  * @see Yuan, Yang and Gu, "Partial Order Aware Concurrency Sampling", 2018
- * @throws OptionError for rates that are none
+ * @throws OptionError for wrong rates
  * @example
  * const strategy = pos({ rates: { drop: 0.05 } });
  */

@@ -1,4 +1,4 @@
-// The random walk: every possible task is as likely. It is fair, so others go over to it when they have starved a task.
+// The random walk: all possible tasks are equally likely. It is fair, so unfair strategies change to it when a task starves.
 
 import type { Random } from "../kit/random.js";
 import type { Chooser, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
@@ -23,12 +23,12 @@ class RandomWalk implements Chooser {
 }
 
 /**
- * Picks uniformly among the possible tasks: simple, fair, and good at bugs that need few steps in an order of their
- * own. A step that must wait for a chain of `k` others is found late: with probability 2^-k. Faults come by rates drawn
- * for each schedule, unless given.
+ * Picks one of the possible tasks with equal probability: simple, fair, and good at bugs that need few steps in a certain order.
+ * A step that must wait for a chain of `k` others comes last only with probability 2^-k. Each schedule draws its rates of
+ * faults, unless they are given.
  *
  * @see Thomson, Donaldson and Betts, "Concurrency Testing Using Controlled Schedulers: An Empirical Study", 2016
- * @throws OptionError for a rate that is not from 0 to 1, or is of an unknown kind
+ * @throws OptionError for a rate that is not from 0 to 1, or for an unknown kind
  * @example
  * const strategy = randomWalk({ rates: { crash: 0.01, drop: 0 } });
  */
@@ -37,15 +37,15 @@ export function randomWalk(options: FaultRateOptions = {}): SearchStrategy {
   return { name: "random walk", begin: (_index, random) => new RandomWalk(random, rates) };
 }
 
-/** A task is overtaken this often at least before a strategy that honours priorities loses patience. */
+/** A strategy with priorities lets a task be overtaken at least this often. */
 const LEAST_PATIENCE = 1_000;
 
 /**
- * Sees that no task waits for ever while others that wait for it go round in circles: what a scheduler that honours
- * priorities would report as a livelock is none on a fair one.
+ * Detects that a task starves while others that wait for it spin. A strategy with priorities would report a livelock that a fair
+ * scheduler does not have.
  *
- * Half the longest schedule, not all of it: a schedule that starved a task is itself the longest then, and with all of
- * it the next would starve its task for longer still.
+ * The limit is half the longest schedule. With the whole length, a schedule that starved a task would be the longest itself, and
+ * the next one would starve its task even longer.
  */
 export class Patience {
   private readonly most: number;
@@ -56,7 +56,7 @@ export class Patience {
     this.most = Math.max(LEAST_PATIENCE, history.longest / 2);
   }
 
-  /** Called once for each pick: whether the task that became possible first has been overtaken too often. */
+  /** Called once for each pick. Returns whether the task that became possible first was overtaken too often. */
   isOver(tasks: readonly PossibleStep[]): boolean {
     if (tasks[0] !== this.oldest) {
       this.oldest = tasks[0];

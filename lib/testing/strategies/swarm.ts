@@ -1,31 +1,31 @@
-// Draws that are not scheduling: how likely each kind of fault is in one schedule, drawn anew for each (swarm testing).
+// Draws that are not scheduling. Each schedule draws anew how likely each kind of fault is (swarm testing).
 
 import { OptionError } from "../../process/errors.js";
 import type { Random } from "../kit/random.js";
 
-/** What stands before the ":" in the label of a fault. For any other label 0 is as likely as the rest. */
+/** The part before the ":" in the label of a fault. For any other label, all values are equally likely. */
 export const FAULT_KINDS = ["crash", "pause", "delay", "start", "rush", "drop", "duplicate", "disk"] as const;
 
 /** A kind of fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** Probability of a fault at each point where it may happen, from 0 (never) to 1, by kind. */
+/** Probability of each kind of fault at each point where it may strike, from 0 (never) to 1. */
 export type FaultRates = { readonly [Kind in FaultKind]?: number };
 
-/** What every strategy with chance in it takes. */
+/** Options of every random strategy. */
 export interface FaultRateOptions {
-  /** Rates that are the same in every schedule. Those of the other kinds are drawn for each schedule. */
+  /** Fixed rates for all schedules. The rates of other kinds are drawn for each schedule. */
   readonly rates?: FaultRates;
 }
 
-/** A kind is off altogether in this share of the schedules. */
+/** Share of the schedules in which a kind is off. */
 const OFF = 1 / 3;
 const LEAST_RATE = 0.002;
 const HIGHEST_RATE = 0.3;
 
 const COLON = 58;
 
-/** The kind of fault that a label begins with, as an index; -1 for none. Takes no part of the label out: it is hot. */
+/** Index of the kind of fault that a label begins with; -1 for none. Hot, so it allocates no string. */
 function kindOf(label: string): number {
   for (let i = 0; i < FAULT_KINDS.length; i++) {
     const kind = FAULT_KINDS[i] as string;
@@ -51,8 +51,8 @@ export function checkRates(rates: FaultRates | undefined): FaultRates {
 }
 
 /**
- * The draws of one schedule. Each kind of fault is off altogether with probability 1/3, else its rate is log-uniform
- * between 0.002 and 0.3: schedules that leave out some faults reach what a mix of all of them hides.
+ * The draws of one schedule. Each kind of fault is off with probability 1/3; otherwise its rate is log-uniform between 0.002 and
+ * 0.3. A schedule without some kinds of faults reaches states that a mix of all kinds hides.
  *
  * @see Groce, Zhang, Eide, Chen and Regehr, "Swarm Testing", 2012
  */
@@ -60,11 +60,11 @@ export class FaultDraws {
   private readonly random: Random;
   private readonly rates: number[] = [];
 
-  /** @param given - checked rates that are not left to chance */
+  /** @param given - checked rates that are fixed */
   constructor(random: Random, given: FaultRates) {
     this.random = random;
     for (const kind of FAULT_KINDS) {
-      // Drawn even when given: the other kinds have the same rates from the same seed, whatever is given.
+      // Drawn even for a fixed rate, so that fixing one kind does not change the rates of the others.
       const off = random.unit() < OFF;
       const rate = LEAST_RATE * (HIGHEST_RATE / LEAST_RATE) ** random.unit();
       this.rates.push(given[kind] ?? (off ? 0 : rate));
@@ -76,7 +76,7 @@ export class FaultDraws {
     return this.rates[FAULT_KINDS.indexOf(kind)] as number;
   }
 
-  /** A number from 0 to `n` - 1: for a fault 0 unless its rate wills it, for anything else each as likely. */
+  /** A number from 0 to `n` - 1. For a fault mostly 0, according to its rate; for other labels all are equally likely. */
   draw(n: number, label: string): number {
     const kind = kindOf(label);
     if (kind < 0) return this.random.below(n);

@@ -1,5 +1,5 @@
-// The tree of decisions, depth first and without stored states: each schedule is executed anew, along the path to the
-// deepest fork that has something left.
+// The tree of decisions, searched depth first and without stored states: each schedule runs from the beginning, along the path
+// to the deepest fork that has an untried choice.
 
 import { SignalboxError } from "../../process/errors.js";
 import type { Chooser, PossibleStep } from "./strategy.js";
@@ -42,7 +42,7 @@ export function drawText(n: number, label: string): string {
 /** For {@link ExplorationDivergedError}. */
 export const END_TEXT = "the end of the schedule";
 
-/** What stands before the ":" of a draw's label. */
+/** The part before the ":" of a draw's label. */
 export function kindOf(label: string): string {
   const colon = label.indexOf(":");
   return colon < 0 ? label : label.slice(0, colon);
@@ -53,16 +53,16 @@ export function isEnumerated(label: string): boolean {
   return kindOf(label) !== "random";
 }
 
-/** What a task is known by in every execution of the same choices. */
+/** Identifies a task in every execution of the same choices. */
 export interface TaskName {
   readonly kind: PossibleStep["kind"];
   readonly actor: number;
 }
 
-/** A decision on the way to the present schedule. Holds no task itself: tasks are of an execution that is over. */
+/** A decision of the present schedule. It stores no task, since tasks belong to one execution. */
 export abstract class Fork {
   choice = 0;
-  /** What comes after `choice`, everything behind which has been explored; undefined when nothing is left. */
+  /** The next untried choice after `choice`; undefined when none is left. */
   abstract next(): number | undefined;
   abstract toString(): string;
 }
@@ -110,13 +110,13 @@ export class DrawFork extends Fork {
   }
 }
 
-/** The forks of the present schedule, and how far its execution has come along them. */
+/** The forks of the present schedule, and how many of them the execution has reached. */
 export class Path<T extends TaskFork = TaskFork, D extends DrawFork = DrawFork> {
   private readonly forks: (T | D)[] = [];
   private depth = 0;
   private diverged: ExplorationDivergedError | undefined;
 
-  /** The fork that the execution has come to, if the schedule before came by here; undefined on new ground. */
+  /** The fork that the execution has reached; undefined where the path of the last schedule has ended. */
   atTasks(tasks: readonly PossibleStep[]): T | undefined {
     const fork = this.forks[this.depth];
     if (fork === undefined) return undefined;
@@ -140,15 +140,15 @@ export class Path<T extends TaskFork = TaskFork, D extends DrawFork = DrawFork> 
     this.depth++;
   }
 
-  /** The execution is over: it must have come as far as it was led. */
+  /** Called at the end of the execution, which must have followed the whole path. */
   close(): void {
-    // Code under test may have caught what a decision in its midst threw.
+    // Code under test may have caught the error of a decision.
     if (this.diverged !== undefined) throw this.diverged;
     const fork = this.forks[this.depth];
     if (fork !== undefined) throw this.diverge(fork, END_TEXT);
   }
 
-  /** Turns to the next schedule: the fork whose choice is a new one, or undefined when the tree is done. */
+  /** Advances to the next schedule. Returns the fork with a new choice; undefined when the tree is done. */
   turn(): T | D | undefined {
     this.depth = 0;
     for (let fork = this.forks.at(-1); fork !== undefined; fork = this.forks.at(-1)) {
@@ -168,11 +168,11 @@ export class Path<T extends TaskFork = TaskFork, D extends DrawFork = DrawFork> 
   }
 }
 
-/** One walk after another through the whole tree. */
+/** Walks through the whole tree, one schedule after another. */
 export class Walk implements Chooser {
   private readonly path = new Path();
 
-  /** Whether there is a schedule left. The first one is there from the start. */
+  /** Whether a schedule is left. Not needed before the first schedule. */
   turn(): boolean {
     this.path.close();
     return this.path.turn() !== undefined;
