@@ -1,49 +1,49 @@
-// The disk of a simulated host, as code meets it: promises, errors with the codes of Node, and now and then a power loss.
-// What is on it, and what a power loss leaves, is decided in disk-machine.ts.
+// The disk of a simulated host, as code uses it: promises, errors with the codes of Node, and sometimes a power loss.
+// disk-contents.ts decides what the disk holds and what a power loss leaves.
 
 import { OptionError, SignalboxError } from "../../process/errors.js";
 import { count, text } from "../../process/options.js";
-import * as machine from "./disk-machine.js";
+import * as machine from "./disk-contents.js";
 
-/** How a disk reaches the simulator. */
+/** The connection of a disk to the simulator. */
 export interface DiskPort {
-  /** A number from 0 to `n` - 1, where 0 is what ordinarily happens; `n` is at least 2, labels begin with `disk:`. */
+  /** Returns a number from 0 to `n` - 1, where 0 is the ordinary outcome; `n` is at least 2. Labels begin with `disk:`. */
   choose(n: number, label: string): number;
-  /** Has `fn`, which settles a promise, called in a step of its own. */
+  /** Calls `fn`, which settles a promise, in a step of its own. */
   settle(fn: () => void): void;
   /**
-   * The current step reads or writes what `key` stands for: `disk:<file>` a file, `disk:` the directory, and `disk` all of
-   * it, which every step of every operation reads, and a power loss or a sync of everything writes.
+   * The current step reads or writes `key`: `disk:<file>` is a file, `disk:` is the directory, and `disk` is the whole disk. Each
+   * step of each operation reads `disk`; a power loss and a sync of everything write it.
    */
   touched(key: string, how: "read" | "write"): void;
-  /** Which operations may fail. Those that may not, which is all unless they are named here, ask for no choice. */
+  /** The operations that may fail. An operation that may not fail asks for no choice. By default none may fail. */
   readonly failures?: { readonly write?: boolean; readonly sync?: boolean; readonly read?: boolean };
 }
 
 export interface DiskOptions {
   /**
-   * Bytes that a power loss leaves whole, counted from the beginning of the file. Default 1: a write can be cut anywhere;
-   * 512 is what disks promise.
+   * Size of the blocks that a power loss leaves whole, counted from the beginning of the file. Default 1: a write may tear
+   * anywhere. Disks promise 512.
    */
   readonly sector?: number;
 }
 
 export type DiskFaultCode = "EIO" | "ENOENT" | "ENOSPC";
 
-/** Number and text that go with a code on Linux. */
+/** Number and text that Linux has for a code. */
 const CODES: { readonly [code in DiskFaultCode]: readonly [errno: number, text: string] } = {
   EIO: [-5, "i/o error"],
   ENOENT: [-2, "no such file or directory"],
   ENOSPC: [-28, "no space left on device"],
 };
 
-/** An operation of a {@link SimulatedDisk} failed. Looks like the errors of Node's file system, not like ours. */
+/** An operation of a {@link SimulatedDisk} failed. Has the fields of Node's file system errors. */
 export class DiskFault extends SignalboxError {
   static override readonly name: string = "DiskFault";
   readonly code: DiskFaultCode;
   readonly errno: number;
   readonly syscall: string;
-  /** The file; undefined when a sync was about all of them. */
+  /** The file; undefined when the sync was for all files. */
   readonly path: string | undefined;
   constructor(code: DiskFaultCode, syscall: string, path?: string) {
     const [errno, meaning] = CODES[code];
@@ -63,32 +63,32 @@ export class DiskFault extends SignalboxError {
 export class PowerLossError extends SignalboxError {
   static override readonly name: string = "PowerLossError";
   readonly code = "ERR_POWER_LOSS";
-  /** The disk's generation in which the operation began. */
+  /** The generation of the disk in which the operation began. */
   readonly generation: number;
   constructor(generation: number) {
     super(
-      `the power was lost (generation ${generation} of the disk) before the operation was done; start anew from what the disk holds`,
+      `the power was lost (generation ${generation} of the disk) before the operation was done; start again from what the disk holds`,
     );
     this.generation = generation;
   }
 }
 
 /**
- * A disk that loses what was not synced: one flat directory, in memory.
+ * A disk that loses unsynced changes in a power loss: one flat directory, in memory.
  *
- * An operation takes effect when it is called, in the order of calls, and its promise is settled in a step of its own. The
- * exception is a sync: it covers what was done before the call, but nothing is durable before its promise is fulfilled.
- * {@link sync} is about the content of a file. A file that was created, renamed or removed has its name there after a power
- * loss for certain only after {@link syncDirectory}, as fsync(2) has it.
+ * An operation takes effect when it is called, in the order of calls; its promise is settled in a step of its own. Only a sync
+ * differs: it covers the changes before the call, and nothing is durable before its promise is fulfilled. {@link sync} makes the
+ * content of a file durable. The name of a file that was created, renamed or removed is durable only after
+ * {@link syncDirectory}, as in fsync(2).
  *
- * - A write may fail with `ENOSPC`, and then a part of it may have been written.
+ * - A write may fail with `ENOSPC`; a part of it may have been written.
  * - A read may fail with `EIO`, and succeed the next time.
- * - A sync may fail with `EIO`. What it covered is still read as it was written, but no later sync makes it durable: only
- *   writing it again, and a sync of that, does (Rebello et al., "Can Applications Recover from fsync Failures?", 2020).
+ * - A sync may fail with `EIO`. Reads still see the changes that it covered, but no later sync makes them durable: write them
+ *   again and sync (Rebello et al., "Can Applications Recover from fsync Failures?", 2020).
  * - {@link crash} is a power loss.
  *
- * An offset, length or size that is no whole number of bytes rejects with an OptionError; a file that is not there, with
- * a {@link DiskFault} of code `ENOENT`.
+ * An offset, length or size that is not a whole number rejects with an OptionError. A missing file rejects with a
+ * {@link DiskFault} of code `ENOENT`.
  *
  * @example
  * const disk = new SimulatedDisk({ choose: () => 0, settle: (fn) => fn(), touched: () => undefined });
@@ -103,18 +103,18 @@ export class SimulatedDisk {
   #disk: machine.Disk;
   #generation = 0;
 
-  /** @throws OptionError when the sector is not a whole number, 1 or more */
+  /** @throws OptionError unless the sector is a whole number of at least 1 */
   constructor(port: DiskPort, options: DiskOptions = {}) {
     this.#port = port;
     this.#disk = machine.emptyDisk(count("sector", options.sector ?? 1, 1));
   }
 
-  /** How often the power was lost. */
+  /** Number of power losses so far. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** `length` bytes from `offset`, fewer where the file ends before; all of it by default. */
+  /** Reads `length` bytes from `offset`, fewer at the end of the file. By default reads the whole file. */
   read(file: string, offset = 0, length?: number): Promise<Uint8Array> {
     return this.#operate(() => {
       count("offset", offset, 0);
@@ -126,17 +126,17 @@ export class SimulatedDisk {
     });
   }
 
-  /** Puts bytes at `offset`, over what is there; nothing is cut off. Creates the file; a gap is filled with zeros. */
+  /** Writes bytes at `offset`, over the present ones, without truncation. Creates a missing file, and fills a gap with zeros. */
   write(file: string, offset: number, bytes: Uint8Array): Promise<void> {
     return this.#operate(() => this.#write(file, count("offset", offset, 0), bytes));
   }
 
-  /** Puts bytes at the end. Creates the file. */
+  /** Appends bytes. Creates a missing file. */
   append(file: string, bytes: Uint8Array): Promise<void> {
     return this.#operate(() => this.#write(file, "end", bytes));
   }
 
-  /** Cuts the file to `size` bytes, or makes it longer with zeros. */
+  /** Shortens the file to `size` bytes, or extends it with zeros. */
   truncate(file: string, size = 0): Promise<void> {
     return this.#operate(() => {
       count("size", size, 0);
@@ -145,7 +145,7 @@ export class SimulatedDisk {
     });
   }
 
-  /** Takes the file out of the directory. */
+  /** Removes the file from the directory. */
   remove(file: string): Promise<void> {
     return this.#operate(() => {
       this.#touchFile(file, "write");
@@ -154,7 +154,7 @@ export class SimulatedDisk {
     });
   }
 
-  /** Gives the file another name, in one go, also in the place of another file: a power loss leaves one or the other. */
+  /** Renames a file atomically and replaces a file of the new name: after a power loss there is one or the other. */
   rename(from: string, to: string): Promise<void> {
     return this.#operate(() => {
       this.#touchFile(from, "write");
@@ -173,7 +173,7 @@ export class SimulatedDisk {
     });
   }
 
-  /** In bytes. */
+  /** The size of a file in bytes. */
   size(file: string): Promise<number> {
     return this.#operate(() => {
       const { length } = this.#content(file, "stat");
@@ -181,7 +181,7 @@ export class SimulatedDisk {
     });
   }
 
-  /** Makes the content of a file durable: fsync of the file. */
+  /** Makes the content of a file durable, like fsync of the file. */
   sync(file: string): Promise<void> {
     return this.#operate(() => {
       const sync = machine.syncOf(this.#disk, text("file", file));
@@ -189,22 +189,22 @@ export class SimulatedDisk {
     });
   }
 
-  /** Makes the names of files durable: fsync of the directory. */
+  /** Makes the names of files durable, like fsync of the directory. */
   syncDirectory(): Promise<void> {
     return this.#operate(() => this.#sync(machine.syncOfAll(this.#disk, "directory"), "disk:"));
   }
 
-  /** Makes all names and all contents durable. */
+  /** Makes all names and contents durable. */
   syncAll(): Promise<void> {
     return this.#operate(() => this.#sync(machine.syncOfAll(this.#disk, "everything"), "disk"));
   }
 
   /**
-   * The power is lost. Every change that was not synced survives, is lost, is cut short, or leaves zeros where it made the
-   * file longer, each as the simulator chooses; by the choice 0 it survives. Operations under way are rejected with a
-   * {@link PowerLossError} when their turn comes. The disk can be used again at once, by what is started next.
+   * A power loss. Each unsynced change survives, is lost, is torn, or leaves zeros where it extended the file; the simulator
+   * chooses, and choice 0 is that the change survives. Operations in flight reject with a {@link PowerLossError} when their turn
+   * comes. The disk can be used again at once by the code that starts next.
    *
-   * @returns what was lost, one line for each change that did not survive whole
+   * @returns one line for each change that did not survive whole
    */
   crash(): readonly string[] {
     this.#port.touched("disk", "write");
@@ -214,7 +214,7 @@ export class SimulatedDisk {
     return losses;
   }
 
-  /** Begins an operation now, and ends it, with what `begin` gave for that, in a step of its own. */
+  /** Begins an operation now. Ends it with the function that `begin` returned, in a step of its own. */
   #operate<T>(begin: () => () => T): Promise<T> {
     const generation = this.#generation;
     this.#port.touched("disk", "read");
@@ -238,7 +238,7 @@ export class SimulatedDisk {
           }
           return;
         }
-        // Those who would have waited for it are gone with the power: that nobody does is no fault of theirs.
+        // The code that would have awaited the promise died in the power loss, so nobody handles the rejection.
         promise.catch(() => undefined);
         reject(new PowerLossError(generation));
       });
@@ -251,13 +251,13 @@ export class SimulatedDisk {
     this.#touchFile(file, "write");
     if (machine.content(this.#disk, file) === undefined) this.#touchDirectory("write");
     const written = this.#room(file, bytes.length);
-    // A copy: what the caller does to its bytes after the call must not change the file.
+    // Copied: the caller may change its bytes after the call.
     this.#disk = machine.write(this.#disk, file, offset, Uint8Array.from(bytes.subarray(0, written)));
     if (written < bytes.length) throw new DiskFault("ENOSPC", "write", file);
     return () => undefined;
   }
 
-  /** How many of `length` bytes get written. The choice 0 after a failure that wrote a part is the largest part. */
+  /** How many of `length` bytes are written. After a partial failure, choice 0 is the largest part. */
   #room(file: string, length: number): number {
     if (this.#port.failures?.write !== true || length === 0) return length;
     const how = this.#port.choose(length > 1 ? 3 : 2, `disk:write ${file}`);
@@ -272,7 +272,7 @@ export class SimulatedDisk {
     return () => {
       this.#port.touched(key, "write");
       if (file !== undefined) {
-        // It may have another name by now, or none.
+        // The file may have been renamed or removed meanwhile.
         const now = machine.nameOf(this.#disk, sync) ?? "";
         if (now !== file) this.#port.touched(`disk:${now}`, "write");
       }

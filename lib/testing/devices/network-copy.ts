@@ -1,4 +1,4 @@
-// What crosses a simulated network: a copy, in which pids are the receiver's own, and replies travel back.
+// A signal that crosses a simulated network arrives as a copy: pids in it are the receiver's own, and replies travel back.
 
 import { CallMessage, CastMessage } from "../../behaviour/server-process.js";
 import { Pid } from "../../process/pid.js";
@@ -11,22 +11,22 @@ import type { System } from "../../system.js";
 export interface Direction {
   readonly from: System;
   readonly to: System;
-  /** Sends the reply to a call back: `settle` ends the call, over there. */
+  /** Sends the reply of a call back; `settle` ends the call at the caller's system. */
   back(content: unknown, settle: (wire: Direction) => void): void;
 }
 
-/** The signal, as what it is to people. */
+/** The content of a signal, for reports. */
 export function contentOf(signal: WireSignal): unknown {
   if (signal.type === "message") return signal.message;
   return signal.type === "exit" || signal.type === "down" ? formatReason(signal.reason) : undefined;
 }
 
-/** The signal as the receiver sees it. */
+/** The signal as the receiver gets it. */
 export function copySignal(signal: WireSignal, wire: Direction): WireSignal {
   return signal.type === "message" ? { ...signal, message: copyMessage(signal.message, wire) } : signal;
 }
 
-/** Plain data is copied, as a real network does; instances of classes are not: nobody knows how. */
+/** Copies plain data, as a real network does. Instances of other classes are passed on, since nothing says how to copy them. */
 function copyMessage(message: unknown, wire: Direction): unknown {
   const copies = new Map<object, unknown>();
   const copy = (value: unknown): unknown => {
@@ -64,8 +64,8 @@ function copyMessage(message: unknown, wire: Direction): unknown {
 }
 
 /**
- * The request as its callee in another system sees it. That the caller does not wait any more is not known there: a
- * withdrawn call is handled, and its reply comes too late.
+ * The request as the callee in another system sees it. The callee cannot see that a caller gave up: it handles a withdrawn
+ * call, and the reply is late.
  */
 function remoteRequest(
   request: Request,

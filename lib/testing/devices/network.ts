@@ -1,5 +1,5 @@
-// A network between simulated systems: every signal on it arrives in a step of its own, each pair's in order. It may
-// drop and duplicate messages, and cut systems off from each other.
+// A network between simulated systems. Each signal arrives in a step of its own; between two systems the order holds. The network
+// may drop and duplicate messages, and cut systems off from each other.
 
 import { OptionError } from "../../process/errors.js";
 import type { RemoteNode } from "../../process/pid.js";
@@ -12,24 +12,23 @@ import type { DeliverTask } from "../simulator/tasks.js";
 import type { World } from "../simulator/world.js";
 import { contentOf, copySignal, type Direction } from "./network-copy.js";
 
-/** What may go wrong on a network. Nothing does unless given, and nothing does while it is calm. */
+/** Faults of a network. By default there are none, and there are none while the simulation is calm. */
 export interface NetworkOptions {
   /**
-   * Messages and replies that vanish, in one schedule. Links, monitors and exit signals do not: a cut is how those are
-   * lost.
+   * Messages and replies to drop in one schedule. Links, monitors and exit signals are never dropped; only a cut loses them.
    */
   readonly drop?: { readonly atMost?: number };
-  /** Messages that arrive twice, in one schedule. */
+  /** Messages to deliver twice in one schedule. */
   readonly duplicate?: { readonly atMost?: number };
-  /** Times that two systems are cut off from each other, for one of these virtual milliseconds or until it is calm. */
+  /** Cuts between two systems in one schedule. A cut lasts one of these virtual milliseconds, or until the simulation is calm. */
   readonly partition?: { readonly atMost?: number; readonly ms?: readonly number[] };
 }
 
 const PARTITION_MS: readonly number[] = [10, 1_000, 60_000];
 
 /**
- * Connects the systems that join it. A message arrives as a copy, in which pids are the receiver's own for the same
- * processes, and the reply to a call travels back over the network too.
+ * Connects the systems that join it. A message arrives as a copy, in which each pid is the receiver's own pid for the same
+ * process. The reply to a call travels over the network, too.
  *
  * @example
  * await explore(async (sim) => {
@@ -43,7 +42,7 @@ export class SimulatedNetwork {
   readonly #world: World;
   readonly #systems: System[] = [];
   readonly #ways = new Map<string, DeliverTask>();
-  /** Pairs that are cut off; with the timer that ends it when it was a fault. */
+  /** Pairs that are cut off. A cut that is a fault has a timer that ends it. */
   readonly #cuts = new Map<string, Timer | undefined>();
   readonly #lengths: readonly number[];
   #drops: number;
@@ -67,9 +66,9 @@ export class SimulatedNetwork {
   }
 
   /**
-   * Connects a system of the same simulation; the network becomes its transport.
+   * Connects a system of the same simulation. The network becomes its transport.
    *
-   * @throws OptionError when it is of another simulation, or has a transport already
+   * @throws OptionError when the system belongs to another simulation or has a transport
    */
   join(system: System): System {
     if (this.#systems.includes(system)) return system;
@@ -83,12 +82,12 @@ export class SimulatedNetwork {
     return system;
   }
 
-  /** Cuts two systems off from each other: what is on its way is lost, and both hear `noconnection`. */
+  /** Cuts two systems off from each other: signals in transit are lost, and both systems see `noconnection`. */
   cut(a: System, b: System): void {
     this.#cut(a, b, undefined);
   }
 
-  /** Connects them again. */
+  /** Connects two systems again. */
   heal(a: System, b: System): void {
     this.#heal(this.#pair(a, b));
   }
@@ -118,12 +117,12 @@ export class SimulatedNetwork {
     if (this.#cuts.delete(pair)) this.#world.wrote(pair);
   }
 
-  /** Ends what the faults did. */
+  /** Ends the cuts that are faults. */
   #reconnect(): void {
     for (const [pair, end] of this.#cuts) if (end !== undefined) this.#heal(pair);
   }
 
-  /** What two systems are known by together. */
+  /** The key of a pair of systems. */
   #pair(a: System, b: System): string {
     for (const one of [a, b])
       if (!this.#systems.includes(one))
@@ -166,7 +165,7 @@ export class SimulatedNetwork {
 
   #post(from: System, to: System, parcel: Parcel): void {
     const way = this.#way(from, to);
-    // The next on the same way is behind it: two that send there cannot change places.
+    // The next message on this channel queues behind this one, so two steps that send on it cannot swap places.
     this.#world.wrote(way.owner.mailbox);
     this.#world.options.recorder?.sent(way.from, way.owner, parcel, true);
     this.#world.agenda.post(way, parcel);
@@ -208,7 +207,7 @@ export class SimulatedNetwork {
     if (this.#partitions === 0) return false;
     const pairs = this.#systems.flatMap((a, i) => this.#systems.slice(i + 1).map((b) => [a, b] as const));
     const open = pairs.filter(([a, b]) => this.#connected(a, b));
-    // A kind of fault that strikes between two steps: searches that reduce have to know.
+    // This fault strikes between two steps; strategies that reduce must know, so the label is listed in independence.ts.
     const choice = this.#world.oracle.draw(open.length + 1, "drop:connection");
     if (choice === 0) return false;
     this.#partitions--;

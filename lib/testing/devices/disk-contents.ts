@@ -1,23 +1,23 @@
-// What a disk holds, and what a power loss leaves of it, as pure functions: one flat directory of files.
+// The contents of a disk, and what survives a power loss, as pure functions over one flat directory of files.
 //
 //   write, truncate,          sync
 //   create, remove, ──▶ dirty ─────▶ durable     no power loss takes it back
 //   rename                │
-//                         └────────▶ adrift      a sync failed: it is still read, and no later sync saves it
+//                         └────────▶ adrift      a sync failed: reads still see it, and no later sync makes it durable
 //                         failed sync
 //
-// A power loss decides about every change that is dirty or adrift, each on its own: a file system may bring them to the
-// platter in any order (Pillai et al., "All File Systems Are Not Created Equal", 2014). That a failed sync marks pages
-// clean is from Rebello et al., "Can Applications Recover from fsync Failures?", 2020.
+// A power loss decides the fate of each dirty or adrift change on its own, because a file system may write changes in any order
+// (Pillai et al., "All File Systems Are Not Created Equal", 2014). A failed sync marks pages clean (Rebello et al., "Can
+// Applications Recover from fsync Failures?", 2020).
 
-/** Something done to the content of a file. */
+/** A change of a file's content. */
 type FileChange =
   | { readonly type: "write"; readonly offset: number; readonly bytes: Uint8Array }
   | { readonly type: "truncate"; readonly size: number };
 
 /**
- * Something done to the directory. `link`: the file has this name from now on, and no other; it is created (`from` is
- * undefined) or renamed in one go.
+ * A change of the directory. `link`: the file gets this name and loses any other; the file is created (`from` is undefined) or
+ * renamed atomically.
  */
 type NameChange =
   | { readonly type: "link"; readonly name: string; readonly file: number; readonly from: string | undefined }
@@ -25,16 +25,16 @@ type NameChange =
 
 interface Change<T> {
   readonly what: T;
-  /** Place in the order of all changes of the disk: a sync covers those before it. */
+  /** Position among all changes of the disk. A sync covers the changes before it. */
   readonly number: number;
   readonly state: "dirty" | "adrift" | "durable";
 }
 
-/** Content on the platter, content as it is read, and what leads from the one to the other. */
+/** The durable content, the content that reads see, and the changes between the two. */
 interface Cached<C, T> {
   readonly durable: C;
   readonly seen: C;
-  /** From the first that is not durable. A durable one after it stays: the order in which they apply matters. */
+  /** Starts with the first change that is not durable. Durable changes after it are kept, because order matters. */
   readonly changes: readonly Change<T>[];
 }
 
@@ -42,22 +42,22 @@ type Names = ReadonlyMap<string, number>;
 type File = Cached<Uint8Array, FileChange>;
 
 export interface Disk {
-  /** Bytes that arrive whole or not at all, counted from the beginning of the file. 1: a write can be cut anywhere. */
+  /** Size of the blocks that are written atomically, counted from the beginning of the file. With 1, a write may tear anywhere. */
   readonly sector: number;
   readonly directory: Cached<Names, NameChange>;
-  /** By number, with those whose last name is gone as long as the directory might come back to it. */
+  /** Files by number, including unlinked files that a power loss could bring back. */
   readonly files: ReadonlyMap<number, File>;
-  /** How many changes there were. */
+  /** Number of changes so far. */
   readonly made: number;
 }
 
-/** What a sync that was begun will make durable, if it succeeds: the changes before it. */
+/** A sync in progress. If it succeeds, the changes before it become durable. */
 export interface Sync {
   readonly of: number | "directory" | "everything";
   readonly before: number;
 }
 
-/** A number from 0 to `n` - 1, where 0 is that nothing is lost; `n` is at least 2. */
+/** Returns a number from 0 to `n` - 1, where 0 means that nothing is lost; `n` is at least 2. */
 export type Choose = (n: number, label: string) => number;
 
 export function emptyDisk(sector: number): Disk {
@@ -65,18 +65,18 @@ export function emptyDisk(sector: number): Disk {
   return { sector, directory: { durable: none, seen: none, changes: [] }, files: new Map(), made: 0 };
 }
 
-/** In order. */
+/** The names of all files, sorted. */
 export function names(disk: Disk): string[] {
   return [...disk.directory.seen.keys()].sort();
 }
 
-/** The content as it is read, which is not for changing; undefined when there is no such file. */
+/** The content as reads see it; the caller must not change it. Undefined when there is no such file. */
 export function content(disk: Disk, name: string): Uint8Array | undefined {
   const file = disk.directory.seen.get(name);
   return file === undefined ? undefined : disk.files.get(file)?.seen;
 }
 
-/** Writes at `offset`, or at the end. A file that is not there is created; a gap is filled with zeros. */
+/** Writes at `offset`, or at the end. Creates a missing file, and fills a gap with zeros. */
 export function write(disk: Disk, name: string, offset: number | "end", bytes: Uint8Array): Disk {
   const file = disk.directory.seen.get(name);
   if (file === undefined) return write(create(disk, name), name, offset, bytes);
@@ -85,18 +85,18 @@ export function write(disk: Disk, name: string, offset: number | "end", bytes: U
   return changeFile(disk, file, { type: "write", offset: at, bytes });
 }
 
-/** Cuts the file, or makes it longer with zeros; undefined when there is no such file. */
+/** Shortens the file, or extends it with zeros. Undefined when there is no such file. */
 export function truncate(disk: Disk, name: string, size: number): Disk | undefined {
   const file = disk.directory.seen.get(name);
   return file === undefined ? undefined : changeFile(disk, file, { type: "truncate", size });
 }
 
-/** Undefined when there is no such file. */
+/** Removes a file. Undefined when there is no such file. */
 export function remove(disk: Disk, name: string): Disk | undefined {
   return disk.directory.seen.has(name) ? changeNames(disk, { type: "unlink", name }) : undefined;
 }
 
-/** Takes the place of a file that has the new name, in one go; undefined when there is no file of the old name. */
+/** Renames a file atomically and replaces a file that has the new name. Undefined when there is no file `from`. */
 export function rename(disk: Disk, from: string, to: string): Disk | undefined {
   const file = disk.directory.seen.get(from);
   if (file === undefined || from === to) return file === undefined ? undefined : disk;
@@ -114,12 +114,12 @@ export function syncOfAll(disk: Disk, of: "directory" | "everything"): Sync {
   return { of, before: disk.made };
 }
 
-/** The name that the file of a sync has now; undefined when it has none, or the sync is of more than a file. */
+/** The present name of the file that a sync covers. Undefined when the file has none, or the sync covers more than a file. */
 export function nameOf(disk: Disk, { of }: Sync): string | undefined {
   return [...disk.directory.seen].find(([, file]) => file === of)?.[0];
 }
 
-/** The sync has come to its end: what it covers is durable, or adrift when it failed. */
+/** Ends a sync: the changes that it covers become durable, or adrift if it failed. */
 export function synced(disk: Disk, { of, before }: Sync, failed: boolean): Disk {
   const state = failed ? "adrift" : "durable";
   const files = new Map(disk.files);
@@ -131,11 +131,11 @@ export function synced(disk: Disk, { of, before }: Sync, failed: boolean): Disk 
 }
 
 /**
- * The power is lost. Says what that leaves, and what it took, one line for each change that did not survive whole.
+ * A power loss. Returns the disk afterwards, and one line for each change that did not survive whole.
  *
- * Each change that is not durable has its own fate, and the choice 0 is always that it survives: a schedule that is
- * shortened for reading thus loses what its failure needs, and nothing besides. A change of the directory survives or is
- * lost. A write survives, is lost, is cut short, or made the file longer without bringing its bytes, which then are zeros.
+ * Every change that is not durable has its own fate. Choice 0 is always that it survives, so a shrunk schedule loses only what
+ * its failure needs. A change of the directory survives or is lost. A write survives, is lost, is torn, or extends the file
+ * without its bytes, which are zeros then.
  */
 export function crash(disk: Disk, choose: Choose): readonly [disk: Disk, losses: readonly string[]] {
   const losses: string[] = [];
@@ -200,7 +200,7 @@ function sized(bytes: Uint8Array, size: number): Uint8Array {
   return longer;
 }
 
-/** A file that no name leads to, and that none can lead to any more, is gone. */
+/** Drops files without a name that no durable or pending change can bring back. */
 function withoutOrphans(disk: Disk): Disk {
   const { durable, seen, changes } = disk.directory;
   const linked = changes.map(({ what }) => (what.type === "link" ? what.file : undefined));
@@ -208,7 +208,7 @@ function withoutOrphans(disk: Disk): Disk {
   return { ...disk, files: new Map([...disk.files].filter(([number]) => reachable.has(number))) };
 }
 
-// ── changes on their way to the platter ─────────────────────────────────────────────────────────────────────────────
+// ── changes that are not durable yet ────────────────────────────────────────────────────────────────────────────────
 
 type Apply<C, T> = (content: C, what: T) => C;
 
@@ -217,7 +217,7 @@ function changed<C, T>(cached: Cached<C, T>, apply: Apply<C, T>, what: T, number
   return { durable: cached.durable, seen: apply(cached.seen, what), changes };
 }
 
-/** The dirty changes made before a sync get its outcome; durable ones with nothing open before them go to the platter. */
+/** Gives the dirty changes before a sync their outcome. Durable changes with nothing pending before them are merged. */
 function marked<C, T>(
   { durable, seen, changes }: Cached<C, T>,
   apply: Apply<C, T>,
@@ -231,7 +231,7 @@ function marked<C, T>(
   return { durable: platter, seen, changes: now.slice(settled.length) };
 }
 
-/** The content after a power loss; `fate` gives what is left of a change that is not durable. */
+/** The content after a power loss; `fate` returns what is left of a change that is not durable. */
 function survived<C, T>(
   { durable, changes }: Cached<C, T>,
   apply: Apply<C, T>,
@@ -263,12 +263,12 @@ function fateOf(what: FileChange, size: number, sector: number, name: string, ch
   return { how: `torn after ${left} bytes`, change: { ...what, bytes: what.bytes.subarray(0, left) } };
 }
 
-/** At how many places between its first and its last byte a write can be cut. */
+/** Number of places between the first and the last byte of a write at which it can tear. */
 function cutsOf(offset: number, length: number, sector: number): number {
   return lastCut(offset + length, sector) - Math.floor(offset / sector);
 }
 
-/** The boundary of sectors before the last byte, the one that loses least. */
+/** The last sector boundary before the last byte: tearing there loses least. */
 function lastCut(end: number, sector: number): number {
   return Math.floor((end - 1) / sector);
 }

@@ -2,7 +2,7 @@
 
 import { test as check, fc } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
-import * as machine from "../../../lib/testing/devices/disk-machine.js";
+import * as machine from "../../../lib/testing/devices/disk-contents.js";
 import { bytes, results, text } from "./disk-support.js";
 
 type Step =
