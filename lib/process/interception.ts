@@ -1,4 +1,4 @@
-// What a simulator may see, hold and order of the life within a system. Production has none of it, and pays nothing.
+// The hooks by which a simulator sees, holds and orders the events within a system. Production has none, at no cost.
 
 import type { WatchedProcess } from "./intercepted.js";
 import type { Pid } from "./pid.js";
@@ -10,23 +10,27 @@ export interface Settler {
   reject: ((error: unknown) => void) | undefined;
 }
 
-/** How a step met something: two steps that only read the same can change places. */
+/** How a step used something. Two steps that only read the same thing can swap places. */
 export type Access = "read" | "write";
 
-/** What a system tells an Environment that asks for it. */
+/** The hooks of an Environment. A system calls them if the Environment has them. */
 export interface Interception {
-  /** A process is in the system now, and has not run. */
+  /** A process was added to the system. It has not run yet. */
   born(process: WatchedProcess): void;
-  /** The process has ended, and nothing is told of it yet. */
+  /** The process has ended; nobody has been notified yet. */
   died(process: WatchedProcess, reason: ExitReason): void;
-  /** An item on its way into a mailbox. True: it is held, and given to {@link WatchedProcess.arrive} later. */
+  /** An item is about to enter a mailbox. Returns true to hold it; {@link WatchedProcess.arrive} delivers it later. */
   hold(to: WatchedProcess, item: unknown): boolean;
-  /** Takes back the first item for a process that fits and is held, as if it had arrived. False when there is none. */
+  /** Withdraws the first held item of a process that `fits` accepts. Returns false if there is none. */
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean;
-  /** Code of `owner`, or of nobody, is about to await a promise: its ends may be replaced. */
+  /** Code of `owner`, or code outside of processes, is about to await a promise. The hook may replace the promise's ends. */
   gate(owner: WatchedProcess | undefined, what: string, ends: Settler): void;
-  /** The code that is running looked at or changed the links, monitors or life of a process. */
+  /** The running code read or changed the links, the monitors or the existence of a process. */
   met(pid: Pid): void;
-  /** The code that is running looked at or changed something shared: `n:` a name, `g:` a group, `c:` consumers. */
+  /**
+   * The running code read or changed something that processes share. Prefixes of keys: `n:` a name, `g:` a process group, `c:` a
+   * consumer group, `t:` a task of a topology and `l:` the load of one, `disk:` a file of a simulated disk, `net:` a connection of
+   * a simulated network, `u:` a key of `sim.touch`.
+   */
   touched(key: string, access: Access): void;
 }

@@ -1,16 +1,16 @@
 /**
- * signalbox/testing: every interleaving, every fault, replayed from a token. Needs fast-check beside it.
+ * signalbox/testing: runs your code in many orders of events, with faults, and replays each from a token. Needs fast-check.
  *
  * A room imports only from rooms below it:
  *
  *     exploration/      explore.ts runs a scenario under many schedules, schedule.ts runs one; simulation.ts is the `sim` of a
  *                       scenario; shrink.ts makes a failing schedule minimal
- *     devices/          disk.ts and network.ts: what is outside of processes, and fails
+ *     devices/          disk.ts and network.ts, which fail like real ones
  *     simulator/        world.ts holds the systems of one schedule, and executes one step of what agenda.ts says is
- *                       possible; oracle.ts decides and writes down; faults.ts strikes; built-in-checks.ts looks for leaks
+ *                       possible; oracle.ts decides and writes down; faults.ts strikes; built-in-checks.ts finds leaks
  *     strategies/       how schedules are searched: at random, by priorities, by delays, exhaustively
  *     linearizability/  history.ts records operations, check.ts judges them
- *     report/           errors.ts and failure.ts: what a failing schedule shows; token.ts replays it; render.ts and mermaid.ts
+ *     report/           errors.ts and failure.ts explain a failing schedule; token.ts replays it; render.ts and mermaid.ts
  *                       draw it
  *     kit/              clock.ts: a clock for plain tests; probe.ts: a process that expects
  *

@@ -1,4 +1,4 @@
-// Exploring: a scenario is run under schedule after schedule, and the first that fails is made as simple as it gets.
+// Exploration: runs a scenario under one schedule after another, and makes the first failing schedule as simple as possible.
 
 import { OptionError, ProcessExitedError } from "../../process/errors.js";
 import { count, text } from "../../process/options.js";
@@ -36,7 +36,7 @@ import {
 } from "./schedule.js";
 import { shrinkChoices, trimmed } from "./shrink.js";
 
-/** Defaults of {@link explore}, in one place. */
+/** Defaults of {@link explore} and {@link simulate}. */
 export const EXPLORE_DEFAULTS: {
   readonly schedules: number;
   readonly seed: number;
@@ -46,69 +46,69 @@ export const EXPLORE_DEFAULTS: {
   readonly patienceMs: number;
 } = { schedules: 1_000, seed: 1, maxSteps: 10_000, recheck: 100, shrink: 2_000, patienceMs: 5_000 };
 
-/** What every run of a scenario may be told. */
+/** Options of every run of a scenario. */
 export interface SimulateOptions {
-  /** Faults that may strike. None unless given. */
+  /** Faults that may strike. None by default. */
   readonly faults?: FaultOptions;
   /** Steps after which a schedule is cut off. */
   readonly maxSteps?: number;
-  /** Whether messages are frozen deeply on their way: a process that writes to one it shares throws. Default false. */
+  /** Whether sent messages are frozen deeply, so that a process that writes to a shared message throws. Default false. */
   readonly freeze?: boolean;
-  /** What is looked for at the end of every schedule; all of it unless given. */
+  /** Checks of every schedule, whatever the scenario. All are on by default; `false` turns all off. */
   readonly checks?: BuiltInChecks | false;
-  /** Processes that may use the host's timers and I/O, by path: the simulator waits for them in real time. */
+  /** Processes, by path, that may use the host's timers and I/O. The simulator waits for them in real time. */
   readonly allow?: ProcessPattern | readonly ProcessPattern[];
   /** Real milliseconds to wait for such a process. */
   readonly patienceMs?: number;
 }
 
 export interface ExploreOptions extends SimulateOptions {
-  /** What is explored: a token of one exploration is none of another's. */
+  /** Name of the exploration. A token is valid only for an exploration of the same name. */
   readonly name?: string;
-  /** Schedules to run. */
+  /** Number of schedules to run. */
   readonly schedules?: number;
-  /** Seed of everything random: the same seed explores the same schedules. */
+  /** Seed of all randomness: the same seed explores the same schedules. */
   readonly seed?: number;
-  /** How schedules are searched. Default {@link portfolio}. */
+  /** The search strategy. Default {@link portfolio}. */
   readonly strategy?: SearchStrategy;
-  /** One passing schedule in this many is run again, to find what is not under the simulator's control; 0 for none. */
+  /** One in this many passing schedules runs twice, to detect code outside of the simulator's control; 0 for none. */
   readonly recheck?: number;
-  /** Schedules that may be tried to make a failing one simpler; 0 for none. */
+  /** Most schedules to run to simplify a failing one; 0 for none. */
   readonly shrink?: number;
-  /** Labels that `sim.sometimes` has to come to in at least one schedule, beside those that schedules mention. */
+  /** Labels of `sim.sometimes` that at least one schedule must reach, besides those that schedules mention. */
   readonly sometimes?: readonly string[];
   /** Runs exactly the schedule of this token. */
   readonly replay?: string;
-  /** Ends the exploration early; it rejects with the signal's reason. */
+  /** Ends the exploration early: it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** What an exploration found that did not fail. */
+/** The statistics of an exploration that did not fail. */
 export interface Exploration {
   readonly strategy: string;
   readonly schedules: number;
   /** Steps of all schedules. */
   readonly steps: number;
-  /** Schedules in which something happened in another order. */
+  /** Schedules that differ in the order of events. */
   readonly distinctSchedules: number;
-  /** States at the end, told apart by who is alive, how far each has come, and what `sim.state` gives. */
+  /** Different end states: by living processes, by how much each has handled, and by the values of `sim.state`. */
   readonly distinctStates: number;
   /** Schedules that were cut off at `maxSteps`. */
   readonly bounded: number;
-  /** Schedules that were given up, since they could show nothing new. */
+  /** Schedules that were abandoned because they could show nothing new. */
   readonly redundant: number;
-  /** Every schedule was run: only an exhaustive strategy gets there. */
+  /** True when every schedule was run; only an exhaustive strategy can get there. */
   readonly complete: boolean;
-  /** Labels of `sim.sometimes`, and in how many schedules each held. */
+  /** Labels of `sim.sometimes`, with the number of schedules in which each held. */
   readonly reached: ReadonlyMap<string, number>;
-  /** Virtual milliseconds of all schedules. */
+  /** Virtual milliseconds of all schedules together. */
   readonly virtualMs: number;
 }
 
-/** Schedules that a strategy is told the longest of: one that ran away is forgotten after so many. */
+/** Strategies know the longest of this many last schedules, so that one endless schedule is forgotten. */
 const RECENT = 16;
 
-/** Checks what every run may be told. @throws OptionError */
+/** Checks the options of every run. @throws OptionError */
 function settingsOf(options: SimulateOptions): ScheduleSettings {
   return {
     faults: planFaults(options.faults),
@@ -121,11 +121,11 @@ function settingsOf(options: SimulateOptions): ScheduleSettings {
 }
 
 /**
- * Runs a scenario under many schedules, each with its own order of steps and its own faults, and fails with the
- * simplest failing schedule found. The first schedule is the ordinary one: first come, first served, no faults.
+ * Runs a scenario under many schedules, each with its own order of steps and its own faults. Fails with the simplest failing
+ * schedule found. The first schedule is the ordinary one: first come, first served, no faults.
  *
- * @throws ScheduleFailedError when a schedule fails, OptionError, InvalidTokenError and ReplayOutdatedError for a token
- * that does not fit, NondeterminismError when the same choices lead to different runs, NeverReachedError
+ * @throws ScheduleFailedError when a schedule fails; OptionError; InvalidTokenError and ReplayOutdatedError for a token that
+ * does not fit; NondeterminismError when the same choices lead to different runs; NeverReachedError
  * @example
  * await explore(async (sim) => {
  *   const system = sim.system({ name: "shop" });
@@ -142,8 +142,8 @@ export function explore(scenario: Scenario, options: ExploreOptions = {}): Promi
 }
 
 /**
- * Runs one schedule: the ordinary one, or that of the choices given. For properties that vary the input as well; see
- * {@link schedules}.
+ * Runs one schedule: the ordinary one, or the one of the given choices. Use it in properties that also vary the input; see
+ * {@link arbitrarySchedules}.
  *
  * @throws ScheduleFailedError
  */
@@ -156,7 +156,7 @@ export function simulate(
 
 let queue: Promise<unknown> = Promise.resolve();
 
-/** One exploration after the other: they share the host's microtasks and timers. */
+/** Runs explorations one after another: they share the host's microtasks and timers. */
 function exclusively<T>(work: () => Promise<T>): Promise<T> {
   const code = runningOwner();
   if (active.world !== undefined && code !== undefined)
@@ -173,7 +173,7 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
       }
       if (!(owner instanceof Pid) || !isSimulated(owner)) return false;
       const process = world?.processOf(owner);
-      // Of a schedule that is over nothing is heard; of a system that has stopped nobody else hears.
+      // A rejection from a finished schedule is ignored. A stopped system has no listener any more, so the world decides.
       if (world === undefined || process === undefined) return true;
       if (!process.kernel.stopped) return false;
       if (!(error instanceof ProcessExitedError)) world.fail(error);
@@ -182,7 +182,7 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } finally {
-      // What the end of the last schedule has caused is not for others to hear of.
+      // Rejections from the end of the last schedule must not reach other listeners.
       await host.drain();
       unwatchRejections?.();
       unwatchTimers();
@@ -305,7 +305,7 @@ class Explorer {
       this.reached.set(label, (this.reached.get(label) ?? 0) + (holds ? 1 : 0));
   }
 
-  /** Runs a schedule again: it has to come to the same. */
+  /** Runs a schedule again: the result must be the same. */
   private async again(result: ScheduleResult): Promise<void> {
     const second = await this.run(new Script(result.choices));
     if (!alike(result, second)) throw await this.divergence(result, second);
@@ -325,7 +325,7 @@ class Explorer {
     return new NondeterminismError(step + 1, first, then, this.token(result), error);
   }
 
-  /** What to tell of a failing schedule: the simplest one like it. */
+  /** The error for a failing schedule: the simplest schedule that fails in the same way. */
   private async report(result: ScheduleResult): Promise<Error> {
     const again = await this.run(new Script(result.choices));
     if (!alike(result, again)) return this.divergence(result, again);
@@ -382,7 +382,7 @@ class Explorer {
   }
 }
 
-/** Failures are alike when the same check or error class failed: its text may name other numbers. */
+/** Identifies a failure by its check or error class. Texts do not count, since they may contain other numbers. */
 function kindOf({ failure }: ScheduleResult): string | undefined {
   if (failure === undefined) return undefined;
   const { error } = failure;
@@ -392,9 +392,9 @@ function kindOf({ failure }: ScheduleResult): string | undefined {
 }
 
 function alike(a: ScheduleResult, b: ScheduleResult): boolean {
-  // The host's own work ends when it likes: the code may have gone on meanwhile, or not.
+  // Real work of the host ends at any time, so the code may or may not have gone on.
   if (a.failure?.error instanceof UncontrolledAwaitError) return kindOf(a) === kindOf(b);
   if (a.digest !== b.digest || a.steps !== b.steps || kindOf(a) !== kindOf(b)) return false;
-  // A schedule that failed may have been cut off in the middle of something.
+  // A failing schedule may have been cut off in the middle of an action.
   return a.failure !== undefined || a.state === b.state;
 }

@@ -11,7 +11,7 @@ import { World } from "../simulator/world.js";
 import type { Chooser } from "../strategies/strategy.js";
 import { Simulation } from "./simulation.js";
 
-/** Sets up systems, and does with them what the test is about. Runs anew for each schedule: it must begin from nothing. */
+/** The code of a test: creates systems and uses them. It runs once for each schedule, so it must start from nothing. */
 export type Scenario = (sim: Simulation) => unknown;
 
 export interface ScheduleSettings {
@@ -23,29 +23,29 @@ export interface ScheduleSettings {
   readonly patienceMs: number;
 }
 
-/** What came of one schedule. */
+/** The result of one schedule. */
 export interface ScheduleResult {
   readonly failure: { readonly error: unknown } | undefined;
   readonly choices: readonly number[];
   readonly sizes: readonly number[];
   readonly steps: number;
   readonly digest: number;
-  /** The same after each step, to find where two runs part. */
+  /** The digest after each step, to find where two runs diverge. */
   readonly digests: readonly number[];
-  /** Cut off at the most steps it may have. */
+  /** Cut off at `maxSteps`. */
   readonly bounded: boolean;
-  /** Given up, since it could show nothing new. */
+  /** Abandoned, because it could show nothing new. */
   readonly redundant: boolean;
   /** Labels of `sometimes`, and whether each held. */
   readonly reached: ReadonlyMap<string, boolean>;
-  /** Stands for the state at the end. */
+  /** Identifies the state at the end. */
   readonly state: string;
   readonly actors: number;
   /** Virtual milliseconds that passed. */
   readonly elapsedMs: number;
 }
 
-/** The world that is being run: the code whose promises and timers are looked at. */
+/** The world of the running schedule. Promises and timers of its code are controlled. */
 export const active: { world: World | undefined } = { world: undefined };
 
 export async function runSchedule(
@@ -118,7 +118,7 @@ function start(scenario: Scenario, sim: Simulation, world: World): void {
   }
 }
 
-/** Who is alive, how far each has come, and what the scenario counts as state. */
+/** The living processes, how much each has handled, and the states of the scenario. */
 function stateOf(world: World, sim: Simulation): string {
   const alive = world.actors.map((actor) =>
     actor.process === undefined || !actor.alive

@@ -1,8 +1,8 @@
-// Schedules as a fast-check arbitrary: towards what ordinarily happens, and shorter. fast-check does the searching.
+// Schedules as a fast-check arbitrary: they shrink towards the ordinary schedule. fast-check does the searching.
 
 import * as fc from "fast-check";
 
-/** Places where the list is cut short one choice at a time; lists are mostly shorter by then. */
+/** Removals of single choices that are tried; by then lists are mostly shorter. */
 const MOST_REMOVALS = 64;
 
 class Schedules extends fc.Arbitrary<readonly number[]> {
@@ -33,10 +33,10 @@ class Schedules extends fc.Arbitrary<readonly number[]> {
 }
 
 /**
- * Schedules, for properties that vary the input as well: play them with {@link simulate}. They shrink to fewer
- * deviations from what ordinarily happens, and these to smaller ones.
+ * Schedules for properties that also vary the input; run them with {@link simulate}. They shrink to fewer and smaller
+ * deviations from the ordinary schedule.
  *
- * @param length - choices at most
+ * @param length - most choices
  * @example
  * await fc.assert(
  *   fc.asyncProperty(arbitrarySchedules(), fc.array(fc.nat()), async (choices, orders) => {
@@ -48,11 +48,11 @@ export function arbitrarySchedules(length = 200): fc.Arbitrary<readonly number[]
   return new Schedules(length, 7);
 }
 
-/** Simpler lists, the simplest first: all ordinary, fewer deviations by halves, shorter, smaller deviations. */
+/** Simpler lists, the simplest first: all ordinary, half of the deviations, shorter, smaller deviations. */
 function* simpler(choices: readonly number[]): IterableIterator<readonly number[]> {
   const deviations = choices.flatMap((choice, index) => (choice > 0 ? [index] : []));
   for (let size = deviations.length; size >= 1; size = size >> 1) {
-    // The last ones first: what comes after the failure's cause is the likeliest to be of no account.
+    // The last deviations first: those after the cause of the failure are the likeliest to be irrelevant.
     for (let end = deviations.length; end > 0; end -= size) {
       const gone = new Set(deviations.slice(Math.max(0, end - size), end));
       yield trimmed(choices.map((choice, index) => (gone.has(index) ? 0 : choice)));
@@ -68,7 +68,7 @@ function* simpler(choices: readonly number[]): IterableIterator<readonly number[
   }
 }
 
-/** Without the ordinary choices at its end. */
+/** The list without ordinary choices at its end. */
 export function trimmed(choices: readonly number[]): readonly number[] {
   let end = choices.length;
   while (end > 0 && choices[end - 1] === 0) end--;
@@ -76,9 +76,9 @@ export function trimmed(choices: readonly number[]): readonly number[] {
 }
 
 /**
- * The simplest list found for which `fails` still holds.
+ * Returns the simplest list found for which `fails` still holds.
  *
- * @param most - lists to try at most
+ * @param most - most lists to try
  */
 export async function shrinkChoices(
   choices: readonly number[],

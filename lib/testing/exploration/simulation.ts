@@ -1,4 +1,4 @@
-// What a scenario is given: systems under simulation, virtual time, checks, and a hand in the faults.
+// The `sim` of a scenario: systems under simulation, virtual time, checks, and control of the faults.
 
 import { OptionError } from "../../process/errors.js";
 import { count, delay, text } from "../../process/options.js";
@@ -15,16 +15,16 @@ import { structuralText } from "../report/structural-text.js";
 import { environmentOf } from "../simulator/environment.js";
 import type { World } from "../simulator/world.js";
 
-/** A check: it fails by throwing, by `false`, or by a text that says what is wrong. */
+/** A check. It fails by throwing, by returning `false`, or by returning a text that explains the failure. */
 export type SimulationCheck = () => unknown;
 
-/** Options of a wait for a state. */
+/** Options of waiting for a state. */
 export interface WithinOptions {
-  /** Virtual milliseconds to wait at most. Default 60,000. */
+  /** Most virtual milliseconds to wait. Default 60,000. */
   readonly withinMs?: number;
 }
 
-/** Options of a disk, and which of its operations may fail; none unless given. */
+/** Options of a disk, and which of its operations may fail; by default none may. */
 export interface SimulatedDiskOptions extends DiskOptions {
   readonly failures?: NonNullable<DiskPort["failures"]>;
 }
@@ -37,7 +37,8 @@ interface NamedCheck {
 }
 
 /**
- * One schedule, as its scenario sees it. Everything here acts on that schedule alone, and all time in it is virtual.
+ * One schedule, as its scenario sees it. All methods act on this schedule only, and all time is virtual.
+ *
  *
  * @example
  * await explore(async (sim) => {
@@ -61,18 +62,18 @@ export class Simulation {
     world.afterStep = () => this.#checkInvariants();
   }
 
-  /** A system under simulation. Its clock, timers, randomness, ids and scheduling are the simulator's. */
+  /** Creates a system under simulation. The simulator provides its clock, timers, randomness, ids and scheduling. */
   system(options: Omit<SystemOptions, "environment"> = {}): System {
     const name = options.name ?? "system";
     return new System({ report: false, ...options, environment: environmentOf(this.#world, name) });
   }
 
-  /** A network between systems of this simulation: those that join it. */
+  /** Creates a network for systems of this simulation. */
   network(options: NetworkOptions = {}): SimulatedNetwork {
     return new SimulatedNetwork(this.#world, options);
   }
 
-  /** A disk that loses what was not synced when its power fails. */
+  /** Creates a disk that loses unsynced changes when its power fails. */
   disk(options: SimulatedDiskOptions = {}): SimulatedDisk {
     const world = this.#world;
     const { failures = {}, ...rest } = options;
@@ -103,7 +104,7 @@ export class Simulation {
     return this.#world.now;
   }
 
-  /** Lets virtual time pass; whatever can run runs meanwhile. */
+  /** Waits for virtual milliseconds. Everything that can run meanwhile runs. */
   sleep(ms: number): Promise<void> {
     delay("ms", ms);
     return this.#world.gated<void>(`${ms} ms to pass`, (resolve) => {
@@ -111,15 +112,15 @@ export class Simulation {
     });
   }
 
-  /** Resolves when nothing can go on without time passing. */
+  /** Resolves when nothing can run unless time passes. */
   quiet(): Promise<void> {
     return this.#world.whenQuiet("everything to be quiet");
   }
 
   /**
-   * Waits until something holds; looked at whenever nothing can run, as time goes on.
+   * Waits until a condition holds. The condition is checked whenever nothing can run, as time passes.
    *
-   * @throws NotConvergedError when it does not within `withinMs` virtual milliseconds
+   * @throws NotConvergedError when the condition does not hold within `withinMs` virtual milliseconds
    */
   async until(goal: string, holds: () => boolean, options: WithinOptions = {}): Promise<void> {
     const withinMs = delay("withinMs", options.withinMs ?? WITHIN_MS);
@@ -127,7 +128,7 @@ export class Simulation {
     for (;;) {
       await this.quiet();
       if (this.#judge(goal, holds)) return;
-      // A fault may have struck since it was quiet.
+      // A fault may have struck since the quiet moment.
       if (this.#world.agenda.tasks.length > 0) continue;
       const next = this.#world.timeOfNextTimer;
       if (next === undefined || next > deadline)
@@ -140,60 +141,60 @@ export class Simulation {
     }
   }
 
-  /** Faults stop, and whoever was held up goes on: the liveness phase begins. Before anything else: they have to wait. */
+  /** Stops all faults and resumes paused processes, for the liveness phase of a scenario. */
   calm(): void {
     this.#world.faults.stop();
   }
 
-  /** Faults may strike from here on, as they may from the beginning unless `calm` was called. */
+  /** Allows faults from here on. At the beginning of a scenario they are allowed. */
   storm(): void {
     this.#world.faults.start();
   }
 
-  /** {@link Simulation.calm}, and then waits until something holds. */
+  /** Calls {@link Simulation.calm}, then waits until the condition holds. */
   eventually(goal: string, holds: () => boolean, options?: WithinOptions): Promise<void> {
     this.calm();
     return this.until(goal, holds, options);
   }
 
-  /** A check after every step from now on. */
+  /** Registers a check that runs after every step from now on. */
   invariant(name: string, check: SimulationCheck): void {
     this.#world.checked = true;
     this.#invariants.push({ name: text("name", name), check });
   }
 
-  /** A check at the end, when the scenario is over and nothing can run any more. */
+  /** Registers a check that runs at the end, when the scenario is over and nothing can run. */
   finally(name: string, check: SimulationCheck): void {
     this.#finals.push({ name: text("name", name), check });
   }
 
-  /** Notes an interesting state: an exploration in which no schedule came to it fails. */
+  /** Marks an interesting state. The exploration fails if no schedule reaches it. */
   sometimes(label: string, holds = true): void {
     if (holds || !this.#reached.has(label)) this.#reached.set(label, holds);
   }
 
   /**
-   * Something that counts towards a state of its own, in the statistics: primitive values, plain objects, arrays, Maps
-   * and Sets of these.
+   * Registers a function whose value is part of the end state in the statistics. The value may consist of primitive values, plain
+   * objects, arrays, Maps and Sets.
    */
   state(of: () => unknown): void {
     this.#states.push(of);
   }
 
-  /** A decision of the scenario's own: a whole number from 0 to `n` - 1, 0 being the ordinary one. */
+  /** A decision of the scenario: a whole number from 0 to `n` - 1, where 0 is the ordinary one. */
   choose(n: number, label = "choice"): number {
     count("n", n, 1);
     return this.#world.oracle.draw(n, `choice:${label}`);
   }
 
-  /** One of several values, the first being the ordinary one. */
+  /** Chooses one of several values; the first is the ordinary one. */
   oneOf<T>(items: readonly [T, ...T[]], label?: string): T {
     if (!Array.isArray(items) || items.length === 0)
       throw new OptionError("items", items, "a list of values, at least one");
     return items[this.choose(items.length, label)] as T;
   }
 
-  /** Crashes a process now; `error` unless another reason is given. */
+  /** Crashes a process now, with an error in its own code or with the given reason. */
   crash(pid: Pid<never>, reason: "error" | ExitInput = "error"): void {
     const actor = this.#world.interceptor.actorOf(pid as Pid);
     if (actor === undefined) throw new OptionError("pid", pid, "the pid of a process of this simulation");
@@ -201,32 +202,32 @@ export class Simulation {
     this.#world.faults.crash(actor, reason === "error" ? undefined : toReason(reason), undefined);
   }
 
-  /** Writes a line into the report of this schedule. */
+  /** Adds a line to the report of this schedule. */
   note(text: string): void {
     this.#world.options.recorder?.note(text);
   }
 
-  /** The path of a process in the tree: the same in every schedule that begins alike. */
+  /** The path of a process in the tree. Schedules that begin alike give the process the same path. */
   path(pid: Pid<never>): string {
     return this.#world.interceptor.actorOf(pid as Pid)?.path ?? String(pid);
   }
 
   /**
-   * Says that the code running now reads or writes something that processes share outside of messages, so that an
-   * exhaustive search does not take the order of such steps for indifferent.
+   * Declares that the running code reads or writes something that processes share outside of messages. An exhaustive search
+   * needs to know, because it skips orders of steps that share nothing.
    */
   touch(key: string, access: "read" | "write" = "write"): void {
     this.#world.interceptor.touched(`u:${key}`, access);
   }
 
-  /** @internal Runs the checks for the end. */
+  /** @internal Runs the checks of the end. */
   conclude(): void {
     for (const one of this.#finals) this.#judgeCheck(one);
   }
 
   /** @internal */
   describe(): string[] {
-    // A schedule that failed has stopped anywhere.
+    // A failed schedule stopped anywhere.
     if (this.#world.failure !== undefined) return [];
     return this.#states.map((of) => {
       try {
@@ -245,7 +246,7 @@ export class Simulation {
     if (this.#world.failure !== undefined) return;
     try {
       const said = answer(`the check "${name}"`, check());
-      // Assertions of some libraries return an object, to be gone on with.
+      // Assertions of some libraries return an object for chaining.
       if (said === undefined || said === true || (typeof said === "object" && said !== null)) return;
       if (said !== false && typeof said !== "string")
         throw new ModelError(
@@ -274,14 +275,10 @@ export class Simulation {
   }
 }
 
-/** What a function of the test's answered, unless that is a promise: the schedule does not wait for one. */
+/** The result of a test's function. A promise is an error, because the schedule does not wait for it. */
 function answer(what: string, said: unknown): unknown {
   if (!isThenable(said)) return said;
-  // Whether it is rejected is of no account any more.
+  // A rejection of the promise does not matter any more.
   said.then(undefined, () => undefined);
-  throw new ModelError(
-    what,
-    "returned a promise",
-    "it is about the state of the moment, and answers at once",
-  );
+  throw new ModelError(what, "returned a promise", "it must answer at once, from the state at this moment");
 }

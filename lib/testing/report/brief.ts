@@ -1,38 +1,38 @@
-// Any message in one short line, for traces: the same text each time, little work, and none of the message's own code runs.
+// Any message in one short line, for traces: deterministic, cheap, and without running code of the message.
 
 import { count } from "../../process/options.js";
 import { Pid } from "../../process/pid.js";
 
-/** How {@link brief} writes. */
+/** Options of {@link brief}. */
 export interface BriefOptions {
   /** Most characters of the text, 1 or more. Default 60. */
   readonly most?: number;
-  /** What a pid is called, its path in the tree for instance. Unless it says, a pid is called by its own text. */
+  /** The name of a pid, for instance its path in the tree. Where it returns undefined, the pid's own text is used. */
   readonly nameOf?: (pid: Pid) => string | undefined;
-  /** Shows an object in its own way, where it has one. */
+  /** A text for an object, where the caller has a better one. */
   readonly describe?: (value: object) => string | undefined;
 }
 
 const MOST = 60;
-/** Levels that are opened: what lies deeper is shown closed. */
+/** Levels that are expanded; deeper values are shown closed. */
 const DEPTH = 3;
-/** Entries that are shown of each object, array, map and set. */
+/** Entries shown of each object, array, map and set. */
 const ENTRIES = 5;
-/** Characters that are shown of a text within a message, so that it leaves room for what stands beside it: a UUID. */
+/** Characters shown of a string within a message; a UUID fits. */
 const INNER_TEXT = 36;
-/** Prototypes that are looked at: a proxy may pretend that there is no last one. */
+/** Prototypes that are examined: a proxy may have an endless chain of them. */
 const LINEAGE = 12;
-/** From here on a bigint's digits are too much work. */
+/** A bigint beyond this is not printed: its digits take too long. */
 const HUGE = 10n ** 80n;
 const UNREADABLE = "(unreadable)";
 
 /**
- * Writes any value as one line of at most `most` characters; `…` stands for what is left out. Plain data looks as it
- * does in source text, an instance has its class before it. Getters, `toJSON`, `toString` and the like are not called;
- * only a proxy's traps cannot be told from plain reading, and one that throws makes the value `(unreadable)`. The work
- * does not grow with the value, except that listing the keys of an object does.
+ * Writes any value as one line of at most `most` characters; `…` marks omissions. Plain data looks like source text, an
+ * instance has its class name in front. Getters, `toJSON` and `toString` are not called. Only a proxy's traps run, because
+ * they cannot be told from plain reading; if one throws, the text is `(unreadable)`. The cost does not grow with the value,
+ * except for listing the keys of an object.
  *
- * @throws OptionError when `most` is no whole number from 1 on
+ * @throws OptionError unless `most` is a whole number of at least 1
  * @example
  * console.log(brief({ type: "take", n: 2, from: [order] })); // {type: "take", n: 2, from: [{item: "tea", n: 1}]}
  */
@@ -46,7 +46,7 @@ export function brief(value: unknown, options: BriefOptions = {}): string {
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const SHORT: { readonly [char: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** @internal The text with everything escaped that would break the line, or could not be seen in it. */
+/** @internal The text with every character escaped that would break the line or be invisible. */
 export function printable(text: string): string {
   return text.replace(
     UNPRINTABLE,
@@ -54,12 +54,12 @@ export function printable(text: string): string {
   );
 }
 
-/** @internal The text, or its beginning and `…`: `most` characters at most. */
+/** @internal The text, cut to `most` characters with `…` at the end. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${head(text, most - 1)}…`;
 }
 
-/** The beginning of a text; a pair of surrogates stays whole. */
+/** The beginning of a text; never half a surrogate pair. */
 function head(text: string, most: number): string {
   const last = text.charCodeAt(most - 1);
   return text.slice(0, last >= 0xd800 && last < 0xdc00 && most < text.length ? most - 1 : most);
@@ -73,15 +73,15 @@ function quoted(text: string, most: number): string {
 
 // ── writing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A value to be written, or a text that stands as it is. */
+/** A value to write, or a text to copy. */
 type Part = { readonly value: unknown } | string;
 
-/** An object seen from outside. */
+/** The visible structure of an object. */
 interface Listing {
   readonly open: string;
   readonly close: string;
   readonly entries: readonly (readonly Part[])[];
-  /** How many entries there are. */
+  /** The number of entries, including those not shown. */
   readonly size: number;
 }
 
@@ -113,7 +113,7 @@ class Writer {
     if (above.length > DEPTH) this.text += size === 0 ? "" : "…";
     else {
       for (const [index, parts] of entries.entries()) {
-        // What comes now is cut off in any case.
+        // The rest would be cut off.
         if (this.text.length > this.#most) return;
         if (index > 0) this.text += ", ";
         for (const part of parts) {
@@ -127,7 +127,7 @@ class Writer {
   }
 }
 
-/** A value that is no object. */
+/** The text of a primitive value. */
 function word(value: unknown, most: number): string {
   switch (typeof value) {
     case "string":
@@ -168,7 +168,7 @@ function lineage(value: object): object[] {
   return line;
 }
 
-/** A property's value, own or inherited; undefined when code would have to run to get it. */
+/** The value of an own or inherited property; undefined for an accessor, because reading it would run code. */
 function peek(line: readonly object[], key: string): unknown {
   for (const at of line) {
     const property = Reflect.getOwnPropertyDescriptor(at, key);
@@ -177,13 +177,13 @@ function peek(line: readonly object[], key: string): unknown {
   return undefined;
 }
 
-/** A name for people; `otherwise` if it is none. */
+/** The name, shortened; `otherwise` if there is no name. */
 function label(name: unknown, otherwise: string): string {
   return typeof name === "string" && name !== "" ? printable(cut(name, INNER_TEXT)) : otherwise;
 }
 
 function className(line: readonly object[]): string {
-  // An object without prototype is as plain as a literal.
+  // An object without a prototype is shown like a literal.
   if (line.length === 1) return "Object";
   const made = peek(line.slice(1), "constructor");
   return label(typeof made === "function" ? peek([made], "name") : undefined, "(anonymous)");
@@ -191,7 +191,7 @@ function className(line: readonly object[]): string {
 
 function errorText(line: readonly object[], most: number): string {
   const name = peek(line, "name");
-  // A class that gives itself no name inherits "Error", or a getter.
+  // A class without a name of its own inherits "Error", or a getter.
   const called = typeof name === "string" && name !== "Error" ? label(name, "Error") : className(line);
   const message = peek(line, "message");
   return typeof message === "string" && message !== ""
@@ -201,7 +201,7 @@ function errorText(line: readonly object[], most: number): string {
 
 const GENUINE = "function toISOString() { [native code] }";
 
-/** Dates are known by the host's own method, which reads nothing but the date: no other function has this text. */
+/** Detects dates by the native method, which reads only the date: no other function has this source text. */
 function dateText(line: readonly object[]): string | undefined {
   const method = peek(line, "toISOString");
   if (typeof method !== "function" || Reflect.apply(Function.prototype.toString, method, []) !== GENUINE)
@@ -265,7 +265,7 @@ function upTo(size: number, entry: (index: number) => Part[]): Part[][] {
   return Array.from({ length: Math.min(size, ENTRIES) }, (_, index) => entry(index));
 }
 
-/** What a getter of the language itself says, which a class of the user's cannot have overridden. */
+/** Reads a getter of the language itself, which a user's class cannot have overridden. */
 function builtIn(prototype: object, key: string, value: object): number {
   const getter = Reflect.getOwnPropertyDescriptor(prototype, key)?.get as () => number;
   return Reflect.apply(getter, value, []);

@@ -1,4 +1,4 @@
-// What the simulator has to say against a scenario, a token or a model. Each names what was wrong and what to do.
+// The errors of the simulator. Each says what was wrong and what to do.
 
 import { SignalboxError } from "../../process/errors.js";
 
@@ -14,9 +14,9 @@ export class ReplayOutdatedError extends SignalboxError {
   constructor(choice: number, label: string, before: number, now: number) {
     super(
       choice < 0
-        ? `the token is of another exploration than ${label}: its name, the kinds of its faults and \`freeze\` have to be the same`
-        : `the token is outdated: its choice ${choice + 1} (${label}) was one of ${before} alternatives, now there ${now === 1 ? "is 1" : `are ${now}`}; ` +
-            "the code or the options have changed since: explore again for a new token",
+        ? `the token belongs to another exploration than ${label}: the name, the kinds of faults and \`freeze\` must be the same`
+        : `the token is outdated: its choice ${choice + 1} (${label}) had ${before} alternatives, and now there ${now === 1 ? "is 1" : `are ${now}`}. ` +
+            "The code or the options have changed since: explore again for a new token",
     );
     this.choice = choice;
   }
@@ -56,7 +56,7 @@ export class HostTimerError extends SignalboxError {
   constructor(process: string, name: string, place: string | undefined) {
     super(
       `${process} used the host's ${name}${at(place)}: virtual time does not move it. Use ctx.runAfter, ctx.sendAfter, ` +
-        `receive({ timeout }) or sim.sleep; or name the process in \`allow\` if it has to`,
+        `receive({ timeoutMs }) or sim.sleep; or name the process in \`allow\` if it needs the timer`,
     );
   }
 }
@@ -71,9 +71,9 @@ export class UncontrolledAwaitError extends SignalboxError {
   static override readonly name: string = "UncontrolledAwaitError";
   readonly code = "ERR_SIM_UNCONTROLLED";
   constructor(process: string, place: string | undefined, resources: readonly string[]) {
-    const pending = resources.length > 0 ? ` (the host is at work on: ${resources.join(", ")})` : "";
+    const pending = resources.length > 0 ? ` (active in the host: ${resources.join(", ")})` : "";
     super(
-      `${process} awaits something that the simulator does not control${at(place)}${pending}. Hand the work to a stand-in ` +
+      `${process} awaits something that the simulator does not control${at(place)}${pending}. Replace the work by a fake ` +
         "that answers by message or call; or name the process in `allow`, and the simulator waits for it in real time",
     );
   }
@@ -89,8 +89,8 @@ export class StuckError extends SignalboxError {
   readonly code = "ERR_SIM_STUCK";
   constructor(waits: readonly string[]) {
     super(
-      `nothing can go on, and no timer is set:\n${waits.map((wait) => `  ${wait}`).join("\n")}\n` +
-        "Whoever should have answered has not, and nobody waits with a timeout",
+      `no process can run, and no timer is set:\n${waits.map((wait) => `  ${wait}`).join("\n")}\n` +
+        "A reply or message never comes, and no wait has a timeout",
     );
   }
 }
@@ -149,14 +149,15 @@ export class NotConvergedError extends SignalboxError {
   static override readonly name: string = "NotConvergedError";
   readonly code = "ERR_SIM_NOT_CONVERGED";
   constructor(goal: string, withinMs: number, why: string) {
-    super(`within ${withinMs} ms it has not come to this: ${goal} (${why})`);
+    super(`the system did not reach this state within ${withinMs} ms: ${goal} (${why})`);
   }
 }
 
 /**
- * A schedule ended with something left behind: a process, a timer, a waiting call.
+ * A schedule ended with something left behind: a child without its supervisor, several monitors of one process on another,
+ * or a mailbox that only grew.
  *
- * @remedy Stop or release it in the scenario, or allow it by the option that the message names.
+ * @remedy Stop or release it in the code under test, or turn the check off with the option `checks`.
  */
 export class LeftBehindError extends SignalboxError {
   static override readonly name: string = "LeftBehindError";
@@ -178,8 +179,8 @@ export class NeverReachedError extends SignalboxError {
   readonly code = "ERR_SIM_NEVER";
   constructor(labels: readonly string[], schedules: number) {
     super(
-      `in ${schedules} schedules never came to: ${labels.join(", ")}. Explore more schedules, allow more faults, or the ` +
-        "state cannot be reached and the test does not test it",
+      `none of ${schedules} schedules reached: ${labels.join(", ")}. Explore more schedules, allow more faults, or remove ` +
+        "the label: if the state is unreachable, the test does not test it",
     );
   }
 }

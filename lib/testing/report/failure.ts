@@ -1,4 +1,4 @@
-// A schedule that failed, as its user meets it: what went wrong, the steps to it, and the token that replays it.
+// The error for a failed schedule: the failure, the steps that led to it, and the token that replays it.
 
 import { SignalboxError } from "../../process/errors.js";
 import { traceToMermaid } from "./mermaid.js";
@@ -7,13 +7,13 @@ import type { Trace } from "./trace.js";
 
 /** How a failing schedule was found. */
 export interface FoundSchedule {
-  /** Which schedule of the exploration it was, from 1. */
+  /** Number of the schedule in the exploration, from 1. */
   readonly schedule: number;
   readonly strategy: string;
   readonly seed: number;
-  /** Its steps before it was shrunk. */
+  /** Steps of the schedule before it was shrunk. */
   readonly steps: number;
-  /** Schedules that were tried to shrink it. */
+  /** Number of schedules that were run to shrink it. */
   readonly tried: number;
 }
 
@@ -25,7 +25,7 @@ export interface FoundSchedule {
 export class ScheduleFailedError extends SignalboxError {
   static override readonly name: string = "ScheduleFailedError";
   readonly code = "ERR_SIM_SCHEDULE";
-  /** Give it to `explore` as `replay`, to run exactly this schedule. */
+  /** Pass it to `explore` as `replay` to run exactly this schedule. */
   readonly token: string;
   readonly trace: Trace;
   readonly choices: readonly number[];

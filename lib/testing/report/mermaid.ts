@@ -4,20 +4,20 @@ import { cut, printable } from "./brief.js";
 import { called, effectsOf, excerpt, happening, summary, time } from "./render.js";
 import type { Trace, TraceEffect, TraceStep } from "./trace.js";
 
-/** As in the text of a schedule, see render.ts; fewer when these do not fit. */
+/** As in the text of a schedule, see render.ts; fewer when the text would be too long. */
 const FIRST_STEPS = 20;
 const LAST_STEPS = 60;
-/** Mermaid refuses texts of more than 50,000 characters, unless it is configured otherwise. */
+/** Mermaid rejects texts of more than 50,000 characters by default. */
 const MOST_TEXT = 45_000;
-/** Characters of a message, a note, a participant's name. */
+/** Most characters of a message, a note or a participant's name. */
 const LABEL = 60;
 const FAILURE_LINES = 6;
 
 /**
- * Writes a schedule as a Mermaid sequence diagram. The participants are the processes, by their path, in the order in
- * which they occur. What happens to a process is a note on it that begins with the number of the step; solid arrows are
- * messages as they are sent, one with an open point is held, and dotted arrows are held messages as they arrive, and
- * spawned processes. Of long schedules the beginning and the end are drawn, as much as Mermaid takes.
+ * Writes a schedule as a Mermaid sequence diagram. The participants are the processes, by path, in the order of their first
+ * step. A note on a process shows one step and begins with the step's number. A solid arrow is a message sent; with an open
+ * point the message is held. A dotted arrow is the arrival of a held message, or a spawn. For a long schedule, the diagram
+ * shows the beginning and the end, as much as Mermaid accepts.
  *
  * @example
  * console.log(traceToMermaid({ steps: [], failure: undefined })); // sequenceDiagram
@@ -41,9 +41,9 @@ function draw(trace: Trace, firstSteps: number, lastSteps: number): string {
 
 /** The participants and the lines of a diagram. */
 class Stage {
-  /** Aliases by the names of processes, which may have any characters. */
+  /** Aliases by process name: a name may contain any character. */
   readonly #aliases = new Map<string, string>();
-  /** Notes across all participants have to wait until all are known. */
+  /** Lines as functions of all participants: a note across the diagram needs to know them all. */
   readonly #lines: ((all: string) => string)[] = [];
   #now: number | undefined;
 
@@ -98,7 +98,7 @@ class Stage {
   }
 
   text(): string {
-    // A note needs somebody to stand over.
+    // A note needs at least one participant.
     if (this.#aliases.size === 0 && this.#lines.length > 0) this.#alias("no process");
     const aliases = [...this.#aliases.values()];
     const all = aliases.length > 1 ? `${aliases[0]},${aliases.at(-1)}` : String(aliases[0]);
@@ -126,13 +126,13 @@ class Stage {
 }
 
 /**
- * What Mermaid would not take as it is: `;` and `#` end a text, `%%` begins a comment and `%%{` a directive, `$$` a
- * formula; `<`, `>`, `&` and `"` are HTML to it. Then words: `end`; `wrap:` and `nowrap:`, which it removes; `style` and
- * `classDef`, with which it takes the semicolon from an entity further on (its encodeEntities).
+ * Characters and words that Mermaid treats specially: `;` and `#` end a text, `%%` begins a comment and `%%{` a directive,
+ * `$$` a formula; `<`, `>`, `&` and `"` are HTML. Words: `end`; `wrap:` and `nowrap:`, which Mermaid removes; `style` and
+ * `classDef`, after which it drops the semicolon of a later entity (see its encodeEntities).
  */
 const UNSAFE = /[;#%$<>&"]|\bend\b|\b(?:no)?wrap(?=:)|style|classDef/gi;
 
-/** A text on one line and not too long, with character entities (`#59;` is `;`) where Mermaid needs them. */
+/** A text on one line, shortened, with character entities (`#59;` is `;`) where Mermaid needs them. */
 function label(text: string): string {
   const line = cut(printable(text), LABEL).replace(
     UNSAFE,

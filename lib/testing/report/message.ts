@@ -1,4 +1,4 @@
-// What waits in a mailbox, in a few words: the library's own kinds of message as a user knows them.
+// A mailbox item in a few words: the library's own kinds of message by the names that users know.
 
 import { CallMessage, CastMessage } from "../../behaviour/server-process.js";
 import { Delivery } from "../../dispatch/delivery.js";
@@ -17,7 +17,7 @@ export function reasonText(reason: ExitReason): string {
     : formatReason(reason);
 }
 
-/** @param nameOf - what a pid is called */
+/** @param nameOf - returns the name of a pid */
 export function messageText(item: unknown, nameOf: (pid: Pid) => string): string {
   const describe = (value: object): string | undefined =>
     value instanceof Request ? "reply address" : undefined;
@@ -46,7 +46,7 @@ export function messageText(item: unknown, nameOf: (pid: Pid) => string): string
   return item instanceof Request ? `call ${text(messageOf(item))}` : text(item);
 }
 
-/** What a supervisor tells itself when the start of a child has ended. */
+/** The message that a supervisor sends itself when the start of a child has ended. */
 function isStartOutcome(item: unknown): item is Outcome {
   const { type, id, outcome } = (item ?? {}) as Partial<Outcome>;
   return type === "outcome" && typeof id === "string" && typeof outcome?.type === "string";

@@ -1,29 +1,29 @@
-// A schedule as text for a terminal of 100 columns: a line for each step, below it what it did, at the end what failed.
+// A schedule as text for a terminal of 100 columns: a line for each step, its effects below, and the failure at the end.
 
 import { cut, printable } from "./brief.js";
 import type { Trace, TraceEffect, TraceStep } from "./trace.js";
 
 const COLUMNS = 100;
-/** Of a long schedule its beginning is shown, which says what it is about, and more of its end, where it fails. */
+/** Steps shown from the beginning of a long schedule, for context. More are shown from its end, where it fails. */
 const FIRST_STEPS = 20;
 const LAST_STEPS = 60;
-/** What a process may do instead of taking a message; a text that was sent would have quotes. */
+/** What a process may do instead of taking a message. A text that was sent would have quotes. */
 const UNSENT = /^(?:starts|wakes)$/;
-/** Effects that are shown of one step. */
+/** Effects shown for one step. */
 const EFFECTS = 10;
-/** Names of processes are padded up to this length; longer ones stand out of line. */
+/** Process names are padded to this length. Longer names shift their line. */
 const NAME = 28;
-/** Of still longer ones the end is shown. */
+/** Of even longer names, the end is shown. */
 const MOST_NAME = 48;
 const FAULT = "! ";
 const NO_FAULT = "  ";
 
 /**
- * Writes a schedule for people. A step is its number, the process and what happened to it; `!` in the margin marks a
- * fault. Below a step are its effects: `→` a message sent, `⇢` one that is held and arrives in a step of its own, `+` a
- * process spawned, `×` one that exited, `✓` a promise settled, `·` a note. The virtual time stands above the first step
- * that happens at it. Of more than 80 steps the first 20 and the last 60 are shown. Lines are cut at 100 characters,
- * except those of the failure, which stands at the end.
+ * Writes a schedule as text. Each step shows its number, the process and the event; `!` in the margin marks a fault. The
+ * effects of a step stand below it: `→` a message sent, `⇢` a message held, which arrives in a step of its own, `+` a process
+ * spawned, `×` a process exited, `✓` a promise settled, `·` a note. The virtual time stands above the first step at that
+ * time. Of more than 80 steps, the first 20 and the last 60 are shown. Lines are cut at 100 characters, except those of the
+ * failure at the end.
  *
  * @example
  * console.log(renderTrace({ steps: [], failure: "the shop never opened" })); // FAILED: the shop never opened
@@ -46,7 +46,7 @@ export function renderSteps(steps: readonly TraceStep[]): string {
   return lines.map((line) => cut(line, COLUMNS)).join("\n");
 }
 
-/** @internal The steps at both ends; `left` are those between, when there are more than both together. */
+/** @internal The steps at both ends. `left` holds the steps between, if there are more than the ends show. */
 export function excerpt<Step>(
   steps: readonly Step[],
   first: number,
@@ -57,7 +57,7 @@ export function excerpt<Step>(
   return { first: steps.slice(0, first), left: steps.slice(first, end), last: steps.slice(end) };
 }
 
-/** @internal What is left out, in a few words. */
+/** @internal The omitted steps in a few words. */
 export function summary(left: readonly TraceStep[]): string {
   const faults = left.filter(({ type }) => type === "fault").length;
   const which =
@@ -65,7 +65,7 @@ export function summary(left: readonly TraceStep[]): string {
   return `${which} left out${faults === 0 ? "" : `, with ${faults} ${faults === 1 ? "fault" : "faults"}`}`;
 }
 
-/** @internal What happened to the process of a step. */
+/** @internal The event of a step, from the view of its process. */
 export function happening(step: TraceStep): string {
   switch (step.type) {
     case "run":
@@ -88,7 +88,7 @@ export function time(at: number): string {
   return `${Math.round(at * 1_000) / 1_000} ms`;
 }
 
-/** @internal The effects of a step that are shown, and what to say of the others. */
+/** @internal The effects of a step that are shown, and a summary of the others. */
 export function effectsOf(step: TraceStep): {
   readonly shown: readonly TraceEffect[];
   readonly more: string | undefined;
@@ -101,13 +101,13 @@ export function effectsOf(step: TraceStep): {
 }
 
 interface Format {
-  /** Of the step numbers. */
+  /** Width of the step numbers. */
   readonly digits: number;
-  /** Of the processes' names. */
+  /** Width of the process names. */
   readonly name: number;
 }
 
-/** Steps that follow each other. */
+/** The text of consecutive steps. */
 function section(steps: readonly TraceStep[], { digits, name }: Format): string[] {
   const lines: string[] = [];
   const indent = " ".repeat(NO_FAULT.length + digits + 4);
@@ -144,7 +144,7 @@ function effectText(effect: TraceEffect): string {
   }
 }
 
-/** @internal A process's path, or its end, which says more than its beginning. */
+/** @internal The path of a process, or the end of a long path: the end says more than the beginning. */
 export function called(name: string): string {
   const text = printable(name);
   return text.length <= MOST_NAME ? text : `…${printable(text.slice(1 - MOST_NAME))}`;

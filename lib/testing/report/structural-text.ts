@@ -1,4 +1,4 @@
-// A text for a value such that equal texts mean equal values: for telling states apart, and for comparing results.
+// A text for a value: equal texts mean equal values. Used to tell states apart and to compare results.
 
 import { SignalboxError } from "../../process/errors.js";
 import { brief } from "./brief.js";
@@ -19,17 +19,17 @@ export class NoTextError extends SignalboxError {
 }
 
 /**
- * The text of a value: that of a plain object does not depend on the order of its keys. With `exact`, two values have
- * the same text only if no code could tell them apart by their contents: the order of a Map or a Set counts (it is how
- * an LRU cache is written), and so does the sign of zero. Without, neither does.
+ * The text of a value. For a plain object the text does not depend on the order of its keys. With `exact`, two values have the
+ * same text only if no code could distinguish them by their contents: the order of a Map or Set counts (an LRU cache relies
+ * on it), and so does the sign of zero. Without `exact`, neither counts.
  *
- * @throws NoTextError for what has hidden parts: instances of classes, functions, symbols, cycles
+ * @throws NoTextError for values with hidden parts: instances of classes, functions, symbols, cycles
  */
 export function structuralText(value: unknown, exact: boolean): string {
   return write(value, exact, 0);
 }
 
-/** Levels of nesting; a cycle has more. */
+/** Deepest nesting that is written; a cycle is deeper. */
 const DEEPEST = 500;
 
 function write(value: unknown, exact: boolean, depth: number): string {
@@ -63,7 +63,7 @@ function writeObject(value: object, exact: boolean, depth: number): string {
     return `Map {${list(entries.map(([key, one]) => `${part(key)} => ${part(one)}`))}}`;
   }
   if (prototype === Set.prototype) return `Set {${list([...(value as Set<unknown>)].map(part))}}`;
-  // The prototype of every realm's plain objects is the one that has none itself.
+  // In every realm, the prototype of plain objects is the one without a prototype.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     throw new NoTextError(value, "is an instance of a class, whose private parts do not show");
   }
@@ -79,7 +79,7 @@ function writeArray(value: readonly unknown[], part: (one: unknown) => string): 
     if (one === undefined && !(at in value)) throw new NoTextError(value, "has holes");
     plain &&= typeof one === "string" || (Number.isInteger(one) && !Object.is(one, -0));
   }
-  // The host's own writer is several times faster, and queues of plain items are what models are mostly made of.
+  // JSON.stringify is several times faster, and models mostly consist of queues of plain items.
   return plain ? JSON.stringify(value) : `[${value.map(part).join(",")}]`;
 }
 

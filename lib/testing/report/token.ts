@@ -1,50 +1,50 @@
-// A run as one line of text that fits into a report or an environment variable, and replays it: mostly its choices.
+// A schedule as one line of text, which fits into a report or an environment variable, and which replays the schedule.
 //
-//   sb1.    what it is, and the version of the format
-//   number  how many characters follow
-//   number  the settings
+//   sb1.    prefix and version of the format
+//   number  count of the characters that follow
+//   number  settings
 //   word    hash of the scenario
-//   word    the digest
-//   3 numbers for each choice that is not 0: how many zeros are before it, itself less 1, how many were above it
-//   word    CRC-32 of all that is before it
+//   word    digest of the run
+//   for each choice other than 0, three numbers: zeros before it, its value minus 1, and the alternatives above it
+//   word    CRC-32 of everything before it
 //
-// A character has 6 bits. A word is six of them; a number has 5 bits in each, the lowest first, as in source maps.
+// A character holds 6 bits. A word has six characters; a number has 5 bits in each character, the lowest first, as in source maps.
 
 import { OptionError, SignalboxError } from "../../process/errors.js";
 import { count, text } from "../../process/options.js";
 import { show } from "../../process/show.js";
 import { cut } from "./brief.js";
 
-/** What a token is made from. */
+/** The content of a new token. */
 export interface TokenInput {
-  /** What was run, as its name and settings: only a hash of it goes into the token, see {@link scenarioHash}. */
+  /** The name and settings of the scenario. The token holds only a hash of them, see {@link scenarioHash}. */
   readonly scenario: string;
   /** The decisions of the run, in order. */
   readonly choices: readonly number[];
-  /** Of how many each one was chosen: every choice that is not 0 is smaller than its size. */
+  /** The number of alternatives of each choice. A choice other than 0 is smaller than its size. */
   readonly sizes: readonly number[];
-  /** A hash of 32 bits of what the run did. */
+  /** A 32-bit hash of everything that happened in the run. */
   readonly digest: number;
-  /** A whole number for the caller's own use. */
+  /** A whole number for the caller's use. */
   readonly settings: number;
 }
 
-/** What a token tells. */
+/** The content of a decoded token. */
 export interface TokenContent {
   /** The {@link scenarioHash} of the scenario. */
   readonly scenario: number;
-  /** The decisions up to the last one that is not 0: a run goes on with zeros when they are used up. */
+  /** The decisions up to the last one other than 0. After them, a run continues with zeros. */
   readonly choices: readonly number[];
-  /** The size of each choice that is not 0; 0 where the choice is 0, since 0 always fits. */
+  /** The size of each choice other than 0. Where the choice is 0, the size is 0 too, since 0 always fits. */
   readonly sizes: readonly number[];
   readonly digest: number;
   readonly settings: number;
 }
 
 /**
- * What is wrong with a token: it does not begin as one does (`prefix`), another `version` wrote it, it has `characters`
- * that none has, it is `truncated`, there is something `surplus` behind it, its `checksum` does not fit, or it was
- * made by something else, with a `content` that no run has.
+ * The damage of a token. `prefix`: the text does not begin like a token. `version`: another version of signalbox wrote it.
+ * `characters`: it contains a character that no token has. `truncated`: its end is missing. `surplus`: something follows its
+ * end. `checksum`: some characters were changed. `content`: its checksum fits, but no run has such a content.
  */
 export type TokenProblem =
   | "prefix"
@@ -74,18 +74,18 @@ const VERSION = 1;
 const PREFIX = `sb${VERSION}.`;
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const VALUES: ReadonlyMap<string, number> = new Map([...DIGITS].map((digit, value) => [digit, value]));
-/** Characters of a number of 32 bits. */
+/** Characters of a 32-bit number. */
 const WORD = 6;
 const MAX_WORD = 0xffff_ffff;
-/** A token of few characters can stand for a long list: this is where that ends. */
+/** Limit on the choices of one token: a short token can stand for a long list of zeros. */
 const MOST_CHOICES = 1_000_000;
 const TOO_MANY = "1,000,000 at most";
 
 /**
- * Writes a run as a token: one line of letters, digits, `-`, `_` and a dot. Zeros at the end of the choices are left
- * out, and of the scenario only its hash is kept.
+ * Writes a run as a token: one line of letters, digits, `-`, `_` and a dot. Zeros at the end of the choices are omitted, and
+ * of the scenario only a hash is kept.
  *
- * @throws OptionError when a number is not whole or out of its range, or the choices are more than 1,000,000
+ * @throws OptionError for a number that is not whole or out of range, and for more than 1,000,000 choices
  * @example
  * const token = encodeToken({ scenario: "two clerks", choices: [0, 2, 0], sizes: [2, 3, 2], digest: 7, settings: 0 });
  * console.log(decodeToken(token).choices); // [0, 2]
@@ -112,7 +112,7 @@ export function encodeToken(run: TokenInput): string {
 }
 
 /**
- * Reads a token. White space around it does no harm; whatever else is not as it was written is noticed.
+ * Reads a token. White space around it is ignored; any other change is detected.
  *
  * @throws InvalidTokenError
  * @example
@@ -146,7 +146,7 @@ export function decodeToken(text: string): TokenContent {
   return { scenario, choices, sizes, digest, settings };
 }
 
-/** The 32 bits that a token keeps of its scenario: FNV-1a over the text's UTF-16, its bits mixed once more at the end. */
+/** The 32 bits that a token keeps of its scenario: FNV-1a over the UTF-16 of the text, with one more mixing step at the end. */
 export function scenarioHash(scenario: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < scenario.length; i++) {
@@ -159,7 +159,7 @@ export function scenarioHash(scenario: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-// ── checks, from the plainest mistake to the strangest ──────────────────────────────────────────────────────────────
+// ── checks, from simple damage to foreign content ───────────────────────────────────────────────────────────────────
 
 function withPrefix(given: string): string {
   if (typeof given !== "string") throw new InvalidTokenError("prefix", `it is no text but ${show(given)}`);
@@ -200,7 +200,7 @@ function truncated(detail: string): InvalidTokenError {
   return new InvalidTokenError("truncated", `${detail}; copy all of it`);
 }
 
-/** The checksum fits, so that this is nothing that was mangled on its way. */
+/** For a token whose checksum fits: it was not damaged, but encodeToken did not write it. */
 function strange(what: string): InvalidTokenError {
   return new InvalidTokenError("content", `it ${what}; encodeToken writes no such token`);
 }
@@ -213,7 +213,7 @@ function word32(path: string, value: number): number {
 
 // ── numbers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A whole number, 5 bits a character; those with the highest bit set are followed by another. */
+/** Writes a whole number: 5 bits a character; the highest bit says that another character follows. */
 function number(value: number): string {
   let text = "";
   let rest = value;

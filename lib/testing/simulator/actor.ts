@@ -1,15 +1,15 @@
-// A process as the simulator knows it: a number that is the same after the same choices, a path in the tree for people,
-// and what it waits for. The scenario's own code is an actor too, number 0.
+// A process from the simulator's view: a number that is the same after the same choices, a path in the tree, and the promises
+// that it awaits. The scenario's own code is actor 0.
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import { DEAD, STARTING, SUSPENDED, TERMINATING } from "../../process/process-state.js";
 import { type DeliverTask, ResumeTask, RunTask } from "./tasks.js";
 
-/** A promise that code of an actor awaits, and that the simulator settles. */
+/** A promise that an actor's code awaits, and that the simulator settles. */
 export interface Wait {
   readonly what: string;
-  /** Where the code is that waits; known when the schedule is run for a report. */
+  /** Position in the source code; known when the schedule runs for a report. */
   readonly place: string | undefined;
 }
 
@@ -18,29 +18,29 @@ export class Actor {
   /** Undefined for the scenario's own code. */
   readonly process: WatchedProcess | undefined;
   readonly parent: Actor | undefined;
-  /** Only supervisors take the EXIT of their parent into their own hands. Noted here: a process that ends forgets its code. */
+  /** Only supervisors handle the EXIT of their parent themselves. Stored here, because an ended process forgets its code. */
   readonly supervises: boolean;
   readonly run: RunTask;
   readonly resume: ResumeTask;
   readonly waits: Set<Wait> = new Set();
   readonly children: Actor[] = [];
-  /** Keys of its state and of its mailbox in footprints. */
+  /** Footprint keys of its state and of its mailbox. */
   readonly state: string;
   readonly mailbox: string;
-  /** The scenario's code has ended. */
+  /** The scenario's code has ended. For actor 0 only. */
   done = false;
-  /** Tasks that wait for the end of a pause; undefined when it is not paused. */
+  /** Tasks held back by a pause; undefined when the actor is not paused. */
   parked: (RunTask | ResumeTask | DeliverTask)[] | undefined = undefined;
-  /** Numbers for `random` and `id`, so that they do not depend on what others draw. */
+  /** Counters for `random` and `id`: the numbers of one actor do not depend on other actors. */
   randoms = 0;
   ids = 0;
-  /** Where its code made or awaits promises that are not settled, in order; known when the schedule is run for a report. */
+  /** For each unsettled promise, the place where the code made or awaits it, in order; known when the schedule runs for a report. */
   readonly places: Map<object, { readonly place: string; readonly awaited: boolean }> = new Map();
   private readonly root: string;
   private base: string | undefined = undefined;
   private whole: string | undefined = undefined;
 
-  /** @param root - the path above it, when no process is its parent */
+  /** @param root - the path above, for an actor whose parent is no process */
   constructor(number: number, process: WatchedProcess | undefined, parent: Actor | undefined, root: string) {
     this.number = number;
     this.process = process;
@@ -54,13 +54,13 @@ export class Actor {
     parent?.children.push(this);
   }
 
-  /** What it is called among its siblings. Asked first when it ends at the latest: a name is gone after that. */
+  /** Its name among its siblings. Read at the latest when the process ends, since the name is free after that. */
   get name(): string {
     this.base ??= this.process?.pid.label ?? this.process?.rare?.name ?? "process";
     return this.base;
   }
 
-  /** `shop/floor/picker`; the second of that name under the same parent is `shop/floor/picker#2`. */
+  /** For example `shop/floor/picker`. The second process of that name under the same parent is `shop/floor/picker#2`. */
   get path(): string {
     if (this.whole !== undefined) return this.whole;
     if (this.process === undefined) return this.root;
@@ -75,7 +75,7 @@ export class Actor {
     return this.whole;
   }
 
-  /** Where its code waits: the innermost of the calls that wait for each other waited first. */
+  /** The place where its code waits. Of nested calls the innermost one counts, which was awaited first. */
   get place(): string | undefined {
     const all = [...this.places.values()];
     return (all.find(({ awaited }) => awaited) ?? all.at(-1))?.place;
@@ -85,7 +85,7 @@ export class Actor {
     return this.process !== undefined && this.process.state !== DEAD;
   }
 
-  /** Its code awaits something, and nothing that the simulator settles. */
+  /** True when its code awaits only promises that the simulator does not settle. */
   get adrift(): boolean {
     const { process } = this;
     if (this.waits.size > 0 || this.resume.pending > 0) return false;

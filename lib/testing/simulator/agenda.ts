@@ -1,15 +1,15 @@
-// What can happen next, in the order in which it became possible; what is held up; and what is on its way.
+// The tasks that can run next, in the order in which they became possible; paused tasks; and items in transit.
 
 import type { Actor } from "./actor.js";
 import { DeliverTask, type SimulatedTask } from "./tasks.js";
 
 export class Agenda {
-  /** The first became possible first. */
+  /** In the order in which they became possible. */
   readonly tasks: SimulatedTask[] = [];
-  /** Ways so far. */
+  /** Number of channels so far. */
   private channels = 0;
 
-  /** The task can be picked from now on, unless its owner is held up. */
+  /** Makes a task selectable; if its owner is paused, only after the pause. */
   enable(task: SimulatedTask): void {
     task.rank = undefined;
     (task.owner.parked ?? this.tasks).push(task);
@@ -22,7 +22,7 @@ export class Agenda {
     }
   }
 
-  /** Takes the task that was picked. */
+  /** Removes and returns the selected task. */
   take(index: number): SimulatedTask {
     const task = this.tasks[index] as SimulatedTask;
     if (index === 0) this.tasks.shift();
@@ -30,12 +30,12 @@ export class Agenda {
     return task;
   }
 
-  /** Takes out what fits. */
+  /** Removes the tasks that `fits` accepts. */
   remove(fits: (task: SimulatedTask) => boolean): void {
     for (const task of this.tasks.filter(fits)) this.disable(task);
   }
 
-  /** Holds an actor up: what it could do waits until {@link Agenda.release}. */
+  /** Pauses an actor: its tasks are held back until {@link Agenda.release}. */
   park(actor: Actor): void {
     const parked = this.tasks.filter((task) => task.owner === actor);
     for (const task of parked) this.disable(task);
@@ -48,18 +48,18 @@ export class Agenda {
     for (const task of parked ?? []) this.tasks.push(task);
   }
 
-  /** A way from one actor to another, on which items can be. */
+  /** Creates a channel from one actor to another, which delivers items in order. */
   channel(from: Actor, to: Actor, arrive: (item: unknown) => void): DeliverTask {
     return new DeliverTask(-1 - this.channels++, from, to, arrive);
   }
 
-  /** Sets an item on its way: its arrival is a step of its own. */
+  /** Puts an item on a channel. Its arrival is a step of its own. */
   post(way: DeliverTask, item: unknown): void {
     way.held.push(item);
     if (way.pending === 1) this.enable(way);
   }
 
-  /** Takes everything off a way. */
+  /** Removes and returns all items of a channel. */
   clear(way: DeliverTask): unknown[] {
     this.disable(way);
     return way.held.splice(0);

@@ -1,5 +1,5 @@
-// What no schedule may end in, whatever the scenario is about: processes without a supervisor, monitors left behind,
-// mailboxes that only grow, circles of calls.
+// Checks that every schedule makes, whatever the scenario: children without a supervisor, duplicate monitors, mailboxes that
+// only grow, calls in a circle, awaits that never end.
 
 import { members } from "../../process/one-or-many.js";
 import type { Pid } from "../../process/pid.js";
@@ -11,23 +11,23 @@ import type { Actor } from "./actor.js";
 import { only } from "./options.js";
 import type { World } from "./world.js";
 
-/** What is watched for; each is on unless it is `false`. */
+/** The checks of every schedule. Each is on unless it is `false`. */
 export interface BuiltInChecks {
-  /** A child that is alive though its supervisor is not. */
+  /** A child must not outlive its supervisor. */
   readonly orphans?: boolean;
-  /** Several monitors of one process on the same other: one would do, and each is answered. */
+  /** A process must not have several monitors on the same process: each sends a DOWN. */
   readonly monitors?: boolean;
-  /** A mailbox that grew from quiet moment to quiet moment, several times and never less: nobody comes to what it holds. */
+  /** A mailbox must not grow from quiet moment to quiet moment, several times, without ever shrinking. */
   readonly mailboxes?: boolean;
-  /** Processes that wait for each other's replies. */
+  /** Processes must not wait for each other's replies in a circle. */
   readonly cycles?: boolean;
-  /** Code that at the end still awaits what nothing settles. */
+  /** At the end, no code may await a promise that nothing settles. */
   readonly awaits?: boolean;
 }
 
 const KINDS = ["orphans", "monitors", "mailboxes", "cycles", "awaits"] as const;
 
-/** Growths in a row that count as "only grows". */
+/** A mailbox that grew this often in a row "only grows". */
 const GROWTHS = 8;
 
 interface Depth {
@@ -47,7 +47,7 @@ export class BuiltInChecker {
     this.options = options;
   }
 
-  /** Nothing can run at this moment. */
+  /** Called when nothing can run. */
   quiet(): void {
     if (this.options.cycles !== false) this.lookForCycle();
     if (this.options.mailboxes === false) return;
@@ -64,7 +64,7 @@ export class BuiltInChecker {
     }
   }
 
-  /** The schedule has ended, and nothing can run any more. */
+  /** Called when the schedule has ended and nothing can run. */
   end(): void {
     const { options, world } = this;
     const findings: string[] = [];
@@ -79,7 +79,7 @@ export class BuiltInChecker {
       const depth = this.depths.get(actor);
       if (depth !== undefined && depth.growths >= GROWTHS)
         findings.push(
-          `the mailbox of ${actor.path} only grows: ${depth.last} wait, and it does not come to them`,
+          `the mailbox of ${actor.path} only grows: ${depth.last} messages are queued, and the process does not take them`,
         );
     }
     if (findings.length > 0) world.fail(new LeftBehindError(findings));
@@ -92,7 +92,7 @@ export class BuiltInChecker {
       .filter(([, count]) => count > 1)
       .map(
         ([target, count]) =>
-          `${actor.path} has ${count} monitors on ${this.world.interceptor.actorOf(target)?.path ?? String(target)}: demonitor those that are done with`,
+          `${actor.path} has ${count} monitors on ${this.world.interceptor.actorOf(target)?.path ?? String(target)}: demonitor those that are no longer needed`,
       );
   }
 
@@ -119,12 +119,12 @@ export class BuiltInChecker {
   }
 }
 
-/** Its code is at an await, in whichever part of its life. */
+/** Whether the code is at an await, in any phase of the process. */
 function awaits({ state }: Process): boolean {
   return state === SUSPENDED || state === STARTING || state === TERMINATING;
 }
 
-/** Whose reply a process awaits. */
+/** The process whose reply this process awaits. */
 function calleeOf(process: Process): Process | undefined {
   for (const wait of members(process.rare?.waits)) {
     if (wait instanceof Request && wait.open && wait.promise !== undefined) return wait.callee;

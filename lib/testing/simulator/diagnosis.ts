@@ -1,18 +1,18 @@
-// Why a schedule cannot go on: who waits for what, and where in the code.
+// Explains why a schedule cannot go on: which code waits for which promise, and where.
 
 import { StuckError, UncontrolledAwaitError } from "../report/errors.js";
 import type { Actor } from "./actor.js";
 import { host } from "./host.js";
 import type { World } from "./world.js";
 
-/** Turns of the host's loop without any work after which what it had was none of the code's, but a test runner's. */
+/** After this many idle turns of the event loop, the earlier work was not the code's, but for instance a test runner's. */
 const IDLE_TURNS = 3;
-/** Turns that the host may work on before that is certainly for somebody. */
+/** Work that lasts longer than this many turns certainly belongs to some code. */
 const MOST_TURNS = 100;
 
 /**
- * Whether the host is at work for code that awaits what nobody in the simulation has settled yet. Code that goes on by
- * itself while that is looked into has told.
+ * Returns an error if the host works for code that awaits a promise which the simulator does not settle. If the code goes on
+ * during this check, there is no error.
  */
 export async function realWork(adrift: Actor): Promise<Error | undefined> {
   const { path, place } = adrift;
@@ -26,7 +26,7 @@ export async function realWork(adrift: Actor): Promise<Error | undefined> {
   return new UncontrolledAwaitError(path, place, kinds);
 }
 
-/** Nothing can run, and no timer is set. */
+/** The error for a schedule in which nothing can run and no timer is set. */
 export function stalemate(world: World): Error {
   const adrift = world.actors.find((actor) => actor.adrift && actor !== world.main);
   if (adrift !== undefined) return new UncontrolledAwaitError(adrift.path, adrift.place, []);

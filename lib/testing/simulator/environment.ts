@@ -1,11 +1,11 @@
-// The Environment of a system under simulation: its world's clock, oracle and steps in place of the host's.
+// The Environment of a simulated system: clock, randomness, ids and scheduling come from its world.
 
 import type { Environment } from "../../process/environment.js";
 import type { Kernel } from "../../process/kernel.js";
 import { production } from "../../process/production.js";
 import type { World } from "./world.js";
 
-/** Wall time at the beginning of every schedule: a plain date, the same for all. */
+/** Wall time at the beginning of every schedule: 1 January 2025, UTC. */
 const EPOCH = 1_735_689_600_000;
 
 export function environmentOf(world: World, name: string): Environment {
@@ -27,7 +27,7 @@ export function environmentOf(world: World, name: string): Environment {
   };
 }
 
-/** How many other random numbers a schedule may have in place of the ordinary one. */
+/** Alternatives that a schedule has for each random number. */
 const RANDOM_VARIANTS = 256;
 
 /** A number in [0, 1) for each actor, draw and variant: murmur3's finalizer over the three. */

@@ -1,5 +1,5 @@
-// Faults by rule: before each step the oracle may have one strike. Each rule has a budget for the schedule, and none
-// strikes once the scenario has called for calm.
+// Faults by rule. Before each step, the oracle may let one strike. Each rule has a budget for the schedule, and no fault strikes
+// after the scenario has called `calm`.
 
 import { OptionError } from "../../process/errors.js";
 import { crash, type ExitInput, type ExitReason, KILLED, toReason } from "../../process/reason.js";
@@ -10,40 +10,40 @@ import { durations, only, times } from "./options.js";
 import { type ProcessPattern, patternMatcher } from "./process-pattern.js";
 import type { World } from "./world.js";
 
-/** Whom a fault strikes, and how often in one schedule. */
+/** The targets of a fault, and how often it may strike in one schedule. */
 export interface FaultRule {
-  /** Processes by path. A restarted child is another, such as `shop/till#2`: `shop/till*` stands for all of them. */
+  /** Processes by path. A restarted child has another path, such as `shop/till#2`; `shop/till*` matches all of them. */
   readonly of: ProcessPattern | readonly ProcessPattern[];
   /** Times in one schedule. Default 1. */
   readonly atMost?: number;
 }
 
-/** How a process crashes: `error` throws in its own code, so that its `terminate` runs; any other reason ends it at once. */
+/** How a process crashes. `error` throws in its own code, so its `terminate` runs. Any other reason ends it at once. */
 export interface CrashRule extends FaultRule {
   readonly reason?: "error" | ExitInput;
 }
 
-/** How long a paused process does nothing. */
+/** How long a paused process does not run. */
 export interface PauseRule extends FaultRule {
-  /** Virtual milliseconds, one of these. Default 1, 100 and 10,000. */
+  /** Durations to choose from, in virtual milliseconds. Default 1, 100 and 10,000. */
   readonly ms?: readonly number[];
 }
 
 /**
- * Faults that schedules may have.
+ * The faults that may strike in a schedule.
  *
  * @example const faults = { crash: { of: "shop/picker*", atMost: 2 }, rush: { atMost: 1 } };
  */
 export interface FaultOptions {
-  /** Ends a process between two steps, whatever it is doing: at work, waiting, at any of its awaits. */
+  /** Ends a process between two steps, whether it works, is idle or awaits. */
   readonly crash?: CrashRule | readonly CrashRule[];
-  /** Holds a process up, while time goes on for the others. */
+  /** Pauses a process while time passes for the others. */
   readonly pause?: PauseRule;
   /** Makes a process fail before its first step. */
   readonly start?: FaultRule;
-  /** Holds a message on its way to these processes, so that others' messages overtake it; each pair's order holds. */
+  /** Delays a message to these processes, so that messages of other senders overtake it. Each pair's order holds. */
   readonly delay?: FaultRule;
-  /** Lets time pass to the next timer although there is work to do: a due timeout overtakes queued messages. */
+  /** Lets time pass to the next timer although processes are ready, so that a timeout overtakes queued messages. */
   readonly rush?: { readonly atMost?: number };
 }
 
@@ -57,7 +57,7 @@ interface Rule {
   readonly ms: readonly number[];
 }
 
-/** Checked rules: made once, used in every schedule. */
+/** Checked rules, created once and used by every schedule. */
 export interface FaultPlan {
   readonly rules: readonly Rule[];
   readonly delay: { readonly of: (path: string) => boolean; readonly atMost: number } | undefined;
@@ -66,7 +66,7 @@ export interface FaultPlan {
 
 const PAUSES: readonly number[] = [1, 100, 10_000];
 
-/** What each kind of fault may be told. */
+/** The options of each kind of fault. */
 const KNOWN = {
   crash: ["of", "atMost", "reason"],
   pause: ["of", "atMost", "ms"],
@@ -119,7 +119,7 @@ function list<T>(given: T | readonly T[] | undefined): readonly T[] {
   return given === undefined ? [] : Array.isArray(given) ? given : [given as T];
 }
 
-/** A rule in one schedule. */
+/** A rule during one schedule. */
 interface ActiveRule {
   readonly rule: Rule;
   readonly targets: Actor[];
@@ -132,11 +132,11 @@ export class Faults {
   private readonly delayOf: ((path: string) => boolean) | undefined;
   private delaysLeft: number;
   private rushesLeft: number;
-  /** Who is held up, and the timer that ends it. */
+  /** Paused actors, with the timers that end the pauses. */
   private readonly pauses = new Map<Actor, Timer>();
-  /** Nothing may strike at this moment. */
+  /** No fault may strike at present. */
   calm = false;
-  /** Undo what lasts, of faults that are not by rule. */
+  /** Undo lasting faults that are not by rule. */
   readonly remedies: (() => void)[] = [];
 
   constructor(world: World, plan: FaultPlan) {
@@ -147,17 +147,17 @@ export class Faults {
     this.rushesLeft = plan.rushes;
   }
 
-  /** Messages may be held. */
+  /** Whether messages may be delayed at present. */
   get delaying(): boolean {
     return this.delaysLeft > 0 && !this.calm;
   }
 
-  /** From here on faults may strike again. */
+  /** Allows faults again. */
   start(): void {
     this.calm = false;
   }
 
-  /** From here on nothing strikes, and whoever is held up goes on. */
+  /** Stops faults, and resumes paused processes. */
   stop(): void {
     this.calm = true;
     for (const actor of this.pauses.keys()) this.release(actor);
@@ -175,7 +175,7 @@ export class Faults {
     }
   }
 
-  /** Whether this message is held on its way. */
+  /** Decides whether this message is delayed. */
   delays(from: Actor, to: Actor): boolean {
     if (!this.delaying || from.process === undefined || this.delayOf?.(to.path) !== true) return false;
     if (this.world.oracle.draw(2, "delay:message") === 0) return false;
@@ -183,7 +183,7 @@ export class Faults {
     return true;
   }
 
-  /** True when a fault struck: that was the step. */
+  /** Lets a fault strike, or not. Returns true when one did: that was the step. */
   strike(): boolean {
     if (this.calm) return false;
     for (const live of this.live) if (live.left > 0 && live.targets.length > 0 && this.one(live)) return true;
@@ -192,7 +192,7 @@ export class Faults {
 
   private one(live: ActiveRule): boolean {
     const { rule } = live;
-    // A start fails before anything of it has run, or not at all.
+    // A start fails before the process has run at all.
     const targets = rule.kind === "start" ? live.targets.filter((actor) => !actor.run.started) : live.targets;
     const able = rule.kind === "pause" ? targets.filter((actor) => actor.parked === undefined) : targets;
     const choice = this.world.oracle.draw(able.length + 1, `${rule.kind}:process`);
@@ -204,7 +204,7 @@ export class Faults {
     return true;
   }
 
-  /** Ends a process as a fault would. */
+  /** Ends a process in the way of a fault. */
   crash(actor: Actor, reason: ExitReason | undefined, fault: string | undefined): void {
     const { process } = actor;
     if (process === undefined || !actor.alive) return;
@@ -214,9 +214,9 @@ export class Faults {
   }
 
   private pause(actor: Actor, rule: Rule): void {
-    // No kind of fault stands before this label: how long it lasts is not to be as rare as that it happens.
+    // The label names no kind of fault: a fault is rare, but all durations are equally likely.
     const ms = rule.ms[this.world.oracle.draw(rule.ms.length, "ms:pause")] as number;
-    this.world.options.recorder?.fault(actor, `is held up for ${ms} ms`);
+    this.world.options.recorder?.fault(actor, `is paused for ${ms} ms`);
     this.world.agenda.park(actor);
     this.pauses.set(actor, this.world.after(ms, { fire: () => this.release(actor) }));
   }
@@ -231,7 +231,7 @@ export class Faults {
     if (this.world.timeOfNextTimer === undefined || this.world.oracle.draw(2, "rush:time") === 0)
       return false;
     this.rushesLeft--;
-    this.world.options.recorder?.fault(this.world.main, "time overtakes the work that waits");
+    this.world.options.recorder?.fault(this.world.main, "time overtakes queued work");
     return this.world.passTime();
   }
 }

@@ -1,11 +1,10 @@
-// Messages made immutable on their way, so that two processes that share a mutable object are found: the one that
-// writes to it throws.
+// Makes messages immutable when they are sent. If two processes share a mutable object, the one that writes to it throws.
 
 import { CallMessage, CastMessage } from "../../behaviour/server-process.js";
 import { Delivery } from "../../dispatch/delivery.js";
 import { Request } from "../../process/request.js";
 
-/** Freezes what a message carries: plain objects and arrays, all the way down. Instances of classes are left alone. */
+/** Freezes the content of a message: plain objects and arrays, deeply. Instances of other classes stay mutable. */
 export function freeze(item: unknown): void {
   if (item instanceof CallMessage || item instanceof CastMessage) deepFreeze(item.args, new Set());
   else if (item instanceof Request) deepFreeze(item.message, new Set());
@@ -13,7 +12,7 @@ export function freeze(item: unknown): void {
   else deepFreeze(item, new Set());
 }
 
-/** What is frozen itself may hold what is not: that it was met is no reason to stop, only that it was met here. */
+/** A frozen object may contain mutable ones, so recursion stops only at objects that this call has visited. */
 function deepFreeze(value: unknown, met: Set<object>): void {
   if (typeof value !== "object" || value === null || met.has(value)) return;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -1,5 +1,5 @@
-// What the simulator takes from the host: to know when the event loop has run dry and what it is at work on, and to catch
-// code under simulation at using the host's timers.
+// What the simulator uses of the host: it detects an empty event loop and active handles, and it guards the host's timers
+// against use by simulated code.
 
 import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers";
@@ -11,7 +11,7 @@ import { later } from "../kit/event-loop.js";
 
 type Callback = (...args: never[]) => unknown;
 
-/** Told when code uses a timer of the host; it throws when that is not to be. */
+/** Called when code uses a timer of the host. Throws if the code must not use it. */
 export type TimerWatch = (name: string) => void;
 
 const realTimeout = globalThis.setTimeout;
@@ -21,24 +21,24 @@ let watched = 0;
 let unwatch: (() => void) | undefined;
 const watches = new Set<TimerWatch>();
 
-/** The host, as the simulator uses it. */
+/** The host, from the simulator's view. */
 export interface SimulatorHost {
-  /** Promises made and settled so far: when a step has not changed it, nothing waits in the host for that step's end. */
+  /** Counts promises made and settled. If a step did not change the count, no microtask is pending. */
   readonly promises: {
     count: number;
-    /** Told of each promise made; `awaited`: it stands for an await, or a `then`, of another. */
+    /** Called for each promise made; `awaited` is true for a promise made by an await or a `then`. */
     made: ((promise: object, awaited: boolean) => void) | undefined;
     settled: ((promise: object) => void) | undefined;
   };
-  /** Resolves when all microtasks have run, before the host's I/O has its go. */
+  /** Resolves when all microtasks have run, before I/O. */
   microtasks(): Promise<void>;
-  /** Resolves in the next macrotask: after all microtasks, and after the host has told of rejections. */
+  /** Resolves in the next macrotask: after all microtasks, and after the host has reported rejections. */
   drain(): Promise<void>;
-  /** What the host is at work on that it was not before, handles and requests by kind. */
+  /** Handles and requests, by kind, that became active since the last call. */
   busy(): string[];
-  /** Waits in real time, at most `ms`, until `done` holds. */
+  /** Waits in real time until `done` holds, at most `ms`. */
   until(done: () => boolean, ms: number): Promise<boolean>;
-  /** Starts counting promises and watching timers; returns the call that ends it. Several may watch at once. */
+  /** Starts to count promises and to guard timers. Returns the function that stops it. Several callers may watch at once. */
   watch(timers: TimerWatch): () => void;
   /** The call stack, as text. */
   stack(): string;
@@ -66,7 +66,7 @@ export const host: SimulatorHost = {
       const index = now.indexOf(kind);
       if (index >= 0) known.push(...now.splice(index, 1));
     }
-    // What has come to its end since is known no more: the next of its kind is another.
+    // A handle that has ended is forgotten: the next one of its kind is a new one.
     baseline = known;
     return now;
   },
@@ -118,7 +118,7 @@ export const host: SimulatorHost = {
 
 let baseline: string[] = [];
 
-/** Replaces the host's timers by ones that ask first. */
+/** Replaces the host's timers by guarded ones. */
 function guardTimers(): () => void {
   const undo: (() => void)[] = [];
   const guard = (holder: object, name: string, label: string, promised?: unknown): void => {
@@ -146,7 +146,7 @@ function guardTimers(): () => void {
     guard(timers, name, `${name} of node:timers`, promised);
   }
   guard(AbortSignal, "timeout", "AbortSignal.timeout");
-  // What was imported by name from the modules follows.
+  // Updates named imports from these modules.
   syncBuiltinESMExports();
   return () => {
     for (const one of undo) one();

@@ -1,4 +1,4 @@
-// What the systems of a world tell of themselves: who is born and dies, what is sent, which promises are awaited.
+// Receives the events of a world's systems: processes that start and end, items sent, promises awaited.
 
 import { plain, SignalEntry } from "../../process/entries.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
@@ -10,10 +10,10 @@ import { freeze } from "./freeze.js";
 import type { DeliverTask } from "./tasks.js";
 import type { World } from "./world.js";
 
-/** Nodes of all simulated systems there were: a pid lets go of its process at the end. */
+/** Nodes of all simulated systems. Needed because a pid drops its process at the end. */
 const simulated = new WeakSet<RemoteNode>();
 
-/** Whether a pid is, or was, that of a simulated process. */
+/** Whether a pid belongs, or belonged, to a simulated process. */
 export function isSimulated(pid: Pid): boolean {
   return simulated.has(pid.node);
 }
@@ -21,14 +21,14 @@ export function isSimulated(pid: Pid): boolean {
 export class Interceptor implements Interception {
   private readonly world: World;
   private readonly pids = new Map<Pid, Actor>();
-  /** Ways on which messages have been held, by sender and receiver. */
+  /** Channels of delayed messages, by sender and receiver. */
   private readonly pairs = new Map<Actor, Map<Actor, DeliverTask>>();
 
   constructor(world: World) {
     this.world = world;
   }
 
-  /** The actor of a pid, also of one whose process has ended. */
+  /** The actor of a pid, also after its process has ended. */
   actorOf(pid: Pid): Actor | undefined {
     return this.pids.get(pid);
   }
@@ -47,14 +47,14 @@ export class Interceptor implements Interception {
   died(process: WatchedProcess, reason: ExitReason): void {
     const { world } = this;
     const actor = process.tag as Actor;
-    // Asked for while it is known: its name is free from here on.
+    // Read the name now: it is free once the process has ended.
     void actor.name;
     world.wrote(actor.state);
     world.wrote(actor.mailbox);
     world.agenda.disable(actor.run);
     world.faults.died(actor);
     world.options.recorder?.exited(actor, reason);
-    // What was on its way shares the fate of what was there.
+    // Items in transit are treated like items in the mailbox.
     for (const targets of this.pairs.values()) {
       const way = targets.get(actor);
       if (way === undefined || way.pending === 0) continue;
@@ -86,7 +86,7 @@ export class Interceptor implements Interception {
     return way;
   }
 
-  /** Whose item this is: a signal is of the process that it tells of. */
+  /** The sender of an item. The sender of a signal is the process that ended. */
   private senderOf(item: unknown): Actor {
     if (!(item instanceof SignalEntry)) return this.world.current;
     const { signal } = item;
@@ -112,7 +112,7 @@ export class Interceptor implements Interception {
     const { resolve, reject } = ends;
     const settle = (fn: () => void): void => {
       if (!actor.waits.delete(wait)) return;
-      // A process that takes a message goes on in that very step.
+      // A process that takes a message goes on within the same step.
       if (world.performing === actor.run && what === "a receive") fn();
       else world.resume(actor, what, fn);
     };

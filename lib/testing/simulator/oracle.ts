@@ -1,4 +1,4 @@
-// The one oracle: every decision of a schedule is asked of it, and written down. What it wrote down is the schedule.
+// The oracle answers every decision of a schedule and records the answers. The recorded answers are the schedule.
 
 import { OptionError } from "../../process/errors.js";
 import { ReplayOutdatedError } from "../report/errors.js";
@@ -7,17 +7,17 @@ import type { Chooser, PossibleStep } from "../strategies/strategy.js";
 export class Oracle {
   /** The decisions so far. */
   readonly choices: number[] = [];
-  /** How many alternatives each had. */
+  /** Number of alternatives of each decision. */
   readonly sizes: number[] = [];
   readonly chooser: Chooser;
-  /** The chooser could not decide: whoever's code asked may have caught the error, and the schedule is void all the same. */
+  /** The chooser failed. The calling code may have caught the error, but the schedule is invalid in any case. */
   broken: { readonly error: unknown } | undefined = undefined;
 
   constructor(chooser: Chooser) {
     this.chooser = chooser;
   }
 
-  /** Index of the task that is to run. A choice with one alternative is none, and not written down. */
+  /** Index of the task to run. With one alternative there is no decision, and nothing is recorded. */
   pick(tasks: readonly PossibleStep[]): number {
     const size = tasks.length;
     if (size < 2) return 0;
@@ -29,7 +29,7 @@ export class Oracle {
     }
   }
 
-  /** A number from 0 to `size` - 1, 0 being what ordinarily happens. */
+  /** A number from 0 to `size` - 1, where 0 is the ordinary outcome. */
   draw(size: number, label: string): number {
     if (size < 2) return 0;
     try {
@@ -49,13 +49,13 @@ export class Oracle {
   }
 }
 
-/** What ordinarily happens: first come, first served, and no faults. */
+/** The ordinary schedule: first come, first served, and no faults. */
 export const ORDINARY: Chooser = { pick: () => 0, draw: () => 0 };
 
 /**
- * Plays a list of choices; where it has ended, and where a choice does not fit, what ordinarily happens.
+ * Replays a list of choices. After its end, and where a choice does not fit, it makes the ordinary choice.
  *
- * @param sizes - alternatives of each choice that is not 0, when they have to be as they were
+ * @param sizes - alternatives of each choice other than 0, if they must be as recorded
  */
 export class Script implements Chooser {
   private next = 0;

@@ -1,13 +1,13 @@
-// Something on its way over a simulated network.
+// An item in transit on a simulated network.
 
 import type { WireSignal } from "../../process/remote.js";
 
-/** Something on its way. */
+/** An item in transit on a simulated network. */
 export class Parcel {
   readonly kind: WireSignal["type"] | "reply";
   /** For reports. */
   readonly content: unknown;
-  /** What happens where it arrives. */
+  /** Called at the receiver. */
   readonly arrive: () => void;
   constructor(kind: Parcel["kind"], content: unknown, arrive: () => void) {
     this.kind = kind;

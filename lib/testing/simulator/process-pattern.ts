@@ -1,14 +1,14 @@
-// Which processes a rule is about: by their path in the tree.
+// Selects processes by their path in the tree.
 
 import { OptionError } from "../../process/errors.js";
 
 /**
- * Processes by path: a pattern in which `*` stands for any part of one name and `**` for any names, a regular
- * expression, or a function. `shop/floor/*` are the children of `shop/floor`; `**\/picker*` are pickers anywhere.
+ * Selects processes by path: a pattern, a regular expression or a function. In a pattern, `*` matches any part of one name and
+ * `**` any number of names. `shop/floor/*` matches the children of `shop/floor`; `**\/picker*` matches pickers anywhere.
  */
 export type ProcessPattern = string | RegExp | ((path: string) => boolean);
 
-/** @throws OptionError when it is none of these */
+/** @throws OptionError for any other value */
 export function patternMatcher(
   path: string,
   match: ProcessPattern | readonly ProcessPattern[],
@@ -19,7 +19,7 @@ export function patternMatcher(
   }
   if (typeof match === "function") return match as (path: string) => boolean;
   if (match instanceof RegExp) {
-    // With these two flags a pattern remembers where it was: the same path would match every other time.
+    // With the flags g and y a regular expression has a position, and would match the same path only every other time.
     const steady = new RegExp(match.source, match.flags.replace(/[gy]/g, ""));
     return (text) => steady.test(text);
   }

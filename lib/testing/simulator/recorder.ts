@@ -1,4 +1,4 @@
-// Writes down what happens in a schedule. Exploring does without: a schedule is run again for its report.
+// Records the events of a schedule as a trace. Exploration runs without a recorder; a failing schedule runs again for its report.
 
 import { isGone, plain, SignalEntry, TaskEntry } from "../../process/entries.js";
 import { EMPTY } from "../../process/mailbox.js";
@@ -68,7 +68,7 @@ export class Recorder {
     this.doing = { type: "fault", process: path, fault };
   }
 
-  /** What a process takes, and from whom where that is certain. */
+  /** The item that a process takes, and its sender if that is certain. */
   private taken(item: unknown): string {
     const from = typeof item === "object" && item !== null ? this.senders.get(item) : undefined;
     const signal = item instanceof SignalEntry || item instanceof TaskEntry;
@@ -76,7 +76,7 @@ export class Recorder {
   }
 
   sent(from: Actor, to: Actor, item: unknown, held: boolean): void {
-    // An object that several have sent could be anyone's.
+    // An object that was sent more than once has no certain sender.
     if (typeof item === "object" && item !== null)
       this.senders.set(item, this.senders.has(item) ? undefined : from);
     this.effects.push({ type: "send", to: to.path, message: this.show(item), held });
@@ -98,12 +98,12 @@ export class Recorder {
     this.effects.push({ type: "note", text });
   }
 
-  /** Where in the code of the test or the service the caller is. */
+  /** The place of the caller in the code of the test or the service. */
   place(): string | undefined {
     return placeOf(host.stack());
   }
 
-  /** What happened since the last step belongs to none. */
+  /** Discards events between two steps, which belong to no step. */
   between(): void {
     this.effects = [];
   }

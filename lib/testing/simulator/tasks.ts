@@ -1,4 +1,4 @@
-// What can happen next: a process runs, code that awaited goes on, a delayed message arrives.
+// The kinds of possible steps: a process runs, code continues after an await, a delayed message arrives.
 
 import type { PossibleStep } from "../strategies/strategy.js";
 import type { Actor } from "./actor.js";
@@ -8,7 +8,7 @@ export class RunTask implements PossibleStep {
   readonly kind = "run";
   readonly owner: Actor;
   rank: number | undefined = undefined;
-  /** It has run before. */
+  /** The process has run before. */
   started = false;
 
   constructor(owner: Actor) {
@@ -20,7 +20,7 @@ export class RunTask implements PossibleStep {
   }
 }
 
-/** Code of a process, or of the scenario, goes on: one promise at a time, in the order in which they were settled. */
+/** Code of a process or of the scenario continues: one promise a step, in the order in which they were settled. */
 export class ResumeTask implements PossibleStep {
   readonly kind = "resume";
   readonly owner: Actor;
@@ -54,7 +54,7 @@ export class ResumeTask implements PossibleStep {
   }
 }
 
-/** What is on its way from one place to another: the order of the pair holds. */
+/** A channel from one actor to another, with its items in order. */
 export class DeliverTask implements PossibleStep {
   readonly kind = "deliver";
   readonly actor: number;
@@ -64,7 +64,7 @@ export class DeliverTask implements PossibleStep {
   readonly held: unknown[] = [];
   private readonly arrive: (item: unknown) => void;
 
-  /** @param number - of the pair; below 0, so that it is no actor's */
+  /** @param number - of the channel; below 0, to differ from the numbers of actors */
   constructor(number: number, from: Actor, to: Actor, arrive: (item: unknown) => void) {
     this.actor = number;
     this.from = from;

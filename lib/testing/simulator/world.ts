@@ -1,5 +1,5 @@
-// A world: the systems of one schedule, on one virtual clock. It sees everything that can happen next, has the oracle
-// pick one, and carries it out: one step. Nothing in it decides, and nothing in it is left to the host.
+// A world: the systems of one schedule on one virtual clock. It knows all possible steps, asks the oracle for one, and executes
+// it. The world decides nothing, and leaves nothing to the host.
 
 import type { Scheduler } from "../../process/environment.js";
 import { SystemStoppedError } from "../../process/errors.js";
@@ -27,20 +27,20 @@ export interface WorldOptions {
   readonly maxSteps: number;
   readonly faults: FaultPlan;
   readonly freeze: boolean;
-  /** Whether the strategy wants footprints. */
+  /** Whether the strategy needs footprints. */
   readonly observe: boolean;
-  /** Present when the schedule is run for a report. */
+  /** Present when the schedule runs for a report. */
   readonly recorder: Recorder | undefined;
-  /** Processes that may use the host's timers and I/O, by path. */
+  /** Whether the process of a path may use the host's timers and I/O. */
   readonly allowed: (path: string) => boolean;
-  /** Real milliseconds that such a process may take. */
+  /** Most real milliseconds that such a process may take. */
   readonly patienceMs: number;
 }
 
 /** One system of the world. */
 interface Part {
   readonly kernel: Kernel;
-  /** Stands above the processes that no process has started. */
+  /** Parent of the processes that no process has started. */
   readonly root: Actor;
 }
 
@@ -49,9 +49,9 @@ export class World {
   steps = 0;
   /** The schedule was cut off at `maxSteps`. */
   bounded = false;
-  /** What went wrong. */
+  /** The failure of the schedule. */
   failure: { readonly error: unknown } | undefined = undefined;
-  /** A number for what happened, step by step, and what it was after each step. */
+  /** A hash of all events, and its value after each step. */
   digest = 0x811c9dc5;
   readonly digests: number[] = [];
   readonly oracle: Oracle;
@@ -62,13 +62,13 @@ export class World {
   readonly actors: Actor[] = [];
   /** The scenario's own code. */
   readonly main: Actor;
-  /** Something looks at the state after every step. */
+  /** A check looks at the state after every step. */
   checked = false;
-  /** Run after each step. */
+  /** Called after each step. */
   afterStep: () => void = () => undefined;
   /** The scenario's promise is settled. */
   finished = false;
-  /** The process that is being activated; asked for when a promise is made. */
+  /** The process that is being activated. The owner of new promises is read from here. */
   running: Process | undefined = undefined;
   private readonly parts: Part[] = [];
   /** Names of all systems so far. */
@@ -78,12 +78,12 @@ export class World {
   private readonly patient: { readonly fn: () => void; readonly since: number }[] = [];
   /** Called whenever nothing can run. */
   atQuiet: () => void = () => undefined;
-  /** The task of the step under way. */
+  /** The task of the present step. */
   performing: SimulatedTask | undefined = undefined;
   private reads = new Set<string>();
   private writes = new Set<string>();
   private drained = true;
-  /** Other faults than those by rule: each is asked before each step, and says whether it struck. */
+  /** Faults that are not by rule. Each is called before each step, and returns whether it struck. */
   readonly strikes: (() => boolean)[] = [];
 
   constructor(options: WorldOptions) {
@@ -95,7 +95,7 @@ export class World {
 
   // ── systems, as their Environment ─────────────────────────────────────────────────────────────────────────────
 
-  /** A system joins. */
+  /** Adds a system. */
   join(name: string, host: Kernel): Scheduler {
     const namesakes = this.names.filter((one) => one === name).length;
     this.names.push(name);
@@ -122,12 +122,12 @@ export class World {
     };
   }
 
-  /** The process of a pid of this world, also when it has ended. */
+  /** The process of a pid of this world, also after it has ended. */
   processOf(pid: Pid): WatchedProcess | undefined {
     return this.interceptor.actorOf(pid)?.process;
   }
 
-  /** Stands for a system: above the processes that no process has started. */
+  /** Parent of the processes of a system that no process has started. */
   rootOf(node: RemoteNode): Actor | undefined {
     return this.parts.find((part) => part.kernel.node === node)?.root;
   }
@@ -139,14 +139,14 @@ export class World {
 
   // ── tasks ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Whose code is running. */
+  /** The actor whose code is running. */
   get current(): Actor {
     const owner = runningOwner();
     if (owner instanceof Actor) return owner;
     return (owner === undefined ? undefined : this.interceptor.actorOf(owner as Pid)) ?? this.main;
   }
 
-  /** Code of `actor` goes on in a step of its own: it runs what `settle` sets going. */
+  /** Lets code of `actor` continue in a step of its own, which calls `settle`. */
   resume(actor: Actor, what: string, settle: () => void): void {
     this.mark(actor.number);
     this.wrote(actor.mailbox);
@@ -155,7 +155,7 @@ export class World {
     if (actor.resume.pending === 1) this.agenda.enable(actor.resume);
   }
 
-  /** Calls `due.fire` after virtual milliseconds. */
+  /** Calls `due.fire` after `ms` virtual milliseconds. */
   after(ms: number, due: Due): Timer {
     return this.timers.add(this.now + ms, due);
   }
@@ -169,7 +169,7 @@ export class World {
     return this.gated<void>(what, (resolve) => this.quiet.push(resolve));
   }
 
-  /** A promise that the simulator settles, for whoever's code is running. */
+  /** A promise that the simulator settles, awaited by the running code. */
   gated<T>(
     what: string,
     begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => void,
@@ -187,7 +187,7 @@ export class World {
     this.failure ??= { error };
   }
 
-  /** Whether the schedule is at its end, one way or another. */
+  /** Whether the schedule is over, for any reason. */
   private get over(): boolean {
     return (
       this.failure !== undefined ||
@@ -206,7 +206,7 @@ export class World {
     this.ended(undefined);
   }
 
-  /** Steps until the scenario has ended and nothing can run any more. */
+  /** Executes steps until the scenario has ended and nothing can run. */
   async drive(): Promise<void> {
     while (!this.over) {
       if (this.steps >= this.options.maxSteps) {
@@ -258,7 +258,7 @@ export class World {
       const process = task.owner.process as WatchedProcess;
       task.started = true;
       this.wrote(task.owner.state);
-      // A body looks through its mailbox: whether something is there when it does makes a difference.
+      // A body searches its mailbox, so the content of the mailbox matters to it.
       if (process.handle === undefined) this.wrote(task.owner.mailbox);
       origin.scheduler = this;
       this.running = process;
@@ -272,7 +272,7 @@ export class World {
     }
   }
 
-  /** Lets everything happen that the last step set going, and the host can do without waiting. */
+  /** Lets the host finish everything that the last step caused and that needs no I/O. */
   private async settleHost(): Promise<void> {
     await host.microtasks();
     if (this.performing?.kind !== "deliver") await this.settleReal();
@@ -289,18 +289,18 @@ export class World {
     this.digests.push(this.digest);
     const { chooser } = this.oracle;
     const footprint = this.footprint();
-    // A check after every step sees the state of all: then no two steps can change places.
+    // A check after every step reads the state of all processes, so no two steps can swap places.
     if (task !== undefined) chooser.ran?.(task, this.checked ? undefined : footprint);
     this.options.recorder?.ended();
     this.afterStep();
   }
 
-  /** One more thing that happened, into the digest: FNV-1a over numbers. */
+  /** Adds an event to the digest: FNV-1a over numbers. */
   mark(what: number): void {
     this.digest = Math.imul(this.digest ^ what, 0x01000193);
   }
 
-  /** The step under way has changed what the key stands for. */
+  /** The present step has changed the state behind the key. */
   wrote(key: string): void {
     if (this.options.observe) this.writes.add(key);
   }
@@ -317,7 +317,7 @@ export class World {
     return { reads, writes };
   }
 
-  /** Nothing can run, so time goes on. False when no timer is set. */
+  /** Nothing can run, so time passes. Returns false when no timer is set. */
   private async goOn(): Promise<boolean> {
     const adrift = this.actors.find((actor) => actor.adrift);
     const obstacle = adrift === undefined ? undefined : await realWork(adrift);
@@ -326,7 +326,7 @@ export class World {
     return false;
   }
 
-  /** When the next timer is due, if one is set. */
+  /** The time at which the next timer is due; undefined when none is set. */
   get timeOfNextTimer(): number | undefined {
     let first = this.timers.next;
     for (const { kernel } of this.parts) {
@@ -336,9 +336,9 @@ export class World {
     return first;
   }
 
-  /** Calls `fn` at the next quiet moment after something has happened, or when nothing will. */
+  /** Calls `fn` at the next quiet moment after another step, or when no further step is possible. */
   afterChange(fn: () => void): void {
-    // The step under way is the asker's own, and changes nothing for it.
+    // The present step belongs to the caller, and changes nothing for it.
     this.patient.push({ fn, since: this.steps + (this.performing === undefined ? 0 : 1) });
   }
 
@@ -352,7 +352,7 @@ export class World {
     return woken.length > 0;
   }
 
-  /** Lets time pass to the next timer, and fires all that are due then. False when none is set. */
+  /** Advances the time to the next timer, and fires all timers due then. Returns false when none is set. */
   passTime(): boolean {
     const next = this.timeOfNextTimer;
     if (next === undefined) return false;
@@ -367,7 +367,7 @@ export class World {
     return true;
   }
 
-  /** An await of what the simulator does not control: waited for in real time where that is allowed, else a failure. */
+  /** Handles an await that the simulator does not control: waits in real time where that is allowed, else fails the schedule. */
   private async settleReal(): Promise<void> {
     const actor = this.performing?.owner ?? this.main;
     if (!actor.adrift) return;
@@ -380,7 +380,7 @@ export class World {
     }
   }
 
-  /** A process has been made; one that no process has started stands below its system. */
+  /** Registers a new process. A process that no process has started gets its system's root as parent. */
   adopt(process: WatchedProcess | undefined, parent: Actor | undefined): Actor {
     const root = this.parts.find((part) => part.kernel === process?.kernel)?.root;
     const actor = new Actor(this.actors.length, process, parent ?? root, root?.path ?? "scenario");
@@ -388,7 +388,7 @@ export class World {
     return actor;
   }
 
-  /** Ends everything at once, and tells whoever holds something of the host's; what still waits will wait for ever. */
+  /** Ends everything at once, and aborts the processes' signals so that they free host resources. Pending promises stay pending. */
   close(): void {
     for (const { process } of this.actors)
       process?.rare?.abort?.abort(new SystemStoppedError(process.kernel.node.name));

@@ -187,7 +187,7 @@ describe("what an exploration tells", () => {
   test("an interesting state that no schedule came to is an error", async () => {
     const error = await errorOf(explore((sim) => sim.sometimes("pigs fly", false), { schedules: 7 }));
     expect(error).toBeInstanceOf(NeverReachedError);
-    expect((error as Error).message).toContain("in 7 schedules never came to: pigs fly");
+    expect((error as Error).message).toContain("none of 7 schedules reached: pigs fly");
   });
 
   test("also one that no schedule so much as mentioned, when it was named in the options", async () => {

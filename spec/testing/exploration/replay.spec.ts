@@ -133,7 +133,7 @@ describe("what is no token of this schedule any more", () => {
     for (const other of [{ name: "parcels" }, { freeze: true }, { faults: { rush: {} } }]) {
       const error = await errorOf(explore(scenario, { ...OPTIONS, ...other, replay: token }));
       expect(error).toBeInstanceOf(ReplayOutdatedError);
-      expect((error as Error).message).toContain("the token is of another exploration");
+      expect((error as Error).message).toContain("the token belongs to another exploration");
     }
     expect(heard).toHaveLength(0);
   });
@@ -147,7 +147,7 @@ describe("what is no token of this schedule any more", () => {
     const place = choices.findIndex((choice) => choice > 0);
     expect((error as Error).message).toMatch(
       new RegExp(
-        `the token is outdated: its choice ${place + 1} \\(task\\) was one of \\d alternatives, now there`,
+        `the token is outdated: its choice ${place + 1} \\(task\\) had \\d alternatives, and now there`,
       ),
     );
   });

@@ -125,7 +125,7 @@ describe("monitors", () => {
     const error = await findingOf(asking(false));
     expect(error).toBeInstanceOf(LeftBehindError);
     expect((error as LeftBehindError).findings).toEqual([
-      "shop/clerk has 3 monitors on shop/shelf: demonitor those that are done with",
+      "shop/clerk has 3 monitors on shop/shelf: demonitor those that are no longer needed",
     ]);
   });
 
@@ -173,7 +173,7 @@ describe("mailboxes", () => {
     expect(error).toBeInstanceOf(LeftBehindError);
     expect((error as LeftBehindError).findings).toHaveLength(1);
     expect((error as LeftBehindError).findings[0]).toMatch(
-      /^the mailbox of shop\/worker only grows: \d+ wait, and it does not come to them$/,
+      /^the mailbox of shop\/worker only grows: \d+ messages are queued, and the process does not take them$/,
     );
   });
 
@@ -193,7 +193,7 @@ describe("mailboxes", () => {
       }
     });
     expect((error as LeftBehindError).findings).toEqual([
-      "the mailbox of shop/picky only grows: 10 wait, and it does not come to them",
+      "the mailbox of shop/picky only grows: 10 messages are queued, and the process does not take them",
     ]);
   });
 

@@ -265,7 +265,7 @@ describe("the oracle", () => {
     expect(script.draw(7, "a")).toBe(0);
     expect(script.draw(2, "b")).toBe(1);
     expect(() => script.draw(3, "c")).toThrow(
-      "the token is outdated: its choice 3 (c) was one of 2 alternatives, now there are 3",
+      "the token is outdated: its choice 3 (c) had 2 alternatives, and now there are 3",
     );
   });
 

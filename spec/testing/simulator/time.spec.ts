@@ -213,7 +213,7 @@ describe("waiting for a state", () => {
     });
     expect(cause).toBeInstanceOf(NotConvergedError);
     expect((cause as Error).message).toBe(
-      "within 299 ms it has not come to this: it is open (the next timer is at 300 ms)",
+      "the system did not reach this state within 299 ms: it is open (the next timer is at 300 ms)",
     );
   });
 
@@ -339,7 +339,7 @@ describe("rush", () => {
       schedules: 500,
       faults: { rush: {} },
     });
-    expect(error.message).toMatch(/FAULT: time overtakes the work that waits/);
+    expect(error.message).toMatch(/FAULT: time overtakes queued work/);
     expect(error.trace.steps.filter((step) => step.type === "fault")).toHaveLength(1);
   });
 

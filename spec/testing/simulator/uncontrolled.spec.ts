@@ -83,7 +83,7 @@ describe("an await of something else", () => {
     const cause = await causeOf(() => readFile(HERE), { schedules: 1 });
     expect(cause).toBeInstanceOf(UncontrolledAwaitError);
     expect((cause as Error).message).toMatch(
-      /^scenario awaits something .* \(the host is at work on: .*FSReqPromise/,
+      /^scenario awaits something .* \(active in the host: .*FSReqPromise/,
     );
   });
 
