@@ -1,5 +1,5 @@
-// How a topology is put together: components are added one after the other, and the builder's type carries the streams
-// there are so far, so that a subscription to a stream that nobody emits, or that lacks a field, does not compile.
+// Builds a topology: components are added one after the other. The type of the builder has the streams so far, so that a
+// subscription to a stream that no component emits, or that lacks a field, does not compile.
 
 import { OptionError } from "../process/errors.js";
 import type { Blueprint, ComponentPlan, Grouping, Subscription } from "./definition/blueprint.js";
@@ -41,14 +41,15 @@ export type ReadableBy<K extends KnownStreams, I extends Inputs> = {
   [Key in keyof K & string]: Reads<I, Key, K[Key]> extends true ? Key : never;
 }[keyof K & string];
 
-/** A subscription: a grouping, and whether what comes along it joins the trees of what it comes from (default: yes). */
+/** A subscription: its grouping, and whether its tuples join the trees of the tuples that they were emitted for. */
 export interface SubscriptionOptions<V> {
   /** Default {@link shuffle}. */
   readonly grouping?: Grouping<V>;
+  /** Default true. */
   readonly anchored?: boolean;
 }
 
-/** Why a bolt cannot read a stream, in words that the compiler shows. */
+/** Why a bolt cannot read a stream, as a text that the compiler shows. */
 type Lack<I extends Inputs, Key extends string, F extends Fields> = "*" extends keyof I
   ? LackingField<F, I["*"]>
   : Key extends `${string}.${infer S}`
@@ -66,11 +67,11 @@ type LackingField<F, Wanted> = {
 }[keyof Wanted & string];
 
 /**
- * What a bolt reads: a grouping, or more options, for each stream `component.stream`. A stream that it cannot read takes
- * nothing but a text that says why not, for the compiler to show.
+ * The subscriptions of a bolt: a grouping, or more options, for each stream `component.stream`. For a stream that the bolt
+ * cannot read, the type is a text that says why, for the compiler to show.
  */
 export type Subscriptions<K extends KnownStreams, I extends Inputs> = [keyof K] extends [never]
-  ? // A type without any property would take all that there are.
+  ? // A type without properties would accept any property.
     Readonly<Record<string, never>>
   : {
       readonly [Key in keyof K & string]?: Reads<I, Key, K[Key]> extends true
@@ -78,11 +79,11 @@ export type Subscriptions<K extends KnownStreams, I extends Inputs> = [keyof K] 
         : `cannot read ${Key}: ${Lack<I, Key, K[Key]>}`;
     };
 
-/** How a component is placed, and its own configuration. */
+/** The tasks and executors of a component, and its configuration. */
 export interface Placement extends ComponentConfig {
-  /** Processes that the component is. Default 1. */
+  /** The number of tasks. Each is a process. Default 1. */
   readonly tasks?: number;
-  /** Supervisors that these are spread over. Default: one for each task. */
+  /** The number of supervisors that the tasks are spread over. Default: one for each task. */
   readonly executors?: number;
 }
 
@@ -91,7 +92,7 @@ export interface BoltPlacement<K extends KnownStreams, I extends Inputs> extends
   readonly from?: Subscriptions<K, I>;
 }
 
-/** A component as it was added, not yet checked against the others. */
+/** A component that was added, not yet checked against the others. */
 export interface Draft {
   readonly name: string;
   readonly definition: Definition;
@@ -106,16 +107,16 @@ export interface DraftSubscription {
 }
 
 /**
- * A topology in the making. Every method gives a new builder; `build()` checks the whole.
+ * Builds a topology. Every method returns a new builder. `build()` checks the whole.
  *
- * `K` are its streams, `B` the inputs of its bolts.
+ * `K`: the streams; `B`: the inputs of the bolts.
  */
 export class TopologyBuilder<
   K extends KnownStreams = Record<never, never>,
   B extends Readonly<Record<string, Inputs>> = Record<never, never>,
 > {
   readonly name: string;
-  /** Never there: what the type of later subscriptions hangs on. */
+  /** Exists only as a type, for the types of later subscriptions. */
   declare readonly known?: { readonly streams: K; readonly bolts: B };
   readonly #config: TopologyConfig;
   readonly #drafts: readonly Draft[];
@@ -134,7 +135,7 @@ export class TopologyBuilder<
     this.#subscriptions = subscriptions;
   }
 
-  /** Adds a spout under a name. @throws OptionError when it is none */
+  /** Adds a spout under a name. @throws OptionError when the definition is not a spout's */
   spout<N extends string, S extends Streams>(
     name: N,
     definition: SpoutDefinition<S>,
@@ -145,7 +146,7 @@ export class TopologyBuilder<
   }
 
   /**
-   * Adds a bolt under a name, with the streams it reads.
+   * Adds a bolt under a name, with its subscriptions.
    *
    * @example
    * const lines = spoutFrom([{ text: "to be" }], { fields: { text: field.text } });
@@ -169,7 +170,7 @@ export class TopologyBuilder<
     return this.#with([{ name, definition, placement: rest }], subscriptions);
   }
 
-  /** Adds a subscription to a bolt that is there already: for loops, and for subscriptions between merged topologies. */
+  /** Adds a subscription to a bolt that was added before: for cycles, and for subscriptions between merged topologies. */
   subscribe<N extends keyof B & string, Key extends ReadableBy<K, B[N]>>(
     from: Key,
     to: N,
@@ -178,11 +179,11 @@ export class TopologyBuilder<
     return this.#with([], [{ from, to, how: how as DraftSubscription["how"] }]);
   }
 
-  /** Takes in the components of another topology, under this one's name and configuration. */
+  /** Adds the components of another topology, under the name and configuration of this one. */
   merge<K2 extends KnownStreams, B2 extends Readonly<Record<string, Inputs>>>(
     other: TopologyBuilder<K2, B2>,
   ): TopologyBuilder<K & K2, B & B2> {
-    // What both took from the same place is there once.
+    // Components and subscriptions that both have from the same builder are added once.
     const drafts = other.#drafts.filter((draft) => !this.#drafts.includes(draft));
     const subscriptions = other.#subscriptions.filter(
       (subscription) => !this.#subscriptions.includes(subscription),
@@ -190,7 +191,7 @@ export class TopologyBuilder<
     return this.#with(drafts, subscriptions);
   }
 
-  /** Checks the whole. @throws TopologyError that names every problem and its component */
+  /** Checks the whole and makes the topology. @throws TopologyError that names every problem and its component */
   build(): Topology {
     const problems: Problem[] = [];
     const plans = this.#drafts.map((draft) => planOf(draft, this.#config, problems));
@@ -224,7 +225,7 @@ export class TopologyBuilder<
 /**
  * Begins a topology.
  *
- * @param config - of the topology, and defaults of its components; see TOPOLOGY_DEFAULTS
+ * @param config - the options of the topology, and the defaults of its components; see TOPOLOGY_DEFAULTS
  * @throws OptionError
  * @example
  * const sentences = spoutFrom([{ text: "to be or not" }], { fields: { text: field.text } });
@@ -281,7 +282,7 @@ function planOf(
   };
 }
 
-/** Told at once, since nothing can be said about the rest without it. @throws OptionError */
+/** Checked at once, since no other check makes sense without it. @throws OptionError */
 function checkKind(name: unknown, definition: Definition | undefined, kind: Definition["kind"]): void {
   if (definition?.kind !== kind || typeof definition.options !== "object")
     throw new OptionError(String(name), definition, `a definition that ${kind}() or the like has made`);

@@ -1,4 +1,4 @@
-// A running topology seen from outside: stop, pause, resume, scale, look at it.
+// The handle of a running topology: stop, pause, resume, scale and inspect it.
 
 import { unwatchAbort, watchAbort } from "../process/abort.js";
 import { CalleeExitedError, NoProcessError, OptionError } from "../process/errors.js";
@@ -18,19 +18,20 @@ import { type TaskInfo, taskInfos } from "./runtime/task-info.js";
 import { renderSummary } from "./views/view.js";
 
 export interface StopOptions extends CallOptions {
-  /** Milliseconds that what is under way gets; 0 for none. Default: `drainMs` of the configuration. */
+  /** How long the stop waits for tuples in flight; 0: not at all. Default: `drainMs` of the configuration. */
   readonly drainMs?: number;
 }
 
 /**
- * A handle of a running topology. Requests wait as long as they take unless a timeout is given, and reject with
- * CalleeExitedError when the topology ends meanwhile.
+ * A handle of a running topology. `stop`, `finished`, `pause`, `resume` and `scale` are requests: without `timeoutMs` they
+ * have no time limit, and they reject with CalleeExitedError when the topology ends before it has answered. `phase`,
+ * `tasks`, `metrics` and `summary` read the state at once.
  */
 export class TopologyRef {
   readonly name: string;
   readonly #kernel: Kernel;
   readonly #address: Pid<never> | string;
-  /** The last one found: its figures can be read when it has ended. */
+  /** The director that was found last. Its figures can be read after its end. */
   #director: Director | undefined;
 
   /** @internal */
@@ -41,22 +42,23 @@ export class TopologyRef {
     this.#find();
   }
 
-  /** Its process. @throws NoProcessError when it was addressed by a name that nobody holds */
+  /** The process of the topology. @throws NoProcessError when no process has the name that was given */
   get pid(): Pid<DirectorMessage> {
     const address = this.#address;
     if (address instanceof Pid) return address as Pid<never> as Pid<DirectorMessage>;
     return this.#kernel.locate(address).pid as Pid<unknown> as Pid<DirectorMessage>;
   }
 
-  /** Where it is in its life. */
+  /** The phase of the topology's life. */
   get phase(): Phase {
     const { phase } = this.#find();
     return this.#process === undefined ? "ended" : phase;
   }
 
   /**
-   * Stops it: the spouts first; then what is under way comes to its end, within the time to drain; then everything
-   * else. What is not done by then has failed, and the spouts are told. One that has ended before says how that was.
+   * Stops the topology. The spouts stop first; then the topology drains: the bolts settle the tuples that are in flight;
+   * then all tasks end. Reliable tuples that are not settled when the time to drain is over fail, and the `fail` of their
+   * spouts is called. When the topology has ended before, the promise resolves with the report of that end.
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {
     const { drainMs } = options;
@@ -66,37 +68,37 @@ export class TopologyRef {
     try {
       return await this.#ask((replyTo) => ({ type: "stop", drainMs, replyTo }), options);
     } catch (error) {
-      // It has ended just before the request came.
+      // The topology has ended just before the request came.
       if (error instanceof CalleeExitedError && error.reason.type === "noproc") return director.report;
       throw error;
     }
   }
 
   /**
-   * Waits until every spout has said that there is no more to come, and all that came is done. Bolts that hold tuples
-   * back are told to settle them. It goes on running: stop it then.
+   * Waits until every spout has called `done` and every tuple is settled. Bolts that hold tuples are flushed. The topology
+   * goes on running after that: stop it.
    */
   async finished(options?: CallOptions): Promise<void> {
     await this.#ask((replyTo) => ({ type: "finished", replyTo }), options);
   }
 
-  /** Spouts are asked for nothing more; what is under way goes on. @throws TopologyPhaseError when it does not run */
+  /** Pauses the spouts. Tuples in flight are still worked on. @throws TopologyPhaseError when the topology does not run */
   async pause(options?: CallOptions): Promise<void> {
     this.#checkRunning("pause");
     await this.#ask((replyTo) => ({ type: "pause", replyTo }), options);
   }
 
-  /** Goes on after a pause. @throws TopologyPhaseError when it does not run */
+  /** Goes on after a pause. @throws TopologyPhaseError when the topology does not run */
   async resume(options?: CallOptions): Promise<void> {
     this.#checkRunning("resume");
     await this.#ask((replyTo) => ({ type: "resume", replyTo }), options);
   }
 
   /**
-   * Brings a component to so many tasks. New ones get their share from now on; those that are taken out finish what
-   * they have first.
+   * Changes the number of a component's tasks. New tasks get their share of the tuples at once. Tasks that are taken out
+   * finish their tuples first.
    *
-   * @throws OptionError, TopologyPhaseError when it does not run or is being scaled
+   * @throws OptionError, TopologyPhaseError when the topology does not run or is being scaled
    */
   async scale(component: string, tasks: number, options?: CallOptions): Promise<void> {
     this.#checkRunning("scale");
@@ -112,7 +114,7 @@ export class TopologyRef {
     return taskInfos(run).filter((task) => component === undefined || task.component === component);
   }
 
-  /** What its components have done and are doing, at this moment. Also after its end. */
+  /** The figures of all components at this moment. They can be read after the end, too. */
   metrics(): TopologyMetrics {
     const run = this.#run();
     const now = run.kernel.env.now();
@@ -143,7 +145,7 @@ export class TopologyRef {
   }
 
   /**
-   * Metrics again and again, at once and then every so often, until the topology has ended: the last are of its end.
+   * Yields metrics at once and then once in every `everyMs`, until the topology has ended. The last are those of its end.
    *
    * @example for await (const metrics of running.watch({ everyMs: 500 })) console.log(renderSummary(metrics));
    */
@@ -170,7 +172,7 @@ export class TopologyRef {
     return `topology ${this.name} ${this.#address}`;
   }
 
-  /** Stops it, draining, unless it has ended. */
+  /** Stops the topology with a drain, unless it has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }

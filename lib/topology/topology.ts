@@ -1,4 +1,4 @@
-// A topology that was checked and can be started: what the builder makes.
+// A topology that has passed all checks and can be started. The builder makes it.
 
 import type { Pid } from "../process/pid.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
@@ -9,18 +9,18 @@ import type { RunOptions } from "./lifecycle/run-options.js";
 import { TopologyRef } from "./ref.js";
 
 /**
- * Start it, `await system.start(wordCount)`, or make it a child of a supervisor. It runs until it is stopped, or until
- * its restarts have not helped.
+ * Start it by `await system.start(wordCount)`, or make it a child of a supervisor. It runs until it is stopped, or until no
+ * restart is left.
  */
 export interface Topology extends Startable<readonly [options?: RunOptions], TopologyRef> {
   readonly name: string;
-  /** What it is made of. */
+  /** Its components and subscriptions. */
   readonly blueprint: Blueprint;
-  /** A handle of one that runs already, by its pid or the name it is registered under, also after a restart. */
+  /** A handle of one that runs, by its pid or its registered name. A handle by name works after a restart, too. */
   at(system: ProcessSystem, address: Pid<never> | string): TopologyRef;
 }
 
-/** A topology whose blueprint is sound. */
+/** Makes a topology of a checked blueprint. */
 export function topologyOf(blueprint: Blueprint): Topology {
   const { name } = blueprint;
   return {
@@ -29,7 +29,7 @@ export function topologyOf(blueprint: Blueprint): Topology {
     at: (system, address) => new TopologyRef(system.kernel, address, name),
     [launch]: ([options]): Launch<TopologyRef> => ({
       behaviour: new Director(blueprint, options ?? {}),
-      // Its drain has a limit of its own.
+      // The drain has its own time limit.
       options: { label: `topology ${name}`, trapExit: true, shutdown: Number.POSITIVE_INFINITY },
       ref: (pid, kernel) => new TopologyRef(kernel, pid, name),
     }),

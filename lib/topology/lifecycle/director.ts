@@ -1,5 +1,5 @@
-// The process of a running topology: starts and stops the tree of its tasks as its life cycle decides, and answers those
-// who want something of it.
+// The process of a running topology. It answers requests, and carries out what two machines decide: the lifecycle, and when
+// the topology has come to rest.
 
 import { type Callbacks, deferStart, type StartOutcome, type Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -31,9 +31,9 @@ import { TopologyWork } from "./work-in-progress.js";
 
 /** How a stop went. */
 export interface StopReport {
-  /** Whether everything that was under way came to its end. */
+  /** Whether every tuple in flight was settled in time. */
   readonly drained: boolean;
-  /** Reliable tuples that were given up: their spouts were told that they failed. */
+  /** Reliable tuples that the stop has abandoned. The `fail` of their spouts was called. */
   readonly unfinished: number;
 }
 
@@ -60,20 +60,20 @@ export class Director implements Callbacks<DirectorMessage> {
   private readonly options: RunOptions;
   private readonly lifecycle: EffectLoop<LifecycleState, LifecycleEvent, LifecycleEffect>;
   private readonly quiescence: EffectLoop<QuiescenceState, QuiescenceEvent, QuiescenceEffect>;
-  /** The context of the process, from its start on. */
+  /** The context of the process. */
   private ctx!: Context<DirectorMessage>;
   /** Set when the lifecycle has decided that the process exits. */
   private end: Stop | undefined = undefined;
   private work!: TopologyWork;
   private current: RunningTopology | undefined = undefined;
   private root: Pid | undefined = undefined;
-  /** Trees that a killed predecessor has left, and that have not ended yet. */
+  /** The trees of a killed predecessor that have not ended yet. */
   private readonly orphans = new Set<Monitor>();
   private drainTimer: TimerRef | undefined = undefined;
-  /** Takes the log's lines while a live view is drawn. */
+  /** Prints the lines of the log while a live dashboard is drawn. */
   readonly above: { print: ((text: string) => void) | undefined } = { print: undefined };
   private readonly stopping: ReplyTo<StopReport>[] = [];
-  /** Those who wait until all spouts are done and nothing is under way. */
+  /** The callers of `finished()`. */
   private finishing: ReplyTo<undefined>[] = [];
   private scaling: ReplyTo<undefined> | undefined = undefined;
   private drained = false;
@@ -92,12 +92,12 @@ export class Director implements Callbacks<DirectorMessage> {
     );
   }
 
-  /** What runs, from the moment when it began to start. */
+  /** The running topology, from the start of this process on. */
   get run(): RunningTopology | undefined {
     return this.current;
   }
 
-  /** How a stop went, or what there was when it ended otherwise. */
+  /** The report of the stop, or of another end. */
   get report(): StopReport {
     return { drained: this.drained, unfinished: this.unfinished ?? this.current?.registry.pending ?? 0 };
   }

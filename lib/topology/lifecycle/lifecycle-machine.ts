@@ -1,14 +1,13 @@
-// The life of a running topology, from start to stop, with pauses and restarts of the whole. Pure: what happened in,
-// what is to be done out.
+// Decides about the life of a running topology, from start to stop, with pauses and restarts of the whole. Pure.
 //
 //   starting ─ up ─▶ running ◀─ pause, resume ─▶ paused
 //      ▲                │  └───────── stop ─────────┴──▶ draining ─ at rest, or out of time ─▶ stopping ─ down ─▶ ended
 //      │             collapsed
-//   its wait is over    ▼
+//   the wait is over    ▼
 //      └──────────── restarting ─ no restart left ─▶ ended
 //
-// The count of restarts goes back to none only after the topology has run for a while (`resetAfterMs` of the waits): a
-// start alone proves nothing, and a crash loop has to end.
+// The count of restarts is reset only after the topology has run for `resetAfterMs` of the backoff. A start alone does not
+// reset it, so that a crash loop ends.
 
 import { type Backoff, backoffMs, isCalm } from "../../process/backoff.js";
 import { type ExitReason, NORMAL } from "../../process/reason.js";
@@ -16,7 +15,7 @@ import { type ExitReason, NORMAL } from "../../process/reason.js";
 export type Phase = "starting" | "running" | "paused" | "draining" | "stopping" | "restarting" | "ended";
 
 export interface RestartRule {
-  /** Restarts of the whole that are allowed. */
+  /** How many restarts of the whole topology are allowed. */
   readonly restarts: number;
   readonly backoff: Backoff;
 }
@@ -24,15 +23,15 @@ export interface RestartRule {
 export interface LifecycleState {
   readonly phase: Phase;
   readonly rule: RestartRule;
-  /** Restarts since it last ran for long enough. */
+  /** Restarts since the topology last ran for long enough. */
   readonly attempts: number;
-  /** When it was up; of the last time, while it is down. */
+  /** When it was up last. */
   readonly upAt: number;
-  /** It has been up at least once: its starter was told. */
+  /** It has been up at least once, and its starter was notified. */
   readonly known: boolean;
   /** It is to be paused when it is up again. */
   readonly paused: boolean;
-  /** What it ends with, when it stops. */
+  /** The exit reason of a stop. */
   readonly end: ExitReason;
 }
 
@@ -42,9 +41,9 @@ export type LifecycleEvent =
   /** The tree of supervisors has ended, or could not start. */
   | { readonly type: "down"; readonly reason: ExitReason; readonly at: number; readonly roll: number }
   | { readonly type: "pause" | "resume" }
-  /** Stop, and end with this reason; what is under way gets so long. */
+  /** Drain for at most this time, and end with this reason. */
   | { readonly type: "stop"; readonly drainMs: number; readonly end: ExitReason }
-  /** Nothing is under way any more. */
+  /** The drain is done: nothing is in flight. */
   | { readonly type: "drained" }
   | { readonly type: "drainOver" }
   /** The wait before a restart is over. */
@@ -53,12 +52,12 @@ export type LifecycleEvent =
 export type LifecycleEffect =
   /** Start the tree of supervisors. */
   | { readonly type: "start" }
-  /** The starter may be told. */
+  /** Notify the starter. */
   | { readonly type: "started" }
-  /** Activate bolts; and spouts, if they are to flow. */
+  /** Activate bolts and, unless the topology is paused, spouts. */
   | { readonly type: "activate"; readonly flowing: boolean }
   | { readonly type: "pause" | "resume" }
-  /** Deactivate the spouts, and see that what is under way ends; `drainOver` after so long. */
+  /** Deactivate the spouts and wait until nothing is in flight. `drainOver` follows after this time. */
   | { readonly type: "drain"; readonly ms: number }
   /** Stop the tree of supervisors. */
   | { readonly type: "halt" }
@@ -95,7 +94,7 @@ export function decide(state: LifecycleState, event: LifecycleEvent): Step {
 }
 
 function up(state: LifecycleState, at: number): Step {
-  // It was told to stop while it started.
+  // A stop came while the topology started.
   if (state.phase !== "starting") return [state, []];
   const phase = state.paused ? "paused" : "running";
   const effects: LifecycleEffect[] = [{ type: "activate", flowing: !state.paused }];

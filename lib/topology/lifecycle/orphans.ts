@@ -1,5 +1,5 @@
-// Trees of tasks whose director was killed. Their supervisors stop them in order, which takes time; a successor waits for
-// that, or its tasks would run beside them.
+// Trees of tasks whose director was killed. Their supervisors take time to stop them. The next director of the topology
+// waits for their end; otherwise its tasks would run beside the old ones.
 
 import type { Kernel } from "../../process/kernel.js";
 import type { Process } from "../../process/process.js";
@@ -23,7 +23,7 @@ export function plant(director: Process, root: Process, run: RunningTopology): v
   touched(run, "write");
 }
 
-/** The roots of trees of this topology that go on without their directors. They are told to lose no time. */
+/** The roots of trees of this topology whose directors have ended. Their tasks are switched to a hasty end. */
 export function orphansOf(blueprint: Blueprint, run: RunningTopology): readonly Process[] {
   touched(run, "read");
   const left = [...(trees.get(run.kernel) ?? [])].filter(

@@ -1,4 +1,4 @@
-// What may be said when a topology is started.
+// The options of a topology's start, and its log.
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -18,11 +18,11 @@ export interface LogLine {
 }
 
 export interface RunOptions {
-  /** Takes the log lines of components. Default: the system's report. False: nobody does. */
+  /** Takes the log lines of components. Default: the system's report. False: lines are discarded. */
   readonly log?: ((line: LogLine) => void) | false;
-  /** The least urgent lines that are wanted. Default `warn`. */
+  /** The least urgent level that is logged. Default `warn`. */
   readonly logLevel?: LogLevel;
-  /** Restarts of the whole, in place of those in the topology's configuration: 0 for none. */
+  /** Restarts of the whole topology, in place of `restarts` of its configuration. 0: none. */
   readonly restarts?: number;
 }
 
@@ -44,9 +44,9 @@ export function checkRunOptions(options: RunOptions, config: FullConfig): { read
 }
 
 /**
- * Builds a line only when somebody wants it. A sink that throws is the host's affair, as a listener that throws is.
+ * Makes the log. A line is built only when it is logged. An error of the sink goes to the host, as that of a listener does.
  *
- * @param above - prints lines above a live view, while there is one
+ * @param above - prints lines above a live dashboard, while there is one
  */
 export function logSink(
   { log, logLevel = "warn" }: RunOptions,

@@ -1,4 +1,5 @@
-// Tasks are added to a running component, or taken out: one that is taken out gets nothing more and finishes what it has.
+// Adds tasks to a running component, or takes tasks out. A task that is taken out gets no more tuples and finishes those
+// that it has.
 
 import type { Body } from "../../process/behaviour.js";
 import type { BodyContext } from "../../process/body-context.js";
@@ -39,7 +40,7 @@ export function checkScale(run: RunningTopology, name: string, tasks: number): C
   return component;
 }
 
-/** A process that brings the component to so many tasks, and tells when it is done. */
+/** A process that changes the number of a component's tasks. @param tell - called at the end, with an error if it failed */
 export function scaler(
   run: RunningTopology,
   component: ComponentRun,
@@ -71,7 +72,7 @@ async function grow(
   const isNew = component.executors.length > before;
   const spec = isNew ? executorSpec(run, executor) : taskSpec(run, slot);
   const answer = await ask(ctx, isNew ? group : executor.pid, (replyTo) => ({ type: "add", spec, replyTo }));
-  // A supervisor that is down, or comes up just now, starts with the new child anyway.
+  // A supervisor that is down or starting reads the new list of children when it runs.
   if (answer === undefined || answer.ok || answer.problem === "already_started") {
     run.registry.open(slot);
     return;
@@ -91,7 +92,7 @@ async function shrink(
   await finish(ctx, run, slot);
   slot.leaving = true;
   run.registry.remove(slot);
-  // If its supervisor is down, that starts again without it.
+  // A supervisor that is down starts again without this child.
   const { pid } = slot.executor;
   const { id } = slot;
   await ask(ctx, pid, (replyTo) => ({ type: "terminate", id, replyTo }));
@@ -115,7 +116,7 @@ async function ask(
   }
 }
 
-/** Waits until the task has settled what it has, or the time to drain is over. */
+/** Waits until the task has settled its tuples, or the time to drain is over. */
 async function finish(ctx: BodyContext<"settled">, run: RunningTopology, slot: TaskSlot): Promise<void> {
   const deadline = ctx.now() + run.blueprint.config.drainMs;
   let flushedAt = -1;
@@ -123,7 +124,7 @@ async function finish(ctx: BodyContext<"settled">, run: RunningTopology, slot: T
     slot.pending > 0 || (slot.process !== undefined && slot.incarnation?.asking === true);
   for (let left = deadline - ctx.now(); isBusy() && left > 0; left = deadline - ctx.now()) {
     run.settlements.watch(ctx.self.process as Process);
-    // Once, as long as nothing more comes.
+    // One flush, unless more tuples come.
     if (slot.queued === 0 && slot.delivered !== flushedAt) {
       flushedAt = slot.delivered;
       slot.process?.deliver("flush");

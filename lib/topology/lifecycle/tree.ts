@@ -1,8 +1,8 @@
-// The supervisors of a topology: a root, over one each for ackers, bolts, spouts and system, over one for each executor,
-// over its tasks. A task that crashes is restarted, alone. One that crashes too often takes its executor with it, which
-// is restarted once; after that the topology has failed.
+// The supervisors of a topology: a root; below it one each for ackers, bolts, spouts and system; below these one for each
+// executor, and its tasks. A task that crashes is restarted alone. When it crashes too often, its executor fails and is
+// restarted once; after that the topology fails.
 //
-// They start in this order, and stop in the opposite one. They report nothing themselves: the topology has a log of its own.
+// Supervisors start in this order and stop in the opposite order. They report nothing: the topology has its own log.
 
 import type { Behaviour, Callbacks } from "../../process/behaviour.js";
 import { launch, type Startable } from "../../process/start.js";
@@ -21,7 +21,7 @@ import { boltTask } from "../tasks/bolt-task.js";
 import { spoutTask } from "../tasks/spout-task.js";
 import { systemTask } from "../tasks/system-task.js";
 
-/** Restarts of executors within five seconds that a group allows. */
+/** Restarts of executors that a group allows within five seconds. */
 const EXECUTOR_RESTARTS = 1;
 
 export function topologyTree(run: RunningTopology): SupervisorDefinition {
@@ -36,7 +36,7 @@ export function topologyTree(run: RunningTopology): SupervisorDefinition {
       group(run, "ackers", {}, () => executorsOf(run, [run.registry.ackers])),
       group(run, "bolts", {}, () => executorsOf(run, run.registry.bolts)),
       group(run, "spouts", {}, () => executorsOf(run, run.registry.spouts)),
-      // The system task is none of many executors: it is restarted as often as any task.
+      // The system task has no executor. It is restarted as often as any task.
       group(run, "system", { intensity, periodMs }, () => [system]),
     ],
   });
@@ -103,21 +103,21 @@ export function taskSpec(run: RunningTopology, slot: TaskSlot): ChildSpec {
   const behaviour =
     component === run.registry.ackers ? ackerTask : component.plan.kind === "bolt" ? boltTask : spoutTask;
   const start = task(() => behaviour(run, slot) as Behaviour<never>);
-  // A spout has to tell what is given up; nobody waits for a bolt, but for a program that ends with it.
+  // A hasty stop waits for spouts, whose `fail` is called, and for bolts with a program. It kills the other bolts.
   const { kind, definition } = component.plan;
   // Ackers have no definition.
   const waits = kind !== "bolt" || (definition as BoltDefinition | undefined)?.options.closes === true;
   return { id: slot.id, start, hurry: () => run.switches.hasty && !waits };
 }
 
-/** A task traps exits, so that it is told to end in order. */
+/** A task traps exits, so that it can end in order when its supervisor stops it. */
 function task(behaviour: () => Behaviour<never>): Startable<readonly [], void> {
   return { [launch]: () => ({ behaviour: behaviour(), options: { trapExit: true }, ref: () => undefined }) };
 }
 
 /**
- * A supervisor whose children are what they are to be at the moment when it runs: tasks come and go by scaling. Not when
- * it is launched, a turn earlier: what is added in between would be nobody's child.
+ * A supervisor that reads its list of children when it runs, since tasks come and go by scaling. It does not read the list
+ * when it is launched, one turn earlier: a child that is added in between would be lost.
  */
 function asOfNow(make: () => SupervisorDefinition): Startable<readonly [], SupervisorRef> {
   return {

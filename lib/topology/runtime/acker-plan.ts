@@ -1,4 +1,4 @@
-// The ackers as a component of the topology, which no user declares.
+// The ackers as a component that every topology has.
 
 import type { Blueprint, ComponentPlan } from "../definition/blueprint.js";
 
@@ -8,7 +8,7 @@ export const ACKERS = "__acker";
 /** The name of the system task. */
 export const SYSTEM = "__system";
 
-/** As if somebody had added them. */
+/** The plan of the ackers, as if the user had added them as a bolt. */
 export function ackerPlan({ config }: Blueprint): ComponentPlan {
   return {
     name: ACKERS,

@@ -1,6 +1,6 @@
-// What a component shares, at the end of its topology or program.
+// Disposes of the values that a component shares, at the end of its topology or program.
 
-/** Lets go of what can be let go of. The promise, for those who wait, is never rejected: errors go to `onError`. */
+/** Disposes of a value if it is disposable. The promise is never rejected: errors go to `onError`. */
 export function dispose(value: unknown, onError: (error: unknown) => void): Promise<void> | undefined {
   const owner = value as Partial<AsyncDisposable & Disposable> | null | undefined;
   try {

@@ -1,4 +1,4 @@
-// What a topology tells through the events of its system.
+// The events that a topology publishes through its system.
 
 import type { ExitReason } from "../../process/reason.js";
 
@@ -6,9 +6,9 @@ declare module "../../process/events.js" {
   interface SystemEventMap {
     /** A component with `debug` has emitted a tuple. */
     tuple: [EmittedTuple];
-    /** A reliable tuple has failed for good, and no bolt that reads the stream `dead` has taken care of it. */
+    /** A reliable tuple has failed for good, and no bolt that subscribes to the stream `dead` has acked its dead letter. */
     deadTuple: [DeadTuple];
-    /** A topology could not be helped by restarting a task, and starts again as a whole after `delayMs`. */
+    /** Restarts of a task did not help, and the topology starts again as a whole after `delayMs`. */
     topologyRestart: [{ readonly topology: string; readonly reason: ExitReason; readonly delayMs: number }];
   }
 }
@@ -19,7 +19,7 @@ export interface EmittedTuple {
   readonly task: number;
   readonly stream: string;
   readonly values: object;
-  /** The tasks that it was sent to. */
+  /** The tasks that got the tuple. */
   readonly to: readonly number[];
 }
 

@@ -1,5 +1,5 @@
-// When a tuple is not worth working on any more. Time is counted in beats, the ticks of the ackers: one every half message
-// timeout. A tuple carries the beat of its tree's emit, so that most need one comparison of small integers, and no clock.
+// Decides when a tuple has expired. Time is counted in beats, the ticks of the ackers: one in each half of a message timeout.
+// A tuple carries the beat at which its tree was emitted, so that for most tuples the decision is one comparison of integers.
 
 import type { Tuple } from "../definition/tuple.js";
 import { LIFE_IN_BEATS } from "../tracking/admission.js";
@@ -21,7 +21,7 @@ export class Expiry {
     this.run.hooks.beats("write");
   }
 
-  /** Lets bolts that settle by themselves forget what has expired in their hands: it would be held for ever. */
+  /** Removes expired tuples from the bolts that hold them. */
   sweep(): void {
     const { run, beats } = this;
     for (const bolt of run.registry.bolts)
@@ -35,14 +35,14 @@ export class Expiry {
   }
 
   /**
-   * Whether a tuple belonged to trees, and all of them have expired. Worth a look when it was born `LIFE_IN_BEATS`
-   * beats ago; else it has not.
+   * Whether a tuple belonged to trees, and all of them have expired. To be called only for a tuple that was emitted
+   * `LIFE_IN_BEATS` beats ago or earlier; a younger one has not expired.
    */
   isOver(tuple: Tuple): boolean {
     return tuple.anchored && !this.isTracked(tuple);
   }
 
-  /** The ackers of its trees know best: one may have ticked later, or the tree was extended. */
+  /** The ackers of the trees decide: an acker may have ticked later, or a tree may have been extended. */
   private isTracked({ rootHi, rootLo, more }: Tuple): boolean {
     let tracked = this.tracks(rootHi, rootLo);
     if (more !== undefined)

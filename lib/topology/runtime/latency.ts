@@ -1,7 +1,7 @@
-// Durations, sampled, and kept in buckets that grow by 19 % (four to an octave): mean and maximum are exact for what was
-// sampled, a percentile is off by 9 % at most. The window moves on by a twentieth of its length at a time.
+// Sampled durations in buckets that grow by 19 % (four to an octave). The mean and the maximum of the samples are exact; a
+// percentile is off by 9 % at most. The window moves by a twentieth of its length at a time.
 
-/** Which latencies to look at: those in the rolling window, or all since the start. Counters are since the start. */
+/** The latencies in the rolling window, or all since the start. */
 export type Span = "window" | "all";
 
 /** Length of the rolling window in milliseconds, as long as Storm's. */
@@ -9,25 +9,25 @@ export const METRICS_WINDOW_MS = 600_000;
 const SLOTS = 20;
 
 const PER_OCTAVE = 4;
-/** What takes less than about a microsecond counts as nothing. */
+/** A duration of less than about a microsecond counts as zero. */
 const LEAST_MS = 2 ** -10;
-/** Up to 2^24 ms, more than four hours; one bucket below, for nothing, and one above. */
+/** Up to 2^24 ms, more than four hours. One bucket below is for zero, and one above for longer durations. */
 const BUCKETS = 2 + PER_OCTAVE * 34;
 const LAST = BUCKETS - 1;
 
 /** Measured durations, in milliseconds. */
 export interface LatencyMetrics {
   readonly meanMs: number;
-  /** Half of them took at most this: an estimate, off by 9 % at most. */
+  /** The median: an estimate, off by 9 % at most. */
   readonly p50Ms: number;
-  /** Of a hundred, 99 took at most this: an estimate, off by 9 % at most. */
+  /** The 99th percentile: an estimate, off by 9 % at most. */
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** How many were measured. */
+  /** How many durations were measured. */
   readonly samples: number;
 }
 
-/** How many durations there were of each length. */
+/** How many durations fell into each bucket. */
 export class Histogram {
   samples = 0;
   sumMs = 0;
@@ -80,18 +80,18 @@ export class Histogram {
   }
 }
 
-/** A stretch of the window. */
+/** A part of the window. */
 interface Slot {
-  /** Which stretch of the clock it is: the time of its beginning over its length. */
+  /** The number of the part: its start over its length. */
   index: number;
-  /** What the owner had executed at the last sample before it. */
+  /** How many tuples the owner had executed at the last sample before this part. */
   before: number;
   readonly durations: Histogram;
 }
 
 /**
- * Durations of one kind of work, those in the rolling window and all there were. Memory: some 600 bytes for each
- * twentieth of the window in which there was a sample, and nothing before the first.
+ * The durations of one kind of work: those in the rolling window, and all since the start. Memory: some 600 bytes for each
+ * twentieth of the window that has a sample.
  *
  * @example
  * const latency = new Latency();
@@ -109,9 +109,9 @@ export class Latency {
     this.owner = owner;
   }
 
-  /** A duration and the time at which it was over, in milliseconds. An owner has counted it before. */
+  /** Records a duration and the time of its end, in milliseconds. The owner counts the work before. */
   record(ms: number, now: number): void {
-    // A clock that was set back must not spoil the sums.
+    // A clock that was set back must not make the sums wrong.
     const duration = ms >= 0 ? ms : 0;
     this.total ??= new Histogram();
     this.total.add(duration);
@@ -119,7 +119,7 @@ export class Latency {
     if (this.owner !== undefined) this.counted = this.owner.executed;
   }
 
-  /** @internal Beginning of the window: it is as long as asked for, or up to a twentieth shorter. */
+  /** @internal The start of the window, whose length is `windowMs` or up to a twentieth less. */
   windowStart(now: number): number {
     return (Math.floor(now / this.slotMs) - SLOTS + 1) * this.slotMs;
   }
@@ -131,9 +131,9 @@ export class Latency {
   }
 
   /**
-   * @internal Milliseconds that the owner was at work: what it executed times the mean of the samples. What was executed
-   * since the beginning of the window is known from the first sample in it, so it may count as many too many as there
-   * are from one sample to the next. Undefined when nothing was ever measured.
+   * @internal Milliseconds that the owner worked: the tuples that it executed, times the mean of the samples. The tuples are
+   * counted from the first sample in the window, so the count may be too high by the tuples between two samples. Undefined
+   * when no duration was ever recorded.
    */
   busyMs(executed: number, now: number, over: Span): number | undefined {
     if (executed === 0) return 0;

@@ -1,5 +1,5 @@
-// What tuples come of, across retries: for bolts that hold tuples for long. A try has a tree of its own, so a tuple that
-// is held, or waits, may be of a tree that has ended, while the next try of the same tuple is on its way.
+// Finds the spout's tuple that a tuple descends from, across retries. For bolts that hold tuples for long: each try has its
+// own tree, so a bolt may hold a tuple of an ended tree while the next try of the same spout's tuple is in flight.
 
 import type { InitContext } from "../definition/component.js";
 import { reachedFrom } from "../definition/downstream.js";
@@ -14,7 +14,7 @@ import type { TaskSlot } from "./task-slots.js";
 
 const LINEAGE = Symbol("lineage");
 
-/** Of one task of a bolt. */
+/** The lineage of the tuples of one bolt task. */
 export class Lineage {
   readonly task: number;
   readonly meter: TaskMeter;
@@ -29,17 +29,17 @@ export class Lineage {
     this.meter = slot.meter;
   }
 
-  /** The lineage of the task that has this context. Undefined under another host, which keeps its trees to itself. */
+  /** The lineage of the task with this context. Undefined in another host, which does not expose its trees. */
   static of(ctx: InitContext | object): Lineage | undefined {
     return (ctx as { readonly [LINEAGE]?: Lineage })[LINEAGE];
   }
 
-  /** Puts it into a context. */
+  /** Adds the lineage to a context. */
   into<C extends object>(ctx: C): C {
     return Object.assign(ctx, { [LINEAGE]: this });
   }
 
-  /** The bolt wants to know of tuples that are lost on their way to its tasks, or in them. */
+  /** Begins to note the tuples that are lost on their way to the bolt's tasks, or in them. */
   watch(timeOf: (tuple: Tuple) => number): void {
     const { run } = this;
     const { component } = this.slot;
@@ -59,35 +59,35 @@ export class Lineage {
           run.kernel.env.now(),
         );
       } catch {
-        // It has no time: it is in no window.
+        // A tuple without a time is in no window.
       }
     };
   }
 
-  /** The spout's tuple that it came of. Undefined when that is settled, or never was tracked. */
+  /** The spout's tuple that a tuple descends from. Undefined when that is settled, or was never tracked. */
   originOf(tuple: Tuple): PendingTuple | undefined {
     return originOf(this.run, tuple);
   }
 
-  /** Whether every tree that it belongs to has ended. */
+  /** Whether every tree of the tuple has ended. */
   isStale(tuple: Tuple): boolean {
     let stale = true;
     for (const { hi, lo } of treesOf(tuple)) stale &&= find(this.run, hi, lo, true) === undefined;
     return stale;
   }
 
-  /** The tuple failed, and will come again. */
+  /** Notes that the tuple failed and will come again. */
   lost(tuple: Tuple): void {
     this.slot.component.lost?.(tuple);
   }
 
-  /** Another try of what was emitted before has come. Whether a tuple like it was lost here. */
+  /** A tuple of another try has come. Returns whether a tuple like it was lost here. */
   came(time: number, kept: PendingTuple, tuple: Tuple): boolean {
     this.run.hooks.trees(this.slot.component.name, "write");
     return (tuple.channel as Channel | undefined)?.losses?.came(time, kept, tuple.rootLo) === true;
   }
 
-  /** The earliest time of what was lost and has not come again. */
+  /** The earliest time of a lost tuple that has not come again. */
   get outstanding(): number {
     const now = this.run.kernel.env.now();
     this.run.hooks.trees(this.slot.component.name, "read");
@@ -96,14 +96,14 @@ export class Lineage {
     return Math.min(losses?.earliest(now) ?? never, component.losses?.earliest(now) ?? never);
   }
 
-  /** This try of the tuple counts no more: a later try has taken its place. */
+  /** Discards a tuple of an earlier try: a later try has taken its place. */
   forget(tuple: Tuple): void {
     this.slot.incarnation?.held.delete(tuple);
     tuple.state = FAILED;
     this.run.settlements.notify();
   }
 
-  /** Whether something that came of it failed downstream of this bolt, or may have. */
+  /** Whether a descendant failed downstream of this bolt, or may have failed there. */
   brokenBelow({ trace }: PendingTuple): boolean {
     if (trace === undefined) return false;
     this.below ??= reachedFrom(this.slot.component.name, this.run.blueprint.subscriptions);
@@ -112,7 +112,7 @@ export class Lineage {
   }
 }
 
-/** Something that came of the tuples of these trees failed in that component. */
+/** Notes that a descendant of the spouts' tuples of these trees failed in a component. */
 export function noteFailure(run: RunningTopology, tuple: Tuple, component: string): void {
   for (const { hi, lo } of treesOf(tuple)) {
     const kept = find(run, hi, lo, false);
@@ -120,7 +120,7 @@ export function noteFailure(run: RunningTopology, tuple: Tuple, component: strin
   }
 }
 
-/** How many of the spouts' tuples that fly have nothing held in a bolt: news of them is on its way. */
+/** How many trees in flight have no tuple that a bolt holds: their outcomes are on the way to their spouts. */
 export function inTransit(run: RunningTopology): number {
   let flying = 0;
   for (const spout of run.registry.spouts)
@@ -135,7 +135,7 @@ export function inTransit(run: RunningTopology): number {
   return flying - held.size;
 }
 
-/** Of several, the one that was emitted first: so it is the same at every try. */
+/** Of several spouts' tuples, the one that was emitted first, so that it is the same at every try. */
 function originOf(run: RunningTopology, tuple: Tuple): PendingTuple | undefined {
   if (!tuple.anchored) return undefined;
   if (tuple.more === undefined) return find(run, tuple.rootHi, tuple.rootLo, false);

@@ -1,4 +1,4 @@
-// What the tasks of a topology tell each other, besides tuples.
+// The messages between tasks, besides tuples.
 
 import type { Incarnation } from "./task-slots.js";
 
@@ -9,14 +9,17 @@ export const RETURN = 3;
 export const EXTEND = 4;
 export type AckerKind = typeof TRACK | typeof ACK | typeof FAIL | typeof RETURN | typeof EXTEND;
 
-/** To an acker: a tree has begun, a tuple of it is done, has failed, came back untaken, or takes longer. Ids and XORs are pairs of 32-bit integers. */
+/**
+ * To an acker: a tree was emitted (TRACK); a tuple of it is acked (ACK), has failed (FAIL), came back before a task took it
+ * (RETURN), or takes longer (EXTEND). Ids and XORs are pairs of 32-bit integers.
+ */
 export class AckerMessage {
   readonly kind: AckerKind;
   readonly hi: number;
   readonly lo: number;
   readonly xorHi: number;
   readonly xorLo: number;
-  /** Of a track: the spout's process. */
+  /** With TRACK: the process of the spout. */
   readonly spout: Incarnation | undefined;
   constructor(
     kind: AckerKind,
@@ -36,7 +39,7 @@ export class AckerMessage {
 }
 
 /**
- * To any task: `activate` and `deactivate` at the start, the end and around a pause; `go`: there may be something to do
- * for a spout; `tick`: a period has passed; `flush`: no more will come, settle what is held back.
+ * To any task. `activate`, `deactivate`: at the start, at the end and around a pause. `go`: a spout may be able to emit, or
+ * an acker has to read its capacity again. `tick`: a period has passed. `flush`: settle the tuples that are held.
  */
 export type Order = "activate" | "deactivate" | "go" | "tick" | "flush";

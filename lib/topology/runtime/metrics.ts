@@ -1,16 +1,16 @@
-// What tasks count, and what comes of it. A task writes plain numbers into meters of its own while it works; whoever
-// wants to know has them summed up, per component, at that moment. Nothing here reads a clock.
+// The counters of tasks, and their sums. A task writes plain numbers into its own meters while it works. They are summed up
+// per component when somebody reads them. Nothing here reads a clock.
 
 import { Histogram, Latency, type LatencyMetrics, type Span } from "./latency.js";
 
-/** What one task emitted on one stream. All but `emitted` is for reliable tuples, so for spouts. */
+/** The tuples that one task emitted on one stream. All but `emitted` counts reliable tuples of spouts. */
 export class StreamMeter {
   emitted = 0;
   acked = 0;
-  /** Expired ones are counted apart. */
+  /** Without those that expired. */
   failed = 0;
   expired = 0;
-  /** Complete latency: from the emit to the ack. */
+  /** Complete latency: from the emit until the tree is complete. */
   readonly latency: Latency;
 
   constructor(windowMs?: number) {
@@ -18,16 +18,16 @@ export class StreamMeter {
   }
 }
 
-/** What one task of a bolt made of the tuples of one stream. */
+/** The tuples of one stream that one task of a bolt worked on. */
 export class InputMeter {
   executed = 0;
   acked = 0;
   failed = 0;
-  /** Not worked on, since their trees had expired. */
+  /** Tuples that were not worked on, since their trees had expired. */
   expired = 0;
-  /** Execute latency: the run of `execute`, what it awaits included. Record it after `executed` was raised. */
+  /** Execute latency: the time of `execute`, including awaits. Record it after `executed` was incremented. */
   readonly execute: Latency;
-  /** Process latency: from the moment it was taken until it was acked or failed. */
+  /** Process latency: from taking the tuple until it is acked or failed. */
   readonly process: Latency;
 
   constructor(windowMs?: number) {
@@ -37,7 +37,7 @@ export class InputMeter {
 }
 
 /**
- * What one task does. It outlives restarts of the task.
+ * The counters of one task. They outlive restarts of the task.
  *
  * @example
  * const meter = new TaskMeter(0);
@@ -45,22 +45,22 @@ export class InputMeter {
  * words.emitted++;
  */
 export class TaskMeter {
-  /** Milliseconds of the clock at which the task was there first. */
+  /** Milliseconds of the clock at the first start of the task. */
   readonly startedAt: number;
   readonly streams: Map<string, StreamMeter> = new Map();
   /** By `component.stream`. */
   readonly inputs: Map<string, InputMeter> = new Map();
-  /** Unanchored tuples that nobody could be told of, for the task ended. */
+  /** Unanchored tuples that were lost when the task ended. No spout is notified of them. */
   lost = 0;
   /** Reliable tuples that failed for good. */
   dead = 0;
-  /** Tuples whose windows had all been handed over. */
+  /** Tuples that came when all of their windows had been handed over. */
   late = 0;
   errors = 0;
   restarts = 0;
-  /** Reliable tuples under way just now. */
+  /** Reliable tuples that are not settled at this moment. */
   pending = 0;
-  /** Tuples in front of the task just now. */
+  /** Tuples in the mailbox of the task at this moment. */
   waiting = 0;
   private readonly windowMs: number | undefined;
 
@@ -69,29 +69,29 @@ export class TaskMeter {
     this.windowMs = windowMs;
   }
 
-  /** The meter of an out stream; made when it is asked for first. */
+  /** The meter of a stream that the task emits on. Made at the first call. */
   stream(name: string): StreamMeter {
     return at(this.streams, name, () => new StreamMeter(this.windowMs));
   }
 
-  /** The meter of a stream that is read, `component.stream`; made when it is asked for first. */
+  /** The meter of a stream that the task reads, by `component.stream`. Made at the first call. */
   input(name: string): InputMeter {
     return at(this.inputs, name, () => new InputMeter(this.windowMs));
   }
 }
 
-/** Of one stream of a component, since the start. */
+/** The counters of one stream of a component, since the start. */
 export interface StreamMetrics extends Readonly<Record<"emitted" | "acked" | "failed" | "expired", number>> {
   readonly completeLatency?: LatencyMetrics | undefined;
 }
 
-/** Of one stream that a bolt reads, since the start. */
+/** The counters of one stream that a bolt reads, since the start. */
 export interface InputMetrics extends Readonly<Record<"executed" | "acked" | "failed" | "expired", number>> {
   readonly executeLatency?: LatencyMetrics | undefined;
   readonly processLatency?: LatencyMetrics | undefined;
 }
 
-/** What is measured. */
+/** A component that is measured. */
 export interface MeteredComponent {
   readonly name: string;
   readonly kind: "spout" | "bolt" | "acker";
@@ -99,36 +99,36 @@ export interface MeteredComponent {
   readonly executors: number;
 }
 
-/** A component: the sums over its tasks. Counters are since the start, restarts included. */
+/** The figures of a component: sums over its tasks. Counters are since the start, over all restarts. */
 export interface ComponentMetrics extends MeteredComponent {
   readonly emitted: number;
-  /** Of a spout, trees that are done; of a bolt, tuples that it acked. */
+  /** Of a spout: trees that are complete. Of a bolt: tuples that it acked. */
   readonly acked: number;
-  /** Of a spout, trees that failed, without those that expired; of a bolt, tuples that it failed. */
+  /** Of a spout: trees that failed, without those that expired. Of a bolt: tuples that it failed. */
   readonly failed: number;
-  /** Of a spout, trees that expired; of a bolt, tuples that it did not work on, since their trees had expired. */
+  /** Of a spout: trees that expired. Of a bolt: tuples that it did not work on, since their trees had expired. */
   readonly expired: number;
-  /** Unanchored tuples that nobody could be told of, for their task ended. */
+  /** Unanchored tuples that were lost when their task ended. No spout is notified of them. */
   readonly lost: number;
   /** Reliable tuples that failed for good. */
   readonly dead: number;
-  /** Of a bolt with windows, tuples that came when their windows had all been handed over. */
+  /** Of a bolt with windows: tuples that came when all of their windows had been handed over. */
   readonly late: number;
   readonly errors: number;
   readonly restarts: number;
   readonly executed: number;
-  /** Reliable tuples under way just now. */
+  /** Of a spout: reliable tuples that are not settled at this moment. Of a bolt: tuples queued, in work and held. */
   readonly pending: number;
-  /** Tuples in front of the tasks just now. */
+  /** Tuples in the mailboxes of the tasks at this moment. */
   readonly waiting: number;
   readonly completeLatency?: LatencyMetrics | undefined;
   readonly executeLatency?: LatencyMetrics | undefined;
   readonly processLatency?: LatencyMetrics | undefined;
   /**
-   * Share of the time that the busiest task is in `execute`: tuples executed in the window, times their mean execute
-   * latency, over the window's length (Storm's rule). Near 1, this component is the bottleneck. A task that awaits
-   * something in `execute` is busy. An estimate from samples: 0 when nothing was executed, undefined when nothing was
-   * measured, and for all but bolts.
+   * The share of the time that the busiest task spends in `execute`: the tuples executed in the window, times their mean
+   * execute latency, over the length of the window (Storm's rule). Near 1, the component is the bottleneck. A task that
+   * awaits a promise in `execute` counts as busy. The figure is an estimate from samples: 0 when no tuple was executed;
+   * undefined when none was measured, and for spouts and ackers.
    */
   readonly capacity?: number | undefined;
   readonly streams: Readonly<Record<string, StreamMetrics>>;
@@ -136,26 +136,25 @@ export interface ComponentMetrics extends MeteredComponent {
   readonly inputs: Readonly<Record<string, InputMetrics>>;
 }
 
-/** A topology at a moment. */
+/** The figures of a topology at one moment. */
 export interface TopologyMetrics {
   readonly name: string;
   readonly phase: string;
   readonly uptimeMs: number;
-  /** How often it has started again as a whole. */
+  /** How often the topology has started again as a whole. */
   readonly restarts?: number;
   readonly components: readonly ComponentMetrics[];
 }
 
 export interface MetricsWatchOptions {
-  /** Milliseconds from one snapshot to the next. Default 1,000. */
+  /** The time from one snapshot to the next. Default 1,000. */
   readonly everyMs?: number;
-  /** Ends the watch, quietly. */
+  /** Ends the watch without an error. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Sums up the tasks of a component as they stand. `now` is the clock's time, in milliseconds. Reads the meters and
- * leaves them as they are.
+ * Sums up the meters of a component's tasks. `now` is the time of the clock in milliseconds. The meters are not changed.
  *
  * @example
  * const meter = new TaskMeter(0);

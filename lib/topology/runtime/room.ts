@@ -1,12 +1,12 @@
-// How a bolt waits until the bolts that it emits to have room: with its next tuple, in the middle of one, or between the
-// steps of a generator.
+// How a task of a bolt waits until the bolts that it emits to have room: before its next tuple, in the middle of a tuple, or
+// between the steps of a generator.
 
 import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Settler } from "../../process/interception.js";
 import { exclude, include } from "../../process/one-or-many.js";
 import type { Abandonable, Process } from "../../process/process.js";
 
-/** A task that waits for room. Its end ends the wait. */
+/** A wait of a task for room. It ends with the task. */
 export class RoomWait implements Abandonable, Settler {
   readonly promise: Promise<void>;
   resolve!: () => void;
@@ -14,7 +14,7 @@ export class RoomWait implements Abandonable, Settler {
   private readonly process: Process;
   private readonly waiters: Set<RoomWait>;
 
-  /** @param waiters - those who are to be let go on together */
+  /** @param waiters - the waits that end together */
   constructor(process: Process, waiters: Set<RoomWait>) {
     this.process = process;
     this.waiters = waiters;

@@ -1,16 +1,16 @@
-// The router: which task a tuple goes to, along each subscription of the stream it is emitted on. It decides; the outlet sends.
+// The router chooses the task that gets a tuple, for each subscription of the stream. The outlet sends the tuple.
 
 import type { Envelope } from "../../dispatch/envelope.js";
 import type { ConsumerView } from "../../dispatch/member.js";
 import type { RouteContext, RoutingFunction } from "../../dispatch/route.js";
 import type { Environment } from "../../process/environment.js";
 
-/** What a grouping chooses among: a task. */
+/** A task that a grouping can choose. */
 export interface Target extends ConsumerView {
   readonly task: number;
 }
 
-/** What a grouping is shown of a tuple that is emitted: an envelope. It is used again for the next tuple. */
+/** The emitted tuple as the grouping sees it: an envelope. The object is used again for the next tuple. */
 export class Emission implements Envelope<object> {
   payload: object = NOTHING;
   /** The task that a direct emit named. */
@@ -38,21 +38,21 @@ export class Emission implements Envelope<object> {
 
 const NOTHING = Object.freeze({});
 
-/** Keys of which a sticky grouping remembers the task. The oldest are forgotten first. */
+/** The most keys for which a sticky grouping remembers the task. The oldest are forgotten first. */
 const MOST_AFFINITIES = 100_000;
 
-/** Nobody can take the tuple: no task of the bolt runs. */
+/** No task of the bolt runs. */
 export const UNREACHABLE: unique symbol = Symbol("unreachable");
 
-/** The choices along one subscription, for one task that emits. What it remembers is that task's alone. */
+/** The choices along one subscription for one emitting task. Each emitting task has its own memory of choices. */
 export class Router<T extends Target> {
   private readonly grouping: RoutingFunction<object>;
   private readonly context: Context;
   private readonly affinities: Map<string, T> | undefined;
-  /** It names one that is down as well: when it names none, nobody is to have the tuple. */
+  /** A direct grouping also chooses tasks that are down. When it chooses none, the tuple goes nowhere. */
   private readonly direct: boolean;
 
-  /** @param firstTurn - where to begin, so that not every task that emits begins with the same one */
+  /** @param firstTurn - the first turn, so that emitting tasks do not all begin with the same task */
   constructor(grouping: RoutingFunction<never>, firstTurn: number, env: Environment) {
     this.grouping = grouping as RoutingFunction<object>;
     this.context = new Context(firstTurn, env);
@@ -60,7 +60,7 @@ export class Router<T extends Target> {
     this.direct = (grouping as { readonly direct?: boolean }).direct === true;
   }
 
-  /** The task; undefined when the grouping wants none of those that run. @param targets - the tasks of the bolt */
+  /** The chosen task; undefined when the grouping chooses none. @param targets - the tasks of the bolt */
   choose(emission: Emission, targets: readonly T[]): T | undefined | typeof UNREACHABLE {
     const { grouping, context, affinities } = this;
     const key = affinities === undefined ? undefined : grouping.affinityKey?.(emission);
@@ -90,7 +90,7 @@ export class Router<T extends Target> {
   }
 }
 
-/** One object for all choices, so that a choice allocates nothing. */
+/** One object for all choices, so that a choice does not allocate. */
 class Context implements RouteContext {
   turn: number;
   previous: ConsumerView | undefined = undefined;

@@ -1,5 +1,5 @@
-// The places of a running topology: components, executors, and a slot for each task. A slot outlives the processes that
-// fill it one after the other; a life is one of these processes.
+// The components of a running topology, their executors, and a slot for each task. A slot outlives the processes that fill
+// it one after the other. Each of these processes is an incarnation of the task.
 
 import type { ConsumerView, Pressure, Tags } from "../../dispatch/member.js";
 import { invariant } from "../../process/invariant.js";
@@ -17,23 +17,23 @@ import { TaskMeter } from "./metrics.js";
 import type { RoomWait } from "./room.js";
 import type { RunningTopology } from "./running-topology.js";
 
-/** One process that is, or was, a task: what it has taken and not settled belongs to it. */
+/** One process that is, or was, a task, with the tuples that it has taken and not settled. */
 export class Incarnation {
   readonly slot: TaskSlot;
   readonly process: Process;
-  /** Tuples it has taken, of a bolt that settles by itself. */
+  /** Of a bolt of mode `manual`: the tuples that it holds. */
   readonly held: Set<Tuple> = new Set();
-  /** The tuple that a bolt is at work on. */
+  /** Of a bolt: the tuple in work. */
   current: Tuple | undefined = undefined;
-  /** The tuples that a bolt is at work on, when that may be several. */
+  /** Of a bolt with `concurrency`: the tuples in work. */
   readonly inWork: Set<Tuple> = new Set();
-  /** It has been told to settle what it holds back, and has not done so yet. */
+  /** Of a bolt: `flush` has begun and not ended. */
   flushing = false;
-  /** A spout's `next` is under way. */
+  /** Of a spout: an asynchronous `next` runs. */
   asking = false;
-  /** Tuples of a spout that wait to be tried again. */
+  /** Of a spout: tuples that wait for a retry. */
   retrying = 0;
-  /** A spout was activated, and has not come to the end of its `deactivate`. */
+  /** Of a spout: it was activated, and its `deactivate` has not ended. */
   active = false;
 
   constructor(slot: TaskSlot, process: Process) {
@@ -41,7 +41,7 @@ export class Incarnation {
     this.process = process;
   }
 
-  /** How many tuples a bolt is at work on. */
+  /** Of a bolt: the number of tuples in work. */
   get busy(): number {
     return this.inWork.size + (this.current === undefined ? 0 : 1);
   }
@@ -51,44 +51,44 @@ export class Incarnation {
   }
 }
 
-/** A task's place in its component, as groupings see it: a consumer. */
+/** A task's place in its component. To groupings it is a consumer. */
 export class TaskSlot implements ConsumerView {
   readonly id: string;
   readonly task: number;
-  /** Which of its component's tasks it is, from 0. */
+  /** The number of the task within its component, from 0. */
   readonly index: number;
   readonly executor: ExecutorRun;
   readonly meter: TaskMeter;
   readonly weight = 1;
   readonly tags: Tags;
   incarnation: Incarnation | undefined = undefined;
-  /** It is being taken out: it finishes what it has, and gets nothing more. */
+  /** The task is being taken out: it finishes its tuples and gets no more. */
   retired = false;
-  /** Of an acker: what knows of its trees. */
+  /** Of an acker: the machine with its trees. */
   trees: { tracks(hi: number, lo: number): boolean } | undefined = undefined;
-  /** It was taken out, and is told to end for good. */
+  /** The task was taken out, and its process is about to end for good. */
   leaving = false;
-  /** Tuples in its mailbox. */
+  /** Tuples in the mailbox of the task. */
   queued = 0;
-  /** Tuples it was sent. */
+  /** Tuples that were ever sent to the task. */
   delivered = 0;
-  /** Processes that were to fill it. */
+  /** How many processes began to start in the slot. */
   starts = 0;
-  /** A spout has said that there is no more to come. */
+  /** Of a spout: `done` was called. */
   done = false;
-  /** A tick is in its mailbox already. */
+  /** A tick is in the mailbox of the task. */
   ticking = false;
-  /** A tuple came while it did not run: spouts that need it pause until it does. */
+  /** A tuple came while the task did not run. Spouts whose tuples need this task pause until it runs. */
   private missed = false;
-  /** Its receive buffer is full, and has not been half empty since. */
+  /** The receive buffer was full, and has not been half empty since. */
   private congested = false;
-  /** Reliable tuples of a spout that are not settled: they outlive its process. */
+  /** Of a spout: the reliable tuples that are not settled. They outlive its process. */
   readonly pendingTuples: Set<PendingTuple> = new Set();
   private readonly receiveBuffer: number;
-  /** Of a spout: the trees that its last process had under way, and those before. */
+  /** Of a spout: the trees of its last process, and former trees. */
   retries: Retries | undefined = undefined;
   readonly formerTrees: FormerTrees = new FormerTrees();
-  /** Of a bolt with windows: what was lost here and will come again. */
+  /** Of a bolt with windows: tuples that this task has lost and will get again. */
   losses: Losses | undefined = undefined;
 
   constructor(task: number, index: number, executor: ExecutorRun, node: string, now: number) {
@@ -105,7 +105,7 @@ export class TaskSlot implements ConsumerView {
     return this.executor.component;
   }
 
-  /** The running process, if it runs. */
+  /** The process of the task; undefined while it does not run. */
   get process(): Process | undefined {
     const process = this.incarnation?.process;
     return process?.alive ? process : undefined;
@@ -115,12 +115,12 @@ export class TaskSlot implements ConsumerView {
     return this.incarnation?.process.pid ?? this.executor.component.nobody;
   }
 
-  /** In front of it and in work. */
+  /** Tuples queued and in work. */
   get inFlight(): number {
     return this.incarnation === undefined ? this.queued : this.queued + this.incarnation.busy;
   }
 
-  /** Tuples that may wait before spouts pause. What is under way then still comes: the bound is soft. */
+  /** Tuples that may wait before spouts pause. Tuples that are in flight by then still come: the limit is soft. */
   get maxInFlight(): number {
     return this.receiveBuffer;
   }
@@ -138,7 +138,7 @@ export class TaskSlot implements ConsumerView {
     return this.congested ? "defer" : "accept";
   }
 
-  /** A tuple goes into its mailbox. */
+  /** A tuple goes into the mailbox. */
   arrives(): void {
     this.delivered++;
     if (++this.queued > this.receiveBuffer && !this.congested) {
@@ -147,7 +147,7 @@ export class TaskSlot implements ConsumerView {
     }
   }
 
-  /** A tuple is out of its mailbox. */
+  /** A tuple has left the mailbox. */
   leaves(): void {
     invariant(this.queued > 0, "a tuple that leaves a mailbox was in it");
     if (--this.queued <= this.receiveBuffer >> 1 && this.congested) {
@@ -156,21 +156,21 @@ export class TaskSlot implements ConsumerView {
     }
   }
 
-  /** A tuple has come, and it does not run. */
+  /** A tuple has come while the task does not run. */
   miss(): void {
     if (this.missed) return;
     this.missed = true;
     this.component.miss(1);
   }
 
-  /** It runs again, or is gone for good. */
+  /** The task runs again, or was taken out. */
   back(): void {
     if (!this.missed) return;
     this.missed = false;
     this.component.miss(-1);
   }
 
-  /** Trees of a spout, or tuples in front of a bolt and within it, that are under way. */
+  /** Of a spout: reliable tuples that are not settled. Of a bolt: tuples queued, in work and held. */
   get pending(): number {
     if (this.component.plan.kind === "spout") return this.pendingTuples.size;
     const { incarnation } = this;
@@ -178,12 +178,12 @@ export class TaskSlot implements ConsumerView {
   }
 }
 
-/** Some of a component's tasks, under one supervisor. */
+/** Tasks of a component under one supervisor. */
 export class ExecutorRun {
   readonly component: ComponentRun;
   readonly index: number;
   slots: readonly TaskSlot[] = [];
-  /** Its supervisor, when that runs. */
+  /** The supervisor, when it runs. */
   pid: Pid | undefined = undefined;
 
   constructor(component: ComponentRun, index: number) {
@@ -200,40 +200,40 @@ export class ExecutorRun {
   }
 }
 
-/** A spout or bolt, or the ackers, while the topology runs. */
+/** A spout, a bolt or the ackers of a running topology. */
 export class ComponentRun {
   readonly plan: ComponentPlan;
-  /** Stands for a task that has not started yet. */
+  /** Stands for the pid of a task that has not started yet. */
   readonly nobody: Pid;
   executors: ExecutorRun[] = [];
-  /** Those that take tuples: a new array at every change. */
+  /** The slots of the tasks that get tuples. Every change makes a new array. */
   slots: readonly TaskSlot[] = [];
-  /** Those that are being taken out. */
+  /** The slots of tasks that are being taken out. */
   retired: readonly TaskSlot[] = [];
-  /** Of the tasks by index, those that were taken out as well: what was counted remains. */
+  /** The meters by the index of the task. Those of tasks that were taken out remain. */
   readonly meters: TaskMeter[] = [];
-  /** For the user's functions, beyond the life of a task. */
+  /** For the user's functions. It outlives the tasks. */
   readonly shared: Map<unknown, unknown> = new Map();
-  /** Of a spout: the bolts that its tuples come to, at however many removes. */
+  /** Of a spout: the bolts that its tuples reach, directly or through others. */
   outflows: readonly { readonly to: ComponentRun; readonly anyTask: boolean }[] = [];
-  /** Spouts whose tuples may come here. */
+  /** The spouts whose tuples may reach this component. */
   upstream: readonly ComponentRun[] = [];
-  /** Of a bolt: the bolts whose lack of room holds it up. */
+  /** Of a bolt: the bolts that it waits for when they have no room. */
   targets: readonly { readonly to: ComponentRun; readonly anyTask: boolean }[] = [];
-  /** Bolts that this one holds up. */
+  /** The bolts that wait for this one when it has no room. */
   feeders: readonly ComponentRun[] = [];
-  /** Tasks of its targets that are full. */
+  /** Full tasks of all targets. */
   pressed = 0;
   /** Tasks of this bolt that wait for room. */
   readonly waiters: Set<RoomWait> = new Set();
-  /** The topology ends: nobody waits for room any more. */
+  /** The topology ends: tasks do not wait for room any more. */
   private released = false;
-  /** Tasks that are full, and tasks that were missed. */
+  /** The numbers of tasks that are full, and of tasks that were missed. */
   private full = 0;
   private missed = 0;
-  /** Of a spout: it says no more of congestion until then. */
+  /** Of a spout: it does not log a congestion before this time. */
   quietUntil = 0;
-  /** Of a bolt with windows: what was lost that any of its tasks will get again, and who notes what is lost. */
+  /** Of a bolt with windows: lost tuples that any of its tasks will get again, and the function that notes a lost tuple. */
   losses: Losses | undefined = undefined;
   lost: ((tuple: Tuple) => void) | undefined = undefined;
   private readonly run: RunningTopology;
@@ -248,7 +248,7 @@ export class ComponentRun {
     return this.plan.name;
   }
 
-  /** Tuples that one of its tasks may have in work at once. */
+  /** The most tuples that one task works on at once. */
   get concurrency(): number {
     return concurrencyOf(this.plan);
   }
@@ -258,7 +258,7 @@ export class ComponentRun {
     return this.meters[index];
   }
 
-  /** Whether a tuple of this spout may come to a bolt where no task that could take it has room. */
+  /** Whether a tuple of this spout may reach a bolt in which no task that can take it has room. */
   get isBlocked(): boolean {
     for (const { to, anyTask } of this.outflows)
       if (to.full + to.missed > 0 && !(anyTask && to.hasRoom)) return true;
@@ -280,7 +280,7 @@ export class ComponentRun {
     return false;
   }
 
-  /** A task is full, or is so no more: the bolts and spouts upstream may have to wait, or can go on. */
+  /** A task is full, or has room again: bolts and spouts upstream may have to wait, or can go on. */
   fill(by: 1 | -1): void {
     this.full += by;
     invariant(this.full >= 0, "a task has room again only after it was full");
@@ -291,7 +291,7 @@ export class ComponentRun {
     this.changed(by);
   }
 
-  /** A task was missed, or is there again. */
+  /** A tuple came for a task that did not run, or the task runs again. */
   miss(by: 1 | -1): void {
     this.missed += by;
     invariant(this.missed >= 0, "a task is back only after it was missed");
@@ -303,13 +303,13 @@ export class ComponentRun {
     if (by < 0) this.eased();
   }
 
-  /** For a simulator: whether it has to wait has changed. */
+  /** Reports to a simulator that this component may have to wait, or may go on. */
   private touched(): void {
     const { kernel, name } = this.run;
     kernel.interception?.touched(`t:${name}/${this.name}`, "write");
   }
 
-  /** A task runs that did not: when others have no room, that is news. */
+  /** A task runs that did not run before. It may have room when others have none. */
   joined(): void {
     if (this.full + this.missed > 0) this.eased();
   }
@@ -325,14 +325,14 @@ export class ComponentRun {
     for (const waiter of [...this.waiters]) waiter.open();
   }
 
-  /** The topology ends: none of its tasks waits for room any more. */
+  /** The topology ends: no task waits for room any more. */
   release(): void {
     this.released = true;
     this.goOn();
   }
 }
 
-/** Says to components whose tuples come where: who pauses or waits for whom. */
+/** Tells each component which others its tuples reach, and so for whom it pauses or waits. */
 export function connect(components: readonly ComponentRun[], blueprint: Blueprint): void {
   const known = ({ to, anyTask }: Outflow): { readonly to: ComponentRun; readonly anyTask: boolean } => ({
     to: components.find(({ name }) => name === to) as ComponentRun,
