@@ -148,7 +148,7 @@ describe("congestion", () => {
     expect(sink.seen.length - source.acked.length).toBeLessThan(10);
     expect(source.failures).toEqual([]);
     expect(warnings[0]).toMatch(
-      /^congested: tuples expired, and \d+ were acked in the last 3000 ms; of 128 tuples, \d+ may be under way until this gets better; most wait in front of sink \(\d+\)$/,
+      /^congested: tuples expired, and \d+ were acked in the last 3000 ms; of 128 tuples, \d+ may be in flight until this gets better; most wait in front of sink \(\d+\)$/,
     );
     expect(warnings.length).toBeLessThanOrEqual(4);
   });

@@ -230,7 +230,7 @@ export class InFlightTuples {
       component.name,
       task,
       `congested: tuples expired, and ${acked} were acked in the last ${run.blueprint.config.messageTimeoutMs} ms; ` +
-        `of ${config.maxPending} tuples, ${limit} may be under way until this gets better; ` +
+        `of ${config.maxPending} tuples, ${limit} may be in flight until this gets better; ` +
         `most wait in front of ${name} (${queued})`,
     );
   }
