@@ -40,21 +40,21 @@ export function checkScale(run: RunningTopology, name: string, tasks: number): C
   return component;
 }
 
-/** A process that changes the number of a component's tasks. @param tell - called at the end, with an error if it failed */
+/** A process that changes the number of a component's tasks. @param done - called at the end, with an error if it failed */
 export function scaler(
   run: RunningTopology,
   component: ComponentRun,
   tasks: number,
-  tell: (ctx: BodyContext<"settled">, error: Error | undefined) => void,
+  done: (ctx: BodyContext<"settled">, error: Error | undefined) => void,
 ): Body<"settled"> {
   return async (ctx) => {
     try {
       while (component.slots.length < tasks) await grow(ctx, run, component);
       while (component.slots.length > tasks) await shrink(ctx, run, component);
-      tell(ctx, undefined);
+      done(ctx, undefined);
     } catch (error) {
       if (!ctx.alive) throw error;
-      tell(ctx, error as Error);
+      done(ctx, error as Error);
     }
   };
 }

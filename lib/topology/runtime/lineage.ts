@@ -48,13 +48,13 @@ export class Lineage {
     component.losses ??= new Losses(patienceMs);
     this.slot.losses ??= new Losses(patienceMs);
     component.lost = (tuple) => {
-      const kept = run.switches.ending ? undefined : originOf(run, tuple);
-      if (kept === undefined) return;
+      const pending = run.switches.ending ? undefined : originOf(run, tuple);
+      if (pending === undefined) return;
       run.hooks.trees(component.name, "write");
       try {
         (tuple.channel as Channel | undefined)?.losses?.add(
           timeOf(tuple),
-          kept,
+          pending,
           tuple.rootLo,
           run.kernel.env.now(),
         );
@@ -82,9 +82,9 @@ export class Lineage {
   }
 
   /** A tuple of another try has come. Returns whether a tuple like it was lost here. */
-  came(time: number, kept: PendingTuple, tuple: Tuple): boolean {
+  came(time: number, pending: PendingTuple, tuple: Tuple): boolean {
     this.run.hooks.trees(this.slot.component.name, "write");
-    return (tuple.channel as Channel | undefined)?.losses?.came(time, kept, tuple.rootLo) === true;
+    return (tuple.channel as Channel | undefined)?.losses?.came(time, pending, tuple.rootLo) === true;
   }
 
   /** The earliest time of a lost tuple that has not come again. */
@@ -115,8 +115,8 @@ export class Lineage {
 /** Notes that a descendant of the spouts' tuples of these trees failed in a component. */
 export function noteFailure(run: RunningTopology, tuple: Tuple, component: string): void {
   for (const { hi, lo } of treesOf(tuple)) {
-    const kept = find(run, hi, lo, false);
-    if (kept !== undefined) traceOf(kept).failedAt.add(component);
+    const pending = find(run, hi, lo, false);
+    if (pending !== undefined) traceOf(pending).failedAt.add(component);
   }
 }
 
@@ -129,8 +129,8 @@ export function inTransit(run: RunningTopology): number {
   const held = new Set<PendingTuple>();
   for (const tuple of run.registry.held)
     for (const { hi, lo } of treesOf(tuple)) {
-      const kept = find(run, hi, lo, true);
-      if (kept !== undefined) held.add(kept);
+      const pending = find(run, hi, lo, true);
+      if (pending !== undefined) held.add(pending);
     }
   return flying - held.size;
 }
@@ -141,8 +141,8 @@ function originOf(run: RunningTopology, tuple: Tuple): PendingTuple | undefined 
   if (tuple.more === undefined) return find(run, tuple.rootHi, tuple.rootLo, false);
   let first: PendingTuple | undefined;
   for (const { hi, lo } of treesOf(tuple)) {
-    const kept = find(run, hi, lo, false);
-    if (kept !== undefined && !(first !== undefined && first.serial < kept.serial)) first = kept;
+    const pending = find(run, hi, lo, false);
+    if (pending !== undefined && !(first !== undefined && first.serial < pending.serial)) first = pending;
   }
   return first;
 }
@@ -152,8 +152,8 @@ function find(run: RunningTopology, hi: number, lo: number, current: boolean): P
     for (const slots of [spout.slots, spout.retired])
       for (const slot of slots) {
         if (run.kernel.interception !== undefined) run.hooks.trees(slot.id, "read");
-        const kept = current ? slot.retries?.current(hi, lo) : slot.retries?.find(hi, lo);
-        if (kept !== undefined) return kept;
+        const pending = current ? slot.retries?.current(hi, lo) : slot.retries?.find(hi, lo);
+        if (pending !== undefined) return pending;
       }
   }
   return undefined;

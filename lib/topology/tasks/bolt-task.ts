@@ -37,7 +37,7 @@ export function boltTask(run: RunningTopology, slot: TaskSlot): Callbacks<BoltMe
       return starting(run, slot, () => task.start());
     },
     handle: (_ctx, message) => (message instanceof Tuple ? task.take(message) : task.obey(message)),
-    signal: (_ctx, signal) => task.hear(signal),
+    signal: (_ctx, signal) => task.receiveSignal(signal),
     terminate: (_ctx, reason) => (reason.type === "crash" ? undefined : task.end()),
   };
 }
@@ -161,7 +161,7 @@ class BoltTask {
   }
 
   /** A linked process has ended. The task ends with it, unless that process ended normally. */
-  hear(signal: Signal): Stop | undefined {
+  receiveSignal(signal: Signal): Stop | undefined {
     return signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined;
   }
 

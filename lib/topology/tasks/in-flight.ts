@@ -133,8 +133,8 @@ export class InFlightTuples {
     const decision =
       outcome === COMPLETED ? this.retries.done(hi, lo) : this.retries.failed(hi, lo, CAUSES[outcome]);
     if (decision === undefined) return undefined;
-    if (outcome === COMPLETED) this.admission?.done(decision.kept.born, this.run.expiry.beats);
-    else if (outcome === EXPIRED) this.expired(decision.kept);
+    if (outcome === COMPLETED) this.admission?.done(decision.pending.born, this.run.expiry.beats);
+    else if (outcome === EXPIRED) this.expired(decision.pending);
     return decision;
   }
 
@@ -169,10 +169,10 @@ export class InFlightTuples {
 
   /** The task ends for good: all that is not settled has failed. */
   abandon(): readonly Decision[] {
-    return [...this.pending].map((kept) => ({
+    return [...this.pending].map((pending) => ({
       type: "failed",
-      kept,
-      failure: { type: "stopped", attempts: kept.attempts, deadLettered: false },
+      pending,
+      failure: { type: "stopped", attempts: pending.attempts, deadLettered: false },
     }));
   }
 

@@ -293,19 +293,19 @@ class SpoutTask {
 
   /** A promise when a function of the spout is asynchronous. */
   private carryOut(decision: Decision): unknown {
-    const { kept } = decision;
+    const { pending } = decision;
     switch (decision.type) {
       case "acked":
-        return this.settle(kept, undefined);
+        return this.settle(pending, undefined);
       case "retry":
-        this.emitLater(kept, decision.attempt);
+        this.emitLater(pending, decision.attempt);
         return undefined;
       case "letter":
-        if (decision.attempt === 0) this.emitPending(kept);
-        else this.emitLater(kept, decision.attempt);
+        if (decision.attempt === 0) this.emitPending(pending);
+        else this.emitLater(pending, decision.attempt);
         return undefined;
       case "failed":
-        return this.settle(kept, decision.failure);
+        return this.settle(pending, decision.failure);
       default:
         return decision satisfies never;
     }
@@ -326,34 +326,34 @@ class SpoutTask {
   }
 
   /** Calls the spout's `ack` or `fail`. */
-  private callBack(kept: PendingTuple, failure: Failure | undefined): unknown {
-    const { meter } = this.outlet.stream(kept.stream);
-    if (failure !== undefined) return this.callBackFailed(kept, failure, meter);
+  private callBack(pending: PendingTuple, failure: Failure | undefined): unknown {
+    const { meter } = this.outlet.stream(pending.stream);
+    if (failure !== undefined) return this.callBackFailed(pending, failure, meter);
     meter.acked++;
-    if (kept.emittedAt !== undefined) {
+    if (pending.emittedAt !== undefined) {
       const now = this.ctx.now();
-      meter.latency.record(now - kept.emittedAt, now);
+      meter.latency.record(now - pending.emittedAt, now);
     }
-    return this.options.ack?.(kept.id, this.own);
+    return this.options.ack?.(pending.id, this.own);
   }
 
-  private callBackFailed(kept: PendingTuple, failure: Failure, meter: StreamMeter): unknown {
+  private callBackFailed(pending: PendingTuple, failure: Failure, meter: StreamMeter): unknown {
     if (failure.type === "expired") meter.expired++;
     else meter.failed++;
     this.slot.meter.dead++;
-    if (!failure.deadLettered) this.publishDead(kept);
-    return this.options.fail?.(kept.id, this.own, failure);
+    if (!failure.deadLettered) this.publishDead(pending);
+    return this.options.fail?.(pending.id, this.own, failure);
   }
 
-  private publishDead(kept: PendingTuple): void {
+  private publishDead(pending: PendingTuple): void {
     const { events } = this.run.kernel;
     const { component } = this.own;
     if (events.wants.deadTuple) {
-      const { id, stream, values, attempts } = kept;
+      const { id, stream, values, attempts } = pending;
       events.publish("deadTuple", { topology: this.run.name, component, stream, id, values, attempts });
     } else if (this.options.fail === undefined && !this.complained) {
       this.complained = true;
-      this.own.log("error", unheard(kept));
+      this.own.log("error", unheard(pending));
     }
   }
 

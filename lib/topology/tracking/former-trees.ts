@@ -10,11 +10,11 @@ export class FormerTrees {
   private readonly owners = new Map<string, PendingTuple>();
 
   /** A tree of the tuple has ended, and the tuple is not settled. */
-  add(kept: PendingTuple, hi: number, lo: number): void {
-    const { trees } = traceOf(kept);
+  add(pending: PendingTuple, hi: number, lo: number): void {
+    const { trees } = traceOf(pending);
     const key = keyOf(hi, lo);
     trees.push(key);
-    this.owners.set(key, kept);
+    this.owners.set(key, pending);
     if (trees.length > MOST_TREES) this.owners.delete(trees.shift() as string);
   }
 
@@ -23,8 +23,8 @@ export class FormerTrees {
   }
 
   /** The tuple is settled. */
-  forget(kept: PendingTuple): void {
-    for (const key of kept.trace?.trees ?? []) this.owners.delete(key);
+  forget(pending: PendingTuple): void {
+    for (const key of pending.trace?.trees ?? []) this.owners.delete(key);
   }
 }
 

@@ -15,9 +15,9 @@ export class Losses {
   }
 
   /** A tuple was lost. Its spout may emit the tuple that it descends from again. */
-  add(time: number, kept: PendingTuple, lo: number, now: number): void {
-    if (isOver(kept)) return;
-    const loss = this.find(time, kept);
+  add(time: number, pending: PendingTuple, lo: number, now: number): void {
+    if (isOver(pending)) return;
+    const loss = this.find(time, pending);
     if (loss.lostOf !== lo) loss.lost = 0;
     loss.lostOf = lo;
     loss.need = Math.max(loss.need, ++loss.lost);
@@ -29,8 +29,8 @@ export class Losses {
   }
 
   /** A tuple of another try has come. Returns whether it was outstanding. */
-  came(time: number, kept: PendingTuple, lo: number): boolean {
-    const loss = this.find(time, kept);
+  came(time: number, pending: PendingTuple, lo: number): boolean {
+    const loss = this.find(time, pending);
     const wanted = loss.came < loss.need;
     if (loss.cameOf !== lo) loss.came = 0;
     loss.cameOf = lo;
@@ -41,8 +41,8 @@ export class Losses {
   /** The earliest time of an outstanding tuple; Infinity when there is none. */
   earliest(now: number): number {
     for (let first = this.heap[0]; first !== undefined; first = this.heap[0]) {
-      const { came, need, kept, since, time } = first;
-      if (came < need && !isOver(kept) && now - since < this.patienceMs) return time;
+      const { came, need, pending, since, time } = first;
+      if (came < need && !isOver(pending) && now - since < this.patienceMs) return time;
       first.queued = false;
       this.pop();
     }
@@ -50,14 +50,14 @@ export class Losses {
   }
 
   /** The loss is kept with the spout's tuple, and forgotten with it. */
-  private find(time: number, kept: PendingTuple): Loss {
-    const { losses } = traceOf(kept);
+  private find(time: number, pending: PendingTuple): Loss {
+    const { losses } = traceOf(pending);
     let loss = losses.find((one) => one.table === this && one.time === time);
     if (loss === undefined) {
       loss = {
         table: this,
         time,
-        kept,
+        pending,
         since: 0,
         need: 0,
         lostOf: 0,
@@ -100,6 +100,6 @@ export class Losses {
 }
 
 /** The tuple is acked, has failed for good, or is in flight as a dead letter: its descendants do not come again. */
-function isOver(kept: PendingTuple): boolean {
-  return kept.settled || kept.deadBecause !== undefined;
+function isOver(pending: PendingTuple): boolean {
+  return pending.settled || pending.deadBecause !== undefined;
 }

@@ -83,7 +83,7 @@ export interface Loss {
   /** The `Losses` that this belongs to. */
   readonly table: object;
   readonly time: number;
-  readonly kept: PendingTuple;
+  readonly pending: PendingTuple;
   /** When a tuple was lost last. */
   since: number;
   /** The most tuples that were lost of one try. This many must come again. */
@@ -138,7 +138,7 @@ export class Trace {
 }
 
 /** The trace of a tuple. */
-export function traceOf(kept: PendingTuple): Trace {
-  kept.trace ??= new Trace();
-  return kept.trace;
+export function traceOf(pending: PendingTuple): Trace {
+  pending.trace ??= new Trace();
+  return pending.trace;
 }

@@ -19,12 +19,12 @@ import { type PendingTuple, traceOf } from "./pending-tuple.js";
 
 /** What to do about a tuple. */
 export type Decision =
-  | { readonly type: "acked"; readonly kept: PendingTuple }
+  | { readonly type: "acked"; readonly pending: PendingTuple }
   /** Emit it again, after the wait before attempt number `attempt` of the retries. */
-  | { readonly type: "retry"; readonly kept: PendingTuple; readonly attempt: number }
+  | { readonly type: "retry"; readonly pending: PendingTuple; readonly attempt: number }
   /** Emit its dead letter, after the wait before attempt number `attempt`; 0 for at once. */
-  | { readonly type: "letter"; readonly kept: PendingTuple; readonly attempt: number }
-  | { readonly type: "failed"; readonly kept: PendingTuple; readonly failure: Failure };
+  | { readonly type: "letter"; readonly pending: PendingTuple; readonly attempt: number }
+  | { readonly type: "failed"; readonly pending: PendingTuple; readonly failure: Failure };
 
 /** Why a tree failed. `returned`: a task did not run, or ended before it took the tuple; or the acker ended. */
 export type Cause = "failed" | "expired" | "returned";
@@ -60,8 +60,8 @@ export class Retries {
   /** The process of the task has ended. The next process takes over all tuples. */
   leave(): void {
     this.roots.forEach((slot) => {
-      const kept = this.tuples[this.roots.owner(slot)];
-      if (kept !== undefined) this.former.add(kept, this.roots.hi(slot), this.roots.lo(slot));
+      const pending = this.tuples[this.roots.owner(slot)];
+      if (pending !== undefined) this.former.add(pending, this.roots.hi(slot), this.roots.lo(slot));
     });
   }
 
@@ -71,43 +71,45 @@ export class Retries {
   }
 
   /** The tuple was emitted as a tree with this root, which this acker tracks. */
-  emitted(kept: PendingTuple, hi: number, lo: number, acker: object): void {
+  emitted(pending: PendingTuple, hi: number, lo: number, acker: object): void {
     const place = this.free.pop() ?? this.tuples.length;
-    this.tuples[place] = kept;
+    this.tuples[place] = pending;
     this.ackers[place] = acker;
     this.roots.setOwner(this.roots.add(hi, lo), place);
-    kept.inFlight = true;
-    if (kept.deadBecause === undefined) kept.attempts++;
-    else kept.letters++;
+    pending.inFlight = true;
+    if (pending.deadBecause === undefined) pending.attempts++;
+    else pending.letters++;
   }
 
   /** The process that emitted the tuple has ended. That is no fault of a tuple in flight: it spends no retry. */
-  inherit(kept: PendingTuple): void {
-    if (kept.inFlight) this.setBack(kept);
-    kept.setbacks = 0;
+  inherit(pending: PendingTuple): void {
+    if (pending.inFlight) this.setBack(pending);
+    pending.setbacks = 0;
   }
 
   /** The tree is complete. Undefined when it belongs to another process, or has ended before. */
   done(hi: number, lo: number): Decision | undefined {
-    const kept = this.take(hi, lo);
-    if (kept === undefined) return undefined;
-    return kept.deadBecause === undefined ? { type: "acked", kept } : this.over(kept, kept.deadBecause, true);
+    const pending = this.take(hi, lo);
+    if (pending === undefined) return undefined;
+    return pending.deadBecause === undefined
+      ? { type: "acked", pending }
+      : this.over(pending, pending.deadBecause, true);
   }
 
   /** The tree has failed. Undefined when it belongs to another process, or has ended before. */
   failed(hi: number, lo: number, cause: Cause): Decision | undefined {
-    const kept = this.take(hi, lo);
-    if (kept === undefined) return undefined;
-    this.former.add(kept, hi, lo);
-    if (cause === "expired") traceOf(kept).expired = true;
-    return this.decide(kept, cause);
+    const pending = this.take(hi, lo);
+    if (pending === undefined) return undefined;
+    this.former.add(pending, hi, lo);
+    if (cause === "expired") traceOf(pending).expired = true;
+    return this.decide(pending, cause);
   }
 
   /** The emit of the tuple threw. That counts as a try. */
-  emitFailed(kept: PendingTuple): Decision {
-    if (kept.deadBecause === undefined) kept.attempts++;
-    else kept.letters++;
-    return this.decide(kept, "failed");
+  emitFailed(pending: PendingTuple): Decision {
+    if (pending.deadBecause === undefined) pending.attempts++;
+    else pending.letters++;
+    return this.decide(pending, "failed");
   }
 
   /** An acker has ended. All trees that it tracked have failed. */
@@ -126,46 +128,46 @@ export class Retries {
   }
 
   /** Decides about a tuple, or a dead letter, whose tree has failed. */
-  private decide(kept: PendingTuple, cause: Cause): Decision {
-    if (cause === "returned" && this.retries > 0) return this.setBack(kept);
-    kept.setbacks = 0;
-    if (kept.deadBecause !== undefined) {
-      if (kept.letters > this.retries) return this.over(kept, kept.deadBecause, false);
-      return { type: "letter", kept, attempt: kept.letters };
+  private decide(pending: PendingTuple, cause: Cause): Decision {
+    if (cause === "returned" && this.retries > 0) return this.setBack(pending);
+    pending.setbacks = 0;
+    if (pending.deadBecause !== undefined) {
+      if (pending.letters > this.retries) return this.over(pending, pending.deadBecause, false);
+      return { type: "letter", pending, attempt: pending.letters };
     }
-    if (kept.attempts <= this.retries && kept.trace?.hopeless !== true)
-      return { type: "retry", kept, attempt: kept.attempts };
+    if (pending.attempts <= this.retries && pending.trace?.hopeless !== true)
+      return { type: "retry", pending, attempt: pending.attempts };
     const type = cause === "expired" ? "expired" : "failed";
-    if (!this.letters) return this.over(kept, type, false);
-    kept.deadBecause = type;
-    return { type: "letter", kept, attempt: 0 };
+    if (!this.letters) return this.over(pending, type, false);
+    pending.deadBecause = type;
+    return { type: "letter", pending, attempt: 0 };
   }
 
   /** The try came back by no fault of the tuple: the next try spends no retry. */
-  private setBack(kept: PendingTuple): Decision {
-    kept.setbacks++;
-    if (kept.deadBecause !== undefined) {
-      kept.letters = Math.max(0, kept.letters - 1);
-      return { type: "letter", kept, attempt: kept.setbacks };
+  private setBack(pending: PendingTuple): Decision {
+    pending.setbacks++;
+    if (pending.deadBecause !== undefined) {
+      pending.letters = Math.max(0, pending.letters - 1);
+      return { type: "letter", pending, attempt: pending.setbacks };
     }
-    kept.attempts = Math.max(0, kept.attempts - 1);
-    return { type: "retry", kept, attempt: kept.setbacks };
+    pending.attempts = Math.max(0, pending.attempts - 1);
+    return { type: "retry", pending, attempt: pending.setbacks };
   }
 
-  private over(kept: PendingTuple, type: Failure["type"], deadLettered: boolean): Decision {
-    return { type: "failed", kept, failure: { type, attempts: kept.attempts, deadLettered } };
+  private over(pending: PendingTuple, type: Failure["type"], deadLettered: boolean): Decision {
+    return { type: "failed", pending, failure: { type, attempts: pending.attempts, deadLettered } };
   }
 
   private take(hi: number, lo: number): PendingTuple | undefined {
     const slot = this.roots.find(hi, lo);
     if (slot < 0) return undefined;
     const place = this.roots.owner(slot);
-    const kept = this.tuples[place];
+    const pending = this.tuples[place];
     this.tuples[place] = undefined;
     this.ackers[place] = undefined;
-    if (kept !== undefined) kept.inFlight = false;
+    if (pending !== undefined) pending.inFlight = false;
     this.free.push(place);
     this.roots.remove(slot);
-    return kept;
+    return pending;
   }
 }

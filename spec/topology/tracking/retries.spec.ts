@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { PendingTuple } from "../../../lib/topology/tracking/pending-tuple.js";
 import { type Cause, type Decision, Retries } from "../../../lib/topology/tracking/retries.js";
 
-function kept(id: unknown): PendingTuple {
+function tupleOf(id: unknown): PendingTuple {
   return {
     id,
     stream: "numbers",
@@ -30,10 +30,10 @@ const acker = { name: "an acker" };
 describe("what is pending", () => {
   it("flies until its tree is done, and that counts once", () => {
     const pending = new Retries(3, false);
-    const one = kept(1);
+    const one = tupleOf(1);
     pending.emitted(one, 0, 7, acker);
     expect(pending.inFlight).toBe(1);
-    expect(pending.done(0, 7)).toEqual({ type: "acked", kept: one });
+    expect(pending.done(0, 7)).toEqual({ type: "acked", pending: one });
     expect(pending.inFlight).toBe(0);
     expect(pending.done(0, 7)).toBeUndefined();
     expect(pending.failed(0, 7, "failed")).toBeUndefined();
@@ -41,7 +41,7 @@ describe("what is pending", () => {
 
   it("knows both halves of a root's id", () => {
     const pending = new Retries(0, false);
-    pending.emitted(kept(1), 1, 2, acker);
+    pending.emitted(tupleOf(1), 1, 2, acker);
     expect(pending.done(2, 1)).toBeUndefined();
     expect(pending.done(1, 3)).toBeUndefined();
     expect(pending.done(1, 2)?.type).toBe("acked");
@@ -49,36 +49,36 @@ describe("what is pending", () => {
 
   it("is tried again as often as there are retries, and each wait is told its number", () => {
     const pending = new Retries(2, false);
-    const one = kept(1);
+    const one = tupleOf(1);
     const decisions: (Decision | undefined)[] = [];
     for (let root = 1; root <= 3; root++) {
       pending.emitted(one, 0, root, acker);
       decisions.push(pending.failed(0, root, root === 3 ? "expired" : "failed"));
     }
     expect(decisions).toEqual([
-      { type: "retry", kept: one, attempt: 1 },
-      { type: "retry", kept: one, attempt: 2 },
-      { type: "failed", kept: one, failure: { type: "expired", attempts: 3, deadLettered: false } },
+      { type: "retry", pending: one, attempt: 1 },
+      { type: "retry", pending: one, attempt: 2 },
+      { type: "failed", pending: one, failure: { type: "expired", attempts: 3, deadLettered: false } },
     ]);
   });
 
   it("has a dead letter when somebody reads these, and has failed when the letter is done", () => {
     const pending = new Retries(0, true);
-    const one = kept(1);
+    const one = tupleOf(1);
     pending.emitted(one, 0, 1, acker);
-    expect(pending.failed(0, 1, "expired")).toEqual({ type: "letter", kept: one, attempt: 0 });
+    expect(pending.failed(0, 1, "expired")).toEqual({ type: "letter", pending: one, attempt: 0 });
     pending.emitted(one, 0, 2, acker);
     expect(one).toMatchObject({ attempts: 1, letters: 1, deadBecause: "expired" });
     expect(pending.done(0, 2)).toEqual({
       type: "failed",
-      kept: one,
+      pending: one,
       failure: { type: "expired", attempts: 1, deadLettered: true },
     });
   });
 
   it("fails as it failed first, whatever becomes of the letter", () => {
     const pending = new Retries(0, true);
-    const one = kept(1);
+    const one = tupleOf(1);
     pending.emitted(one, 0, 1, acker);
     pending.failed(0, 1, "failed");
     pending.emitted(one, 0, 2, acker);
@@ -90,7 +90,7 @@ describe("what is pending", () => {
 
   it("spends no retry when it failed by no fault of its own, and waits longer each time in a row", () => {
     const pending = new Retries(1, false);
-    const one = kept(1);
+    const one = tupleOf(1);
     const fail = (root: number, cause: Cause): string => {
       pending.emitted(one, 0, root, acker);
       return told(pending.failed(0, root, cause) as Decision);
@@ -104,7 +104,7 @@ describe("what is pending", () => {
   });
 
   it("spends no retry when the process ended that had it under way; one that waited for its retry has had its try", () => {
-    const [flying, waiting] = [kept(1), kept(2)];
+    const [flying, waiting] = [tupleOf(1), tupleOf(2)];
     const before = new Retries(1, false);
     before.emitted(flying, 0, 1, acker);
     before.emitted(waiting, 0, 2, acker);
@@ -120,18 +120,18 @@ describe("what is pending", () => {
 
   it("fails for that all the same when there are no retries at all", () => {
     const pending = new Retries(0, false);
-    pending.emitted(kept(1), 0, 1, acker);
+    pending.emitted(tupleOf(1), 0, 1, acker);
     expect(told(pending.failed(0, 1, "returned") as Decision)).toBe("failed failed after 1");
   });
 
   it("fails with its acker, and only that acker's does", () => {
     const pending = new Retries(0, false);
     const other = { name: "another" };
-    pending.emitted(kept(1), 0, 1, acker);
-    pending.emitted(kept(2), 0, 2, other);
-    pending.emitted(kept(3), 0, 3, acker);
+    pending.emitted(tupleOf(1), 0, 1, acker);
+    pending.emitted(tupleOf(2), 0, 2, other);
+    pending.emitted(tupleOf(3), 0, 3, acker);
     const gone = pending.ackerGone(acker);
-    expect(gone.map(({ type, kept: { id } }) => [type, id]).sort()).toEqual([
+    expect(gone.map(({ type, pending: { id } }) => [type, id]).sort()).toEqual([
       ["failed", 1],
       ["failed", 3],
     ]);
@@ -235,10 +235,10 @@ describe("any history", () => {
         pending.emitted(one, -root, root, ackers[acker] as object);
         (stories.get(one) as Story).flights.push({ root, acker, end: undefined });
       };
-      const hear = (one: PendingTuple, end: "done" | Cause, decision: Decision | undefined): void => {
+      const record = (one: PendingTuple, end: "done" | Cause, decision: Decision | undefined): void => {
         const story = stories.get(one) as Story;
         (story.flights.at(-1) as Story["flights"][number]).end = end;
-        expect(decision?.kept).toBe(one);
+        expect(decision?.pending).toBe(one);
         expect(told(decision as Decision)).toBe(judge(story, retries, letters));
         if (decision?.type === "acked" || decision?.type === "failed") ended.push(one);
         else fly(one);
@@ -248,7 +248,7 @@ describe("any history", () => {
       for (const step of history) {
         const flying = open();
         if (step.do === "emit") {
-          const one = kept(stories.size);
+          const one = tupleOf(stories.size);
           stories.set(one, { id: stories.size, flights: [] });
           fly(one);
         } else if (step.do === "stray") {
@@ -266,15 +266,15 @@ describe("any history", () => {
         } else if (step.do === "acker") {
           const of = flying.filter((one) => stories.get(one)?.flights.at(-1)?.acker === step.acker);
           const decisions = pending.ackerGone(ackers[step.acker] as object);
-          expect(new Set(decisions.map((decision) => decision.kept))).toEqual(new Set(of));
+          expect(new Set(decisions.map((decision) => decision.pending))).toEqual(new Set(of));
           expect(decisions).toHaveLength(of.length);
-          for (const decision of decisions) hear(decision.kept, "returned", decision);
+          for (const decision of decisions) record(decision.pending, "returned", decision);
         } else if (flying.length > 0) {
           const one = flying[step.pick % flying.length] as PendingTuple;
           const { root } = (stories.get(one) as Story).flights.at(-1) as Story["flights"][number];
           const decision =
             step.do === "done" ? pending.done(-root, root) : pending.failed(-root, root, step.do);
-          hear(one, step.do, decision);
+          record(one, step.do, decision);
         }
         expect(pending.inFlight).toBe(open().length);
         expect(new Set(ended).size).toBe(ended.length);

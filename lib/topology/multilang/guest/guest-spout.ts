@@ -199,14 +199,14 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
   #carry(decision: Decision | undefined, ctx: Ctx): unknown {
     switch (decision?.type) {
       case "acked":
-        return this.#over(decision.kept, undefined, ctx);
+        return this.#over(decision.pending, undefined, ctx);
       case "failed":
-        return this.#over(decision.kept, decision.failure, ctx);
+        return this.#over(decision.pending, decision.failure, ctx);
       case "retry":
-        return this.#later(decision.kept, decision.attempt);
+        return this.#later(decision.pending, decision.attempt);
       case "letter":
-        if (decision.attempt > 0) return this.#later(decision.kept, decision.attempt);
-        this.#due.add(decision.kept);
+        if (decision.attempt > 0) return this.#later(decision.pending, decision.attempt);
+        this.#due.add(decision.pending);
         return undefined;
       default:
         return decision satisfies undefined;
