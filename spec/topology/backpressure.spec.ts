@@ -6,7 +6,7 @@ import { gate } from "../support/gate.js";
 import { Keeper, N, Sink, Source, Stage, upTo } from "./support.js";
 
 describe("reliable tuples", () => {
-  it("are never more under way than `maxPending` for each task of the spout [O14]", async () => {
+  it("are never more in flight than `maxPending` for each task of the spout [O14]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(100)), new Keeper()];
     await stage.start(
@@ -62,7 +62,7 @@ describe("reliable tuples", () => {
     expect(source.acked).toHaveLength(50_000);
   });
 
-  it("that cannot be emitted have failed, and take nobody's place", async () => {
+  it("that cannot be emitted have failed, and take no place of others", async () => {
     await using stage = new Stage();
     const circular: { self?: unknown } = {};
     circular.self = circular;

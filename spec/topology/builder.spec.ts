@@ -49,7 +49,7 @@ const untyped = (
 ): TopologyBuilder<never, never> & { subscribe(...args: unknown[]): never } => builder as never;
 
 describe("a subscription that does not compile, and is refused by `build()`,", () => {
-  it("leads from a stream that nobody emits", () => {
+  it("leads from a stream that no component emits", () => {
     // @ts-expect-error there is no stream `sentences.words`
     const wrong = begun.bolt("split", split, { from: { "sentences.words": grouping.shuffle() } });
     expect(problemsOf(wrong)[0]).toMatch(
@@ -221,7 +221,7 @@ describe("a topology that cannot be built", () => {
     ]);
   });
 
-  it("has a bolt with `tick`, and nobody says how often", () => {
+  it("has a bolt with `tick`, and no `tickMs`", () => {
     const ticking = bolt({ input: { text: field.text }, execute: () => undefined, tick: () => undefined });
     const from = { "sentences.lines": grouping.shuffle() };
     expect(problemsOf(begun.bolt("ticking", ticking, { from }))).toEqual([
@@ -230,7 +230,7 @@ describe("a topology that cannot be built", () => {
     expect(problemsOf(begun.bolt("ticking", ticking, { from, tickMs: 100 }))).toEqual([]);
   });
 
-  it("has ackers without room for what its spouts may have pending", () => {
+  it("has ackers without room for the tuples that its spouts may have pending", () => {
     const small = topology("small", { ackerCapacity: 99, maxPending: 10 }).spout("source", sentences, {
       tasks: 5,
     });
@@ -245,7 +245,7 @@ describe("a topology that cannot be built", () => {
     expect(problemsOf(topology("names").spout(name, sentences))[0]).toContain(`${name}: its name must be`);
   });
 
-  it("has options that are none, or not what they have to be", () => {
+  it("has unknown or wrong options", () => {
     const wrong = (placement: object): readonly string[] =>
       problemsOf(topology("options").spout("source", sentences, placement));
     expect(wrong({ maxPending: 0 })[0]).toMatch(/^source: its configuration\.maxPending must be/);
@@ -254,7 +254,7 @@ describe("a topology that cannot be built", () => {
     );
   });
 
-  it("has no tasks: `executors`, which nobody gave, are no second problem", () => {
+  it("has no tasks: `executors`, which were not given, are not a second problem", () => {
     const wrong = (placement: object): readonly string[] =>
       problemsOf(topology("options").spout("source", sentences, placement));
     expect(wrong({ tasks: 0 })).toEqual(["source: tasks must be a whole number, 1 or more; got 0"]);
@@ -269,7 +269,7 @@ describe("a topology that cannot be built", () => {
     );
   });
 
-  it("is told everything that is wrong with it at once, each with its component", () => {
+  it("gets all of its problems at once, each with its component", () => {
     const wrong = untyped(begun.bolt("count", count, { tasks: 0 })).subscribe(
       "nowhere.words",
       "nobody",
@@ -288,7 +288,7 @@ describe("a topology that cannot be built", () => {
   });
 });
 
-describe("a definition that is not what it has to be", () => {
+describe("a wrong definition", () => {
   it("is refused with an OptionError, where it stands", () => {
     const wrong: readonly (() => unknown)[] = [
       () => topology("two words"),
@@ -368,7 +368,7 @@ describe("a merge", () => {
     expect(source.outcomes).toEqual([[7, "acked"]]);
   });
 
-  it("of two that come of one has what they share once", () => {
+  it("of two builders with a common origin has their common components once", () => {
     const counts = both.bolt("count", count, { from: { "split.words": grouping.fields("word") } });
     const copies = both.bolt("copy", count, { from: { "split.words": grouping.shuffle() } });
     const { blueprint } = counts.merge(copies).build();
@@ -390,7 +390,7 @@ describe("a builder", () => {
     expect(before.build().blueprint.components).toHaveLength(1);
   });
 
-  it("gives each bolt a task and an executor for each task, unless told otherwise, and shuffles", () => {
+  it("by default gives each bolt one task, each task an executor, and each subscription `shuffle`", () => {
     const { components, subscriptions } = topology("plain")
       .spout("sentences", sentences)
       .bolt("split", split, { tasks: 6, from: { "sentences.lines": {} } })

@@ -63,7 +63,7 @@ describe("concurrency", () => {
     expect(source.acked).toEqual([2, 4, 5, 3, 1, 6, 7, 8, 9, 10]);
   });
 
-  it("leaves each tuple its own tree: what is emitted after an await joins that of its tuple [O47]", async () => {
+  it("leaves each tuple its own tree: an emit after an await joins the tree of the right tuple [O47]", async () => {
     await using stage = new Stage();
     const [source, gated] = [new Source(upTo(4)), new Gated()];
     const picky = bolt({
@@ -182,7 +182,7 @@ describe("concurrency", () => {
     expect(source.acked).toEqual([1, 2, 3]);
   });
 
-  it("makes a task do as much as that many tasks, and `shuffle` counts what is in work", async () => {
+  it("makes a task do as much as that many tasks, and `shuffle` counts the tuples in work", async () => {
     await using stage = new Stage();
     const source = new Source(upTo(1_000));
     const sink = new Sink(() => stage.sleep(10));
@@ -198,7 +198,7 @@ describe("concurrency", () => {
     expect(Math.abs(one.length - other.length)).toBeLessThanOrEqual(8);
   });
 
-  it("is refused for what goes by the order of its tuples; as a default of the topology, it leaves these alone", async () => {
+  it("is refused for bolts that depend on the order of tuples; as a default of the topology, it does not apply to them", async () => {
     const built = (concurrency: { concurrency?: number }, byDefault: { concurrency?: number }): unknown =>
       topology("order", byDefault)
         .spout("source", new Source().spout)

@@ -108,7 +108,7 @@ describe("a tuple whose tree has expired", () => {
     expect(seen).toEqual([0, 12]);
   });
 
-  it("is none that nobody tracks, however long it waits", async () => {
+  it("is never an untracked tuple, however long it waits", async () => {
     await using stage = new Stage();
     const source = new Source(upTo(3), false);
     const first = gate();
@@ -153,7 +153,7 @@ describe("congestion", () => {
     expect(warnings.length).toBeLessThanOrEqual(4);
   });
 
-  it("ends with what caused it: after an outage, everything flows again", async () => {
+  it("ends with its cause: after an outage, all tuples flow again", async () => {
     await using stage = new Stage();
     const source = new Source(upTo(10_000));
     const over = gate();
@@ -180,7 +180,7 @@ describe("congestion", () => {
     expect(source.acked.length - before).toBeGreaterThan(950);
   });
 
-  it("is not what one tuple makes that nobody acks: the others have all the room", async () => {
+  it("is not caused by one tuple that is never acked: the others have all the room", async () => {
     await using stage = new Stage();
     const source = new Source([-1]);
     const worker = bolt({
@@ -219,7 +219,7 @@ describe("congestion", () => {
   });
 });
 
-describe("the load curve, from 10 % to 300 % of what the tasks can do", () => {
+describe("the load curve, from 10 % to 300 % of the tasks' capacity", () => {
   /** What is acked rises with what is offered, up to what the tasks can do, and stays there. */
   const expectFlat = (points: readonly LoadPoint[], capacity: number): void => {
     for (const { load, acked, inVain, dead } of points) {

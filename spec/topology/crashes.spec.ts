@@ -7,7 +7,7 @@ import { gate } from "../support/gate.js";
 import { Keeper, N, pidsOf, Sink, Source, Stage, upTo } from "./support.js";
 
 describe("a bolt's task that is killed", () => {
-  it("fails at once what it had taken and not settled [O5]", async () => {
+  it("fails at once the tuples that it had taken and not settled [O5]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2, 3]), new Keeper()];
     const running = await stage.start(
@@ -41,7 +41,7 @@ describe("a bolt's task that is killed", () => {
     expect(stage.clock.now).toBe(0);
   });
 
-  it("settles nothing with what it was about to do: a late end of `execute` says no more", async () => {
+  it("settles no tuple by a late end of `execute`", async () => {
     await using stage = new Stage();
     const [source, end] = [new Source([1]), gate()];
     const slow = bolt({ input: N, execute: () => end.promise });
@@ -61,7 +61,7 @@ describe("a bolt's task that is killed", () => {
     });
   });
 
-  it("is refused when it acks then, and told why", async () => {
+  it("is refused a late ack, with an error that says why", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1]), new Keeper()];
     const running = await stage.start(
@@ -77,7 +77,7 @@ describe("a bolt's task that is killed", () => {
     expect(() => last.fail()).toThrow(ProcessExitedError);
   });
 
-  it("leaves what waits in front of it to its siblings, where any task will do", async () => {
+  it("leaves the tuples in its mailbox to its siblings, where any task will do", async () => {
     await using stage = new Stage();
     const [source, stuck] = [new Source([1]), gate()];
     const done: number[] = [];
@@ -112,7 +112,7 @@ describe("a bolt's task that is killed", () => {
     expect([...source.outcomes].sort()).toEqual([[1, "failed", 1], ...[2, 3, 4, 5].map((n) => [n, "acked"])]);
   });
 
-  it("fails at once what waits in front of it, where only it will do", async () => {
+  it("fails at once the tuples in its mailbox, where only it will do", async () => {
     await using stage = new Stage();
     const [source, stuck] = [new Source(upTo(5)), gate()];
     const worker = bolt({ input: { n: N.n }, execute: () => stuck.promise });
@@ -149,7 +149,7 @@ describe("a bolt's task that is killed", () => {
     expect([...source.acked].sort()).toEqual([1, 2]);
   });
 
-  it("counts as lost what was not anchored", async () => {
+  it("counts unanchored tuples as lost", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2, 3], false), new Keeper()];
     const running = await stage.start(
@@ -162,7 +162,7 @@ describe("a bolt's task that is killed", () => {
     expect(running.metrics().components.find(({ name }) => name === "keeper")?.lost).toBe(3);
   });
 
-  it("keeps what it put into `shared`, and has a state of its own anew", async () => {
+  it("keeps its values in `shared`, and gets a new state", async () => {
     await using stage = new Stage();
     const source = new Source([1]);
     const told: unknown[] = [];
@@ -229,7 +229,7 @@ describe("an acker that is killed", () => {
 });
 
 describe("a spout's task that is killed", () => {
-  it("emits again what it had under way, when there are retries [O6]", async () => {
+  it("emits its tuples in flight again, when there are retries [O6]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     const running = await stage.start(
@@ -286,7 +286,7 @@ describe("a spout's task that is killed", () => {
     await asked;
   });
 
-  it("tells `fail` of nothing more once it has ended", async () => {
+  it("does not call `fail` after its end", async () => {
     await using stage = new Stage();
     const [first, keeper] = [gate(), new Keeper()];
     const failed: number[] = [];
@@ -334,7 +334,7 @@ describe("a spout's task that is killed", () => {
 });
 
 describe("the system task that is killed", () => {
-  it("is started again, and what a bolt held that ended meanwhile has failed all the same", async () => {
+  it("is started again, and the tuples of a bolt that ended meanwhile have failed all the same", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1]), new Keeper()];
     const running = await stage.start(
@@ -418,7 +418,7 @@ describe("a task that ends itself", () => {
 });
 
 describe("a bolt that ends itself within `execute`, and is closed at leisure", () => {
-  it("has failed no tuple of its own making: its log says nothing of it", async () => {
+  it("does not log failed tuples", async () => {
     await using stage = new Stage();
     const [source, lines] = [new Source([1]), [] as string[]];
     const leaving = bolt({
@@ -475,7 +475,7 @@ describe("only the task that crashed", () => {
     expect(changed[0]?.pid).toBeDefined();
   });
 
-  it("is restarted when it crashes by itself, and its crash is told", async () => {
+  it("is restarted when it crashes by itself, and its crash is logged", async () => {
     await using stage = new Stage();
     const crashing = spout({
       streams: { numbers: N },

@@ -37,7 +37,7 @@ describe("the defects that it must not have", () => {
     expect(source.outcomes).toEqual([[7, "failed", 1]]);
   });
 
-  it("defect 3: a reliable tuple that nobody reads stays pending for ever", async () => {
+  it("defect 3: a reliable tuple without a subscriber stays pending for ever", async () => {
     await using stage = new Stage();
     const source = new Source(upTo(50));
     const running = await stage.start(

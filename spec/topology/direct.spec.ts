@@ -28,7 +28,7 @@ describe("a direct emit", () => {
     );
   });
 
-  it("to a task that was scaled away fails: nothing is acked that nobody has worked on [O23]", async () => {
+  it("to a task that was scaled away fails: no tuple is acked that no task has worked on [O23]", async () => {
     await using stage = new Stage();
     let named: readonly number[] = [];
     const source = new Source([], true, (n, { emit }) =>

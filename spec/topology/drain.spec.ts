@@ -24,7 +24,7 @@ const line = (source: Source, end: Keeper | Sink, config = {}): Topology =>
     .build();
 
 describe("a pause", () => {
-  it("asks spouts for nothing more, and lets go on what is under way", async () => {
+  it("stops calling `next`, and lets bolts work on the tuples in flight", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1]), new Keeper()];
     const running = await stage.start(line(source, keeper));
@@ -75,7 +75,7 @@ describe("a pause", () => {
 });
 
 describe("a stop", () => {
-  it("asks spouts for nothing more, and waits until everything that is under way is done [O16]", async () => {
+  it("stops calling `next`, and waits until every tuple in flight is settled [O16]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     const running = await stage.start(line(source, keeper));
@@ -120,7 +120,7 @@ describe("a stop", () => {
     }
   });
 
-  it("waits for tuples that nobody tracks, until they are out of the mailboxes and out of hand", async () => {
+  it("waits for untracked tuples, until none is in a mailbox or in work", async () => {
     await using stage = new Stage();
     const source = new Source([1, 2, 3], false);
     const gates = [gate(), gate(), gate()];
@@ -169,7 +169,7 @@ describe("a stop", () => {
     expect(sink.seen).toEqual([9]);
   });
 
-  it("waits for a spout that is at work on an ack, and asks it for nothing more then", async () => {
+  it("waits for a spout whose `ack` runs, and does not call its `next` after that", async () => {
     await using stage = new Stage();
     const [stored, keeper] = [gate(), new Keeper()];
     let next = 0;
@@ -196,7 +196,7 @@ describe("a stop", () => {
     expect([keeper.numbers, failed]).toEqual([[1], []]);
   });
 
-  it("waits for what a spout emits in its `deactivate`", async () => {
+  it("waits for the tuples that a spout emits in its `deactivate`", async () => {
     await using stage = new Stage();
     const sink = new Sink();
     const acked: number[] = [];
@@ -223,7 +223,7 @@ describe("a stop", () => {
     ]);
   });
 
-  it("gives up when its time is over, and tells the spouts [O17]", async () => {
+  it("gives up when its time is over, and calls the spouts' `fail` [O17]", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     const running = await stage.start(line(source, keeper));
@@ -238,7 +238,7 @@ describe("a stop", () => {
     ]);
   });
 
-  it("without time to drain tells `fail` at once that it is `stopped`", async () => {
+  it("without time to drain calls `fail` at once, with `stopped`", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1]), new Keeper()];
     const running = await stage.start(line(source, keeper));
@@ -270,7 +270,7 @@ describe("a stop", () => {
     expect(await patient).toEqual(report);
   });
 
-  it("gives what is under way as long as the message timeout, unless `drainMs` says otherwise", async () => {
+  it("waits for tuples in flight as long as the message timeout, unless `drainMs` says otherwise", async () => {
     for (const [config, ms] of [
       [{ messageTimeoutMs: 2_000, retries: 9 }, 2_000],
       [{ messageTimeoutMs: 2_000, retries: 9, drainMs: 300 }, 300],
@@ -285,7 +285,7 @@ describe("a stop", () => {
     }
   });
 
-  it("has bolts settle what they hold back: batches and windows that are not full", async () => {
+  it("has bolts settle the tuples that they hold: batches and windows that are not full", async () => {
     await using stage = new Stage();
     const source = new Source([1, 2, 3]);
     const got: unknown[] = [];
@@ -313,7 +313,7 @@ describe("a stop", () => {
     expect(source.acked).toHaveLength(3);
   });
 
-  it("has them emit what they have summed up, though they hold nothing", async () => {
+  it("has bolts emit their sums, though they hold no tuple", async () => {
     await using stage = new Stage();
     const [source, sink] = [new Source(upTo(5)), new Sink()];
     const sums = bolt({
@@ -336,7 +336,7 @@ describe("a stop", () => {
     expect(sink.seen).toEqual([15]);
   });
 
-  it("has them settle in the order of the stream: what one emits then, the next holds and settles too", async () => {
+  it("has bolts settle in the order of the stream: the next bolt holds and settles the tuples that the one before emits", async () => {
     await using stage = new Stage();
     const source = new Source([1, 2, 3]);
     const sums: number[] = [];
@@ -373,7 +373,7 @@ describe("a stop", () => {
     expect(await stopped).toMatchObject({ drained: false });
   });
 
-  it("is what `await using` ends with", async () => {
+  it("is the end of `await using`", async () => {
     await using stage = new Stage();
     const [source, sink] = [new Source(upTo(3)), new Sink()];
     {
@@ -462,7 +462,7 @@ describe("finished", () => {
     await running.finished();
   });
 
-  it("has bolts settle what they hold back", async () => {
+  it("has bolts settle the tuples that they hold", async () => {
     await using stage = new Stage();
     const batches: number[] = [];
     const store = batchBolt({ input: N, size: 4, execute: (batch) => void batches.push(batch.length) });

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { Keeper, N, Source, Stage, upTo } from "./support.js";
 
 describe("a stop without time to drain", () => {
-  it("is over at once, also when a bolt's task hangs, and tells spouts what is given up [O29]", async () => {
+  it("is over at once, also when a bolt's task hangs, and calls the spouts' `fail` for abandoned tuples [O29]", async () => {
     await using stage = new Stage();
     const source = new Source(upTo(3));
     const hung = bolt({ input: N, execute: () => new Promise<void>(() => undefined) });
@@ -22,7 +22,7 @@ describe("a stop without time to drain", () => {
     expect(source.failures.map(({ type }) => type)).toEqual(["stopped", "stopped", "stopped"]);
   });
 
-  it("ends a drain that is under way", async () => {
+  it("ends a drain in progress", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1]), new Keeper()];
     const running = await stage.start(

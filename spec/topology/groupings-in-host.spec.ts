@@ -75,7 +75,7 @@ describe("in a running topology", () => {
     expect((await dealt(parity, upTo(6))).byTask).toEqual([[2, 4, 6], [1, 3, 5], []]);
   });
 
-  it("one that wants nobody leaves the tuple unread, which is acked", async () => {
+  it("one that chooses no task leaves the tuple unread, which is acked", async () => {
     const { byTask, outcomes } = await dealt(() => undefined, [1]);
     expect(byTask.flat()).toEqual([]);
     expect(outcomes).toEqual([[1, "acked"]]);
@@ -105,7 +105,7 @@ describe("in a running topology", () => {
     expect(sink.byTask[1]).toHaveLength(3);
   });
 
-  it("fields fails what is for a task that is down, and it is tried again until that is up", async () => {
+  it("fields fails tuples for a task that is down, and they are retried until the task is up", async () => {
     await using stage = new Stage();
     const [source, sink] = [new Source(), new Sink()];
     const running = await stage.start(

@@ -135,7 +135,7 @@ describe("the hooks of a task", () => {
     expect(diary.news.sort()).toEqual(["bolt activate", "bolt init", "spout activate", "spout init"]);
   });
 
-  it("tell a task that is restarted with others that its end is not final", async () => {
+  it("get `final: false` in a task that is restarted with others", async () => {
     await using stage = new Stage();
     const diary = new Diary();
     const well = bolt({ ...diary.hooks("bolt"), input: N, execute: () => undefined });
@@ -154,7 +154,7 @@ describe("the hooks of a task", () => {
     ]);
   });
 
-  it("tell of a spout's restart while the topology is paused nothing but `init`", async () => {
+  it("of a spout that restarts while the topology is paused are `init` alone", async () => {
     await using stage = new Stage();
     const diary = new Diary();
     const spring = spout({ ...diary.hooks("spout"), streams: { numbers: N }, next: () => undefined });
@@ -234,7 +234,7 @@ describe("a tick", () => {
   });
 });
 
-describe("what a task knows of itself", () => {
+describe("the context of a task", () => {
   it("is its component, its id, which of its component's tasks it is, and the time", async () => {
     await using stage = new Stage();
     const told: unknown[] = [];

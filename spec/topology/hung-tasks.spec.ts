@@ -68,7 +68,7 @@ describe("executeTimeoutMs", () => {
     }
   });
 
-  it("leaves alone what ends in time, however often, and leaves no timer behind", async () => {
+  it("does nothing to work that ends in time, however often, and leaves no timer behind", async () => {
     await using stage = new Stage();
     const source = new Source(upTo(20));
     const slow = bolt({ input: N, execute: () => stage.sleep(90) });
@@ -138,7 +138,7 @@ describe("one hung task of four", () => {
     },
   );
 
-  it("keeps no more than its share of what had come when it hung, and gets nothing after", async () => {
+  it("keeps at most its share of the tuples from before it hung, and gets none after", async () => {
     await using stage = new Stage();
     const { running } = await four(stage, new Source(upTo(2_000)), hung, { maxPending: 64 });
     await stage.advance(1_000);

@@ -64,13 +64,13 @@ describe("the log", () => {
     expect(stage.reports).toEqual([]);
   });
 
-  it("is nowhere with `false`, and no line is built for nobody", async () => {
+  it("is nowhere with `false`, and no line is built", async () => {
     await using stage = new Stage();
     expect(await logged(stage, { log: false, logLevel: "trace" })).toBe(0);
     expect(stage.reports).toEqual([]);
   });
 
-  it("tells of a tuple that a bolt failed by throwing", async () => {
+  it("has a line for a tuple that a bolt failed by throwing", async () => {
     await using stage = new Stage();
     const lines: LogLine[] = [];
     const broken = bolt({
@@ -114,7 +114,7 @@ describe("the log", () => {
 });
 
 describe("the event `tuple`", () => {
-  it("tells every tuple of a component with `debug`, and where it went", async () => {
+  it("publishes every tuple of a component with `debug`, with the tasks that got it", async () => {
     await using stage = new Stage();
     const told: unknown[] = [];
     stage.system.events.on("tuple", (tuple) => told.push(tuple));
@@ -131,7 +131,7 @@ describe("the event `tuple`", () => {
     ]);
   });
 
-  it("tells also of a tuple that nobody reads", async () => {
+  it("publishes a tuple without subscribers, too", async () => {
     await using stage = new Stage();
     const told: unknown[] = [];
     stage.system.events.on("tuple", ({ values, to }) => told.push([values, to]));
@@ -145,7 +145,7 @@ describe("the event `tuple`", () => {
 });
 
 describe("the figures", () => {
-  it("count exactly what was emitted, executed, acked and failed", async () => {
+  it("count exactly the tuples emitted, executed, acked and failed", async () => {
     await using stage = new Stage();
     const source = new Source(upTo(100));
     const thirds = bolt({
@@ -221,7 +221,7 @@ describe("the figures", () => {
     expect(running.metrics().phase).toBe("ended");
   });
 
-  it("know what is pending and what waits just now", async () => {
+  it("have the tuples that are pending and that wait at the moment", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(5)), new Keeper()];
     const stuck = bolt({ input: N, execute: () => new Promise<void>(() => undefined) });
@@ -281,7 +281,7 @@ describe("the figures", () => {
     });
   });
 
-  it("come again and again to those who watch, the last at the end", async () => {
+  it("come to watchers again and again, the last at the end", async () => {
     await using stage = new Stage();
     const running = await stage.start(topology("watched").spout("source", new Source().spout).build());
     const seen: [string, number][] = [];
@@ -299,7 +299,7 @@ describe("the figures", () => {
     ]);
   });
 
-  it("end for all who watch with one AbortSignal, which has a single listener", async () => {
+  it("end for all watchers with one AbortSignal, which has a single listener", async () => {
     await using stage = new Stage();
     const running = await stage.start(topology("watched").spout("source", new Source().spout).build());
     const controller = new AbortController();

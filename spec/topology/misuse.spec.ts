@@ -16,7 +16,7 @@ import { describe, expect, it } from "vitest";
 import { N, Sink, Source, Stage, upTo } from "./support.js";
 
 describe("a grouping", () => {
-  it("that gives what is no task fails the tuple, and says what it should give", async () => {
+  it("that returns no task fails the tuple, and the error says what it should return", async () => {
     await using stage = new Stage();
     const [source, sink] = [new Source(upTo(2)), new Sink()];
     const junk = (() => 3) as never;
@@ -63,7 +63,7 @@ describe("a grouping", () => {
 });
 
 describe("a grouping that throws when a tuple comes back", () => {
-  it("fails the tuple; the end of the task is heard all the same, and it is restarted", async () => {
+  it("fails the tuple; the end of the task is noticed all the same, and the task is restarted", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Sink(() => new Promise(() => undefined))];
     let broken = false;
@@ -89,7 +89,7 @@ describe("a grouping that throws when a tuple comes back", () => {
 });
 
 describe("a spout", () => {
-  it("that emits with an id that is undefined is told so, and its tuple is not sent untracked", async () => {
+  it("that emits with an id that is undefined gets an error, and the tuple is not sent untracked", async () => {
     await using stage = new Stage();
     const sink = new Sink();
     const rows = spout({
@@ -106,7 +106,7 @@ describe("a spout", () => {
     expect(stage.reports.join("\n")).toContain("emit.numbers(…).id must be given, or left out");
   });
 
-  it("whose tuples fail for good, with nobody to be told, says so once", async () => {
+  it("whose tuples fail for good without `fail` or a subscriber of `dead` logs so once", async () => {
     await using stage = new Stage();
     const numbers = spoutFrom(
       upTo(5).map((n) => ({ n })),
@@ -216,7 +216,7 @@ describe("a task's context", () => {
     );
   });
 
-  it("says who may ack [O33]", async () => {
+  it("says which bolts may ack [O33]", async () => {
     expect(await said(({ ack }, tuple) => ack(tuple))).toMatch(
       /^wrong \(task \d+\) called ctx.ack or ctx.fail, but its mode is `ack`: .* give the bolt `mode: "manual"`/,
     );
@@ -224,7 +224,7 @@ describe("a task's context", () => {
 });
 
 describe("options", () => {
-  it("of a run that nobody knows are refused", async () => {
+  it("of a run that are unknown are refused", async () => {
     await using stage = new Stage();
     const built = topology("run").spout("source", new Source().spout).build();
     await expect(stage.system.start(built, { loglevel: "info" } as never)).rejects.toMatchObject({

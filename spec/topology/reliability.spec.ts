@@ -144,7 +144,7 @@ describe("a join", () => {
     expect([...source.acked].sort()).toEqual([1, 2]);
   });
 
-  it("fails both trees when it fails, and what comes of it belongs to both", async () => {
+  it("fails both trees when it fails, and its descendants belong to both", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     await stage.start(
@@ -247,7 +247,7 @@ describe("a tuple that is not anchored", () => {
 });
 
 describe("an emit", () => {
-  it("tells the ids of the tasks that it was sent to", async () => {
+  it("passes the ids of the tasks that got it to `onTasks`", async () => {
     await using stage = new Stage();
     const told: (readonly number[])[] = [];
     const source = new Source([1, 2, 3], true, (n, { emit }) =>
@@ -269,7 +269,7 @@ describe("an emit", () => {
     expect(new Set(told.map((tasks) => tasks[0]))).toEqual(new Set(one));
   });
 
-  it("tells the tasks also when it could be sent only later, for its acker was down", async () => {
+  it("passes the tasks to `onTasks` also when it was sent later, since its acker was down", async () => {
     await using stage = new Stage();
     const told: (readonly number[])[] = [];
     const source = new Source([], true, (n, { emit }) =>
@@ -312,7 +312,7 @@ describe("an emit", () => {
     expect(source.acked).toHaveLength(6);
   });
 
-  it("goes to nobody, along a direct subscription, when it names no task: and is acked, for nobody is to do anything", async () => {
+  it("goes to no task, along a direct subscription, when it names no task: and is acked, since there is nothing to do", async () => {
     await using stage = new Stage();
     const [source, sink] = [new Source([1]), new Sink()];
     await stage.start(

@@ -18,7 +18,7 @@ function restartsOf(stage: Stage): [reason: unknown, delayMs: number][] {
 }
 
 describe("a task that crashes too often", () => {
-  it("takes its executor with it, which is started again, with the tasks it has, and nobody else", async () => {
+  it("makes its executor fail, which is restarted with its tasks and no others", async () => {
     await using stage = new Stage();
     const running = await stage.start(
       topology("executor", { intensity: 0 })
@@ -95,7 +95,7 @@ describe("a task that crashes too often", () => {
     expect(end).toMatchObject({ type: "crash", error: { message: "the source is dry" } });
   });
 
-  it("ends the topology with what its `init` threw, when it cannot be started again", async () => {
+  it("ends the topology with the error of its `init`, when it cannot be started again", async () => {
     await using stage = new Stage();
     let broken = false;
     const fragile = bolt({
@@ -269,7 +269,7 @@ describe("a restart of the whole", () => {
     expect([running.phase, stage.clock.now]).toEqual(["ended", 0]);
   });
 
-  it("that a stop cuts short leaves what it gave up unfinished, and says so", async () => {
+  it("that a stop cuts short reports the abandoned tuples as unfinished", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     const running = await stage.start(

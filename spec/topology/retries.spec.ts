@@ -56,7 +56,7 @@ describe("a tuple that fails", () => {
     expect(source.failures).toEqual([{ type: "failed", attempts: 1, deadLettered: false }]);
   });
 
-  it("is acked, and its spout hears nothing of the failures before, when a retry comes through", async () => {
+  it("is acked when a retry succeeds, and its spout is not notified of the failures before", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1]), new Keeper()];
     await stage.start(
@@ -139,7 +139,7 @@ describe("a tuple that fails", () => {
     expect([...seen].sort()).toEqual([1, 1, 2, 2]);
   });
 
-  it("is told as an event `deadTuple`, when nobody reads the dead", async () => {
+  it("is published as an event `deadTuple`, when no bolt subscribes to `dead`", async () => {
     await using stage = new Stage();
     const [source, { bolt: failing }] = [new Source([7]), wall(stage)];
     const told: unknown[] = [];
@@ -158,7 +158,7 @@ describe("a tuple that fails", () => {
 });
 
 describe("the stream `dead`", () => {
-  it("carries what has failed for good, and why; then its spout is told that it is taken care of [O12]", async () => {
+  it("carries the tuple that failed for good, and why; then its spout's `fail` is called with `deadLettered` [O12]", async () => {
     await using stage = new Stage();
     const [source, { bolt: failing }] = [new Source([7]), wall(stage)];
     const letters: unknown[] = [];
@@ -178,7 +178,7 @@ describe("the stream `dead`", () => {
     expect(events).toEqual([]);
   });
 
-  it("is reliable itself: a letter that fails is sent again, as often as a tuple, and then its spout is told", async () => {
+  it("is reliable itself: a letter that fails is retried as often as a tuple, and then its spout's `fail` is called", async () => {
     await using stage = new Stage();
     const [source, { bolt: failing }] = [new Source([7]), wall(stage)];
     let letters = 0;
@@ -221,7 +221,7 @@ describe("the stream `dead`", () => {
   });
 });
 
-describe("a tuple that nobody acks", () => {
+describe("a tuple that is never acked", () => {
   it("has expired after the message timeout, or up to half as long again [O13]", async () => {
     for (const later of [0, 200, 499]) {
       await using stage = new Stage();

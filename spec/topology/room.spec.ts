@@ -224,7 +224,7 @@ describe("a bolt that waits for room", () => {
     expect(task?.rare?.waits).toBeUndefined();
   });
 
-  it("releases what its generator holds when it is killed, and leaves no wait behind", async () => {
+  it("runs the `finally` of its generator when it is killed, and leaves no wait behind", async () => {
     await using stage = new Stage();
     const { running, ends, source } = await start(stage, {}, () => new Promise(() => undefined));
     await stage.kill(running, "many");
@@ -233,7 +233,7 @@ describe("a bolt that waits for room", () => {
     expect(stage.reports).toEqual([]);
   });
 
-  it("is not what `executeTimeoutMs` is for: it counts the work alone", async () => {
+  it("is not counted by `executeTimeoutMs`, which counts the work alone", async () => {
     await using stage = new Stage();
     const { running, source } = await start(stage, { executeTimeoutMs: 50 }, () => stage.sleep(100));
     await stage.advance(10_000);
@@ -373,7 +373,7 @@ describe("extend", () => {
     expect(source.acked).toEqual([1]);
   });
 
-  it("works no miracle: what is extended no more expires as a tuple does that was just emitted", async () => {
+  it("lasts as long as a new emit: without another `extend`, the tuple expires as one that was just emitted", async () => {
     await using stage = new Stage();
     const source = new Source([1]);
     const long = bolt({

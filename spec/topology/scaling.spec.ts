@@ -28,7 +28,7 @@ describe("a bolt that is scaled", () => {
     expect(new Set(running.tasks().map(({ task }) => task)).size).toBe(running.tasks().length);
   });
 
-  it("down finishes first what the task has that goes", async () => {
+  it("down first finishes the tuples of the task that is taken out", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(4)), new Keeper()];
     const running = await stage.start(
@@ -54,7 +54,7 @@ describe("a bolt that is scaled", () => {
     expect([...source.acked].sort()).toEqual(upTo(6));
   });
 
-  it("down fails what is not finished in the time to drain", async () => {
+  it("down fails the tuples that are not finished in the time to drain", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(2)), new Keeper()];
     const running = await stage.start(
@@ -185,7 +185,7 @@ describe("a bolt that is scaled", () => {
     expect(metrics).toMatchObject({ executed: 6, acked: 6, tasks: 1 });
   });
 
-  it("down is told to its `close` as final", async () => {
+  it("down calls `close` with `final: true`", async () => {
     await using stage = new Stage();
     const closed: unknown[] = [];
     const told = bolt({
@@ -205,7 +205,7 @@ describe("a bolt that is scaled", () => {
 });
 
 describe("a spout that is scaled", () => {
-  it("has more tasks, and the ackers room for what these may have pending", async () => {
+  it("has more tasks, and the ackers have room for their pending tuples", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(), new Keeper()];
     const running = await stage.start(
@@ -221,7 +221,7 @@ describe("a spout that is scaled", () => {
     expect(source.outcomes).toEqual([]);
   });
 
-  it("down waits until all is done that the task has under way", async () => {
+  it("down waits until the task's tuples in flight are settled", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source(upTo(6)), new Keeper()];
     const running = await stage.start(
@@ -242,7 +242,7 @@ describe("a spout that is scaled", () => {
     expect([...source.acked].sort()).toEqual(upTo(6));
   });
 
-  it("down waits for a `next` that is under way", async () => {
+  it("down waits for a `next` that runs", async () => {
     await using stage = new Stage();
     const fetches: ReturnType<typeof gate<number>>[] = [];
     const sink = new Sink();
@@ -316,7 +316,7 @@ describe("a scale that cannot be", () => {
     expect(() => running.tasks("sinks")).toThrow(OptionError);
   });
 
-  it("is refused when the ackers have no room for what the spouts might have pending", async () => {
+  it("is refused when the ackers have no room for the tuples that the spouts might have pending", async () => {
     await using stage = new Stage();
     const running = await start(stage, { maxPending: 10, ackerCapacity: 40 });
     await running.scale("source", 2);

@@ -36,7 +36,7 @@ describe("the mode of a bolt", () => {
     if (n % 2 === 1) throw new Error("odd");
   };
 
-  it("`ack` acks what was executed, and fails what threw; the task goes on", async () => {
+  it("`ack` acks a tuple after `execute`, and fails it when `execute` threw; the task goes on", async () => {
     const expected = [
       [1, "failed", 1],
       [2, "acked"],
@@ -60,7 +60,7 @@ describe("the mode of a bolt", () => {
 });
 
 describe("an asynchronous bolt", () => {
-  it("has one tuple at a time, and what it emits after an await is anchored to that", async () => {
+  it("has one tuple at a time, and an emit after an await is anchored to that tuple", async () => {
     await using stage = new Stage();
     const [source, keeper] = [new Source([1, 2]), new Keeper()];
     const gates = [gate(), gate()];
@@ -97,7 +97,7 @@ describe("an asynchronous bolt", () => {
 });
 
 describe("an asynchronous spout", () => {
-  it("is not asked again before `next` is done, and hears meanwhile what became of its tuples", async () => {
+  it("gets no second call before `next` has ended, but `ack` and `fail` are called meanwhile", async () => {
     await using stage = new Stage();
     const gates = upTo(3).map(() => gate());
     const acked: number[] = [];
@@ -180,7 +180,7 @@ describe("a bolt that breaks the rules", () => {
     expect(error).toBeInstanceOf(AnchorError);
   });
 
-  it("fails the tuple and goes on, in mode `ack`, when it acks what is acked for it", async () => {
+  it("fails the tuple and goes on, in mode `ack`, when it calls `ack` itself", async () => {
     await using stage = new Stage();
     const source = new Source([1, 2]);
     const bad = bolt({

@@ -57,7 +57,7 @@ describe("a subscription", () => {
     );
   });
 
-  it("from the dead carries what died, with its type", () => {
+  it("from `dead` carries the failed tuple, with its type", () => {
     const letters = bolt({
       inputs: { dead: { id: field.of<Order>(), values: field.of<Order>(), attempts: field.number } },
       execute: ({ values }) => expectTypeOf(values.values.sku).toBeString(),
@@ -69,7 +69,7 @@ describe("a subscription", () => {
     expect(built.blueprint.subscriptions).toHaveLength(1);
   });
 
-  it("to what is no bolt is refused at once", () => {
+  it("to a definition that is not a bolt's is refused at once", () => {
     const begun = topology("shop").spout("shop", orders);
     expect(() => begun.bolt("a", undefined as never)).toThrow(
       "a definition that bolt() or the like has made",

@@ -55,7 +55,7 @@ describe("an option", () => {
   });
 });
 
-describe("an option that is not what it has to be", () => {
+describe("a wrong option", () => {
   const wrong: readonly [string, unknown][] = [
     ["maxPending", 0],
     ["maxPending", 1.5],
@@ -85,7 +85,7 @@ describe("an option that is not what it has to be", () => {
     expect(check).toThrow(`topology(config).${name}`);
   });
 
-  it("is refused when nobody knows it, with those there are", () => {
+  it("is refused when it is unknown, with the list of options", () => {
     expect(() => topology("wrong", { maxpending: 1 } as TopologyConfig)).toThrow(
       /one of the options maxPending, /,
     );

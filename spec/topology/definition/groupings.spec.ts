@@ -86,7 +86,7 @@ const value = fc.oneof(
 const row = fc.record({ word: value, file: value });
 const pressure = fc.constantFrom<Pressure>("accept", "accept", "defer", "reject");
 
-describe("what a grouping says of itself", () => {
+describe("the properties of a grouping", () => {
   test.each([
     [shuffle(), "shuffle", true, undefined],
     [fields("word", "file"), "fields(word, file)", undefined, undefined],
@@ -251,7 +251,7 @@ describe("fields", () => {
     expect(key({ word: -0 })).toBe(key({ word: 0 }));
   });
 
-  test("refuses what is no name", () => {
+  test("refuses a name that is not a text", () => {
     const refused = expect.objectContaining({ code: "ERR_OPTION", path: "a field's name in fields(…)" });
     expect(() => fields("")).toThrow(refused);
     expect(() => fields("word", 7 as never)).toThrow(refused);

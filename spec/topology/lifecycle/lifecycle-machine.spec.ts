@@ -74,7 +74,7 @@ describe("a topology's life", () => {
     expect(told([up(), { type: "pause" }, stop()])[2]).toBe("drain 5000 → draining");
   });
 
-  it("starts again after waits, and tells its starter once", () => {
+  it("starts again after waits, and notifies its starter once", () => {
     expect(told([up(), down(), { type: "again" }, up(), down(), { type: "again" }, up(), down()])).toEqual([
       "activate, started → running",
       "wait 1000 → restarting",

@@ -99,7 +99,7 @@ describe("a drain", () => {
 });
 
 describe("a caller of `finished()`", () => {
-  it("waits until all spouts are done, then hears of it once", () => {
+  it("waits until all spouts are done, then is answered once", () => {
     const looked = new Looked();
     expect(looked.finish({ spoutsDone: false })).toEqual(["watch"]);
     expect(looked.settled()).toEqual(["watch", "finished"]);
@@ -107,7 +107,7 @@ describe("a caller of `finished()`", () => {
     expect(looked.finish()).toEqual(["watch", "finished"]);
   });
 
-  it("hears of it before a drain ends, and not at all when a drain ends with spouts that are not done", () => {
+  it("is answered before a drain ends, and not at all when a drain ends with spouts that are not done", () => {
     const looked = new Looked();
     looked.finish({ moving: 1 });
     expect(looked.drain()).toEqual(["watch", "finished", "drained"]);

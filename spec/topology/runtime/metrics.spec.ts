@@ -37,7 +37,7 @@ describe("the metrics of a component", () => {
     expect(metrics.inputs).toEqual({});
   });
 
-  test("of a bolt tell what it made of each stream that it reads", () => {
+  test("of a bolt count its tuples of each stream that it reads", () => {
     const meter = new TaskMeter(0);
     Object.assign(meter.input("lines.text"), { executed: 7, acked: 5, failed: 1 });
     Object.assign(meter.input("other.text"), { executed: 3, acked: 3 });
@@ -77,7 +77,7 @@ describe("a latency", () => {
     expect(Math.abs((latency?.p99Ms ?? 0) / 99 - 1)).toBeLessThan(0.091);
   });
 
-  test("leaves the window after ten minutes, but stays in what was measured in all", () => {
+  test("leaves the window after ten minutes, but stays in the figures since the start", () => {
     const meter = new TaskMeter(0);
     meter.stream("text").latency.record(5, MINUTE);
     expect(componentMetrics(lines, [meter], METRICS_WINDOW_MS).completeLatency?.samples).toBe(1);

@@ -35,7 +35,7 @@ describe("a router", () => {
     expect(new Router<Target>(byTask, 0, production).choose(emission(), [one, two])).toBe(one);
   });
 
-  it("shows the grouping what is emitted: values, component, stream and node", () => {
+  it("shows the grouping the emitted tuple: values, component, stream and node", () => {
     let shown: unknown;
     const nosy: RoutingFunction = ({ payload, publisher, schema, id, timestamp, ...rest }) => {
       shown = { payload, publisher, schema, id, timestamp, node: (rest as unknown as { node: string }).node };
@@ -45,7 +45,7 @@ describe("a router", () => {
     expect(shown).toMatchObject({ payload: { n: 1 }, publisher: "source", schema: "numbers", node: "node" });
   });
 
-  it("counts turns from where it is told to begin, so that emitters do not begin with the same task", () => {
+  it("counts turns from a given first turn, so that emitters do not begin with the same task", () => {
     const targets = [target(0), target(1), target(2)];
     for (const first of [0, 1, 2, 3]) {
       const router = new Router<Target>(grouping.shuffle(), first, production);
@@ -54,19 +54,19 @@ describe("a router", () => {
     }
   });
 
-  it("says that nobody is to have it when the grouping wants none of those that run", () => {
+  it("chooses no task when the grouping chooses none of those that run", () => {
     const none: RoutingFunction = () => undefined;
     const router = new Router<Target>(none, 0, production);
     expect(router.choose(emission(), [target(1), target(2, "reject")])).toBeUndefined();
   });
 
-  it("says that nobody can be reached when no task runs", () => {
+  it("reports that no task can be reached when none runs", () => {
     const router = new Router<Target>(grouping.shuffle(), 0, production);
     expect(router.choose(emission(), [target(1, "reject"), target(2, "reject")])).toBe(UNREACHABLE);
     expect(router.choose(emission(), [])).toBe(UNREACHABLE);
   });
 
-  it("says that nobody is to have what names no task, with `direct`, whether or not one runs", () => {
+  it("chooses no task, with `direct`, for an emit that names none, whether or not one runs", () => {
     const router = new Router<Target>(grouping.direct(), 0, production);
     expect(router.choose(emission(), [target(1)])).toBeUndefined();
     expect(router.choose(emission(), [target(1, "reject")])).toBeUndefined();
@@ -76,7 +76,7 @@ describe("a router", () => {
     expect(router.choose(named, [down])).toBe(down);
   });
 
-  it("says that nobody can be reached when the grouping names one that is not there, and none runs", () => {
+  it("reports that no task can be reached when the grouping names an unknown one, and none runs", () => {
     const ghost: RoutingFunction = () => "ghost";
     const router = new Router<Target>(ghost, 0, production);
     expect(router.choose(emission(), [target(1)])).toBeUndefined();
@@ -92,7 +92,7 @@ describe("a sticky grouping", () => {
       production,
     );
 
-  it("has the router remember who took the last tuple of each key", () => {
+  it("has the router remember the task of the last tuple of each key", () => {
     const [one, two] = [target(1), target(2)];
     const router = byKey();
     const first = router.choose(emission({ key: 7 }), [one, two]);

@@ -116,7 +116,7 @@ describe("a tree of tuples", () => {
     }
   });
 
-  test("that nobody tracks is not extended, nor made", () => {
+  test("without a track is not extended, nor made", () => {
     const { acker, ack, tick } = machine();
     acker.extend(ROOT, 1);
     expect(acker.size).toBe(0);
@@ -143,7 +143,7 @@ describe("a tree of tuples", () => {
     expect(acker.size).toBe(0);
   });
 
-  test("is not complete when the XOR is zero before the track: that is no more than what cancels out so far", () => {
+  test("is not complete when the XOR is zero before the track: the reports so far only cancel out", () => {
     const { acker, track, ack } = machine();
     expect([ack(1, 0xa), ack(1, 0xa)]).toEqual([PENDING, PENDING]);
     expect(acker.size).toBe(1);
@@ -175,7 +175,7 @@ describe("a tree of tuples", () => {
     expect([acker.ack(0, 5, 0, 2), acker.ack(0, 5, 1, 0)]).toEqual([PENDING, COMPLETED]);
   });
 
-  test("is told to the spout that tracked it", () => {
+  test("ends at the spout that tracked it", () => {
     const { acker, track, ack, fail } = machine();
     for (const spout of [4, 5, 6]) track(spout, 0xa, spout);
     expect([ack(5, 0xa), acker.spout]).toEqual([COMPLETED, 5]);
@@ -201,7 +201,7 @@ describe("a tree of tuples", () => {
 });
 
 describe("a tree that fails", () => {
-  test("is told at once, and forgotten", () => {
+  test("ends at once, and is forgotten", () => {
     const { acker, track, fail } = machine();
     track(1, 0xa);
     expect(fail(1)).toBe(FAILED);
@@ -209,7 +209,7 @@ describe("a tree that fails", () => {
     expect(acker.size).toBe(0);
   });
 
-  test("is told at its track when the fail came before, whatever was acked", () => {
+  test("ends at its track when the fail came before, whatever was acked", () => {
     const { acker, track, ack, fail } = machine();
     expect([fail(1), ack(1, 0xa)]).toEqual([PENDING, PENDING]);
     expect([ack(2, 0xa), fail(2), fail(2)]).toEqual([PENDING, PENDING, PENDING]);
@@ -217,7 +217,7 @@ describe("a tree that fails", () => {
     expect([track(1, 0xa), acker.spout, track(2, 0xb), acker.size]).toEqual([FAILED, SPOUT, FAILED, 0]);
   });
 
-  test("is told once: later acks and fails do not bring it back, and go in silence", () => {
+  test("ends once: later acks and fails do not bring it back, and have no effect", () => {
     const { acker, track, ack, fail, tick } = machine();
     track(1, 0xa ^ 0xb);
     expect(fail(1)).toBe(FAILED);
@@ -362,7 +362,7 @@ describe("the capacity", () => {
     expect([track(1, 0xa), acker.size, acker.tracked]).toEqual([PENDING, 2, 2]);
   });
 
-  test("gives at most half to entries that nobody tracked, so that late acks do not turn new trees away", () => {
+  test("gives at most half to entries without a track, so that late acks do not turn new trees away", () => {
     const { acker, track, ack, fail } = machine(6);
     for (const root of [1, 2, 3, 4]) ack(root, 0xa);
     fail(5);
@@ -483,7 +483,7 @@ describe("XOR completeness", () => {
   });
 
   check.prop([forest, seed])(
-    "trees of any shape, side by side, in any order, with room for twice their number: each is told once, in time",
+    "trees of any shape, side by side, in any order, with room for twice their number: each ends once, in time",
     (shapes, seed) => {
       const random = new Random(seed);
       const roots = shapes.map(() => wide(random));
@@ -520,7 +520,7 @@ describe("XOR completeness", () => {
   );
 
   check.prop([forest, seed, fc.integer({ min: 1, max: 8 }), fc.nat({ max: 5 })])(
-    "whatever expires, finds no room or loses its spout: each tree is told once, and is complete only if all is acked",
+    "whatever expires, finds no room or loses its spout: each tree ends once, and is complete only if all is acked",
     (shapes, seed, capacity, disturbances) => {
       const random = new Random(seed);
       const roots = shapes.map(() => wide(random));

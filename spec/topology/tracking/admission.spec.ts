@@ -11,14 +11,14 @@ describe("admission", () => {
     expect(admission.limit).toBe(128);
   });
 
-  test("shrinks to what was acked in the last timeout, when that was late", () => {
+  test("shrinks to the trees acked in the last timeout, when these were late", () => {
     const admission = new Admission(128);
     for (let n = 0; n < 70; n++) admission.done(0, 2);
     expect(admission.lost(0, 3, 127, 1)).toEqual({ acked: 70, limit: 70 });
     expect(admission.limit).toBe(70);
   });
 
-  test("shrinks by a quarter at least of what was under way", () => {
+  test("shrinks by a quarter at least of the trees in flight", () => {
     const admission = new Admission(128);
     for (let n = 0; n < 200; n++) admission.done(0, 2);
     expect(admission.lost(0, 3, 99, 1)?.limit).toBe(75);
@@ -44,7 +44,7 @@ describe("admission", () => {
     for (let n = 0; n < 20; n++) expect(admission.lost(0, 3, 100, 1)).toBeUndefined();
   });
 
-  test("does not shrink when no more is under way than the tasks work on: it was no queue that made them late", () => {
+  test("does not shrink when no more trees are in flight than the tasks work on: no queue made them late", () => {
     const admission = new Admission(128);
     expect(admission.lost(0, 3, 3, 4)).toBeUndefined();
     expect(admission.lost(0, 3, 4, 4)).toBeDefined();

@@ -27,7 +27,7 @@ const rows = (table: IdTable): string[] => {
 const allowance = (size: number): number => 32 * Math.max(16, 8 * size);
 
 describe("a table of ids", () => {
-  test("finds what was added, and nothing else", () => {
+  test("finds the ids that were added, and no others", () => {
     const table = new IdTable();
     const slot = table.add(7, 9);
     expect(table.find(7, 9)).toBe(slot);
@@ -87,7 +87,7 @@ describe("a table of ids", () => {
     expect(row(table, table.add(7, 9))).toEqual([7, 9, 0, 0, 0, 0]);
   });
 
-  test("gives memory back when what is in it goes", () => {
+  test("gives memory back when ids are removed", () => {
     const table = new IdTable();
     const empty = table.bytes;
     expect(empty).toBe(512);
@@ -127,7 +127,7 @@ describe("a table of ids", () => {
     { maxLength: 200, size: "max" },
   );
 
-  check.prop([steps], { numRuns: 200 })("holds what a Map would hold, whatever comes and goes", (all) => {
+  check.prop([steps], { numRuns: 200 })("holds the same as a Map, whatever is added and removed", (all) => {
     const table = new IdTable();
     const model = new Map<string, number[]>();
     for (const [what, hi, lo, value] of all) {

@@ -27,7 +27,7 @@ function tupleOf(id: unknown): PendingTuple {
 
 const acker = { name: "an acker" };
 
-describe("what is pending", () => {
+describe("the retries of a spout's task", () => {
   it("flies until its tree is done, and that counts once", () => {
     const pending = new Retries(3, false);
     const one = tupleOf(1);
@@ -47,7 +47,7 @@ describe("what is pending", () => {
     expect(pending.done(1, 2)?.type).toBe("acked");
   });
 
-  it("is tried again as often as there are retries, and each wait is told its number", () => {
+  it("is retried as often as there are retries, and each wait has its number", () => {
     const pending = new Retries(2, false);
     const one = tupleOf(1);
     const decisions: (Decision | undefined)[] = [];
@@ -88,7 +88,7 @@ describe("what is pending", () => {
     });
   });
 
-  it("spends no retry when it failed by no fault of its own, and waits longer each time in a row", () => {
+  it("spends no retry when it came back, and waits longer each time in a row", () => {
     const pending = new Retries(1, false);
     const one = tupleOf(1);
     const fail = (root: number, cause: Cause): string => {
@@ -103,7 +103,7 @@ describe("what is pending", () => {
     expect([fail(4, "returned"), fail(5, "failed")]).toEqual(["again 1", "failed failed after 2"]);
   });
 
-  it("spends no retry when the process ended that had it under way; one that waited for its retry has had its try", () => {
+  it("in flight spends no retry when the process ended; one that waited for its retry has spent its try", () => {
     const [flying, waiting] = [tupleOf(1), tupleOf(2)];
     const before = new Retries(1, false);
     before.emitted(flying, 0, 1, acker);
