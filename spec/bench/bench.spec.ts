@@ -5,7 +5,7 @@ import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
 import { CATALOGUE, type Entry } from "./catalogue.js";
 import { type Compared, compare, comparisonTable, figureOf, onlyNow } from "./comparison.js";
-import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
+import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash } from "./dispatch.js";
 import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
@@ -13,6 +13,7 @@ import * as nact from "./nact.js";
 import * as node from "./node.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
+import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
@@ -36,6 +37,7 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["skynet", 111, skynet(100)],
   ["idle-linked-process", 10, idleLinkedProcesses(10)],
   ["dispatch-ack", 30, dispatchAck(30)],
+  ["dispatch-bytes", 30, dispatchBytes(30)],
   ["dispatch-crash", 30, dispatchCrash(30)],
   ["crash-to-reroute", 10, crashToReroute(10)],
   ["sim-steps", 1_000, simulatedSteps(1_000)],
@@ -51,6 +53,8 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["call on nact", 10, nact.call(10)],
   ["host-await", 10, hostAwait(10)],
   ["host-await on Node", 10, node.hostAwait(10)],
+  ["dispatch-ack on p-queue", 30, pqueue.dispatchAck(30)],
+  ["dispatch-crash on p-queue", 30, pqueue.dispatchCrash(30)],
   ["word count on Node's streams", 90, node.wordCount(10)],
   ["ping-pong on XState", 20, xstate.pingPong(20)],
   ["spawn-monitor-exit on XState", 10, xstate.spawnMonitorExit(10)],
@@ -115,6 +119,7 @@ describe("the catalogue", () => {
       nact: nact.programs,
       xstate: xstate.programs,
       node: node.programs,
+      pqueue: pqueue.programs,
     }))
       expect(Object.keys(programs).sort()).toEqual(
         names(CATALOGUE.filter((entry) => entry.peers.some((one) => one === peer))),
@@ -148,12 +153,14 @@ describe("the result", () => {
       nact: 10,
       xstate: 0.5,
       node: null,
+      pqueue: null,
     });
     expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({
       otp: 9,
       nact: null,
       xstate: null,
       node: null,
+      pqueue: null,
     });
   });
 
@@ -204,14 +211,14 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |    <= 600 B |  no |",
     ]);
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState | Node |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue |      target | met |",
     );
   });
 });

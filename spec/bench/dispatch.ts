@@ -1,5 +1,6 @@
 // Dispatches to a consumer group: how many are acknowledged, how many while consumers crash, how soon one is re-routed.
 
+import { getHeapStatistics } from "node:v8";
 import {
   type Callbacks,
   ConsumerGroup,
@@ -12,9 +13,9 @@ import {
 } from "signalbox";
 import { onSystem, type Program } from "./program.js";
 
-const CONSUMERS = 10;
+export const CONSUMERS = 10;
 /** Processes that dispatch, each its next envelope when the one before is acknowledged. */
-const CALLERS = 100;
+export const CALLERS = 100;
 const BROKEN = stop(custom("broken"));
 
 /** Nobody crashes: each of the consumers adds up the payloads it acknowledges. */
@@ -28,6 +29,21 @@ export function dispatchAck(count: number): Program {
     for (let i = 0; i < CONSUMERS; i++) group.join(system.spawn(consumer(work)));
     dispatchAll(system, group, count, (acknowledged) => done(acknowledged + sum));
   });
+}
+
+/** What the collector has to take back for each acknowledged dispatch: with the caller's own promise and `await`. */
+export function dispatchBytes(count: number): Program {
+  const program = dispatchAck(count);
+  return {
+    ...program,
+    run: async () => {
+      globalThis.gc?.();
+      const before = getHeapStatistics().used_heap_size;
+      const run = await program.run();
+      // Nothing is collected meanwhile: the young generation has room for all of these.
+      return { ...run, figures: { bytes: (getHeapStatistics().used_heap_size - before) / count } };
+    },
+  };
 }
 
 /** The consumer that is first to handle a tenth envelope crashes on it; what else it had in its mailbox re-routes too. */

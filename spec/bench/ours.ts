@@ -2,7 +2,7 @@
 
 import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
-import { crashToReroute, dispatchAck, dispatchCrash } from "./dispatch.js";
+import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash } from "./dispatch.js";
 import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
@@ -28,6 +28,7 @@ export const programs: Readonly<Record<string, Program>> = {
   skynet: skynet(SIZES.skynetLeaves),
   "idle-linked-process": idleLinkedProcesses(SIZES.idle),
   "dispatch-ack": dispatchAck(SIZES.dispatchAck),
+  "dispatch-bytes": dispatchBytes(SIZES.dispatchBytes),
   "dispatch-crash": dispatchCrash(SIZES.dispatchCrash),
   "crash-to-reroute": crashToReroute(SIZES.crashToReroute),
   "sim-steps": simulatedSteps(SIZES.simulatedSteps),

@@ -53,7 +53,13 @@ export function judge(entry: Entry, samples: Samples): Row {
 }
 
 function record<T>(value: (other: Other) => T): Record<Other, T> {
-  return { otp: value("otp"), nact: value("nact"), xstate: value("xstate"), node: value("node") };
+  return {
+    otp: value("otp"),
+    nact: value("nact"),
+    xstate: value("xstate"),
+    node: value("node"),
+    pqueue: value("pqueue"),
+  };
 }
 
 function isMet(target: Target | undefined, ours: number, ratios: Row["ratios"]): boolean | null {
