@@ -10,6 +10,7 @@
 // Every dispatch goes through `begin`, `selected` and `settled`. Their effects are constants and name no consumer: the state
 // does. Each state is made by one literal, so that V8 gives all of them one shape.
 
+import { invariant } from "../process/invariant.js";
 import type { ExitReason } from "../process/reason.js";
 import { cameBack, type EndedAttempt, failedOn, NO_PAST, type Past, rerouted } from "./attempts.js";
 import type { Pressure } from "./member.js";
@@ -379,7 +380,8 @@ function endedAttempt<C extends Identified>(
   end: EndedAttempt["end"],
   { reason, at }: { readonly reason: ExitReason; readonly at: number },
 ): EndedAttempt {
-  return { attempt, consumer: consumer?.id ?? "", end, reason, at };
+  invariant(consumer !== undefined, "an attempt that ends has a consumer");
+  return { attempt, consumer: consumer.id, end, reason, at };
 }
 
 /** Another consumer gets the envelope, unless this was the last attempt. */
@@ -429,8 +431,8 @@ function withPatience<C extends Identified>(state: State<C>, status: Patience["s
 
 function withFailure<C extends Identified>(state: State<C>, ended: EndedAttempt): State<C> {
   const { phase, attempt, consumer, isQueued, patience, past } = state;
-  const next = consumer === undefined ? past : failedOn(past, consumer, ended);
-  return stateOf(phase, attempt, consumer, isQueued, patience, next);
+  invariant(consumer !== undefined, "a failure has a consumer");
+  return stateOf(phase, attempt, consumer, isQueued, patience, failedOn(past, consumer, ended));
 }
 
 function isOver(patience: Patience, round: number): boolean {

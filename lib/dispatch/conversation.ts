@@ -4,6 +4,7 @@
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
+import { invariant } from "../process/invariant.js";
 import type { Kernel } from "../process/kernel.js";
 import type { TimerRef } from "../process/owned-timer.js";
 import type { Process } from "../process/process.js";
@@ -181,7 +182,11 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
         const effect = effects[i] as Effect<Member>;
         if (effect.type === "end") end = DONE;
         else if (effect.type === "shut-down") end = STOPPED;
-        else event = this.perform(effect) ?? event;
+        else {
+          const next = this.perform(effect);
+          invariant(next === undefined || event === undefined, "one effect of a decision leads to an event");
+          event ??= next;
+        }
       }
     }
     return end;
@@ -332,8 +337,8 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   /** Links before it forwards: from then on no end of the consumer goes unnoticed. */
   private deliver(): Event<Member> | undefined {
     const { envelope, process, settings, state } = this;
-    const { attempt } = state;
-    const consumer = state.consumer as Member;
+    const { attempt, consumer } = state;
+    invariant(consumer !== undefined, "a delivery has a consumer");
     const { ctx, kernel } = process;
     const held = consumer.acknowledges
       ? new Delivery(envelope, attempt, process, consumer)
@@ -359,7 +364,8 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
 
   private compensate(): void {
     const { attempt, consumer } = this.state;
-    const crashed = { consumer: consumer?.id ?? "", attempt };
+    invariant(consumer !== undefined, "a compensation undoes the work of a consumer");
+    const crashed = { consumer: consumer.id, attempt };
     compensate(this.process.ctx as Context<never>, this.envelope, this.settings, crashed);
   }
 
@@ -367,7 +373,8 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
 
   private complete(): void {
     const { envelope, held, process, state } = this;
-    const outcome = outcomeOf(envelope, held as Delivery<T> | Handoff, state.attempt, state.past);
+    invariant(held !== undefined, "a dispatch that completes has been delivered");
+    const outcome = outcomeOf(envelope, held, state.attempt, state.past);
     if (this.isJoinable) {
       this.touchGroup();
       this.group.dedup.complete(envelope.id, outcome, this.now());

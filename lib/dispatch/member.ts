@@ -1,5 +1,6 @@
 // A member of a consumer group, with its live counters: what routing functions choose among.
 
+import { invariant } from "../process/invariant.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 
@@ -128,6 +129,7 @@ export class Member implements ConsumerView {
       this.successor.free(kernel);
       return;
     }
+    invariant(this.slots > 0, "a slot that is freed was taken");
     this.slots--;
     this.group.touched(kernel);
     if (this.pid.process === undefined) this.group.lost(this);

@@ -14,6 +14,8 @@
 // For speed the state changes in place, the consumers' `reserved` included: a group has one state, and nobody keeps an old
 // one. The same state and event always give the same effects.
 
+import { invariant } from "../process/invariant.js";
+
 /**
  * What a dispatch takes: `any` free consumer; only the consumer that it `insists` on; or what its routing function
  * `chooses`, which is not known before.
@@ -160,6 +162,7 @@ function leave<D, C extends Slots>(state: State<D, C>, dispatch: D): Effects<D, 
 function passOn<D, C extends Slots>(state: State<D, C>, place: Place<D, C>): Effects<D, C> {
   const { offer: consumer } = place;
   if (consumer === undefined) return [];
+  invariant(consumer.reserved > 0, "the consumer of an offered slot has a reserved slot");
   place.offer = undefined;
   consumer.reserved--;
   return freeSlots(consumer) > 0 ? offer(state, consumer, 1, place.offered, place) : [];
