@@ -7,8 +7,8 @@ import type { Outcome } from "./dispatch/outcome.js";
 import { ProcessSystem } from "./process/system.js";
 
 /**
- * The processes, names, groups, timers and events of one system. Explicit: several may live in one Node process, and
- * what a system started ends with it.
+ * The processes, names, groups, timers and events of one system. Several systems may live in one Node process. Everything
+ * that a system started ends with the system.
  *
  * @example
  * await using system = new System({ name: "shop" });
@@ -17,24 +17,31 @@ import { ProcessSystem } from "./process/system.js";
  */
 export class System extends ProcessSystem {
   /**
-   * Dispatches a payload, or an envelope of one's own, to one consumer of a group. Resolves when that has acknowledged;
-   * a crash at any moment before re-routes to another at once. Rejects with one of the DispatchErrors.
+   * Dispatches to one consumer of a group, and resolves when the consumer has acknowledged. If the consumer crashes before
+   * that, the envelope is re-routed to another consumer at once.
+   *
+   * @param payload - the payload, or an envelope made by {@link System.envelope}
+   * @returns a promise of the outcome. It rejects with a DispatchError, with an OptionError, with SystemStoppedError, or with
+   * the reason of `options.signal`
    *
    * @example const outcome = await system.dispatch(pickers, order, { deadlineMs: 2_000, maxAttempts: 3 });
    */
   dispatch<T, R = unknown>(
     group: ConsumerGroup<T, R>,
-    what: T | Envelope<T>,
+    payload: T | Envelope<T>,
     options?: DispatchOptions<T>,
   ): Promise<Outcome<T, R>> {
-    return dispatchThrough(this.kernel, undefined, group, what, options);
+    return dispatchThrough(this.kernel, undefined, group, payload, options);
   }
 
   /**
-   * Makes an envelope, for dispatches that are to be one: the same `id` is delivered once, and its receipt handed out
-   * again to whoever dispatches it later.
+   * Makes an envelope with an id. Dispatches of the same id to a group are one dispatch: the envelope is delivered once, and
+   * each later dispatch gets the same receipt, for as long as the group remembers it.
    *
    * @throws OptionError
+   * @example
+   * const envelope = system.envelope(order, { id: "order 7", priority: 5 });
+   * const outcome = await system.dispatch(pickers, envelope);
    */
   envelope<T>(payload: T, options?: EnvelopeOptions): Envelope<T> {
     return envelopeFor(this.kernel, payload, options);

@@ -1,12 +1,12 @@
-// The undoing of a crashed consumer's work, as a process of its own: linked to nothing, watched over by the conversation,
-// and killed when it takes too long.
+// Undoes the work of a crashed consumer, in a process of its own. The process has no links. The conversation monitors it, and
+// kills it when it takes too long.
 
 import type { Context } from "../process/context.js";
 import { adoptContext } from "../process/sender-context.js";
 import type { Envelope } from "./envelope.js";
 import type { FullSettings } from "./settings.js";
 
-/** Starts it; the conversation gets the DOWN of its end. */
+/** Starts the compensation. The conversation gets its DOWN. */
 export function compensate<T>(
   ctx: Context<never>,
   envelope: Envelope<T>,

@@ -1,5 +1,5 @@
-// The usual consumer: a function that works on the payload, and settles the delivery by how it ends. Told to stop by its
-// parent, the consumer takes nothing new, and ends when its jobs have.
+// The usual consumer: a function works on the payload, and the way it ends settles the delivery. A consumer whose parent stops
+// it takes no new envelope, finishes the jobs that it has begun, and ends.
 
 import { Refusal } from "../behaviour/replies.js";
 import { type Callbacks, Stop } from "../process/behaviour.js";
@@ -13,8 +13,9 @@ import { type ConsumerGroup, leaveAll } from "./group.js";
 import type { JoinOptions } from "./member.js";
 
 /**
- * Works on one payload. What it returns is the reply; {@link reject} rejects; a throw is a crash, and re-routes. Give
- * `delivery.signal` to whatever it waits for: nobody wants the result once that is aborted.
+ * Works on one payload. The value that it returns is the reply; {@link reject} rejects the envelope; a throw is a crash, and
+ * the envelope is re-routed. Pass `delivery.signal` to everything that the function awaits: once the signal is aborted, no
+ * caller waits for the result.
  */
 export type Work<T, R = unknown> = (
   payload: T,
@@ -22,23 +23,24 @@ export type Work<T, R = unknown> = (
   ctx: Context<Delivery<T>>,
 ) => Result<R> | PromiseLike<Result<R>>;
 
-/** How work ends: with a reply, without one, with a no, or with the end of the consumer. */
+/** How work ends: with a reply, without one, with a rejection, or with the end of the consumer. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement gives `void`
 type Result<R> = R | undefined | void | Rejection | Stop;
 
 export interface ConsumerOptions<T, R = unknown> extends Omit<JoinOptions, "acknowledges"> {
-  /** The group that the consumer joins whenever it starts, so that it is back at work as soon as it is restarted. */
+  /** The group that the consumer joins each time it starts, so that a restarted consumer is at work at once. */
   readonly group?: ConsumerGroup<T, R>;
   /**
-   * Envelopes that it works on at once, when its work is asynchronous; 1 or more. Default 1. Unless `maxInFlight` says
-   * otherwise, it has no more than these in flight.
+   * Envelopes that the consumer works on at the same time, if its work is asynchronous; 1 or more. Default 1. It is also the
+   * default of `maxInFlight`.
    */
   readonly concurrency?: number;
 }
 
-/** A consumer's no to one envelope: what {@link reject} makes. */
+/** A consumer's rejection of one envelope. {@link reject} makes it. */
 export class Rejection {
   readonly why: unknown;
+  /** No other consumer gets the envelope. */
   readonly final: boolean;
   constructor(why: unknown, final: boolean) {
     this.why = why;
@@ -47,9 +49,9 @@ export class Rejection {
 }
 
 /**
- * Returned by a consumer's function: this consumer does not take the envelope. Another one gets it, within the attempt
- * budget; with `final` none does, the envelope is a dead letter, and the dispatch fails with RejectedError, whose `cause` is
- * `why`. Not to be confused with a server's `refuse`, which answers a call.
+ * A consumer's function returns it to reject the envelope. Another consumer gets the envelope, if attempts are left. With
+ * `final` no other consumer gets it: the envelope is a dead letter, and the dispatch fails with RejectedError, whose `cause`
+ * is `why`. A server's `refuse` is something else: it answers a call.
  *
  * @example
  * const picker = consumer((order: Order) =>
@@ -61,9 +63,10 @@ export function reject(why: unknown, options?: { readonly final?: boolean }): Re
 }
 
 /**
- * The behaviour of a consumer: acknowledges when `work` is done (unless that settled the delivery itself), and replies with
- * what it returned. When its supervisor or its system stops it, it leaves its groups, gives back what it has not begun, and
- * ends when its jobs have: give the child a `shutdown` time that is enough for them.
+ * The behaviour of a consumer. It acknowledges the delivery when `work` is done, with the returned value as the reply, unless
+ * `work` has settled the delivery itself. When its supervisor or its system stops the consumer, it leaves its groups, gives
+ * back the envelopes that it has not begun, finishes its jobs, and ends. Give the child a `shutdown` time that is long enough
+ * for the jobs.
  *
  * @throws OptionError
  * @example
@@ -77,7 +80,7 @@ export function consumer<T, R = unknown>(
   const { group, concurrency, ...joining } = options;
   const most = count("concurrency", concurrency ?? 1, 1);
   const join = concurrency === undefined ? joining : { maxInFlight: most, ...joining };
-  // One behaviour may be that of several processes. Those whose work is synchronous have no jobs between two messages.
+  // Several processes may share one behaviour. A process whose work is synchronous has no jobs between two messages.
   const all = new WeakMap<Context<Delivery<T>>, Jobs<T>>();
   let asynchronous = false;
   return {
@@ -111,14 +114,14 @@ export function consumer<T, R = unknown>(
   };
 }
 
-/** The asynchronous work of one consumer. */
+/** The asynchronous jobs of one consumer. */
 class Jobs<T> {
   reason: ExitReason = NORMAL;
   isStopping = false;
   private readonly ctx: Context<Delivery<T>>;
   private readonly most: number;
   private readonly active = new Set<Delivery<T>>();
-  /** Lets the process take its next message. */
+  /** Lets the process take its next message. Set while the consumer has as many jobs as it may. */
   private gate: (() => void) | undefined = undefined;
 
   constructor(ctx: Context<Delivery<T>>, most: number) {
@@ -126,7 +129,7 @@ class Jobs<T> {
     this.most = most;
   }
 
-  /** Follows a job. What comes of this is awaited before the next message. */
+  /** Follows a job. The process awaits the returned promise before it takes its next message. */
   add(delivery: Delivery<T>, job: PromiseLike<unknown>): Promise<void> | undefined {
     this.active.add(delivery);
     Promise.resolve(job).then(
@@ -139,21 +142,21 @@ class Jobs<T> {
     });
   }
 
-  /** Ends the consumer when its jobs have. False when there is none. */
+  /** Ends the consumer as soon as its jobs have ended. False when it has no jobs. */
   stop(reason: ExitReason): boolean {
     if (!this.isStopping) this.reason = reason;
     this.isStopping = true;
     return this.active.size > 0;
   }
 
-  /** A job asked for the end of its consumer: the others have their time. */
+  /** A job asks for the end of its consumer. The other jobs may finish first. */
   stopped(end: Stop | undefined): Stop | undefined {
     if (end === undefined) return undefined;
     giveBack(this.ctx, end.reason);
     return this.stop(end.reason) ? undefined : end;
   }
 
-  /** The consumer crashes by this delivery: the jobs beside it are innocent. */
+  /** The consumer crashes on this delivery. The other jobs did not cause the crash. */
   blame(culprit: Delivery<T>): void {
     for (const delivery of this.active) delivery.innocent = delivery !== culprit;
   }
@@ -190,7 +193,7 @@ class Jobs<T> {
   }
 }
 
-/** Leaves all groups, and has what waits in the mailbox go to other consumers. */
+/** Leaves all groups, and sends the deliveries that wait in the mailbox to other consumers. */
 function giveBack(ctx: Context<never>, reason: ExitReason): void {
   const { process } = ctx.self;
   if (process === undefined) return;

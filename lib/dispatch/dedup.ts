@@ -1,19 +1,19 @@
-// One dispatch per envelope id: claimed while under way, then remembered with its receipt, within a window.
+// One dispatch for each envelope id: claimed while it is in flight, then remembered with its receipt, within a window.
 
 import type { Conversation } from "./conversation.js";
 import type { Outcome } from "./outcome.js";
 
-/** How many receipts are remembered, and for how long. */
+/** How many receipts a group remembers, and for how long. */
 export interface DedupWindow {
-  /** Receipts at most; the oldest are forgotten first. */
+  /** Receipts at most. The oldest one goes first. */
   readonly window: number;
   /** Milliseconds. */
   readonly windowMs: number;
-  /** Bytes of their replies, about. */
+  /** Bytes of all their replies, estimated. */
   readonly windowBytes: number;
 }
 
-/** What is remembered of a dispatch: its outcome without the envelope, which whoever asks for it again has himself. */
+/** A remembered outcome, without the envelope: whoever dispatches the id again has the envelope already. */
 type Receipt<T> = Omit<Outcome<T>, "envelope" | "duplicate">;
 
 interface Remembered<T> {
@@ -33,13 +33,13 @@ export class Deduplication<T> {
     this.limits = limits;
   }
 
-  /** The receipt of the dispatch that was completed. */
+  /** The receipt of the completed dispatch of this id. */
   receipt(id: string, now: number): Receipt<T> | undefined {
     this.forgetOld(now);
     return this.receipts.get(id)?.receipt;
   }
 
-  /** The dispatch that may be joined. */
+  /** The dispatch of this id that is in flight, and may be joined. */
   inFlight(id: string): Conversation<T> | undefined {
     return this.claims.get(id);
   }
@@ -48,7 +48,7 @@ export class Deduplication<T> {
     this.claims.set(id, conversation);
   }
 
-  /** A dispatch that failed, or that nobody waits for, is forgotten, so that it can be tried again. */
+  /** Forgets a dispatch that failed or lost its last caller, so that the id can be dispatched again. */
   release(id: string, conversation: Conversation<T>): void {
     if (this.claims.get(id) === conversation) this.claims.delete(id);
   }
@@ -76,12 +76,12 @@ export class Deduplication<T> {
   }
 }
 
-/** Values within a reply that are weighed. */
+/** Values within a reply that the estimate looks at. */
 const MOST_WEIGHED = 1_000;
 
 /**
- * The bytes of a reply, about: texts and binary data in full, other values eight bytes each. Of a reply with very many values
- * only the first are looked at.
+ * Estimates the bytes of a reply: strings and binary data in full, other values as eight bytes each. The estimate looks at
+ * the first {@link MOST_WEIGHED} values only.
  */
 function bytesOf(reply: unknown): number {
   const values: unknown[] = [reply];
@@ -99,12 +99,12 @@ function bytesOf(reply: unknown): number {
       }
     }
   } catch {
-    // A Proxy that resists is not weighed any further.
+    // A Proxy may throw: the estimate stops there.
   }
   return bytes;
 }
 
-/** One by one, as far as somebody looks. No getter runs. */
+/** The members one by one, as far as they are asked for. Runs no getter. */
 function* membersOf(value: object): Iterable<unknown> {
   if (Array.isArray(value) || value instanceof Map || value instanceof Set) yield* value;
   else for (const key in value) yield Object.getOwnPropertyDescriptor(value, key)?.value;

@@ -1,5 +1,5 @@
-// What an acknowledging consumer is sent: the envelope, and the ways to settle it. A delivery holds one of its consumer's
-// slots until it is settled or taken back, also when its dispatch ends before that.
+// The message that an acknowledging consumer gets: the envelope, and the ways to settle it. A delivery holds one of its
+// consumer's slots until it is settled or taken back, even if its dispatch ends earlier.
 
 import { Recallable } from "../process/entries.js";
 import type { DeadLetterReason } from "../process/events.js";
@@ -12,7 +12,7 @@ import { exitedError } from "../process/request.js";
 import type { Envelope } from "./envelope.js";
 import type { Member } from "./member.js";
 
-/** How a consumer settled. The delivery itself is the message that tells the conversation. */
+/** How a consumer settled. The delivery itself goes back to the conversation as the message. */
 export type Settlement =
   | { readonly type: "acked"; readonly value: unknown; readonly replied: boolean }
   | { readonly type: "rejected"; readonly reason: ExitReason; readonly final: boolean }
@@ -21,18 +21,24 @@ export type Settlement =
 const ACKED: Settlement = { type: "acked", value: undefined, replied: false };
 
 /**
- * One attempt at one envelope. Settle it once; a second time, and after the dispatch has ended, the dispatch does not
- * change and the answer is false. From a process that has exited it is refused with ProcessExitedError.
+ * One attempt at one envelope. Settle it once, by {@link ack}, {@link reply} or {@link reject}. Settling it again, or after the
+ * dispatch has ended, changes nothing and returns false. After the consumer's process has exited, settling throws
+ * ProcessExitedError.
+ *
+ * @example
+ * const clerk = system.spawn<Delivery<Order>>({
+ *   handle: (_ctx, delivery) => void delivery.reply(delivery.payload.n),
+ * });
  */
 export class Delivery<T = unknown, R = unknown> extends Recallable {
   readonly envelope: Envelope<T>;
-  /** Which attempt this is, from 1. */
+  /** Number of this attempt at the envelope, from 1. */
   readonly attempt: number;
   /** @internal */
   settlement: Settlement | undefined = undefined;
-  /** @internal The consumer ended before it took this out of its mailbox. */
+  /** @internal The consumer ended before it took the delivery out of its mailbox. */
   untaken = false;
-  /** @internal The consumer ended by another envelope that it worked on at the same time. */
+  /** @internal Another envelope, which the consumer worked on at the same time, crashed the consumer. */
   innocent = false;
   /** @internal One of this member's slots is held until the delivery is settled or taken back. */
   readonly member: Member;
@@ -59,9 +65,10 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   }
 
   /**
-   * Aborted when the dispatch ends while this consumer works on it: by its deadline, by its caller, or by its own death.
-   * The reason is the error that the caller gets. Give it to `fetch` or a database call, so that the consumer is free
-   * for work that somebody waits for. It is not aborted when the consumer itself settles or exits (`ctx.signal` is).
+   * Aborted when the dispatch ends while this consumer works on the envelope: the deadline passed, the caller gave up, or the
+   * dispatch itself died. The reason of the abort is the error that the caller gets. Pass the signal to `fetch` or a
+   * database call, so that the consumer is free for other work. The signal is not aborted when the consumer settles or exits
+   * (`ctx.signal` is aborted at its exit).
    *
    * @example consumer((url: string, { signal }) => fetch(url, { signal }).then((page) => page.text()));
    */
@@ -73,38 +80,38 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
     return this.#abort.signal;
   }
 
-  /** The work is done: the dispatch completes. */
+  /** The work is done: the dispatch completes, without a reply. False when the dispatch does not wait for it any more. */
   ack(): boolean {
     return this.#settle(ACKED);
   }
 
-  /** The work is done, and this is what came of it. */
+  /** The work is done: the dispatch completes with this reply. False when the dispatch does not wait for it any more. */
   reply(value: R): boolean {
     return this.#settle({ type: "acked", value, replied: true });
   }
 
   /**
-   * This consumer does not take the envelope: another one gets it, within the attempt budget; with `final`, none does,
-   * and it is a dead letter.
+   * Rejects the envelope: another consumer gets it, if attempts are left. With `final` no other consumer gets it, and the
+   * envelope is a dead letter. False when the dispatch does not wait for it any more.
    */
   reject(why: unknown, options?: { readonly final?: boolean }): boolean {
     const reason = why instanceof Error ? crash(why) : custom(why);
     return this.#settle({ type: "rejected", reason, final: options?.final === true });
   }
 
-  /** Called by the kernel: this is nobody's dead letter, its conversation finds another consumer. */
+  /** Called by the kernel in place of a dead letter: the conversation finds another consumer. */
   override returned(why: DeadLetterReason): void {
     if (why === "exited") this.untaken = true;
     else this.#settle({ type: "rejected", reason: custom(why), final: false });
   }
 
-  /** @internal The consumer ends, and has not taken this yet. */
+  /** @internal The consumer ends, and has not begun the work. */
   giveBack(reason: ExitReason): void {
     this.#consumer?.withdraw(this);
     this.#settle({ type: "returned", reason });
   }
 
-  /** @internal The dispatch has ended. What its consumer has not taken is taken back. */
+  /** @internal The dispatch has ended. If the delivery waits in the mailbox, it is taken back. */
   withdraw(): void {
     const consumer = this.#consumer;
     this.#withdrawn = true;
@@ -112,16 +119,16 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
       consumer?.withdraw(this);
       this.free();
     } else if (consumer?.alive !== true) this.free();
-    // The conversation, which was linked to the consumer, hears no more of its end.
+    // The conversation was linked to the consumer, and is not any more: the kernel reports the consumer's end here.
     else if (this.#held) consumer.extras.waits = include(consumer.extras.waits, this);
   }
 
-  /** @internal Called by the kernel: the consumer has ended, at work on this. */
+  /** @internal Called by the kernel: the consumer has ended while it worked on this delivery. */
   abandon(): void {
     this.free();
   }
 
-  /** @internal Tells the consumer why the dispatch has ended. */
+  /** @internal Aborts the signal with the error of the dispatch. */
   abort(reason: unknown): void {
     const consumer = this.#consumer;
     if (!this.#withdrawn || this.settlement !== undefined || consumer?.alive !== true) return;
@@ -129,13 +136,13 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
     inNameOf(consumer.pid, () => this.#abort?.abort(reason));
   }
 
-  /** @internal Whether a job ended with `error` because it heeded its signal. */
+  /** @internal Whether `error` is the end of a job whose signal was aborted. */
   isAbort(error: unknown): boolean {
     const { aborted, reason } = this.#abort?.signal ?? {};
     return aborted === true && (error === reason || (error instanceof Error && error.name === "AbortError"));
   }
 
-  /** @internal Gives the slot back, once. */
+  /** @internal Frees the slot, once. */
   free(): void {
     if (!this.#held) return;
     this.#held = false;

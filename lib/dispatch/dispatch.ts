@@ -1,4 +1,4 @@
-// Dispatching: one envelope to one consumer of a group, by a conversation of its own.
+// What users call to dispatch, and what System needs for it. The dispatch itself starts in start.ts.
 
 import type { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";
@@ -10,50 +10,50 @@ import type { Outcome } from "./outcome.js";
 import type { DispatchSettings } from "./settings.js";
 
 /**
- * Options of one dispatch; what is left out is as in the group. One that joins a dispatch of the same envelope which is
- * under way has its own `deadlineMs` and `signal`; all else is as the first one asked for it.
+ * Options of one dispatch. The group has the value of each option that is left out. A dispatch of an envelope that is in
+ * flight already joins that dispatch: it has its own `deadlineMs` and `signal`, and all other options of the first one.
  */
 export interface DispatchOptions<T> extends DispatchSettings<T> {
   /**
-   * Withdraws the dispatch: it rejects with the signal's reason, and the consumer's answer is not waited for, unless
-   * another who dispatched the same envelope waits for it.
+   * Withdraws the dispatch: it rejects with the reason of the signal, and the envelope is taken back, unless another caller
+   * who dispatched the same envelope still waits.
    */
   readonly signal?: AbortSignal;
 }
 
-/**
- * Dispatches from within a process, or from outside all of them, by the group itself (see {@link ConsumerGroup.dispatch}).
- */
+/** Dispatches for a process, or for code outside all processes, through the group. Rejects when `group` is no group. */
 export function dispatchThrough<T, R = unknown>(
   kernel: Kernel,
   owner: Process | undefined,
   group: ConsumerGroup<T, R>,
-  what: T | Envelope<T>,
+  payload: T | Envelope<T>,
   options: DispatchOptions<T> | undefined,
 ): Promise<Outcome<T, R>> {
-  // Not by its class, which would bring all of dispatch into the bundle of everyone who makes a System.
+  // `instanceof` would import the class, and all of dispatch with it, into every bundle that has a System.
   if (typeof (group as ConsumerGroup<T, R> | undefined)?.dispatch === "function")
-    return group.dispatch(kernel, owner, what, options);
+    return group.dispatch(kernel, owner, payload, options);
   return Promise.reject(new OptionError("group", group, "a ConsumerGroup"));
 }
 
 /**
- * Dispatches in a process's name: when that exits, the dispatch is withdrawn. See `system.dispatch`.
+ * Dispatches in the name of a process: when the process exits, the dispatch is withdrawn. Otherwise as `system.dispatch`.
  *
+ * @param payload - the payload, or an envelope made by `system.envelope`
+ * @returns a promise of the outcome. It rejects with a {@link DispatchError}
  * @example const outcome = await dispatch(ctx, pickers, order);
  */
 export function dispatch<T, R = unknown>(
   ctx: Context<never> | Context<unknown>,
   group: ConsumerGroup<T, R>,
-  what: T | Envelope<T>,
+  payload: T | Envelope<T>,
   options?: DispatchOptions<T>,
 ): Promise<Outcome<T, R>> {
   const { process } = ctx.self;
   if (process === undefined) return Promise.reject(ctx.signal.reason);
-  return dispatchThrough(process.kernel, process, group, what, options);
+  return dispatchThrough(process.kernel, process, group, payload, options);
 }
 
-/** An envelope with an id of its own, or with other fields. See `system.envelope`. */
+/** Makes an envelope. See `system.envelope`. */
 export function envelopeFor<T>(kernel: Kernel, payload: T, options: EnvelopeOptions = {}): Envelope<T> {
   return new OwnEnvelope(payload, kernel.env, options);
 }

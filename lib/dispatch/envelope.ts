@@ -1,46 +1,49 @@
-// What is dispatched: a payload, and what the outside needs to know of it.
+// An envelope: a payload with an id, and fields that the library, reports and consumers read.
 
 import type { Environment } from "../process/environment.js";
 import { OptionError } from "../process/errors.js";
 import { count, text } from "../process/options.js";
 import { HIGHEST_PRIORITY } from "./queue-machine.js";
 
-/** Where an envelope comes from, in a chain of messages. */
+/** The place of an envelope in a chain of messages. */
 export interface CausalContext {
-  /** Id of the envelope that led to this one. */
+  /** Id of the envelope that caused this one. */
   readonly causedBy?: string;
   /** Id that all envelopes of one piece of work share. */
   readonly correlation?: string;
 }
 
-/** A message on its way to one consumer of a group. Dispatches of the same `id` are one dispatch. */
+/** A message for one consumer of a group. Dispatches of the same `id` to a group are one dispatch. */
 export interface Envelope<T> {
   readonly id: string;
   readonly payload: T;
-  /** Milliseconds since 1970 at which it was made. */
+  /** When the envelope was made, in milliseconds since 1970. */
   readonly timestamp: number;
   readonly causal?: CausalContext;
-  /** Names what the payload looks like. */
+  /** Name of the payload's schema, for consumers. */
   readonly schema?: string;
-  /** Names who made it. */
+  /** Name of the sender, for consumers and reports. */
   readonly publisher?: string;
-  /** From 0, as if left out, to 9: of the dispatches that wait for a consumer, those with a higher one go first. */
+  /** From 0 to 9. Of the dispatches that wait for a consumer, those with a higher priority go first. Default 0. */
   readonly priority?: number;
 }
 
-/** What may be given of an envelope; the rest is filled in. */
+/** Options of `system.envelope`. */
 export interface EnvelopeOptions {
-  /** A text that names this message for ever: what deduplication goes by. Made up unless given. */
+  /** Identifies the message for deduplication. Default: a new random id. */
   readonly id?: string;
+  /** When the envelope was made, in milliseconds since 1970. Default: now. */
   readonly timestamp?: number;
   readonly causal?: CausalContext;
+  /** Name of the payload's schema, for consumers. */
   readonly schema?: string;
+  /** Name of the sender, for consumers and reports. */
   readonly publisher?: string;
-  /** From 0, as if left out, to 9: of the dispatches that wait for a consumer, those with a higher one go first. */
+  /** From 0 to 9. Of the dispatches that wait for a consumer, those with a higher priority go first. Default 0. */
   readonly priority?: number;
 }
 
-/** An envelope of one's own making, as opposed to the one that a bare payload is put into. */
+/** An envelope that a user made. A bare payload gets a {@link BareEnvelope}. */
 export class OwnEnvelope<T> implements Envelope<T> {
   readonly id: string;
   readonly payload: T;
@@ -66,7 +69,7 @@ export class OwnEnvelope<T> implements Envelope<T> {
   }
 }
 
-/** The envelope of a bare payload. Its id is made when somebody asks: nobody can have dispatched it before. */
+/** The envelope of a bare payload. Its id is made when it is first read: no other dispatch can have the same one. */
 export class BareEnvelope<T> implements Envelope<T> {
   readonly payload: T;
   readonly timestamp: number;

@@ -1,4 +1,4 @@
-// Why a dispatch did not end with a delivery. Each carries the envelope and what was tried.
+// The errors of a dispatch. Each has the envelope and the attempts that were made.
 
 import { SignalboxError } from "../process/errors.js";
 import { type ExitReason, formatReason } from "../process/reason.js";
@@ -6,7 +6,7 @@ import type { EndedAttempt } from "./attempts.js";
 import type { NoConsumerReason } from "./conversation-machine.js";
 import type { Envelope } from "./envelope.js";
 
-/** Base of the dispatch errors. */
+/** Base class of the errors of a dispatch. */
 export abstract class DispatchError extends SignalboxError {
   static override readonly name: string = "DispatchError";
   readonly envelope: Envelope<unknown>;
@@ -20,7 +20,7 @@ export abstract class DispatchError extends SignalboxError {
   }
 }
 
-/** Attempts that an error's text names; the `history` has more. */
+/** Attempts that the text of an error names. `history` has more of them. */
 const MENTIONED = 5;
 
 function tried(history: readonly EndedAttempt[]): string {
@@ -31,11 +31,11 @@ function tried(history: readonly EndedAttempt[]): string {
 }
 
 const WHY: { readonly [why in NoConsumerReason]: string } = {
-  empty: "the group has no members; join some, or give the dispatch `patienceMs`",
-  excluded: "this envelope has been tried on every member",
+  empty: "the group has no members; join some, or set `patienceMs` so that the dispatch waits for one",
+  excluded: "the envelope has failed on every member",
   none: "the routing function chose none of the candidates",
-  rejecting: "the consumer that was chosen has a full buffer",
-  "waiting-full": "as many dispatches wait for room as `maxWaiting` allows",
+  rejecting: "the chosen consumer has a full buffer",
+  "waiting-full": "the number of waiting dispatches has reached `maxWaiting`",
 };
 
 /**
@@ -75,7 +75,7 @@ export class UnknownConsumerError extends DispatchError {
     history: readonly EndedAttempt[],
   ) {
     super(
-      `the routing function of ${group} chose ${selected}, which is none of the candidates it was given`,
+      `the routing function of ${group} chose ${selected}, which is not one of the candidates that it was given`,
       envelope,
       history,
     );
@@ -84,9 +84,9 @@ export class UnknownConsumerError extends DispatchError {
 }
 
 /**
- * The routing function threw, or did not answer in time. `cause` says which.
+ * The routing function threw, or did not answer in time. `cause` is the error.
  *
- * @remedy Mend the routing function; it must not throw, and must choose one of the candidates or nobody.
+ * @remedy Correct the routing function: it must not throw, and it must answer within its time.
  */
 export class EvaluationError extends DispatchError {
   static override readonly name: string = "EvaluationError";
@@ -122,7 +122,7 @@ export class DeadlineError extends DispatchError {
 /**
  * The envelope failed at as many consumers as `maxAttempts` allows. It is a dead letter now.
  *
- * @remedy Look at `attempts` for the reason of each failure. Mend the consumers or the envelope, then
+ * @remedy Read `history` for the reason of each failure. Mend the consumers or the envelope, then
  * dispatch the envelope again; or raise `maxAttempts`.
  */
 export class AttemptsExhaustedError extends DispatchError {
@@ -135,7 +135,7 @@ export class AttemptsExhaustedError extends DispatchError {
     history: readonly EndedAttempt[],
   ) {
     super(
-      `the envelope failed on ${failures} consumers of ${group}, as many as may be tried`,
+      `the envelope failed on ${failures} consumers of ${group}, and \`maxAttempts\` allows no more`,
       envelope,
       history,
       cause(history),
@@ -159,7 +159,7 @@ export class RejectedError extends DispatchError {
     history: readonly EndedAttempt[],
   ) {
     const why = reason.type === "custom" ? reason.value : errorOf(reason);
-    super(`a consumer of ${group} rejected the envelope for good`, envelope, history, why);
+    super(`a consumer of ${group} rejected the envelope with \`final\``, envelope, history, why);
   }
 }
 
@@ -172,7 +172,12 @@ export class RejectedError extends DispatchError {
 export class ConversationError extends DispatchError {
   static override readonly name: string = "ConversationError";
   readonly code = "ERR_CONVERSATION";
-  /** `crashed` under policy `fail`; `compensated`, or not, under `compensate`; or `died` itself. */
+  /**
+   * - `crashed`: the consumer crashed, and `onCrash` is `fail`.
+   * - `compensated`: the consumer crashed, and its work was undone.
+   * - `compensation-failed`: the consumer crashed, and undoing its work failed.
+   * - `died`: the process of the dispatch itself was ended.
+   */
   readonly end: "crashed" | "compensated" | "compensation-failed" | "died";
   /** Exit reason of the consumer, the compensation or the conversation. */
   readonly reason: ExitReason;
@@ -195,10 +200,10 @@ export class ConversationError extends DispatchError {
 }
 
 const ENDS: { readonly [end in ConversationError["end"]]: string } = {
-  crashed: "the consumer crashed, and the crash policy is `fail`",
+  crashed: "the consumer crashed, and `onCrash` is `fail`",
   compensated: "the consumer crashed, and its work was compensated",
   "compensation-failed": "the consumer crashed, and the compensation failed as well",
-  died: "the dispatch conversation itself ended",
+  died: "the process of the dispatch itself was ended",
 };
 
 function errorOf(reason: ExitReason): Error | undefined {

@@ -1,9 +1,9 @@
-// What dispatch adds to the events of a system.
+// The event that dispatch adds to the events of a system.
 
 import type { EndedAttempt } from "./attempts.js";
 import type { Envelope } from "./envelope.js";
 
-/** An envelope that no consumer will get any more, with everything that was tried. */
+/** A dead letter of dispatch: an envelope that no consumer gets any more, and the attempts that were made. */
 export interface Undeliverable {
   readonly group: string;
   readonly envelope: Envelope<unknown>;
@@ -13,7 +13,7 @@ export interface Undeliverable {
 
 declare module "../process/events.js" {
   interface SystemEventMap {
-    /** A dead letter: its attempts are used up, every member has failed on it, or one rejected it for good. */
+    /** An envelope is a dead letter: no attempts are left, it failed on every member, or a consumer rejected it with `final`. */
     undeliverable: [Undeliverable];
   }
 }

@@ -1,4 +1,4 @@
-// From what the machine says to the error that the caller gets.
+// Makes the error that the caller gets of the failure that the machine decided on.
 
 import type { EndedAttempt } from "./attempts.js";
 import type { Failure } from "./conversation-machine.js";

@@ -1,4 +1,4 @@
-// A consumer group: who may be given envelopes, and the function that chooses among them.
+// A consumer group: its members, the function that chooses among them, and the queue of the dispatches that wait.
 
 import type { Callbacks } from "../process/behaviour.js";
 import { NoProcessError, OptionError } from "../process/errors.js";
@@ -25,32 +25,32 @@ import { type DispatchSettings, type FullSettings, GROUP_DEFAULTS, settingsOf } 
 import { startDispatch } from "./start.js";
 
 export interface GroupOptions<T> extends DispatchSettings<T> {
-  /** What to call the group in reports. Default `consumers`. */
+  /** Name of the group in errors and reports. Default `consumers`. */
   readonly name?: string;
   /** Chooses the consumer. Default {@link leastLoaded}. */
   readonly route?: RoutingFunction<T> | IsolatedRoute<T>;
-  /** Dispatches that may wait for room or for a member; beyond that they fail. */
+  /** Dispatches that may wait for a slot or a member. Further ones fail with NoConsumerError. Default 10,000. */
   readonly maxWaiting?: number;
-  /** Receipts remembered for deduplication by envelope id. */
+  /** Receipts that the group remembers for deduplication by envelope id. Default 10,000. */
   readonly window?: number;
-  /** Milliseconds for which a receipt is remembered at most. Default 600,000, ten minutes. */
+  /** Milliseconds after which the group forgets a receipt. Default 600,000, ten minutes. */
   readonly windowMs?: number;
-  /** Bytes that the replies of these receipts have together, about; one with a greater reply is not remembered. Default 50,000,000. */
+  /** Bytes of all remembered replies, estimated. A receipt with a larger reply is not remembered. Default 50,000,000. */
   readonly windowBytes?: number;
 }
 
 /**
- * The consumers that an envelope with a payload `T` may go to, and that reply with `R`. Join and leave are effective at the next choice; a consumer that exits has
- * left. Dispatches under way keep the routing function they began with.
+ * A group of consumers that take envelopes with a payload `T` and reply with `R`. A join or a leave takes effect at the next
+ * choice. A consumer that exits leaves the group.
  *
- * @throws OptionError when an option is not what it has to be
+ * @throws OptionError when an option is not valid
  * @example
  * const pickers = new ConsumerGroup<Order>({ route: leastLoaded() });
  * pickers.join(system.spawn(consumer((order: Order) => pick(order))));
  * const outcome = await system.dispatch(pickers, order, { deadlineMs: 2_000 });
  */
 export class ConsumerGroup<T = unknown, R = unknown> {
-  // It serves as `Slots` by its shape: to say so would name internal members, which the published types leave out.
+  // The class has the shape of `MemberGroup`. To declare that would name internal members, which the published types omit.
   /** In types only. */
   declare protected readonly replies: R;
   readonly name: string;
@@ -60,12 +60,12 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   readonly dedup: Deduplication<T>;
   /** @internal See {@link MemberGroup}. */
   isOffering = false;
-  /** Members that left with envelopes to settle. */
+  /** Members that left while they had envelopes to settle. */
   readonly #left = new WeakMap<Pid<never>, Member>();
   #queue: State<WaitingDispatch, Member>;
-  /** Not frozen: V8 goes through a frozen array at a fifth of the speed, and each dispatch goes through this one. */
+  /** Not frozen: V8 reads a frozen array at a fifth of the speed, and each dispatch reads this one. */
   #members: readonly Member[] = [];
-  /** The same for whoever asks. */
+  /** A frozen copy, made when a user asks for the members. */
   #view: readonly ConsumerView[] | undefined = undefined;
   #route: RoutingFunction<T> | IsolatedRoute<T>;
   #turn = 0;
@@ -85,13 +85,13 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     });
   }
 
-  /** The members at this moment: immutable; join and leave make a new one. Their counters are live. */
+  /** The members at this moment. The list does not change: a join or a leave makes a new one. The counters are live. */
   get consumers(): readonly ConsumerView[] {
     this.#view ??= Object.freeze([...this.#members]);
     return this.#view;
   }
 
-  /** Dispatches that wait for room or for a member. */
+  /** Dispatches that wait for a slot or for a member. */
   get waitingCount(): number {
     return this.#queue.places.size;
   }
@@ -100,16 +100,17 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     return this.#route;
   }
 
-  /** Dispatches that begin from now on use this function; those under way keep theirs. */
+  /** Dispatches that begin later use the new function. Dispatches in flight keep the one that they began with. */
   set route(route: RoutingFunction<T> | IsolatedRoute<T>) {
     this.#route = checkRoute(route);
   }
 
   /**
-   * Adds a consumer. It leaves by `leave`, or by its exit. Acknowledging consumers are sent Delivery objects, others
-   * the bare payload.
+   * Adds a consumer, until it leaves by {@link leave} or exits. A consumer that acknowledges gets {@link Delivery} messages;
+   * another one gets the bare payload.
    *
-   * @throws OptionError when the id is taken, NoProcessError when the process is not running
+   * @throws OptionError when an option is not valid or the id is taken, NoProcessError when the process is not running
+   * @example pickers.join(system.spawn(consumer(pick)), { id: "north", maxInFlight: 10, tags: { item: "tea" } });
    */
   join(pid: Pid<never>, options: JoinOptions = {}): ConsumerView {
     const process = pid instanceof Pid ? pid.process : undefined;
@@ -136,7 +137,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     return registration;
   }
 
-  /** Takes a consumer out, by id or pid: it is given nothing more; what it has in flight goes on. False when it is no member. */
+  /** Removes a consumer, by id or pid. It gets no more envelopes, and finishes those in flight. False when it is no member. */
   leave(consumer: string | Pid): boolean {
     const members = this.#members.filter((one) => one.id === consumer || one.pid === consumer);
     for (const member of members) {
@@ -165,13 +166,13 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   dispatch(
     kernel: Kernel,
     owner: Process | undefined,
-    what: T | Envelope<T>,
+    payload: T | Envelope<T>,
     options: DispatchOptions<T> | undefined,
   ): Promise<Outcome<T, R>> {
-    return startDispatch(kernel, owner, this, what, options);
+    return startDispatch(kernel, owner, this, payload, options);
   }
 
-  /** A process of the group watches over the members, in each system that has some. */
+  /** Has the group's watcher monitor the member. Each system with members has one watcher, a process of the group. */
   #watch(kernel: Kernel, pid: Pid<never>): void {
     let watcher = this.#watchers.get(kernel);
     if (watcher?.process === undefined) {
@@ -179,7 +180,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
       const watch: Callbacks<Pid> = {
         isLast: true,
         handle: (ctx, member) => {
-          if (watched.has(member)) return; // it left and came back
+          if (watched.has(member)) return; // the member left and joined again
           watched.add(member);
           ctx.monitor(member);
         },
@@ -192,7 +193,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
       };
       watcher = kernel.spawn(watch, undefined, { label: `group ${this.name}` }).pid as Pid<Pid>;
       this.#watchers.set(kernel, watcher);
-      // Those that the watcher before it, if somebody ended that, watched over.
+      // The watcher before this one was ended from outside: this one watches its members.
       for (const member of this.#members) {
         if (member.pid !== pid && member.pid.node === kernel.node) kernel.send(watcher, member.pid);
       }
@@ -200,7 +201,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     kernel.send(watcher, pid);
   }
 
-  /** @internal Members and counters are shared by all conversations: a simulator has to know. */
+  /** @internal Notifies a simulator: members and counters are shared by all conversations. */
   touched(kernel: Kernel): void {
     kernel.interception?.touched(`c:${this.name}`, "write");
   }
@@ -220,7 +221,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     return isTrusted ? members : members.slice();
   }
 
-  /** @internal @param key - what the routing function calls the envelope's affinity key */
+  /** @internal @param key - the affinity key of the envelope, by the routing function */
   context(
     kernel: Kernel,
     key: string | undefined,
@@ -235,9 +236,9 @@ export class ConsumerGroup<T = unknown, R = unknown> {
       : { turn, roll: kernel.env.random(), previous };
   }
 
-  /** @internal Notes who takes the envelopes of the key from now on. */
+  /** @internal Remembers which consumer takes the envelopes of the key from now on. */
   remember(key: string, consumer: Member): void {
-    // Written anew, so that the order of the map is the order of use.
+    // Deleted first, so that the order of the map is the order of use.
     this.#affinities.delete(key);
     this.#affinities.set(key, consumer);
     if (this.#affinities.size <= GROUP_DEFAULTS.affinities) return;
@@ -308,16 +309,16 @@ function isCandidate(one: Member, kernel: Kernel, excluded: readonly Member[]): 
   return one.pid.process?.kernel === kernel && (excluded.length === 0 || !excluded.includes(one));
 }
 
-/** Groups that a process is a member of. */
+/** The groups that a process is a member of. */
 const groupsOf = new WeakMap<Pid<never>, Set<{ leave(consumer: Pid): boolean }>>();
 
-/** Takes a process out of all groups. */
+/** Removes a process from all groups. */
 export function leaveAll(pid: Pid<never>): void {
   for (const group of [...(groupsOf.get(pid) ?? [])]) group.leave(pid as Pid);
 }
 
 function checkRoute<T>(route: RoutingFunction<T> | IsolatedRoute<T>): RoutingFunction<T> | IsolatedRoute<T> {
-  // Not by its class: whoever uses no isolated route has none of it in their bundle.
+  // `instanceof` would import isolated routes into every bundle that has a group.
   if (typeof route === "object" && typeof route?.choose === "function") return route;
   if (typeof route !== "function")
     throw new OptionError("route", route, "a routing function, or isolated(…)");

@@ -1,5 +1,5 @@
-// The slot of an envelope that its consumer was sent bare. Such a consumer cannot say when it is done, so it counts as
-// busy until the handoff window is over.
+// A bare payload on its way to a consumer that cannot acknowledge. Such a consumer cannot report the end of its work, so the
+// envelope holds a slot until the handoff window is over.
 
 import type { Kernel } from "../process/kernel.js";
 import type { Member } from "./member.js";
@@ -17,7 +17,7 @@ export class Handoff {
     member.take();
   }
 
-  /** The dispatch has ended, and this consumer cannot be told: the window goes on without it. */
+  /** The dispatch has ended. The consumer cannot be notified, so its slot is held until the window is over. */
   withdraw(): void {
     const { kernel, member } = this;
     if (member.pid.process === undefined) this.free();

@@ -1,5 +1,5 @@
-// A routing function in a worker thread of its own: one that loops for ever is stopped, which no thread can do to
-// itself. The price is a trip to the other thread per choice; payloads must be structured-cloneable.
+// A routing function in a worker thread of its own. The thread can be stopped when the function loops for ever, which the
+// main thread could not do to itself. Each choice costs a message to the thread and back, and payloads must be cloneable.
 
 import type { Worker } from "node:worker_threads";
 import { OptionError, SignalboxError } from "../process/errors.js";
@@ -36,9 +36,9 @@ export class IsolatedRouteError extends SignalboxError {
 }
 
 export interface IsolatedOptions {
-  /** Name of the module's export. Default `default`. */
+  /** Name of the export that is the routing function. Default `default`. */
   readonly export?: string;
-  /** Milliseconds that a choice may take, the loading of the module included. Default 5,000. */
+  /** Milliseconds after which a choice fails; loading the module counts. `Infinity` for never. Default 5,000. */
   readonly timeoutMs?: number;
 }
 
@@ -51,11 +51,11 @@ interface Pending {
   readonly asker: AbortSignal;
   readonly onAbort: () => void;
   timer: Timer | undefined;
-  /** The thread has the question. */
+  /** The question was sent to the thread. */
   asked: boolean;
-  /** It may have ended a thread, with others: it has the next one to itself. */
+  /** The question was in a thread that ended, with others. Suspects are asked one at a time. */
   suspect: boolean;
-  /** Somebody waits for the answer. */
+  /** A dispatch waits for the answer. */
   wanted: boolean;
 }
 
@@ -81,7 +81,7 @@ parentPort.on("message", async ({ n, envelope, consumers, context }) => {
 });
 `;
 
-/** A routing function that runs elsewhere: what {@link isolated} makes. */
+/** A routing function in a worker thread. {@link isolated} makes it. Close it when it is not used any more. */
 export class IsolatedRoute<T = unknown> {
   /** In types only. */
   declare protected readonly routes: (envelope: Envelope<T>) => void;
@@ -91,9 +91,9 @@ export class IsolatedRoute<T = unknown> {
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | undefined;
   #last = 0;
-  /** Questions that somebody waits for. */
+  /** Number of questions whose answer a dispatch waits for. */
   #wanted = 0;
-  /** There may be suspects. */
+  /** There may be suspects among the questions. */
   #careful = false;
 
   /** @internal */
@@ -134,7 +134,7 @@ export class IsolatedRoute<T = unknown> {
     });
   }
 
-  /** Asks what there is to ask: everything at once, but suspects one by one, and before all others. */
+  /** Asks all questions at once. If there are suspects, it asks one of them alone, before all others. */
   #next(): void {
     const all = [...this.#pending.values()];
     const suspect = all.find((one) => one.suspect);
@@ -157,7 +157,7 @@ export class IsolatedRoute<T = unknown> {
       pending.timer = pending.kernel.addTimer(this.#timeoutMs, { fire: () => this.#timedOut(pending) });
   }
 
-  /** Ends the thread. The next choice would start another. */
+  /** Ends the thread. A later choice starts a new one. */
   async close(): Promise<void> {
     const worker = this.#worker;
     this.#drop();
@@ -197,7 +197,7 @@ export class IsolatedRoute<T = unknown> {
     pending.asker.removeEventListener("abort", pending.onAbort);
     this.#stopClock(pending);
     if (pending.wanted) this.#wanted--;
-    // A thread with nothing to do must not keep the host alive.
+    // An idle thread must not keep the host alive.
     if (this.#pending.size === 0) this.#worker?.unref();
     return pending;
   }
@@ -206,15 +206,16 @@ export class IsolatedRoute<T = unknown> {
     if (timer !== undefined) kernel.cancelTimer(timer);
   }
 
-  /** The thread is lost to this question; those that waited behind it begin again in the next one. */
+  /** Ends the thread. The questions behind this one are asked again in the next thread. */
   #timedOut(pending: Pending): void {
     this.#settle(pending)?.reject(new RouteTimeoutError(this.#timeoutMs));
     this.#again();
   }
 
   /**
-   * Nobody waits for this choice any more. The thread may be at it, perhaps for ever: it ends when nobody else waits for
-   * it; otherwise the question keeps its place and its time, so that those behind it do not pay for it.
+   * No dispatch waits for this choice any more, but the thread may still work on it, perhaps for ever. If no other dispatch
+   * waits for the thread, the thread ends. Otherwise the question keeps its place and its time limit, so that the questions
+   * behind it lose nothing.
    */
   #forget(pending: Pending): void {
     pending.wanted = false;
@@ -223,7 +224,7 @@ export class IsolatedRoute<T = unknown> {
     else if (this.#wanted === 0 || this.#timeoutMs === Number.POSITIVE_INFINITY) this.#again();
   }
 
-  /** The thread has ended. With one question before it, that is the cause; of several, each is tried alone. */
+  /** The thread has ended. A single open question is the cause. Of several open questions each is asked alone. */
   #lost(worker: Worker, error: unknown): void {
     if (this.#worker !== worker) return;
     const asked = [...this.#pending.values()].filter((one) => one.asked);
@@ -232,7 +233,7 @@ export class IsolatedRoute<T = unknown> {
     this.#again();
   }
 
-  /** Gives the thread up, and asks a new one what is still wanted. */
+  /** Drops the thread, and asks a new one the questions whose answers are still wanted. */
   #again(): void {
     this.#drop();
     for (const pending of [...this.#pending.values()]) {
@@ -256,11 +257,15 @@ function plain(consumer: ConsumerView): object {
 }
 
 /**
- * Runs a routing function in a worker thread, so that an endless loop in it is that dispatch's error and nobody else's.
- * The function gets consumers without their pids and answers with one of them or its id.
+ * Runs a routing function in a worker thread. If the function loops for ever, only the dispatch that asked it fails. The
+ * function gets the consumers without their pids, and answers with one of them or its id. Envelopes must be cloneable
+ * (`structuredClone`).
  *
  * @param module - URL of the module that exports it: `new URL("./route.js", import.meta.url)`
  * @throws OptionError
+ * @example
+ * await using route = isolated<Order>(new URL("./route.js", import.meta.url), { timeoutMs: 100 });
+ * const pickers = new ConsumerGroup<Order>({ route });
  */
 export function isolated<T = unknown>(module: URL | string, options: IsolatedOptions = {}): IsolatedRoute<T> {
   const url = module instanceof URL ? module.href : text("module", module);

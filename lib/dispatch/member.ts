@@ -1,12 +1,15 @@
-// A member of a consumer group, with its live counters: what routing functions choose among.
+// A member of a consumer group, with its live counters. Routing functions choose among members.
 
 import { invariant } from "../process/invariant.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 
 /**
- * Whether a consumer takes more: `accept` it does; `defer` it has as much in flight as it may, and a dispatch that
- * chooses it waits; `reject` its buffer is full, and a dispatch that chooses it fails.
+ * Whether a consumer takes another envelope.
+ *
+ * - `accept`: it does.
+ * - `defer`: it has `maxInFlight` envelopes in flight. A dispatch that chooses it waits.
+ * - `reject`: its buffer is full. A dispatch that chooses it fails.
  */
 export type Pressure = "accept" | "defer" | "reject";
 
@@ -23,64 +26,64 @@ export function pressureOf(
 
 export type Tags = Readonly<Record<string, string | number | boolean>>;
 
-/** A consumer as a routing function sees it. The counters are live: read them, they are of this moment. */
+/** A consumer as a routing function sees it. The counters are live: each read gives the current value. */
 export interface ConsumerView {
   readonly id: string;
   readonly pid: Pid;
   /**
-   * Envelopes that it has and has not settled: those that wait in its mailbox and those that it works on, also when their
-   * dispatch has ended since. 0 once it has exited.
+   * Envelopes that the consumer was given and has not settled: those that wait in its mailbox and those that it works on,
+   * even if their dispatch has ended meanwhile. 0 once the consumer has exited.
    */
   readonly inFlight: number;
   readonly maxInFlight: number;
-  /** Messages waiting in its mailbox. */
+  /** Messages that wait in the mailbox of the consumer. */
   readonly bufferDepth: number;
   readonly maxBuffer: number;
   readonly pressure: Pressure;
-  /** Its share of the work, for `weighted` and `leastLoaded`; 0 for none. */
+  /** Share of the work, for `weighted` and `leastLoaded`. A consumer of weight 0 gets none. */
   readonly weight: number;
   readonly tags: Tags;
-  /** Envelopes forwarded to it so far. */
+  /** Envelopes forwarded to the consumer so far. */
   readonly delivered: number;
 }
 
-/** How a consumer joins its group. */
+/** Options of `group.join`, and of a {@link consumer} that joins by itself. */
 export interface JoinOptions {
   /** Names the consumer within the group. Default: the text of its pid. */
   readonly id?: string;
-  /** Envelopes it may have in flight; beyond that dispatches wait. Default `Infinity`. */
+  /** Envelopes that the consumer may have in flight. Further dispatches to it wait. Default `Infinity`. */
   readonly maxInFlight?: number;
-  /** Messages that may wait in its mailbox; beyond that dispatches to it are rejected. Default `Infinity`. */
+  /** Messages that may wait in its mailbox. Further dispatches to it fail. Default `Infinity`. */
   readonly maxBuffer?: number;
-  /** Its share of the work, for `weighted` and `leastLoaded`; 0 for none. Default 1. */
+  /** Share of the work, for `weighted` and `leastLoaded`. A consumer of weight 0 gets none. Default 1. */
   readonly weight?: number;
-  /** For predicates. */
+  /** Values that predicates compare (`match.tag(name)`). Default none. */
   readonly tags?: Tags;
   /**
-   * Whether it acknowledges. One that cannot is sent the bare payload, and a dispatch to it counts as delivered when it
-   * has not ended within the handoff window. Default true.
+   * Whether the consumer acknowledges. A consumer that cannot is sent the bare payload, and the dispatch counts as delivered
+   * when the consumer is still alive at the end of the handoff window (`handoffMs`). Default true.
    */
   readonly acknowledges?: boolean;
 }
 
-/** A dispatch that waits for a consumer to have room, or for any consumer at all. */
+/** A dispatch that waits for a slot of a consumer, or for any consumer at all. */
 export interface WaitingDispatch {
-  /** Has it choose again. */
+  /** Has the dispatch choose again. */
   wake(): void;
 }
 
-/** The group of a registration, as far as the slots of its consumers go. */
+/** The group of a member, as far as slots are concerned. */
 export interface MemberGroup {
-  /** The dispatch that chooses now was offered a slot: those that are kept for others of its kind are free to it. */
+  /** The dispatch that chooses now was offered a slot. To such a dispatch reserved slots count as free. */
   readonly isOffering: boolean;
-  /** A consumer has room again. */
+  /** The consumer has a free slot again. */
   freed(consumer: Member): void;
-  /** A consumer has exited. */
+  /** The consumer has exited. */
   lost(consumer: Member): void;
   touched(kernel: Kernel): void;
 }
 
-/** A consumer's place in its group, from join to leave. */
+/** A consumer in its group, from join to leave. */
 export class Member implements ConsumerView {
   readonly id: string;
   readonly pid: Pid;
@@ -90,7 +93,7 @@ export class Member implements ConsumerView {
   readonly weight: number;
   readonly tags: Tags;
   readonly acknowledges: boolean;
-  /** Slots kept for dispatches that were woken for them, and have yet to choose. */
+  /** Slots reserved for dispatches that were woken for them and have not chosen yet. The queue counts them. */
   reserved = 0;
   private slots = 0;
   private successor: Member | undefined = undefined;
@@ -111,19 +114,19 @@ export class Member implements ConsumerView {
     return this.pid.process === undefined ? 0 : this.slots;
   }
 
-  /** An envelope is forwarded to it. */
+  /** An envelope is forwarded to the consumer: it takes a slot. */
   take(): void {
     this.slots++;
     this.delivered++;
   }
 
-  /** It left and joins again: what it still works on is its load here. */
+  /** The consumer left and joins again. The envelopes that it still works on take slots here. */
   takeOverFrom(before: Member): void {
     this.slots = before.inFlight;
     before.successor = this;
   }
 
-  /** One of its envelopes is settled, or taken back. Once for each {@link take}, whatever became of the dispatch. */
+  /** One envelope is settled or taken back: its slot is free. Once for each {@link take}, however the dispatch ended. */
   free(kernel: Kernel): void {
     if (this.successor !== undefined) {
       this.successor.free(kernel);

@@ -1,4 +1,4 @@
-// What a dispatch conversation is sent.
+// The messages that a dispatch conversation gets.
 
 import type { Delivery } from "./delivery.js";
 import type { Member } from "./member.js";
@@ -7,7 +7,7 @@ export const DEADLINE: { readonly type: "deadline" } = { type: "deadline" };
 export const WITHDRAWN: { readonly type: "withdrawn" } = { type: "withdrawn" };
 export const ROOM: { readonly type: "room" } = { type: "room" };
 
-/** A delivery comes back when its consumer has settled it. */
+/** A delivery comes back as a message when its consumer has settled it. */
 export type Message<T> =
   | Delivery<T>
   | typeof DEADLINE

@@ -1,4 +1,4 @@
-// What a dispatch that ended well tells.
+// The result of a dispatch that was acknowledged.
 
 import type { Pid } from "../process/pid.js";
 import type { Past, RerouteTiming } from "./attempts.js";
@@ -10,19 +10,19 @@ import type { ConsumerView } from "./member.js";
 /** The receipt of a dispatch of `T` to a group whose consumers reply with `R`. */
 export interface Outcome<T, R = unknown> {
   readonly envelope: Envelope<T>;
-  /** Id of the consumer that took it. */
+  /** Id of the consumer that acknowledged. */
   readonly deliveredTo: string;
   readonly pid: Pid;
-  /** `ack`, `reply`, or `handoff`: the consumer cannot acknowledge, and did not end within the handoff window. */
+  /** `handoff`: the consumer cannot acknowledge, and was still alive at the end of the handoff window. */
   readonly settledBy: "ack" | "reply" | "handoff";
-  /** What the consumer replied, if it did. */
+  /** The reply of the consumer; undefined without one. */
   readonly reply: R | undefined;
-  /** Deliveries it took, 1 when nothing failed. */
+  /** Number of deliveries, the last one included: 1 when nothing failed. */
   readonly attempts: number;
-  /** Consumers that crashed on it or rejected it, in order. */
+  /** Ids of the consumers whose attempts ended without an acknowledgement, in order. */
   readonly reroutedFrom: readonly string[];
   readonly rerouteTimings: readonly RerouteTiming[];
-  /** True for the receipt of an earlier dispatch of the same envelope id, handed out again. */
+  /** The same envelope id was dispatched before: this is the receipt of that dispatch. */
   readonly duplicate: boolean;
 }
 

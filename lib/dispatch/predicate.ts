@@ -1,4 +1,5 @@
-// Predicates over payload fields and consumer tags, as data: they print, travel and are checked. A missing field is false.
+// Predicates over fields of the payload and tags of the consumer. A predicate is data: it can be printed, stored, sent and
+// checked. A comparison with a missing field is false.
 
 import { OptionError } from "../process/errors.js";
 import type { Envelope } from "./envelope.js";
@@ -26,12 +27,16 @@ export type Predicate =
     }
   | { readonly op: "exists"; readonly of: Operand };
 
-/** A field of the payload by its path: `payload("order.region")`. An array's elements go by index. */
+/**
+ * A field of the payload, by its path. Elements of an array have their index as name.
+ *
+ * @example match.compare(match.payload("address.region"), "eq", match.tag("region"))
+ */
 export function payload(path: string): Operand {
   return { payload: path.split(".") };
 }
 
-/** A tag of the consumer. */
+/** A tag of the consumer, by its name. */
 export function tag(name: string): Operand {
   return { tag: name };
 }
@@ -40,39 +45,39 @@ function operand(side: Operand | Scalar): Operand {
   return typeof side === "object" ? side : { value: side };
 }
 
-/** Compares two sides; values of different types are never equal, and not ordered. */
+/** Compares two operands. Values of different types are never equal and have no order. */
 export function compare(left: Operand | Scalar, op: Comparison, right: Operand | Scalar): Predicate {
   return { op, left: operand(left), right: operand(right) };
 }
 
-/** True from `from` to `to`, both included. */
+/** True for values from `from` to `to`, both included. */
 export function range(of: Operand, from: number | string, to: number | string): Predicate {
   return { op: "range", of, from, to };
 }
 
-/** True when there is such a field or tag. */
+/** True when the field or tag exists. */
 export function exists(of: Operand): Predicate {
   return { op: "exists", of };
 }
 
-/** True when all are. */
+/** True when all of the predicates are true. */
 export function and(...of: readonly Predicate[]): Predicate {
   return { op: "and", of };
 }
 
-/** True when one is. */
+/** True when at least one of the predicates is true. */
 export function or(...of: readonly Predicate[]): Predicate {
   return { op: "or", of };
 }
 
-/** True when the other is not: also where that is false for want of a field. */
+/** True when the predicate is false, also when it is false because a field is missing. */
 export function not(of: Predicate): Predicate {
   return { op: "not", of };
 }
 
 const COMPARISONS: readonly unknown[] = ["eq", "ne", "lt", "le", "gt", "ge"] satisfies Comparison[];
 
-/** Checks a predicate, which may have come from elsewhere. @throws OptionError that names the part that is wrong */
+/** Checks a predicate, which may come from outside the program. @throws OptionError that names the wrong part */
 export function checkPredicate(path: string, predicate: unknown): void {
   const { op, of, left, right, from, to } = (predicate ?? {}) as Record<string, unknown>;
   if (op === "and" || op === "or") {
@@ -125,7 +130,7 @@ export function evaluate(predicate: Predicate, envelope: Envelope<unknown>, cons
   }
 }
 
-/** Only two numbers or two texts are in an order. */
+/** Only two numbers, or two strings, have an order. */
 function holds(op: Comparison, left: unknown, right: unknown): boolean {
   if (op === "eq") return left === right;
   if (op === "ne") return left !== right;

@@ -1,5 +1,5 @@
-// The side of one who waits for a dispatch: a call to its conversation, which ends once, however that ends. Whoever
-// dispatches an envelope that is under way has such a call too, to the same conversation, which outlives all but the last.
+// The caller's side of a dispatch: a call to the conversation, which ends once. A caller who dispatches an envelope that is
+// in flight has such a call to the same conversation. The conversation goes on until its last caller has given up.
 
 import type { Process } from "../process/process.js";
 import type { ExitReason } from "../process/reason.js";
@@ -8,14 +8,14 @@ import type { Conversation } from "./conversation.js";
 import { DEADLINE } from "./messages.js";
 import type { Outcome } from "./outcome.js";
 
-/** Ends with the conversation, and when that dies, with a ConversationError. */
+/** Ends with the conversation. If the conversation dies, the request fails with a ConversationError. */
 export class DispatchRequest<T> extends Request<Outcome<T>> {
-  /** Its deadline has passed, and the conversation has yet to hear of that. */
+  /** The deadline of this caller has passed, and the conversation has not handled that yet. */
   isOverdue = false;
   private readonly of: Conversation<T>;
   private readonly joins: boolean;
 
-  /** @param joins - the conversation was begun for another */
+  /** @param joins - another caller started the conversation */
   constructor(of: Conversation<T>, joins: boolean) {
     super();
     this.of = of;
@@ -32,20 +32,20 @@ export class DispatchRequest<T> extends Request<Outcome<T>> {
     if (this.open) super.calleeExited(reason);
   }
 
-  /** The deadline. */
+  /** Called by the kernel when the deadline of this caller has passed. */
   override fire(): void {
     this.isOverdue = true;
     this.of.process.deliver(DEADLINE);
   }
 
-  /** This one gave up. */
+  /** This caller gives up. */
   override abandon(error: Error): void {
     this.fail(error);
     this.of.leave(error);
   }
 }
 
-/** Those who wait for a conversation, in the order in which they asked: its open calls, which are listed newest first. */
+/** The open requests to a conversation, oldest first. The kernel lists them newest first. */
 export function requestsTo<T>(conversation: Process): DispatchRequest<T>[] {
   const newest = conversation.requests;
   if (newest instanceof DispatchRequest && newest.next === undefined) return [newest];

@@ -1,4 +1,4 @@
-// Routing functions: pure choices of one consumer for one envelope. One type, shared with a topology's groupings.
+// Routing functions: pure functions that choose one consumer for one envelope. A topology's groupings have the same type.
 
 import { OptionError } from "../process/errors.js";
 import type { Envelope } from "./envelope.js";
@@ -7,20 +7,24 @@ import type { ConsumerView } from "./member.js";
 import { checkPredicate, evaluate, type Predicate } from "./predicate.js";
 import type { Takes } from "./queue-machine.js";
 
-/** What a routing function may go by besides envelope and consumers, so that it needs no memory of its own. */
+/** What a routing function gets besides the envelope and the consumers, so that it needs no memory of its own. */
 export interface RouteContext {
-  /** Number of this choice within its group, from 0. */
+  /** Number of this choice in its group, from 0. */
   readonly turn: number;
-  /** A number in [0, 1), drawn for this choice. */
+  /** A random number in [0, 1), drawn for this choice. */
   readonly roll: number;
-  /** The consumer that last took an envelope with the same key, if it is a candidate (see `affinityKey`). */
+  /** The consumer that took the last envelope with the same `affinityKey`, if that consumer is a candidate now. */
   readonly previous: ConsumerView | undefined;
 }
 
 /**
- * Chooses a consumer, itself or by id; undefined when none fits. `consumers` are the candidates: those that joined,
- * without those on which this envelope has failed already. One that is at its limit may be chosen (the dispatch then
- * waits for it): look at `pressure` to avoid that.
+ * Chooses a consumer: returns one of `consumers` or its id, or undefined when none fits. `consumers` are the candidates: the
+ * members of the group without those on which this envelope has failed already. If the function chooses a consumer at its
+ * limit, the dispatch waits for that consumer; read `pressure` to avoid that.
+ *
+ * @example
+ * const specialist: RoutingFunction<Order> = (order, consumers) =>
+ *   consumers.find((one) => one.tags["item"] === order.payload.item && one.pressure === "accept");
  */
 export interface RoutingFunction<T = unknown> {
   (
@@ -28,27 +32,32 @@ export interface RoutingFunction<T = unknown> {
     consumers: readonly ConsumerView[],
     context: RouteContext,
   ): ConsumerView | string | undefined;
-  /** When given, the group remembers who took the last envelope of each key, and tells the function. */
+  /** The key of an envelope. The group remembers the last consumer of each key, and passes it as `context.previous`. */
   readonly affinityKey?: (envelope: Envelope<T>) => string;
-  /** What to call it in graphs. Default: the function's name. */
+  /** Name of the function in graphs. Default: the name of the JavaScript function. */
   readonly label?: string;
   /**
-   * `true`: any candidate is as good, so that what waits for one may go to another. `false`: the choice goes by the
-   * envelope and the members alone, so that what waits for one is not asked again when another is free.
+   * `true`: all candidates are equally good, so a dispatch that waits for one of them may go to another. `false`: the choice
+   * depends on the envelope and the members alone, so a dispatch that waits for one consumer does not choose again when
+   * another one is free. Default: a waiting dispatch chooses again whenever a slot is free.
    */
   readonly interchangeable?: boolean;
-  /** The fields of the payload that it goes by. */
+  /** The fields of the payload that the function reads. */
   readonly fields?: readonly string[];
   /**
    * @internal A function of the library: it changes neither the list of candidates nor the context, and keeps neither, so
    * that a group may give it the same ones at each choice.
    */
   readonly isTrusted?: boolean;
-  /** Every candidate gets the message, and the function is not asked. For topologies: a dispatch has one consumer. */
+  /** Every candidate gets the message, and the function is not called. For topologies only: a dispatch has one consumer. */
   readonly everyone?: boolean;
 }
 
-/** Those that accept, or else those that would let the dispatch wait; never those that reject. */
+/**
+ * The consumers that accept. If there are none, the consumers that defer. Never the consumers that reject.
+ *
+ * @example const route: RoutingFunction = (_envelope, consumers) => available(consumers)[0];
+ */
 export function available(consumers: readonly ConsumerView[]): readonly ConsumerView[] {
   let accepting = 0;
   for (const consumer of consumers) if (consumer.pressure === "accept") accepting++;
@@ -58,8 +67,10 @@ export function available(consumers: readonly ConsumerView[]): readonly Consumer
 }
 
 /**
- * The one with the fewest envelopes in flight, relative to its weight; the one that joined first among equals. One of
- * weight 0 is given nothing.
+ * Chooses the consumer with the fewest envelopes in flight, relative to its weight. Among equals the one that joined first.
+ * A consumer of weight 0 gets nothing.
+ *
+ * @example new ConsumerGroup<Order>({ route: leastLoaded() });
  */
 export function leastLoaded<T>(): RoutingFunction<T> {
   const route: RoutingFunction<T> = (_envelope, consumers) => {
@@ -83,7 +94,11 @@ export function leastLoaded<T>(): RoutingFunction<T> {
   return trusted(Object.assign(route, { label: "least loaded", interchangeable: true }));
 }
 
-/** Each in turn. */
+/**
+ * Chooses the consumers in turn.
+ *
+ * @example new ConsumerGroup<Order>({ route: roundRobin() });
+ */
 export function roundRobin<T>(): RoutingFunction<T> {
   const route: RoutingFunction<T> = (_envelope, consumers, { turn }) => {
     const candidates = available(consumers);
@@ -92,7 +107,11 @@ export function roundRobin<T>(): RoutingFunction<T> {
   return trusted(Object.assign(route, { label: "round robin", interchangeable: true }));
 }
 
-/** By chance, in proportion to `weight`. One of weight 0 is given nothing. */
+/**
+ * Chooses at random, in proportion to `weight`. A consumer of weight 0 gets nothing.
+ *
+ * @example new ConsumerGroup<Order>({ route: weighted() });
+ */
 export function weighted<T>(): RoutingFunction<T> {
   const route: RoutingFunction<T> = (_envelope, consumers, { roll }) => {
     const candidates = available(consumers).filter((consumer) => consumer.weight > 0);
@@ -107,10 +126,11 @@ export function weighted<T>(): RoutingFunction<T> {
 }
 
 /**
- * Always the same consumer for the same key, whoever asks, in any node: highest random weight, so that a member that
- * comes or goes moves only its own share of the keys. Envelopes of a key wait for their consumer when it is at its limit.
+ * Chooses the same consumer for the same key, in every node (highest random weight). When a member comes or goes, only the
+ * keys of that member move. If the consumer of a key is at its limit, the envelopes of the key wait for it.
  *
  * @see Thaler and Ravishankar, "A Name-Based Mapping Scheme for Rendezvous", 1996
+ * @example new ConsumerGroup<Order>({ route: rendezvous((order) => order.payload.item) });
  */
 export function rendezvous<T>(key: (envelope: Envelope<T>) => string): RoutingFunction<T> {
   checkKey("rendezvous", key);
@@ -120,16 +140,16 @@ export function rendezvous<T>(key: (envelope: Envelope<T>) => string): RoutingFu
 }
 
 /**
- * @internal Ranks consumers for a key: each has a number of its own for each key, made from the hashes of both, and the
- * highest is first. These numbers are compared and never counted, so nobody moves up or down when another leaves.
+ * @internal Ranks consumers for a key. Each consumer has a number for each key, made from the hashes of both, and the highest
+ * number is first. The numbers are only compared, so no consumer changes its rank when another one leaves.
  */
 export class Ranking {
-  // Hashes of ids by place in the array, where the same consumer mostly stands the next time too. A memory that cannot
-  // be wrong: it is looked at only for an id that is still there.
+  // Hashes of ids, by the index of the consumer, which is mostly the same the next time. The hash is used only if the id at
+  // that index is still the same.
   readonly #ids: string[] = [];
   readonly #hashes: number[] = [];
 
-  /** The first for a key with this hash, `except` left out; undefined when there is none. */
+  /** The first consumer for a key with this hash, without `except`; undefined when there is none. */
   first(consumers: readonly ConsumerView[], key: number, except?: ConsumerView): ConsumerView | undefined {
     let best: ConsumerView | undefined;
     let bestScore = 0;
@@ -154,13 +174,18 @@ export class Ranking {
   }
 }
 
-/** Two ids with the same hash would tie for every key, and one of them get nothing: they are hashed anew for each. */
+/** Two ids with the same hash would tie for every key, and one of them would get nothing: each key hashes them anew. */
 function precedes(one: ConsumerView, other: ConsumerView, key: number): boolean {
   const [a, b] = [hash(one.id, key), hash(other.id, key)];
   return a === b ? one.id < other.id : a > b;
 }
 
-/** The consumer that took the last envelope of the same key, for as long as it stays; else what `first` chooses. */
+/**
+ * Chooses the consumer that took the last envelope of the same key, as long as that consumer stays. For a new key `first`
+ * chooses. A group remembers the last 100,000 keys.
+ *
+ * @example new ConsumerGroup<Order>({ route: sticky((order) => order.payload.item, roundRobin()) });
+ */
 export function sticky<T>(
   key: (envelope: Envelope<T>) => string,
   first: RoutingFunction<T> = leastLoaded(),
@@ -172,7 +197,14 @@ export function sticky<T>(
   return first.isTrusted === true ? trusted(named) : named;
 }
 
-/** Only consumers for which the predicate holds, among which `then` chooses. @throws OptionError */
+/**
+ * Keeps the consumers for which the predicate is true. `then` chooses among these.
+ *
+ * @throws OptionError when the predicate is not valid
+ * @example
+ * const sameItem = match.compare(match.payload("item"), "eq", match.tag("item"));
+ * new ConsumerGroup<Order>({ route: where(sameItem, leastLoaded()) });
+ */
 export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastLoaded()): RoutingFunction<T> {
   checkPredicate("where(predicate)", predicate);
   if (then.everyone === true)
@@ -187,13 +219,13 @@ export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastL
   return then.isTrusted === true ? trusted(route) : route;
 }
 
-/** @internal What a dispatch with this routing function takes. */
+/** @internal Which slots a dispatch with this routing function takes. */
 export function takesOf(route: RoutingFunction<never> | IsolatedRoute<never>): Takes {
   if (typeof route !== "function" || route.interchangeable === undefined) return "chooses";
   return route.interchangeable ? "any" : "insists";
 }
 
-/** Not enumerable: whoever copies the traits of a function to another one copies no trust. */
+/** Not enumerable, so that code which copies the traits of a function to another one does not copy the trust. */
 function trusted<T>(route: RoutingFunction<T>): RoutingFunction<T> {
   return Object.defineProperty(route, "isTrusted", { value: true });
 }
@@ -205,14 +237,14 @@ function checkKey(name: string, key: unknown): void {
     throw new OptionError(`${name}(key)`, key, "a function from an envelope to its key");
 }
 
-/** FNV-1a with a final mix: even over short, similar texts. 32 bits. @param seed - another, and it is another hash */
+/** FNV-1a with a final mix, 32 bits: even for short, similar strings. @param seed - each seed gives another hash */
 export function hash(text: string, seed = 0x811c9dc5): number {
   let h = seed;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
   return mix(h) >>> 0;
 }
 
-/** Spreads each bit of a number over all 32; two numbers are never mixed into the same one. */
+/** Spreads each bit of a number over all 32 bits. No two numbers give the same result. */
 export function mix(bits: number): number {
   let h = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);

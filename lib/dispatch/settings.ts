@@ -5,7 +5,7 @@ import { count, delay, oneOf } from "../process/options.js";
 import type { CrashPolicy } from "./conversation-machine.js";
 import type { Envelope } from "./envelope.js";
 
-/** Defaults of a group's options, in one place. Durations are milliseconds. */
+/** Defaults of the options of a group. */
 export const GROUP_DEFAULTS: {
   readonly deadlineMs: number;
   readonly maxAttempts: number;
@@ -17,6 +17,7 @@ export const GROUP_DEFAULTS: {
   readonly window: number;
   readonly windowMs: number;
   readonly windowBytes: number;
+  /** Keys of `affinityKey` for which a group remembers the consumer. Not an option. */
   readonly affinities: number;
 } = {
   deadlineMs: 5_000,
@@ -32,27 +33,33 @@ export const GROUP_DEFAULTS: {
   affinities: 100_000,
 };
 
-/** What undoes the work of a consumer that crashed. */
+/** Undoes the work of a consumer that crashed. A promise that it returns is awaited, within `compensationTimeoutMs`. */
 export type Compensation<T> = (
   envelope: Envelope<T>,
   crashed: { readonly consumer: string; readonly attempt: number },
 ) => unknown;
 
-/** How a group dispatches; a single dispatch may say otherwise. */
+/** How a group dispatches. A single dispatch may override each of these. */
 export interface DispatchSettings<T> {
-  /** Milliseconds in which the envelope is settled, or the dispatch fails; `Infinity` for none. */
+  /** Milliseconds after which a dispatch that is not settled fails; `Infinity` for no deadline. Default 5,000. */
   readonly deadlineMs?: number;
-  /** Consumers that may be tried with one envelope before it is a dead letter. */
+  /** Consumers on which one envelope may fail before it is a dead letter. Default 3. */
   readonly maxAttempts?: number;
-  /** What the crash of a consumer leads to. */
+  /** Reaction to the crash of a consumer. Default `reroute`. */
   readonly onCrash?: CrashPolicy;
-  /** Undoes the work of the crashed consumer, under `onCrash: "compensate"`. */
+  /** Undoes the work of the crashed consumer. Required by `onCrash: "compensate"`. */
   readonly compensate?: Compensation<T>;
-  /** Milliseconds that the compensation may take. */
+  /** Milliseconds after which a compensation is killed and counts as failed; `Infinity` for never. Default 5,000. */
   readonly compensationTimeoutMs?: number;
-  /** How long to wait for a member when there is none to choose from: time for a restart. 0 fails at once. */
+  /**
+   * Milliseconds that a dispatch waits for a member when there is none to choose: the time that a restart takes. 0 fails at
+   * once. Default 0.
+   */
   readonly patienceMs?: number;
-  /** Milliseconds a consumer that cannot acknowledge must survive for the dispatch to count as delivered. */
+  /**
+   * The handoff window, in milliseconds. A dispatch to a consumer that cannot acknowledge counts as delivered when the
+   * consumer is still alive after this time. Default 250.
+   */
   readonly handoffMs?: number;
 }
 
@@ -60,7 +67,7 @@ export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> 
   readonly compensate: Compensation<T> | undefined;
 };
 
-/** Checks settings, and fills them in from others or the defaults. @throws OptionError */
+/** Checks settings, and completes them from `base` or the defaults. @throws OptionError */
 export function settingsOf<T>(
   given: DispatchSettings<T>,
   base: FullSettings<T> | undefined,

@@ -19,35 +19,35 @@ export function startDispatch<T, R = unknown>(
   kernel: Kernel,
   owner: Process | undefined,
   group: ConsumerGroup<T, R>,
-  what: T | Envelope<T>,
+  payload: T | Envelope<T>,
   options: DispatchOptions<T> | undefined,
 ): Promise<Outcome<T, R>> {
   try {
     if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
     options?.signal?.throwIfAborted();
     const settings = options === undefined ? group.settings : settingsOf(options, group.settings);
-    // The envelope of an error or an outcome may be dispatched again, and is one of the caller's own by then.
-    const own = what instanceof OwnEnvelope || what instanceof BareEnvelope;
-    const envelope: Envelope<T> = own ? what : new BareEnvelope(what as T, kernel.env);
-    let underWay: Conversation<T> | undefined;
-    if (own) {
+    // A bare payload has been wrapped already when its envelope comes from an error or an outcome.
+    const isOwn = payload instanceof OwnEnvelope || payload instanceof BareEnvelope;
+    const envelope: Envelope<T> = isOwn ? payload : new BareEnvelope(payload as T, kernel.env);
+    let inFlight: Conversation<T> | undefined;
+    if (isOwn) {
       group.touched(kernel);
       const receipt = group.dedup.receipt(envelope.id, kernel.env.now());
       if (receipt !== undefined)
         return Promise.resolve({ envelope, ...receipt, duplicate: true } as Outcome<T, R>);
-      underWay = group.dedup.inFlight(envelope.id);
+      inFlight = group.dedup.inFlight(envelope.id);
     }
-    const conversation = underWay ?? new Conversation(group, envelope, settings, own);
-    const request = new DispatchRequest(conversation, underWay !== undefined);
-    // What its consumers reply with is the group's to know.
+    const conversation = inFlight ?? new Conversation(group, envelope, settings, isOwn);
+    const request = new DispatchRequest(conversation, inFlight !== undefined);
+    // The group knows the type of the replies.
     const outcome = request.await(kernel, owner) as Promise<Outcome<T, R>>;
-    if (underWay === undefined) {
+    if (inFlight === undefined) {
       conversation.process = kernel.spawn(conversation, undefined, CONVERSATION);
       adoptContext(conversation.process.pid);
-      if (own) conversation.claim();
+      if (isOwn) conversation.claim();
     }
     const { process } = conversation;
-    // The conversation may be of another system, and its deadlines are of that one: they end with it.
+    // A joined conversation may run in another system. Its deadlines belong to that system, and end with it.
     request.begin(process.kernel, owner, process.pid, process, settings.deadlineMs);
     if (options?.signal !== undefined) request.obey(options.signal);
     return outcome;

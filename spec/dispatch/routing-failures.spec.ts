@@ -61,7 +61,7 @@ describe("a routing function", () => {
     expect(await failure(route)).toMatchObject({ code: "ERR_EVALUATION", cause });
   });
 
-  it("that throws something that is no Error is one as well", async () => {
+  it("that throws a value that is no Error is one as well", async () => {
     const route = (): never => {
       throw "no";
     };
@@ -76,7 +76,7 @@ describe("a routing function", () => {
     expect(await failure(route)).toMatchObject({ code: "ERR_EVALUATION" });
   });
 
-  it("is asked for the key once per choice", async () => {
+  it("has its key function called once for each choice", async () => {
     let asked = 0;
     group.route = sticky(() => String(++asked), roundRobin());
     group.join(system.spawn(consumer(() => undefined)));
@@ -84,7 +84,7 @@ describe("a routing function", () => {
     expect(asked).toBe(1);
   });
 
-  it("that chooses none is no consumer", async () => {
+  it("that chooses none fails the dispatch with NoConsumerError", async () => {
     expect(await failure(() => undefined)).toMatchObject({ code: "ERR_NO_CONSUMER", why: "none" });
   });
 
@@ -99,7 +99,7 @@ describe("a routing function", () => {
     expect(await failure(route)).toMatchObject({ code: "ERR_UNKNOWN_CONSUMER", selected });
   });
 
-  it("that chooses one that has failed already has chosen an unknown consumer", async () => {
+  it("that chooses a consumer that has failed already fails with UnknownConsumerError", async () => {
     const ann = desk(system, group, { id: "ann" });
     desk(system, group, { id: "bob" });
     group.route = () => "ann";
@@ -110,7 +110,7 @@ describe("a routing function", () => {
     expect(dispatch.error).toMatchObject({ code: "ERR_UNKNOWN_CONSUMER", selected: '"ann"' });
   });
 
-  it("that ends the consumer it chooses has that found out by the link", async () => {
+  it("that ends the consumer it chooses has the envelope re-routed by the link", async () => {
     const ann = desk(system, group, { id: "ann" });
     const bob = desk(system, group, { id: "bob" });
     group.route = (_envelope, [first]) => {
@@ -124,7 +124,7 @@ describe("a routing function", () => {
     expect(dispatch.value?.rerouteTimings).toMatchObject([{ consumer: "ann", reason: { type: "noproc" } }]);
   });
 
-  it("is given the candidates, its turn, a roll, and who had the key last", async () => {
+  it("gets the candidates, its turn, a roll, and the last consumer of the key", async () => {
     const given: unknown[] = [];
     const route: RoutingFunction<string> = (envelope, consumers, { turn, roll, previous }) => {
       given.push([envelope.payload, consumers.map((one) => one.id), turn, previous?.id]);
@@ -175,7 +175,7 @@ describe("an error of a dispatch", () => {
     [
       "ERR_CONVERSATION",
       new ConversationError("clerks", "died", custom("x"), envelope, history),
-      "itself ended",
+      "itself was ended",
     ],
   ])("with code %s carries the envelope, and says what was tried", (code, made, text) => {
     expect(made).toMatchObject({ code, envelope, history });
@@ -184,7 +184,7 @@ describe("an error of a dispatch", () => {
     expect(made).toBeInstanceOf(DispatchError);
   });
 
-  it("has as its cause what the last consumer died of", () => {
+  it("has the crash of the last consumer as its cause", () => {
     const [crashed] = history;
     expect(new AttemptsExhaustedError("clerks", 1, envelope, [crashed]).cause).toBe(error);
     expect(new AttemptsExhaustedError("clerks", 2, envelope, history).cause).toBe(undefined);
