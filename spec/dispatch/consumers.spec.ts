@@ -80,7 +80,7 @@ const dispatchAll = (payloads: readonly string[]): Fate<Outcome<string>>[] =>
   payloads.map((payload) => fate(system.dispatch(group, payload)));
 
 describe("a consumer with `concurrency`", () => {
-  it("works on so many envelopes at once, and on no more [D21]", async () => {
+  it("works on that many envelopes at once, and on no more [D21]", async () => {
     const { begun, finish } = shop({ concurrency: 3 });
     await system.idle();
     const fates = dispatchAll(["a", "b", "c", "d", "e"]);
@@ -95,7 +95,7 @@ describe("a consumer with `concurrency`", () => {
     expect(group.consumers[0]?.inFlight).toBe(0);
   });
 
-  it("leaves in its mailbox what `maxInFlight` lets it have beyond that [D21]", async () => {
+  it("leaves further envelopes in its mailbox, up to `maxInFlight` [D21]", async () => {
     const { begun, finish } = shop({ concurrency: 2, maxInFlight: 4 });
     await system.idle();
     dispatchAll(["a", "b", "c", "d", "e"]);
@@ -106,7 +106,7 @@ describe("a consumer with `concurrency`", () => {
     expect(begun).toEqual(["a", "b", "c"]);
   });
 
-  it("works on one at a time without it", async () => {
+  it("works on one envelope at a time by default", async () => {
     const { begun, finish } = shop({});
     await system.idle();
     dispatchAll(["a", "b"]);
@@ -120,7 +120,7 @@ describe("a consumer with `concurrency`", () => {
     expect(() => consumer(() => undefined, { concurrency } as never)).toThrow(/concurrency/);
   });
 
-  it("crashes with any of its jobs: that one spends an attempt, the others go on elsewhere and spend none [D22]", async () => {
+  it("crashes with any of its jobs: that job spends an attempt, the other jobs re-route and spend none [D22]", async () => {
     const { begun, crash } = shop({ concurrency: 3, id: "ann" });
     await system.idle();
     const fates = ["a", "b", "c"].map((payload) => fate(system.dispatch(group, payload, { maxAttempts: 1 })));
@@ -138,7 +138,7 @@ describe("a consumer with `concurrency`", () => {
     expect(fates[0]?.value).toMatchObject({ deliveredTo: "bob", attempts: 2, reroutedFrom: ["ann"] });
   });
 
-  it("does not have begun work begun again by another, where a crash may not re-route [D22]", async () => {
+  it("crashes, and its other jobs do not re-route where the crash policy forbids it [D22]", async () => {
     const undone: string[] = [];
     const { crash } = shop({ concurrency: 2 });
     await system.idle();
@@ -158,7 +158,7 @@ describe("a consumer with `concurrency`", () => {
     expect([bob.payloads, undone]).toEqual([[], ["b"]]);
   });
 
-  it("that is killed from outside is to blame for all that it worked on", async () => {
+  it("is killed from outside, and all of its jobs spend an attempt", async () => {
     const { pid } = shop({ concurrency: 2 });
     await system.idle();
     const fates = ["a", "b"].map((payload) => fate(system.dispatch(group, payload, { maxAttempts: 1 })));
@@ -168,7 +168,7 @@ describe("a consumer with `concurrency`", () => {
     expect(fates.map((one) => one.code)).toEqual(["ERR_ATTEMPTS_EXHAUSTED", "ERR_ATTEMPTS_EXHAUSTED"]);
   });
 
-  it("that returns a stop from one job lets the others end", async () => {
+  it("returns a stop from one job, and finishes the other jobs first", async () => {
     const hold = gate();
     const pid = system.spawn(
       consumer<string>(
@@ -206,7 +206,7 @@ describe("a consumer that its supervisor stops", () => {
     return { ...made, pid, stop: () => system.exit(ref.pid, "shutdown") };
   };
 
-  it("leaves its group at once, finishes its jobs, and ends then [D23]", async () => {
+  it("leaves its group at once, finishes its jobs, then ends [D23]", async () => {
     const ann = await supervised(1_000, 2);
     const bob = desk(system, group, { id: "bob" });
     group.route = (_envelope, [first]) => first;
@@ -227,7 +227,7 @@ describe("a consumer that its supervisor stops", () => {
     expect(fates.map((one) => one.value?.deliveredTo)).toEqual(["ann", "ann", undefined, undefined]);
   });
 
-  it("spends no attempt of what it gives back [D23]", async () => {
+  it("gives back envelopes without spending an attempt [D23]", async () => {
     const ann = await supervised(1_000, 1);
     group.route = (_envelope, [first]) => first;
     void dispatchAll(["a"]);
@@ -241,7 +241,7 @@ describe("a consumer that its supervisor stops", () => {
     expect(once.value).toMatchObject({ deliveredTo: "bob", reroutedFrom: ["ann"] });
   });
 
-  it("is killed when its jobs take longer than its shutdown time, and they are re-routed then", async () => {
+  it("is killed when its jobs exceed its shutdown time, and the jobs re-route", async () => {
     const ann = await supervised(100, 1);
     const bob = desk(system, group, { id: "bob" });
     group.route = (_envelope, [first]) => first;
@@ -254,14 +254,14 @@ describe("a consumer that its supervisor stops", () => {
     expect([system.isAlive(ann.pid), bob.payloads]).toEqual([false, ["a"]]);
   });
 
-  it("ends at once when it has no job", async () => {
+  it("ends at once when it has no jobs", async () => {
     const ann = await supervised(1_000, 1);
     ann.stop();
     await system.idle();
     expect(system.isAlive(ann.pid)).toBe(false);
   });
 
-  it("crashes as ever when one of its last jobs does", async () => {
+  it("crashes when one of its last jobs crashes", async () => {
     const ann = await supervised(1_000, 2);
     const fates = dispatchAll(["a", "b"]);
     await system.idle();
@@ -274,7 +274,7 @@ describe("a consumer that its supervisor stops", () => {
 });
 
 describe("a system that stops", () => {
-  it("lets the jobs in progress end: their callers get the outcome, and those that wait the reason [D24]", async () => {
+  it("lets the jobs in progress finish: their callers get the outcome, waiting callers the reason `shutdown` [D24]", async () => {
     const { begun, done, finish } = shop({ concurrency: 2 });
     await system.idle();
     const fates = dispatchAll(["a", "b", "waits"]);
@@ -295,7 +295,7 @@ describe("a system that stops", () => {
     expect(fates[2]?.error).toMatchObject({ end: "died", reason: { type: "shutdown" } });
   });
 
-  it("kills the jobs that take longer than their consumer has", async () => {
+  it("kills the jobs that exceed the shutdown time of their consumer", async () => {
     const { done } = shop({});
     await system.idle();
     const [one] = dispatchAll(["a"]);

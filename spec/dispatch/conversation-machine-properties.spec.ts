@@ -244,7 +244,7 @@ const holds = (check: (steps: readonly Step[], how: Policy) => void): void =>
   );
 
 describe("whatever happens to a conversation", () => {
-  it("it does what a naive model of it does [D14]", () => {
+  it("it does the same as a naive model [D14]", () => {
     fc.assert(
       fc.property(policy, events, (how, given) => {
         expect(run(how, given).flatMap(inWords)).toEqual(naive(how, given));
@@ -296,7 +296,7 @@ describe("whatever happens to a conversation", () => {
     });
   });
 
-  it("attempts are numbered from 1, and never more than there may be", () => {
+  it("attempts are numbered from 1, and never exceed the budget", () => {
     holds((steps, { maxAttempts }) => {
       const numbers = steps.flatMap(({ state, effects }) =>
         count(effects, "deliver") > 0 ? [state.attempt] : [],
@@ -308,7 +308,7 @@ describe("whatever happens to a conversation", () => {
     });
   });
 
-  it("no consumer is given the envelope twice, as long as choices leave out the excluded", () => {
+  it("no consumer gets the envelope twice, if choices leave out the excluded consumers", () => {
     fc.assert(
       fc.property(events, (all) => {
         // What is sent back may come again.
@@ -342,7 +342,7 @@ describe("whatever happens to a conversation", () => {
     });
   });
 
-  it("a compensation that has begun is left by its own end or the process's only", () => {
+  it("a compensation that has begun ends by itself or with the process, and by nothing else", () => {
     holds((steps) => {
       for (const { before, event: one, state } of steps) {
         if (before.phase === "compensating" && one.type !== "compensated" && one.type !== "died")
@@ -369,7 +369,7 @@ describe("whatever happens to a conversation", () => {
     });
   });
 
-  it("the history tells each attempt that ended, in order, and excludes the consumers that failed", () => {
+  it("the history has each attempt that ended, in order, and consumers that failed are excluded", () => {
     holds((steps) => {
       const last = steps.at(-1)?.state.past;
       expect(last?.history.map((one) => one.attempt)).toEqual(last?.history.map((_, i) => i + 1));

@@ -316,7 +316,7 @@ describe("a conversation", () => {
     expect(stateAfter(policy, ...events).phase).toBe(phase);
   });
 
-  it("spends no attempt on a consumer that gave the envelope back, or that another envelope brought down", () => {
+  it("spends no attempt when the consumer gave the envelope back or crashed on another one", () => {
     expect(effects(ONCE, ...out, givenBack)).toEqual(["release ann", "select"]);
     expect(effects(ONCE, ...out, exited(ann, 7, true))).toEqual(["release ann, gone", "select"]);
     expect(stateAfter(ONCE, ...out, exited(ann, 7, true)).past).toMatchObject({
@@ -326,12 +326,12 @@ describe("a conversation", () => {
     });
   });
 
-  it("does not begin anew, where a crash may not, what another envelope interrupted", () => {
+  it("does not re-route interrupted work where the crash policy forbids it", () => {
     expect(effects(FAIL, ...out, exited(ann, 7, true)).at(-1)).toBe("end");
     expect(effects(COMPENSATE, ...out, exited(ann, 7, true)).at(-1)).toBe("compensate ann");
   });
 
-  it("ends with its attempts, as a dead letter", () => {
+  it("ends as a dead letter when its attempts are used up", () => {
     const policy: Policy = { onCrash: "reroute", maxAttempts: 2 };
     expect(effects(policy, ...out, exited(ann), accept(bob), exited(bob))).toEqual([
       "release bob, gone",
@@ -340,7 +340,7 @@ describe("a conversation", () => {
     ]);
   });
 
-  it("remembers what was tried, with what and when", () => {
+  it("remembers each attempt: consumer, end, reason and time", () => {
     const { past, attempt } = stateAfter(REROUTE, ...out, exited(ann, 7), accept(bob), rejected(2));
     expect(past.history).toEqual([
       { attempt: 1, consumer: "ann", end: "crashed", reason: broken, at: 7 },
@@ -359,7 +359,7 @@ describe("a conversation", () => {
     expect(past.isRerouting).toBe(true);
   });
 
-  it("times no re-routing of what a consumer rejected or gave back", () => {
+  it("times no re-routing after a rejection or a return", () => {
     const forwarded: E = { type: "forwarded", at: 9 };
     for (const ended of [rejected(1), givenBack]) {
       const { past } = stateAfter(REROUTE, ...out, ended, accept(bob), forwarded);
@@ -367,7 +367,7 @@ describe("a conversation", () => {
     }
   });
 
-  it("gives the reason of the crash once it has compensated, or of the failure to", () => {
+  it("fails with the reason of the crash, or of the failed compensation", () => {
     const before = stateAfter(COMPENSATE, ...undoing);
     const failure = (reason: typeof broken | undefined): unknown =>
       decide(COMPENSATE, before, { type: "compensated", reason })[1][0];

@@ -30,7 +30,7 @@ afterEach(() => system.stop());
 const broken = custom("broken");
 
 describe("a dispatch", () => {
-  it("completes by an acknowledgement, at once, with everything there is to tell", async () => {
+  it("completes by an acknowledgement, at once, with a full outcome", async () => {
     const ann = desk(system, group, { id: "ann" });
     const dispatch = fate(system.dispatch(group, "one"));
     await system.idle();
@@ -52,7 +52,7 @@ describe("a dispatch", () => {
     expect(clock.now).toBe(0);
   });
 
-  it("completes by a reply, and hands it out", async () => {
+  it("completes by a reply, and the outcome has the reply", async () => {
     const ann = desk(system, group);
     const dispatch = fate(system.dispatch(group, "one"));
     await system.idle();
@@ -61,7 +61,7 @@ describe("a dispatch", () => {
     expect(dispatch.value).toMatchObject({ settledBy: "reply", reply: undefined });
   });
 
-  it("goes to another consumer when one rejects, and the one that did lives on", async () => {
+  it("goes to another consumer after a rejection, and the rejecting consumer lives on", async () => {
     const ann = desk(system, group, { id: "ann" });
     const bob = desk(system, group, { id: "bob" });
     const dispatch = fate(system.dispatch(group, "one"));
@@ -81,7 +81,7 @@ describe("a dispatch", () => {
     expect(system.info(ann.pid)?.links).toEqual([]);
   });
 
-  it("rejected for good goes to nobody else, and is a dead letter", async () => {
+  it("rejected with `final` goes to no other consumer, and is a dead letter", async () => {
     const letters: unknown[] = [];
     system.events.on("undeliverable", (letter) => letters.push(letter));
     const ann = desk(system, group, { id: "ann" });
@@ -101,7 +101,7 @@ describe("a dispatch", () => {
     expect(system.deadLetters).toBe(1);
   });
 
-  it("is settled once: what is said after that is false and changes nothing", async () => {
+  it("is settled once: settling it again returns false and changes nothing", async () => {
     const ann = desk(system, group);
     const dispatch = fate(system.dispatch(group, "one"));
     await system.idle();
@@ -129,7 +129,7 @@ describe("a dispatch", () => {
     expect(system.info(ann.pid)?.links).toEqual([]);
   });
 
-  it("takes no more of a consumer than a link: one that traps exits meets no signal of it", async () => {
+  it("sends no signal to a consumer that traps exits", async () => {
     const signals: unknown[] = [];
     const pid = system.spawn<Delivery<string>>(
       {
@@ -144,7 +144,7 @@ describe("a dispatch", () => {
     expect(signals).toEqual([]);
   });
 
-  it("to a stopped system is refused", async () => {
+  it("is refused by a stopped system", async () => {
     await system.stop();
     await expect(system.dispatch(group, "one")).rejects.toMatchObject({ code: "ERR_SYSTEM_STOPPED" });
   });
@@ -162,15 +162,15 @@ describe("a consumer from a function", () => {
     expect(await dispatched(() => undefined)).toMatchObject({ settledBy: "ack" });
   });
 
-  it("replies with what it returns", async () => {
+  it("replies with the value that it returns", async () => {
     expect(await dispatched((payload) => payload.length)).toMatchObject({ settledBy: "reply", reply: 3 });
   });
 
-  it("replies with what its promise comes to", async () => {
+  it("replies with the value that its promise resolves to", async () => {
     expect(await dispatched(async (payload) => `${payload}!`)).toMatchObject({ reply: "one!" });
   });
 
-  it("rejects by what `reject` makes: another consumer gets the envelope", async () => {
+  it("rejects by returning `reject(…)`: another consumer gets the envelope", async () => {
     const error = new RangeError("no tea");
     expect(await dispatched(() => reject(error))).toMatchObject({
       code: "ERR_NO_CONSUMER",
@@ -179,7 +179,7 @@ describe("a consumer from a function", () => {
     });
   });
 
-  it("rejects for good, and the caller gets the consumer's own error as the cause [D25]", async () => {
+  it("rejects with `final`, and the caller gets the consumer's own error as the cause [D25]", async () => {
     const cause = new RangeError("no tea");
     const error = await dispatched(async () => reject(cause, { final: true }));
     expect(error).toBeInstanceOf(RejectedError);
@@ -187,7 +187,7 @@ describe("a consumer from a function", () => {
     expect((error as RejectedError).cause).toBe(cause);
   });
 
-  it("crashes by a server's refusal, which is no answer to a dispatch", async () => {
+  it("crashes when it returns a server's `refuse(…)`", async () => {
     const text = "reject(…) in a consumer";
     for (const work of [() => refuse(new Error("no")), async () => refuse(new Error("no"))])
       expect(await dispatched(work)).toMatchObject({
@@ -195,7 +195,7 @@ describe("a consumer from a function", () => {
       });
   });
 
-  it("crashes by a throw, now or later", async () => {
+  it("crashes when it throws or its promise rejects", async () => {
     const crashed = { history: [{ end: "crashed", reason: { type: "crash", error: new Error("broken") } }] };
     const work = (): never => {
       throw new Error("broken");
@@ -249,7 +249,7 @@ describe("a consumer that cannot acknowledge", () => {
     group.join(pid, { id, acknowledges: false });
   };
 
-  it("is sent the bare payload, and has taken it when it lives after the handoff window", async () => {
+  it("gets the bare payload, and counts as delivered when it is alive after the handoff window", async () => {
     const taken: unknown[] = [];
     bare("ann", taken);
     const dispatch = fate(system.dispatch(group, "one"));
@@ -262,7 +262,7 @@ describe("a consumer that cannot acknowledge", () => {
     expect(group.consumers[0]?.inFlight).toBe(0);
   });
 
-  it("and ends within it has not: another gets the envelope, and a window of its own", async () => {
+  it("ends within the handoff window: another consumer gets the envelope, and a window of its own", async () => {
     const taken: unknown[] = [];
     bare("ann", taken, true);
     const dispatch = fate(system.dispatch(group, "one", { handoffMs: 100, patienceMs: 1_000 }));
@@ -300,7 +300,7 @@ describe("a consumer whose bounded mailbox is full", () => {
     expect(group.consumers[0]?.inFlight).toBe(0);
   });
 
-  it("ends with policy `exit`, and that is a crash like any other", async () => {
+  it("ends with policy `exit`, which is a crash like any other", async () => {
     await full("ann", "exit");
     const bob = desk(system, group, { id: "bob" });
     const dispatch = fate(system.dispatch(group, "one"));
@@ -312,7 +312,7 @@ describe("a consumer whose bounded mailbox is full", () => {
     ]);
   });
 
-  it("is not taken for the one that crashed before it, in the timings", async () => {
+  it("does not appear in the timings as the consumer that crashed before it", async () => {
     group.route = (_envelope, [first]) => first;
     doomed(system, group, "ann", broken);
     await full("bob", "reject");

@@ -118,8 +118,8 @@ function actor(
   };
 }
 
-describe("under every plan of crashes, with supervisors that replace who died,", () => {
-  it("each envelope is acknowledged once, and its outcome tells of the crashes as they happened [D8]", async () => {
+describe("under every plan of crashes, with supervisors that replace dead consumers,", () => {
+  it("each envelope is acknowledged once, and its outcome lists the crashes in order [D8]", async () => {
     await fc.assert(
       fc.asyncProperty(plan, async ({ consumers, batches, maxInFlight, route }) => {
         const clock = testClock();

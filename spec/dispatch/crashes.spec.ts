@@ -55,7 +55,7 @@ describe("a consumer that ends before it has acknowledged", () => {
     });
   });
 
-  it("as if all were done, has not done it all the same", async () => {
+  it("with the reason `normal`, has not acknowledged all the same", async () => {
     doomed(system, group, "ann", "normal");
     const bob = desk(system, group);
     void system.dispatch(group, "one");
@@ -63,7 +63,7 @@ describe("a consumer that ends before it has acknowledged", () => {
     expect(bob.last.attempt).toBe(2);
   });
 
-  it("before the envelope was even looked at, hands it on as well", async () => {
+  it("before it took the envelope, has the envelope re-routed as well", async () => {
     const never = new Promise<void>(() => undefined);
     const ann = system.spawn<Delivery<string>>({ handle: () => never });
     group.join(ann, { id: "ann" });
@@ -76,7 +76,7 @@ describe("a consumer that ends before it has acknowledged", () => {
     expect([...bob.payloads].sort()).toEqual(["one", "three", "two"]);
   });
 
-  it("between two of its awaits, hands it on, and its late acknowledgement is refused [D9]", async () => {
+  it("between two of its awaits, has the envelope re-routed, and its late acknowledgement is refused [D9]", async () => {
     const [begun, late] = [gate(), gate()];
     const seen: unknown[] = [];
     const ann = system.spawn<Delivery<string>>({
@@ -104,7 +104,7 @@ describe("a consumer that ends before it has acknowledged", () => {
     expect(dispatch.value?.deliveredTo).toBe("bob");
   });
 
-  it("in the same turn in which it acknowledged, has acknowledged", async () => {
+  it("in the turn in which it acknowledged, has acknowledged", async () => {
     let handled = 0;
     const pid = system.spawn<Delivery<string>>({
       handle: (_ctx, delivery) => {
@@ -120,7 +120,7 @@ describe("a consumer that ends before it has acknowledged", () => {
     expect([handled, bob.deliveries.length]).toEqual([1, 0]);
   });
 
-  it("is told of in the timings: when its end was observed, and when the envelope was forwarded again", async () => {
+  it("appears in the timings: when its end was observed, and when the envelope was forwarded again", async () => {
     const ann = desk(system, group, { id: "ann" });
     const dispatch = fate(system.dispatch(group, "one", { patienceMs: 1_000 }));
     await clock.advance(30);
@@ -135,7 +135,7 @@ describe("a consumer that ends before it has acknowledged", () => {
     ]);
   });
 
-  it("and is started again by its supervisor, may be given the same envelope again", async () => {
+  it("and is restarted by its supervisor, may get the same envelope again", async () => {
     let crashes = 0;
     const work = (payload: string): string => {
       if (crashes++ === 0) throw new Error("first time");
@@ -149,7 +149,7 @@ describe("a consumer that ends before it has acknowledged", () => {
 });
 
 describe("an envelope that fails everywhere", () => {
-  it("ends with its attempts, as a dead letter with its whole history", async () => {
+  it("ends as a dead letter with its whole history when its attempts are used up", async () => {
     const letters: unknown[] = [];
     system.events.on("undeliverable", (letter) => letters.push(letter));
     for (const id of ["ann", "bob", "cem", "dot"]) doomed(system, group, id, custom(id));
@@ -175,7 +175,7 @@ describe("an envelope that fails everywhere", () => {
     expect(group.consumers.map((one) => one.id)).toEqual(["dot"]);
   });
 
-  it("is a dead letter too when there are fewer members than attempts", async () => {
+  it("is a dead letter, too, when there are fewer members than attempts", async () => {
     const letters: unknown[] = [];
     system.events.on("undeliverable", (letter) => letters.push(letter));
     doomed(system, group, "ann", broken);
@@ -185,7 +185,7 @@ describe("an envelope that fails everywhere", () => {
     expect(letters).toEqual([expect.objectContaining({ error: dispatch.error })]);
   });
 
-  it("may be dispatched again, as the envelope that the error carries", async () => {
+  it("may be dispatched again: the error has the envelope", async () => {
     doomed(system, group, "ann", broken);
     const dispatch = fate(system.dispatch(group, "poison"));
     await system.idle();
@@ -199,7 +199,7 @@ describe("an envelope that fails everywhere", () => {
 });
 
 describe("crash policy `fail`", () => {
-  it("ends the dispatch with the consumer's reason, and tries nobody else", async () => {
+  it("ends the dispatch with the consumer's reason, and tries no other consumer", async () => {
     const cause = new Error("broken");
     doomed(system, group, "ann", cause);
     const bob = desk(system, group);
@@ -233,7 +233,7 @@ describe("crash policy `compensate`", () => {
     expect(reports).toEqual([]);
   });
 
-  it("waits for a compensation that takes its time, past the deadline", async () => {
+  it("waits for a slow compensation, past the deadline", async () => {
     doomed(system, group, "ann", broken);
     const done = gate();
     const dispatch = compensating(() => done.promise);
@@ -244,7 +244,7 @@ describe("crash policy `compensate`", () => {
     expect(dispatch.error).toMatchObject({ end: "compensated" });
   });
 
-  it("tells when the compensation fails", async () => {
+  it("fails with `compensation-failed` when the compensation fails", async () => {
     doomed(system, group, "ann", broken);
     const error = new Error("cannot undo");
     const dispatch = compensating(() => {
@@ -255,7 +255,7 @@ describe("crash policy `compensate`", () => {
     expect(reports).toEqual([]);
   });
 
-  it("ends a compensation that takes too long", async () => {
+  it("kills a compensation that takes too long", async () => {
     doomed(system, group, "ann", broken);
     const dispatch = compensating(() => new Promise(() => undefined));
     await clock.advance(99);
@@ -266,7 +266,7 @@ describe("crash policy `compensate`", () => {
     expect(system.population).toBe(before - 2);
   });
 
-  it("sees the compensation through when the caller has given up", async () => {
+  it("lets the compensation finish when the caller has given up", async () => {
     doomed(system, group, "ann", broken);
     const controller = new AbortController();
     const dispatch = fate(

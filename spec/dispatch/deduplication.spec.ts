@@ -35,7 +35,7 @@ const done = async (id: string): Promise<boolean> => {
 };
 
 describe("an envelope dispatched twice", () => {
-  it("while the first is under way is one dispatch with two who wait", async () => {
+  it("while the first is in flight is one dispatch with two callers", async () => {
     const fates = [fate(system.dispatch(group, order("a"))), fate(system.dispatch(group, order("a")))];
     await system.idle();
     expect(ann.deliveries).toHaveLength(1);
@@ -52,7 +52,7 @@ describe("an envelope dispatched twice", () => {
     expect(ann.deliveries).toHaveLength(1);
   });
 
-  it("after the first failed is tried again", async () => {
+  it("after the first failed is a new dispatch", async () => {
     const first = fate(system.dispatch(group, order("a"), { maxAttempts: 1 }));
     await system.idle();
     ann.last.reject("no");
@@ -62,7 +62,7 @@ describe("an envelope dispatched twice", () => {
     expect(ann.deliveries).toHaveLength(2);
   });
 
-  it("shares the failure of the one under way", async () => {
+  it("shares the failure of the dispatch in flight", async () => {
     const fates = [1, 2].map(() => fate(system.dispatch(group, order("a"), { maxAttempts: 1 })));
     await system.idle();
     ann.last.reject("no");
@@ -70,7 +70,7 @@ describe("an envelope dispatched twice", () => {
     expect(fates.map((one) => one.code)).toEqual(["ERR_ATTEMPTS_EXHAUSTED", "ERR_ATTEMPTS_EXHAUSTED"]);
   });
 
-  it("may be given up by the one who joined, alone", async () => {
+  it("may be given up by the caller who joined, alone", async () => {
     const controller = new AbortController();
     const first = fate(system.dispatch(group, order("a")));
     const second = fate(system.dispatch(group, order("a"), { signal: controller.signal }));
@@ -83,7 +83,7 @@ describe("an envelope dispatched twice", () => {
     expect(first.value?.attempts).toBe(1);
   });
 
-  it("with a signal that is not aborted gets what the other gets", async () => {
+  it("with a signal that is not aborted gets the same outcome", async () => {
     const { signal } = new AbortController();
     void system.dispatch(group, order("a"));
     const second = fate(system.dispatch(group, order("a"), { signal }));
@@ -102,7 +102,7 @@ describe("an envelope dispatched twice", () => {
     expect([ann.deliveries.length, bob.deliveries.length]).toEqual([1, 1]);
   });
 
-  it("is tried again when it was withdrawn", async () => {
+  it("is a new dispatch after the first was withdrawn", async () => {
     const controller = new AbortController();
     const first = fate(system.dispatch(group, order("a"), { signal: controller.signal }));
     await system.idle();
@@ -112,13 +112,13 @@ describe("an envelope dispatched twice", () => {
   });
 });
 
-describe("all who wait for the same envelope", () => {
+describe("all callers of the same envelope", () => {
   const asked = (options?: Parameters<typeof system.dispatch<string>>[2]): Fate<Outcome<string>> =>
     fate(system.dispatch(group, order("a"), options));
   const inFlight = (): number | undefined => group.consumers[0]?.inFlight;
   const conversations = (): number => system.processes().filter((pid) => pid.label === "dispatch").length;
 
-  it("have a deadline each: of one who joins, counted from then on", async () => {
+  it("have a deadline each: for a joiner it counts from the join", async () => {
     const first = asked({ deadlineMs: 1_000 });
     await clock.advance(50);
     const second = asked({ deadlineMs: 100 });
@@ -157,7 +157,7 @@ describe("all who wait for the same envelope", () => {
     expect(await done("a")).toBe(false);
   });
 
-  it("may be late at the same time, and each is told of its own deadline", async () => {
+  it("may be late at the same time, and each error names its own deadline", async () => {
     const first = asked({ deadlineMs: 100 });
     await clock.advance(50);
     const second = asked({ deadlineMs: 50 });
@@ -180,7 +180,7 @@ describe("all who wait for the same envelope", () => {
     expect(second.error).toBe(first.error);
   });
 
-  it("can give up one by one; the dispatch is withdrawn after the last", async () => {
+  it("may give up one by one; the dispatch is withdrawn after the last", async () => {
     const controllers = [1, 2, 3].map(() => new AbortController());
     const fates = controllers.map(({ signal }) => asked({ signal }));
     await system.idle();
@@ -194,7 +194,7 @@ describe("all who wait for the same envelope", () => {
     expect([ann.last.ack(), conversations(), inFlight()]).toEqual([false, 0, 0]);
   });
 
-  it("are told in the order in which they asked", async () => {
+  it("get the outcome in the order in which they asked", async () => {
     const told: number[] = [];
     for (const who of [0, 1, 2]) void system.dispatch(group, order("a")).then(() => told.push(who));
     await system.idle();
@@ -203,7 +203,7 @@ describe("all who wait for the same envelope", () => {
     expect(told).toEqual([0, 1, 2]);
   });
 
-  it("hear nothing of the exit of the process that asked first", async () => {
+  it("are not affected by the exit of the process that asked first", async () => {
     const owner = puppet(system);
     const first = await owner.do((ctx) => ({ told: fate(dispatch(ctx, group, order("a"))) }));
     const second = asked();
@@ -230,7 +230,7 @@ describe("all who wait for the same envelope", () => {
     expect(first.value?.duplicate).toBe(false);
   });
 
-  it("are told by one error that the conversation was ended from outside", async () => {
+  it("get one error when the conversation is ended from outside", async () => {
     const fates = [asked(), asked(), asked()];
     await system.idle();
     for (const pid of system.processes()) if (pid.label === "dispatch") system.exit(pid, "kill");
@@ -241,7 +241,7 @@ describe("all who wait for the same envelope", () => {
     expect(await done("a")).toBe(false);
   });
 
-  it("may be of several systems, and all hear of the stop of the one that the dispatch runs in", async () => {
+  it("may be in several systems, and all fail when the system of the dispatch stops", async () => {
     await using other = new System({ environment: clock.environment, report: false });
     const first = asked();
     const joined = [100, 1_000].map((deadline) =>
@@ -265,14 +265,14 @@ describe("a bare payload", () => {
 });
 
 describe("the window", () => {
-  it("forgets the receipts that are oldest", async () => {
+  it("forgets the oldest receipts", async () => {
     for (const id of ["a", "b", "c"]) expect(await done(id)).toBe(false);
     expect(await done("c")).toBe(true);
     expect(await done("b")).toBe(true);
     expect(await done("a")).toBe(false);
   });
 
-  it("of 0 remembers only what is under way", async () => {
+  it("of 0 remembers only dispatches in flight", async () => {
     group = new ConsumerGroup({ window: 0 });
     ann = desk(system, group);
     const fates = [1, 2].map(() => fate(system.dispatch(group, order("a"))));
@@ -284,7 +284,7 @@ describe("the window", () => {
     expect(await done("a")).toBe(false);
   });
 
-  it("holds what a list of the last completed ids holds, within all its limits [D40]", () => {
+  it("holds the last completed ids, within all its limits [D40]", () => {
     const step = fc.record({
       id: fc.constantFrom("a", "b", "c", "d"),
       ok: fc.boolean(),
@@ -330,7 +330,7 @@ describe("the window", () => {
 });
 
 describe("a receipt", () => {
-  it("is forgotten after its time, and the envelope is dispatched once more [D40]", async () => {
+  it("is forgotten after `windowMs`, and the envelope is dispatched once more [D40]", async () => {
     group = new ConsumerGroup({ windowMs: 1_000 });
     ann = desk(system, group);
     expect(await done("a")).toBe(false);
@@ -340,7 +340,7 @@ describe("a receipt", () => {
     expect(await done("a")).toBe(false);
   });
 
-  it("does not keep the payload: who asks again gets his own envelope back [D40]", async () => {
+  it("does not keep the payload: a later caller gets its own envelope back [D40]", async () => {
     group = new ConsumerGroup<string>();
     ann = desk(system, group);
     const first = fate(system.dispatch(group, order("a")));
@@ -354,7 +354,7 @@ describe("a receipt", () => {
     expect(JSON.stringify(group.dedup.receipt("a", clock.now))).not.toContain("tea");
   });
 
-  it("of dispatches with a large payload leaves nothing of that in memory [D40]", async () => {
+  it("of a dispatch with a large payload keeps nothing of the payload in memory [D40]", async () => {
     const objects = new ConsumerGroup<object>();
     const bob = desk(system, objects);
     const settled = async (): Promise<WeakRef<object>> => {
@@ -371,7 +371,7 @@ describe("a receipt", () => {
     expect(await left(payloads)).toBeLessThan(2);
   });
 
-  it("with replies that are large makes room for itself, or is not kept [D40]", async () => {
+  it("with a large reply displaces older receipts, or is not kept [D40]", async () => {
     group = new ConsumerGroup({ windowBytes: 5_000 });
     ann = desk(system, group);
     const replies: readonly unknown[] = [
@@ -399,7 +399,7 @@ describe("a receipt", () => {
     ]);
   });
 
-  it("with a reply that resists is kept all the same", async () => {
+  it("with a reply that is a hostile Proxy is kept all the same", async () => {
     const hostile = new Proxy(
       {},
       {
@@ -426,7 +426,7 @@ describe("a receipt", () => {
 });
 
 describe("a dispatch of an envelope that nobody awaits", () => {
-  it("is told of to the host when it fails, as one of a payload is", async () => {
+  it("is an unhandled rejection of the host when it fails, like that of a bare payload", async () => {
     const seen = await hostRejections(async () => {
       await using own = new System({ report: false });
       const none = new ConsumerGroup<string>();

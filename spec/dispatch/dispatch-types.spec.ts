@@ -24,7 +24,7 @@ interface Receipt {
 const quiet: SystemOptions = { report: false };
 
 describe("the types of a dispatch", () => {
-  it("come from its group: the payload, and the reply of its consumers [D42]", async () => {
+  it("come from its group: the type of the payload, and of the reply [D42]", async () => {
     await using system = new System(quiet);
     const pickers = new ConsumerGroup<Order, Receipt>();
     const work = consumer(
@@ -50,7 +50,7 @@ describe("the types of a dispatch", () => {
     await system.idle();
   });
 
-  it("leave the reply unknown where the group does not say", async () => {
+  it("leave the reply unknown where the group has no type for it", async () => {
     await using system = new System(quiet);
     const group = new ConsumerGroup<string>();
     system.spawn(consumer((text: string) => text.length, { group }));
@@ -60,7 +60,7 @@ describe("the types of a dispatch", () => {
     expect(reply).toBe(3);
   });
 
-  it("are errors where they do not fit [D42]", () => {
+  it("are compile errors where they do not fit [D42]", () => {
     const misuse = async (system: System, group: ConsumerGroup<Order, Receipt>): Promise<void> => {
       // @ts-expect-error the reply has no text
       consumer(() => "done", { group });

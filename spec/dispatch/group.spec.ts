@@ -29,12 +29,12 @@ describe("a group's members", () => {
     expect(Object.isFrozen(between)).toBe(true);
   });
 
-  it("are called by their pid unless they have an id", () => {
+  it("have their pid as id by default", () => {
     const { pid } = desk(system, group);
     expect(ids()).toEqual([String(pid)]);
   });
 
-  it("are found again in what join returns", () => {
+  it("are the views that join returns", () => {
     const pid = system.spawn(consumer(() => undefined));
     const joined = group.join(pid, {
       id: "ann",
@@ -55,7 +55,7 @@ describe("a group's members", () => {
     expect(joined).toMatchObject({ inFlight: 0, delivered: 0, bufferDepth: 0, pressure: "accept" });
   });
 
-  it("leave by id or by pid, and a second time there is nobody to leave", () => {
+  it("leave by id or by pid, once", () => {
     const ann = desk(system, group, { id: "ann" });
     desk(system, group, { id: "bob" });
     expect(group.leave(ann.pid)).toBe(true);
@@ -80,7 +80,7 @@ describe("a group's members", () => {
     expect(ids()).toEqual(["bob"]);
   });
 
-  it("leave by their exit also when they left and came back", async () => {
+  it("leave by their exit also after they left and joined again", async () => {
     const ann = desk(system, group, { id: "ann" });
     await system.idle();
     for (let i = 0; i < 3; i++) {
@@ -94,7 +94,7 @@ describe("a group's members", () => {
     expect(ids()).toEqual([]);
   });
 
-  it("have ids of their own", () => {
+  it("have unique ids", () => {
     desk(system, group, { id: "ann" });
     expect(() => desk(system, group, { id: "ann" })).toThrow(
       expect.objectContaining({ code: "ERR_OPTION", path: "id", value: "ann" }),
@@ -102,14 +102,14 @@ describe("a group's members", () => {
     expect(ids()).toEqual(["ann"]);
   });
 
-  it("free their id by their exit at once, for the process that a supervisor starts in their place", () => {
+  it("free their id by their exit at once, for the restarted process", () => {
     const ann = desk(system, group, { id: "ann" });
     system.exit(ann.pid, "kill");
     const next = desk(system, group, { id: "ann" });
     expect(group.consumers.map((one) => one.pid)).toEqual([next.pid]);
   });
 
-  it("are processes that run", () => {
+  it("must be running processes", () => {
     const { pid } = desk(system, group);
     system.exit(pid, "kill");
     for (const one of [pid, "ann" as never])
@@ -132,7 +132,7 @@ describe("joining and leaving", () => {
     expect(bob.payloads).toEqual(["two"]);
   });
 
-  it("leave what is in flight where it is", async () => {
+  it("do not move envelopes in flight", async () => {
     const ann = desk(system, group, { id: "ann" });
     const dispatch = system.dispatch(group, "one");
     await system.idle();
@@ -151,8 +151,8 @@ describe("a consumer made with its group", () => {
   });
 });
 
-describe("the process that watches over the members", () => {
-  it("is one for a group, and is started again when somebody killed it", async () => {
+describe("the process that watches the members", () => {
+  it("is one for a group, and is replaced after it was killed", async () => {
     const ann = desk(system, group, { id: "ann" });
     desk(system, group, { id: "bob" });
     const keepers = (): typeof all => system.processes().filter((pid) => pid.label === "group consumers");
@@ -167,7 +167,7 @@ describe("the process that watches over the members", () => {
     expect(ids()).toEqual(["bob", "cem"]);
   });
 
-  it("is one in each system; each is dispatched to the members of its own", async () => {
+  it("is one in each system; a dispatch goes to the members of its own system", async () => {
     await using other = new System({ environment: clock.environment, report: false });
     const here = desk(system, group, { id: "here" });
     const there = desk(other, group, { id: "there" });
@@ -185,7 +185,7 @@ describe("the process that watches over the members", () => {
 });
 
 describe("a consumer's counters", () => {
-  it("are live: in flight from forwarding to settlement, delivered for ever", async () => {
+  it("are live: `inFlight` counts from forwarding to settlement, `delivered` never falls", async () => {
     const ann = desk(system, group, { id: "ann" });
     const [view] = group.consumers;
     const dispatches = ["one", "two"].map((payload) => system.dispatch(group, payload));
@@ -199,7 +199,7 @@ describe("a consumer's counters", () => {
     expect(view).toMatchObject({ inFlight: 0, delivered: 2 });
   });
 
-  it("tell how much waits in the mailbox", async () => {
+  it("have the number of messages in the mailbox", async () => {
     const view = group.join(
       system.spawn<Delivery<string>>({ handle: () => new Promise<void>(() => undefined) }),
     );
@@ -211,7 +211,7 @@ describe("a consumer's counters", () => {
 });
 
 describe("the routing function of a group", () => {
-  it("may be exchanged: dispatches that have begun keep theirs [D12]", async () => {
+  it("may be replaced: dispatches that have begun keep the old one [D12]", async () => {
     const seen: string[] = [];
     group.route = (one, [first]) => {
       seen.push(`old ${one.payload}`);
@@ -233,7 +233,7 @@ describe("the routing function of a group", () => {
     expect(bob.payloads).toEqual(["two", "one"]);
   });
 
-  it("is refused when it is none", () => {
+  it("is refused when it is not a routing function", () => {
     expect(() => {
       group.route = "leastLoaded" as never;
     }).toThrow(expect.objectContaining({ code: "ERR_OPTION", path: "route" }));

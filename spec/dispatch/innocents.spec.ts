@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => system.stop());
 
-describe("an envelope that waits behind one that kills its consumer", () => {
+describe("an envelope that waits behind one that crashes its consumer", () => {
   it("spends no attempt of its own: the poison is a dead letter, the innocent one is delivered [D6]", async () => {
     const group = new ConsumerGroup<string>({ maxAttempts: 2 });
     const taken: string[] = [];
@@ -42,7 +42,7 @@ describe("an envelope that waits behind one that kills its consumer", () => {
     expect(taken).toEqual(["poison", "poison", "innocent"]);
   });
 
-  it("is under no crash policy: nothing was done that could be undone", async () => {
+  it("is not compensated: no work was done on it", async () => {
     const undone: string[] = [];
     const group = new ConsumerGroup<string>({
       onCrash: "compensate",
@@ -135,8 +135,8 @@ describe("a delivery that a bounded mailbox drops", () => {
   );
 });
 
-describe("attempts without number", () => {
-  it("leave a history of bounded length, and an error that can be read", async () => {
+describe("an unlimited number of attempts", () => {
+  it("leave a bounded history, and a short error text", async () => {
     const group = new ConsumerGroup<string>({ maxAttempts: 500 });
     const kill = (): void => {
       group.join(system.spawn<Delivery<string>>({ handle: () => stop(custom("broken")) }));
@@ -156,7 +156,7 @@ describe("attempts without number", () => {
 });
 
 describe("a dispatch that lost its consumer", () => {
-  it("is ahead of those that came after it, when there is nobody and all wait", async () => {
+  it("goes ahead of dispatches that came later, when all wait for a member", async () => {
     const group = new ConsumerGroup<string>({ patienceMs: 1_000, maxAttempts: 5 });
     const first = desk(system, group, { id: "first" });
     const early = system.dispatch(group, "early");
@@ -178,7 +178,7 @@ describe("a dispatch that lost its consumer", () => {
 });
 
 describe("a conversation that is ended from outside", () => {
-  it("leaves its consumer alive: an orderly stop does not go along that link [D15]", async () => {
+  it("leaves its consumer alive: its stop does not go along the link [D15]", async () => {
     const group = new ConsumerGroup<string>();
     const worker = desk(system, group);
     const dispatched = system.dispatch(group, "work").catch((error) => error.end);

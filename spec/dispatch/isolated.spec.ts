@@ -52,20 +52,20 @@ const LOOP = `export default ({ payload }, [first]) => {
 };`;
 
 describe("an isolated routing function", () => {
-  it("chooses among the consumers, by themselves or by id", async () => {
+  it("chooses one of the consumers, or its id", async () => {
     staff("ann", "bob");
     by(`export default ({ payload }, consumers) => payload === "id" ? "ann" : consumers[1];`);
     expect((await system.dispatch(group, "id")).deliveredTo).toBe("ann");
     expect((await system.dispatch(group, "itself")).deliveredTo).toBe("bob");
   });
 
-  it("may be any export of its module, and answer later", async () => {
+  it("may be any export of its module, and may be asynchronous", async () => {
     staff("ann", "bob");
     by(`export const last = async (_envelope, consumers) => consumers.at(-1);`, { export: "last" });
     expect((await system.dispatch(group, "one")).deliveredTo).toBe("bob");
   });
 
-  it("sees the whole envelope, and the consumers without their processes", async () => {
+  it("gets the whole envelope, and the consumers without their pids", async () => {
     staff("ann");
     by(
       `export default (envelope, consumers) => { throw new Error(JSON.stringify([envelope, consumers[0]])); };`,
@@ -87,7 +87,7 @@ describe("an isolated routing function", () => {
     ]);
   });
 
-  it("re-routes as any other does", async () => {
+  it("is asked again after a crash", async () => {
     doomed(system, group, "ann", "shutdown");
     staff("bob");
     by(`export default (_envelope, [first]) => first;`);
@@ -103,7 +103,7 @@ describe("an isolated routing function", () => {
     });
   });
 
-  it("is asked again when the one it chose has left meanwhile", async () => {
+  it("is asked again when the consumer that it chose has left meanwhile", async () => {
     const ann = desk(system, group, { id: "ann" });
     staff("bob");
     by(`export default (_envelope, [first]) => first;`);
@@ -127,7 +127,7 @@ describe("an isolated routing function that fails", () => {
     expect(error.cause.message).toContain(text);
   });
 
-  it("by a choice that is none, fails that dispatch", async () => {
+  it("by an invalid choice, fails that dispatch", async () => {
     staff("ann");
     by(`export default () => 5;`);
     await expect(system.dispatch(group, "one")).rejects.toMatchObject({
@@ -136,7 +136,7 @@ describe("an isolated routing function that fails", () => {
     });
   });
 
-  it("because the payload cannot travel, fails that dispatch", async () => {
+  it("because the payload cannot be cloned, fails that dispatch", async () => {
     const functions = new ConsumerGroup<unknown>();
     by(`export default (_envelope, [first]) => first;`);
     functions.route = route as IsolatedRoute;
@@ -156,7 +156,7 @@ describe("an isolated routing function that fails", () => {
     expect((await system.dispatch(group, "one")).deliveredTo).toBe("ann");
   });
 
-  it("by ending its thread, fails no choice but its own, however many wait beside it [D41]", async () => {
+  it("by ending its thread, fails its own choice alone, however many others wait [D41]", async () => {
     staff("ann");
     by(`export default ({ payload }, [first]) => payload === "end" ? process.exit() : first;`);
     const payloads = ["one", "end", "two", "end", "three"];
@@ -171,7 +171,7 @@ describe("an isolated routing function that fails", () => {
     ]);
   });
 
-  it("by ending its thread later, fails no choice but its own, when others take their time as well [D41]", async () => {
+  it("by ending its thread later, fails its own choice alone, even beside slow ones [D41]", async () => {
     staff("ann");
     by(`export default async ({ payload }, [first]) => {
       await new Promise((done) => setTimeout(done, payload === "throw" ? 5 : 50));
@@ -196,7 +196,7 @@ describe("an isolated routing function that fails", () => {
     expect(ends).toMatchObject(ends.map(() => ({ cause: { code: "ERR_ISOLATED_ROUTE" } })));
   });
 
-  it("by an endless loop, times out, and only that dispatch: what waited behind it begins again", async () => {
+  it("by an endless loop, times out alone: the choices behind it are made again", async () => {
     staff("ann");
     by(LOOP);
     const poison = await asked("poison");
@@ -209,7 +209,7 @@ describe("an isolated routing function that fails", () => {
     expect((await system.dispatch(group, "next")).deliveredTo).toBe("ann");
   });
 
-  it("by an endless loop whose dispatch was withdrawn, holds up nobody", async () => {
+  it("by an endless loop whose dispatch was withdrawn, delays no other choice", async () => {
     staff("ann");
     by(LOOP, { timeoutMs: Number.POSITIVE_INFINITY });
     const controller = new AbortController();
@@ -222,7 +222,7 @@ describe("an isolated routing function that fails", () => {
   });
 });
 
-describe("a choice that nobody waits for any more", () => {
+describe("a choice whose dispatch was withdrawn", () => {
   const loopFirst = async (timeout?: number): Promise<[AbortController, Fate<unknown>]> => {
     staff("ann");
     by(LOOP, timeout === undefined ? {} : { timeoutMs: timeout });
@@ -235,14 +235,14 @@ describe("a choice that nobody waits for any more", () => {
     return [controller, behind];
   };
 
-  it("but loops, times out in the place of those behind it [D41]", async () => {
+  it("and that loops, times out instead of the choices behind it [D41]", async () => {
     const [, behind] = await loopFirst();
     await clock.advance(5_000);
     await (behind as Fate<unknown> & { readonly end: Promise<unknown> }).end;
     expect(behind.value).toMatchObject({ deliveredTo: "ann" });
   });
 
-  it("but loops, and has no limit, holds up nobody behind it [D41]", async () => {
+  it("and that loops without a time limit, delays no choice behind it [D41]", async () => {
     const [, behind] = await loopFirst(Number.POSITIVE_INFINITY);
     await (behind as Fate<unknown> & { readonly end: Promise<unknown> }).end;
     expect(behind.value).toMatchObject({ deliveredTo: "ann" });
@@ -250,7 +250,7 @@ describe("a choice that nobody waits for any more", () => {
 });
 
 describe("closing an isolated routing function", () => {
-  it("fails what waits for it, and it may be used again", async () => {
+  it("fails the open choices, and it may be used again", async () => {
     staff("ann");
     const closed = by(LOOP);
     const poison = await asked("poison");
@@ -260,7 +260,7 @@ describe("closing an isolated routing function", () => {
     expect((await system.dispatch(group, "next")).deliveredTo).toBe("ann");
   });
 
-  it("is what `await using` does", async () => {
+  it("happens at the end of `await using`", async () => {
     staff("ann");
     const poison = await (async () => {
       await using _closed = by(LOOP);

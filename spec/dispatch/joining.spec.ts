@@ -100,8 +100,8 @@ async function observed(askers: readonly Asker[]): Promise<readonly (End | undef
   return ends;
 }
 
-describe("those who ask for one envelope", () => {
-  it("each end by what is their own, or by the outcome of all, and nothing is left of the dispatch", async () => {
+describe("the callers of one envelope", () => {
+  it("each end by their own limit or by the shared outcome, and nothing is left of the dispatch", async () => {
     const asker = fc.record({
       at: fc.nat({ max: LAST_TICK }),
       deadline: fc.nat({ max: LAST_TICK }),

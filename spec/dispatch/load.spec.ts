@@ -30,7 +30,7 @@ describe("the load of a consumer", () => {
     expect(stuck.payloads).toEqual(["lost"]);
   });
 
-  it("stays after an abort, so that it never has more at once than it may [D16]", async () => {
+  it("stays after an abort, so that it never exceeds `maxInFlight` [D16]", async () => {
     const ann = desk(system, group, { maxInFlight: 1 });
     const controller = new AbortController();
     const one = fate(system.dispatch(group, "one", { signal: controller.signal }));
@@ -62,7 +62,7 @@ describe("the load of a consumer", () => {
     expect(group.consumers[0]?.inFlight).toBe(0);
   });
 
-  it("goes with the consumer's exit, at once", async () => {
+  it("falls to zero at once when the consumer exits", async () => {
     const ann = desk(system, group);
     const [view] = group.consumers;
     void fate(system.dispatch(group, "one", { deadlineMs: 10 }));
@@ -72,7 +72,7 @@ describe("the load of a consumer", () => {
     expect(view?.inFlight).toBe(0);
   });
 
-  it("goes with what the consumer settles, in whichever way, and once", async () => {
+  it("falls by one when the consumer settles, in whichever way, and only once", async () => {
     const ann = desk(system, group);
     for (const payload of ["a", "b", "c", "d"])
       void fate(system.dispatch(group, payload, { deadlineMs: 10 }));
@@ -83,7 +83,7 @@ describe("the load of a consumer", () => {
     expect(group.consumers[0]?.inFlight).toBe(0);
   });
 
-  it("of one that cannot acknowledge lasts for the handoff window, though the dispatch ends before", async () => {
+  it("lasts for the handoff window where the consumer cannot acknowledge, even if the dispatch ends earlier", async () => {
     const pid = system.spawn<string>({ handle: () => undefined });
     group.join(pid, { acknowledges: false, maxInFlight: 1 });
     const one = fate(system.dispatch(group, "one", { handoffMs: 100, deadlineMs: 40 }));
@@ -121,7 +121,7 @@ describe("an envelope whose dispatch has ended", () => {
     expect(taken).toEqual(["at work"]);
   });
 
-  it("is not worked on when its callers retry: only what was begun in time is done in vain [D17]", async () => {
+  it("is not worked on when its callers retry: only work that began in time is in vain [D17]", async () => {
     // Ten callers ask one clerk, who takes 40 ms for each. Each waits 100 ms, and asks three times.
     let executions = 0;
     const work = async (): Promise<void> => {
@@ -163,14 +163,14 @@ describe("the signal of a delivery", () => {
     expect([late.code, aborted.error]).toEqual(["ERR_DEADLINE", "enough"]);
   });
 
-  it("is aborted already when it is asked for after that", async () => {
+  it("is aborted already when it is read after that", async () => {
     const ann = desk(system, group);
     const late = fate(system.dispatch(group, "late", { deadlineMs: 10 }));
     await clock.advance(10);
     expect(ann.last.signal.reason).toBe(late.error);
   });
 
-  it("is not aborted by the end that the consumer itself brought about", async () => {
+  it("is not aborted when the consumer itself ended the dispatch", async () => {
     const [ann, bob] = [desk(system, group), desk(system, group)];
     group.route = (_envelope, [first]) => first;
     const told = fate(system.dispatch(group, "one", { maxAttempts: 2 }));
@@ -192,7 +192,7 @@ describe("the signal of a delivery", () => {
     ]);
   });
 
-  it("frees a consumer that heeds it: a job that ends by it is no crash [D18]", async () => {
+  it("frees a consumer that obeys it: a job that it ends is no crash [D18]", async () => {
     const pid = system.spawn(
       consumer(
         (_payload: string, { signal }) =>

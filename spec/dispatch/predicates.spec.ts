@@ -47,12 +47,12 @@ describe("a predicate", () => {
     expect(holds(compare(tag("night"), "eq", false))).toBe(true);
   });
 
-  it("finds an array's elements by index", () => {
+  it("finds elements of an array by index", () => {
     expect(holds(compare(payload("to.floors.1"), "eq", 2))).toBe(true);
     expect(holds(exists(payload("to.floors.2")))).toBe(false);
   });
 
-  it("is false for a field that is missing, whatever it is compared with", () => {
+  it("is false for a missing field, whatever it is compared with", () => {
     for (const op of ["eq", "ne", "lt", "le", "gt", "ge"] as const) {
       expect(holds(compare(payload("nothing"), op, 3))).toBe(false);
       expect(holds(compare(3, op, tag("nothing")))).toBe(false);
@@ -61,13 +61,13 @@ describe("a predicate", () => {
     expect(holds(exists(payload("nothing")))).toBe(false);
   });
 
-  it("takes null for missing, and what is inherited too", () => {
+  it("treats null and inherited fields as missing", () => {
     expect(holds(exists(payload("note")))).toBe(false);
     expect(holds(exists(payload("toString")))).toBe(false);
     expect(holds(exists(tag("toString")))).toBe(false);
   });
 
-  it("is false over a payload that has no fields", () => {
+  it("is false for a payload without fields", () => {
     for (const of of [undefined, null, 3, "tea"]) expect(holds(exists(payload("length")), of)).toBe(false);
   });
 
@@ -78,13 +78,13 @@ describe("a predicate", () => {
     expect(holds(compare(tag("night"), "lt", true))).toBe(false);
   });
 
-  it("has ranges with both ends in them, of numbers or of texts", () => {
+  it("has ranges of numbers or strings, both ends included", () => {
     expect([2, 3, 4].map((n) => holds(range(payload("n"), 3, 4), { n }))).toEqual([false, true, true]);
     expect(holds(range(payload("item"), "tea", "tea"))).toBe(true);
     expect(holds(range(payload("n"), "1", "9"))).toBe(false);
   });
 
-  it("of none is true for all of them, false for one of them", () => {
+  it("of an empty list is true for `and`, false for `or`", () => {
     expect(holds(and())).toBe(true);
     expect(holds(or())).toBe(false);
   });
@@ -101,7 +101,7 @@ describe("a predicate", () => {
     );
   });
 
-  it("is the same after a journey as JSON", () => {
+  it("is the same after it was sent as JSON", () => {
     fc.assert(
       fc.property(predicate, (one) => {
         const arrived = JSON.parse(JSON.stringify(one)) as Predicate;
@@ -112,7 +112,7 @@ describe("a predicate", () => {
   });
 });
 
-describe("a predicate from elsewhere", () => {
+describe("a predicate from outside the program", () => {
   it.each<[string, unknown]>([
     ["p", undefined],
     ["p", { op: "like", left: { value: 1 }, right: { value: 1 } }],

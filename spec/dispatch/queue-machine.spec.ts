@@ -248,8 +248,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("leave" as const), who: fc.nat() }),
 );
 
-describe("whatever waits, comes free and is declined", () => {
-  it("each slot is offered to all that may have it, one at a time, in order, until one takes it [D19]", () => {
+describe("whichever dispatches wait, slots come free and offers are declined", () => {
+  it("each slot is offered to all dispatches that may take it, one at a time, in order, until one takes it [D19]", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const queue = new Queue();

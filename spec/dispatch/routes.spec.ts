@@ -43,23 +43,23 @@ const views = ids.chain((names) =>
 const roll = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 describe("available", () => {
-  it("are those that accept", () => {
+  it("gives the consumers that accept", () => {
     const [ann, bob] = [view("ann"), view("bob", full)];
     expect(available([ann, bob, view("cem", swamped)])).toEqual([ann]);
   });
 
-  it("or else those that let the dispatch wait", () => {
+  it("or else the consumers that defer", () => {
     const bob = view("bob", full);
     expect(available([bob, view("cem", swamped)])).toEqual([bob]);
   });
 
-  it("are never those that reject", () => {
+  it("never gives consumers that reject", () => {
     expect(available([view("cem", swamped)])).toEqual([]);
   });
 });
 
 describe("leastLoaded", () => {
-  it("chooses the one with the fewest in flight", () => {
+  it("chooses the consumer with the fewest envelopes in flight", () => {
     expect(choose(leastLoaded(), [view("ann", { inFlight: 2 }), view("bob", { inFlight: 1 })])).toBe("bob");
   });
 
@@ -67,7 +67,7 @@ describe("leastLoaded", () => {
     expect(choose(leastLoaded(), [view("ann"), view("bob")])).toBe("ann");
   });
 
-  it("counts in proportion to weight", () => {
+  it("divides by the weight", () => {
     const heavy = view("ann", { inFlight: 3, weight: 4 });
     expect(choose(leastLoaded(), [heavy, view("bob", { inFlight: 1 })])).toBe("ann");
   });
@@ -78,7 +78,7 @@ describe("leastLoaded", () => {
     expect(choose(leastLoaded(), [idle])).toBe(undefined);
   });
 
-  it("waits for one that is full only when nobody accepts, and never for one that rejects", () => {
+  it("waits for a full consumer only when none accepts, and never for one that rejects", () => {
     expect(
       choose(leastLoaded(), [view("ann", { inFlight: 1, maxInFlight: 1 }), view("bob", { inFlight: 9 })]),
     ).toBe("bob");
@@ -86,7 +86,7 @@ describe("leastLoaded", () => {
     expect(choose(leastLoaded(), [view("ann", swamped)])).toBe(undefined);
   });
 
-  it("finds what sorting finds", () => {
+  it("finds the same consumer as sorting", () => {
     fc.assert(
       fc.property(views, (consumers) => {
         const sorted = available(consumers.filter((one) => one.weight > 0))
@@ -99,7 +99,7 @@ describe("leastLoaded", () => {
 });
 
 describe("roundRobin", () => {
-  it("visits all, each as often, in the order in which they joined", () => {
+  it("visits all consumers equally often, in the order in which they joined", () => {
     fc.assert(
       fc.property(ids, fc.nat(), (names, from) => {
         const consumers = names.map((id) => view(id));
@@ -110,7 +110,7 @@ describe("roundRobin", () => {
     );
   });
 
-  it("leaves out those that are full", () => {
+  it("leaves out full consumers", () => {
     const consumers = [view("ann", full), view("bob"), view("cem")];
     expect([0, 1, 2].map((turn) => choose(roundRobin(), consumers, { turn }))).toEqual(["bob", "cem", "bob"]);
   });
@@ -121,7 +121,7 @@ describe("roundRobin", () => {
 });
 
 describe("weighted", () => {
-  it("gives each its share of the rolls", () => {
+  it("gives each consumer its share", () => {
     const consumers = [view("ann", { weight: 1 }), view("bob", { weight: 3 }), view("cem", { weight: 0 })];
     const shares = new Map<unknown, number>();
     for (let i = 0; i < 400; i++) {
@@ -131,7 +131,7 @@ describe("weighted", () => {
     expect(Object.fromEntries(shares)).toEqual({ ann: 100, bob: 300 });
   });
 
-  it("chooses one with a weight that is available, whatever the roll", () => {
+  it("chooses an available consumer with a weight, whatever the roll", () => {
     fc.assert(
       fc.property(views, roll, (consumers, at) => {
         const eligible = available(consumers).filter((one) => one.weight > 0);
@@ -155,7 +155,7 @@ describe("rendezvous", () => {
   };
   const keys = fc.array(fc.string(), { minLength: 1, maxLength: 30 });
 
-  it("gives a key to the same consumer, in whatever order they stand", () => {
+  it("gives a key to the same consumer, whatever the order of the consumers", () => {
     fc.assert(
       fc.property(keys, ids, fc.nat(), (all, names, by) => {
         const turned = names.map((_, i) => names[(i + by) % names.length] as string);
@@ -212,7 +212,7 @@ describe("rendezvous", () => {
       expect(placed(String(i), [...names].reverse())).toBe(placed(String(i), names));
   });
 
-  it("goes by the consumers of each call, not by those of the call before", () => {
+  it("uses the consumers of each call, not those of the call before", () => {
     fc.assert(
       fc.property(fc.string(), fc.array(ids, { minLength: 2, maxLength: 5 }), (key, calls) => {
         for (const names of calls) {
@@ -224,7 +224,7 @@ describe("rendezvous", () => {
     );
   });
 
-  it("insists on its consumer, full or not", () => {
+  it("chooses its consumer, full or not", () => {
     const consumers = ["ann", "bob", "cem"].map((id) => view(id));
     const id = choose(byPayload, consumers);
     const filled = consumers.map((one) => (one.id === id ? view(one.id, full) : one));
@@ -240,7 +240,7 @@ describe("sticky", () => {
     expect(choose(route, [ann, bob], { previous: bob })).toBe("bob");
   });
 
-  it("has another function choose the first", () => {
+  it("has another function choose the first consumer of a key", () => {
     const route = sticky<string>((one) => one.payload, roundRobin());
     expect(choose(route, [view("ann"), view("bob")], { turn: 1 })).toBe("bob");
   });
@@ -250,12 +250,12 @@ describe("where", () => {
   const north = match.compare(match.tag("region"), "eq", "north");
   const consumers = [view("ann", { tags: { region: "south" } }), view("bob", { tags: { region: "north" } })];
 
-  it("leaves only consumers for which the predicate holds", () => {
+  it("keeps only consumers for which the predicate is true", () => {
     expect(choose(where(north), consumers)).toBe("bob");
     expect(choose(where(match.not(north), roundRobin()), consumers, { turn: 7 })).toBe("ann");
   });
 
-  it("chooses none when it holds for nobody", () => {
+  it("chooses none when it is true for no consumer", () => {
     expect(choose(where(match.exists(match.tag("speed"))), consumers)).toBe(undefined);
   });
 
@@ -269,7 +269,7 @@ describe("where", () => {
   });
 });
 
-describe("what a routing function says of itself", () => {
+describe("the traits of a routing function", () => {
   it.each([
     ["least loaded", true, leastLoaded()],
     ["round robin", true, roundRobin()],
@@ -281,7 +281,7 @@ describe("what a routing function says of itself", () => {
     expect([route.interchangeable, route.everyone]).toEqual([interchangeable, undefined]);
   });
 
-  it("is said by `where` too, of the function it leads to", () => {
+  it("are those of the inner function after `where`", () => {
     const everyone = Object.assign(() => undefined, { label: "all", everyone: true });
     const always = match.exists(match.tag("site"));
     expect({ ...where(always) }).toEqual({ label: "least loaded", interchangeable: true });
@@ -289,7 +289,7 @@ describe("what a routing function says of itself", () => {
     expect({ ...where(always, () => undefined) }).toEqual({});
   });
 
-  it("keeps a function for everyone out of a group, for a dispatch goes to one consumer", () => {
+  it("keep a function for everyone out of a group, because a dispatch goes to one consumer", () => {
     const everyone = Object.assign(() => undefined, { everyone: true });
     const refusal = expect.objectContaining({
       code: "ERR_OPTION",

@@ -65,7 +65,7 @@ describe("a group's options", () => {
     expect(new ConsumerGroup().name).toBe("consumers");
   });
 
-  it("say what undoes the work, when a crash is to be compensated", () => {
+  it("need a `compensate` function for the policy `compensate`", () => {
     expect(() => new ConsumerGroup({ onCrash: "compensate" })).toThrow(refused("compensate") as Error);
     expect(() => new ConsumerGroup({ onCrash: "compensate", compensate: () => undefined })).not.toThrow();
   });
@@ -90,7 +90,7 @@ describe("a dispatch's options", () => {
     },
   );
 
-  it("are the group's where they are left out", () => {
+  it("are those of the group where they are left out", () => {
     const { settings: base } = new ConsumerGroup({ deadlineMs: 7, maxAttempts: 8, patienceMs: 9 });
     expect(settingsOf({ maxAttempts: 2 }, base)).toMatchObject({
       deadlineMs: 7,
@@ -128,7 +128,7 @@ describe("an envelope's options", () => {
     expect(() => system.envelope("a", { [path]: value })).toThrow(refused(path) as Error);
   });
 
-  it("are kept, and the rest is filled in", () => {
+  it("are kept, and the other fields have defaults", () => {
     const causal = { causedBy: "x", correlation: "y" };
     const given = { id: "a", timestamp: 5, causal, schema: "order/1", publisher: "shop", priority: 9 };
     expect(system.envelope("tea", given)).toEqual({ ...given, payload: "tea" });
@@ -149,7 +149,7 @@ describe("an isolated route's options", () => {
     expect(make).toThrow(refused(path) as Error);
   });
 
-  it("are right for a group, as a function is", () => {
+  it("are accepted by a group", () => {
     expect(new ConsumerGroup({ route: isolated("file:///route.js") }).route).toBeDefined();
     expect(new ConsumerGroup({ route: leastLoaded() }).route).toBeTypeOf("function");
   });

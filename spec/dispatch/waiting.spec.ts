@@ -34,7 +34,7 @@ describe("the pressure of a consumer", () => {
 });
 
 describe("a consumer that defers", () => {
-  it("is given the next envelope when it has settled one, in the order in which they came", async () => {
+  it("gets the next envelope when it has settled one, first in, first out", async () => {
     const group = new ConsumerGroup<string>({ ...forever });
     const ann = desk(system, group, { maxInFlight: 1 });
     for (const payload of ["one", "two", "three"]) void system.dispatch(group, payload);
@@ -50,7 +50,7 @@ describe("a consumer that defers", () => {
     expect(group.waitingCount).toBe(0);
   });
 
-  it("is passed over by a routing function that looks at pressure", async () => {
+  it("is passed over by a routing function that reads `pressure`", async () => {
     const group = new ConsumerGroup<string>({ ...forever });
     const ann = desk(system, group, { maxInFlight: 1 });
     const bob = desk(system, group, { maxInFlight: 1 });
@@ -59,7 +59,7 @@ describe("a consumer that defers", () => {
     expect([ann.payloads, bob.payloads]).toEqual([["one"], ["two"]]);
   });
 
-  it("is waited for by one that insists on it, though another is free", async () => {
+  it("is waited for by a dispatch that insists on it, though another consumer is free", async () => {
     const group = new ConsumerGroup<string>({ ...forever, route: rendezvous(() => "the same key") });
     const desks = [desk(system, group, { maxInFlight: 1 }), desk(system, group, { maxInFlight: 1 })];
     for (const payload of ["one", "two"]) void system.dispatch(group, payload);
@@ -85,7 +85,7 @@ describe("a consumer that defers", () => {
     expect(ann.payloads).toEqual(["one"]);
   });
 
-  it("that leaves sends those that wait for it elsewhere", async () => {
+  it("leaves, and the dispatches that wait for it go elsewhere", async () => {
     const group = new ConsumerGroup<string>({ ...forever, route: first });
     desk(system, group, { id: "ann", maxInFlight: 1 });
     const bob = desk(system, group);
@@ -97,7 +97,7 @@ describe("a consumer that defers", () => {
     expect(bob.payloads).toEqual(["two"]);
   });
 
-  it("that exits sends those that wait for it elsewhere, as it does what it had", async () => {
+  it("exits, and its envelopes and the dispatches that wait for it go elsewhere", async () => {
     const group = new ConsumerGroup<string>({ ...forever, route: first });
     const ann = desk(system, group, { maxInFlight: 1 });
     const bob = desk(system, group);
@@ -108,7 +108,7 @@ describe("a consumer that defers", () => {
     expect([...bob.payloads].sort()).toEqual(["one", "two"]);
   });
 
-  it("has its vacancy offered on by a dispatch that was withdrawn", async () => {
+  it("has its slot offered on when the dispatch that it was offered to is withdrawn", async () => {
     const group = new ConsumerGroup<string>({ ...forever });
     const ann = desk(system, group, { maxInFlight: 1 });
     void system.dispatch(group, "one");
@@ -130,7 +130,7 @@ describe("a consumer that defers", () => {
 });
 
 describe("dispatches that wait", () => {
-  it("go first in, first out, also when they were woken for nothing [D19]", async () => {
+  it("go first in, first out, also when they were woken in vain [D19]", async () => {
     const group = new ConsumerGroup<string>({ ...forever, route: first });
     const ann = desk(system, group, { maxInFlight: 1 });
     for (const payload of ["one", "two", "three", "four"]) void system.dispatch(group, payload);
@@ -147,7 +147,7 @@ describe("dispatches that wait", () => {
     expect(order).toEqual(["one", "two", "three", "four"]);
   });
 
-  it("are not overtaken by one that comes while a slot is kept for them [D19]", async () => {
+  it("are not overtaken by one that comes while a slot is reserved for them [D19]", async () => {
     const group = new ConsumerGroup<string>({ ...forever });
     const ann = desk(system, group, { maxInFlight: 1 });
     void system.dispatch(group, "one");
@@ -223,7 +223,7 @@ describe("a consumer that rejects", () => {
     expect(taken).toEqual(["one", "two"]);
   });
 
-  it("is passed over by a routing function that looks at pressure; when all reject, there is none", async () => {
+  it("is passed over by a routing function that reads `pressure`; when all reject, none is chosen", async () => {
     const group = new ConsumerGroup<string>({ ...forever });
     const { free } = slow(group, 1);
     for (const payload of ["one", "two"]) {
@@ -242,7 +242,7 @@ describe("a consumer that rejects", () => {
 });
 
 describe("the number of dispatches that wait", () => {
-  it("is bounded", async () => {
+  it("is limited by `maxWaiting`", async () => {
     const group = new ConsumerGroup<string>({ ...forever, maxWaiting: 1 });
     desk(system, group, { maxInFlight: 1 });
     const fates = ["one", "two", "three"].map((payload) => fate(system.dispatch(group, payload)));
@@ -252,14 +252,14 @@ describe("the number of dispatches that wait", () => {
     expect(group.waitingCount).toBe(1);
   });
 
-  it("of 0 lets nobody wait", async () => {
+  it("of 0 lets no dispatch wait", async () => {
     const group = new ConsumerGroup<string>({ ...forever, maxWaiting: 0, patienceMs: 100 });
     const one = fate(system.dispatch(group, "one"));
     await system.idle();
     expect(one.error).toMatchObject({ why: "waiting-full" });
   });
 
-  it("counts one that was woken and has yet to choose: its place is not given away", async () => {
+  it("includes a dispatch that was woken and has not chosen yet: it keeps its place", async () => {
     const group = new ConsumerGroup<string>({ ...forever, maxWaiting: 1 });
     const ann = desk(system, group, { maxInFlight: 1 });
     void system.dispatch(group, "one");
@@ -276,7 +276,7 @@ describe("the number of dispatches that wait", () => {
 });
 
 describe("patience", () => {
-  it("counts from when there is nobody to choose: a queue that moves does not use it up [D20]", async () => {
+  it("counts from the moment that there is no consumer to choose: a moving queue does not use it up [D20]", async () => {
     const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100 });
     const ann = desk(system, group, { maxInFlight: 1 });
     void system.dispatch(group, "one");
@@ -291,7 +291,7 @@ describe("patience", () => {
     expect(bob.payloads).toEqual(["two"]);
   });
 
-  it("counts anew each time that there is nobody [D20]", async () => {
+  it("begins anew each time that there is no consumer to choose [D20]", async () => {
     const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100, maxAttempts: 9 });
     const one = fate(system.dispatch(group, "one"));
     for (let n = 0; n < 5; n++) {
@@ -306,7 +306,7 @@ describe("patience", () => {
     expect(one.code).toBe("ERR_NO_CONSUMER");
   });
 
-  it("is not begun anew by vacancies that the routing function does not choose", async () => {
+  it("does not begin anew with free slots that the routing function does not choose", async () => {
     const group = new ConsumerGroup<string>({
       ...forever,
       patienceMs: 100,
@@ -343,7 +343,7 @@ describe("patience", () => {
     expect(group.waitingCount).toBe(0);
   });
 
-  it("without end waits for ever", async () => {
+  it("of `Infinity` waits for ever", async () => {
     const group = new ConsumerGroup<string>({ ...forever, patienceMs: Number.POSITIVE_INFINITY });
     const one = fate(system.dispatch(group, "one"));
     await clock.advance(1e9);
@@ -351,7 +351,7 @@ describe("patience", () => {
     expect(group.waitingCount).toBe(1);
   });
 
-  it("waits also when the routing function chose none, and asks it again as members come", async () => {
+  it("waits also when the routing function chose none, and asks again when members join", async () => {
     const group = new ConsumerGroup<string>({
       ...forever,
       patienceMs: 100,
@@ -365,7 +365,7 @@ describe("patience", () => {
     expect(bob.payloads).toEqual(["one"]);
   });
 
-  it("does not hurry a dispatch that waits for room", async () => {
+  it("does not end the wait for a slot", async () => {
     const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100 });
     const ann = desk(system, group, { maxInFlight: 1 });
     void system.dispatch(group, "one");
@@ -377,7 +377,7 @@ describe("patience", () => {
     expect(ann.payloads).toEqual(["one", "two"]);
   });
 
-  it("waits for the one that is started in place of a crashed one", async () => {
+  it("waits for the restart of a crashed consumer", async () => {
     const group = new ConsumerGroup<string>({ ...forever, patienceMs: 100 });
     const ann = desk(system, group, { id: "ann" });
     const one = fate(system.dispatch(group, "one"));
