@@ -9,6 +9,7 @@ import {
   type Event,
   HIGHEST_PRIORITY,
   initial,
+  offerTo,
   type Slots,
   type State,
   type Takes,
@@ -36,6 +37,15 @@ class Queue {
 
   get size(): number {
     return this.state.places.size;
+  }
+
+  /** Consumers with a line of their own. */
+  get ownLines(): number {
+    return this.state.own.size;
+  }
+
+  offerTo(dispatch: string): Consumer | undefined {
+    return offerTo(this.state, dispatch);
   }
 
   /** The dispatches that the event wakes. */
@@ -177,6 +187,56 @@ describe("the queue of waiting dispatches", () => {
     expect(queue.effects({ type: "left", consumer: queue.ann })).toEqual([
       { type: "wake", dispatch: "a", offer: undefined },
     ]);
+  });
+
+  it("wakes dispatches without a consumer in the order of their turn", () => {
+    const queue = new Queue();
+    queue.enter("ordinary", { at: undefined });
+    queue.enter("lost", { at: undefined, urgent: true });
+    queue.enter("important", { at: undefined, priority: 1 });
+    const consumer: Consumer = { name: "cem", inFlight: 1, maxInFlight: 1, reserved: 0 };
+    const woken = queue.effects({ type: "joined", consumer }).map(({ dispatch }) => dispatch);
+    expect(woken).toEqual(["important", "lost", "ordinary"]);
+  });
+
+  it("offers a slot that was declined in a consumer's own line to the next in turn of the common line", () => {
+    const queue = new Queue();
+    queue.enter("low", { takes: "chooses" });
+    queue.enter("high", { takes: "chooses", priority: 1 });
+    queue.enter("insists", { takes: "insists", priority: 1, urgent: true });
+    expect(queue.free()).toEqual(["insists"]);
+    expect(queue.decline("insists", { takes: "insists", priority: 1, urgent: true })).toEqual(["high"]);
+    expect(queue.decline("high", { takes: "chooses", priority: 1 })).toEqual(["low"]);
+  });
+
+  it("takes a dispatch that now insists on another consumer out of the common line", () => {
+    const queue = new Queue();
+    queue.enter("a", { takes: "chooses" });
+    queue.enter("b", { takes: "chooses" });
+    queue.free();
+    expect(queue.decline("a", { takes: "insists", at: queue.bob })).toEqual(["b"]);
+    queue.decline("b", { takes: "chooses" });
+    queue.ann.inFlight++;
+    expect([queue.served(), queue.served(queue.bob)]).toEqual([["b"], ["a"]]);
+  });
+
+  it("keeps nothing of a consumer that no dispatch insists on any more", () => {
+    const queue = new Queue();
+    for (const name of ["a", "b"]) queue.enter(name, { takes: "insists" });
+    expect(queue.ownLines).toBe(1);
+    queue.leave("a");
+    expect(queue.ownLines).toBe(1);
+    queue.leave("b");
+    expect(queue.ownLines).toBe(0);
+  });
+
+  it("knows which consumer reserves a slot for a dispatch, and ignores the end of an unknown one", () => {
+    const queue = new Queue();
+    queue.enter("a");
+    expect([queue.offerTo("a"), queue.offerTo("unknown")]).toEqual([undefined, undefined]);
+    queue.free();
+    expect(queue.offerTo("a")).toBe(queue.ann);
+    expect([queue.leave("unknown"), queue.size]).toEqual([[], 1]);
   });
 
   it("reserves a slot for the dispatch that was woken for it, until that has chosen", () => {

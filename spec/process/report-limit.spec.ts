@@ -52,6 +52,23 @@ describe("the limit of reports", () => {
     expect(told.printed).toEqual([0, 10, 1_001]);
   });
 
+  it("begins a new second with the report that comes exactly a second after the first", () => {
+    const told = new Told(1);
+    told.tell({ type: "report", at: 0 });
+    expect(told.tell({ type: "report", at: 999 })).toEqual([{ type: "wake", at: 1_000 }]);
+    expect(told.tell({ type: "report", at: 1_000 })).toEqual([
+      { type: "summary", count: 1 },
+      { type: "print" },
+    ]);
+  });
+
+  it("has no summary of a second in which every report was printed", () => {
+    const told = new Told(2);
+    told.tell({ type: "report", at: 0 });
+    told.tell({ type: "report", at: 1 });
+    expect(told.tell({ type: "report", at: 2_000 })).toEqual([{ type: "print" }]);
+  });
+
   it("says it with the next report when the time came late", () => {
     const told = new Told(1);
     told.tell({ type: "report", at: 0 });
