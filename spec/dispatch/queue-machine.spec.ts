@@ -189,7 +189,7 @@ describe("the queue of waiting dispatches", () => {
     ]);
   });
 
-  it("wakes dispatches without a consumer in the order of their turn", () => {
+  it("wakes dispatches without a consumer in the order of their turn [D19]", () => {
     const queue = new Queue();
     queue.enter("ordinary", { at: undefined });
     queue.enter("lost", { at: undefined, urgent: true });
@@ -199,13 +199,13 @@ describe("the queue of waiting dispatches", () => {
     expect(woken).toEqual(["important", "lost", "ordinary"]);
   });
 
-  it("offers a slot that was declined in a consumer's own line to the next in turn of the common line", () => {
+  it("offers a slot that was declined in a consumer's own line to the next in turn of the common line [D19]", () => {
     const queue = new Queue();
     queue.enter("low", { takes: "chooses" });
     queue.enter("high", { takes: "chooses", priority: 1 });
-    queue.enter("insists", { takes: "insists", priority: 1, urgent: true });
+    queue.enter("insists", { takes: "insists", priority: 1 });
     expect(queue.free()).toEqual(["insists"]);
-    expect(queue.decline("insists", { takes: "insists", priority: 1, urgent: true })).toEqual(["high"]);
+    expect(queue.decline("insists", { takes: "insists", priority: 1 })).toEqual(["high"]);
     expect(queue.decline("high", { takes: "chooses", priority: 1 })).toEqual(["low"]);
   });
 

@@ -309,7 +309,7 @@ describe("the end of a process", () => {
     expect(late).toEqual([]);
   });
 
-  it("rejects every call that it waits for, and withdraws the requests", async () => {
+  it("rejects every call that it waits for, and withdraws the requests [P5]", async () => {
     const log: string[] = [];
     const handled: unknown[] = [];
     const door = new Promise<void>(() => undefined);
@@ -338,7 +338,7 @@ describe("the end of a process", () => {
     expect(late).toEqual([]);
   });
 
-  it("aborts its signal with a reason that says whose end it was", async () => {
+  it("aborts its signal with a reason that says whose end it was [P5]", async () => {
     let signal: AbortSignal | undefined;
     const pid = system.spawn((ctx) => {
       signal = ctx.signal;

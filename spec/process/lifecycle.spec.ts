@@ -150,7 +150,7 @@ describe("a process made from callbacks", () => {
     ["calls ctx.exit", (ctx) => ctx.exit(broken), broken],
     ["calls ctx.exit in the first step of a promise", async (ctx) => ctx.exit(broken), broken],
     ["is to be ignored", () => ignore, { type: "normal" }],
-  ])("whose init %s ends once, without handling and without terminate", async (_name, init, reason) => {
+  ])("whose init %s ends once, without handling and without terminate [P8]", async (_name, init, reason) => {
     const log: string[] = [];
     let told = 0;
     system.events.on("exit", () => told++);
@@ -181,7 +181,7 @@ describe("terminate", () => {
     return { pid, log };
   }
 
-  it("runs with the reason when the process stops, before anybody hears of the end", async () => {
+  it("runs with the reason when the process stops, before anybody hears of the end [P8]", async () => {
     const { pid, log } = watched({ handle: () => stop(broken) });
     system.send(pid, "go");
     await system.idle();
@@ -189,7 +189,7 @@ describe("terminate", () => {
     expect(ends.get(pid)).toBe(broken);
   });
 
-  it("runs when a callback throws", async () => {
+  it("runs when a callback throws [P8]", async () => {
     const error = new Error("boom");
     const { pid, log } = watched({
       handle: () => {
@@ -214,7 +214,7 @@ describe("terminate", () => {
     expect(ends.get(pid)).toBe(log[0]);
   });
 
-  it("runs when the process traps exits and its parent tells it to stop", async () => {
+  it("runs when the process traps exits and its parent tells it to stop [P8]", async () => {
     const log: ExitReason[] = [];
     const parent = puppet(system);
     const child = await parent.do((ctx) =>

@@ -42,12 +42,27 @@ describe("a link", () => {
     expect(ends.get(a.pid)).toBe(broken);
   });
 
-  it("works in the other direction as well", async () => {
+  it("works in the other direction as well [S3]", async () => {
     const a = puppet(system);
     const b = puppet(system);
     await a.do((ctx) => ctx.link(b.pid));
     system.exit(a.pid, broken);
     expect(ends.get(b.pid)).toBe(broken);
+  });
+
+  it("is gone on both sides at once when one side ends it [S3]", async () => {
+    const a = puppet(system);
+    const b = puppet(system);
+    await a.do((ctx) => {
+      ctx.link(b.pid);
+      ctx.unlink(b.pid);
+      expect(system.info(a.pid)?.links).toEqual([]);
+      expect(system.info(b.pid)?.links).toEqual([]);
+    });
+    system.exit(b.pid, broken);
+    expect(system.isAlive(a.pid)).toBe(true);
+    // No process is linked to it any more, so its crash is reported.
+    expect(reports).toHaveLength(1);
   });
 
   it("does nothing at a normal end to one that does not trap", async () => {

@@ -167,7 +167,7 @@ describe("demonitor", () => {
     expect(watcher.signals).toHaveLength(1);
   });
 
-  it("with flush takes the queued DOWN away, and only that one", async () => {
+  it("with flush takes the queued DOWN away, and only that one [S5]", async () => {
     const watcher = puppet(system);
     const target = puppet(system);
     const kept = await watcher.do((ctx) => {
