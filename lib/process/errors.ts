@@ -8,7 +8,9 @@ import { formatReason, show } from "./show.js";
 export abstract class SignalboxError extends Error {
   /** Each class states its own name, because a minifier renames classes but does not touch strings. */
   static override readonly name: string = "SignalboxError";
+  /** Names the class of the error: `ERR_` and a word. It never changes; docs/errors.md lists all codes. */
   abstract readonly code: string;
+  /** The name of the class, also after a minifier has renamed the class. */
   override get name(): string {
     return this.constructor.name;
   }
