@@ -300,7 +300,7 @@ function subscriptionOf(
     const known = plans.flatMap((plan) => Object.keys(plan.streams).map((name) => `${plan.name}.${name}`));
     problems.push({
       component: to,
-      text: `reads ${from}, which nobody emits; there are ${known.join(", ")}`,
+      text: `reads ${from}, which no component emits; there are ${known.join(", ")}`,
     });
     return [];
   }

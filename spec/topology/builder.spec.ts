@@ -53,14 +53,14 @@ describe("a subscription that does not compile, and is refused by `build()`,", (
     // @ts-expect-error there is no stream `sentences.words`
     const wrong = begun.bolt("split", split, { from: { "sentences.words": grouping.shuffle() } });
     expect(problemsOf(wrong)[0]).toMatch(
-      /^split: reads sentences\.words, which nobody emits; there are sentences\./,
+      /^split: reads sentences\.words, which no component emits; there are sentences\./,
     );
   });
 
   it("leads from a component that is not there", () => {
     // @ts-expect-error there is no component `paragraphs`
     const wrong = begun.bolt("split", split, { from: { "paragraphs.lines": grouping.shuffle() } });
-    expect(problemsOf(wrong)[0]).toMatch(/^split: reads paragraphs\.lines, which nobody emits/);
+    expect(problemsOf(wrong)[0]).toMatch(/^split: reads paragraphs\.lines, which no component emits/);
   });
 
   it("leads from a stream that lacks a field of the bolt's", () => {
@@ -167,9 +167,7 @@ describe("a bolt with several inputs", () => {
 
 describe("a topology that cannot be built", () => {
   it("has no spout", () => {
-    expect(problemsOf(topology("empty"))).toEqual([
-      "undefined: it has no spout, so that nothing ever comes in",
-    ]);
+    expect(problemsOf(topology("empty"))).toEqual(["undefined: it has no spout, so no tuple ever comes in"]);
   });
 
   it("has a cycle of bolts that no spout leads to", () => {
@@ -277,7 +275,7 @@ describe("a topology that cannot be built", () => {
       build(): unknown;
     };
     expect(problemsOf(wrong)).toEqual([
-      expect.stringMatching(/^nobody: reads nowhere\.words, which nobody emits/),
+      expect.stringMatching(/^nobody: reads nowhere\.words, which no component emits/),
       "count: tasks must be a whole number, 1 or more; got 0",
       "count: reads no stream",
     ]);

@@ -29,7 +29,7 @@ describe("a grouping", () => {
     await stage.settle();
     expect(source.failures).toHaveLength(2);
     expect(stage.reports.join("\n")).toContain(
-      "the grouping of source.numbers must be a function that gives one of the tasks, or undefined; got 3",
+      "the grouping of source.numbers must be a function that returns one of the tasks, or undefined; got 3",
     );
   });
 
@@ -121,7 +121,7 @@ describe("a spout", () => {
     );
     await stage.until(running.finished());
     const lines = stage.reports.filter((line) =>
-      line.includes("failed for good after 1 tries, and nobody is told"),
+      line.includes("failed for good after 1 tries, and no code handles that"),
     );
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain("listen to the event `deadTuple`");
@@ -233,15 +233,15 @@ describe("options", () => {
   });
 
   it.each([
-    [1, "4 tuples, but is given 3 at most: maxPending is 1 × 3 of source"],
-    [2, "4 tuples, but is given 2 at most: maxPending is 1 × 3 of source among 2 tasks"],
+    [1, "4 tuples, but gets 3 at most: maxPending is 1 × 3 of source"],
+    [2, "4 tuples, but gets 2 at most: maxPending is 1 × 3 of source among 2 tasks"],
   ])(
     "of a count window that can never fill are refused, with the numbers, of %i tasks [O27]",
     (tasks, text) => {
       const four = windowBolt({ input: N, window: tumbling({ count: 4 }), execute: () => undefined });
       const begun = topology("never", { maxPending: 3 }).spout("source", new Source().spout);
       expect(() => begun.bolt("four", four, { tasks, from: { "source.numbers": {} } }).build()).toThrow(
-        `four: lets go of nothing before a task holds ${text}. Raise maxPending, or read with { anchored: false }`,
+        `four: settles no tuple before a task holds ${text}. Raise maxPending, or read with { anchored: false }`,
       );
       begun.bolt("four", four, { tasks, from: { "source.numbers": { anchored: false } } }).build();
       topology("enough", { maxPending: 4 * tasks })

@@ -28,7 +28,7 @@ const RULES: readonly Rule[] = [
 
 function hasSpout({ components }: Blueprint): Problem[] {
   if (components.some(({ kind }) => kind === "spout")) return [];
-  return [{ component: undefined, text: "it has no spout, so that nothing ever comes in" }];
+  return [{ component: undefined, text: "it has no spout, so no tuple ever comes in" }];
 }
 
 function namesAreUnique({ components }: Blueprint): Problem[] {
@@ -124,7 +124,7 @@ function ticksHaveListeners({ components, config: { tickMs: byDefault } }: Bluep
       return [
         problem(
           name,
-          "is to be ticked, but its definition has no `tick` function; a shell bolt is told of ticks by its own `config`",
+          "has `tickMs`, but its definition has no `tick` function; a shell bolt gets ticks by its own `config`",
         ),
       ];
     return [];
@@ -174,7 +174,7 @@ function windowsCanFill({ components, subscriptions }: Blueprint): Problem[] {
     if (most >= wanted) return [];
     const shared = isShared && tasks > 1 ? ` among ${tasks} tasks` : "";
     const text =
-      `lets go of nothing before a task holds ${wanted} tuples, but is given ${most} at most: maxPending is ` +
+      `settles no tuple before a task holds ${wanted} tuples, but gets ${most} at most: maxPending is ` +
       `${given.map((one) => one.text).join(" and ")}${shared}. Raise maxPending, or read with { anchored: false }`;
     return [problem(name, text)];
   });

@@ -163,7 +163,7 @@ export class OutgoingSubscription {
       throw new OptionError(
         `the grouping of ${this.input}`,
         chosen,
-        "a function that gives one of the tasks, or undefined",
+        "a function that returns one of the tasks, or undefined",
       );
     return chosen;
   }

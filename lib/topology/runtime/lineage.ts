@@ -122,17 +122,17 @@ export function noteFailure(run: RunningTopology, tuple: Tuple, component: strin
 
 /** How many trees in flight have no tuple that a bolt holds: their outcomes are on the way to their spouts. */
 export function inTransit(run: RunningTopology): number {
-  let flying = 0;
+  let inFlight = 0;
   for (const spout of run.registry.spouts)
-    for (const { retries: roots } of run.registry.slotsOf(spout)) flying += roots?.inFlight ?? 0;
-  if (flying === 0) return 0;
+    for (const { retries } of run.registry.slotsOf(spout)) inFlight += retries?.inFlight ?? 0;
+  if (inFlight === 0) return 0;
   const held = new Set<PendingTuple>();
   for (const tuple of run.registry.held)
     for (const { hi, lo } of treesOf(tuple)) {
       const pending = find(run, hi, lo, true);
       if (pending !== undefined) held.add(pending);
     }
-  return flying - held.size;
+  return inFlight - held.size;
 }
 
 /** Of several spouts' tuples, the one that was emitted first, so that it is the same at every try. */

@@ -61,17 +61,17 @@ export class Admission {
   /**
    * A tree has expired. When that is a sign of congestion, the limit falls.
    *
-   * @param flying - trees that are still in flight
+   * @param inFlight - trees that are still in flight
    * @param least - trees that the tasks can work on at once
    */
-  lost(born: number, now: number, flying: number, least: number): Congestion | undefined {
+  lost(born: number, now: number, inFlight: number, least: number): Congestion | undefined {
     if (now !== this.beat) this.moveOn(now);
-    const flew = flying + ++this.expired[0];
-    if (born < this.since || flew <= least) return undefined;
+    const wereInFlight = inFlight + ++this.expired[0];
+    if (born < this.since || wereInFlight <= least) return undefined;
     const acked = sum(this.acks);
     const bad = sum(this.late) + sum(this.expired);
     if (bad * 2 < acked + sum(this.expired)) return undefined;
-    const less = Math.min(Math.floor(Math.min(this.limit, flew) * 0.75), acked);
+    const less = Math.min(Math.floor(Math.min(this.limit, wereInFlight) * 0.75), acked);
     this.room = Math.min(this.limit, Math.max(1, least, less));
     this.since = now;
     return { acked, limit: this.limit };

@@ -66,15 +66,15 @@ export function newPendingTuple(
 }
 
 /** Values of the stream `dead`. */
-export function letterOf({ id, stream, values, attempts, deadBecause: dying }: PendingTuple): object {
-  return { id, stream, values, attempts, reason: dying };
+export function letterOf({ id, stream, values, attempts, deadBecause }: PendingTuple): object {
+  return { id, stream, values, attempts, reason: deadBecause };
 }
 
 /** The line of the log when a tuple has failed for good and neither its spout nor any bolt handles that. */
 export function unheard({ stream, attempts }: PendingTuple): string {
   return (
-    `a tuple of ${stream} failed for good after ${attempts} tries, and nobody is told: give the spout \`fail\`, ` +
-    "read its stream `dead`, or listen to the event `deadTuple`"
+    `a tuple of ${stream} failed for good after ${attempts} tries, and no code handles that: give the spout \`fail\`, ` +
+    "subscribe to its stream `dead`, or listen to the event `deadTuple`"
   );
 }
 
