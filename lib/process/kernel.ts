@@ -11,6 +11,7 @@ import { type DeadLetterReason, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
 import { WatchedProcess } from "./intercepted.js";
 import type { Interception } from "./interception.js";
+import { invariant } from "./invariant.js";
 import type { Limits } from "./limits.js";
 import { Links } from "./links.js";
 import { Names } from "./names.js";
@@ -246,6 +247,7 @@ export class Kernel implements ScheduledSystem {
     process.next = undefined;
     process.previous = undefined;
     this.population--;
+    invariant(this.population >= 0, "a process leaves the list of living ones once");
   }
 
   // ── messages ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -29,6 +29,11 @@ export class Names {
     process.extras.name = name;
   }
 
+  /** For checks: unlike `find`, it does not count as a look at the name. */
+  isHeldBy(name: string, process: Process): boolean {
+    return this.holders.get(name) === process;
+  }
+
   /** Frees the name that the process holds, if any. */
   release(process: Process): void {
     const name = process.rare?.name;

@@ -4,6 +4,7 @@
 // the newest changes in place; an older one knows how it differs from its successor, and takes the table back when
 // somebody looks at it. (H. Baker, "Shallow binding makes functional arrays fast", 1991.)
 
+import { invariant } from "../process/invariant.js";
 import { type ExitReason, SHUTDOWN } from "../process/reason.js";
 import type { FullChildSpec } from "./child.js";
 import type { ChildStatus } from "./protocol.js";
@@ -46,6 +47,7 @@ class Table<P> {
     }
     this.children[place] = child;
     if (child !== undefined) {
+      invariant((child.status === "running") === (child.pid !== undefined), "only a running child has a pid");
       if (before === undefined) this.byId.set(child.spec.id, place);
       if (child.pid !== undefined) this.byPid.set(child.pid, place);
       if (isUpAndSignificant(child)) this.significant++;

@@ -1,6 +1,7 @@
 // A world: the systems of one schedule on one virtual clock. It knows all possible steps, asks the oracle for one, and executes
 // it. The world decides nothing, and leaves nothing to the host.
 
+import { checkConsistency } from "../../process/consistency.js";
 import type { Scheduler } from "../../process/environment.js";
 import { SystemStoppedError } from "../../process/errors.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
@@ -227,6 +228,7 @@ export class World {
         this.perform(task);
       } else if ((this.timeOfNextTimer ?? Number.POSITIVE_INFINITY) <= this.now) this.passTime();
       else {
+        this.checkSystems();
         this.atQuiet();
         if (this.over) return;
         const waiter = this.quiet.shift();
@@ -240,6 +242,15 @@ export class World {
       if (host.promises.count !== made) await this.settleHost();
       else this.drained = false;
       this.ended(task);
+    }
+  }
+
+  /** A broken invariant of the library fails the schedule, so that there is a trace and a token of it. */
+  private checkSystems(): void {
+    try {
+      for (const { kernel } of this.parts) checkConsistency(kernel);
+    } catch (error) {
+      this.fail(error);
     }
   }
 
