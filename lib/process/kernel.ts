@@ -89,7 +89,12 @@ export class Kernel implements ScheduledSystem {
    * with this.
    */
   enter<R>(fn: () => R): R {
-    return this.context.runInAsyncScope(this.env.captureContext).runInAsyncScope(fn);
+    return this.freshContext().runInAsyncScope(fn);
+  }
+
+  /** A copy of this system's context, as each turn has one. */
+  freshContext(): AsyncContext {
+    return this.context.runInAsyncScope(this.env.captureContext);
   }
 
   // ── life ──────────────────────────────────────────────────────────────────────────────────────────────────────

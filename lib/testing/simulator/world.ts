@@ -2,7 +2,7 @@
 // it. The world decides nothing, and leaves nothing to the host.
 
 import { checkConsistency } from "../../process/consistency.js";
-import type { Scheduler } from "../../process/environment.js";
+import type { AsyncContext, Scheduler } from "../../process/environment.js";
 import { SystemStoppedError } from "../../process/errors.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Settler } from "../../process/interception.js";
@@ -84,6 +84,7 @@ export class World {
   private reads = new Set<string>();
   private writes = new Set<string>();
   private drained = true;
+  private turn: { readonly kernel: Kernel; readonly context: AsyncContext } | undefined = undefined;
   /** Faults that are not by rule. Each is called before each step, and returns whether it struck. */
   readonly strikes: (() => boolean)[] = [];
 
@@ -273,7 +274,7 @@ export class World {
       if (process.handle === undefined) this.wrote(task.owner.mailbox);
       origin.scheduler = this;
       this.running = process;
-      process.kernel.enter(() => process.activate(1));
+      this.contextOf(process.kernel).runInAsyncScope(process.activate, process, 1);
       this.running = undefined;
       origin.scheduler = undefined;
     } else {
@@ -283,8 +284,15 @@ export class World {
     }
   }
 
+  /** Consecutive steps of one system share a context until the host has run, like the activations of a turn in production. */
+  private contextOf(kernel: Kernel): AsyncContext {
+    if (this.turn?.kernel !== kernel) this.turn = { kernel, context: kernel.freshContext() };
+    return this.turn.context;
+  }
+
   /** Lets the host finish everything that the last step caused and that needs no I/O. */
   private async settleHost(): Promise<void> {
+    this.turn = undefined;
     await host.microtasks();
     if (this.performing?.kind !== "deliver") await this.settleReal();
     await host.drain();
@@ -374,6 +382,7 @@ export class World {
     this.options.recorder?.time(due.map(({ root }) => root.path).join(", ") || "the simulator");
     for (let timer = this.timers.take(this.now); timer !== undefined; timer = this.timers.take(this.now))
       timer.due.fire();
+    this.turn = undefined;
     for (const { kernel } of due) kernel.enter(() => kernel.fireTimers());
     return true;
   }
