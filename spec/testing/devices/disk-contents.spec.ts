@@ -341,7 +341,7 @@ describe("a name", () => {
     expect(contents(safe)).toEqual(new Set(["a", undefined]));
   });
 
-  test("that was removed comes back, with what was not synced at stake", () => {
+  test("that was removed comes back, with its unsynced changes at risk", () => {
     const disk = machine.write(withLog("ab"), "log", "end", bytes("c"));
     expect(contents(machine.remove(disk, "log") as machine.Disk)).toEqual(
       new Set([undefined, "abc", "ab", "ab\0"]),
@@ -364,7 +364,7 @@ describe("a name", () => {
 });
 
 describe("a sync", () => {
-  test("covers what was done before it began", () => {
+  test("covers the changes before it began", () => {
     const before = machine.write(withLog(""), "log", "end", bytes("1"));
     const sync = machine.syncOf(before, "log") as machine.Sync;
     const after = machine.synced(machine.write(before, "log", "end", bytes("2")), sync, false);
@@ -393,7 +393,7 @@ describe("a sync", () => {
     expect(contents(again)).toEqual(new Set(["ab", "a", "a\0"]));
   });
 
-  test("saves what was written again after a failed one", () => {
+  test("saves data written again after a failed sync", () => {
     const disk = machine.write(withLog("a"), "log", "end", bytes("b"));
     const failed = machine.synced(disk, machine.syncOf(disk, "log") as machine.Sync, true);
     const anew = machine.write(failed, "log", 1, bytes("b"));
@@ -426,7 +426,7 @@ test("there is nothing to do to a file that is not there", () => {
   expect(machine.syncOf(disk, "log")).toBeUndefined();
 });
 
-test("a power loss says in words what it took", () => {
+test("a power loss describes the changes that it lost", () => {
   let disk = withLog("", 4);
   disk = machine.write(disk, "log", "end", bytes("abcdefghijkl"));
   disk = machine.write(disk, "log", "end", bytes("mn"));

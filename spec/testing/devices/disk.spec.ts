@@ -18,7 +18,7 @@ const read = async (socket: Socket, disk: SimulatedDisk, file = "log"): Promise<
   text(await socket.run(disk.read(file)));
 
 describe("a disk", () => {
-  it("keeps what is appended and written over", async () => {
+  it("keeps appended and overwritten bytes", async () => {
     const { disk, socket } = plugged();
     await socket.run(disk.append("log", bytes("abc")));
     await socket.run(disk.append("log", bytes("def")));
@@ -33,7 +33,7 @@ describe("a disk", () => {
     expect(await read(socket, disk)).toBe("\0\0a");
   });
 
-  it("reads a part, and what there is of it at the end of the file", async () => {
+  it("reads a part, and fewer bytes at the end of the file", async () => {
     const { disk, socket } = plugged();
     void disk.append("log", bytes("abcdef"));
     expect(text(await socket.run(disk.read("log", 2)))).toBe("cdef");
@@ -43,7 +43,7 @@ describe("a disk", () => {
     expect(text(await socket.run(disk.read("log", 2, 0)))).toBe("");
   });
 
-  it("truncates, to nothing unless told otherwise", async () => {
+  it("truncates, to 0 bytes by default", async () => {
     const { disk, socket } = plugged();
     void disk.append("log", bytes("abcdef"));
     void disk.truncate("log", 2);
@@ -66,7 +66,7 @@ describe("a disk", () => {
     expect(await socket.run(disk.list())).toEqual([]);
   });
 
-  it("does what is asked at the call, and says so in a step of its own", async () => {
+  it("takes effect at the call, and settles its promise in a step of its own", async () => {
     const { disk, socket } = plugged();
     let said = "";
     void disk.append("log", bytes("a")).then(() => {
@@ -118,7 +118,7 @@ describe("a disk", () => {
     expect(await socket.run(disk.list())).toEqual([]);
   });
 
-  it("refuses, in the promise, what is no name, no number of bytes or no bytes", async () => {
+  it("rejects wrong names, numbers of bytes and bytes", async () => {
     const { disk, socket } = plugged();
     void disk.append("log", bytes("abc"));
     const refused: readonly [string, Promise<unknown>][] = [
@@ -212,7 +212,7 @@ describe("a failure", () => {
     expect(await read(socket, disk)).toBe("abc");
   });
 
-  it("of a sync leaves what it covered readable, and lost to every later sync", async () => {
+  it("of a sync leaves its changes readable, and no later sync makes them durable", async () => {
     const { disk, socket } = plugged([0, 1, 0, 0, 1]);
     void disk.append("log", bytes("abc"));
     await expect(socket.run(disk.sync("log"))).rejects.toMatchObject({
@@ -235,7 +235,7 @@ describe("a failure", () => {
 });
 
 describe("a power loss", () => {
-  it("takes what was not synced, as the simulator chooses", async () => {
+  it("loses unsynced changes, as the simulator chooses", async () => {
     const { disk, socket } = plugged([0, 1], SOUND);
     await socket.run(disk.append("log", bytes("ab")));
     await socket.run(disk.append("log", bytes("cd")));
@@ -260,7 +260,7 @@ describe("a power loss", () => {
     }
   });
 
-  it("keeps sectors whole when told their size", async () => {
+  it("keeps sectors of the given size whole", async () => {
     const socket = new Socket([0, 2], SOUND);
     const disk = new SimulatedDisk(socket, { sector: 512 });
     await socket.run(disk.append("log", new Uint8Array(700).fill(1)));
@@ -268,7 +268,7 @@ describe("a power loss", () => {
     expect(await socket.run(disk.size("log"))).toBe(512);
   });
 
-  it("rejects what was under way, in its own step, and counts a generation", async () => {
+  it("rejects operations in flight, each in its own step, and counts a generation", async () => {
     const { disk, socket } = plugged([], SOUND);
     expect(disk.generation).toBe(0);
     void disk.append("log", bytes("ab"));
@@ -287,7 +287,7 @@ describe("a power loss", () => {
     expect(text(await after)).toBe("ab");
   });
 
-  it("makes no noise about operations that nobody waits for any more", async () => {
+  it("reports no rejection of operations that are no longer awaited", async () => {
     const { disk, socket } = plugged([], SOUND);
     const heard: unknown[] = [];
     const listen = (error: unknown): void => void heard.push(error);
@@ -672,7 +672,7 @@ describe("a log whose writer", () => {
     expect(acknowledged(all)).toContain("");
   });
 
-  it("writes once more what a failed sync covered keeps its word", async () => {
+  it("writes the changes of a failed sync again keeps its promise", async () => {
     const all = await ends(
       async (disk, say) => {
         const put = async (): Promise<void> => {

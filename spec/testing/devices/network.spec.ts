@@ -109,7 +109,7 @@ describe("a message", () => {
     expect(steps[1]).toMatchObject({ from: "here", message: '"hello"' });
   });
 
-  test("is a copy: what the receiver does to it is not seen here", async () => {
+  test("is a copy: the sender does not see the receiver's changes", async () => {
     const here = await once(async (sim) => {
       const { here, there } = pair(sim);
       const cart = { items: [{ n: 1 }], tags: new Map([["a", new Set([1])]]) };
@@ -276,7 +276,7 @@ describe("a call", () => {
     expect(error).toMatchObject({ reason: { type: "shutdown" } });
   });
 
-  test("that is withdrawn is handled all the same, and its answer comes too late: nobody over there can know", async () => {
+  test("that is withdrawn is handled, since the callee's system cannot know, and its answer is late", async () => {
     const asked = await once(async (sim) => {
       const { here, there } = pair(sim);
       let asked = 0;
@@ -357,7 +357,7 @@ describe("a call", () => {
     expect([...seen].sort()).toEqual(["8, asked 1", "8, asked 2"]);
   });
 
-  test("may lose its reply: whether it was handled, nobody here knows", async () => {
+  test("may lose its reply; the caller cannot know whether the call was handled", async () => {
     const seen = await outcomes(
       async (sim) => {
         const { here, there } = pair(sim, { drop: {} });
@@ -376,7 +376,7 @@ describe("a call", () => {
 });
 
 describe("links and monitors", () => {
-  test("reach across: a crash over there is heard of here, with its reason", async () => {
+  test("work across systems: a crash gives an EXIT or DOWN with its reason in the other system", async () => {
     const signals = await once(async (sim) => {
       const { here, there } = pair(sim);
       const far = there.spawn<Order>(obedient());
@@ -484,7 +484,7 @@ describe("drops and duplicates", () => {
 });
 
 describe("a cut", () => {
-  test("loses what is on its way, and both sides hear `noconnection`", async () => {
+  test("loses signals in transit, and both sides get `noconnection`", async () => {
     await once(async (sim) => {
       const { network, here, there } = pair(sim);
       const far = there.spawn<Order>(obedient());
@@ -671,7 +671,7 @@ describe("an exhaustive search", () => {
     expect([...seen].sort()).toEqual(["heard", "lost", "refused"]);
   });
 
-  test("knows that a cut is in the way of whoever has a monitor across it", async () => {
+  test("knows that a cut conflicts with processes that monitor across it", async () => {
     const seen = await outcomes(async (sim) => {
       const { network, here, there } = pair(sim);
       const far = there.spawn<Order>(obedient());

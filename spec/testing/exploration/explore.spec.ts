@@ -106,7 +106,7 @@ describe("schedules", () => {
     expect(runs).toBe(24);
   });
 
-  test("unless told otherwise it runs a thousand", async () => {
+  test("by default it runs a thousand", async () => {
     expect((await explore(() => undefined)).schedules).toBe(EXPLORE_DEFAULTS.schedules);
     expect(EXPLORE_DEFAULTS.schedules).toBe(1_000);
   });
@@ -129,7 +129,7 @@ describe("schedules", () => {
   });
 });
 
-describe("what an exploration tells", () => {
+describe("the result of an exploration", () => {
   test("how many schedules differed, and how many states they ended in", async () => {
     const result = await explore(
       async (sim) => {
@@ -143,7 +143,7 @@ describe("what an exploration tells", () => {
     expect(result.steps).toBeGreaterThan(300 * 7);
   });
 
-  test("`sim.state` says what else tells states apart", async () => {
+  test("`sim.state` adds to the state", async () => {
     const result = await explore(
       async (sim) => {
         const heard = await threeSenders(sim);
@@ -197,7 +197,7 @@ describe("what an exploration tells", () => {
 });
 
 describe("a failing schedule", () => {
-  test("is told with the simplest schedule found that fails alike, step by step", async () => {
+  test("is reported with the simplest schedule found that fails in the same way, step by step", async () => {
     const error = await failureOf(lostUpdate, { schedules: 500 });
     expect(error.cause).toBeInstanceOf(SimulationInvariantError);
     expect(error.cause).toMatchObject({ invariant: "both sales count" });
@@ -226,7 +226,7 @@ describe("a failing schedule", () => {
       await simulate(lostUpdate, { choices: choices.map((choice, index) => (index === place ? 0 : choice)) });
   });
 
-  test("is told as it was found when nothing is to be shrunk", async () => {
+  test("is reported as it was found with `shrink: 0`", async () => {
     const error = await failureOf(lostUpdate, { schedules: 500, shrink: 0 });
     expect(error.found.tried).toBe(0);
     expect(error.found.steps).toBe(error.trace.steps.length);
@@ -260,12 +260,12 @@ describe("a scenario", () => {
     ).toBe(mistake);
   });
 
-  test("fails when it rejects, also with what is no error", async () => {
+  test("fails when it rejects, also with a value that is no error", async () => {
     expect(await causeOf(() => Promise.reject("a text"))).toBe("a text");
     expect(await causeOf(() => Promise.reject(undefined))).toBe(undefined);
   });
 
-  test("fails when a promise of its own is rejected, and nobody looks", async () => {
+  test("fails when one of its promises rejects unhandled", async () => {
     const forgotten = new Error("nobody looks");
     expect(
       await causeOf(async (sim) => {
@@ -275,7 +275,7 @@ describe("a scenario", () => {
     ).toBe(forgotten);
   });
 
-  test("does not fail when a process crashes: that is what supervisors are for", async () => {
+  test("does not fail when a process crashes, since supervisors handle crashes", async () => {
     await explore(
       async (sim) => {
         const system = sim.system();
@@ -325,7 +325,7 @@ describe("explorations take turns", () => {
     expect(ends.map((end) => end.status)).toEqual(["fulfilled", "fulfilled"]);
   });
 
-  test("after one that failed the next goes on", async () => {
+  test("the next one runs after one that failed", async () => {
     const failing = errorOf(explore(() => Promise.reject(new Error("no"))));
     const next = explore(threeSenders, { schedules: 2 });
     expect(await failing).toBeInstanceOf(ScheduleFailedError);

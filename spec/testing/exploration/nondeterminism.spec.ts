@@ -90,7 +90,7 @@ describe("nondeterminism", () => {
     expect((error as Error).cause).toMatchObject({ message: "only once" });
   });
 
-  test("of the first schedule of all against the others is found: what is made at the first use", async () => {
+  test("of the first schedule from the others is found: state created at the first use", async () => {
     let warm = false;
     const caching: Scenario = async (sim) => {
       await busy(sim, () => (warm ? 1 : 2));
@@ -113,11 +113,11 @@ describe("nondeterminism", () => {
     expect(await runs(0)).toBe(200);
   });
 
-  test("is not looked for with `recheck: 0`, and then a test is what it seems", async () => {
+  test("is not detected with `recheck: 0`", async () => {
     await explore((sim) => busy(sim, () => Math.floor(Math.random() * 10)), { schedules: 100, recheck: 0 });
   });
 
-  test("is not what any order of steps does", async () => {
+  test("does not include the order of steps", async () => {
     await explore((sim) => busy(sim, () => 5), {
       schedules: 300,
       recheck: 1,

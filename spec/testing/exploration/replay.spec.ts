@@ -71,7 +71,7 @@ describe("a token", () => {
     expect(heard).toHaveLength(1);
   });
 
-  test("needs no other option than what is explored: not the seed, not the strategy, not the number", async () => {
+  test("needs neither the seed nor the strategy nor the number of schedules", async () => {
     const { scenario } = office();
     const { token } = await failureOf(scenario, { ...OPTIONS, seed: 99 });
     const error = await errorOf(explore(scenario, { name: "letters", replay: token }));
@@ -108,7 +108,7 @@ describe("a token", () => {
   });
 });
 
-describe("what is no token of this schedule any more", () => {
+describe("a token that no longer fits", () => {
   test.each([
     ["prefix", () => "lorem ipsum"],
     ["prefix", () => ""],

@@ -18,7 +18,7 @@ describe("shrinking a list of choices", () => {
   /** Fails when there are at least so many deviations. */
   const most = 2_000;
 
-  test("drops what the failure does not need", async () => {
+  test("drops choices that the failure does not need", async () => {
     const fails = async (choices: readonly number[]): Promise<boolean> => choices[3] === 2;
     expect(await shrinkChoices([1, 0, 3, 2, 1, 1, 0, 4], fails, most)).toEqual([0, 0, 0, 2]);
   });
@@ -33,7 +33,7 @@ describe("shrinking a list of choices", () => {
     expect(await shrinkChoices([0, 0, 0, 0, 1], fails, most)).toEqual([1]);
   });
 
-  test("keeps what fails only together", async () => {
+  test("keeps choices that fail only together", async () => {
     const fails = async (choices: readonly number[]): Promise<boolean> =>
       choices[0] === 1 && choices[5] === 2;
     expect(await shrinkChoices([1, 1, 1, 1, 1, 2, 1, 1], fails, most)).toEqual([1, 0, 0, 0, 0, 2]);

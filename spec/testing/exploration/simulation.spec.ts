@@ -79,7 +79,7 @@ describe("a system under simulation", () => {
     expect(await draws([0, 17])).not.toEqual(ordinary);
   });
 
-  test("prints no report of crashes unless it is told to: crashes are part of the game", async () => {
+  test("prints no crash reports by default", async () => {
     const reports: string[] = [];
     await simulate(async (sim) => {
       for (const report of [undefined, (text: string) => void reports.push(text)]) {
@@ -115,7 +115,7 @@ describe("a system under simulation", () => {
     expect(late).toBe(0);
   });
 
-  test("aborts the signals of its processes at the end, so that what they hold of the host is let go", async () => {
+  test("aborts the signals of its processes at the end, so that they free host resources", async () => {
     const reasons: unknown[] = [];
     await simulate(async (sim) => {
       const system = sim.system({ name: "shop" });
@@ -130,7 +130,7 @@ describe("a system under simulation", () => {
   });
 });
 
-describe("what a schedule leaves behind", () => {
+describe("after a schedule", () => {
   test("is not heard of any more: neither rejections that its end has caused, nor late errors of its processes", async () => {
     let rejected = 0;
     const heard = await hostErrors(() =>
@@ -160,7 +160,7 @@ describe("what a schedule leaves behind", () => {
   });
 });
 
-describe("what a process rejects after its system has stopped", () => {
+describe("a rejection of a process whose system has stopped", () => {
   const leaving = (rejects: boolean): Scenario => {
     return async (sim) => {
       const system = sim.system({ name: "shop" });
@@ -181,7 +181,7 @@ describe("what a process rejects after its system has stopped", () => {
     };
   };
 
-  test("fails the schedule: it is nobody's crash any more", async () => {
+  test("fails the schedule, since no process can crash of it", async () => {
     expect(await causeOf(leaving(true), { schedules: 3 })).toMatchObject({ message: "nobody knows" });
   });
 
@@ -235,12 +235,12 @@ describe("an invariant", () => {
     expect((cause as Error).message).toBe('the invariant "at most two" does not hold');
   });
 
-  test("fails with a text, which says what is wrong", async () => {
+  test("fails with a text that explains the failure", async () => {
     const cause = await causeOf(counting((count) => (count > 2 ? `there are ${count}` : undefined)));
     expect((cause as Error).message).toBe('the invariant "at most two" does not hold: there are 3');
   });
 
-  test("fails with a throw, and has what was thrown as its cause", async () => {
+  test("fails with a throw, and has the thrown error as its cause", async () => {
     const cause = await causeOf(counting((count) => expect(count).toBeLessThan(3)));
     expect(cause).toBeInstanceOf(SimulationInvariantError);
     expect((cause as Error).cause).toMatchObject({ name: "AssertionError" });
@@ -380,7 +380,7 @@ describe("choices of the scenario", () => {
 });
 
 describe("a hand in the faults", () => {
-  test("`crash` ends a process in its own code: `terminate` runs, monitors and links hear of it", async () => {
+  test("`crash` throws in the process's own code: `terminate` runs, and links and monitors get signals", async () => {
     await explore(
       async (sim) => {
         const system = sim.system();
@@ -435,7 +435,7 @@ describe("a hand in the faults", () => {
     });
   });
 
-  test("what the scenario does, and what it notes, is in the report", async () => {
+  test("actions and notes of the scenario are in the report", async () => {
     const error = await failureOf(async (sim) => {
       const system = sim.system({ name: "shop" });
       const clerk = system.spawn({ handle: () => undefined }, { label: "clerk" });
@@ -460,7 +460,7 @@ describe("states", () => {
     sim.state(() => of(n));
   };
 
-  test("are told apart by what is in Maps and Sets, whatever its order", async () => {
+  test("differ by the contents of Maps and Sets, whatever their order", async () => {
     const states = async (of: (n: number) => unknown): Promise<number> =>
       (await explore(endingIn(of), { schedules: 100 })).distinctStates;
     expect(await states((n) => new Map([[n, "x"]]))).toBe(4);

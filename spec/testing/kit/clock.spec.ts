@@ -66,7 +66,7 @@ async function failure(work: Promise<unknown>): Promise<Error> {
 }
 
 describe("a test clock", () => {
-  test("stands still until it is told to go on; processes run all the same", async () => {
+  test("stands still until the test advances it, while processes run", async () => {
     system.sendAfter(inbox, "late", 1);
     system.send(inbox, "at once");
     await clock.settle();
@@ -75,7 +75,7 @@ describe("a test clock", () => {
     expect(clock.now).toBe(0);
   });
 
-  test("goes exactly as far as it is told", async () => {
+  test("advances exactly by the given time", async () => {
     system.sendAfter(inbox, "late", 1_000);
     await clock.advance(999);
     expect(log).toEqual([]);
@@ -86,7 +86,7 @@ describe("a test clock", () => {
     expect(clock.now).toBe(1_000.5);
   });
 
-  test("with 0 fires what is due now", async () => {
+  test("with 0 fires the timers that are due now", async () => {
     system.sendAfter(inbox, "soon", 0);
     await clock.advance(0);
     expect(log).toEqual([[0, "soon"]]);
@@ -123,7 +123,7 @@ describe("a test clock", () => {
     expect(log).toEqual([10, 10.001, 20].map((ms) => [ms, `sent for ${ms}`]));
   });
 
-  test("lets a rejection that nobody awaited end its process before the next timer fires", async () => {
+  test("lets an unhandled rejection end its process before the next timer fires", async () => {
     const ends: unknown[] = [];
     system.events.on("exit", ({ pid }) => ends.push([clock.now, pid]));
     const careless = system.spawn<string>({
@@ -146,7 +146,7 @@ describe("a test clock", () => {
     expect(log).toEqual([300, 700]);
   });
 
-  test("two that move it at the same time do not overtake what runs", async () => {
+  test("two concurrent calls that advance it wait for running processes", async () => {
     // Every message takes a turn of the event loop to itself.
     const halting = new System({
       environment: clock.environment,
@@ -193,7 +193,7 @@ describe("a test clock", () => {
   });
 });
 
-describe("what a clock tells", () => {
+describe("the properties of a clock", () => {
   test("is how many timers are set, and when the first is due", async () => {
     expect([clock.pendingTimers, clock.nextTimer]).toEqual([0, undefined]);
     const far = system.sendAfter(inbox, "far", 500);
@@ -357,7 +357,7 @@ describe("wall time and random numbers", () => {
 });
 
 describe("runAll", () => {
-  test("goes on until no timer is left", async () => {
+  test("advances until no timer is left", async () => {
     system.sendAfter(inbox, "wake up", 8 * 3_600_000);
     const answer = ask(slow(100));
     await clock.runAll();
@@ -382,7 +382,7 @@ describe("runAll", () => {
     expect(clock.now).toBe(0);
   });
 
-  test("gives up on an interval that nobody cancels, and names who ran", async () => {
+  test("gives up on an interval that is never cancelled, and names the processes that ran", async () => {
     const tick = ticker(10);
     const error = await failure(clock.runAll({ limit: 25 }));
     expect(error).toBeInstanceOf(ClockLimitError);
@@ -417,7 +417,7 @@ describe("runAll", () => {
 });
 
 describe("until", () => {
-  test("moves the time as far as it takes, and gives what came of it", async () => {
+  test("advances the time until the promise settles, and returns its result", async () => {
     expect(await clock.until(ask(slow(500)))).toBe("done");
     expect(clock.now).toBe(500);
   });
@@ -427,7 +427,7 @@ describe("until", () => {
     expect(clock.now).toBe(100);
   });
 
-  test("does not move the time for what comes without", async () => {
+  test("does not advance the time for a promise that settles without it", async () => {
     system.sendAfter(inbox, "later", 10);
     expect(await clock.until(ask(slow(0)))).toBe("done");
     expect(await clock.until(Promise.resolve(7))).toBe(7);
@@ -564,7 +564,7 @@ describe("options are checked", () => {
     expect(() => testClock(options)).toThrow(expect.objectContaining({ code: "ERR_OPTION", path }));
   });
 
-  test("of what moves it", async () => {
+  test("of the methods that advance it", async () => {
     for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY])
       expect(await failure(clock.advance(ms))).toMatchObject({ code: "ERR_OPTION", path: "ms" });
     expect(await failure(clock.runAll({ limit: 0 }))).toMatchObject({ code: "ERR_OPTION", path: "limit" });

@@ -48,7 +48,7 @@ async function failure(work: Promise<unknown>): Promise<ExpectationError> {
 }
 
 describe("a probe", () => {
-  test("records what it is sent, and tells what of it is unread", async () => {
+  test("records its messages, and lists the unread ones", async () => {
     send("a", "b", "c");
     expect(inbox.messages).toEqual([]);
     await clock.settle();
@@ -110,7 +110,7 @@ describe("a probe", () => {
 });
 
 describe("expect", () => {
-  test("takes the messages one by one, by what they are, by a predicate, or whatever they are", async () => {
+  test("takes messages one by one: an equal one, one that a predicate accepts, or any", async () => {
     send({ item: "tea", n: [1, 2] }, new Map([["a", new Set([1])]]), 17, undefined, inbox.pid);
     expect(await inbox.expect({ item: "tea", n: [1, 2] })).toEqual({ item: "tea", n: [1, 2] });
     await inbox.expect(new Map([["a", new Set([1])]]));
@@ -121,7 +121,7 @@ describe("expect", () => {
     expect(clock.now).toBe(0);
   });
 
-  test("knows the type of what it takes", async () => {
+  test("knows the type of the message that it takes", async () => {
     const orders = probe<Order | "closed">(system);
     system.send(orders.pid, { item: "tea", n: 3 });
     system.send(orders.pid, "closed");
@@ -177,7 +177,7 @@ describe("expect", () => {
     expect(clock.now).toBe(3_107);
   });
 
-  test("counts what is sent at the very end of the timeout, not what is sent after it", async () => {
+  test("accepts a message sent at the very end of the timeout, but none sent later", async () => {
     system.sendAfter(inbox.pid, "just in time", 100);
     await inbox.expect("just in time", { timeoutMs: 100 });
     system.sendAfter(inbox.pid, "too late", 100.5);
@@ -185,7 +185,7 @@ describe("expect", () => {
     await inbox.expect("too late");
   });
 
-  test("says in its error what the predicate was, and where in the test it stands", async () => {
+  test("shows the predicate and its place in the test in its error", async () => {
     const isOrder = (message: unknown): boolean => typeof message === "object";
     send("hello");
     const named = await failure(inbox.expect(isOrder));
@@ -197,7 +197,7 @@ describe("expect", () => {
     expect((await failure(silent.expect())).message).toContain("expected a next message; nothing came");
   });
 
-  test("gives the test what a predicate throws, and lives on", async () => {
+  test("passes an error of a predicate to the test, and continues", async () => {
     const oops = new Error("oops");
     const broken = (): boolean => {
       throw oops;
@@ -208,7 +208,7 @@ describe("expect", () => {
     await inbox.expect("a");
   });
 
-  test("is one at a time: a second is refused, such as that after one that nobody awaited", async () => {
+  test("is one at a time: a second is rejected, for instance after one that was not awaited", async () => {
     const first = inbox.expect("a");
     for (const second of [inbox.expect("a"), inbox.fish("a"), inbox.expectNone()])
       expect(await failure(second)).toMatchObject({ code: "ERR_RECEIVE_BUSY" });
@@ -228,7 +228,7 @@ describe("expect", () => {
 });
 
 describe("fish", () => {
-  test("passes over what does not fit", async () => {
+  test("skips messages that do not match", async () => {
     send("a", "b", "c", "d");
     expect(await inbox.fish("b")).toBe("b");
     expect(await inbox.fish((m) => m !== "c")).toBe("d");
@@ -236,13 +236,13 @@ describe("fish", () => {
     expect(inbox.messages).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("waits for what fits, whatever comes before it", async () => {
+  test("waits for a match, whatever comes before it", async () => {
     for (const ms of [1, 2, 3, 4]) system.sendAfter(inbox.pid, ms, ms);
     await inbox.fish(3);
     expect(clock.now).toBe(3);
   });
 
-  test("fails at the timeout, tells what came instead, and passes over none of it", async () => {
+  test("fails at the timeout, lists the messages that came instead, and skips none of them", async () => {
     for (const ms of [1, 2, 300]) system.sendAfter(inbox.pid, ms, ms);
     const error = await failure(inbox.fish(3, { timeoutMs: 100 }));
     expect(error.message).toBe("<shop.1 probe> expected the message 3; got [ 1, 2 ] within 100 ms");
@@ -266,7 +266,7 @@ describe("fish", () => {
     expect(seen).toEqual(["a"]);
   });
 
-  test("tells of long texts and many messages in short", async () => {
+  test("shortens long texts and lists of messages", async () => {
     send(...Array.from({ length: 200 }, (_, i) => i), "x".repeat(10_000));
     const { message } = await failure(inbox.fish("y".repeat(10_000), { timeoutMs: 1 }));
     expect(message.length).toBeLessThan(1_000);
@@ -383,7 +383,7 @@ describe("expectExit", () => {
     );
   });
 
-  test("takes no message, leaves no signal, and has seen the crash: nobody else need report it", async () => {
+  test("takes no message, leaves no signal, and counts as having handled the crash, so that it is not reported", async () => {
     send("a");
     const fail = (): void => {
       throw new Error("oops");
@@ -415,7 +415,7 @@ describe("signals", () => {
     expect(inbox.messages).toEqual([]);
   });
 
-  test("go the other way too: the end of a probe ends who is linked to it", async () => {
+  test("work in the other direction, too: the end of a probe ends a linked process", async () => {
     const worker = sleeper();
     await inbox.link(worker);
     await inbox.stop();
@@ -435,7 +435,7 @@ describe("do", () => {
     expect(system.members("backends")).toEqual([backend.pid]);
   });
 
-  test("awaits what is asynchronous, while the probe listens", async () => {
+  test("awaits asynchronous work while the probe receives messages", async () => {
     const slow = system.spawn<Ask>({
       handle: (ctx, { replyTo }) => void ctx.runAfter(50, () => ctx.reply(replyTo, 7)),
     });
@@ -447,7 +447,7 @@ describe("do", () => {
     expect(clock.now).toBe(50);
   });
 
-  test("gives the test what is thrown, and lives on", async () => {
+  test("passes a thrown error to the test, and continues", async () => {
     const oops = new Error("oops");
     const broken = inbox.do(() => {
       throw oops;
@@ -469,7 +469,7 @@ describe("do", () => {
 });
 
 describe("time", () => {
-  test("is moved by the test when the probe is told to leave it alone", async () => {
+  test("is advanced by the test alone with `advance: false`", async () => {
     const still = probe<string>(system, { advance: false });
     system.sendAfter(still.pid, "late", 1_000);
     const late = still.expect("late");

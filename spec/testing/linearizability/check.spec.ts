@@ -236,7 +236,7 @@ describe("a model", () => {
     expect(checkLinearizable(history, { initial: 0, apply: () => [0, modelled] }).linearizable).toBe(same);
   });
 
-  it("may answer with what has hidden parts, and that is never equal to plain data", () => {
+  it("may answer with a value that has hidden parts, which never equals plain data", () => {
     class Pid {}
     for (const [recorded, modelled] of [
       [new Pid(), undefined],
@@ -263,7 +263,7 @@ describe("a model", () => {
     expect(verdict(historyOf(...both, "C asks oldest", "C hears y"), cache)).toBe("B y, A x, C oldest");
   });
 
-  it("may tell its states apart by a key of its own", () => {
+  it("may have its own key for states", () => {
     class Held {
       readonly #value: string;
       constructor(value: string) {
@@ -294,7 +294,7 @@ describe("a model", () => {
   });
 });
 
-describe("a model at fault", () => {
+describe("a wrong model", () => {
   const history = historyOf("A asks write 1", "A hears ok");
   const initial: string[] = [];
   const caught = (model: unknown): SequentialModelError => {
@@ -311,7 +311,7 @@ describe("a model at fault", () => {
     throw broken;
   };
 
-  it("is told by the operation that it was asked about, with the cause", () => {
+  it("gives an error that names the operation and has a cause", () => {
     expect(caught({ initial, apply: fail })).toMatchObject({
       code: "ERR_MODEL",
       message: `the model's apply threw for "write 1" in state []: broken`,
@@ -362,7 +362,7 @@ describe("a model at fault", () => {
     ).toMatchObject({ op: "write 1" });
   });
 
-  it("begins with a state that cannot be told apart", () => {
+  it("begins with a state that has no text", () => {
     expect(caught({ initial: new (class Held {})(), apply: fail })).toMatchObject({
       message: expect.stringMatching(/^the states of the model cannot be told apart/),
       op: undefined,
@@ -459,7 +459,7 @@ describe("the explanation", () => {
       ...["ann asks read", "ann hears 2"],
     );
 
-  it("shows the operations up to the impossible answer, how far an order goes and what does not fit", () => {
+  it("shows the operations up to the impossible answer, how far an order gets, and which operations do not fit", () => {
     const found = checkLinearizable(stale(), register);
     expect(found).toMatchObject({
       linearizable: false,
@@ -526,7 +526,7 @@ describe("the explanation", () => {
     );
   });
 
-  it("leaves out what does not matter of a long history", () => {
+  it("omits irrelevant operations of a long history", () => {
     const writes = Array.from({ length: 50 }, (_, i) => [`A asks write ${i}`, "A hears ok"]).flat();
     const text = explanation(historyOf(...writes, "B asks read", "B hears 3"), register);
     expect(text).toContain("    and 31 more");
@@ -553,7 +553,7 @@ describe("the explanation", () => {
     expect(lines.filter((line) => line === "    and 6 more")).toHaveLength(2);
   });
 
-  it("names the last of what had no answer", () => {
+  it("names the last operations without an answer", () => {
     const lost = Array.from({ length: 25 }, (_, i) => [`C${i} asks read`, `C${i} hears nothing`]).flat();
     const last = Array.from({ length: 20 }, (_, i) => `#${i + 6}`).join(", ");
     expect(explanation(historyOf(...lost, "A asks read", "A hears 9"), register)).toContain(

@@ -32,7 +32,7 @@ describe("a history", () => {
     expect(before[1]).toMatchObject({ outcome: "unknown" });
   });
 
-  it("forgets what was refused: it never was", () => {
+  it("forgets a refused operation", () => {
     const history = new OperationHistory<string, number>();
     history.begin("ann", "next").refused();
     history.begin("bob", "next");
@@ -76,7 +76,7 @@ describe("a history", () => {
     expect(() => new OperationHistory().begin("", "next")).toThrow(OptionError);
   });
 
-  it("tells of begins and answers, and of nothing else", async () => {
+  it("notifies of begins and answers only", async () => {
     const events: string[] = [];
     const history = new OperationHistory<string, number>({
       refused: (error) => error === "no",
@@ -124,7 +124,7 @@ describe("a call that a history runs", () => {
     expect(history.operations).toMatchObject([{ client: "bob", outcome: "unknown" }]);
   });
 
-  it("is unknown when nobody can say what its error means", async () => {
+  it("is unknown when the meaning of its error is unknown", async () => {
     const history = new OperationHistory<string, number>({
       refused: () => {
         throw new Error("who knows");

@@ -66,7 +66,7 @@ describe("plain data looks as in source text", () => {
   });
 });
 
-describe("other values say what they are", () => {
+describe("other values show their type", () => {
   const named = function picker(): void {};
   it.each<[string, unknown, string]>([
     ["an instance has its class", new Order("tea", 2), 'Order {item: "tea", n: 2}'],
@@ -179,7 +179,7 @@ describe("it is brief", () => {
     expect(cut("a😀", 3)).toBe("a😀");
   });
 
-  it("what cannot be seen is escaped, and so is half a pair", () => {
+  it("escapes invisible characters, and half a surrogate pair", () => {
     expect(printable("a\u202eb\u2028c\ud800d\u{e0001}")).toBe("a\\u{202e}b\\u{2028}c\\u{d800}d\\u{e0001}");
     expect(printable("Grüße 😀 / 日本")).toBe("Grüße 😀 / 日本");
   });
@@ -190,7 +190,7 @@ describe("it is brief", () => {
 });
 
 describe("it survives", () => {
-  it("cycles; what is only there twice is no cycle", () => {
+  it("cycles; an object that occurs twice is not a cycle", () => {
     const order = { n: 1, self: [] as unknown[] };
     order.self.push(order);
     expect(brief(order)).toBe("{n: 1, self: [(cycle)]}");
@@ -216,7 +216,7 @@ describe("it survives", () => {
     expect(brief(new Proxy(new Map([[1, 2]]), {}))).toBe("(unreadable)");
   });
 
-  it("what claims to be something that it is not", () => {
+  it("a value that pretends to be of another type", () => {
     expect(brief(Object.create(Map.prototype))).toBe("(unreadable)");
     expect(brief(Object.create(Pid.prototype))).toBe("(unreadable)");
     expect(brief(Object.assign(new Order("a", 1), { constructor: { name: "Other" } }))).toBe(
@@ -297,7 +297,7 @@ describe("none of the message's own code runs", () => {
     expect(brief(Object.setPrototypeOf(value, trapped(Object.getPrototypeOf(value))))).toBe(text);
   });
 
-  it("nor what it has itself", () => {
+  it("nor own accessors", () => {
     const own = {
       toJSON: fail,
       toString: fail,

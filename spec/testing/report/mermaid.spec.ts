@@ -117,7 +117,7 @@ describe("a schedule is drawn", () => {
     expect(traceToMermaid({ steps: [], failure: undefined })).toBe("sequenceDiagram\n");
   });
 
-  it("when nobody did anything, and it failed", () => {
+  it("when it failed without a step", () => {
     expect(traceToMermaid({ steps: [], failure: "no shop" }).split("\n")).toEqual([
       "sequenceDiagram",
       "  participant p1 as no process",
@@ -196,7 +196,7 @@ describe("long schedules", () => {
 
 // ── safe ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-describe("what Mermaid cannot take is written as entities", () => {
+describe("writes characters that Mermaid cannot take as entities", () => {
   const drawn = (text: string): string => {
     const lines = traceToMermaid({
       steps: [took(1, "shop", [{ type: "note", text }])],

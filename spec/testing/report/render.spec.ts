@@ -176,7 +176,7 @@ describe("lines stay lines of 100 characters", () => {
       index
     ] as string;
 
-  it("what is too long is cut", () => {
+  it("cuts long texts", () => {
     const took = "x".repeat(200);
     expect(line({ took } as Partial<TraceStep>)).toHaveLength(100);
     expect(line({ took } as Partial<TraceStep>)).toMatch(/^ {2}1 {2}shop\/clerk {2}took x+…$/);
@@ -230,7 +230,7 @@ describe("a long schedule is shown by its ends", () => {
     expect(renderTrace(long(80))).not.toContain("left out");
   });
 
-  it("of more, the first 20 and the last 60; the time is told anew", () => {
+  it("of more, the first 20 and the last 60; the time is shown again", () => {
     const lines = renderTrace(long(1_234)).split("\n");
     expect(lines).toHaveLength(1 + 20 + 1 + 1 + 60 + 1);
     expect(lines.slice(0, 2)).toEqual(["at 0 ms", "     1  shop/clerk  took {n: 1}"]);

@@ -77,7 +77,7 @@ describe("a structural text", () => {
     expect(structuralText([2, 1], false)).not.toBe(structuralText([1, 2], false));
   });
 
-  it("there is none of what has hidden parts", () => {
+  it("there is none for values with hidden parts", () => {
     class Account {
       readonly balance = 1;
     }

@@ -58,7 +58,7 @@ const runs: fc.Arbitrary<TokenInput> = fc
   .map(({ decisions, ...rest }) => ({ ...rest, ...decisions }));
 
 describe("a token", () => {
-  it("is one line that may stand in a URL or a shell, and stays what it is from version to version", () => {
+  it("is one line, safe in a URL or a shell, and the same in every version", () => {
     expect(encodeToken(run)).toBe(TOKEN);
   });
 
@@ -191,7 +191,7 @@ describe("a mangled token is recognised", () => {
   );
 });
 
-describe("the error says what is wrong", () => {
+describe("the error explains the problem", () => {
   const textOf = (token: unknown): string => {
     try {
       decodeToken(token as string);
@@ -263,7 +263,7 @@ describe("the error says what is wrong", () => {
     expect(problemOf(`sb1.${"g".repeat(400)}A`)).toBe("checksum");
   });
 
-  it("with what was made by something else, checksum and all", () => {
+  it("of foreign content with a correct checksum", () => {
     expect(problemOf(sealed(`A${"A".repeat(12)}`))).toBe("none");
     expect(textOf(sealed(`A${"A".repeat(12)}AA`))).toMatchInlineSnapshot(
       `"this is not the token of a run: it ends amid a choice; encodeToken writes no such token"`,
@@ -290,7 +290,7 @@ describe("the error says what is wrong", () => {
   });
 });
 
-describe("what is no run is refused", () => {
+describe("a value that is no run is rejected", () => {
   it.each<[Partial<TokenInput>, string]>([
     [{ scenario: "" }, "scenario"],
     [{ choices: [1], sizes: [] }, "sizes.length"],
@@ -329,7 +329,7 @@ describe("what is no run is refused", () => {
 });
 
 describe("the hash of a scenario", () => {
-  it("stays what it is from version to version", () => {
+  it("is the same in every version", () => {
     expect([
       scenarioHash(""),
       scenarioHash("two clerks"),

@@ -96,7 +96,7 @@ describe("orphans", () => {
     });
   });
 
-  test("nobody is told when that check is off", () => passes(family(true), { orphans: false }));
+  test("passes when that check is off", () => passes(family(true), { orphans: false }));
 });
 
 describe("monitors", () => {
@@ -143,7 +143,7 @@ describe("monitors", () => {
     });
   });
 
-  test("nobody is told when that check is off", () => passes(asking(false), { monitors: false }));
+  test("passes when that check is off", () => passes(asking(false), { monitors: false }));
 });
 
 describe("mailboxes", () => {
@@ -217,7 +217,7 @@ describe("mailboxes", () => {
     });
   });
 
-  test("nobody is told when that check is off", () => passes(busy(true), { mailboxes: false }));
+  test("passes when that check is off", () => passes(busy(true), { mailboxes: false }));
 });
 
 describe("cycles", () => {
@@ -332,7 +332,7 @@ describe("cycles", () => {
     });
   });
 
-  test("nor is a question to one who asks back, as long as somebody else is awaited", async () => {
+  test("nor is a call to a process that calls back while it awaits another process", async () => {
     await passes(async (sim) => {
       const system = sim.system();
       const late = system.spawn<Question>({
@@ -361,7 +361,7 @@ describe("cycles", () => {
     });
   });
 
-  test("nobody is told when that check is off", async () => {
+  test("passes when that check is off", async () => {
     await passes(
       async (sim) => {
         circle(sim, 3);
@@ -381,13 +381,13 @@ describe("awaits", () => {
     await sim.quiet();
   };
 
-  test("code that still awaits at the end what nothing settles is found", async () => {
+  test("code that awaits an unsettled promise at the end is found", async () => {
     const error = await findingOf(lost);
     expect(error).toBeInstanceOf(UncontrolledAwaitError);
     expect(error.message).toMatch(/^shop\/clerk awaits something that the simulator does not control/);
   });
 
-  test("what a process waits for at the end in its mailbox, or of another, is not", async () => {
+  test("a process that waits at the end for a message or a reply is not", async () => {
     await passes(async (sim) => {
       const system = sim.system();
       const silent = system.spawn<Question>({ handle: () => undefined });
@@ -398,11 +398,11 @@ describe("awaits", () => {
     });
   });
 
-  test("nobody is told when that check is off", () => passes(lost, { awaits: false }));
+  test("passes when that check is off", () => passes(lost, { awaits: false }));
 });
 
 describe("a schedule that is stuck", () => {
-  test("tells who waits for what, and where in the code", async () => {
+  test("shows which code waits for which promise, and where", async () => {
     const error = await findingOf(async (sim) => {
       const system = sim.system({ name: "shop" });
       const silent = system.spawn<Question>({ handle: () => undefined }, { label: "silent" });

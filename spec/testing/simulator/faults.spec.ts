@@ -193,7 +193,7 @@ describe("crash", () => {
     },
   );
 
-  test("looks to links and monitors as any crash, of an error that says who did it", async () => {
+  test("looks like any crash to links and monitors, with an error that names the simulator", async () => {
     const seen = await outcomes(
       async (sim) => {
         const system = sim.system({ name: "shop" });
@@ -242,7 +242,7 @@ describe("crash", () => {
     expect(await crashes({ crash: [{ of: "**/w1*", atMost: 2 }, { of: "**/w*" }] })).toBe(3);
   });
 
-  test("strikes a restarted child too: `#2` is what it is called", async () => {
+  test("strikes a restarted child, too, whose path ends with `#2`", async () => {
     const faults = await faultsOf(
       async (sim) => {
         sim.calm();
@@ -264,7 +264,7 @@ describe("crash", () => {
     ]);
   });
 
-  test("is told in the report as what it is", async () => {
+  test("is shown in the report by its kind", async () => {
     const faults = await faultsOf(
       async (sim) => {
         const system = sim.system({ name: "shop" });
@@ -303,7 +303,7 @@ describe("start", () => {
     expect([...seen].sort()).toEqual(["ERR_START", "init"]);
   });
 
-  test("does not strike what has started: only restarts and late starts are left", async () => {
+  test("does not strike a running process, only restarts and late starts", async () => {
     const seen = await outcomes(
       async (sim) => {
         sim.calm();
@@ -332,7 +332,7 @@ describe("pause", () => {
     return system.call(clerk, (to: ReplyTo<number>) => ({ to }), { timeoutMs: 100_000 });
   }
 
-  test("holds a process up for one of a few durations, and then it goes on", async () => {
+  test("pauses a process for one of a few durations", async () => {
     const seen = await outcomes(answered, { faults: { pause: { of: "shop/clerk" } } });
     expect([...seen].sort((a, b) => a - b)).toEqual([0, 1, 100, 10_000]);
   });
@@ -481,7 +481,7 @@ describe("delay", () => {
         ]);
   });
 
-  test("is no loss: what is on its way to a process that ends is a dead letter, as what is there", async () => {
+  test("loses no message: a message in transit to a process that ends is a dead letter, like one in its mailbox", async () => {
     const seen = await outcomes(
       async (sim) => {
         const system = sim.system({ name: "shop" });
@@ -593,7 +593,7 @@ describe("calm and storm", () => {
     schedules: 300,
   };
 
-  test("unless told otherwise faults may strike from the first step to the end of the scenario", async () => {
+  test("by default faults may strike from the first step to the end of the scenario", async () => {
     const seen = await outcomes(
       fragile(async (sim) => {
         for (let i = 0; i < 5; i++) await sim.sleep(1);
@@ -619,7 +619,7 @@ describe("calm and storm", () => {
     expect([...seen].sort()).toEqual([-1, 1, 2]);
   });
 
-  test("none strikes after the scenario has ended: what follows is the clearing up", async () => {
+  test("none strikes after the scenario has ended", async () => {
     let after = 0;
     await explore(
       (sim) => {
@@ -636,7 +636,7 @@ describe("calm and storm", () => {
     expect(after).toBeGreaterThan(299);
   });
 
-  test("`eventually` is calm first, and then waits for what has to come true", async () => {
+  test("`eventually` stops faults, then waits for the condition", async () => {
     await explore(
       async (sim) => {
         const system = sim.system({ name: "shop" });

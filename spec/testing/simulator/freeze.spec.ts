@@ -42,7 +42,7 @@ describe("freeze", () => {
     expect(await causeOf(sharing(false), { freeze: true })).toBeInstanceOf(TypeError);
   });
 
-  test("finds the sender that writes to what it has sent", async () => {
+  test("finds a sender that writes to a sent message", async () => {
     let thrown: unknown;
     await simulate(
       async (sim) => {
@@ -92,7 +92,7 @@ describe("freeze", () => {
     expect(Object.isFrozen(cart.items)).toBe(true);
   });
 
-  test("leaves instances of classes alone: they know themselves what may be done with them", async () => {
+  test("does not freeze instances of classes", async () => {
     class Ledger {
       readonly lines: string[] = [];
     }
@@ -176,7 +176,7 @@ describe("freeze", () => {
     });
   });
 
-  test("leaves pids what they are", async () => {
+  test("does not freeze pids", async () => {
     await simulate(
       async (sim) => {
         const system = sim.system();

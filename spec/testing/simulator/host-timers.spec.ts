@@ -164,7 +164,7 @@ describe("outside of scenarios", () => {
     await Promise.all([run, ...within]);
   });
 
-  test("a system in production beside it goes on, timers and all", async () => {
+  test("a production system beside the exploration continues, with its timers", async () => {
     await using system = new System({ report: false });
     let beats = 0;
     const self: Pid<string> = system.spawn<string>({

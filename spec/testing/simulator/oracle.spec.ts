@@ -74,7 +74,7 @@ describe("a step", () => {
     expect(lines(steps, "shop/shelf")).toHaveLength(2);
   });
 
-  test("goes on to the next await of what the simulator settles: other promises are part of it", async () => {
+  test("continues to the next await that the simulator settles; other promises are part of the step", async () => {
     const steps = await stepsOf((sim) => {
       const system = sim.system({ name: "shop" });
       const seen: string[] = [];
@@ -130,7 +130,7 @@ function untaken(line: string): string {
   return line.replace("took ", "");
 }
 
-describe("what ordinarily happens", () => {
+describe("the ordinary schedule", () => {
   type Deed = { readonly send: number } | { readonly spawn: number } | { readonly stop: true };
   /** What each process does on its n-th message. */
   type Program = readonly (readonly (readonly Deed[])[])[];
@@ -246,7 +246,7 @@ describe("the oracle", () => {
     );
   });
 
-  test("a script plays a list, and then what is ordinary", () => {
+  test("a script plays a list, then makes ordinary choices", () => {
     const script = new Script([1, 0, 2]);
     expect([
       script.draw(2, "a"),
@@ -256,7 +256,7 @@ describe("the oracle", () => {
     ]).toEqual([1, 0, 2, 0]);
   });
 
-  test("what is too great for a list without sizes is ordinary: that is how lists shrink", () => {
+  test("without sizes, a choice that is too great becomes ordinary, so that lists can shrink", () => {
     expect(new Script([5]).draw(3, "a")).toBe(0);
   });
 
@@ -277,7 +277,7 @@ describe("the oracle", () => {
     expect(oracle.broken?.error).toBeInstanceOf(ReplayOutdatedError);
   });
 
-  test("a strategy may be written by hand: here one that always takes what became possible last", async () => {
+  test("a strategy may be written by hand: here one that always takes the newest task", async () => {
     const last: Chooser = { pick: (tasks) => tasks.length - 1, draw: () => 0 };
     const order: string[] = [];
     await explore(

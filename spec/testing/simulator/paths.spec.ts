@@ -111,7 +111,7 @@ describe("a path", () => {
     ]);
   });
 
-  test("stays what it was when the process has ended, and when its parent has", async () => {
+  test("stays the same when the process has ended, and when its parent has", async () => {
     const found = await once(async (sim) => {
       const system = sim.system({ name: "shop" });
       const seen: string[] = [];
@@ -135,7 +135,7 @@ describe("a path", () => {
     expect(found).toEqual(["shop/parent", "shop/parent/child", "shop/parent/child", "shop/child"]);
   });
 
-  test("of systems with the same name tells them apart, also when one has stopped before the other began", async () => {
+  test("differs between systems of the same name, also when one has stopped before the other began", async () => {
     const found = await once(async (sim) => {
       const seen: string[] = [];
       const [first, second] = [sim.system({ name: "shop" }), sim.system({ name: "shop" })];
@@ -199,7 +199,7 @@ describe("a path", () => {
     expect([...found]).toEqual(["shop/a,shop/a/child,shop/b,shop/b/child"]);
   });
 
-  test("of what is no process of the simulation is its text", async () => {
+  test("of a pid from outside of the simulation is the pid's text", async () => {
     expect(await once(async (sim) => sim.path("nobody" as never))).toBe("nobody");
   });
 });

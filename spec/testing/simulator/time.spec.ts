@@ -56,7 +56,7 @@ describe("virtual time", () => {
     expect(at).toBe(WEEK_MS);
   });
 
-  test("goes to the next timer, whoever has set it: a process, a system, the scenario", async () => {
+  test("advances to the next timer of a process, a system or the scenario", async () => {
     const { lines, now } = await once(async (sim) => {
       const system = sim.system();
       const { pid, lines } = diary(sim, system);
@@ -122,7 +122,7 @@ describe("virtual time", () => {
     expect(lines).toEqual([]);
   });
 
-  test("a call that nobody answers ends by its timeout", async () => {
+  test("a call without an answer ends by its timeout", async () => {
     const at = await once(async (sim) => {
       const system = sim.system();
       const silent = system.spawn<{ to: ReplyTo<void> }>({ handle: () => undefined });
@@ -191,7 +191,7 @@ describe("waiting for a state", () => {
     return () => open;
   }
 
-  test("looks whenever nothing can run, and goes on at the first moment at which it holds", async () => {
+  test("checks whenever nothing can run, and continues as soon as the condition holds", async () => {
     const at = await once(async (sim) => {
       await sim.until("it is open", await laterOn(sim, 300));
       return sim.now;
@@ -199,7 +199,7 @@ describe("waiting for a state", () => {
     expect(at).toBe(300);
   });
 
-  test("does not wait for what holds already", async () => {
+  test("does not wait for a condition that holds already", async () => {
     const at = await once(async (sim) => {
       await sim.until("it is so", () => true, { withinMs: 0 });
       return sim.now;
@@ -264,7 +264,7 @@ describe("waiting for a state", () => {
     expect(order).toEqual(["scenario at 4", "process at 5", "scenario at 6"]);
   });
 
-  test("what is due at one moment is all due before anything can be quiet", async () => {
+  test("all timers of one moment fire before a quiet moment", async () => {
     const times = await once(async (sim) => {
       const [here, there] = [sim.system({ name: "here" }), sim.system({ name: "there" })];
       let fired = 0;
@@ -280,7 +280,7 @@ describe("waiting for a state", () => {
     expect(times).toBe(2);
   });
 
-  test("what is due at one moment in two systems happens in either order", async () => {
+  test("timers of two systems that are due at one moment fire in either order", async () => {
     const seen = new Set<string>();
     await explore(
       async (sim) => {
@@ -322,7 +322,7 @@ describe("rush", () => {
     return first;
   }
 
-  test("ordinarily, and in any order of steps, what can run comes before what is due later", async () => {
+  test("in every order, all that can run runs before a later timer fires", async () => {
     const seen = new Set<string>();
     await explore(async (sim) => seen.add(await deadline(sim)), { schedules: 200 });
     expect([...seen]).toEqual(["work"]);
@@ -334,7 +334,7 @@ describe("rush", () => {
     expect([...seen].sort()).toEqual(["deadline", "work"]);
   });
 
-  test("is told in the report as a fault", async () => {
+  test("is shown in the report as a fault", async () => {
     const error = await failureOf(async (sim) => expect(await deadline(sim)).toBe("work"), {
       schedules: 500,
       faults: { rush: {} },

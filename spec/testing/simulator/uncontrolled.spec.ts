@@ -178,7 +178,7 @@ describe("a place in the code", () => {
     expect(placeOf(bundled, shipped)).toBe("/home/me/shop/clerk.ts:12:9");
   });
 
-  test("is told from the library's on Windows, and in folders with spaces", () => {
+  test("is distinguished from the library's on Windows, and in folders with spaces", () => {
     const windows = folders("file:///D:/my%20box/lib/testing/report/place.js");
     for (const library of ["D:\\my box\\lib\\a.js", "file:///D:/my%20box/lib/a.js"])
       expect(placeOf(stack(`f (${library}:1:1)`, "g (D:\\app\\b.ts:2:2)"), windows)).toBe(

@@ -57,7 +57,7 @@ describe("delay-bounded scheduling", () => {
     );
   });
 
-  test("needs one delay for what must come after everything else, however much that is", () => {
+  test("needs one delay for a step that must come last, however many others there are", () => {
     const late = (): Toy => {
       let last = "";
       return {

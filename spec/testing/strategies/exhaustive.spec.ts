@@ -130,7 +130,7 @@ describe("with reduction", () => {
     expect(explore(busy, exhaustive())).toHaveLength(1);
   });
 
-  test("readers of a name do not race with each other, only with whoever writes it", () => {
+  test("readers of a name race only with a writer, not with each other", () => {
     expect(explore(atOnce([read], [read], [read]), exhaustive())).toHaveLength(1);
     expect(complete(explore(atOnce([read], [read], [write]), exhaustive()))).toHaveLength(4);
     expect(complete(explore(atOnce([write], [write], [write]), exhaustive()))).toHaveLength(6);
@@ -197,7 +197,7 @@ describe("with reduction", () => {
     expect(complete(explore(settled, exhaustive()))).toHaveLength(2);
   });
 
-  test("every value of a draw is explored, in one order of what is independent of it", () => {
+  test("every value of a draw is explored, in one order of the steps independent of it", () => {
     expect(complete(explore(atOnce([coin], [coin], []), exhaustive()))).toHaveLength(4);
   });
 
@@ -428,7 +428,7 @@ describe("with reduction, once found the hard way", () => {
     });
   });
 
-  test("what depends on the early step of a race does not come with the late one", () => {
+  test("a step that depends on the early step of a race is not moved with the late one", () => {
     same({
       scripts: [
         [[], [{ op: "settle", to: 2 }]],
@@ -464,7 +464,7 @@ describe("with reduction, once found the hard way", () => {
     });
   });
 
-  test("a fault that a step makes possible races with what came before that step", () => {
+  test("a fault that a step makes possible races with the steps before it", () => {
     same({
       scripts: [
         [
@@ -540,7 +540,7 @@ describe("with a bound on preemptions", () => {
     expect(explore(chains([2, 1]), exhaustive({ preemptions }))).toHaveLength(3);
   });
 
-  test("random numbers stay what they ordinarily are", () => {
+  test("random numbers keep their ordinary values", () => {
     const random: Op = { op: "draw", n: 256, label: "random" };
     expect(explore(atOnce([random]), exhaustive({ preemptions: 1 }))).toHaveLength(1);
   });

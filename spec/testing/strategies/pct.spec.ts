@@ -100,7 +100,7 @@ describe("PCT", () => {
     if (depth > 1) expect(failures(pct({ depth: depth - 1 }), program, schedules)).toBe(0);
   });
 
-  test("finds what needs one actor to be left behind by all, where a random walk does not", () => {
+  test("finds a bug that needs one actor to be overtaken by all others, where a random walk does not", () => {
     const schedules = 2_000;
     // The writer is at its end before the reader has begun: one of the two orders of these two actors.
     const share = failures(pct({ depth: 1 }), order, schedules);

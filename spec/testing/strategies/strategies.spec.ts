@@ -174,13 +174,13 @@ describe("a random walk", () => {
     for (const share of orders.values()) expect(Math.abs(share - 1 / 6)).toBeLessThan(slack(1 / 6, runs));
   });
 
-  test("needs no footprints, and is not told of steps", () => {
+  test("needs no footprints, and is not called for steps", () => {
     const strategy = randomWalk();
     expect(strategy.observes).toBeFalsy();
     expect(strategy.begin(0, new Random(1), { longest: 0, actors: 0 })?.ran).toBeUndefined();
   });
 
-  test("is not what the ordinary schedule is: that one runs first what became possible first", () => {
+  test("differs from the ordinary schedule, which runs tasks in the order in which they became possible", () => {
     expect(run(() => chains({ a: 2, b: 1, c: 2 })).steps).toEqual(["a:2", "b:1", "c:2", "a:1", "c:1"]);
   });
 });
