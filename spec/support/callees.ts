@@ -1,4 +1,4 @@
-// Processes that are called, and the shortest way to call them.
+// Processes that tests call, and the shortest way to call them.
 
 import type { CallOptions, Context, Pid, ReplyTo } from "signalbox";
 import type { ProcessSystem } from "../../lib/process/system.js";
@@ -8,15 +8,15 @@ export interface Question {
   readonly to: ReplyTo<number>;
 }
 
-/** The code of an error, or whatever else a call was ended with. */
+/** The code of an error, or the error itself if it has no code. */
 export const outcome: (error: { code?: unknown }) => unknown = (error) => error.code ?? error;
 
-/** Doubles what it is asked for. */
+/** Answers each question with twice its number. */
 export function doubler(system: ProcessSystem): Pid<Question> {
   return system.spawn<Question>({ handle: (ctx, { n, to }) => ctx.reply(to, 2 * n) });
 }
 
-/** Keeps questions and answers none by itself. */
+/** Keeps the questions and answers none of them. */
 export function silent(system: ProcessSystem): {
   readonly pid: Pid<Question>;
   readonly asked: Question[];
@@ -36,7 +36,7 @@ export function silent(system: ProcessSystem): {
   return self;
 }
 
-/** Too busy to look at its mailbox, until it is let go. */
+/** Stays in `init`, and so leaves its mailbox alone, until `free` is called. */
 export function busy(system: ProcessSystem): {
   readonly pid: Pid<Question>;
   readonly asked: number[];

@@ -1,4 +1,4 @@
-// Whether an object is still held by anything.
+// Tells whether an object can still be reached.
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

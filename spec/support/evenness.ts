@@ -1,4 +1,4 @@
-// Whether many choices are spread evenly: Pearson's chi-square test.
+// Tells whether many choices are spread evenly: Pearson's chi-square test.
 
 /** How far the counts of `choose(0) … choose(draws - 1)` over the options are from even ones. */
 export function chiSquare<O>(

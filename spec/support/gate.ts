@@ -1,11 +1,11 @@
-// A promise that a test opens when it likes.
+// A promise that a test resolves at a moment of its choice.
 
 export interface Gate<T> {
   readonly promise: Promise<T>;
   open(value: T): void;
 }
 
-/** Something that is there later, when the test says so. */
+/** A promise that resolves when the test opens it. */
 export function gate<T = void>(): Gate<T> {
   let open!: (value: T) => void;
   const promise = new Promise<T>((resolve) => {

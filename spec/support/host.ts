@@ -1,4 +1,4 @@
-// The host's own view of rejections that nobody handled.
+// The rejections that the host sees as unhandled.
 
 /**
  * Runs `work` while only the test listens for unhandled rejections, beside what the library itself installs, and gives
@@ -21,7 +21,7 @@ export async function hostRejections(work: () => Promise<unknown>): Promise<unkn
   return seen;
 }
 
-/** Until the host has had its go, and with it has told of rejections. */
+/** Resolves after a turn of the host, which by then has reported its rejections. */
 export function macrotask(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

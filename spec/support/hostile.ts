@@ -1,4 +1,4 @@
-// Values that resist being looked at: getters and Proxies that throw.
+// Values that throw when code reads them: getters and Proxies.
 
 function refuse(): never {
   throw new Error("hands off");

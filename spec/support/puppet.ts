@@ -1,20 +1,20 @@
-// A process that does what a test tells it to, and keeps the signals it meets.
+// A process that runs the functions that a test sends it, and keeps the signals that it gets.
 
 import type { Context, ExitReason, Pid, Signal, SpawnOptions } from "signalbox";
 import type { ProcessSystem } from "../../lib/process/system.js";
 
-/** Done by the puppet as its own code, within one activation. */
+/** The puppet runs the order as its own code, within one activation. */
 export type Order = (ctx: Context<Order>) => unknown;
 
 export interface Puppet {
   readonly pid: Pid<Order>;
-  /** Signals met so far, in order. */
+  /** Signals received so far, in order. */
   readonly signals: Signal[];
-  /** Has the puppet do something, and gives what came of it; what is thrown goes to the test, not to the puppet. */
+  /** Runs an order in the puppet and resolves with its result. An error of the order goes to the test, not to the puppet. */
   do<T>(order: (ctx: Context<Order>) => T): Promise<Awaited<T>>;
 }
 
-/** The behaviour of a puppet made by hand: with `ctx.spawnLink`, for example. */
+/** The behaviour of a puppet, for `ctx.spawnLink` and the like. */
 export function obedient(signals: Signal[] = []): {
   handle(ctx: Context<Order>, order: Order): unknown;
   signal(ctx: Context<Order>, signal: Signal): unknown;
@@ -51,7 +51,7 @@ export async function sleep(ctx: { receive(): Promise<unknown> }): Promise<void>
   for (;;) await ctx.receive();
 }
 
-/** Why each process ended that has ended since. A listener is no observer: crashes are still reported. */
+/** The exit reason of each process that ends from now on. A listener does not observe an end: crashes are still reported. */
 export function endings(system: ProcessSystem): Map<Pid, ExitReason> {
   const ends = new Map<Pid, ExitReason>();
   system.events.on("exit", ({ pid, reason }) => ends.set(pid, reason));

@@ -30,7 +30,7 @@ export class SteppedLoop implements EventLoop {
     };
   }
 
-  /** The alarms that would keep the event loop alive. */
+  /** Deadlines of the alarms that would keep the event loop alive. */
   get armed(): number[] {
     return this.alarms.filter((alarm) => !alarm.cancelled).map((alarm) => alarm.deadline);
   }
@@ -53,7 +53,7 @@ export class SteppedLoop implements EventLoop {
     this.microtasks();
   }
 
-  /** Steps until nothing is left, and tells how many it took. */
+  /** Steps until nothing is left. Returns the number of steps. */
   run(): number {
     let steps = 0;
     for (this.microtasks(); this.macro.length > 0; steps++) this.step();
@@ -61,7 +61,7 @@ export class SteppedLoop implements EventLoop {
   }
 }
 
-/** Work that can be made ready; `work` is done at each activation and tells whether to go on. */
+/** Work that can be made ready. Each activation calls `work`, which returns the number of messages that it handled. */
 export class Job implements Runnable {
   readonly name: string;
   private readonly work: (job: Job, limit: number) => number | undefined;

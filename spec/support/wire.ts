@@ -3,7 +3,7 @@
 import { System, type Transport, type WireSignal } from "signalbox";
 import { macrotask } from "./host.js";
 
-/** Carries signals between systems of one thread, in the order in which they were sent, while it is not cut. */
+/** Carries signals between systems of one thread in the order of their sending, unless the wire is cut. */
 export class Wire {
   cut = false;
   readonly log: WireSignal[] = [];
@@ -25,7 +25,7 @@ export class Wire {
     return system;
   }
 
-  /** Until nothing moves on the wire or in the systems. */
+  /** Resolves when nothing moves on the wire or in the systems. */
   async settle(): Promise<void> {
     for (let quiet = 0, before = -1; quiet < 3; quiet = this.log.length === before ? quiet + 1 : 0) {
       before = this.log.length;

@@ -1,4 +1,4 @@
-// Calls under any schedule: whatever dies, is late or is aborted, each call ends once, and of what came first.
+// Calls under any schedule: whatever exits, is late or is aborted, each call ends once, by whatever came first.
 
 import {
   type Callbacks,
@@ -30,7 +30,7 @@ import { exhausted, explored } from "../../support/proof.js";
 
 /** What happened, in order. Processes are named by their paths; how a call ended is a text, see {@link endOf}. */
 type Event =
-  /** A call begins. `to` is undefined when nobody has the name. An `ask` tells its process, and tells no dead one. */
+  /** A call begins. `to` is undefined when no process has the name. An `ask` answers its process, if that is alive. */
   | {
       readonly what: "call";
       readonly call: string;
@@ -48,7 +48,7 @@ type Event =
   | { readonly what: "exit"; readonly who: string; readonly reason: string }
   /** Its reply address was open before this step, and is not any more. */
   | { readonly what: "close"; readonly call: string }
-  /** The caller is told. */
+  /** The caller gets the end of the call. */
   | { readonly what: "end"; readonly call: string; readonly end: string };
 
 /** When it happened: the number of the step, and the virtual time. */
@@ -75,7 +75,7 @@ interface Verdict {
   readonly states: ReadonlySet<(typeof STATES)[number]>;
 }
 
-/** A call, as the judge follows it. */
+/** A call, as the model follows it. */
 interface Followed {
   readonly by: string;
   readonly to: string | undefined;
@@ -208,7 +208,7 @@ function judgeCalls(deeds: readonly Deed[], watched: boolean): Verdict {
   }
 }
 
-/** How a call ended, for whoever made it. */
+/** How a call ended for its caller. */
 function endOf(error: unknown): string {
   if (error instanceof CalleeExitedError) return `callee exited: ${formatReason(error.reason)}`;
   if (error instanceof ProcessExitedError) return `caller exited: ${formatReason(error.reason)}`;
@@ -232,12 +232,12 @@ class Journal {
       this.note({ what: "exit", who: sim.path(pid), reason: formatReason(reason) }),
     );
     sim.invariant("calls are open until they end", () => this.stepped());
-    sim.finally("each call ends once, of what came first", () => {
+    sim.finally("each call ends once, by whatever came first", () => {
       const { complaint, states } = judgeCalls(this.deeds, watched);
       for (const state of states) sim.sometimes(state);
       return complaint;
     });
-    sim.finally("nothing is left of ended calls", () => {
+    sim.finally("calls that ended leave nothing behind", () => {
       const left = system.processes().some(({ process }) => process?.requests ?? process?.rare?.waits);
       return !left && system.kernel.pendingTimers === 0;
     });
@@ -277,7 +277,7 @@ class Journal {
 
 type Told = Event & { readonly step?: number; readonly at?: number };
 
-/** A history made by hand: each deed in a step of its own, 10 ms after the one before, unless it says otherwise. */
+/** A history written by hand: each deed in its own step, 10 ms after the one before, unless it says otherwise. */
 function byHand(events: readonly Told[]): Deed[] {
   return events.map((event, i) => ({ step: i, at: i * 10, ...event }));
 }
@@ -293,7 +293,7 @@ const LOST = { what: "end", call: "c", end: "callee exited: killed" } as const;
 const ABORT = { what: "abort", signal: "s" } as const;
 const ABORTED = { what: "end", call: "c", end: "aborted s" } as const;
 
-describe("the judge of calls", () => {
+describe("the model of calls", () => {
   const said = (events: readonly Told[], watched = true): string | undefined =>
     judgeCalls(byHand(events), watched).complaint;
 
@@ -316,7 +316,7 @@ describe("the judge of calls", () => {
         { ...CLOSE, step: 1 },
       ],
     ],
-  ])("has nothing to say when a call %s", (_what, events) => {
+  ])("accepts a call that %s", (_what, events) => {
     expect(said(events)).toBe(undefined);
   });
 
@@ -410,11 +410,11 @@ describe("the judge of calls", () => {
       "a is told though it has exited",
       [{ ...CALL, ask: true }, { what: "exit", who: "a", reason: "killed" }, { ...CLOSE, step: 1 }, REPLIED],
     ],
-  ])("complains of a call that %s", (_what, complaint, events) => {
+  ])("rejects a call that %s", (_what, complaint, events) => {
     expect(said(events)).toContain(complaint);
   });
 
-  it("that did not see calls closing lets a timeout come before or after what happened at its moment", () => {
+  it("lets a timeout come before or after other events of the same moment when it did not see calls close", () => {
     expect(said([CALL, TAKE, { ...REPLY, at: 100 }, { ...TIMED_OUT, at: 100 }], false)).toBe(undefined);
     expect(said([CALL, TAKE, { ...REPLY, at: 100 }, { ...REPLIED, at: 100 }], false)).toBe(undefined);
     expect(said([CALL, TAKE, { ...REPLY, at: 99 }, { ...TIMED_OUT, at: 100 }], false)).toEqual(
@@ -504,7 +504,7 @@ function clerkOf(journal: Journal): Pid<Question> {
   return journal.system.spawn<Question>({ handle }, { label: "clerk" });
 }
 
-/** Begins a call: whoever asks for this makes the call at once. */
+/** Begins a call: the caller of this function makes the call at once. */
 type Plan = () => {
   readonly call: string;
   readonly to: Pid<Question>;
@@ -522,7 +522,7 @@ function calling(journal: Journal, plans: readonly Plan[]): (ctx: Context<never>
   };
 }
 
-/** Makes all calls at once, and is told of their ends between its messages. */
+/** Makes all calls at once, and gets their ends between its messages. */
 function asking(journal: Journal, plans: readonly Plan[]): Callbacks<never> {
   return {
     init: (ctx) => {
@@ -870,11 +870,11 @@ const EVERYTHING: FaultOptions = {
 };
 
 describe("a call, under any schedule", () => {
-  it("ends once, by what comes first: reply, refusal, timeout, abort, or the end of one of the two [C1]", async () => {
+  it("ends once, by whatever comes first: reply, refusal, timeout, abort, or the end of caller or callee [C1]", async () => {
     await explored(offices, { quick: 300, name: "calls", faults: EVERYTHING, sometimes: STATES });
   });
 
-  it("by name goes to whoever has it at that moment, and to nobody during a restart [B6]", async () => {
+  it("by name goes to the process that holds the name at that moment, and to none during a restart [B6]", async () => {
     await explored(restarts, {
       quick: 300,
       name: "calls by name",
@@ -900,11 +900,11 @@ describe("a call, under any schedule", () => {
     });
   });
 
-  it("of a register takes effect at one moment between its begin and its answer, or at any later one or never if it has none", async () => {
+  it("of a register takes effect at one moment between call and answer; without an answer, at any later moment or never", async () => {
     await explored((sim) => register(sim, false), { quick: 300, name: "register", faults: REGISTER_FAULTS });
   });
 
-  it("of a register whose servers go on writing after their exit is found out", async () => {
+  it("of a register fails the check when servers go on writing after their exit", async () => {
     const found = await explore((sim) => register(sim, true), {
       name: "careless register",
       faults: REGISTER_FAULTS,
@@ -914,8 +914,8 @@ describe("a call, under any schedule", () => {
   });
 });
 
-describe("one call, under all schedules there are", () => {
-  it.each(["call", "ask", "outside"] as const)("by `%s` ends once, by what comes first", async (kind) => {
+describe("one call, in every schedule", () => {
+  it.each(["call", "ask", "outside"] as const)("by `%s` ends once, by whatever comes first", async (kind) => {
     await exhausted((sim) => one(sim, kind), {
       name: `one ${kind}`,
       quick: { preemptions: 0 },

@@ -1,5 +1,5 @@
-// Consumers of several jobs under any schedule: they crash, stall and are stopped, and their callers give up and ask again.
-// Nothing is done twice without a reason, no consumer has more than it may, and all loads come back to zero.
+// Consumers of several jobs under any schedule: consumers crash, stall and are stopped, and callers give up and ask again.
+// No job is repeated without a reason, no consumer exceeds its limit, and all loads come back to zero.
 
 import {
   ConsumerGroup,
@@ -74,17 +74,17 @@ async function shop(sim: Simulation): Promise<void> {
       });
     job.over = "done";
   };
-  sim.invariant("nothing is begun that may not be", () => faults[0]);
-  sim.invariant("no consumer has more than it may", () => {
+  sim.invariant("no consumer begins a job that it must not begin", () => faults[0]);
+  sim.invariant("no consumer has more in flight than its limit", () => {
     look();
     const wrong = [...views.values()].find(({ inFlight }) => inFlight < 0 || inFlight > MOST);
     return wrong === undefined ? undefined : `${wrong.id} has ${wrong.inFlight} in flight`;
   });
-  sim.finally("no consumer has anything", () => {
+  sim.finally("no consumer has anything in flight", () => {
     const wrong = [...views.values()].find(({ inFlight }) => inFlight !== 0);
     return wrong === undefined ? undefined : `${wrong.id} has ${wrong.inFlight} in flight`;
   });
-  sim.finally("nobody waits", () => group.waitingCount === 0);
+  sim.finally("no dispatch waits", () => group.waitingCount === 0);
   const ids = ["ann", "bob"];
   const start = consumer<string>(work, { group, concurrency: CONCURRENCY, maxInFlight: MOST });
   const children = ids.map((id) => ({ id, start, shutdown: 10 }));
@@ -117,7 +117,7 @@ async function shop(sim: Simulation): Promise<void> {
     // From its leaving on it begins nothing.
     const life = sim.path(first.pid);
     const { id } = first;
-    sim.invariant("who has left begins nothing", () => {
+    sim.invariant("a consumer that left begins no job", () => {
       if (group.consumers.every((one) => one.id !== id)) leaving.add(life);
       return true;
     });
@@ -136,7 +136,7 @@ async function shop(sim: Simulation): Promise<void> {
 }
 
 describe("consumers of several jobs, under any schedule,", () => {
-  it("do nothing twice without a reason, never have more than they may, and have nothing in the end [D16]", async () => {
+  it("repeat a job only after its consumer ended, keep to their limits, and end with nothing in flight [D16]", async () => {
     await explored(shop, {
       quick: 300,
       name: "consumers",

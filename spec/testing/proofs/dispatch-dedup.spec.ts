@@ -1,5 +1,5 @@
-// Dispatches of the same envelope id are one, under any schedule: it is delivered once, and all who asked for it are
-// told the same.
+// Dispatches of the same envelope id join, under any schedule: the envelope is delivered once, and every caller gets the
+// same outcome.
 
 import {
   type Callbacks,
@@ -18,9 +18,9 @@ import { explored } from "../../support/proof.js";
 /** What happens to envelopes, by id. */
 type Deed =
   | { readonly what: "ask"; readonly by: string; readonly id: string }
-  /** A consumer acknowledged it, and was told that it counts. */
+  /** A consumer acknowledged the envelope, and the answer counted. */
   | { readonly what: "ack"; readonly id: string; readonly consumer: string }
-  /** Told to whoever asked: which consumer, at which attempt, and whether another had asked for it before. */
+  /** The outcome of the caller: which consumer, at which attempt, and whether another caller was first. */
   | {
       readonly what: "delivered";
       readonly by: string;
@@ -28,7 +28,7 @@ type Deed =
       readonly receipt: string;
       readonly duplicate: boolean;
     }
-  /** Told to whoever asked. Each error has a name of its own; "withdrawn" is one of somebody's own doing. */
+  /** The error of the caller. Each error has its own name; "withdrawn" means that the caller itself gave up. */
   | { readonly what: "failed"; readonly by: string; readonly id: string; readonly error: string };
 
 const STATES = [
@@ -138,7 +138,7 @@ async function same(sim: Simulation, troubled: boolean): Promise<void> {
     if (!errors.includes(error)) errors.push(error);
     return `error ${errors.indexOf(error)}`;
   };
-  sim.finally("each id is delivered once, and all are told the same", () => {
+  sim.finally("each id is delivered once, and every caller gets the same outcome", () => {
     const { complaint, states } = judgeSame(deeds);
     for (const state of states) sim.sometimes(state);
     return complaint;
@@ -191,7 +191,7 @@ async function same(sim: Simulation, troubled: boolean): Promise<void> {
 }
 
 describe("dispatches of the same envelope, under any schedule,", () => {
-  it("are one: delivered once, with one receipt for all [D10]", async () => {
+  it("join: the envelope is delivered once, and every caller gets the same receipt [D10]", async () => {
     await explored((sim) => same(sim, false), {
       quick: 300,
       name: "same envelopes",
@@ -205,7 +205,7 @@ describe("dispatches of the same envelope, under any schedule,", () => {
     });
   });
 
-  it("are one also in failure, after which they may be tried again", async () => {
+  it("fail together, and may be tried again after that", async () => {
     await explored((sim) => same(sim, true), {
       quick: 300,
       name: "troubled envelopes",
@@ -223,7 +223,7 @@ describe("dispatches of the same envelope, under any schedule,", () => {
   });
 });
 
-describe("one who waits for an envelope that another has dispatched before", () => {
+describe("a caller that joins a dispatch in flight", () => {
   /** Ann dispatches an envelope that takes 5 ms; after 1 ms, `then` goes on. */
   const joined = (then: (sim: Simulation, again: Again) => Promise<void>) => async (sim: Simulation) => {
     const system = sim.system({ name: "s" });
@@ -239,7 +239,7 @@ describe("one who waits for an envelope that another has dispatched before", () 
     await then(sim, { system, group, envelope });
   };
 
-  it("is not told that the other has exited", async () => {
+  it("gets the outcome although the first caller has exited", async () => {
     await explore(
       joined(async (_sim, { system, group, envelope }) => {
         expect((await system.dispatch(group, envelope)).deliveredTo).toBe("picker");
@@ -248,7 +248,7 @@ describe("one who waits for an envelope that another has dispatched before", () 
     );
   });
 
-  it("has a deadline of its own", async () => {
+  it("has its own deadline", async () => {
     await explore(
       joined(async (sim, { system, group, envelope }) => {
         await system.dispatch(group, envelope, { deadlineMs: 2 }).catch(() => undefined);
@@ -277,7 +277,7 @@ describe("one who waits for an envelope that another has dispatched before", () 
   });
 });
 
-describe("the judge of same envelopes", () => {
+describe("the model of same envelopes", () => {
   const ASK = { what: "ask", by: "ann", id: "a" } as const;
   const ACK = { what: "ack", id: "a", consumer: "picker" } as const;
   const GOT = { what: "delivered", by: "ann", id: "a", receipt: "picker 1", duplicate: false } as const;
@@ -289,7 +289,7 @@ describe("the judge of same envelopes", () => {
     ["delivered once to two", [ASK, AGAIN, ACK, GOT, SAME]],
     ["delivered, and asked for later", [ASK, ACK, GOT, AGAIN, SAME]],
     ["delivered at the second try", [ASK, ACK, FAILED, AGAIN, ACK, { ...SAME, duplicate: false }]],
-  ])("has nothing to say of one that is %s", (_what, deeds) => {
+  ])("accepts an envelope that is %s", (_what, deeds) => {
     expect(judgeSame(deeds).complaint).toBe(undefined);
   });
 
@@ -310,7 +310,7 @@ describe("the judge of same envelopes", () => {
       "it was delivered before",
       [ASK, ACK, GOT, AGAIN, { ...FAILED, by: "bob" }],
     ],
-  ])("complains of one that %s", (_what, complaint, deeds) => {
+  ])("rejects an envelope that %s", (_what, complaint, deeds) => {
     expect(judgeSame(deeds).complaint).toContain(complaint);
   });
 });

@@ -1,5 +1,5 @@
-// The other ends of a dispatch, under any schedule: deadline, withdrawal, the death of its caller or its conversation,
-// crash policies, late answers. Whatever it held is given back.
+// The other ends of a dispatch, under any schedule: deadline, withdrawal, the end of its caller or its conversation, crash
+// policies and late answers. A dispatch that ends releases every slot that it held.
 
 import {
   type Callbacks,
@@ -112,7 +112,7 @@ async function policies(sim: Simulation, onCrash: "fail" | "compensate"): Promis
   await settled(sim);
 }
 
-/** Consumers that are given bare payloads: who lives for as long as the hand-off window has it. */
+/** Consumers that get bare payloads: a consumer has the payload when it survives the hand-off window. */
 async function handedOff(sim: Simulation): Promise<void> {
   const system = sim.system({ name: "s" });
   const rules: Rules = { maxAttempts: 3, onCrash: "reroute" };
@@ -203,7 +203,7 @@ const UNREST: FaultOptions = {
 };
 
 describe("a dispatch that is given up, under any schedule", () => {
-  it("tells its caller why, and gives back all that it held [D15]", async () => {
+  it("tells its caller why, and releases all slots that it held [D15]", async () => {
     await explored(givenUp, {
       quick: 300,
       name: "given up",
@@ -216,7 +216,7 @@ describe("a dispatch that is given up, under any schedule", () => {
 });
 
 describe("a crash policy, under any schedule,", () => {
-  it("fails at once what a consumer crashes on, and nothing that it had not come to [D3]", async () => {
+  it("fails at once the envelope on which a consumer crashes, and no envelope that the consumer had not begun [D3]", async () => {
     await explored((sim) => policies(sim, "fail"), {
       quick: 300,
       name: "fail",
@@ -225,7 +225,7 @@ describe("a crash policy, under any schedule,", () => {
     });
   });
 
-  it("compensates it once, and tells whether that is done [D3]", async () => {
+  it("compensates that envelope once, and says whether the compensation succeeded [D3]", async () => {
     await explored((sim) => policies(sim, "compensate"), {
       quick: 300,
       name: "compensate",
@@ -239,7 +239,7 @@ describe("a crash policy, under any schedule,", () => {
 });
 
 describe("a consumer, under any schedule,", () => {
-  it("that cannot acknowledge has the envelope when it lives for the hand-off window", async () => {
+  it("that cannot acknowledge counts as delivered to when it survives the hand-off window", async () => {
     await explored(handedOff, {
       quick: 300,
       name: "hand-off",
@@ -249,7 +249,7 @@ describe("a consumer, under any schedule,", () => {
     });
   });
 
-  it("may have another process settle for it, for as long as it lives [D9]", async () => {
+  it("may let another process settle for it while it is alive [D9]", async () => {
     await explored(settledByAnother, {
       quick: 300,
       name: "settled by another",

@@ -1,4 +1,4 @@
-// The judge of dispatches is awake: it has nothing to say to right histories, and complains of each kind of wrong one.
+// The model of dispatches accepts right histories, and rejects each kind of wrong history.
 
 import { describe, expect, it } from "vitest";
 import { type Deed, type End, type Event, judgeDispatches, type Rules } from "./dispatch-support.js";
@@ -66,7 +66,7 @@ function said(events: readonly Told[], rules: Rules): string | undefined {
 const CRASH: readonly Told[] = [ANN, BOB, BEGIN, TO_ANN, ANN_TAKES, ANN_EXITS, TO_BOB];
 const TIMINGS = [{ consumer: "ann", exitAt: 6, reroutedAt: 6 }];
 
-describe("the judge of dispatches", () => {
+describe("the model of dispatches", () => {
   it.each<[string, readonly Told[], Rules]>([
     ["delivered at once", [ANN, BEGIN, TO_ANN, ANN_TAKES, ANN_ACKS, DONE, by({})], REROUTE],
     ["re-routed after a crash", [...CRASH, BOB_TAKES, BOB_ACKS, DONE, byBob({ timings: TIMINGS })], REROUTE],
@@ -154,7 +154,7 @@ describe("the judge of dispatches", () => {
       [ANN, BEGIN, { ...TO_ANN, handoffMs: 100 }, { ...DONE, at: 102 }, { ...by({}), at: 102 }],
       REROUTE,
     ],
-  ])("has nothing to say to one that is %s", (_what, events, rules) => {
+  ])("accepts a dispatch that is %s", (_what, events, rules) => {
     expect(said(events, rules)).toBe(undefined);
   });
 
@@ -424,7 +424,7 @@ describe("the judge of dispatches", () => {
       [ANN, BEGIN, { ...TO_ANN, handoffMs: 100 }, ANN_EXITS, { ...DONE, at: 102 }, { ...by({}), at: 102 }],
       REROUTE,
     ],
-  ])("complains of one that %s", (_what, complaint, events, rules) => {
+  ])("rejects a dispatch that %s", (_what, complaint, events, rules) => {
     expect(said(events, rules)).toContain(complaint);
   });
 });

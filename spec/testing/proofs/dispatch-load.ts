@@ -1,5 +1,5 @@
-// A model of the load of consumers, by the deeds of one schedule: what a consumer was given is its load until it settles
-// or exits, or until the dispatch ends before the consumer has begun.
+// A model of the load of consumers in one schedule: an envelope counts as load from its delivery until the consumer settles
+// it or exits, or until the dispatch ends before the consumer has begun.
 
 import type { Event } from "./dispatch-support.js";
 

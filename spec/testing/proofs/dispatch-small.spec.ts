@@ -1,4 +1,4 @@
-// Small dispatches under all schedules there are: what holds here is not only probable.
+// Small dispatches in every schedule: a property that holds here holds for certain.
 
 import {
   type Callbacks,
@@ -22,7 +22,7 @@ interface Small {
   readonly route: RoutingFunction<string>;
   readonly maxInFlight: number;
   readonly deadline: number;
-  /** Whether a supervisor replaces who has ended. */
+  /** Whether a supervisor restarts consumers that ended. */
   readonly supervised?: boolean;
 }
 
@@ -66,7 +66,7 @@ async function patient(sim: Simulation): Promise<void> {
   const dispatched = witness.dispatch("tea", group, { deadlineMs: Number.POSITIVE_INFINITY }).then(() => {
     told = sim.now;
   });
-  sim.finally("it waits no longer, anew after the end of the only member", () => {
+  sim.finally("it waits no longer than its patience, which starts again when the only member ends", () => {
     const ends = witness.deeds.filter((deed) => deed.what === "exit" && deed.who === "s/newcomer");
     return told <= Math.max(0, ...ends.map(({ at }) => at).filter((at) => at <= told)) + PATIENCE_MS;
   });
@@ -83,8 +83,8 @@ async function all(name: string, plan: Small, faults: FaultOptions): Promise<voi
   await exhausted((sim) => small(sim, plan), { name, faults, quick: { preemptions: 1 } });
 }
 
-describe("all schedules there are", () => {
-  it("of one envelope and two consumers, of which any may crash at any moment", async () => {
+describe("every schedule", () => {
+  it("of one envelope and two consumers that may crash at any moment", async () => {
     await all(
       "one envelope",
       {
@@ -115,7 +115,7 @@ describe("all schedules there are", () => {
     );
   });
 
-  it("of one envelope and a consumer that crashes, and comes back", async () => {
+  it("of one envelope and a consumer that crashes and is restarted", async () => {
     await all(
       "supervised",
       {
@@ -131,7 +131,7 @@ describe("all schedules there are", () => {
     );
   });
 
-  it("of one envelope that may be past its deadline, or whose conversation is killed", async () => {
+  it("of one envelope that may pass its deadline or lose its conversation", async () => {
     await all(
       "deadline",
       {
@@ -146,7 +146,7 @@ describe("all schedules there are", () => {
     );
   });
 
-  it("of one envelope for an empty group, which waits for a member as long as its patience lasts", async () => {
+  it("of one envelope for an empty group: it waits for a member until its patience ends", async () => {
     await exhausted(patient, {
       name: "patience",
       faults: { crash: { of: "s/newcomer" } },

@@ -1,5 +1,5 @@
-// What is seen of dispatches in one schedule, and a judge of it: one pass over plain data, so that wrong histories can
-// be made by hand to see whether it is awake.
+// The history of dispatches in one schedule as plain data, and a model that checks the history in one pass. Tests write wrong
+// histories by hand and see that the model rejects them.
 
 import {
   type ConsumerGroup,
@@ -21,7 +21,7 @@ import {
 import type { Simulation } from "signalbox/testing";
 import { LoadModel } from "./dispatch-load.js";
 
-/** How a dispatch ended, as its caller was told. */
+/** How a dispatch ended for its caller. */
 export type End =
   | {
       readonly type: "delivered";
@@ -78,7 +78,7 @@ export type Event =
     }
   /** The consumer's handler is given the envelope. */
   | { readonly what: "take"; readonly dispatch: string; readonly life: string; readonly attempt: number }
-  /** It settled, and was told that it counts. */
+  /** The consumer settled, and its answer counted. */
   | {
       readonly what: "settle";
       readonly dispatch: string;
@@ -86,7 +86,7 @@ export type Event =
       readonly attempt: number;
       readonly how: "ack" | "reject" | "reject for good";
     }
-  /** It settled, and was told that it does not count: false, or an error. */
+  /** The consumer settled, and its answer did not count: it got false, or an error. */
   | { readonly what: "settle in vain"; readonly dispatch: string; readonly attempt: number }
   /** The caller gives up. */
   | { readonly what: "withdraw"; readonly dispatch: string }
@@ -277,7 +277,7 @@ class Judge {
         return one.undoing > 1 ? "it is undone a second time" : undefined;
       }
       case "undone":
-        // What goes on after the end of its process is nobody's.
+        // A compensation that goes on after the end of its process does not count.
         if (one.undoer === undefined) one.undone++;
         return undefined;
       case "end":
@@ -328,7 +328,7 @@ class Judge {
     if (tried?.life !== life || !tried.taken) return `${life} has not taken it`;
     if (tried.settled !== undefined) return "it is settled a second time";
     if (tried.exitAt !== undefined) return `${life} has ended`;
-    // Of a dispatch that is withdrawn its conversation has yet to be told.
+    // The conversation of a withdrawn dispatch does not know of the withdrawal yet.
     if (one.end !== undefined && one.end.type !== "withdrawn") return "it has ended";
     tried.settled = how;
     if (how !== "ack") one.served = true;
@@ -538,7 +538,7 @@ export class Witness {
       for (const dispatch of this.callers.get(who) ?? []) this.note({ what: "withdraw", dispatch });
       this.note({ what: "exit", who, reason: formatReason(reason) });
     });
-    sim.finally("each dispatch ends once, and tells of what happened", () => {
+    sim.finally("each dispatch ends once, and its outcome says what happened", () => {
       const { complaint, states } = judgeDispatches(this.deeds, rules);
       for (const state of states) sim.sometimes(state);
       return complaint;
@@ -587,20 +587,23 @@ export class Witness {
     this.note({ what: "leave", life: this.sim.path(pid) });
   }
 
-  /** No consumer has more in flight than it may; at the end, none has any, and nobody waits. */
+  /** No consumer exceeds its limit; at the end nothing is in flight and no dispatch waits. */
   guard(group: ConsumerGroup<string>): void {
     const { sim, system, views, rules } = this;
     const { maxWaiting = Number.POSITIVE_INFINITY } = rules;
-    sim.invariant("no more wait than may", () => group.waitingCount >= 0 && group.waitingCount <= maxWaiting);
-    sim.invariant("none has more in flight than it may", () => {
+    sim.invariant(
+      "no more dispatches wait than the limit",
+      () => group.waitingCount >= 0 && group.waitingCount <= maxWaiting,
+    );
+    sim.invariant("no consumer has more in flight than its limit", () => {
       const wrong = views.find(({ inFlight, maxInFlight }) => inFlight < 0 || inFlight > maxInFlight);
       return wrong === undefined ? undefined : `${wrong.id} has ${wrong.inFlight} in flight`;
     });
-    sim.finally("none has anything in flight", () => {
+    sim.finally("no consumer has anything in flight", () => {
       const wrong = views.find(({ inFlight }) => inFlight !== 0);
       return wrong === undefined ? undefined : `${wrong.id} has ${wrong.inFlight} in flight`;
     });
-    sim.finally("nobody waits", () => group.waitingCount === 0);
+    sim.finally("no dispatch waits", () => group.waitingCount === 0);
     sim.finally(
       "no conversation is left",
       () => !system.processes().some(({ label }) => label === "dispatch"),
@@ -632,7 +635,7 @@ export class Witness {
   /** As strict as it can be: what a living consumer has in flight is what the model of its load says. */
   audit(): void {
     const { sim, system, views, load } = this;
-    sim.invariant("what is in flight is what was begun or waits", () => {
+    sim.invariant("the number in flight is that of the jobs begun and of those that wait", () => {
       for (const { id, pid, inFlight } of views) {
         const due = load.of(sim.path(pid));
         if (system.isAlive(pid) && due !== inFlight) return `${id} has ${inFlight} in flight, not ${due}`;
@@ -679,7 +682,7 @@ export class Witness {
     }
   }
 
-  /** Settles, in the name of whoever's code this is; `ctx` is the consumer. */
+  /** Settles from the code that calls this; `ctx` is the consumer. */
   settle(
     ctx: Context<Delivery<string>>,
     delivery: Delivery<string>,

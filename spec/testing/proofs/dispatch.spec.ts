@@ -1,5 +1,5 @@
-// Dispatch under any schedule: whichever consumers crash when, no envelope is lost and none is settled twice, and each
-// outcome tells of the crashes as they were.
+// Dispatch under any schedule: whichever consumers crash when, no envelope is lost, none is settled twice, and each
+// outcome lists the crashes that happened.
 
 import {
   type Callbacks,
@@ -23,7 +23,7 @@ const first: RoutingFunction<string> = (_envelope, [one]) => one;
 const WELL: readonly [Manner, ...Manner[]] = ["at once", "at once", "after a while"];
 
 interface Floor {
-  /** Whether a supervisor replaces who has ended. */
+  /** Whether a supervisor restarts consumers that ended. */
   readonly supervised: boolean;
   readonly manners: readonly [Manner, ...Manner[]];
   readonly maxAttempts: number;
@@ -52,7 +52,7 @@ async function floor(sim: Simulation, { supervised, manners, maxAttempts }: Floo
   const ids = ["picker0", "picker1", "picker2", "picker3", "picker4"];
   sim.calm();
   if (supervised) {
-    sim.finally("all are delivered", () =>
+    sim.finally("every dispatch is delivered", () =>
       witness.deeds.every((deed) => deed.what !== "end" || deed.end.type === "delivered"),
     );
     const children = ids.map((id) => ({ id, start: picker(id) }));
@@ -83,7 +83,7 @@ const UNREST: FaultOptions = {
 };
 
 describe("dispatch, under any schedule", () => {
-  it("loses nothing to consumers that crash and are replaced, and settles nothing twice [D8]", async () => {
+  it("loses no envelope when consumers crash and are replaced, and settles none twice [D8]", async () => {
     const manners = [...WELL, ...WELL, "acknowledge and crash", "crash", "reject"] as const;
     await explored((sim) => floor(sim, { supervised: true, manners, maxAttempts: FOREVER }), {
       quick: 300,
@@ -104,7 +104,7 @@ describe("dispatch, under any schedule", () => {
     });
   });
 
-  it("ends each envelope, or tells on whom it was tried, when nobody replaces who has ended [D5]", async () => {
+  it("delivers each envelope or fails with its history when crashed consumers are not replaced [D5]", async () => {
     const manners = [...WELL, "after a while", "crash", "reject"] as const;
     await explored(
       (sim) => floor(sim, { supervised: false, manners, maxAttempts: sim.oneOf([3, 2, 1], "attempts") }),

@@ -1,5 +1,5 @@
-// Exit signals under any schedule: in random graphs of links with random deaths in them, each end is heard of once, by
-// whom it should be and with the right reason, and whoever has to die of it dies.
+// Exit signals under any schedule, in random graphs of links with random crashes: each linked process gets one exit signal
+// with the right reason, and exactly the processes end that the rules name.
 
 import type { FaultOptions } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
@@ -36,7 +36,7 @@ const STATES: readonly SignalState[] = [
 ];
 
 describe("exit signals, under any schedule", () => {
-  it("reach each that is linked once, with the reason, and spread as far as nobody traps them [S1]", async () => {
+  it("reach each linked process once, with the reason, and spread until a process traps them [S1]", async () => {
     await explored((sim) => play(sim, GRAPH), {
       quick: 300,
       name: "exit signals",
@@ -45,7 +45,7 @@ describe("exit signals, under any schedule", () => {
     });
   });
 
-  it("come after whatever the dead one had sent, however long that was on its way [S2]", async () => {
+  it("arrive after every message that the ended process had sent, however long those were on their way [S2]", async () => {
     await explored((sim) => play(sim, GRAPH), {
       quick: 300,
       name: "delayed exit signals",
@@ -55,12 +55,12 @@ describe("exit signals, under any schedule", () => {
   });
 });
 
-describe("in every schedule there is", () => {
-  it("a chain of three with one that traps in its midst ends as the rules say, whoever crashes when [S3]", async () => {
+describe("in every schedule", () => {
+  it("a chain of three whose middle process traps exits ends as the rules say, whatever crashes when [S3]", async () => {
     await exhausted(
       async (sim) => {
         const cast = new Cast(sim, sim.system({ name: "chain" }));
-        sim.finally("everything as the judge has it", () => verdictOn(sim, cast));
+        sim.finally("the history agrees with the model", () => verdictOn(sim, cast));
         cast.enter("callbacks", false);
         cast.enter("callbacks", true);
         cast.enter("callbacks", false);
@@ -78,11 +78,11 @@ describe("in every schedule there is", () => {
     );
   });
 
-  it("a signal of kill, an end and a link to its victim come out right in any order [S1]", async () => {
+  it("a kill, an end and a link to the same process follow the rules in any order [S1]", async () => {
     await exhausted(
       async (sim) => {
         const cast = new Cast(sim, sim.system({ name: "victim" }));
-        sim.finally("everything as the judge has it", () => verdictOn(sim, cast));
+        sim.finally("the history agrees with the model", () => verdictOn(sim, cast));
         for (let i = 0; i < 3; i++) cast.enter("callbacks", i === 0);
         cast.order(0, [{ do: "signal", to: 1, reason: "kill" }]);
         cast.order(1, [{ do: "link", to: 2 }]);
@@ -121,7 +121,7 @@ function exit(from: number, reason: string, who = 2): Deed {
   return { deed: "heard", who, signal: { kind: "exit", from, reason } };
 }
 
-describe("the judge of exit signals", () => {
+describe("the model of exit signals", () => {
   it.each<[string, readonly Deed[]]>([
     ["a failure that spreads until it is trapped", [STOP, END0, END1, LINE, exit(1, "own 1")]],
     ["the ends of one moment in any order", [STOP, END1, END0, LINE, exit(1, "own 1")]],
@@ -215,7 +215,7 @@ describe("the judge of exit signals", () => {
       [STOP, END0, END1, { deed: "spawn", who: 3, traps: false }, { deed: "link", who: 3, to: 0 }],
       /3 should have ended, noproc/,
     ],
-  ])("objects to %s", (_name, deeds, complaint) => {
+  ])("rejects %s", (_name, deeds, complaint) => {
     expect(judgeSignals([...CHAIN, ...deeds], true).complaint).toMatch(complaint);
   });
 });

@@ -1,5 +1,5 @@
-// Monitors under any schedule: each fires once, with the reason of the end or with `noproc`, and not at all after it was
-// ended with flush.
+// Monitors under any schedule: each fires once, with the reason of the end or with `noproc`, and never after a demonitor
+// with flush.
 
 import type { Monitor } from "signalbox";
 import type { FaultOptions } from "signalbox/testing";
@@ -33,7 +33,7 @@ const STATES: readonly SignalState[] = [
 const NO_WATCH = { monitors: false } as const;
 
 describe("monitors, under any schedule", () => {
-  it("fire once each, and never after they were ended with flush [S5]", async () => {
+  it("fire once each, and never after a demonitor with flush [S5]", async () => {
     await explored((sim) => play(sim, WATCH), {
       quick: 300,
       name: "monitors",
@@ -43,7 +43,7 @@ describe("monitors, under any schedule", () => {
     });
   });
 
-  it("tell of an end after whatever the dead one had sent, however long that was on its way [S2]", async () => {
+  it("fire after every message that the ended process had sent, however long those were on their way [S2]", async () => {
     await explored((sim) => play(sim, WATCH), {
       quick: 300,
       name: "delayed monitors",
@@ -54,7 +54,7 @@ describe("monitors, under any schedule", () => {
   });
 
   // The simulator once delivered a DOWN that it had held on its way after the flush that was to remove it.
-  it("are silent after a flush also when their DOWN is long on its way", async () => {
+  it("do not fire after a flush, also when their DOWN is still on its way", async () => {
     await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -82,12 +82,12 @@ describe("monitors, under any schedule", () => {
   });
 });
 
-describe("in every schedule there is", () => {
-  it("two monitors of one process, one of them ended with flush, come out right, whoever crashes when [S5]", async () => {
+describe("in every schedule", () => {
+  it("two monitors of one process, one ended with flush, follow the rules, whatever crashes when [S5]", async () => {
     await exhausted(
       async (sim) => {
         const cast = new Cast(sim, sim.system({ name: "pair" }));
-        sim.finally("everything as the judge has it", () => verdictOn(sim, cast));
+        sim.finally("the history agrees with the model", () => verdictOn(sim, cast));
         cast.enter("callbacks", false);
         cast.enter("callbacks", false);
         cast.order(0, [{ do: "monitor", to: 1 }]);
@@ -129,7 +129,7 @@ function demonitor(flush: boolean): Deed {
 
 const AGAIN: Deed = { deed: "monitor", who: 0, of: 1, ref: 1 };
 
-describe("the judge of monitors", () => {
+describe("the model of monitors", () => {
   it.each<[string, readonly Deed[]]>([
     ["one DOWN", [...GONE, down(0)]],
     ["a DOWN for each of two", [AGAIN, ...GONE, down(1), down(0)]],
@@ -157,7 +157,7 @@ describe("the judge of monitors", () => {
       /comes later/,
     ],
     ["an end by a monitor", [...GONE, down(0), { deed: "end", who: 0, reason: "own 1" }], /kills nobody/],
-  ])("objects to %s", (_name, deeds, complaint) => {
+  ])("rejects %s", (_name, deeds, complaint) => {
     expect(judgeSignals([...PAIR, ...deeds], true).complaint).toMatch(complaint);
   });
 });

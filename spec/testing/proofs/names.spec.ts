@@ -1,5 +1,5 @@
-// Names under any schedule: each is had by one process at most, never by a dead one, and is free again before anybody
-// hears of its holder's end, so that a restart meets no name still taken.
+// Names under any schedule: each name belongs to one process at most, never to an ended one. A name is free before any
+// process is notified of its holder's end, so that a restart never finds the name taken.
 
 import { type Context, type Monitor, NameTakenError, type Pid, type Signal, type System } from "signalbox";
 import type { Simulation } from "signalbox/testing";
@@ -22,17 +22,17 @@ function verdictOn(sim: Simulation, heirs: Heirs): string | undefined {
   return complaint;
 }
 
-/** Three processes that contend for two names, and hear of each other's ends. */
+/** Three processes that contend for two names, and are notified of each other's ends. */
 async function contention(sim: Simulation): Promise<void> {
   const heirs = new Heirs(sim, sim.system({ name: "heirs" }), NAMES);
-  sim.finally("each name is had by whom a look back says", () => verdictOn(sim, heirs));
+  sim.finally("each name has the holder that the history gives it", () => verdictOn(sim, heirs));
   for (let i = 0; i < 3; i++) heirs.enter(sim.choose(2, "inherits") === 1);
   for (let i = 0; i < 3; i++) heirs.watch(i);
   for (let i = 0; i < 6; i++) heirs.wish(sim.choose(3, "who"), drawWish(sim));
   await sim.quiet();
 }
 
-/** Watches processes by their names, and looks whether a name is still that of one whose end it hears of. */
+/** Monitors processes by name, and checks at each DOWN whether the ended process still has the name. */
 class Customer {
   complaint: string | undefined = undefined;
   readonly pid: Pid<"look">;
@@ -70,7 +70,7 @@ class Customer {
   }
 }
 
-/** A supervisor whose children have names, and somebody who watches them by these names. */
+/** A supervisor whose children have names, and a process that monitors them by these names. */
 async function shop(sim: Simulation): Promise<void> {
   const system = sim.system({ name: "s" });
   const chronicle = new Chronicle(sim, system, { named: true });
@@ -90,12 +90,12 @@ async function shop(sim: Simulation): Promise<void> {
     children: ids.map(child),
   };
   const customer = new Customer(sim, system, ids);
-  sim.finally("nobody hears of an end while the name is taken", () => customer.complaint);
+  sim.finally("no process is notified of an end while the name is still taken", () => customer.complaint);
   sim.finally("no restart fails because of a name", () => chronicle.judge(sim, true));
   const running = new Map<string, Pid>();
   system.events.on("spawn", ({ pid }) => running.set(pid.label ?? "", pid));
   system.events.on("exit", ({ pid }) => running.delete(pid.label ?? ""));
-  sim.invariant("a child that runs has its name, and nobody else has it", () =>
+  sim.invariant("a child that runs has its name, and no other process has it", () =>
     ids.every((id) => system.whereis(id) === running.get(id)),
   );
   sim.calm();
@@ -113,7 +113,7 @@ async function shop(sim: Simulation): Promise<void> {
 }
 
 describe("names, under any schedule", () => {
-  it("are had by one process at most, and never by one that has ended [S6]", async () => {
+  it("belong to one process at most, and never to an ended one [S6]", async () => {
     await explored(contention, {
       quick: 300,
       name: "contention",
@@ -127,7 +127,7 @@ describe("names, under any schedule", () => {
     });
   });
 
-  it("are free for a restart, however soon it comes, and before anybody hears of the end [S6]", async () => {
+  it("are free for a restart, however soon, and before any process is notified of the end [S6]", async () => {
     await explored(shop, {
       quick: 300,
       name: "shop",
@@ -146,7 +146,7 @@ describe("names, under any schedule", () => {
   });
 
   // The simulator once took a process whose spawn was refused for one that lives, and crashed it.
-  it("are refused to a spawn without any trace of what was not spawned", async () => {
+  it("that are taken make a spawn fail, which leaves nothing behind", async () => {
     await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -162,12 +162,12 @@ describe("names, under any schedule", () => {
   });
 });
 
-describe("in every schedule there is", () => {
-  it("a name that is given back, inherited and asked for by a child is had by one at a time [S6]", async () => {
+describe("in every schedule", () => {
+  it("a name that is released, inherited and requested by a child belongs to one process at a time [S6]", async () => {
     await exhausted(
       async (sim) => {
         const heirs = new Heirs(sim, sim.system({ name: "heirs" }), ["till"]);
-        sim.finally("each name is had by whom a look back says", () => verdictOn(sim, heirs));
+        sim.finally("each name has the holder that the history gives it", () => verdictOn(sim, heirs));
         for (const inherits of [false, true, true]) heirs.enter(inherits);
         heirs.watch(1);
         heirs.watch(2);
@@ -184,7 +184,7 @@ describe("in every schedule there is", () => {
     );
   });
 
-  it("a child has its name again, whenever it crashes, and whoever hears of it when [S6]", async () => {
+  it("a child has its name again after a crash, whoever is notified when [S6]", async () => {
     await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -197,7 +197,10 @@ describe("in every schedule there is", () => {
           periodMs: 1_000,
         } as const;
         const customer = new Customer(sim, system, ["till"]);
-        sim.finally("nobody hears of an end while the name is taken", () => customer.complaint);
+        sim.finally(
+          "no process is notified of an end while the name is still taken",
+          () => customer.complaint,
+        );
         sim.finally("no restart fails because of a name", () => chronicle.judge(sim, true));
         sim.finally("the till is open", () => system.whereis("till") !== undefined);
         sim.calm();
@@ -223,7 +226,7 @@ const FREE: NameDeed = { deed: "look", name: "till", found: undefined };
 const HELD: NameDeed = { deed: "look", name: "till", found: 0 };
 const ENDED: NameDeed = { deed: "end", who: 0 };
 
-describe("the judge of names", () => {
+describe("the model of names", () => {
   it.each<[string, readonly NameDeed[]]>([
     [
       "a name that is taken, given back and taken by another",
@@ -257,7 +260,7 @@ describe("the judge of names", () => {
       [TAKEN, { deed: "hear", who: 1, of: 0 }, ENDED],
       /has not ended/,
     ],
-  ])("objects to %s", (_name, deeds, complaint) => {
+  ])("rejects %s", (_name, deeds, complaint) => {
     expect(judgeNames(deeds).complaint).toMatch(complaint);
   });
 });

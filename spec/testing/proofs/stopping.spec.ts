@@ -1,5 +1,5 @@
-// A stop of the system under any schedule: whatever fails or is asked for meanwhile, every child has the time that its
-// spec says, and in the end nothing runs.
+// A stop of the system under any schedule: whatever fails and whatever requests come meanwhile, every child has the shutdown
+// time of its spec, and in the end nothing runs.
 
 import { type Callbacks, type Pid, type SupervisorRef, type System, stop, supervisor } from "signalbox";
 import type { Simulation } from "signalbox/testing";
@@ -25,7 +25,7 @@ function follow(sim: Simulation, system: System): Log {
   return log;
 }
 
-/** Takes its time to clean up; fails when it is told to. */
+/** A child that needs time to clean up, and fails on command. */
 function cleaner(sim: Simulation, log: Log): Callbacks<"fail"> {
   return {
     init: (ctx) => {
@@ -57,8 +57,8 @@ function ask(root: SupervisorRef): void {
   root.startChild({ id: "c", start: { handle: () => undefined } }).catch(() => undefined);
 }
 
-describe("in every schedule there is", () => {
-  it("a stop, beside a failure and a request, lets each child clean up, and ends everything [Q1]", async () => {
+describe("in every schedule", () => {
+  it("a stop lets each child clean up and ends everything, while children fail and requests come [Q1]", async () => {
     await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -77,7 +77,7 @@ describe("in every schedule there is", () => {
     );
   });
 
-  it("a stop that begins during the start of a tree ends everything, too [Q4]", async () => {
+  it("a stop that begins while a tree starts ends everything [Q4]", async () => {
     await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -98,7 +98,7 @@ describe("in every schedule there is", () => {
 });
 
 describe("under any schedule", () => {
-  it("whatever crashes, a stop is over at its limit, and nothing runs then [Q3]", async () => {
+  it("a stop ends within its limit, whatever crashes, and leaves nothing running [Q3]", async () => {
     await explored(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -110,7 +110,10 @@ describe("under any schedule", () => {
         system.events.on("exit", ({ pid }) => {
           if (pid.label !== "exited") lasted = sim.now - begun;
         });
-        sim.finally("it did not take longer", () => lasted <= limit || `it took ${lasted} ms`);
+        sim.finally(
+          "the stop did not take longer than its limit",
+          () => lasted <= limit || `it took ${lasted} ms`,
+        );
         await system.stop({ timeoutMs: limit });
         if (log.dirty.size > 0) sim.sometimes("it was too short for a child");
       },

@@ -1,5 +1,5 @@
-// Supervisors under any schedule: whoever crashes when, what is seen of a supervisor and its children follows from its
-// strategy and its intensity, and no child is ever left without a supervisor.
+// Supervisors under any schedule: whatever crashes when, the history of a supervisor and its children follows from its
+// strategy and its intensity, and no child is left without a supervisor.
 
 import {
   type Callbacks,
@@ -49,7 +49,7 @@ const REPAIRS: readonly SupervisionState[] = [
 ];
 
 describe("a supervisor, under any schedule", () => {
-  it("restarts whom its strategy says, in its order, within its intensity, and stops in reverse [V4]", async () => {
+  it("restarts the children that its strategy names, in order, within its intensity, and stops in reverse order [V4]", async () => {
     await explored((sim) => flat(sim, true), {
       quick: 300,
       name: "one supervisor",
@@ -58,7 +58,7 @@ describe("a supervisor, under any schedule", () => {
     });
   });
 
-  it("does so when it hears of ends in another order than they came about in, and children hang [V7]", async () => {
+  it("does so when exit signals arrive in another order than the ends, and children hang [V7]", async () => {
     await explored((sim) => flat(sim, false), {
       quick: 300,
       name: "one supervisor that hears late",
@@ -67,7 +67,7 @@ describe("a supervisor, under any schedule", () => {
     });
   });
 
-  it("leaves nobody behind when it crashes itself, is killed, or its parent or supervisor is [V14]", async () => {
+  it("leaves no child behind when it crashes, is killed, or loses its parent or supervisor [V14]", async () => {
     await explored(twoLevels, {
       quick: 600,
       name: "two levels",
@@ -89,7 +89,7 @@ describe("a supervisor, under any schedule", () => {
     });
   });
 
-  it("answers every request, and has exactly the children that it lists, whatever crashes meanwhile [V13]", async () => {
+  it("answers every request, and runs exactly the children that it lists, whatever crashes meanwhile [V13]", async () => {
     await explored(requests, {
       quick: 300,
       name: "requests",
@@ -106,7 +106,7 @@ describe("a supervisor, under any schedule", () => {
   });
 
   // An end that waited its turn was once counted as of when it was heard of. OTP counts as of the restart.
-  it("counts a restart when it makes it, however long the one before took [V5]", async () => {
+  it("counts a restart at the time when it makes it, however long the one before took [V5]", async () => {
     await explore(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -134,7 +134,7 @@ describe("a supervisor, under any schedule", () => {
     );
   });
 
-  it("counts a retry that has to wait when it makes it, too [V5]", () => {
+  it("counts a delayed retry at the time when it makes it [V5]", () => {
     const limits = { intensity: 5, periodMs: 1_000, backoff: undefined };
     const config: Config = { strategy: "one_for_all", autoShutdown: "never", ...limits };
     const specs = ["a", "b"].map((id) =>
@@ -165,7 +165,7 @@ describe("a supervisor, under any schedule", () => {
   });
 
   // A child that was up was once killed, as if it were still being started, while the news of that were on their way.
-  it("gives a child that is up its time to stop, also when it has just come up [V7]", async () => {
+  it("gives a child its shutdown time, also when the child has only just started [V7]", async () => {
     await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -190,9 +190,9 @@ describe("a supervisor, under any schedule", () => {
   });
 });
 
-describe("the scenario that waits for a supervisor", () => {
+describe("a scenario that waits until a supervisor has ended", () => {
   // `until` once waited for a timer, and did not notice that it was cancelled.
-  it("goes on when what it waits for has come, and no timer is left", async () => {
+  it("goes on when the end has come, although a timer of the supervisor was cancelled", async () => {
     await explore(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -215,7 +215,7 @@ describe("the scenario that waits for a supervisor", () => {
 });
 
 describe("a dynamic supervisor, under any schedule", () => {
-  it("restarts each session alone, with its arguments, within its intensity, and ends with all of them [V12]", async () => {
+  it("restarts each child alone, with its arguments, within its intensity, and stops all of them at its end [V12]", async () => {
     await explored(sessions, {
       quick: 300,
       name: "sessions",
@@ -232,7 +232,7 @@ describe("a dynamic supervisor, under any schedule", () => {
   });
 });
 
-/** A process of its own that ends something from outside when it comes to it. */
+/** Ends something from outside, in a separate process, when that process runs. */
 function later(system: System, end: () => void): void {
   const boss = system.spawn<string>({ handle: end }, { label: "boss" });
   system.send(boss, "now");
@@ -244,9 +244,9 @@ function fail(system: System, label: string): void {
 
 const prompt = (id: string): Leaf => ({ id, restart: "permanent", kind: "prompt" });
 
-describe("in every schedule there is", () => {
+describe("in every schedule", () => {
   it.each(["one_for_one", "one_for_all", "rest_for_one"] as const)(
-    "three children under %s, a failure, two crashes of anybody and a shutdown end as they should [V4]",
+    "three children under %s follow the strategy through a failure, two crashes and a shutdown [V4]",
     async (strategy) => {
       await exhausted(
         async (sim) => {
@@ -261,8 +261,8 @@ describe("in every schedule there is", () => {
             periodMs: 1_000,
             children,
           };
-          sim.finally("all that was seen follows from the strategy", () => chronicle.judge(sim, true));
-          sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+          sim.finally("the history follows from the strategy", () => chronicle.judge(sim, true));
+          sim.finally("no process is left without a supervisor", () => orphans(system).length === 0);
           sim.calm();
           const { pid } = await system.start(chronicle.define(root));
           sim.storm();
@@ -287,7 +287,7 @@ describe("in every schedule there is", () => {
     },
   );
 
-  it("a supervisor under another, killed or not, leaves nobody behind when its owner dies, in any two deviations from the ordinary order [V14]", async () => {
+  it("a nested supervisor leaves no child behind when its owner ends or it is killed, with at most two preemptions [V14]", async () => {
     await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
@@ -303,8 +303,8 @@ describe("in every schedule there is", () => {
           ...plain,
           children: [{ id: "branch", ...plain, children: [prompt("x")] }],
         };
-        sim.finally("all that was seen follows from the strategies", () => chronicle.judge(sim, true));
-        sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+        sim.finally("the history follows from the strategies", () => chronicle.judge(sim, true));
+        sim.finally("no process is left without a supervisor", () => orphans(system).length === 0);
         const definition = chronicle.define(root);
         sim.calm();
         const owner = system.spawn<never>(
@@ -333,14 +333,14 @@ describe("in every schedule there is", () => {
     );
   });
 
-  it("two sessions, a failure, a dismissal, a crash of anybody and a shutdown end as they should [V12]", async () => {
+  it("two dynamic children follow the rules through a failure, a termination, a crash and a shutdown [V12]", async () => {
     await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });
         const charter = { restart: "permanent", intensity: 1, periodMs: 1_000, maxChildren: 2 } as const;
         const house = new Sessions(sim, system, { ...charter, kind: "prompt" });
-        sim.finally("all that was seen is as it should be", () => house.judge());
-        sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+        sim.finally("the history agrees with the model", () => house.judge());
+        sim.finally("no process is left without a supervisor", () => orphans(system).length === 0);
         sim.calm();
         await house.begin();
         house.want();
@@ -365,11 +365,11 @@ describe("in every schedule there is", () => {
   });
 });
 
-// ── the judges ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── the models ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 type Seen = Act extends infer A ? (A extends unknown ? Omit<A, "step"> : never) : never;
 
-/** Each act in a step of its own. */
+/** Each act in its own step. */
 function steps(seen: readonly Seen[]): Act[] {
   return seen.map((act, step) => ({ ...act, step }) as Act);
 }
@@ -408,7 +408,7 @@ const REST = charter("rest_for_one");
 const ONE = charter("one_for_one");
 const BOOT = ups("a", "b", "c");
 
-describe("the judge of supervisors", () => {
+describe("the model of supervisors", () => {
   it.each<[string, Charter, readonly Seen[]]>([
     [
       "all for one",
@@ -629,11 +629,11 @@ describe("the judge of supervisors", () => {
       /its supervisor is no more/,
     ],
     ["one child in two", ONE, [...ups("a")], /it runs already/],
-  ])("objects to %s", (_name, rules, seen, complaint) => {
+  ])("rejects %s", (_name, rules, seen, complaint) => {
     expect(judgeSupervisor(rules, steps([...BOOT, ...seen]), true, true).complaint).toMatch(complaint);
   });
 
-  it("objects to a first start that fails and is tried again", () => {
+  it("rejects a first start that fails and is tried again", () => {
     const seen: Seen[] = [...ups("a"), { act: "start", id: "b" }, end("b", "x")];
     const judge = (more: readonly Seen[]): string | undefined =>
       judgeSupervisor(ONE, steps([...seen, ...more]), true, true).complaint;
@@ -657,7 +657,7 @@ type SeenDynamic = DynamicAct extends infer A ? (A extends unknown ? Omit<A, "st
 
 const SESSIONS: DynamicCharter = { restart: "permanent", intensity: 2, periodMs: 1_000, maxChildren: 2 };
 
-/** A restart and the start that it leads to are in one step, everything else is in one of its own. */
+/** A restart and its start share one step; every other act has its own. */
 function dynamicSteps(seen: readonly SeenDynamic[]): DynamicAct[] {
   return seen.map((act, index) => ({ ...act, step: act.act === "start" ? index - 1 : index }) as DynamicAct);
 }
@@ -689,7 +689,7 @@ function second(process: number, session = 1): SeenDynamic[] {
   ];
 }
 
-describe("the judge of dynamic supervisors", () => {
+describe("the model of dynamic supervisors", () => {
   it.each<[string, readonly SeenDynamic[]]>([
     ["a restart", [lost(0, "x"), again("x", 1), ...second(1)]],
     [
@@ -768,7 +768,7 @@ describe("the judge of dynamic supervisors", () => {
       /run on without their supervisor/,
     ],
     ["another process in the answer", wrongAnswer(), /its process is session 1/],
-  ])("objects to %s", (_name, seen, complaint) => {
+  ])("rejects %s", (_name, seen, complaint) => {
     expect(judgeDynamic(SESSIONS, dynamicSteps([...FIRST, ...seen])).complaint).toMatch(complaint);
   });
 });

@@ -1,5 +1,5 @@
-// Processes that carry out orders and write down what they do and what they hear. What the orders are is drawn, so that
-// each schedule has a program of its own.
+// Processes that carry out orders, and record what they do and which signals they get. The orders are drawn at random, so
+// that each schedule has its own program.
 
 import {
   type Body,
@@ -63,7 +63,7 @@ export class Cast {
       const who = this.numbers.get(pid);
       if (who !== undefined) this.history.push({ deed: "end", who, reason: this.text(reason) });
     });
-    sim.invariant("one step after the other", () => {
+    sim.invariant("steps are counted", () => {
       if (this.history.at(-1)?.deed !== "line") this.history.push({ deed: "line" });
     });
   }
@@ -79,7 +79,7 @@ export class Cast {
     this.system.send(this.pids[who] as Pid<Message>, orders);
   }
 
-  /** Numbers of those whom a process is linked to, as the system has it. */
+  /** Numbers of the processes linked to a process, as the system lists them. */
   links(who: number): number[] {
     const links = this.system.info(this.pids[who] as Pid)?.links ?? [];
     return links.map((pid) => this.number(pid)).sort();
@@ -228,7 +228,7 @@ export class Cast {
     return reason === "own" ? custom(`own ${++this.reasons}`) : { type: reason };
   }
 
-  /** Each injected crash has a text of its own, as each has an error of its own. */
+  /** Each injected crash has its own text, because each has its own error. */
   private text(reason: ExitReason): string {
     if (reason.type === "custom") return String(reason.value);
     if (reason.type !== "crash" || !(reason.error instanceof InjectedCrash)) return formatReason(reason);
@@ -278,7 +278,7 @@ export interface Plan {
   readonly kinds: readonly [Order["do"], ...Order["do"][]];
 }
 
-/** What the judge has against a cast, at the end; the system has to agree with it on who is linked to whom. */
+/** What the model finds wrong at the end. The system has to agree with the model on the links. */
 export function verdictOn(sim: Simulation, cast: Cast): string | undefined {
   const { complaint, states, links } = judgeSignals(cast.history, true);
   if (complaint !== undefined) return complaint;
@@ -294,7 +294,7 @@ export function verdictOn(sim: Simulation, cast: Cast): string | undefined {
 /** Draws processes, what binds them and orders for them, and has them at it until nothing can run. */
 export async function play(sim: Simulation, plan: Plan): Promise<void> {
   const cast = new Cast(sim, sim.system({ name: "cast" }));
-  sim.finally("everything as the judge has it", () => verdictOn(sim, cast));
+  sim.finally("the history agrees with the model", () => verdictOn(sim, cast));
   const flip = (label: string): boolean => sim.choose(2, label) === 1;
   for (let i = 0; i < plan.first; i++) cast.enter(flip("body") ? "body" : "callbacks", flip("traps"));
   for (let a = 0; a < plan.first; a++) {

@@ -1,5 +1,5 @@
-// What a day brings to supervisors: children fail or leave when they are told to, are asked for and dismissed, time
-// passes, and perhaps everything is shut down. Each schedule draws its own day; at the end everything is judged.
+// Scenarios for supervisors: children fail or leave on command, are started and terminated, time passes, and in some
+// schedules everything is shut down. Each schedule draws its own events; at the end the models check the history.
 
 import {
   type Callbacks,
@@ -44,7 +44,7 @@ async function started(sim: Simulation, start: () => Promise<unknown>): Promise<
   sim.storm();
 }
 
-/** Children are told to fail or to leave, time passes, and perhaps there is a shutdown in the end. */
+/** Children get commands to fail or to leave, time passes, and in some schedules a shutdown follows. */
 async function dayIn(sim: Simulation, system: System, ids: RegExp, shutdown: () => void): Promise<void> {
   for (let i = 0; i < 3; i++) {
     const all = system.processes().filter((pid) => ids.test(pid.label ?? ""));
@@ -70,8 +70,8 @@ export async function flat(sim: Simulation, inOrder: boolean): Promise<void> {
     ...drawCharter(sim),
     children: ["a", "b", "c"].map((id) => drawLeaf(sim, id, kinds)),
   };
-  sim.finally("all that was seen follows from the strategy", () => chronicle.judge(sim, inOrder));
-  sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+  sim.finally("the history follows from the strategy", () => chronicle.judge(sim, inOrder));
+  sim.finally("no process is left without a supervisor", () => orphans(system).length === 0);
   let pid: Pid | undefined;
   const start = system.start(chronicle.define(root)).then(
     (ref) => {
@@ -104,8 +104,8 @@ export async function twoLevels(sim: Simulation): Promise<void> {
     ...drawCharter(sim),
     children: [drawLeaf(sim, "a", kinds), branch, drawLeaf(sim, "z", kinds)],
   };
-  sim.finally("all that was seen follows from the strategies", () => chronicle.judge(sim, true));
-  sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+  sim.finally("the history follows from the strategies", () => chronicle.judge(sim, true));
+  sim.finally("no process is left without a supervisor", () => orphans(system).length === 0);
   const owner = system.spawn<never>(
     async (ctx) => {
       await ctx.start(chronicle.define(root));
@@ -189,8 +189,8 @@ export async function sessions(sim: Simulation): Promise<void> {
     maxChildren: sim.oneOf([3, 2], "most"),
     kind: sim.oneOf(["prompt", "slow to start", "slow to stop"], "kind"),
   });
-  sim.finally("all that was seen is as it should be", () => house.judge());
-  sim.finally("nobody is left without a supervisor", () => orphans(system).length === 0);
+  sim.finally("the history agrees with the model", () => house.judge());
+  sim.finally("no process is left without a supervisor", () => orphans(system).length === 0);
   sim.calm();
   await house.begin();
   sim.storm();

@@ -1,5 +1,5 @@
-// A judge of a dynamic supervisor's life. Its children are sessions, each with a number that is its argument; a session
-// has one process after the other. Sessions do not depend on each other, so that each is judged for itself.
+// A model of a dynamic supervisor. Its children are sessions, each with a number as its argument; a session has one process
+// after the other. Sessions do not depend on each other, so that the model follows each by itself.
 
 import type { Rule } from "./support-supervision.js";
 
@@ -22,7 +22,7 @@ export type DynamicAct = { readonly step: number } /** A session is asked for. *
   | { readonly act: "start"; readonly process: number }
   /** Its `init` is done. */
   | { readonly act: "up"; readonly process: number; readonly session: number }
-  /** `own`: by its own doing, or by a fault; else it was told to stop. */
+  /** `own`: by itself or by a fault; otherwise its supervisor stopped it. */
   | { readonly act: "end"; readonly process: number; readonly reason: string; readonly own: boolean }
   | {
       readonly act: "restart";

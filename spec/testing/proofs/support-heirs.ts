@@ -1,4 +1,4 @@
-// Processes that take names, give them back, look for them and inherit them, and write down what they were answered.
+// Processes that register names, release them, look them up and inherit them, and record the answers.
 
 import { type Context, NameTakenError, type Pid, type Signal, type Stop, type System, stop } from "signalbox";
 import type { Simulation } from "signalbox/testing";
@@ -27,15 +27,15 @@ export class Heirs {
       this.history.push({ deed: "end", who });
       this.lookAround();
     });
-    sim.invariant("names are as a look back says", () => this.lookAround());
+    sim.invariant("names are as the history says", () => this.lookAround());
   }
 
-  /** @param inherits - takes the name of whoever it hears has ended */
+  /** @param inherits - takes the name of each process whose end it is notified of */
   enter(inherits: boolean): void {
     this.entered(this.system.spawn<Wish>(this.behaviour(inherits), { label: `p${this.pids.length}` }));
   }
 
-  /** All hear of each other's ends. */
+  /** All are notified of each other's ends. */
   watch(who: number): void {
     const others = this.pids.filter((pid) => pid !== this.pids[who]);
     this.system.send(this.pids[who] as Pid<unknown>, others);
@@ -107,7 +107,7 @@ export class Heirs {
     const refused = this.isRefused(() => {
       child = ctx.spawn<Wish>(this.behaviour(false), { label, name });
     });
-    // One that was refused never was: its number is nobody's.
+    // A refused spawn makes no process: its number belongs to none.
     const who = child === undefined ? -1 : this.entered(child);
     this.history.push({ deed: "take", who, name, refused });
   }

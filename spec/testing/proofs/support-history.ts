@@ -1,5 +1,5 @@
-// What happened among a few processes, in order, as plain data: who did what, who ended of what, who heard of it. A
-// judge reads nothing but this, so that wrong histories can be made by hand to see whether it is awake.
+// The history of a few processes as plain data, in order: what each did, with which reason each ended, and which signals
+// each got. The model reads only this history, so that tests can write wrong histories by hand.
 
 /** Processes are numbered in the order of their spawning, monitors in that of their making; reasons are texts. */
 export type Deed =
@@ -15,13 +15,13 @@ export type Deed =
   | { readonly deed: "signal"; readonly who: number; readonly to: number; readonly reason: string }
   /** It ends by its own will. */
   | { readonly deed: "stop"; readonly who: number; readonly reason: string }
-  /** It has ended; told by the system. */
+  /** The process has ended, as the system says. */
   | { readonly deed: "end"; readonly who: number; readonly reason: string }
   | { readonly deed: "heard"; readonly who: number; readonly signal: Heard }
   /** A step of the schedule is over. */
   | { readonly deed: "line" };
 
-/** What a process is told, as it meets it. */
+/** A signal or note that a process gets. */
 export type Heard =
   | { readonly kind: "exit"; readonly from: number; readonly reason: string }
   | { readonly kind: "down"; readonly from: number; readonly reason: string; readonly ref: number }

@@ -1,14 +1,14 @@
-// A judge of names: whether what the system answered is what a look back over the history says. A name is had by whoever
-// took it last, unless that one has given it back or ended since; there is no table of names to go wrong.
+// A model of names: it compares the answers of the system with the history. A name belongs to the process that registered it
+// last, unless that process has released the name or ended since. The model has no table of names that could be wrong.
 
 /** Something asked of the names, or seen. */
 export type NameDeed =
   | { readonly deed: "take"; readonly who: number; readonly name: string; readonly refused: boolean }
   | { readonly deed: "give back"; readonly who: number }
-  /** `found` is undefined for nobody. */
+  /** `found` is undefined when no process has the name. */
   | { readonly deed: "look"; readonly name: string; readonly found: number | undefined }
   | { readonly deed: "end"; readonly who: number }
-  /** It hears of an end. */
+  /** The process is notified of an end. */
   | { readonly deed: "hear"; readonly who: number; readonly of: number };
 
 /** Interesting states, for `sim.sometimes`. */

@@ -1,4 +1,4 @@
-// A dynamic supervisor whose sessions do as they are told, and what was seen of it.
+// A dynamic supervisor whose children obey commands, and the history of both.
 
 import {
   CalleeExitedError,
@@ -50,7 +50,7 @@ export class Sessions {
     this.system = system;
     this.plan = plan;
     this.mute = system.spawn<unknown>({ handle: () => undefined }, { label: "mute" });
-    sim.invariant("one step after the other", () => {
+    sim.invariant("steps are counted", () => {
       this.step++;
     });
     const { events } = system;

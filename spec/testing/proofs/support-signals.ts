@@ -1,5 +1,5 @@
-// A judge of links, monitors and exit signals: one pass over a history, with sets in place of signals on their way. Who
-// dies together is a question of who can be reached along links; who hears of it, of who stood next to the dead.
+// A model of links, monitors and exit signals: one pass over a history, with sets in place of signals on their way. A crash
+// ends every process that can be reached along links; processes linked to an ended one that trap exits get its EXIT.
 
 import { type Deed, type Heard, heardText, told } from "./support-history.js";
 
@@ -29,11 +29,11 @@ export interface Verdict {
   /** The first thing that is wrong; undefined when nothing is. */
   readonly complaint: string | undefined;
   readonly states: ReadonlySet<SignalState>;
-  /** For each process that is alive at the end, whom it is linked to. */
+  /** For each process that is alive at the end, the processes linked to it. */
   readonly links: ReadonlyMap<number, ReadonlySet<number>>;
 }
 
-/** What somebody is to hear. Of what has the same `at` and sender, any may come first. */
+/** A signal or note that a process is to get. Those with the same `at` and sender may come in any order. */
 interface Due {
   readonly at: number;
   readonly heard: Heard;
@@ -54,7 +54,7 @@ interface Watch {
 
 type End = Extract<Deed, { deed: "end" }>;
 
-/** Faults say so in their reason; a kill by fault is a `killed` that nobody has sent. */
+/** The reason of a fault names it; a kill by fault is a `killed` that no process has sent. */
 const FAULT = /^(?:fault \d+|killed)$/;
 
 class Judge {
@@ -205,7 +205,7 @@ class Judge {
     return this.notes.has(`${from} to ${who}`);
   }
 
-  /** The dead of one moment: all who can be reached from the first along links, through those who do not trap exits. */
+  /** The processes that end at one moment: all that the first reaches along links, through those that do not trap exits. */
   private reach(first: number, reason: string): Set<number> {
     const dead = new Set([first]);
     if (reason === "normal") return dead;
@@ -226,7 +226,7 @@ class Judge {
     if (first === undefined) {
       if (ends.length === 0) return undefined;
       if (deed.deed !== "line") return `${said} ended of it, which kills nobody`;
-      // A fault: whom it struck is not told, but everything else must follow from that.
+      // A fault: the history does not say which process it struck, but everything else must follow from that.
       first = ends.find(
         ({ who, reason }) => FAULT.test(reason) && this.reach(who, reason).size === ends.length,
       );

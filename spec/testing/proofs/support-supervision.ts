@@ -1,9 +1,9 @@
-// A judge of one supervisor's life: whether what was seen of its children follows from its strategy. It knows neither
-// mailboxes nor messages, only rules: who goes down and up with whom, in which order, how often, and who is left.
+// A model of one supervisor: it checks that the history of the children follows from the strategy. The model knows neither
+// mailboxes nor messages, only rules: which children stop and start together, in which order, and how often.
 
 export type Rule = "permanent" | "transient" | "temporary";
 
-/** What the judge has to know of a supervisor. */
+/** What the model has to know of a supervisor. */
 export interface Charter {
   readonly strategy: "one_for_one" | "one_for_all" | "rest_for_one";
   readonly intensity: number;
@@ -19,7 +19,7 @@ export type Act = { readonly step: number } & (
   | { readonly act: "start"; readonly id: string }
   /** Its `init` is done. */
   | { readonly act: "up"; readonly id: string }
-  /** `own`: by its own doing, or by a fault; else it was told to stop, or killed for not stopping. */
+  /** `own`: by itself or by a fault; otherwise its supervisor stopped it, or killed it when it did not stop. */
   | { readonly act: "end"; readonly id: string; readonly reason: string; readonly own: boolean }
   | {
       readonly act: "restart";
@@ -92,7 +92,7 @@ class Judge {
   /** Children that are not running, and rightly so. */
   private readonly resting = new Set<string>();
   private pending: Pending[] = [];
-  /** Who is to go down in the repair under way, and who is to come up after that. */
+  /** The children that the current repair still has to stop, and those that it starts after that. */
   private toStop = new Set<string>();
   private toStart: string[];
   private starting: string | undefined = undefined;
@@ -181,7 +181,7 @@ class Judge {
     if (inStart) this.starting = undefined;
     const inRepair = this.toStop.delete(id);
     if (this.over) return undefined;
-    // Those who die with their supervisor die in the same step, for the same reason.
+    // Children that end with their supervisor end in the same step, with the same reason.
     if (acts.slice(index).some((one) => one.act === "over" && one.step === step && one.reason === reason))
       return undefined;
     if (this.leaving === undefined && own) {

@@ -1,5 +1,5 @@
-// A small topology under the simulator: a source that knows what it gave out, bolts that pass it on, and a judge of what
-// the spout was told.
+// A small topology under the simulator: a source that records what it emitted, bolts that pass tuples on, and a check of the
+// acks and fails that the spout got.
 
 import type { ReplyTo, System } from "signalbox";
 import type { Simulation } from "signalbox/testing";
@@ -29,7 +29,7 @@ export interface Plant {
   readonly mode?: BoltMode;
   /** Whether the bolt in the middle awaits something after its emit. */
   readonly waits?: boolean;
-  /** Whether the source, not the topology, tries again what was not told done: the topology's retries are off. */
+  /** Whether the source emits failed tuples again: then the retries of the topology are off. */
   readonly source?: "replays" | "forgets";
 }
 
@@ -131,7 +131,7 @@ export async function plantOn(
   return { running: await system.start(plant), records };
 }
 
-/** Every number was done, was seen before it was said to be done, and its spout was told once. */
+/** Every number was acked, was seen by the sinks before that, and its spout got one ack. */
 export function judge(records: Records, tuples: number, everySink = 1): void {
   for (let n = 0; n < tuples; n++) {
     expect(records.seen.get(n) ?? 0, `${n} was seen`).toBeGreaterThanOrEqual(1);
@@ -142,7 +142,7 @@ export function judge(records: Records, tuples: number, everySink = 1): void {
   }
 }
 
-/** Until each number was told done, whatever happened before; then it stops, and nothing is left. */
+/** Waits until each number was acked, whatever happened before; then stops the topology, which leaves nothing behind. */
 export async function seeThrough(
   sim: Simulation,
   running: TopologyRef,

@@ -1,5 +1,4 @@
-// Trees of supervisors whose children do as they are told, and a chronicle of each supervisor: what was seen of it and
-// of its children.
+// Trees of supervisors whose children obey commands, and the history of each supervisor and its children.
 
 import {
   type BodyContext,
@@ -37,12 +36,12 @@ export interface Branch {
   readonly children: readonly (Leaf | Branch)[];
 }
 
-/** What a leaf does when it is told to: end with a reason of its own, or in one of the two orderly ways. */
+/** The commands of a leaf: end with a unique reason, or in one of the two orderly ways. */
 export type Command = "fail" | "leave" | "retire";
 
 export const COMMANDS: readonly [Command, ...Command[]] = ["fail", "fail", "leave", "retire"];
 
-/** The end of a leaf that obeys. Each failure has a reason of its own, and no end looks as if a supervisor had told it. */
+/** The end of a leaf that obeys. Each failure has a unique reason, and no end looks like one that a supervisor asked for. */
 export function obey(command: Command, failures: number): Stop {
   if (command === "leave") return stop();
   return stop(command === "retire" ? shutdown("retired") : custom(`failure ${failures}`));
@@ -111,7 +110,7 @@ export class Chronicle {
     this.nested = nested;
     this.named = named;
     this.mute = system.spawn<unknown>({ handle: () => undefined }, { label: "mute" });
-    sim.invariant("one step after the other", () => {
+    sim.invariant("steps are counted", () => {
       this.step++;
       if (this.booting.size > 0) this.lookForUp();
     });
@@ -147,7 +146,7 @@ export class Chronicle {
     });
   }
 
-  /** The supervisor is about to be told to shut down. */
+  /** The supervisor is about to get an order to shut down. */
   asked(pid: Pid): void {
     const life = this.byPid.get(pid);
     if (life !== undefined) this.note(life, { act: "asked" });
@@ -255,7 +254,7 @@ export class Chronicle {
   }
 }
 
-/** A reason in words, with a number for those that are told apart by what they carry. */
+/** A reason in words, with a number for reasons that differ only in what they carry. */
 export function textOf(reason: ExitReason, number: number): string {
   switch (reason.type) {
     case "custom":

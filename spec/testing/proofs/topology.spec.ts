@@ -1,5 +1,5 @@
-// Topologies under any schedule: whatever crashes when, every reliable tuple is worked on at least once before it is
-// said to be done, and its spout is told once.
+// Topologies under any schedule: whatever crashes when, every bolt works on a reliable tuple at least once before the tuple
+// is acked, and its spout gets one ack or fail.
 
 import type { ExploreOptions, FaultOptions, Simulation } from "signalbox/testing";
 import { grouping } from "signalbox/topology";
@@ -48,7 +48,7 @@ async function inMany(
 }
 
 describe("topologies, under any schedule", () => {
-  it("have every tuple worked on before it is said to be done, and say so once, whatever crashes [O1]", async () => {
+  it("ack a tuple once, after every bolt has worked on it, whatever crashes [O1]", async () => {
     await inMany({ tuples: 6, relays: 2, sinks: 2 }, { name: "topology", share: 1 });
   });
 
@@ -75,7 +75,7 @@ describe("topologies, under any schedule", () => {
     await inMany({ tuples: 4, relays: 2, waits: true, config: { concurrency: 2 } }, { name: "concurrent" });
   });
 
-  it("say that a tuple is done when every task of an `all` grouping has done it, and not before [O2]", async () => {
+  it("ack a tuple of an `all` grouping when every task has worked on it, and not before [O2]", async () => {
     await inMany(
       { tuples: 4, relays: 1, sinks: 3, toSink: grouping.all(), config: { messageTimeoutMs: 10_000 } },
       { name: "all", faults: { ...CRASHES, rush: {} } },
@@ -83,12 +83,12 @@ describe("topologies, under any schedule", () => {
     );
   });
 
-  it("leave it to a source that replays by itself, when they are told to [O6]", async () => {
+  it("leave retries to a source that replays by itself when configured so [O6]", async () => {
     await inMany({ tuples: 4, relays: 2, source: "replays" }, { name: "replays" });
   });
 });
 
-describe("in every schedule there is, but for those with more than one preemption", () => {
+describe("in every schedule with at most one preemption", () => {
   it.each(["source-0", "relay-0", "sink-0", "__acker-0", "system-task"])(
     "a spout, two bolts, an acker and two tuples come out right, whenever %s is killed [O1]",
     async (victim) => {
