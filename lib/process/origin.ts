@@ -1,13 +1,14 @@
 // Which process made this promise: V8's promise hooks mark each promise with the pid of the process whose code is
 // running, and restore that pid when the promise's continuation runs. A rejection nobody handled then finds its owner,
-// also after awaits. Costs synchronous code nothing and an await some 20 ns; AsyncLocalStorage cost three times as much.
-// Browsers, workers and Bun have no promise hooks: promises have no owners there.
+// also after awaits. Hooks cost synchronous code nothing, but every await of the thread some 40 ns: they are taken away
+// while no code of a process runs or waits for the host (docs/decisions/0026). Browsers, workers and Bun have no promise
+// hooks: promises have no owners there.
 
 import { globalObject, optionalModule } from "./node-modules.js";
 import type { Pid } from "./pid.js";
 
 interface HookCallbacks {
-  init(promise: object): void;
+  init(promise: object, parent: object | undefined): void;
   before(promise: object): void;
   after(): void;
 }
@@ -38,6 +39,17 @@ class Mark extends Given {
   }
 }
 
+/** Put on a promise in whose name the host may run code of a process, until it does. */
+class Awaited extends Given {
+  #open = true;
+  /** True for such a promise, the first time. */
+  static end(promise: object): boolean {
+    if (!(#open in promise) || !promise.#open) return false;
+    promise.#open = false;
+    return true;
+  }
+}
+
 /**
  * State that all copies of the library in this thread share. Kept where the hooks are, which is one place for every copy
  * and every realm; without hooks, on the global object of the realm.
@@ -60,6 +72,10 @@ class Origin {
   scheduler: { readonly running: { readonly pid?: object } | undefined } | undefined = undefined;
   private watchers = 0;
   private uninstall: (() => void) | undefined = undefined;
+  /** Continuations of processes that wait for the host, and not for the library. */
+  private awaited = 0;
+  /** A promise that the library settles, and wakes the hooks before it does; what awaits it now does not wait for the host. */
+  settledHere: object | undefined = undefined;
 
   ownerOf(promise: object): object | undefined {
     return Mark.ownerOf(promise);
@@ -67,18 +83,34 @@ class Origin {
 
   /** False: the host has no promise hooks. */
   watch(): boolean {
-    if (this.watchers > 0 || this.install()) this.watchers++;
-    return this.watchers > 0;
+    if (this.uninstall === undefined && !this.install()) return false;
+    this.watchers++;
+    return true;
+  }
+
+  unwatch(): void {
+    if (--this.watchers === 0) this.remove();
+  }
+
+  /** Code of a process is about to run: its promises are to be marked. */
+  wake(): void {
+    if (this.uninstall === undefined && this.watchers > 0) this.install();
   }
 
   private install(): boolean {
     const hooks: HookCallbacks = {
-      init: (promise) => {
+      init: (promise, parent) => {
         const owner = this.current ?? this.scheduler?.running?.pid;
-        if (owner !== undefined) new Mark(promise, owner);
+        if (owner === undefined) return;
+        new Mark(promise, owner);
+        if (parent === undefined || parent === this.settledHere) return;
+        new Awaited(promise);
+        // Where the parent waits for the host too, this one waits at least as long, and stands for both.
+        if (!Awaited.end(parent)) this.awaited++;
       },
       before: (promise) => {
         this.current = Mark.ownerOf(promise);
+        if (this.awaited > 0 && Awaited.end(promise)) this.awaited--;
       },
       after: () => {
         this.current = undefined;
@@ -93,9 +125,27 @@ class Origin {
     return this.uninstall !== undefined;
   }
 
-  unwatch(): void {
-    if (--this.watchers > 0) return;
+  /**
+   * No code of a process runs now: takes the hooks away, unless some is to go on when the host settles a promise. Code
+   * that goes on when the library settles one finds the hooks again, and its promises keep their marks meanwhile.
+   *
+   * @returns false where the hooks have to stay
+   */
+  rest(): boolean {
+    if (this.awaited > 0) return false;
+    this.remove();
+    return true;
+  }
+
+  /** The turn is over. */
+  over(): void {
+    this.scheduler = undefined;
+    this.settledHere = undefined;
+  }
+
+  private remove(): void {
     this.uninstall?.();
+    this.uninstall = undefined;
     this.current = undefined;
   }
 }
@@ -110,6 +160,7 @@ export function runningOwner(): object | undefined {
 /** Runs code in the name of `owner`, wherever it is called: the promises that it makes are its own. */
 export function inNameOf<T>(owner: object, fn: () => T): T {
   const { current } = origin;
+  origin.wake();
   origin.current = owner;
   try {
     return fn();

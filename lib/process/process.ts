@@ -20,7 +20,7 @@ import type { Kernel } from "./kernel.js";
 import { EMPTY, Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
 import type { OneOrMany } from "./one-or-many.js";
-import { inNameOf } from "./origin.js";
+import { inNameOf, origin } from "./origin.js";
 import type { OwnedTimer } from "./owned-timer.js";
 import type { Pid } from "./pid.js";
 import { DEAD, IDLE, READY, RUNNING, STARTING, type State, SUSPENDED, TERMINATING } from "./process-state.js";
@@ -303,7 +303,9 @@ export class Process extends Mailbox implements Runnable {
     this.state = SUSPENDED;
     this.extras.message = message;
     this.scheduler.resumed(this);
-    Promise.resolve(result).then(
+    const settled = Promise.resolve(result);
+    origin.settledHere = settled;
+    settled.then(
       (value) => {
         if (this.state !== SUSPENDED) return;
         (this.rare as Rare).message = undefined;

@@ -70,6 +70,8 @@ function hostLoop(): EventLoop {
       context.runInAsyncScope(wake);
     },
     later: (fn) => void context.runInAsyncScope(afterIo ?? setImmediate, undefined, fn),
+    eventually: (ms, fn) =>
+      void context.runInAsyncScope(() => (setTimeout(fn, ms) as { unref?(): void }).unref?.()),
     at: (deadline, fn) => {
       let timeout: NodeJS.Timeout;
       const arm = (): void => {

@@ -9,6 +9,7 @@ import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
 import { EMPTY } from "./mailbox.js";
 import { delay } from "./options.js";
+import { origin } from "./origin.js";
 import type { Abandonable, Process } from "./process.js";
 import { IDLE, READY, RUNNING, SUSPENDED } from "./process-state.js";
 import { NORMAL } from "./reason.js";
@@ -166,6 +167,7 @@ export function receive(
   const pendingReceive = new PendingReceive(process, wanted, filter, options);
   process.pendingReceive = pendingReceive;
   process.proceed();
+  origin.settledHere = pendingReceive.promise;
   return pendingReceive.promise;
 }
 
@@ -177,7 +179,9 @@ export function startBody(process: Process): void {
     const result = (process.behaviour as Body<unknown>)(process.ctx as never);
     if (isThenable(result)) {
       process.kernel.scheduler.resumed(process);
-      Promise.resolve(result).then(
+      const ended = Promise.resolve(result);
+      origin.settledHere = ended;
+      ended.then(
         (value) => endBody(process, value),
         (error) => process.failed(error, process.rare?.message),
       );

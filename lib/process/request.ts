@@ -9,6 +9,7 @@ import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
+import { origin } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { Abandonable, Process } from "./process.js";
 import type { ExitReason } from "./reason.js";
@@ -73,6 +74,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
       this.reject = reject;
     });
     this.promise = promise;
+    if (owner !== undefined) origin.settledHere = promise;
     kernel.interception?.gate(owner as WatchedProcess | undefined, "a call", this);
     return promise;
   }

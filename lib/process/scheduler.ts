@@ -16,6 +16,8 @@ export interface EventLoop {
   soon(fn: () => void): void;
   /** Runs `fn` as a macrotask, after pending I/O. */
   later(fn: () => void): void;
+  /** Runs `fn` after `ms` or later, without keeping the host alive for it. A loop without it never takes promise hooks away. */
+  eventually?(ms: number, fn: () => void): void;
   /** Runs `fn` once `now()` has reached `deadline`; returns the call that cancels it. */
   at(deadline: number, fn: () => void): () => void;
 }
@@ -32,6 +34,10 @@ const SMALLEST = 2 * MOST_UNTIMED;
 const ROOMY = 8_192;
 /** After a long turn with several suspects, this many activations are timed one by one to find the culprit. */
 const CLOSE_WATCH = 1_000;
+/** How long no code of a process has run before promise hooks are taken away: installing them takes some microseconds. */
+const REST_MS = 20;
+/** Most milliseconds between two looks whether they may go, while a process waits for the host. */
+const LONGEST_REST_MS = 1_000;
 /** In place of the alarm's time: timers that are due wait for the host to have had its go. */
 const OVERDUE = Number.NEGATIVE_INFINITY;
 
@@ -60,6 +66,8 @@ export class TurnScheduler implements Scheduler {
   /** Resumptions that wait for a later turn: no more than there are awaited promises. */
   private readonly held = new Mailbox();
   private inTurn = false;
+  /** A look whether promise hooks may go is on its way. */
+  private resting = false;
   private cancelAlarm: (() => void) | undefined = undefined;
   private alarmAt = Number.POSITIVE_INFINITY;
   private alarmCheck = false;
@@ -71,6 +79,7 @@ export class TurnScheduler implements Scheduler {
     this.host = host;
     this.loop = loop;
     this.limits = limits;
+    this.restSoon();
   }
 
   /** The slot before the head still holds the one that was taken last. */
@@ -98,13 +107,16 @@ export class TurnScheduler implements Scheduler {
   }
 
   resume(one: Resumption): void {
-    if (this.stopped) one.resume();
-    else if (this.full || !this.held.isEmpty) this.held.push(one);
+    if (this.stopped) {
+      origin.wake();
+      one.resume();
+    } else if (this.full || !this.held.isEmpty) this.held.push(one);
     else this.release(one);
   }
 
   /** The code that goes on stands in the host's queue of microtasks before the turn that looks how long it took. */
   private release(one: Resumption): void {
+    if (!this.inTurn) origin.wake();
     one.resume();
     this.resumed(one.owner);
   }
@@ -199,7 +211,7 @@ export class TurnScheduler implements Scheduler {
       this.unseen += this.batch(BRIEF);
       goesOn = this.released > released;
     } finally {
-      origin.scheduler = undefined;
+      origin.over();
       this.inTurn = false;
       if (goesOn) this.goOn();
     }
@@ -229,6 +241,7 @@ export class TurnScheduler implements Scheduler {
     if (this.stopped) return;
     this.turns++;
     this.inTurn = true;
+    origin.wake();
     origin.current = undefined;
     while (!this.full && !this.held.isEmpty) this.release(this.held.shift() as Resumption);
     origin.scheduler = this;
@@ -237,7 +250,7 @@ export class TurnScheduler implements Scheduler {
       // With continuations to come, the turn goes on behind them: most calls have ended by then, and need no timer.
       if (this.released === 0) this.host.turnEnded(this.releasedAt);
     } finally {
-      origin.scheduler = undefined;
+      origin.over();
       this.inTurn = false;
       this.goOn();
     }
@@ -252,10 +265,25 @@ export class TurnScheduler implements Scheduler {
     } else if (this.size > 0) {
       this.busy = true;
       this.loop.later(this.freshTurn);
-    } else if (this.ring.length > ROOMY) {
-      this.ring = new Array(SMALLEST).fill(undefined);
-      this.head = 0;
+    } else {
+      if (!this.resting) this.restSoon();
+      if (this.ring.length > ROOMY) {
+        this.ring = new Array(SMALLEST).fill(undefined);
+        this.head = 0;
+      }
     }
+  }
+
+  /** Looks later whether promise hooks may go: when there was no turn meanwhile, and nothing of a process waits for the host. */
+  private restSoon(waitMs = REST_MS): void {
+    const { turns } = this;
+    this.resting = this.loop.eventually !== undefined;
+    this.loop.eventually?.(waitMs, () => {
+      this.resting = false;
+      if (this.stopped || this.busy) return;
+      if (this.turns !== turns) this.restSoon();
+      else if (!origin.rest()) this.restSoon(Math.min(2 * waitMs, LONGEST_REST_MS));
+    });
   }
 
   /** Runs what is ready until nothing is, or the budget is used up. Returns the time at which it stopped. */
@@ -319,6 +347,7 @@ export class TurnScheduler implements Scheduler {
     this.alarmAt = Number.POSITIVE_INFINITY;
     this.since = this.loop.now();
     this.spent = 0;
+    origin.wake();
     // Those that ran before say nothing of the timers that fire now.
     this.pace = 1;
     this.busy = true;

@@ -201,6 +201,7 @@ export class World {
 
   /** Runs the scenario's code for the first time. */
   async begin(scenario: () => void): Promise<void> {
+    origin.wake();
     origin.current = this.main;
     scenario();
     origin.current = undefined;
@@ -265,6 +266,7 @@ export class World {
   private perform(task: SimulatedTask): void {
     this.performing = task;
     this.options.recorder?.began(task);
+    origin.wake();
     origin.current = undefined;
     if (task.kind === "run") {
       const process = task.owner.process as WatchedProcess;
