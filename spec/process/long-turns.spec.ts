@@ -1,10 +1,10 @@
 // Who is reported for holding up the others.
 
 import { type Pid, SYSTEM_DEFAULTS, System } from "signalbox";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { TurnScheduler } from "../../lib/process/scheduler.js";
 import { testClock } from "../../lib/testing/kit/clock.js";
-import { bench, Job } from "../support/stepped.js";
+import { type Bench, bench, Job, type SteppedLoop } from "../support/stepped.js";
 
 describe("a long turn", () => {
   test("is reported with the one that held it up, when that ran alone [C8]", () => {
@@ -172,5 +172,62 @@ describe("the event `longTurn`", () => {
     system.send(hog, 75);
     await system.idle();
     expect(long).toEqual([{ suspects: [hog], elapsedMs: 75 }]);
+  });
+});
+
+describe("a chain of calls, each a turn and a continuation", () => {
+  /** Each activation lets `caller` go on, and that makes the callee ready again. */
+  function chain(
+    rounds: number,
+    round: (number: number, loop: SteppedLoop) => void,
+  ): {
+    readonly left: number;
+    readonly long: Bench["long"];
+    readonly looks: number;
+    readonly goes: number;
+  } {
+    const { loop, scheduler, long } = bench({ longTurnMs: 50 });
+    let left = rounds;
+    const caller = new Job("caller");
+    const callee = new Job("callee", () => {
+      scheduler.resume({
+        owner: caller,
+        resume: () =>
+          loop.soon(() => {
+            round(rounds - left, loop);
+            if (--left > 0) scheduler.ready(callee);
+          }),
+      });
+      return undefined;
+    });
+    scheduler.ready(callee);
+    const looks = vi.spyOn(loop, "now");
+    const goes = vi.spyOn(loop, "later");
+    loop.run();
+    return { left, long, looks: looks.mock.calls.length, goes: goes.mock.calls.length };
+  }
+
+  test("reads the clock less than once in four calls while it is fast", () => {
+    const { left, looks } = chain(4_000, () => undefined);
+    expect(left).toBe(0);
+    expect(looks).toBeLessThan(1_000);
+  });
+
+  test("gives the host a go each time its budget of 5 ms is used up", () => {
+    const { left, goes } = chain(4_000, (_, loop) => {
+      loop.time += 0.01;
+    });
+    expect(left).toBe(0);
+    expect(goes).toBeGreaterThanOrEqual((4_000 * 0.01) / 5 - 1);
+  });
+
+  test("names the caller that held it up among few, and alone when it does it again", () => {
+    const { long } = chain(4_000, (number, loop) => {
+      if (number === 2_000 || number === 2_100) loop.time += 80;
+    });
+    expect(long).toEqual([
+      { suspects: ["caller", "callee"], elapsedMs: 80 },
+      { suspects: ["caller"], elapsedMs: 80 },
+    ]);
   });
 });
