@@ -28,7 +28,7 @@ export {
   shutdown,
 } from "./reason.js";
 export type { ReceiveOptions } from "./receive.js";
-export type { PidAddress, Transport, WireSignal } from "./remote.js";
+export { type PidAddress, RemoteNodes, remoteNodes, type Transport, type WireSignal } from "./remote.js";
 export {
   type CrashReport,
   consoleReport,

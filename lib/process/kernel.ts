@@ -18,11 +18,12 @@ import { Names } from "./names.js";
 import { members } from "./one-or-many.js";
 import { delay } from "./options.js";
 import { inNameOf } from "./origin.js";
+import { OutOfReach } from "./out-of-reach.js";
 import { Pid, type RemoteNode } from "./pid.js";
 import { Process, type Rare } from "./process.js";
 import { DEAD, STARTING, TERMINATING } from "./process-state.js";
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
-import { Remote } from "./remote.js";
+import type { RemotePort } from "./remote.js";
 import { Reporter, type ReportSettings } from "./report.js";
 import { reportCrash, reportLate, reportUnowned } from "./report-failure.js";
 import { exitedError, failRequests, messageOf, Request } from "./request.js";
@@ -44,7 +45,7 @@ export class Kernel implements ScheduledSystem {
   readonly names: Names;
   readonly groups: Groups;
   readonly links: Links = new Links(this);
-  readonly remote: Remote = new Remote(this);
+  remote: RemotePort = new OutOfReach(this);
   readonly calls: Calls = new Calls(this);
   /** Stands for the code outside of all processes: signals from there come from this pid. */
   readonly outside: Pid;

@@ -194,7 +194,7 @@ export class Links {
       watcher.watching = exclude(watcher.watching, monitor);
       notify(watcher, { type: "down", ref: monitor, pid: monitor.target, reason });
     } else if (monitor instanceof ExitWatch) {
-      this.kernel.remote.watches.delete(monitor.id);
+      this.kernel.remote.watched(monitor);
       monitor.ended(reason);
     } else if (monitor.watcher.node !== this.kernel.node) this.kernel.remote.down(monitor, reason);
   }

@@ -30,6 +30,12 @@ export function text(path: string, value: unknown): string {
   throw new OptionError(path, value, "a text that is not empty");
 }
 
+/** An object with a method of this name. @throws OptionError */
+export function withMethod<T>(path: string, value: T | undefined, name: keyof T, allowed: string): T {
+  if (typeof value?.[name] === "function") return value;
+  throw new OptionError(path, value, allowed);
+}
+
 /** Where messages can go. @throws OptionError */
 export function address(path: string, value: unknown): Pid<unknown> | string {
   if (typeof value === "string" || value instanceof Pid) return value;

@@ -1,5 +1,5 @@
-// The seam to other nodes. The kernel hands every signal for a foreign pid to a Transport, and takes in what one
-// brings. Nothing stands behind it yet; without a transport every other node is out of reach (`noconnection`).
+// The seam to other nodes. The kernel hands every signal for a foreign pid to a Transport, and takes in the signals that the
+// transport brings. Without a transport every other node is out of reach (out-of-reach.ts).
 
 import { stop } from "./behaviour.js";
 import { MailboxFullError, SystemStoppedError } from "./errors.js";
@@ -7,6 +7,7 @@ import type { ExitSource } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
 import { type ExitWatch, Monitor } from "./monitor.js";
 import { exclude, include, members } from "./one-or-many.js";
+import { withMethod } from "./options.js";
 import { Pid, type RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { crash, type ExitReason, NOCONNECTION, NOPROC, NORMAL, toReason } from "./reason.js";
@@ -50,8 +51,68 @@ export interface Transport {
   send(node: RemoteNode, signal: WireSignal): boolean;
 }
 
-export class Remote {
-  transport: Transport | undefined = undefined;
+/** What a kernel asks of the code for other nodes. */
+export interface RemotePort {
+  send(to: Pid, message: unknown): void;
+  request(to: Pid, request: Request): void;
+  link(from: Pid, to: Pid): void;
+  unlink(from: Pid, to: Pid): void;
+  exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void;
+  monitor(monitor: Monitor): void;
+  demonitor(monitor: Monitor): void;
+  watch(watch: ExitWatch): void;
+  unwatch(watch: ExitWatch): void;
+  /** A watch has fired. */
+  watched(watch: ExitWatch): void;
+  down(monitor: Monitor, reason: ExitReason): void;
+  deliver(signal: WireSignal): void;
+  nodeDown(id: string): void;
+  address(pid: Pid): PidAddress;
+  pid(address: PidAddress): Pid<unknown>;
+  forget(pid: Pid): void;
+  close(): void;
+}
+
+/** Connects systems to other nodes by one transport; see {@link remoteNodes}. */
+export class RemoteNodes {
+  readonly #transport: Transport;
+
+  /** @internal */
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** @internal */
+  connect(kernel: Kernel): RemotePort {
+    return new Remote(kernel, this.#transport);
+  }
+}
+
+/**
+ * Connects a system to other nodes. The code for this is in no bundle of a program that does not call it.
+ *
+ * @throws OptionError
+ * @example
+ * const nodes = new Map<string, System>();
+ * const transport = remoteNodes({
+ *   send: ({ id }, signal) => {
+ *     nodes.get(id)?.deliver(signal);
+ *     return nodes.has(id);
+ *   },
+ * });
+ * for (const name of ["here", "there"]) {
+ *   const system = new System({ name, transport });
+ *   nodes.set(system.node.id, system);
+ * }
+ */
+export function remoteNodes(transport: Transport): RemoteNodes {
+  return new RemoteNodes(
+    withMethod("transport", transport, "send", "an object with a method send(node, signal)"),
+  );
+}
+
+export class Remote implements RemotePort {
+  private readonly transport: Transport;
   private readonly kernel: Kernel;
   /** Local pids that other nodes may know, by number; kept until their process ends. */
   private readonly exported = new Map<number, Pid<unknown>>();
@@ -61,8 +122,9 @@ export class Remote {
   /** Foreign processes whose ends code outside of all processes waits for. */
   readonly watches: Map<number, ExitWatch> = new Map();
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, transport: Transport) {
     this.kernel = kernel;
+    this.transport = transport;
   }
 
   // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -129,6 +191,10 @@ export class Remote {
     if (this.watches.delete(watch.id)) this.demonitor(watch);
   }
 
+  watched(watch: ExitWatch): void {
+    this.watches.delete(watch.id);
+  }
+
   demonitor(monitor: Monitor): void {
     const { id: ref, watcher, target } = monitor;
     this.emit(target.node, { type: "demonitor", ref, from: this.address(watcher), to: this.address(target) });
@@ -147,7 +213,7 @@ export class Remote {
 
   private emit(node: RemoteNode, signal: WireSignal): boolean {
     try {
-      return this.transport?.send(node, signal) === true;
+      return this.transport.send(node, signal) === true;
     } catch (error) {
       // A message's sender can deal with it. An end goes on all the same.
       if (signal.type === "message") throw error;

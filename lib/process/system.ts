@@ -9,13 +9,13 @@ import { waitForExit } from "./exited.js";
 import { type ProcessInfo, processInfo } from "./info.js";
 import { Kernel } from "./kernel.js";
 import { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
-import { address, count, delay, oneOf, text } from "./options.js";
+import { address, count, delay, oneOf, text, withMethod } from "./options.js";
 import { OwnedTimer, type TimerRef } from "./owned-timer.js";
 import type { Pid, RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { production } from "./production.js";
 import { type ExitInput, type ExitReason, KILL, KILLED, SHUTDOWN, toReason } from "./reason.js";
-import type { PidAddress, Transport, WireSignal } from "./remote.js";
+import type { PidAddress, RemoteNodes, WireSignal } from "./remote.js";
 import { checkReport, type ReportOptions, type ReportSink } from "./report.js";
 import type { CallOptions, ReplyTo } from "./request.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
@@ -40,8 +40,8 @@ export interface SystemOptions {
    * tuple or set the timer. Signals and starts are always the system's.
    */
   readonly context?: "system" | "sender";
-  /** Carries signals to other nodes. */
-  readonly transport?: Transport;
+  /** Carries signals to other nodes: {@link remoteNodes} of a transport. */
+  readonly transport?: RemoteNodes;
   /** Clock, randomness, ids and scheduling: those of `testClock()`, for example. Default: the host's own. */
   readonly environment?: Environment;
 }
@@ -67,7 +67,7 @@ export class ProcessSystem implements AsyncDisposable {
     const context = oneOf("context", options.context ?? "system", ["system", "sender"]);
     const reports = checkReport(options.report ?? {});
     this.kernel = new Kernel(node, environment, limits, reports, context === "sender");
-    this.kernel.remote.transport = transport;
+    if (transport !== undefined) this.kernel.remote = transport.connect(this.kernel);
   }
 
   get name(): string {
@@ -320,9 +320,14 @@ function checkLimits(given: SystemLimits = {}): Limits {
   return { ...SYSTEM_DEFAULTS, ...given };
 }
 
-function checkTransport(given: Transport | undefined): Transport | undefined {
-  if (given === undefined || typeof given?.send === "function") return given;
-  throw new OptionError("transport", given, "an object with a method send(node, signal)");
+function checkTransport(given: RemoteNodes | undefined): RemoteNodes | undefined {
+  if (given === undefined) return undefined;
+  return withMethod(
+    "transport",
+    given,
+    "connect",
+    "remoteNodes(…) of an object with a method send(node, signal)",
+  );
 }
 
 function checkEnvironment(given: Environment): Environment {

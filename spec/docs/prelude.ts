@@ -27,6 +27,7 @@ import {
   type RoutingFunction,
   refuse,
   reject,
+  remoteNodes,
   rendezvous,
   roundRobin,
   type ServerRef,
@@ -128,6 +129,7 @@ export const used: readonly unknown[] = [
 export const alsoUsed: readonly unknown[] = [
   refuse,
   reject,
+  remoteNodes,
   System,
   supervisor,
   outside,

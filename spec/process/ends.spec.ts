@@ -9,6 +9,7 @@ import {
   type ExitReason,
   type Pid,
   type ReplyTo,
+  remoteNodes,
   type Startable,
   StartError,
   System,
@@ -16,6 +17,7 @@ import {
   supervisor,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Remote } from "../../lib/process/remote.js";
 import { type Launch, launch } from "../../lib/process/start.js";
 import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
@@ -204,12 +206,12 @@ describe("exits that spread along links", () => {
   it("are not held up by a transport that throws", async () => {
     await using shaky = new System({
       report: (text) => reports.push(text),
-      transport: {
+      transport: remoteNodes({
         send: (_node, { type }) => {
           if (type === "exit" || type === "down") throw new Error("the line is down");
           return true;
         },
-      },
+      }),
     });
     const hub = puppet(shaky);
     const mate = puppet(shaky);
@@ -472,7 +474,7 @@ describe("a wait for an end from outside", () => {
     expect(pids.map((pid) => there.info(pid)?.monitoredBy.length)).toEqual([undefined, 0, 1]);
     here.nodeDown(there.node.id);
     expect(await cut).toEqual({ type: "noconnection" });
-    expect(here.kernel.remote.watches.size).toBe(0);
+    expect((here.kernel.remote as Remote).watches.size).toBe(0);
     await Promise.all([here.stop(), there.stop()]);
   });
 });

@@ -127,13 +127,13 @@ describe("a system refuses", () => {
       "transport",
       { transport: {} },
       {},
-      "transport must be an object with a method send(node, signal); got {}",
+      "transport must be remoteNodes(…) of an object with a method send(node, signal); got {}",
     ],
     [
       "transport",
       { transport: null },
       null,
-      "transport must be an object with a method send(node, signal); got null",
+      "transport must be remoteNodes(…) of an object with a method send(node, signal); got null",
     ],
     [
       "environment",

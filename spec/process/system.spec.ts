@@ -1,6 +1,6 @@
 // A system as its owner sees it: what runs in it, and that it ends, wholly and in order.
 
-import { type Pid, type ReplyTo, System } from "signalbox";
+import { type Pid, type ReplyTo, remoteNodes, System } from "signalbox";
 import { describe, expect, test } from "vitest";
 import type { RejectionListener } from "../../lib/process/environment.js";
 import { production } from "../../lib/process/production.js";
@@ -248,7 +248,7 @@ describe("at a stop nobody is left waiting", () => {
   });
 
   test("who waits for an end on another node is told that the system has stopped", async () => {
-    const system = new System({ report: false, transport: { send: () => true } });
+    const system = new System({ report: false, transport: remoteNodes({ send: () => true }) });
     const far = system.pidAt({ node: { name: "there", id: "there" }, id: 1 });
     const refused = expect(system.exited(far)).rejects.toMatchObject({ code: "ERR_SYSTEM_STOPPED" });
     await system.stop();

@@ -1,6 +1,6 @@
 // A wire between systems of one thread, which a test may cut.
 
-import { System, type Transport, type WireSignal } from "signalbox";
+import { remoteNodes, System, type Transport, type WireSignal } from "signalbox";
 import { macrotask } from "./host.js";
 
 /** Carries signals between systems of one thread in the order of their sending, unless the wire is cut. */
@@ -20,7 +20,7 @@ export class Wire {
   };
 
   join(name: string): System {
-    const system = new System({ name, transport: this.transport, report: false });
+    const system = new System({ name, transport: remoteNodes(this.transport), report: false });
     this.systems.push(system);
     return system;
   }

@@ -2,8 +2,9 @@
 // may drop and duplicate messages, and cut systems off from each other.
 
 import { OptionError } from "../../process/errors.js";
+import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
-import type { WireSignal } from "../../process/remote.js";
+import { remoteNodes, type WireSignal } from "../../process/remote.js";
 import type { Timer } from "../../process/timer-queue.js";
 import type { System } from "../../system.js";
 import { durations, only, times } from "../simulator/options.js";
@@ -72,12 +73,12 @@ export class SimulatedNetwork {
    */
   join(system: System): System {
     if (this.#systems.includes(system)) return system;
-    const { interception, remote } = system.kernel;
-    if (interception !== this.#world.interceptor)
+    const { kernel } = system;
+    if (kernel.interception !== this.#world.interceptor)
       throw new OptionError("system", system.name, "a system of this simulation");
-    if (remote.transport !== undefined)
+    if (!(kernel.remote instanceof OutOfReach))
       throw new OptionError("system", system.name, "a system without a transport of its own");
-    remote.transport = { send: (node, signal) => this.#send(system, node, signal) };
+    kernel.remote = remoteNodes({ send: (node, signal) => this.#send(system, node, signal) }).connect(kernel);
     this.#systems.push(system);
     return system;
   }

@@ -6,6 +6,7 @@ import {
   defineServer,
   type Pid,
   type ReplyTo,
+  remoteNodes,
   type Signal,
   System,
 } from "signalbox";
@@ -708,7 +709,7 @@ describe("a network's options, and who joins it, are checked", () => {
     await simulate((sim) => {
       const { network, here } = pair(sim);
       expect(network.join(here)).toBe(here);
-      const other = sim.system({ name: "other", transport: { send: () => false } });
+      const other = sim.system({ name: "other", transport: remoteNodes({ send: () => false }) });
       const lonely = sim.system({ name: "lonely" });
       expect(() => network.join(other)).toThrow("system must be a system without a transport of its own");
       expect(() => network.join(production)).toThrow("system must be a system of this simulation");

@@ -1,7 +1,7 @@
 // The clock of a test: time goes only where it is sent, and at every stop everything that can run has run.
 
 import { fc, test as property } from "@fast-check/vitest";
-import { type Context, type Pid, type ReplyTo, System, type Transport } from "signalbox";
+import { type Context, type Pid, type ReplyTo, remoteNodes, System, type Transport } from "signalbox";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ClockLimitError, clockOf, type TestClock, testClock } from "../../../lib/testing/kit/clock.js";
 
@@ -313,7 +313,12 @@ describe("several systems on one clock", () => {
         },
       };
       for (const name of ["here", "there"]) {
-        const one = new System({ name, environment: clock.environment, transport, report: false });
+        const one = new System({
+          name,
+          environment: clock.environment,
+          transport: remoteNodes(transport),
+          report: false,
+        });
         const handle = async (ctx: Context<number>, left: number): Promise<void> => {
           await undefined;
           log.push([name, left]);

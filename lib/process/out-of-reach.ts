@@ -1,0 +1,65 @@
+// The nodes beyond a system without a transport: nothing reaches them, and nothing comes from them. The code that talks to
+// other nodes is in remote.ts, and comes with `remoteNodes`, so that programs without a transport do not carry it.
+
+import type { Kernel } from "./kernel.js";
+import type { Monitor } from "./monitor.js";
+import { withMethod } from "./options.js";
+import { Pid } from "./pid.js";
+import { NOCONNECTION } from "./reason.js";
+import type { PidAddress, RemoteNodes, RemotePort } from "./remote.js";
+import type { Request } from "./request.js";
+
+export class OutOfReach implements RemotePort {
+  private readonly kernel: Kernel;
+
+  constructor(kernel: Kernel) {
+    this.kernel = kernel;
+  }
+
+  send(to: Pid, message: unknown): void {
+    this.kernel.deadLetter(to, message, "noconnection");
+  }
+
+  request(to: Pid, request: Request): void {
+    this.send(to, request.message);
+    request.calleeExited(NOCONNECTION);
+  }
+
+  link(from: Pid, to: Pid): void {
+    this.kernel.links.exit(to, from, NOCONNECTION, "link");
+  }
+
+  monitor(monitor: Monitor): void {
+    this.kernel.links.down(monitor, NOCONNECTION);
+  }
+
+  watch(watch: Monitor): void {
+    this.monitor(watch);
+  }
+
+  deliver(): void {
+    withMethod<RemoteNodes>("transport", undefined, "connect", "given where signals of other nodes come in");
+  }
+
+  address({ node, id }: Pid): PidAddress {
+    return { node, id };
+  }
+
+  pid({ node, id }: PidAddress): Pid<unknown> {
+    const { kernel } = this;
+    if (node.id !== kernel.node.id) return new Pid<unknown>(node, id, undefined, undefined);
+    let process = kernel.newest;
+    while (process !== undefined && process.pid.id !== id) process = process.next;
+    return process?.pid ?? new Pid<unknown>(kernel.node, id, undefined, undefined);
+  }
+
+  unlink(): void {}
+  exit(): void {}
+  unwatch(): void {}
+  watched(): void {}
+  demonitor(): void {}
+  down(): void {}
+  nodeDown(): void {}
+  forget(): void {}
+  close(): void {}
+}
