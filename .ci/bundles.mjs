@@ -1,4 +1,4 @@
-// The package within the bundles of its users: how much they pay, and whether errors keep their names and codes.
+// The package in the bundles of its users: the size of the code, and the names and codes of errors after minification.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ const anything = new Proxy(() => undefined, {
   apply: () => anything,
 });
 
-/** Constructors that take some arguments only. */
+/** Arguments for constructors that accept only some values. */
 const GIVEN = { DiskFault: ["EIO"] };
 
 /** `name code` of every error class that an entry exports. */

@@ -1,4 +1,4 @@
-// The package as its users get it: what is in the tarball, and whether types, links and maps lead somewhere.
+// The package as its users get it: the files of the tarball, its types, links, source maps and declaration maps.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -38,7 +38,7 @@ function compileAndRun(name, code) {
   return run(process.execPath, [`${name}.js`], { cwd: project });
 }
 
-/** What the text must contain. */
+/** Fails unless the text contains the parts. */
 function contains(printed, ...texts) {
   for (const text of texts) if (!printed.includes(text)) throw new Error(`it printed:\n${printed}`);
 }

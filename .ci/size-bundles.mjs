@@ -1,4 +1,4 @@
-// The bundles that size-limit weighs: what a user's bundler makes of some imports. The two dependencies are not in them.
+// Makes the bundles that size-limit weighs: each is the code for some imports, without the two dependencies.
 
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";

@@ -1,5 +1,5 @@
-// Which part of the library weighs what in a bundle of processes, supervisors and servers: gzipped bytes by which the
-// bundle shrinks when the part is left out. What parts share is in none of them. `node .ci/size-parts.mjs`
+// Prints by how many gzipped bytes a bundle of processes, supervisors and servers shrinks when a part of the library is
+// left out: `node .ci/size-parts.mjs`. Code that parts share is counted for none of them.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

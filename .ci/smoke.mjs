@@ -8,7 +8,7 @@ const lines = [];
 const reports = [];
 const system = new System({ name: "smoke", report: (_text, { event }) => reports.push(event) });
 
-// Links: one process dies with the other, a third is told.
+// Links: a process dies with the process that it is linked to, and a third process receives the exit signal.
 const ends = [];
 const done = new Promise((resolve) => {
   system.spawn({
@@ -36,7 +36,7 @@ const done = new Promise((resolve) => {
 await done;
 lines.push(`links: ${ends.join(", ")}`);
 
-// A supervisor starts a server and consumers again; a dispatch goes on with the other consumer.
+// A supervisor restarts a server and consumers. A dispatch is re-routed to the other consumer.
 const Till = defineServer({
   init: (_ctx, cash) => ({ cash }),
   calls: { pay: (state, amount) => (state.cash += amount) },

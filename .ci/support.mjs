@@ -1,4 +1,4 @@
-// What the checks of the package share: a place to work, commands, the tarball, and other versions of Node.
+// Helpers for the checks of the package: a temporary folder, commands, the tarball, and other versions of Node.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 /** Removed at the end of the checks. */
 export const work = mkdtempSync(join(tmpdir(), "signalbox-package-"));
 
-/** This machine cannot make a check. */
+/** Thrown by a check that this machine cannot run. */
 export class Skipped extends Error {}
 
 /** Standard output of a command. @param bin - a folder to find programs in first */
@@ -72,7 +72,7 @@ export function program(name, specifier = name) {
 /** Versions of Node that the package supports. */
 export const NODES = [20, 22, 24];
 
-/** The folder of the program `node` in this version; undefined for the one that runs. @throws Skipped */
+/** The folder of the program `node` in this version; undefined for the version that runs this file. @throws Skipped */
 export function nodeBin(major) {
   if (Number(process.versions.node.split(".")[0]) === major) return undefined;
   return join(

@@ -1,12 +1,12 @@
-// What is published: one file for each entry, and one for each floor that entries share. A floor in two files would be
-// two copies of it: two kernels in one process, whose pids know nothing of each other.
+// The published files: one for each entry, and one for each floor that entries share. A floor in two files would be two
+// copies of the floor: two kernels in one process, and neither knows the pids of the other.
 
 import { defineConfig, type RolldownOptions } from "rolldown";
 
 const lib = new URL("../lib/", import.meta.url).pathname;
 
-/** Floors that several entries use, lowest first: a module that two floors could claim goes to the lower one. */
-const SHARED = ["process", "behaviour", "supervisor", "dispatch"];
+/** The floors that several entries use, lowest first. */
+const SHARED = ["process", "graph", "behaviour", "supervisor", "dispatch"];
 
 const config: RolldownOptions = defineConfig({
   input: {

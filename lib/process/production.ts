@@ -33,7 +33,7 @@ const captureContext: () => AsyncContext =
     ? () => onlyContext
     : () => new AsyncResource("signalbox", { requireManualDestroy: true });
 
-/** What browsers have in the place of `setImmediate`: a message to oneself comes after I/O, and is never put off. */
+/** Replaces `setImmediate` in browsers: a message to oneself arrives after I/O, and browsers never delay the message. */
 function messageToSelf(): (fn: () => void) => void {
   // Node's port has no `onmessage` in its types: it has a `setImmediate`.
   const { port1, port2 } = new MessageChannel() as {

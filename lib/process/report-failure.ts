@@ -51,8 +51,8 @@ export function reportLate({ reports, events }: Kernel, pid: Pid, error: unknown
 let unownedWasReported = false;
 
 /**
- * The host cannot say which process made a promise. Reported once in a program, by the first system that prints reports,
- * and not before the code that creates that system has the system in hand.
+ * Reports that the host cannot say which process made a promise: once in a program, by the first system that prints reports.
+ * The report comes in a later turn, when the code that creates the system has the system in hand.
  */
 export function reportUnowned(kernel: Kernel): void {
   const fire = (): void => {

@@ -1,4 +1,4 @@
-// The names of errors are part of the API, and outlive minification: each class states its own as a string.
+// The name of an error is part of the API. The name survives minification, because each class states it as a string.
 
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -9,14 +9,14 @@ const LIB = new URL("../../lib/", import.meta.url);
 const files = readdirSync(LIB, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
 const modules: object[] = await Promise.all(files.map((path) => import(new URL(path, LIB).href)));
 
-/** Every class of errors in lib, under the name it is exported by; entries export some of them once more. */
+/** Every error class of lib, by the name under which lib exports the class. */
 const errors = new Map<string, typeof SignalboxError>(
   modules
     .flatMap((module) => Object.entries(module))
     .filter(([, value]) => value === SignalboxError || value?.prototype instanceof SignalboxError),
 );
 
-/** The `name` that a class has anyway is not enumerable, and is the one that a minifier changes. */
+/** Every class has a `name` of its own, which a minifier changes; only a stated name is enumerable. */
 const statesItsName = (name: string, error: object): boolean =>
   Object.entries(error).some(([key, value]) => key === "name" && value === name);
 

@@ -1,4 +1,4 @@
-// What is published: each module once, whichever entries a program imports, and what a bundler may leave out of it.
+// The published bundle holds each module once, and a bundler leaves out the floors that a program does not use.
 
 import { type OutputChunk, rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
@@ -14,7 +14,7 @@ async function published(): Promise<readonly OutputChunk[]> {
 
 const chunks = await published();
 
-/** The files of lib that are in a bundle of these names from one of the published entries. */
+/** The code that a bundler makes for a program that imports these names from a published entry. */
 async function bundleOf(names: string, entry: string): Promise<string> {
   const files = new Map(chunks.map(({ fileName, code }) => [`/${fileName}`, code]));
   files.set("/user.js", `export { ${names} } from "/${entry}";`);

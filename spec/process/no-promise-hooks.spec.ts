@@ -1,4 +1,4 @@
-// Hosts without V8's promise hooks: browsers, workers, Bun. Stray rejections are the host's there; all else is as on Node.
+// Hosts without V8's promise hooks: browsers, workers, Bun. The host handles stray rejections there. Everything else works as on Node.
 
 import { expect, test } from "vitest";
 import { ConsumerGroup, consumer, type Environment, type Report, System } from "../../lib/index.js";
