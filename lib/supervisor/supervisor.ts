@@ -1,15 +1,9 @@
-// A supervisor: the process around supervisor-machine.ts. It decides nothing; it carries effects out and reports what comes back.
+// Supervisors as users define them. supervisor-machine.ts decides, supervisor-process.ts performs.
 
-import { type Callbacks, deferStart, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
-import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
-import type { Monitor } from "../process/monitor.js";
 import { oneOf } from "../process/options.js";
-import type { TimerRef } from "../process/owned-timer.js";
 import type { Pid } from "../process/pid.js";
-import { crash, isOrderly } from "../process/reason.js";
-import type { ReplyTo } from "../process/request.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import {
@@ -20,14 +14,11 @@ import {
   type FullChildSpec,
   supervising,
 } from "./child.js";
-import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./child-process.js";
-import { countOf } from "./counts.js";
 import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
-import type { Answer, Ask, Effect, Event, RestartStrategy } from "./protocol.js";
-import { type SupervisorMessage, SupervisorRef, supervisorRef } from "./ref.js";
-import { RestartReports } from "./report.js";
-import type { Child } from "./roster.js";
-import { type Config, decide, initial, type State } from "./supervisor-machine.js";
+import type { RestartStrategy } from "./protocol.js";
+import { SupervisorRef, supervisorRef } from "./ref.js";
+import type { Config } from "./state.js";
+import { supervisorBehaviour } from "./supervisor-process.js";
 
 /** Options of a supervisor; the defaults are OTP's. */
 export interface SupervisorOptions<S extends readonly ChildStart[] = readonly ChildStart[]>
@@ -81,7 +72,7 @@ export function supervisor<S extends readonly ChildStart[]>(
     [supervising]: true,
     at: supervisorRef,
     [launch]: (): Launch<SupervisorRef> => ({
-      behaviour: behaviourOf(config, specs, quiet, onStart),
+      behaviour: supervisorBehaviour(config, specs, quiet, onStart),
       options: naming,
       ref: (pid, kernel) => new SupervisorRef(pid, kernel),
     }),
@@ -114,194 +105,4 @@ function checkChildren(children: readonly ChildSpec[], autoShutdown: AutoShutdow
     ids.add(id);
   }
   return specs;
-}
-
-type Message = SupervisorMessage | Outcome | { readonly type: "retry" | "resume"; readonly id: string };
-
-function behaviourOf(
-  config: Config,
-  specs: readonly FullChildSpec[],
-  quiet: boolean,
-  onStart: ((ctx: Context<never>) => void) | undefined,
-): Callbacks<Message> {
-  let keeper: SupervisorProcess;
-  return {
-    init: (ctx) => {
-      onStart?.(ctx as Context<never>);
-      keeper = new SupervisorProcess(ctx, initial(config, specs), quiet);
-      return keeper.dispatch({ type: "boot", at: ctx.now() }) ?? deferStart;
-    },
-    handle: (_ctx, message) => keeper.receive(message),
-    signal: (_ctx, signal) => keeper.onSignal(signal),
-    parentExit: (_ctx, reason) => keeper.dispatch({ type: "close", reason }),
-  };
-}
-
-/** Holds the machine's state, and what the effects under way need. */
-class SupervisorProcess {
-  private state: State<Pid>;
-  private readonly reports: RestartReports<Message>;
-  private readonly ctx: Context<Message>;
-  private readonly stopping = new Map<
-    Monitor,
-    { readonly id: string; readonly timer: TimerRef | undefined }
-  >();
-  private readonly asking = new Map<number, ReplyTo<Answer<Pid>>>();
-  private starting: { readonly id: string; readonly pid: Pid } | undefined;
-  private lastToken = 0;
-
-  constructor(ctx: Context<Message>, state: State<Pid>, quiet: boolean) {
-    this.ctx = ctx;
-    this.reports = new RestartReports(ctx, state.config.periodMs, quiet);
-    this.state = state;
-  }
-
-  /** Lets the machine decide, and does what it says. Gives the end of the supervisor, when that is what it says. */
-  dispatch(event: Event<Pid>): Stop | undefined {
-    const [state, effects] = decide(this.state, event, this.ctx.now());
-    this.state = state;
-    let end: Stop | undefined;
-    for (const effect of effects) end = this.perform(effect) ?? end;
-    return end;
-  }
-
-  receive(message: Message): Stop | undefined {
-    const { ctx } = this;
-    switch (message.type) {
-      case "outcome": {
-        const { id, outcome } = message;
-        if (outcome.type === "ignored") return this.dispatch({ type: "ignored", id });
-        if (outcome.type === "failed") return this.dispatch({ type: "failed", id, reason: outcome.reason });
-        const pid = this.starting?.pid;
-        return pid === undefined ? undefined : this.dispatch({ type: "started", id, pid, at: ctx.now() });
-      }
-      case "retry":
-        return this.dispatch({ type: "retry", id: message.id, at: ctx.now(), roll: ctx.random() });
-      case "resume":
-        return this.dispatch({ type: "resume", id: message.id, at: ctx.now() });
-      case "add":
-        try {
-          return this.ask(
-            { ask: "add", spec: checkChild("child", message.spec, this.state.config.autoShutdown) },
-            message.replyTo,
-          );
-        } catch (error) {
-          ctx.refuse(message.replyTo, error as Error);
-          return undefined;
-        }
-      case "add-like":
-        ctx.refuse(
-          message.replyTo,
-          new OptionError("startLike", message.args, "asked of a dynamic supervisor; use startChild"),
-        );
-        return undefined;
-      case "which":
-        ctx.reply(
-          message.replyTo,
-          this.listed(message.id).map(({ spec, pid, status }) => ({
-            id: spec.id,
-            pid: pid as Pid<unknown> | undefined,
-            status,
-            type: spec.type,
-          })),
-        );
-        return undefined;
-      case "count":
-        ctx.reply(
-          message.replyTo,
-          countOf([...this.state.children].map(({ spec, pid }) => ({ type: spec.type, pid }))),
-        );
-        return undefined;
-      default:
-        return this.ask({ ask: message.type, id: String(message.id) }, message.replyTo);
-    }
-  }
-
-  onSignal(signal: Signal): Stop | undefined {
-    if (signal.type === "down") {
-      const stopped = this.stopping.get(signal.ref);
-      if (stopped === undefined) return undefined;
-      this.stopping.delete(signal.ref);
-      if (stopped.timer !== undefined) this.ctx.cancel(stopped.timer);
-      return this.dispatch({ type: "stopped", id: stopped.id });
-    }
-    if (signal.type !== "exit") return undefined;
-    const { from: pid, reason } = signal;
-    const child = isOrderly(reason) ? undefined : this.state.children.byPid(pid);
-    // A child that this supervisor is stopping ends on purpose, so its end is not reported.
-    if (child?.spec.restart === "temporary" && this.state.closing === undefined) {
-      const { id } = child.spec;
-      if (![...this.stopping.values()].some((stopped) => stopped.id === id)) this.reports.leave(id, reason);
-    }
-    return this.dispatch({ type: "exited", pid, reason, at: this.ctx.now(), roll: this.ctx.random() });
-  }
-
-  /** The last started first; only the child of that id, when one is asked for. */
-  private listed(id: string | undefined): readonly Child<Pid>[] {
-    const { children } = this.state;
-    if (id === undefined) return [...children].reverse();
-    const child = children.get(id);
-    return child === undefined ? [] : [child];
-  }
-
-  private ask(request: Ask, replyTo: ReplyTo<Answer<Pid>>): Stop | undefined {
-    const token = ++this.lastToken;
-    this.asking.set(token, replyTo);
-    return this.dispatch({ type: "asked", token, request });
-  }
-
-  private perform(effect: Effect<Pid>): Stop | undefined {
-    const { ctx } = this;
-    switch (effect.type) {
-      case "start":
-        this.start(effect.spec);
-        return undefined;
-      case "abort-start":
-        // One that is up already is stopped in its turn, when the news of that have come.
-        if (this.starting?.id === effect.spec.id && !hasStarted(this.starting.pid))
-          abortStart(ctx, this.starting.pid, effect.spec);
-        return undefined;
-      case "stop": {
-        const ref = ctx.monitor(effect.pid);
-        const timer = killAfter(ctx, effect.pid, effect.spec.hurry?.() ? 0 : effect.spec.shutdown);
-        this.stopping.set(ref, { id: effect.id, timer });
-        return undefined;
-      }
-      case "retry":
-        ctx.send(ctx.self, { type: "retry", id: effect.id });
-        return undefined;
-      case "resume-after":
-        ctx.sendAfter(ctx.self, { type: "resume", id: effect.id }, effect.delayMs);
-        return undefined;
-      case "answer": {
-        const replyTo = this.asking.get(effect.token);
-        this.asking.delete(effect.token);
-        if (replyTo !== undefined) ctx.reply(replyTo, effect.answer);
-        return undefined;
-      }
-      case "up":
-        ctx.started();
-        return undefined;
-      case "report":
-        this.reports.restart(effect.restart);
-        return undefined;
-      case "exit":
-        return stop(effect.reason);
-      default:
-        return effect satisfies never;
-    }
-  }
-
-  private start(spec: FullChildSpec): void {
-    this.starting = undefined;
-    try {
-      this.starting = { id: spec.id, pid: launchChild(this.ctx, spec, spec.args) };
-    } catch (error) {
-      this.ctx.send(this.ctx.self, {
-        type: "outcome",
-        id: spec.id,
-        outcome: { type: "failed", reason: crash(error) },
-      });
-    }
-  }
 }

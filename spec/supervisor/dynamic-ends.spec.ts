@@ -1,6 +1,6 @@
 // How dynamic children are stopped: one by its pid, or all at once, under one timer.
 
-import { type Callbacks, type ExitInput, type Pid, stop } from "signalbox";
+import { type Callbacks, type ExitInput, ignore, type Pid, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hanging, stubborn, worker } from "./house.js";
 import { broken, Sessions } from "./sessions.js";
@@ -54,6 +54,28 @@ describe("terminateChild by pid", () => {
     await house.system.idle();
     expect(running()).toEqual([]);
     expect(starts).toBe(2);
+  });
+
+  it("of a child whose init then asks to be ignored is answered", async () => {
+    let end = (): void => undefined;
+    const start: Callbacks<ExitInput> = {
+      init: (ctx) => {
+        ctx.trapExit(true);
+        return new Promise((resolve) => {
+          end = () => resolve(ignore);
+        });
+      },
+      handle: (_ctx, reason) => stop(reason),
+    };
+    const sessions = await many({ start, shutdown: 100 });
+    const added = sessions.startLike();
+    await house.system.idle();
+    const terminated = sessions.terminateChild(house.the("a"));
+    await house.system.idle();
+    end();
+    await terminated;
+    expect(await added).toBeUndefined();
+    expect(house.system.kernel.pendingTimers).toBe(0);
   });
 
   it("of a stranger is refused, and so is an id", async () => {

@@ -1,0 +1,237 @@
+// The process of a dynamic supervisor: it turns messages and signals into events of dynamic-machine.ts, and performs the
+// effects, in one loop over a queue of events.
+
+import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
+import type { Context } from "../process/context.js";
+import type { Signal } from "../process/entries.js";
+import { OptionError } from "../process/errors.js";
+import type { TimerRef } from "../process/owned-timer.js";
+import { Pid } from "../process/pid.js";
+import { crash, SHUTDOWN } from "../process/reason.js";
+import type { ReplyTo } from "../process/request.js";
+import type { FullChildSpec } from "./child.js";
+import { abortStart, killAfter, launchChild, type Outcome } from "./child-process.js";
+import { countOf } from "./counts.js";
+import {
+  type DynamicConfig,
+  type DynamicEffect,
+  type DynamicEvent,
+  type DynamicState,
+  decide,
+  initial,
+  isRestart,
+  listed,
+} from "./dynamic-machine.js";
+import { ChildError } from "./errors.js";
+import type { Answer } from "./protocol.js";
+import type { ChildInfo, SupervisorMessage } from "./ref.js";
+import { RestartReports } from "./report.js";
+
+const GO_ON = { type: "go-on" } as const;
+
+type Message =
+  | SupervisorMessage
+  | Outcome
+  | typeof GO_ON
+  | { readonly type: "retry" | "resume"; readonly id: string };
+
+/** What to spawn for a dynamic supervisor. */
+export function dynamicBehaviour(config: DynamicConfig, quiet: boolean): Callbacks<Message> {
+  let supervisor: DynamicProcess;
+  return {
+    init: (ctx) => {
+      supervisor = new DynamicProcess(ctx, config, quiet);
+    },
+    handle: (_ctx, message) => supervisor.receive(message),
+    signal: (_ctx, signal) => supervisor.onSignal(signal),
+    parentExit: (_ctx, reason) => supervisor.dispatch({ type: "close", reason }),
+  };
+}
+
+/** Holds the machine's state, and what the effects in progress need. */
+class DynamicProcess {
+  private readonly ctx: Context<Message>;
+  private readonly spec: FullChildSpec;
+  private readonly reports: RestartReports<Message>;
+  private state: DynamicState<Pid>;
+  /** The requests that wait for an answer, by token. */
+  private readonly asking = new Map<number, ReplyTo<Answer<Pid>>>();
+  /** The timers that kill children which do not stop in time, by key. */
+  private readonly timers = new Map<string, TimerRef>();
+  private lastToken = 0;
+
+  constructor(ctx: Context<Message>, config: DynamicConfig, quiet: boolean) {
+    this.ctx = ctx;
+    this.spec = config.spec;
+    this.reports = new RestartReports(ctx, config.periodMs, quiet);
+    this.state = initial(config);
+  }
+
+  receive(message: Message): Stop | undefined {
+    const { ctx } = this;
+    switch (message.type) {
+      case "add-like": {
+        const { args, replyTo } = message;
+        if (Array.isArray(args)) return this.dispatch({ type: "add", token: this.tokenOf(replyTo), args });
+        if (this.state.closing === undefined)
+          ctx.refuse(replyTo, new OptionError("args", args, "an array of arguments"));
+        return undefined;
+      }
+      case "terminate": {
+        const pid = message.id instanceof Pid ? message.id : undefined;
+        return this.dispatch({ type: "terminate", token: this.tokenOf(message.replyTo), pid });
+      }
+      case "which":
+        ctx.reply(message.replyTo, this.children().reverse());
+        return undefined;
+      case "count":
+        ctx.reply(message.replyTo, countOf(this.children()));
+        return undefined;
+      case "outcome":
+        return this.dispatch(this.startEnded(message));
+      case "go-on":
+        return this.dispatch(GO_ON);
+      case "retry": {
+        const { closing, children } = this.state;
+        const roll = closing === undefined && children.has(message.id) ? ctx.random() : 0;
+        return this.dispatch({ type: "retry", key: message.id, at: ctx.now(), roll });
+      }
+      case "resume":
+        return this.dispatch({ type: "resume", key: message.id });
+      default: {
+        const given = message.type === "add" ? message.spec?.id : String(message.id);
+        const error = new OptionError(
+          `${message.type}Child`,
+          given,
+          "asked of a supervisor with named children; this one has startLike and terminateChild(pid)",
+        );
+        ctx.refuse(message.replyTo, error);
+        return undefined;
+      }
+    }
+  }
+
+  onSignal(signal: Signal): Stop | undefined {
+    if (signal.type !== "exit") return undefined;
+    const { ctx } = this;
+    const { from: pid, reason } = signal;
+    const roll = isRestart(this.state, pid, reason) ? ctx.random() : 0;
+    return this.dispatch({ type: "exited", pid, reason, at: ctx.now(), roll });
+  }
+
+  /** Lets the machine decide, and performs its effects. Gives the end of the supervisor when the machine says so. */
+  dispatch(first: DynamicEvent<Pid>): Stop | undefined {
+    const events = [first];
+    for (let event = events.shift(); event !== undefined; event = events.shift()) {
+      const [state, effects] = decide(this.state, event);
+      this.state = state;
+      for (const effect of effects) {
+        if (effect.type === "exit") return stop(effect.reason);
+        const next = this.perform(effect);
+        if (next !== undefined) events.push(next);
+      }
+    }
+    return undefined;
+  }
+
+  /** Performs one effect. Gives the event that it leads to at once, if there is one. */
+  private perform(
+    effect: Exclude<DynamicEffect<Pid>, { readonly type: "exit" }>,
+  ): DynamicEvent<Pid> | undefined {
+    const { ctx, spec } = this;
+    switch (effect.type) {
+      case "start":
+        return this.start(effect.key, effect.args);
+      case "answer":
+        ctx.reply(this.askerOf(effect.token), effect.answer);
+        return undefined;
+      case "refuse":
+        ctx.refuse(this.askerOf(effect.token), new ChildError(String(ctx.self), spec.id, effect.why));
+        return undefined;
+      case "stop": {
+        const timer = killAfter(ctx, effect.pid, spec.shutdown);
+        if (timer !== undefined) this.timers.set(effect.key, timer);
+        return undefined;
+      }
+      case "stopped": {
+        const timer = this.timers.get(effect.key);
+        if (timer !== undefined) ctx.cancel(timer);
+        this.timers.delete(effect.key);
+        return undefined;
+      }
+      case "abort-start":
+        abortStart(ctx, effect.pid, spec);
+        return undefined;
+      case "shut-down":
+        ctx.exit(effect.pid, SHUTDOWN);
+        return undefined;
+      case "kill":
+        ctx.exit(effect.pid, "kill");
+        return undefined;
+      case "retry":
+        ctx.send(ctx.self, { type: "retry", id: effect.key });
+        return undefined;
+      case "resume-after":
+        ctx.sendAfter(ctx.self, { type: "resume", id: effect.key }, effect.delayMs);
+        return undefined;
+      case "time-up-after":
+        ctx.runAfter(effect.delayMs, () => this.dispatch({ type: "time-up" }));
+        return undefined;
+      case "go-on":
+        ctx.send(ctx.self, GO_ON);
+        return undefined;
+      case "report-restart":
+        this.reports.restart(effect.restart);
+        return undefined;
+      case "report-exit":
+        this.reports.leave(spec.id, effect.reason);
+        return undefined;
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  private start(key: string, args: readonly unknown[]): DynamicEvent<Pid> | undefined {
+    try {
+      return { type: "spawned", key, pid: launchChild(this.ctx, this.spec, args, key) };
+    } catch (error) {
+      const outcome = { type: "failed", reason: crash(error) } as const;
+      this.ctx.send(this.ctx.self, { type: "outcome", id: key, outcome });
+      return undefined;
+    }
+  }
+
+  private startEnded({ id: key, outcome }: Outcome): DynamicEvent<Pid> {
+    switch (outcome.type) {
+      case "started":
+        return { type: "started", key, at: this.ctx.now() };
+      case "ignored":
+        return { type: "ignored", key };
+      case "failed":
+        return { type: "failed", key, reason: outcome.reason };
+      default:
+        return outcome satisfies never;
+    }
+  }
+
+  private tokenOf(replyTo: ReplyTo<Answer<Pid>>): number {
+    const token = ++this.lastToken;
+    this.asking.set(token, replyTo);
+    return token;
+  }
+
+  private askerOf(token: number): ReplyTo<Answer<Pid>> {
+    const replyTo = this.asking.get(token) as ReplyTo<Answer<Pid>>;
+    this.asking.delete(token);
+    return replyTo;
+  }
+
+  private children(): ChildInfo[] {
+    const { id, type } = this.spec;
+    return listed(this.state).map(({ pid, starting }) =>
+      pid === undefined || starting
+        ? { id, type, pid: undefined, status: "restarting" }
+        : { id, type, pid: pid as Pid<unknown>, status: "running" },
+    );
+  }
+}
