@@ -1,19 +1,22 @@
-// Exponential backoff with jitter, for everything here that tries again: delays in milliseconds, pure.
+// Exponential backoff with jitter, for everything in the library that retries. Pure; delays are in milliseconds.
 
 import { OptionError } from "./errors.js";
 import { delay } from "./options.js";
 
 /** How long to wait before each further attempt. */
 export interface Backoff {
-  /** Wait before the first repetition, in milliseconds, 1 or more. */
+  /** The wait before the first retry, in milliseconds, 1 or more. */
   readonly minMs: number;
-  /** No wait is longer than this, jitter apart. */
+  /** The longest wait, in milliseconds, before jitter. At least `minMs`. */
   readonly maxMs: number;
-  /** Each wait is this many times the one before. Default 2. */
+  /** Each wait is this many times as long as the one before, 1 or more. Default 2. */
   readonly factor?: number;
-  /** Share of the wait, 0 to 1, by which chance may shorten or lengthen it, so that many do not come at once. Default 0.1. */
+  /**
+   * The share of a wait, 0 to 1, by which chance shortens or lengthens it, so that many retries do not coincide.
+   * Default 0.1.
+   */
   readonly jitter?: number;
-  /** After this many calm milliseconds the next wait is `minMs` again. Default: `maxMs`. */
+  /** After this many milliseconds without a failure, the next wait is `minMs` again. Default: `maxMs`. */
   readonly resetAfterMs?: number;
 }
 
@@ -28,7 +31,7 @@ export function backoffMs(backoff: Backoff, attempt: number, roll: number): numb
   return plain * (1 + jitter * (2 * roll - 1));
 }
 
-/** Whether the last attempt held long enough for the waits to start anew. */
+/** Whether the last attempt ran long enough for the waits to start at `minMs` again. */
 export function isCalm(backoff: Backoff, ranForMs: number): boolean {
   return ranForMs >= (backoff.resetAfterMs ?? backoff.maxMs);
 }
@@ -37,7 +40,7 @@ export function isCalm(backoff: Backoff, ranForMs: number): boolean {
 export function checkBackoff(path: string, backoff: Backoff): Backoff {
   if (typeof backoff !== "object" || backoff === null)
     throw new OptionError(path, backoff, "a backoff { minMs, maxMs, … }");
-  // Zero times any factor is zero: every wait would be none.
+  // Zero times any factor is zero, so that there would be no waits at all.
   delay(`${path}.minMs`, backoff.minMs, 1);
   delay(`${path}.maxMs`, backoff.maxMs, backoff.minMs);
   if (backoff.factor !== undefined && !(backoff.factor >= 1 && Number.isFinite(backoff.factor))) {

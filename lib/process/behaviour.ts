@@ -6,22 +6,27 @@ import type { Signal } from "./entries.js";
 import { type ExitInput, type ExitReason, toReason } from "./reason.js";
 
 /**
- * A process from a function: it runs once, receives when it likes, and its end is its exit. What it returns is
- * ignored, unless it is {@link Stop}.
+ * A process written as one function. The function runs once, receives messages when it chooses to, and the process exits
+ * when the function returns. The returned value is ignored, unless it is a {@link Stop}.
  */
 export type Body<M> = (ctx: BodyContext<M>) => unknown;
 
 /**
- * A process from callbacks: the fast path. Each is called alone, and awaited when it returns a promise, before the
- * next message is looked at. A callback ends the process by returning {@link stop}`(reason)` or by `ctx.exit(reason)`.
+ * A process written as callbacks: the fast path. One callback runs at a time. When it returns a promise, the process waits
+ * for that promise before it takes the next message. A callback ends the process by returning {@link stop}`(reason)` or by
+ * calling `ctx.exit(reason)`.
  */
 export interface Callbacks<M> {
-  /** Runs before the first message. The process counts as started when it is done. */
+  /** Runs before the first message. The process counts as started when `init` has ended. */
   init?(ctx: Context<M>): unknown;
+  /** Called for each message. */
   handle(ctx: Context<M>, message: M): unknown;
-  /** Meets EXIT (when trapping), DOWN and group changes. */
+  /** Called for each signal: EXIT (when trapping), DOWN and group changes. */
   signal?(ctx: Context<M>, signal: Signal): unknown;
-  /** Meets the parent's EXIT when trapping, in place of the default: `terminate`, then the end with that reason. */
+  /**
+   * Called for the EXIT of the parent when trapping. Without this callback, `terminate` runs and the process exits with
+   * that reason.
+   */
   parentExit?(ctx: Context<M>, reason: ExitReason): unknown;
   /**
    * @internal Meets its parent's `shutdown` when not trapping, at once and in the sender's turn. True: it ends by itself
@@ -32,15 +37,21 @@ export interface Callbacks<M> {
    * @internal A stopping system ends it after all others: others bring its end about.
    */
   readonly isLast?: boolean;
-  /** Runs once when the process stops by its own will, throws, or traps exits and its parent tells it to stop. */
+  /** Runs once before the process exits: when it stops by itself, throws, or traps exits and gets the EXIT of its parent. */
   terminate?(ctx: Context<M>, reason: ExitReason): unknown;
 }
 
+/** The code of a process: a function body or callbacks. */
 export type Behaviour<M> = Body<M> | Callbacks<M>;
 
-/** Returned by a callback or body: the process ends with this reason, without the cost of a throw. */
+/**
+ * A value that a callback or body returns to end its process with a reason, without the cost of a throw. See {@link
+ * stop}.
+ */
 export class Stop {
+  /** The reason with which the process exits. */
   readonly reason: ExitReason;
+  /** Created by the library. */
   constructor(reason: ExitReason) {
     this.reason = reason;
   }
@@ -49,47 +60,50 @@ export class Stop {
 const STOP_NORMAL = new Stop(toReason("normal"));
 
 /**
- * Ends the process from within a callback: `return stop("shutdown")`.
+ * Ends the process when a callback or body returns it.
  *
- * @param reason - `normal` unless given
+ * @param reason - the exit reason, `normal` unless given
+ * @example const once = system.spawn({ handle: () => stop("shutdown") });
  */
 export function stop(reason: ExitInput = "normal"): Stop {
   return reason === "normal" ? STOP_NORMAL : new Stop(toReason(reason));
 }
 
-/** Returned by `init`: there is nothing to run here. The process ends `normal`; its starter is told `ignored`. */
+/** Returned by `init` when there is nothing to run: the process exits with `normal`, and its start counts as ignored. */
 export const ignore: unique symbol = Symbol("signalbox.ignore");
 
 /**
- * Returned by `init`: the process takes messages already, but counts as started only when it calls `ctx.started()`,
- * as with proc_lib's init_ack.
+ * Returned by `init` when the start takes longer: the process handles messages, but counts as started only after it has
+ * called `ctx.started()`.
  */
 export const deferStart: unique symbol = Symbol("signalbox.deferStart");
 
 /** Options of a spawn. */
 export interface SpawnOptions {
-  /** What to call the process in logs and in its pid's text. No address: see `name`. */
+  /** The text that stands for the process in logs and in its pid. A label is no address; see `name`. */
   readonly label?: string;
   /** Registers the process under this name before it runs. */
   readonly name?: string;
-  /** Starts it trapping exits. */
+  /** Whether the process traps exits from its start on. Default false. */
   readonly trapExit?: boolean;
-  /** Bounds the mailbox. Unbounded unless given. */
+  /** A bound for the mailbox. Without it the mailbox grows as needed. */
   readonly mailbox?: MailboxLimits;
   /**
-   * Milliseconds that a stopping system gives the process to end in, before it kills it: for a process without a
-   * parent. `Infinity`: as long as the whole stop may take. Default: the limit `shutdownMs`.
+   * How many milliseconds a stopping system gives the process before it kills the process. Used for processes without a
+   * parent. `Infinity` waits until the limit of the whole stop. Default: the limit `shutdownMs`.
    */
   readonly shutdown?: number;
 }
 
 /**
- * A bound on waiting messages; signals are outside it and never dropped. When full:
- * `reject` throws MailboxFullError at the sender; `drop-newest` and `drop-oldest` make a dead letter of that message;
- * `exit` ends the receiver.
+ * A bound on the messages in a mailbox. Signals do not count and are never dropped. When the mailbox is full, `reject` throws
+ * MailboxFullError at the sender, `drop-newest` and `drop-oldest` turn that message into a dead letter, and `exit` ends the
+ * receiver.
  */
 export interface MailboxLimits {
+  /** How many messages may be in the mailbox, 1 or more. */
   readonly capacity: number;
+  /** What happens to a message when the mailbox is full. */
   readonly overflow: "reject" | "drop-newest" | "drop-oldest" | "exit";
 }
 

@@ -1,22 +1,34 @@
-// What a function body can do beside everything in context.ts: receive, selectively and in order.
+// What a function body can do besides everything in context.ts: receive messages and signals, selectively and in order.
 
 import type { Context } from "./context.js";
 import type { Signal } from "./entries.js";
 import type { ReceiveOptions } from "./receive.js";
 
-/** What a function body is given: everything in {@link Context}, and its mailbox. */
+/**
+ * The handle of a process made from a function body: everything in {@link Context}, and its mailbox.
+ *
+ * @example
+ * const clerk = system.spawn<{ item: string }>(async (ctx) => {
+ *   const order = await ctx.receive(({ item }) => item !== "", { timeoutMs: 5_000 });
+ *   console.log(order.item);
+ * });
+ */
 export interface BodyContext<M = unknown> extends Context<M> {
-  /** The oldest message that fits; waits for one. Messages that do not fit stay queued, in order. */
+  /**
+   * Takes the oldest message that fits the filter, or waits for one. Messages that do not fit stay in the mailbox, in order.
+   *
+   * @throws ReceiveTimeoutError after `timeoutMs` (no limit unless given), ReceiveBusyError when another receive waits
+   */
   receive(options?: ReceiveOptions): Promise<M>;
   receive<T extends M>(filter: (message: M) => message is T, options?: ReceiveOptions): Promise<T>;
   receive(filter: (message: M) => boolean, options?: ReceiveOptions): Promise<M>;
-  /** The oldest signal that fits: EXIT when trapping, DOWN, group changes. */
+  /** Takes the oldest signal that fits the filter, or waits for one: EXIT when trapping, DOWN, or a group change. */
   receiveSignal(options?: ReceiveOptions): Promise<Signal>;
   receiveSignal<T extends Signal>(
     filter: (signal: Signal) => signal is T,
     options?: ReceiveOptions,
   ): Promise<T>;
   receiveSignal(filter: (signal: Signal) => boolean, options?: ReceiveOptions): Promise<Signal>;
-  /** The oldest entry, message or signal, in the order of arrival. */
+  /** Takes the oldest entry, be it a message or a signal, or waits for one. */
   receiveAny(options?: ReceiveOptions): Promise<M | Signal>;
 }

@@ -1,4 +1,4 @@
-// Everything a process can do, as its code sees it. After the process's exit every one of these is refused.
+// Everything that the code of a process can do. After the process has exited, every method here throws ProcessExitedError.
 
 import type { Behaviour, SpawnOptions } from "./behaviour.js";
 import { NotABodyError, NotCallbacksError } from "./errors.js";
@@ -20,8 +20,13 @@ import { type Startable, type StartOptions, startAwaited } from "./start.js";
 export type Address<M> = Pid<M> | string;
 
 /**
- * What a process made from callbacks is given; `BodyContext` adds receiving. There is no global "current
- * process": whoever holds the `ctx` acts in its process's name, for as long as that lives.
+ * The handle through which the code of a process acts: it sends, spawns, links, sets timers and ends the process.
+ * Callbacks get a `Context`; a function body gets a `BodyContext`, which can also receive. There is no global "current
+ * process": code that holds a `ctx` acts as its process until that process exits. After the exit, methods throw
+ * ProcessExitedError.
+ *
+ * @example
+ * const echo = system.spawn<{ from: Pid<string> }>({ handle: (ctx, { from }) => ctx.send(from, "pong") });
  */
 export class Context<M = unknown> {
   readonly #process: Process;
@@ -31,7 +36,7 @@ export class Context<M = unknown> {
     this.#process = process;
   }
 
-  /** The process itself, once it is known to be alive. */
+  /** The process. @throws ProcessExitedError when it has exited */
   get #live(): Process {
     const process = this.#process;
     if (process.state === DEAD) throw exitedError(process);
@@ -43,19 +48,22 @@ export class Context<M = unknown> {
     return this.#process.pid;
   }
 
-  /** Who spawned it; undefined when that was no process. */
+  /** The process that spawned this one. Undefined when code outside of all processes did. */
   get parent(): Pid | undefined {
     return this.#process.parent;
   }
 
-  /** False once the process has ended. */
+  /** Whether this process is still running. Never throws. */
   get alive(): boolean {
     return this.#process.state !== DEAD;
   }
 
   /**
-   * Aborted when the process ends: give it to `fetch` or a database call, and they end with the process. A listener of
-   * this signal is code of this process: what it throws or rejects is a late error of this process.
+   * An AbortSignal that is aborted when the process exits. Pass the signal to `fetch` or a database call, and the call
+   * ends with the process. A listener of the signal runs as code of this process: an error in it is reported as a late
+   * error of this process.
+   *
+   * @example const response = await fetch("http://words.example", { signal: ctx.signal });
    */
   get signal(): AbortSignal {
     const process = this.#process;
@@ -68,27 +76,31 @@ export class Context<M = unknown> {
   }
 
   /**
-   * Gives a function that runs others in the context of the sender of the message received last, then or later. Needs the
-   * option `context: "sender"` of the system; without it they run in this process's own context.
+   * Captures the asynchronous context (AsyncLocalStorage) of the sender of the last message. The returned function runs
+   * other functions in that context, now or later. Needs a system with the option `context: "sender"`. Without that option
+   * they run in the context of this process.
+   *
    * @example const asSender = ctx.senderContext(); // asSender(() => log("done"))
    */
   senderContext(): ContextRunner {
     return contextRunner(this.#live);
   }
 
-  /** Milliseconds of the system's clock: monotonic, virtual under a simulator. */
+  /** The time of the system's clock, in milliseconds: monotonic, and virtual under a test clock or the simulator. */
   now(): number {
     return this.#live.kernel.env.now();
   }
 
-  /** A number in [0, 1) from the system's Environment: use it instead of `Math.random`. */
+  /** A random number in [0, 1) from the system's Environment. Use it instead of `Math.random`: tests can repeat it. */
   random(): number {
     return this.#live.kernel.env.random();
   }
 
   /**
-   * Sends a message; it is queued before this returns and handled in a later turn. To a process that is gone it is a
-   * dead letter. @throws MailboxFullError when the receiver's mailbox is bounded with policy `reject` and full.
+   * Sends a message. The message is in the receiver's mailbox when `send` returns, and is handled in a later turn. A
+   * message to a process that has exited is counted as a dead letter.
+   *
+   * @throws MailboxFullError when the receiver's mailbox is full and its policy is `reject`
    */
   send<T>(to: Pid<T>, message: NoInfer<T>): void;
   send(to: string, message: unknown): void;
@@ -106,9 +118,11 @@ export class Context<M = unknown> {
   }
 
   /**
-   * Sends a request and waits for the reply. `build` makes the message around the address that the answer goes to;
-   * the callee answers with `ctx.reply`. Rejects with CallTimeoutError, CalleeExitedError or the AbortSignal's reason,
-   * whichever comes first.
+   * Sends a request and waits for the reply. `build` gets the reply address and returns the message to send. The callee
+   * answers with `ctx.reply` or `ctx.refuse`.
+   *
+   * @throws CallTimeoutError after `timeoutMs` (5,000 ms unless given), CalleeExitedError when the callee exits first, the
+   *   reason of `signal` when that is aborted first, CallSelfError when the process calls itself
    *
    * @example const left = await ctx.call(till, (replyTo: ReplyTo<number>) => ({ type: "left", replyTo }));
    */
@@ -123,9 +137,11 @@ export class Context<M = unknown> {
   }
 
   /**
-   * A call whose reply is handled between this process's messages, which go on meanwhile: for callbacks, where
-   * awaiting a call would hold up everything else. `onReply` runs exactly once unless this process ends first.
+   * Makes a call without waiting for its reply: the process handles other messages meanwhile. `onReply` runs between two
+   * messages, exactly once unless this process exits first. Only for processes made from callbacks, where awaiting a call
+   * would delay every later message.
    *
+   * @throws NotCallbacksError in a function body
    * @example ctx.ask(till, (replyTo: ReplyTo<number>) => ({ type: "left", replyTo }), (reply) => log(reply));
    */
   ask<M, const T extends M, R>(
@@ -139,25 +155,25 @@ export class Context<M = unknown> {
     process.kernel.calls.ask(process, to, build, onReply, options);
   }
 
-  /** Answers a call. Dropped when the call has ended already. */
+  /** Answers a call. The answer is discarded when the call has already ended. */
   reply<R>(to: ReplyTo<R>, value: R): void {
     this.#live;
     (to as unknown as Request<R>).fulfil(value);
   }
 
-  /** Answers a call with an error: it rejects with exactly that. A refusal is protocol; a failure is a crash. */
+  /** Answers a call with an error: the call rejects with exactly that error. The callee goes on. */
   refuse(to: ReplyTo<never>, error: Error): void {
     this.#live;
     (to as unknown as Request).fail(error);
   }
 
-  /** Starts a process that this one is not linked to. */
+  /** Starts a process without a link to this one. Its first turn comes later. */
   spawn<T>(behaviour: Behaviour<T>, options?: SpawnOptions): Pid<T> {
     const process = this.#live;
     return process.kernel.spawn(behaviour, process, options).pid;
   }
 
-  /** Starts a process linked to this one, atomically: however soon it ends, its EXIT comes. */
+  /** Starts a process and links it to this one in one step: its exit signal arrives even when it exits at once. */
   spawnLink<T>(behaviour: Behaviour<T>, options?: SpawnOptions): Pid<T> {
     const process = this.#live;
     const child = process.kernel.spawn(behaviour, process, options);
@@ -165,7 +181,7 @@ export class Context<M = unknown> {
     return child.pid;
   }
 
-  /** Starts a process and monitors it, atomically: however soon it ends, its DOWN comes. */
+  /** Starts a process and monitors it in one step: its DOWN arrives even when it exits at once. */
   spawnMonitor<T>(
     behaviour: Behaviour<T>,
     options?: SpawnOptions,
@@ -176,9 +192,9 @@ export class Context<M = unknown> {
   }
 
   /**
-   * Starts a server, supervisor or the like, linked to this process, and waits until its `init` is done.
+   * Starts a server, a supervisor or another definition, linked to this process, and waits until its `init` has ended.
    *
-   * @throws StartError when it fails, is ignored or takes too long
+   * @throws StartError when `init` fails, returns `ignore` or exceeds the limit `startTimeoutMs`
    */
   async start<Args extends readonly unknown[], Ref>(what: Startable<Args, Ref>, ...args: Args): Promise<Ref> {
     return this.#start(what, args, undefined);
@@ -202,27 +218,30 @@ export class Context<M = unknown> {
     return startAwaited(process.kernel, process, what, args, options);
   }
 
-  /** Counts this process as started, after an `init` that returned `deferStart`. Again changes nothing. */
+  /** Ends the start of this process, after its `init` returned `deferStart`. Further calls have no effect. */
   started(): void {
     const process = this.#live;
     process.kernel.notifyStart(process, { type: "started" });
   }
 
-  /** Links both ways; once linked, again changes nothing. To a process that is gone: an EXIT `noproc` for this one. */
+  /**
+   * Links this process and another one: when one of them fails, the other gets an exit signal. Linking twice has no further
+   * effect. When the other process has already exited, this process gets an exit signal with reason `noproc`.
+   */
   link(to: Pid): void {
     const process = this.#live;
     process.kernel.links.link(process, to);
     this.#live;
   }
 
-  /** Ends the link at once. An EXIT that is queued already stays, unless `flush` removes it. */
+  /** Ends a link at once. An EXIT that is already in the mailbox stays there, unless `flush` removes it. */
   unlink(from: Pid, options?: { readonly flush?: boolean }): void {
     const process = this.#live;
     process.kernel.links.unlink(process, from);
     if (options?.flush) removeSignal(process, (signal) => signal.type === "exit" && signal.from === from);
   }
 
-  /** Watches a process: one DOWN comes when it ends, at once with `noproc` when it is gone already. */
+  /** Watches a process: one DOWN arrives when that process exits, or at once with `noproc` when it has already exited. */
   monitor(target: Address<never>): Monitor {
     const process = this.#live;
     const { links, names } = process.kernel;
@@ -232,15 +251,15 @@ export class Context<M = unknown> {
     );
   }
 
-  /** Ends a monitor; with `flush` its queued DOWN is removed as well, so that none comes after this. */
+  /** Ends a monitor. With `flush`, a DOWN that is already in the mailbox is removed too. */
   demonitor(ref: Monitor, options?: { readonly flush?: boolean }): void {
     const process = this.#live;
     process.kernel.links.demonitor(process, ref, options?.flush === true);
   }
 
-  /** Ends this process with a reason, `normal` unless given. Nothing after this runs: it throws out of your code. */
+  /** Ends this process with a reason, `normal` unless given. It throws, so that no code after it runs. */
   exit(reason?: ExitInput): never;
-  /** Sends an exit signal to another process; `"kill"` cannot be trapped. */
+  /** Sends an exit signal to another process. The reason `"kill"` ends that process even when it traps exits. */
   exit(to: Address<never>, reason: ExitInput): void;
   exit(first?: Address<never> | ExitInput, second?: ExitInput): void {
     const process = this.#live;
@@ -256,7 +275,10 @@ export class Context<M = unknown> {
     throw exitedError(process);
   }
 
-  /** Whether exit signals come as messages (EXIT) instead of ending this process. Returns what it was before. */
+  /**
+   * Turns trapping on or off. A process that traps exits gets exit signals as EXIT entries in its mailbox instead of ending.
+   * Returns the setting before.
+   */
   trapExit(flag: boolean): boolean {
     const process = this.#live;
     const before = process.trapping;
@@ -264,7 +286,7 @@ export class Context<M = unknown> {
     return before;
   }
 
-  /** Sends `message` after `delayMs`; not at all when this process ends before. */
+  /** Sends `message` after `delayMs` milliseconds. When this process exits before, the message is not sent. */
   sendAfter<T>(to: Pid<T>, message: NoInfer<T>, delayMs: number): TimerRef;
   sendAfter(to: string, message: unknown, delayMs: number): TimerRef;
   sendAfter(to: Address<never>, message: unknown, delayMs: number): TimerRef {
@@ -277,7 +299,10 @@ export class Context<M = unknown> {
     );
   }
 
-  /** Sends `message` every `periodMs`, first after one period, until it is cancelled or this process ends. */
+  /**
+   * Sends `message` every `periodMs` milliseconds, first after one period, until the timer is cancelled or this process
+   * exits.
+   */
   sendInterval<T>(to: Pid<T>, message: NoInfer<T>, periodMs: number): TimerRef;
   sendInterval(to: string, message: unknown, periodMs: number): TimerRef;
   sendInterval(to: Address<never>, message: unknown, periodMs: number): TimerRef {
@@ -286,21 +311,29 @@ export class Context<M = unknown> {
     return new OwnedTimer(process.kernel, process, { to: address("to", to), message }, period, period);
   }
 
-  /** Runs `fn` as part of this process after `delayMs`: a throw is its crash. Callbacks run it between messages. */
+  /**
+   * Runs `fn` as code of this process after `delayMs` milliseconds. A throw in `fn` crashes the process. In a process made
+   * from callbacks, `fn` runs between two messages.
+   *
+   * @example const timer = ctx.runAfter(1_000, () => console.log("a second later"));
+   */
   runAfter(delayMs: number, fn: () => unknown): TimerRef {
     const process = this.#live;
     return new OwnedTimer(process.kernel, process, { run: fn }, delay("delayMs", delayMs));
   }
 
-  /** False when the timer had fired or was cancelled before. */
+  /** Cancels a timer. Returns false when it has already fired or was cancelled. */
   cancel(timer: TimerRef): boolean {
     this.#live;
     return (timer as OwnedTimer).cancel();
   }
 
   /**
-   * Makes a function part of this process, for callbacks of the host (sockets, raw timers): a throw or rejection in it is
-   * this process's crash, and after the process's exit it does nothing. It runs in the asynchronous context of this call.
+   * Makes a function part of this process, for callbacks of the host such as those of sockets and raw timers. A throw or a
+   * rejection in the function crashes this process. After the process has exited, the function does nothing. The function
+   * runs in the asynchronous context in which `wrap` was called.
+   *
+   * @example setTimeout(ctx.wrap(() => console.log("still alive")), 100);
    */
   wrap<A extends unknown[]>(fn: (...args: A) => unknown): (...args: A) => void {
     const process = this.#process;
@@ -310,39 +343,39 @@ export class Context<M = unknown> {
     };
   }
 
-  /** Takes a name, for this process or the one given. @throws NameTakenError, NoProcessError */
+  /** Registers this process, or the given one, under a name. @throws NameTakenError, NoProcessError */
   register(name: string, pid?: Pid): void {
     const { kernel } = this.#live;
     kernel.names.register(name, pid === undefined ? this.#process : kernel.locate(pid));
   }
 
-  /** Gives the name of this process back. */
+  /** Frees the name of this process, if it has one. */
   unregister(): void {
     const { kernel } = this.#live;
     kernel.names.release(this.#process);
   }
 
-  /** Who holds the name. */
+  /** The process that is registered under the name, if there is one. */
   whereis(name: string): Pid<unknown> | undefined {
     return this.#live.kernel.names.find(name)?.pid;
   }
 
-  /** Joins a process group; as often as it joined, it must leave. An exit leaves them all. */
+  /** Joins a process group. A process that joined several times must leave as often. An exit leaves all groups. */
   join(group: string): void {
     this.#live.kernel.groups.join(group, this.#process);
   }
 
-  /** Leaves a process group once. False when it was no member. */
+  /** Leaves a process group once. Returns false when the process was no member. */
   leave(group: string): boolean {
     return this.#live.kernel.groups.leave(group, this.#process);
   }
 
-  /** Members of a process group, each once. */
+  /** The members of a process group, each once. */
   members(group: string): Pid<unknown>[] {
     return this.#live.kernel.groups.members(group);
   }
 
-  /** Members now; from now on a signal `group` for each first joining and last leaving. */
+  /** Returns the members of a group. From now on a `group` signal arrives when a process first joins or last leaves it. */
   monitorGroup(group: string): Pid<unknown>[] {
     return this.#live.kernel.groups.monitor(group, this.#process);
   }

@@ -1,4 +1,4 @@
-// What waits in a mailbox besides plain messages. Only the kernel makes these, so no message can be taken for one.
+// What a mailbox holds besides plain messages. Only the library creates these classes, so no message is mistaken for one.
 
 import type { AsyncContext } from "./environment.js";
 import type { DeadLetterReason } from "./events.js";
@@ -7,33 +7,44 @@ import type { Monitor } from "./monitor.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 
-/** A linked process ended, or an exit signal was sent; met only by a process that traps exits. */
+/** A linked process exited, or an exit signal was sent. Only a process that traps exits receives it. */
 export interface ExitSignal {
+  /** Tells signals apart. */
   readonly type: "exit";
+  /** The process that exited, or that sent the signal. */
   readonly from: Pid;
+  /** The exit reason that the signal carries. */
   readonly reason: ExitReason;
 }
 
-/** A monitored process ended, was not there (`noproc`), or went out of reach (`noconnection`). */
+/** A monitored process exited, did not exist (`noproc`), or became unreachable (`noconnection`). */
 export interface DownSignal {
+  /** Tells signals apart. */
   readonly type: "down";
+  /** The monitor that fired. */
   readonly ref: Monitor;
+  /** The process that was monitored. */
   readonly pid: Pid;
+  /** Its exit reason. */
   readonly reason: ExitReason;
 }
 
 /** A process joined or left a group that this process monitors. */
 export interface GroupSignal {
+  /** Tells signals apart. */
   readonly type: "group";
+  /** Whether the process joined or left. */
   readonly change: "join" | "leave";
+  /** The name of the group. */
   readonly group: string;
+  /** The process that joined or left. */
   readonly pid: Pid;
 }
 
-/** What a process is told beside its messages. */
+/** A signal: what a process receives besides messages. */
 export type Signal = ExitSignal | DownSignal | GroupSignal;
 
-/** What the library made: all that is in mailboxes and not simply a message of the user's. */
+/** Base of everything in a mailbox that is no plain message. */
 export abstract class Special {}
 
 /** `instanceof Special` of whatever is in a mailbox. A message may be a Proxy that throws at it. */
@@ -45,16 +56,16 @@ export function isSpecial(item: unknown): boolean {
   }
 }
 
-/** A message that is told when its receiver will not come to it, in place of becoming a dead letter. */
+/** A message that is notified when its receiver will not handle it, instead of becoming a dead letter. */
 export abstract class Returnable extends Special {
   /** @param why - the receiver ended before it took the message (`exited`), or its bounded mailbox dropped it */
   abstract returned(why: DeadLetterReason): void;
 }
 
-/** An entry that has ended in the mailbox where it waited, and has yet to be cleared away there. */
+/** Marks an entry that was withdrawn but not yet removed from its mailbox. */
 export const GONE: unique symbol = Symbol("gone");
 
-/** What may end while it waits in a mailbox: a call, a delivery. See {@link Mailbox.withdraw}. */
+/** An entry that may end while it is in a mailbox, such as a call or a delivery. See {@link Mailbox.withdraw}. */
 export interface Withdrawable {
   /** The mailbox in which it waits. */
   queuedIn: Mailbox | typeof GONE | undefined;
@@ -113,7 +124,7 @@ export function contextOf(item: unknown): AsyncContext | undefined {
   return isEntry(item) || (isReturnable(item) && item instanceof Recallable) ? item.context : undefined;
 }
 
-/** Its receiver has taken it, or it never got in. */
+/** Notes that an entry has left its mailbox, or never got in. */
 export function taken(item: unknown): void {
   if (isEntry(item) || (isReturnable(item) && item instanceof Recallable)) item.queuedIn = undefined;
 }
@@ -131,7 +142,7 @@ export class SignalEntry extends Entry {
   }
 }
 
-/** A function that a process wants run between its messages: a timer of its own that is due. */
+/** A function that runs between two messages of a process, for example because a timer of that process is due. */
 export class TaskEntry extends Entry {
   readonly run: () => unknown;
   constructor(run: () => unknown) {

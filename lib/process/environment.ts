@@ -56,7 +56,10 @@ export interface AsyncContext {
   runInAsyncScope<A extends unknown[], R>(fn: (...args: A) => R, thisArg?: unknown, ...args: A): R;
 }
 
-/** Takes a promise rejection that nobody handled, with the pid of the process that made the promise. True when that is one of its own. */
+/**
+ * Takes a promise rejection that nobody handled, with the pid of the process that made the promise. True when that is
+ * one of its own.
+ */
 export type RejectionListener = (owner: object, error: unknown) => boolean;
 
 /** Limits of a turn of the scheduler; see SYSTEM_DEFAULTS in limits.ts. */

@@ -1,4 +1,4 @@
-// What a system tells about itself, over eventemitter3. Nothing is built or called for an event nobody listens to.
+// The events of a system, emitted through eventemitter3. An event without a listener costs nothing.
 
 import { EventEmitter } from "eventemitter3";
 import { outside } from "./origin.js";
@@ -7,30 +7,35 @@ import type { ExitReason } from "./reason.js";
 import type { CrashReport } from "./report.js";
 
 /**
- * Why a message was not handled: no such process, the process ended before it came to it, a bounded mailbox was
- * full, the node is out of reach, or a signal met a process without a `signal` callback.
+ * Why a message was not handled: there is no such process, the process exited before it handled the message, a bounded
+ * mailbox was full, the node is unreachable, or a signal arrived at a process without a `signal` callback.
  */
 export type DeadLetterReason = "noproc" | "exited" | "mailbox-full" | "noconnection" | "unhandled";
 
 /** The events of a system and what each carries. Higher floors add theirs by declaration merging. */
 export interface SystemEventMap {
+  /** A process was started. */
   spawn: [{ readonly pid: Pid; readonly parent: Pid | undefined }];
+  /** A process has exited. */
   exit: [{ readonly pid: Pid; readonly reason: ExitReason }];
+  /** Two processes were linked. */
   link: [{ readonly from: Pid; readonly to: Pid }];
   /** A process ended abnormally and nobody was linked to it or monitored it. */
   crash: [CrashReport];
+  /** A message reached no process. */
   deadLetter: [{ readonly to: Pid | string; readonly message: unknown; readonly reason: DeadLetterReason }];
-  /** A mailbox has reached its mark; told again at each doubling. */
+  /** A mailbox has reached the limit `highWater`. Emitted again at each doubling. */
   highWater: [{ readonly pid: Pid; readonly depth: number }];
-  /** A process held up the scheduler; it is certain when there is one suspect. */
+  /** A process delayed the scheduler. With one suspect, that process is the cause. */
   longTurn: [{ readonly suspects: readonly Pid[]; readonly elapsedMs: number }];
-  /** Code of a process that had ended threw something that is no refused effect. */
+  /** Code of a process that had exited threw an error other than ProcessExitedError. */
   lateError: [{ readonly pid: Pid; readonly error: unknown }];
 }
 
 type Name = keyof SystemEventMap;
 type Listener<T extends Name> = (...args: SystemEventMap[T]) => void;
 
+/** The events of one system, with listeners that run in its asynchronous context. */
 export class SystemEvents extends EventEmitter<SystemEventMap> {
   /** Which events have a listener: looked at before an event is built. */
   readonly wants: { [name in Name]?: boolean } = {};
@@ -42,7 +47,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
     this.enter = enter;
   }
 
-  /** Messages nobody got, counted whether or not anybody listens. */
+  /** How many messages reached no process, whether or not the event has a listener. */
   deadLetters = 0;
 
   override on<T extends Name>(event: T, fn: Listener<T>, context?: unknown): this {
@@ -74,7 +79,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
     return super.removeAllListeners(event).note();
   }
 
-  /** @internal Tells the listeners. One that throws is the host's affair, as an unhandled rejection. */
+  /** @internal Calls the listeners. A throw in a listener becomes an unhandled rejection of the host. */
   publish<T extends Name>(event: T, ...args: SystemEventMap[T]): void {
     outside(() =>
       this.enter(() => {

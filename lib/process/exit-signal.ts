@@ -2,12 +2,12 @@
 
 import type { ExitReason } from "./reason.js";
 
-/** How an exit signal came: along a link when its other end died, or by an explicit `exit(pid, reason)`. */
+/** Where an exit signal comes from: a link whose other end exited, or an explicit `exit(pid, reason)`. */
 export type ExitSource = "link" | "exit";
 
 /**
- * What the receiver does: `drop` the signal, `die` with its reason, die `killed`, or `message`: meet it as an
- * EXIT in its mailbox.
+ * What an exit signal does to its receiver: `drop` ignores the signal, `die` ends the receiver with the reason of the signal,
+ * `killed` ends it with `killed`, and `message` puts an EXIT into its mailbox.
  */
 export type ExitAction = "drop" | "die" | "killed" | "message";
 

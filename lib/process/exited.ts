@@ -7,7 +7,7 @@ import type { Kernel } from "./kernel.js";
 import { Pid } from "./pid.js";
 import { type ExitReason, NOPROC } from "./reason.js";
 
-/** The reason `pid` ends with; `noproc` when it does not run here. The wait hangs on the process itself. */
+/** Waits for the exit reason of `pid`: `noproc` when it does not run here. */
 export function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | undefined): Promise<ExitReason> {
   return new Promise((resolve, reject) => {
     if (!(pid instanceof Pid)) throw new OptionError("pid", pid, "a pid");

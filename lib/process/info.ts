@@ -7,25 +7,37 @@ import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { DEAD, IDLE, READY, RUNNING, STARTING, type State, SUSPENDED, TERMINATING } from "./process-state.js";
 
-/** `waiting` for a message, `ready` to run, `running`, `suspended` in an await of its own, or on its way in or out. */
+/**
+ * `waiting` for a message, `ready` to run, `running`, `suspended` in an await of its own code, `starting` or
+ * `terminating`.
+ */
 export type ProcessStatus = "starting" | "waiting" | "ready" | "running" | "suspended" | "terminating";
 
-/** One process, as it is at this moment. */
+/** A snapshot of one process. */
 export interface ProcessInfo {
+  /** The pid of the process. */
   readonly pid: Pid<unknown>;
+  /** The label that the spawn gave. */
   readonly label: string | undefined;
+  /** The registered name, if there is one. */
   readonly name: string | undefined;
+  /** The groups of the process. */
   readonly groups: readonly string[];
+  /** What the process is doing. */
   readonly status: ProcessStatus;
-  /** Messages and signals waiting. */
+  /** Messages and signals in the mailbox. */
   readonly mailboxDepth: number;
+  /** The processes that it is linked to. */
   readonly links: readonly Pid[];
-  /** Processes that it monitors, once per monitor. */
+  /** The processes that this process monitors, once for each monitor. */
   readonly monitors: readonly Pid[];
+  /** The processes that monitor it. */
   readonly monitoredBy: readonly Pid[];
   /** Messages and signals handled so far. */
   readonly handled: number;
+  /** Whether it traps exits. */
   readonly trapExit: boolean;
+  /** The process that spawned it. */
   readonly parent: Pid | undefined;
 }
 

@@ -35,7 +35,7 @@ export class Kernel implements ScheduledSystem {
   readonly node: RemoteNode;
   readonly env: Environment;
   readonly limits: Limits;
-  /** In which everything of this system runs: that of the code which made the system. */
+  /** The asynchronous context of the code that created the system. Everything in the system runs in it. */
   readonly context: AsyncContext;
   /** Messages carry the context of their sender. */
   readonly carriesContext: boolean;
@@ -120,7 +120,7 @@ export class Kernel implements ScheduledSystem {
     this.enlist(process);
     this.interception?.born(process as WatchedProcess);
     if (this.events.wants.spawn) this.events.publish("spawn", { pid, parent: parent?.pid });
-    // Who awaits the start has to have the process in hand before it is told: then it starts in a turn of its own.
+    // Code that awaits the start needs the process before the outcome, so such a process starts in a turn of its own.
     if (onStart !== undefined) process.extras.onStart = onStart;
     else if (process.handle !== undefined && (behaviour as Callbacks<M>).init === undefined) {
       this.started(process, undefined);
@@ -130,7 +130,7 @@ export class Kernel implements ScheduledSystem {
     return process;
   }
 
-  /** `init` is done, or there is none. */
+  /** Handles the end of `init`, or the start of a process without one. */
   started(process: Process, result: unknown): void {
     if (process.state === DEAD) return;
     if (result === ignore) {
@@ -190,7 +190,7 @@ export class Kernel implements ScheduledSystem {
     this.end(process, reason, message);
   }
 
-  /** The end of a process, at once. What it held is released before anybody hears of it. */
+  /** Ends a process at once. Its name, groups and timers are released before other processes are notified. */
   end(process: Process, reason: ExitReason, message?: unknown, alongLink = false): void {
     if (process.state === DEAD) return;
     const { pid, rare } = process;
@@ -232,7 +232,7 @@ export class Kernel implements ScheduledSystem {
     if (abort !== undefined) this.enter(() => inNameOf(process.pid, () => abort.abort(exitedError(process))));
   }
 
-  /** A failure that spreads along links is told once, by the first that it leaves nobody behind to tell. */
+  /** Reports a crash that no process observed. A failure that spreads along links is reported only once. */
   private reportCrash(process: Process, reason: ExitReason, message: unknown, alongLink: boolean): void {
     if (alongLink && (reason.type === "killed" || reason.type === "kill" || !this.links.isFirstReport()))
       return;
@@ -265,7 +265,7 @@ export class Kernel implements ScheduledSystem {
     else this.remote.send(to, message);
   }
 
-  /** A mailbox entry that will not be handled. Signals to the dead are simply gone, as in OTP. */
+  /** Discards a mailbox entry that will not be handled. Signals to dead processes are dropped silently, as in OTP. */
   refuse(to: Pid, entry: unknown, reason: DeadLetterReason): void {
     if (isReturnable(entry)) entry.returned(reason);
     else if (!isEntry(entry)) this.deadLetter(to, entry, reason);
@@ -280,7 +280,7 @@ export class Kernel implements ScheduledSystem {
     if (this.events.wants.deadLetter) this.events.publish("deadLetter", { to, message, reason });
   }
 
-  /** A signal for a process made from callbacks. A trapping one whose parent tells it to stop, stops: gen_server's rule. */
+  /** Hands a signal to callbacks. A trapping process stops when its parent tells it to, as a gen_server does. */
   openSignal(process: Process, signal: Signal): unknown {
     const callbacks = process.behaviour as Callbacks<unknown>;
     if (signal.type === "exit" && signal.from === (process.parent ?? this.outside)) {
@@ -295,7 +295,7 @@ export class Kernel implements ScheduledSystem {
 
   // ── addresses and time ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The running process that `of` names, or an error that says what was asked for. */
+  /** The running process that `of` stands for. @throws NoProcessError */
   locate(of: Pid<never> | string): Process {
     const process = typeof of === "string" ? this.names.find(of) : of.process;
     if (process === undefined || process.kernel !== this)
@@ -303,7 +303,7 @@ export class Kernel implements ScheduledSystem {
     return process;
   }
 
-  /** Stands for the holder of a name that nobody holds. */
+  /** A pid for a name that no process has. */
   nobody(name: string): Pid {
     return new Pid(this.node, 0, name, undefined);
   }
@@ -349,7 +349,7 @@ export class Kernel implements ScheduledSystem {
     this.events.publish("longTurn", { suspects: pids, elapsedMs });
   }
 
-  /** Lets go of everything the host gave. */
+  /** Stops the scheduler and releases everything that belongs to the host. */
   close(): void {
     this.stopped = true;
     this.scheduler.stop();

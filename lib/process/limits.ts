@@ -2,28 +2,29 @@
 
 /** The limits of one system. Durations are milliseconds. */
 export interface Limits {
-  /** A call waits this long for its reply, as a gen_server's does. */
+  /** How long a call waits for its reply unless it says otherwise. */
   readonly callTimeoutMs: number;
-  /** `init` of a started process may take this long; OTP waits for ever. */
+  /** How long the `init` of a started process may take. */
   readonly startTimeoutMs: number;
-  /** A stopping system gives a top-level process this long, unless its spawn asked for another `shutdown` time. */
+  /** How long a stopping system waits for a top-level process whose spawn gives no `shutdown` time. */
   readonly shutdownMs: number;
-  /** This long after the call of `stop`, the system kills everything that is left. */
+  /** How long after the call of `stop` the system kills every process that is left. */
   readonly stopTimeoutMs: number;
-  /** Waiting messages at which a mailbox is reported (`highWater`), and again at each doubling. */
+  /** The number of waiting messages at which the event `highWater` is emitted, and again at each doubling. */
   readonly highWater: number;
   /** A turn ends after this many messages … */
   readonly turnMessages: number;
-  /** … or this many milliseconds, and the host's I/O and timers have their go. */
+  /** … or after this many milliseconds. Then the I/O and the timers of the host run. */
   readonly turnMs: number;
-  /** One process handles this many messages before the next ready one runs. */
+  /** How many messages one process handles before the next ready process runs. */
   readonly activationMessages: number;
-  /** A turn that one process held up for this long is reported (`longTurn`). */
+  /** The event `longTurn` is emitted for a turn that one process delays by this many milliseconds. */
   readonly longTurnMs: number;
-  /** So many reports are printed within a second; one line counts the rest. `Infinity` prints all. */
+  /** How many reports are printed within one second. One line counts the others. `Infinity` prints all. */
   readonly reportsPerSecond: number;
 }
 
+/** The default of every limit of a system. */
 export const SYSTEM_DEFAULTS: Limits = {
   callTimeoutMs: 5_000,
   startTimeoutMs: Number.POSITIVE_INFINITY,

@@ -1,4 +1,4 @@
-// Links, monitors and exit signals: who hears of whose end, once, and with which reason.
+// Links, monitors and exit signals: which processes are notified of an exit, exactly once, and with which reason.
 
 import { isEntry, type Signal, SignalEntry } from "./entries.js";
 import { type ExitSource, exitAction } from "./exit-signal.js";
@@ -19,7 +19,7 @@ interface PendingExit {
 export class Links {
   private readonly kernel: Kernel;
   private lastMonitor = 0;
-  /** Exit signals along links, waiting their turn: a chain of a million links must not need a stack of a million. */
+  /** Exit signals along links that are not yet applied. A queue, because a chain of a million links must not recurse. */
   private outbox: PendingExit[] = [];
   private draining = false;
   private reported = false;
@@ -29,7 +29,7 @@ export class Links {
   }
 
   /**
-   * Links two processes; again changes nothing, to oneself does nothing.
+   * Links two processes. Linking twice, or linking a process to itself, has no effect.
    *
    * @param gone - the EXIT that comes if `to` is dead
    */
@@ -50,7 +50,7 @@ export class Links {
     if (this.kernel.events.wants.link) this.kernel.events.publish("link", { from: process.pid, to });
   }
 
-  /** Ends the link at once: an exit signal that comes along it from now on is dropped. */
+  /** Ends the link at once. Exit signals that arrive along it from now on are dropped. */
   unlink(process: Process, from: Pid): void {
     this.kernel.interception?.met(from);
     if (!includes(process.links, from)) return;
@@ -146,7 +146,7 @@ export class Links {
     }
   }
 
-  /** Tells everybody who linked to or monitored `process` that it is gone, and forgets whom it monitored. */
+  /** Notifies all processes that are linked to `process` or monitor it, and ends the monitors of `process`. */
   announce(process: Process, reason: ExitReason): void {
     const { pid, links, watchers, watching } = process;
     if (watching !== undefined) {
@@ -180,7 +180,7 @@ export class Links {
     }
   }
 
-  /** Whether the failure that spreads along links now has yet to be reported; who asks reports it. */
+  /** Whether the failure that spreads along links now was not reported yet. The caller reports it when true. */
   isFirstReport(): boolean {
     const first = !this.reported;
     this.reported = this.draining;
@@ -199,7 +199,7 @@ export class Links {
     } else if (monitor.watcher.node !== this.kernel.node) this.kernel.remote.down(monitor, reason);
   }
 
-  /** One exit that throws (a stack that is used up) must not hold up the others, nor those of later ends. */
+  /** An exit that throws, for example because the stack is used up, must not block other exits, now or later. */
   private drain(): void {
     this.draining = true;
     let failure: { readonly error: unknown } | undefined;

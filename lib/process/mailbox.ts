@@ -1,7 +1,7 @@
 // The queue of one process. The first message sits in a field of its own; a ring is made only for the second one.
 //
-// An entry that ends while it waits is withdrawn: it counts no more at once, and is cleared away when it comes to the
-// head, or together with the others when they are more than half of the ring. So each withdrawal costs constant time.
+// An entry that ends while it is queued is withdrawn: it stops counting at once. It is removed when it reaches the head, or
+// together with all other withdrawn entries when they fill more than half of the ring. So a withdrawal costs constant time.
 
 import { GONE, isGone, isSpecial, type Withdrawable } from "./entries.js";
 
@@ -18,7 +18,7 @@ class Ring {
   size = 0;
   /** Entries withdrawn and not cleared away yet. */
   gone = 0;
-  /** Depth of the mailbox at which to say so next; see {@link Mailbox.isDeep}. */
+  /** The depth at which the next `highWater` is due; see {@link Mailbox.isDeep}. */
   mark = 0;
 
   push(item: unknown): void {
@@ -184,7 +184,7 @@ export class Mailbox {
     return ++ring.gone * 2 > ring.size ? ring.clear(before - 1) : 0;
   }
 
-  /** True once when `least` entries wait, and once at each doubling after that; anew when it has run empty. */
+  /** True once when `least` entries are queued, and once at each doubling. Starts anew when the mailbox has run empty. */
   protected isDeep(least: number): boolean {
     const { ring, depth } = this;
     if (ring === undefined || depth < least || depth < ring.mark) return false;

@@ -7,7 +7,9 @@ import type { ExitReason } from "./reason.js";
 export class Monitor {
   /** Number within the watcher's node. */
   readonly id: number;
+  /** The process that watches. */
   readonly watcher: Pid;
+  /** The process that is watched. */
   readonly target: Pid;
   /** @internal */
   constructor(id: number, watcher: Pid, target: Pid) {
@@ -16,6 +18,7 @@ export class Monitor {
     this.target = target;
   }
 
+  /** A text for people. */
   toString(): string {
     return `<monitor ${this.id} of ${this.target}>`;
   }

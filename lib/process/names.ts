@@ -1,4 +1,4 @@
-// Names of processes: one process a name, one name a process; released before anybody hears of the holder's end.
+// Names of processes: one name for one process. A name is free again before other processes are notified of the exit.
 
 import { NameTakenError } from "./errors.js";
 import type { Interception } from "./interception.js";
@@ -18,7 +18,7 @@ export class Names {
     return this.holders.get(name);
   }
 
-  /** @throws NameTakenError when the name is held, or the process has one already; OptionError when it is empty. */
+  /** @throws NameTakenError when the name is taken or the process has another name; OptionError when the name is empty */
   register(name: string, process: Process): void {
     const holder = this.holders.get(text("name", name));
     if (holder !== undefined) throw new NameTakenError(name, holder.pid, "held");

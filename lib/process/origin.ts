@@ -66,7 +66,10 @@ export function shared<T extends object>(name: string, create: () => T): T {
  * may set a turn of another's going. Only ever added to: the copy that made it may be older than those that use it.
  */
 class Origin {
-  /** In whose name code runs outside an activation, in continuations, timers and callbacks: the pid of a process, or the actor that stands for a simulated scenario. */
+  /**
+   * In whose name code runs outside an activation, in continuations, timers and callbacks: the pid of a process, or the
+   * actor that stands for a simulated scenario.
+   */
   current: object | undefined = undefined;
   /** Knows which process it runs. Asked only when a promise is made: an activation costs nothing here. */
   scheduler: { readonly running: { readonly pid?: object } | undefined } | undefined = undefined;
@@ -170,9 +173,9 @@ export function inNameOf<T>(owner: object, fn: () => T): T {
 }
 
 /**
- * Runs a function as code that belongs to no process. For what several processes share and one of them happens to make:
- * a connection pool that is opened at its first use outlives the process that used it first, and its failures must not
- * end that one.
+ * Runs a function as code that belongs to no process. Use it for a resource that several processes share and one of them
+ * happens to create: a connection pool that is opened at its first use outlives the process that used it first, and a failure
+ * of the pool must not end that process.
  *
  * @example
  * let pool: Promise<void> | undefined;
@@ -191,8 +194,9 @@ export function outside<T>(fn: () => T): T {
 }
 
 /**
- * The process whose code made a promise, also when that process has ended; undefined when no process did. Known for
- * promises made while a System runs. For listeners of the host: a rejection with an owner is that process's crash.
+ * The process whose code created a promise, even when that process has exited. Undefined when no process did. Only promises
+ * that were created while a System runs have owners. For listeners of the host: a rejection with an owner already crashes
+ * that process.
  *
  * @example
  * process.on("unhandledRejection", (error, promise) => {

@@ -1,4 +1,4 @@
-// Timers as processes use them: they send a message or run a function of their owner, and die with it.
+// The timers of a process: each sends a message or runs a function of its owner, and is cancelled when the owner exits.
 
 import { TaskEntry } from "./entries.js";
 import type { AsyncContext } from "./environment.js";
@@ -10,8 +10,9 @@ import type { Process } from "./process.js";
 import { captureSenderContext } from "./sender-context.js";
 import type { Due, Timer } from "./timer-queue.js";
 
-/** A timer that was set: give it to `cancel`, or look whether it is still `pending`. */
+/** A timer that was set. Pass it to `ctx.cancel` or `system.cancel`. */
 export interface TimerRef {
+  /** Whether the timer has yet to fire. */
   readonly pending: boolean;
 }
 
@@ -55,7 +56,7 @@ export class OwnedTimer implements Due, TimerRef {
     return this.kernel.cancelTimer(this.timer);
   }
 
-  /** An interval keeps its beat; beats that were missed altogether are not made up for. */
+  /** An interval keeps its rhythm. Beats that were missed completely are skipped. */
   fire(): void {
     if (this.periodMs !== undefined) {
       const late = this.kernel.env.now() - this.timer.deadline;
@@ -74,7 +75,7 @@ export class OwnedTimer implements Due, TimerRef {
     } else if (this.owner !== undefined) runIn(this.owner, this.action.run);
   }
 
-  /** Nobody stands behind a timer who could catch MailboxFullError: its message is a dead letter. */
+  /** No code could catch a MailboxFullError of a timer, so the message becomes a dead letter instead. */
   private post(to: Pid<unknown> | string, message: unknown): void {
     try {
       this.kernel.send(to, message);

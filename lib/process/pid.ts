@@ -1,16 +1,18 @@
-// A pid names one process of one node, for ever: it is never reused, and still prints when the process is gone.
+// A pid identifies one process of one node. It is never reused, and can still be printed when the process has exited.
 
 import type { Process } from "./process.js";
 
-/** A system's identity as pids carry it. `id` tells systems of the same name apart. */
+/** The identity of a system, as pids contain it. */
 export interface RemoteNode {
+  /** The name of the system. */
   readonly name: string;
+  /** Tells systems of the same name apart. */
   readonly id: string;
 }
 
 /**
- * The address of a process that takes messages of type `M`. Opaque: send to it, link to it, compare it with `===`,
- * use it as a Map key, print it. `Pid<A | B>` is accepted where `Pid<A>` is wanted; any pid where `Pid` is wanted.
+ * The address of a process that takes messages of type `M`. A pid is opaque: send to it, link to it, compare it with `===`,
+ * use it as a key of a Map, print it. `Pid<A | B>` is assignable to `Pid<A>`, and any pid to `Pid`.
  */
 export class Pid<in M = never> {
   /** In types only. */
@@ -19,7 +21,7 @@ export class Pid<in M = never> {
   readonly node: RemoteNode;
   /** Number of the process within its node, from 1. */
   readonly id: number;
-  /** What the process was called at its spawn, for people. */
+  /** The label that the spawn gave, for people to read. */
   readonly label: string | undefined;
   /** Private, so that comparing or cloning a message with a pid in it does not walk through the whole system. */
   #process: Process | undefined;
@@ -49,6 +51,7 @@ export class Pid<in M = never> {
       : `<${this.node.name}.${this.id} ${this.label}>`;
   }
 
+  /** The text of the pid. */
   toJSON(): string {
     return this.toString();
   }

@@ -11,11 +11,11 @@ export { formatReason } from "./show.js";
  * | type | meaning |
  * |---|---|
  * | `normal` | its work was done |
- * | `shutdown` | it was told to stop, in order; `detail` says more |
+ * | `shutdown` | an orderly stop; `detail` says more |
  * | `kill` | it ended itself with this word, which is not a kill signal |
  * | `killed` | an untrappable kill signal ended it |
- * | `noproc` | what it was linked to did not exist |
- * | `noconnection` | the node of the other process is out of reach; that process may be alive |
+ * | `noproc` | the process that it was linked to did not exist |
+ * | `noconnection` | the node of the other process is unreachable; that process may still run |
  * | `crash` | it threw, rejected, or left a rejection unhandled |
  * | `custom` | a value of the user's own |
  */
@@ -29,22 +29,32 @@ export type ExitReason =
   | { readonly type: "crash"; readonly error: Error }
   | { readonly type: "custom"; readonly value: unknown };
 
-/** What may be given where a reason is wanted: the plain words, an Error (a crash), or a reason. */
+/** Everything that is accepted as an exit reason: the plain words, an Error (which means a crash), or an ExitReason. */
 export type ExitInput = "normal" | "shutdown" | "kill" | Error | ExitReason;
 
+/** The reason of a process whose work is done. */
 export const NORMAL: ExitReason = Object.freeze({ type: "normal" });
+/** The reason of an orderly stop. */
 export const SHUTDOWN: ExitReason = Object.freeze({ type: "shutdown" });
+/** The word `kill` as a reason of one's own exit. */
 export const KILL: ExitReason = Object.freeze({ type: "kill" });
+/** The reason of a process that was killed. */
 export const KILLED: ExitReason = Object.freeze({ type: "killed" });
+/** The reason when a process does not exist. */
 export const NOPROC: ExitReason = Object.freeze({ type: "noproc" });
+/** The reason when a node is unreachable. */
 export const NOCONNECTION: ExitReason = Object.freeze({ type: "noconnection" });
 
-/** A `shutdown` that says more: treated like a plain one by every rule. */
+/** A `shutdown` reason with a detail. Every rule treats it like a plain `shutdown`. @example ctx.exit(shutdown("idle")); */
 export function shutdown(detail: unknown): ExitReason {
   return { type: "shutdown", detail };
 }
 
-/** A reason of one's own, for those who want to tell failures apart without an Error. */
+/**
+ * An exit reason with a value of your own, to tell failures apart without an Error.
+ *
+ * @example ctx.exit(custom({ code: 7 }));
+ */
 export function custom(value: unknown): ExitReason {
   return { type: "custom", value };
 }
@@ -89,7 +99,7 @@ export function toReason(input: ExitInput): ExitReason {
       return fixedType === type && fixedError === error ? input : ({ ...input, type, error } as ExitReason);
     }
   } catch {
-    // It resists being looked at.
+    // Reading the value threw.
   }
   throw new OptionError(
     "reason",

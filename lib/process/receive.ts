@@ -1,4 +1,4 @@
-// How a function body runs and waits: selective receive over the mailbox, in order of arrival.
+// How a function body runs and receives: it takes entries from its mailbox in order of arrival, or only those that fit.
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import { type Body, Stop } from "./behaviour.js";
@@ -19,7 +19,7 @@ import type { Due, Timer } from "./timer-queue.js";
 
 /** Options of a receive. */
 export interface ReceiveOptions {
-  /** Milliseconds to wait; 0 takes only what is there. Waits for ever unless given. */
+  /** How many milliseconds to wait. 0 takes only what is already in the mailbox. Default: no limit. */
   readonly timeoutMs?: number;
   /** Ends the wait early; the receive rejects with the signal's reason. */
   readonly signal?: AbortSignal;

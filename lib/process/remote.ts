@@ -16,7 +16,9 @@ import { show } from "./show.js";
 
 /** A pid as it travels. */
 export interface PidAddress {
+  /** The node of the process. */
   readonly node: RemoteNode;
+  /** The number of the process within its node. */
   readonly id: number;
 }
 

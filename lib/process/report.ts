@@ -10,6 +10,7 @@ import { decide, type Event, initial, type State } from "./report-limit-machine.
 import { formatReason, show, stackOf } from "./show.js";
 import type { Due, Timer } from "./timer-queue.js";
 
+/** How urgent a report is. */
 export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
 
 /**
@@ -40,12 +41,15 @@ export type ReportEvent =
 
 /** One report. */
 export interface Report {
+  /** How urgent the report is. */
   readonly level: ReportLevel;
+  /** What happened. */
   readonly event: ReportEvent;
   /** The process that it is about; of a child, its supervisor. */
   readonly pid?: Pid | undefined;
   /** Where that is: names from the system down, such as `shop/floor/clerk`. */
   readonly path: string;
+  /** The exit reason, if the report is about an exit. */
   readonly reason?: ExitReason | undefined;
   /** What was thrown, if anything was. */
   readonly error?: unknown;
@@ -103,7 +107,9 @@ export function loggerReport(logger: ReportLogger): ReportSink {
 
 /** A process ended abnormally, unobserved. */
 export interface CrashReport {
+  /** The process that crashed. */
   readonly pid: Pid;
+  /** Its exit reason. */
   readonly reason: ExitReason;
   /** The message it was at work on, if any. */
   readonly lastMessage: unknown;

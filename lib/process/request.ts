@@ -1,5 +1,5 @@
-// A call: a message with a reply to it. It ends once, by its reply, its timeout, an AbortSignal or the callee's death;
-// the last three withdraw the request if it still waits, and a late reply is dropped, as with OTP's process aliases.
+// A call is a message with a reply. It ends once: by its reply, its timeout, an AbortSignal or the exit of the callee. The
+// last three withdraw a request that is still queued, and a late reply is discarded, as with OTP's process aliases.
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import { ContextMessage, Entry, isEntry, SignalEntry, TaskEntry } from "./entries.js";
@@ -18,10 +18,10 @@ import type { Due, Timer } from "./timer-queue.js";
 
 declare const answers: unique symbol;
 
-/** Where the answer to a call goes; the callee gives it to `ctx.reply` or `ctx.refuse`. */
+/** The address for the reply to a call. The callee passes it to `ctx.reply` or `ctx.refuse`. */
 export interface ReplyTo<R> {
   readonly [answers]: (value: R) => void;
-  /** False once the call has ended: nobody waits for this reply any more. */
+  /** False once the call has ended: a reply would be discarded. */
   readonly open: boolean;
 }
 
@@ -30,20 +30,23 @@ export function replyAddress<R>(request: Request<R>): ReplyTo<R> {
   return request as unknown as ReplyTo<R>;
 }
 
-/** How a call ended, for those that do not await it. */
+/** How a call ended, for callers that do not await it. */
 export type Reply<R> =
   | { readonly ok: true; readonly value: R }
   | { readonly ok: false; readonly error: unknown };
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Milliseconds to wait for the reply; `Infinity` waits until the callee ends. Default 5,000. */
+  /** How many milliseconds to wait for the reply. `Infinity` waits until the callee exits. Default 5,000. */
   readonly timeoutMs?: number;
   /** Ends the wait early; the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** A call under way. Sits in the callee's mailbox until it is taken, and in its list of open calls until it ends. */
+/**
+ * A call in progress. The request is in the callee's mailbox until it is taken, and in its list of open calls until it
+ * ends.
+ */
 export class Request<R = unknown> extends Entry implements Due, Abandonable, Abortable, Settler, Resumption {
   open = true;
   message: unknown = undefined;

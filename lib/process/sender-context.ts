@@ -6,9 +6,9 @@ import type { Kernel } from "./kernel.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 
-/** What such a process has besides. */
+/** What a process of such a system has in addition. */
 export interface HomeContext {
-  /** Where all of it runs, whoever sends to it: for a process that acts for one caller alone. */
+  /** The context in which all code of the process runs, for a process that acts for one caller only. */
   home: AsyncContext | undefined;
 }
 
@@ -35,7 +35,7 @@ function contextAwareClass(Base: typeof Process): typeof Process {
       super.deliverRequest(request);
     }
 
-    /** Signals carry nothing: a restart is not part of the request that caused the crash. */
+    /** Signals carry no context: a restart is not part of the request that caused the crash. */
     override deliverSignal(entry: Entry): void {
       if (entry instanceof TaskEntry) entry.context ??= this.here();
       super.deliverSignal(entry);
@@ -57,7 +57,7 @@ function contextAwareClass(Base: typeof Process): typeof Process {
   };
 }
 
-/** The context of the code that is running, for what is to be done later in its place. Undefined where none is carried. */
+/** The context of the running code, for work that is done later on its behalf. Undefined where messages carry no context. */
 export function captureSenderContext(kernel: Kernel): AsyncContext | undefined {
   return kernel.carriesContext ? kernel.env.captureContext() : undefined;
 }
@@ -73,7 +73,7 @@ export function adoptContext<T extends Pid<never>>(pid: T): T {
 /** Runs a function in a context that was captured before. */
 export type ContextRunner = <R>(fn: () => R) => R;
 
-/** For callbacks, the context of the message at hand is the one they run in. */
+/** Callbacks already run in the context of their current message. */
 export function contextRunner({ kernel, handle, rare }: Process): ContextRunner {
   const inBody = handle === undefined && kernel.carriesContext;
   const context = inBody ? rare?.sender : kernel.env.captureContext();

@@ -1,4 +1,4 @@
-// Starting: a spawn that waits until the new process's `init` is done, as proc_lib's start_link does.
+// Starting: a spawn that waits until the `init` of the new process has ended, as proc_lib's start_link does.
 
 import type { Behaviour, SpawnOptions, StartOutcome } from "./behaviour.js";
 import { StartError } from "./errors.js";
@@ -11,7 +11,7 @@ import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { type ExitReason, KILL, shutdown } from "./reason.js";
 
-/** What a definition turns into when it is started. */
+/** What is spawned when a definition is started. */
 export interface Launch<Ref> {
   readonly behaviour: Behaviour<never>;
   readonly options?: SpawnOptions;
@@ -24,12 +24,12 @@ export const launch: unique symbol = Symbol("signalbox.launch");
 
 /** Something `start` can start: what `defineServer` and `supervisor` make. */
 export interface Startable<in Args extends readonly unknown[], out Ref> {
-  /** How it is launched: the library's own affair, but what the types of its arguments and its handle hang on. */
+  /** Internal. The types of the arguments and of the handle are inferred from this member. */
   readonly [launch]: (args: Args) => Launch<Ref>;
 }
 
 export interface StartOptions extends SpawnOptions {
-  /** Milliseconds that `init` may take before the process is killed. `Infinity` unless given. */
+  /** How many milliseconds `init` may take before the process is killed. Default `Infinity`. */
   readonly timeoutMs?: number;
 }
 
@@ -71,14 +71,17 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
   });
 }
 
-/** A listener of `spawn` may have ended it before there was anybody to tell. */
+/** Reports a failed start when a listener of the event `spawn` ended the process before `onStart` was set. */
 export function reportEarlyEnd(kernel: Kernel, child: Process): void {
   if (!child.alive) kernel.notifyStart(child, { type: "failed", reason: child.exitReason as ExitReason });
 }
 
 const IGNORED: ExitReason = { type: "shutdown", detail: "its init returned `ignore`" };
 
-/** Spawns and tells how the start ended; a start that takes longer than `timeoutMs` is killed and has failed. */
+/**
+ * Spawns a process and calls `onOutcome` when its start has ended. A start that takes longer than `timeoutMs` is killed
+ * and fails.
+ */
 export function spawnAwaited(
   kernel: Kernel,
   parent: Process | undefined,
@@ -89,7 +92,7 @@ export function spawnAwaited(
 ): Process {
   if (timeoutMs === Number.POSITIVE_INFINITY) return kernel.spawn(behaviour, parent, options, onOutcome);
   let timedOut = false;
-  // The spawn may be refused, so the timer comes after it; how the start went is told in a later turn than this.
+  // The spawn may throw, so the timer is set after it. The outcome comes in a later turn, so the timer is there by then.
   const child = kernel.spawn(behaviour, parent, options, (outcome) => {
     kernel.cancelTimer(timer);
     onOutcome(

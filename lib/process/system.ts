@@ -24,20 +24,21 @@ import type { Timer } from "./timer-queue.js";
 /** Limits that a system may set differently from {@link SYSTEM_DEFAULTS}. */
 export type SystemLimits = { readonly [name in keyof Limits]?: number };
 
+/** Options of a System. */
 export interface SystemOptions {
   /** What the system is called in pids and reports. Default `system`. */
   readonly name?: string;
   /** Other limits than the defaults. */
   readonly limits?: SystemLimits;
   /**
-   * Takes reports of crashes, restarts and the like: a function gets the text and the record of each, an object says also
-   * what is in them, and `false` is for nowhere. Default: standard error.
+   * Where reports of crashes, restarts and other failures go. A function gets the text and the record of each report. An
+   * object also says what the reports contain. `false` discards them. Default: standard error.
    */
   readonly report?: ReportSink | ReportOptions | false;
   /**
-   * The asynchronous context (AsyncLocalStorage, OpenTelemetry) in which messages are handled. `system`, the default: that of
-   * the code which made the system. `sender`: that of the code which sent the message, made the call or dispatch, emitted the
-   * tuple or set the timer. Signals and starts are always the system's.
+   * The asynchronous context (AsyncLocalStorage, OpenTelemetry) in which messages are handled. `system`, the default, is the
+   * context of the code that created the system. `sender` is the context of the code that sent the message, made the call or
+   * dispatch, emitted the tuple or set the timer. Signals and starts always run in the context of the system.
    */
   readonly context?: "system" | "sender";
   /** Carries signals to other nodes: {@link remoteNodes} of a transport. */
@@ -46,8 +47,12 @@ export interface SystemOptions {
   readonly environment?: Environment;
 }
 
+/** Options of `system.stop`. */
 export interface StopOptions {
-  /** Milliseconds after which everything that is left is killed; 0 kills at once. Default: the limit `stopTimeoutMs`. */
+  /**
+   * After this many milliseconds the system kills every process that is left; 0 kills at once. Default: the limit
+   * `stopTimeoutMs`.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -79,12 +84,12 @@ export class ProcessSystem implements AsyncDisposable {
     return this.kernel.node;
   }
 
-  /** What happens in the system; nothing is built for an event without a listener. */
+  /** The events of the system. An event without a listener costs nothing. */
   get events(): SystemEvents {
     return this.kernel.events;
   }
 
-  /** Messages that nobody got, so far. */
+  /** How many messages reached no process so far. */
   get deadLetters(): number {
     return this.kernel.events.deadLetters;
   }
@@ -93,15 +98,20 @@ export class ProcessSystem implements AsyncDisposable {
     return this.kernel.stopped;
   }
 
-  /** Starts a process. It runs from its first turn on, not within this call. */
+  /**
+   * Starts a process. Its code first runs in a later turn, not within this call.
+   *
+   * @throws SystemStoppedError, NameTakenError, OptionError
+   * @example const clerk = system.spawn<string>(async (ctx) => console.log(await ctx.receive()));
+   */
   spawn<M>(behaviour: Behaviour<M>, options?: SpawnOptions): Pid<M> {
     return this.kernel.spawn(behaviour, undefined, options).pid;
   }
 
   /**
-   * Starts a server, supervisor or the like and waits until its `init` is done.
+   * Starts a server, a supervisor or another definition, and waits until its `init` has ended.
    *
-   * @throws StartError when it fails, is ignored or takes too long
+   * @throws StartError when `init` fails, returns `ignore` or exceeds the limit `startTimeoutMs`
    */
   async start<Args extends readonly unknown[], Ref>(what: Startable<Args, Ref>, ...args: Args): Promise<Ref> {
     return startAwaited(this.kernel, undefined, what, args, undefined);
@@ -132,7 +142,7 @@ export class ProcessSystem implements AsyncDisposable {
     return this.kernel.calls.call(undefined, to, build, options);
   }
 
-  /** Sends an exit signal; a process that was started from outside takes it as its parent's. */
+  /** Sends an exit signal. A process that was started from outside treats it as the signal of its parent. */
   exit(to: Address<never>, reason: ExitInput): void {
     const kernel = this.kernel;
     const given = toReason(reason);
@@ -140,7 +150,7 @@ export class ProcessSystem implements AsyncDisposable {
     if (pid !== undefined) kernel.links.exit(kernel.outside, pid, given, "exit");
   }
 
-  /** Sends `message` after `delayMs`. */
+  /** Sends `message` after `delayMs` milliseconds. */
   sendAfter<T>(to: Pid<T>, message: NoInfer<T>, delayMs: number): TimerRef;
   sendAfter(to: string, message: unknown, delayMs: number): TimerRef;
   sendAfter(to: Address<never>, message: unknown, delayMs: number): TimerRef {
@@ -152,7 +162,7 @@ export class ProcessSystem implements AsyncDisposable {
     );
   }
 
-  /** False when the timer had fired or was cancelled before. */
+  /** Cancels a timer. Returns false when it has already fired or was cancelled. */
   cancel(timer: TimerRef): boolean {
     return (timer as OwnedTimer).cancel();
   }
@@ -162,14 +172,14 @@ export class ProcessSystem implements AsyncDisposable {
     this.kernel.names.register(text("name", name), this.kernel.locate(pid));
   }
 
-  /** Frees a name; false when nobody held it. */
+  /** Frees a name. Returns false when no process had it. */
   unregister(name: string): boolean {
     const holder = this.kernel.names.find(name);
     if (holder !== undefined) this.kernel.names.release(holder);
     return holder !== undefined;
   }
 
-  /** Who holds the name. */
+  /** The process that is registered under the name, if there is one. */
   whereis(name: string): Pid<unknown> | undefined {
     return this.kernel.names.find(name)?.pid;
   }
@@ -194,7 +204,7 @@ export class ProcessSystem implements AsyncDisposable {
     return this.kernel.population;
   }
 
-  /** Everything there is to know of one process; undefined when it does not run here. */
+  /** A snapshot of one process. Undefined when the process does not run in this system. */
   info(pid: Pid): ProcessInfo | undefined {
     const process = pid.process;
     return process === undefined || process.kernel !== this.kernel
@@ -202,17 +212,17 @@ export class ProcessSystem implements AsyncDisposable {
       : processInfo(this.kernel, process);
   }
 
-  /** Waits until the process ends, and gives its reason; `noproc` when it does not run here. */
+  /** Waits until the process exits and returns its exit reason: `noproc` when it does not run in this system. */
   exited(pid: Pid, options?: { readonly signal?: AbortSignal }): Promise<ExitReason> {
     return waitForExit(this.kernel, pid, options?.signal);
   }
 
-  /** Resolves when no process has anything left to do, pending timers apart: for tests and orderly ends. */
+  /** Resolves when no process has anything left to do, except for pending timers. For tests and orderly ends. */
   idle(): Promise<void> {
     return this.kernel.scheduler.idle();
   }
 
-  /** Takes in a signal that a transport brought from another node. */
+  /** Accepts a signal that a transport received from another node. */
   deliver(signal: WireSignal): void {
     this.kernel.remote.deliver(signal);
   }
@@ -222,7 +232,7 @@ export class ProcessSystem implements AsyncDisposable {
     this.kernel.remote.nodeDown(nodeId);
   }
 
-  /** A pid as it may travel to another node. */
+  /** A pid in the form in which it can be sent to another node. */
   address(pid: Pid): PidAddress {
     return this.kernel.remote.address(pid);
   }
@@ -233,12 +243,12 @@ export class ProcessSystem implements AsyncDisposable {
   }
 
   /**
-   * Stops the system. It tells the top-level processes to shut down, the last started first, and waits for the end of
-   * each before it tells the next. A process has the `shutdown` time of its spawn, or else the limit `shutdownMs`, and
-   * is killed after it; a supervisor takes as long as the shutdown times of its children add up to. After `timeoutMs`
-   * the system kills everything that is left.
+   * Stops the system. The top-level processes are told to shut down one after the other, the last started first. Each has
+   * the `shutdown` time of its spawn, or else the limit `shutdownMs`, and is killed after it. A supervisor takes as long as
+   * the shutdown times of its children add up to. After `timeoutMs` the system kills every process that is left.
    *
-   * Again returns the same promise. With a `timeoutMs` that ends earlier than the first one, it hastens the stop.
+   * A second call returns the same promise. When its `timeoutMs` ends earlier than that of the first call, it shortens the
+   * stop.
    *
    * @throws OptionError
    * @example
@@ -273,12 +283,12 @@ export class ProcessSystem implements AsyncDisposable {
     for (const process of this.#all()) if (isLast(process)) kernel.end(process, SHUTDOWN);
     this.#killAll();
     if (this.#stopLimit !== undefined) kernel.cancelTimer(this.#stopLimit);
-    // Whoever waits for these ends hears of them, and what they rejected by it still finds its owner.
+    // Waits for the ends of these processes resolve, and rejections that follow from them still find their owner.
     await kernel.scheduler.idle();
     kernel.close();
   }
 
-  /** The whole stop has so long from now on, unless it has less already. */
+  /** Limits the whole stop from now on, unless an earlier limit ends sooner. */
   #limitStop(timeoutMs: number): void {
     const { kernel } = this;
     const before = this.#stopLimit;
