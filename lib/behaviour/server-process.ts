@@ -1,4 +1,4 @@
-// The process of a server: takes calls and casts to their handlers, and what these return back to the callers.
+// The process of a server: it passes calls and casts to their handlers, and the results of calls back to the callers.
 
 import { type Callbacks, ignore, Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
@@ -9,7 +9,7 @@ import { Request } from "../process/request.js";
 import { isThenable } from "../process/thenable.js";
 import { Deferred, Refusal, StopReply } from "./replies.js";
 
-/** A call on its way: the request itself is the message. */
+/** A call as the server receives it: the request itself is the message. */
 export class CallMessage extends Request {
   readonly method: string;
   readonly args: readonly unknown[];
@@ -21,7 +21,7 @@ export class CallMessage extends Request {
   }
 }
 
-/** A cast on its way. */
+/** A cast as the server receives it. */
 export class CastMessage {
   readonly method: string;
   readonly args: readonly unknown[];
@@ -31,7 +31,7 @@ export class CastMessage {
   }
 }
 
-/** A server told to end by a handle of it. */
+/** The request of a handle to stop the server. */
 export class StopMessage {
   readonly reason: ExitReason;
   constructor(reason: ExitReason) {
@@ -47,7 +47,9 @@ export class StopMessage {
  */
 export class UnknownRequestError extends SignalboxError {
   static override readonly name: string = "UnknownRequestError";
+  /** Stable across versions: match on this rather than on the text. */
   readonly code = "ERR_UNKNOWN_REQUEST";
+  /** The library creates these errors. */
   constructor(kind: string, method: string, known: readonly string[]) {
     super(`this server has no ${kind} "${method}"; it has ${known.length === 0 ? "none" : known.join(", ")}`);
   }
@@ -55,7 +57,7 @@ export class UnknownRequestError extends SignalboxError {
 
 type Loose = (state: unknown, ...args: readonly unknown[]) => unknown;
 
-/** A server's definition, with the types that only its author sees taken off. */
+/** The definition of a server, without the types of its author. */
 export interface LooseServer {
   readonly init: (ctx: Context<never>, ...args: readonly unknown[]) => unknown;
   readonly calls: Readonly<Record<string, Loose>>;
@@ -113,7 +115,7 @@ function unhandled(ctx: Context<never>, message: unknown): undefined {
   process?.kernel.deadLetter(process.pid, message, "unhandled");
 }
 
-/** Ends a call as its handler said; gives back what ends the server. */
+/** Ends a call as its handler decided. Returns the Stop that ends the server, if there is one. */
 function answer(call: CallMessage, result: unknown): Stop | undefined {
   if (result instanceof Deferred) {
     result.begin({
@@ -137,7 +139,7 @@ function answer(call: CallMessage, result: unknown): Stop | undefined {
   return undefined;
 }
 
-/** What a cast returns is nobody's business, unless it is a promise to await or the end. */
+/** The result of a cast is ignored, unless it is a promise to await or a Stop. */
 function onlyStop(result: unknown): unknown {
   return result instanceof Stop || isThenable(result) ? result : undefined;
 }

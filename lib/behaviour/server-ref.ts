@@ -1,4 +1,4 @@
-// The handle of a server: its calls and casts as methods, made once per definition.
+// The handle of a server, with its calls and casts as methods. The classes behind them are created once per definition.
 
 import type { Context } from "../process/context.js";
 import { NoProcessError } from "../process/errors.js";
@@ -9,21 +9,21 @@ import type { CallOptions } from "../process/request.js";
 import { CallMessage, CastMessage, StopMessage } from "./server-process.js";
 import type { Calls, Casts } from "./types.js";
 
-/** Options of the calls of a handle, and who makes them. */
+/** Options for the calls of a handle, and the process that makes them. */
 export interface CallerOptions extends CallOptions {
   /**
-   * The process that asks: its exit then ends the call, after its exit calls and casts are refused, and calling itself
-   * is an error instead of a deadlock.
+   * The process that makes the calls. When it exits, its calls end, and later calls and casts are refused. A process that
+   * calls itself gets CallSelfError instead of a deadlock.
    */
   readonly from?: Context<never> | Context<unknown>;
 }
 
 type Target = Pid<never> | string;
 
-/** Makes the methods object of one handle. */
+/** Creates the object with the methods of one handle. */
 export type MethodsOf = (kernel: Kernel, to: Target, options: CallerOptions | undefined) => object;
 
-/** A class with a method per call, so that every handle of a definition has the same shape. */
+/** Creates a class with one method for each call, so that all handles of a definition have the same shape. */
 export function callMethods(names: readonly string[]): MethodsOf {
   class ServerCalls {
     // Private: a call may have any name.
@@ -38,7 +38,7 @@ export function callMethods(names: readonly string[]): MethodsOf {
     static request(calls: ServerCalls, message: CallMessage): Promise<unknown> {
       const options = calls.#options;
       const from = options?.from;
-      // A process that has ended calls nobody; its signal tells why.
+      // A process that has exited makes no calls. Its signal holds the reason.
       if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
       const caller = from?.self.process;
       const promise = message.await(calls.#kernel, caller);
@@ -83,9 +83,12 @@ export function castMethods(names: readonly string[]): MethodsOf {
 
 /** A running server, by pid or by name. */
 export class ServerRef<C, K> {
-  /** Calls: `await stock.call.take(3)`. Each ends by its reply, its timeout (5 s), or the server's death. */
+  /**
+   * The calls of the server as methods: `await stock.call.take(3)`. A call rejects with CallTimeoutError after 5,000 ms, with
+   * CalleeExitedError when the server exits first, and with the error of a refusal.
+   */
   readonly call: Calls<C>;
-  /** Casts: `stock.cast.restock(5)`. To a server that is gone they are dead letters. */
+  /** The casts of the server as methods: `stock.cast.restock(5)`. A cast to a server that has exited is a dead letter. */
   readonly cast: Casts<K>;
   readonly #address: Target;
   readonly #kernel: Kernel;
@@ -102,7 +105,11 @@ export class ServerRef<C, K> {
     this.cast = makeCasts(kernel, address, undefined) as Casts<K>;
   }
 
-  /** The pid of the server; of whoever holds the name now, for a handle by name. @throws NoProcessError when nobody does */
+  /**
+   * The pid of the server. For a handle by name: of the process that has the name now.
+   *
+   * @throws NoProcessError when no process has it
+   */
   get pid(): Pid<never> {
     if (typeof this.#address !== "string") return this.#address;
     const holder = this.#kernel.names.find(this.#address);
@@ -111,7 +118,7 @@ export class ServerRef<C, K> {
   }
 
   /**
-   * The same calls and casts with other limits, or in a process's name.
+   * The same calls and casts with another timeout, with an AbortSignal, or on behalf of a process.
    *
    * @example await stock.with({ timeoutMs: 100, signal }).call.take(3);
    */
@@ -123,8 +130,10 @@ export class ServerRef<C, K> {
   }
 
   /**
-   * Tells the server to end, with `shutdown` unless given, after what waits in its mailbox already; its `terminate`
-   * runs, as with gen_server:stop. A supervisor may start it again. Nothing happens when it is gone.
+   * Tells the server to stop, with reason `shutdown` unless given. The server handles the messages that are already in its
+   * mailbox, runs its `terminate` and exits. A supervisor may restart it. Has no effect when the server has exited.
+   *
+   * @throws OptionError when the reason is none
    */
   stop(reason: ExitInput = "shutdown"): void {
     const message = new StopMessage(toReason(reason));
@@ -133,6 +142,7 @@ export class ServerRef<C, K> {
     if (alive !== undefined) this.#kernel.send(address, message);
   }
 
+  /** The pid or the name of the server. */
   toString(): string {
     return String(this.#address);
   }

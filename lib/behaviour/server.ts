@@ -1,4 +1,4 @@
-// A server: state behind calls and casts, after OTP's gen_server, with the types of its messages inferred.
+// A server: a state that calls and casts read and change, after OTP's gen_server. The types of the messages are inferred.
 
 import type { Context } from "../process/context.js";
 import type { DownSignal, ExitSignal, GroupSignal } from "../process/entries.js";
@@ -13,44 +13,55 @@ import { serverProcess } from "./server-process.js";
 import { callMethods, castMethods, ServerRef } from "./server-ref.js";
 import type { Handler, StateOf } from "./types.js";
 
-/** What a server does. Handlers change the state in place; each is awaited before the next message. */
+/**
+ * The definition of a server. Handlers change the state in place. The server awaits each handler before it takes the
+ * next message.
+ */
 export interface ServerOptions<A extends readonly unknown[], R, C, K> {
-  /** Makes the state; the server counts as started when it is done. May throw, or return `ignore` or `stop(reason)`. */
+  /**
+   * Creates the state. The server counts as started when `init` has ended. `init` may throw, or return `ignore` or
+   * `stop(reason)`.
+   */
   readonly init: (ctx: Context<unknown>, ...args: A) => R;
   /**
-   * Requests with a reply: what a handler returns is the reply. It may also return `defer(…)`, `refuse(error)`,
-   * `replyAndStop(value, reason)` or `stop(reason)`. A throw is the server's crash, and ends every call to it.
+   * Requests with a reply: the result of a handler is the reply. A handler may also return `defer(…)`, `refuse(error)`,
+   * `replyAndStop(value, reason)` or `stop(reason)`. A throw crashes the server and ends all its open calls.
    */
   readonly calls?: C & Record<string, Handler<StateOf<R>>>;
-  /** Requests without a reply. A throw is the server's crash. */
+  /** Requests without a reply. A throw crashes the server. */
   readonly casts?: K & Record<string, Handler<StateOf<R>>>;
-  /** EXIT (when trapping), DOWN and group changes. */
+  /** Handlers of signals: EXIT (when trapping), DOWN and group changes. */
   readonly signals?: {
+    /** Called for an EXIT, when the server traps exits. */
     readonly exit?: (state: StateOf<R>, signal: ExitSignal) => unknown;
+    /** Called for the DOWN of a monitored process. */
     readonly down?: (state: StateOf<R>, signal: DownSignal) => unknown;
+    /** Called for a change in a monitored group. */
     readonly group?: (state: StateOf<R>, signal: GroupSignal) => unknown;
   };
-  /** Messages that are neither calls nor casts, such as those of `ctx.sendAfter(ctx.self, …)`. */
+  /** The handler of messages that are neither calls nor casts, such as those of `ctx.sendAfter(ctx.self, …)`. */
   readonly info?: (state: StateOf<R>, message: unknown) => unknown;
-  /** Runs when the server stops by its own will, throws, or traps exits and is told to stop. */
+  /** Runs before the server exits: when it stops by itself, throws, or traps exits and is told to stop. */
   readonly terminate?: (state: StateOf<R>, reason: ExitReason) => unknown;
-  /** What to call it in reports. Default `server`. */
+  /** The name of the server in reports. Default `server`. */
   readonly label?: string;
-  /** Starts it trapping exits, so that `terminate` runs when its supervisor stops it. Default false. */
+  /** Whether the server traps exits, so that `terminate` runs when its supervisor stops it. Default false. */
   readonly trapExit?: boolean;
 }
 
-/** What `defineServer` makes: start it, make it a child of a supervisor, or get handles of running ones. */
+/** The result of `defineServer`: start it, make it a child of a supervisor, or get handles of running servers. */
 export interface ServerDefinition<A extends readonly unknown[], C, K> extends Startable<A, ServerRef<C, K>> {
   /**
-   * A handle of a server that runs already, by its pid or by the name it is registered under: under a name it still
-   * holds after a restart.
+   * A handle of a running server, by its pid or by its registered name. A handle by name still works after a restart of the
+   * server.
+   *
+   * @example const stock = Stock.at(system, "stock");
    */
   at(system: ProcessSystem, address: Pid<never> | string): ServerRef<C, K>;
 }
 
 /**
- * Defines a server.
+ * Defines a server: a process with a state, calls that reply and casts that do not.
  *
  * @throws OptionError when a part of the definition is not what it has to be
  * @see https://www.erlang.org/doc/apps/stdlib/gen_server.html
@@ -96,7 +107,7 @@ function checkFunction(path: string, value: unknown): void {
   if (typeof value !== "function") throw new OptionError(path, value, "a function");
 }
 
-/** Without a prototype: `toString` is a handler only when somebody wrote one. */
+/** The result has no prototype, so that `toString` is a handler only when the definition has one. */
 function checkHandlers(path: string, handlers: object = {}): Record<string, Handler<never>> {
   if (typeof handlers !== "object" || handlers === null)
     throw new OptionError(path, handlers, "an object of functions");

@@ -1,15 +1,15 @@
-// How a server's definition turns into the type of its handle: written once, inferred end to end.
+// How the type of a handle is inferred from the definition of a server.
 
 import type { ignore, Stop } from "../process/behaviour.js";
 import type { Deferred, Refusal, StopReply } from "./replies.js";
 
-/** A handler of a call or cast: the state, then the caller's arguments. */
+/** A handler of a call or cast. It gets the state and then the arguments of the caller. */
 export type Handler<S> = (state: S, ...args: never[]) => unknown;
 
 /** The state that an `init` makes. */
 export type StateOf<R> = Exclude<Awaited<R>, Stop | typeof ignore>;
 
-/** What a caller gets when a handler returns `R`. */
+/** The reply that a caller gets when a handler returns `R`. */
 export type ReplyOf<R> = PlainReply<Awaited<R>>;
 
 type PlainReply<R> =
@@ -22,7 +22,7 @@ export type Calls<C> = {
     : never;
 };
 
-/** The casts of a server, as methods of its handle: sent, and not waited for. */
+/** The casts of a server, as methods of its handle that return at once. */
 export type Casts<K> = {
   readonly [N in keyof K]: K[N] extends (state: never, ...args: infer A) => unknown
     ? (...args: A) => void
