@@ -53,9 +53,7 @@ export interface ServerOptions<A extends readonly unknown[], R, C, K> {
 export interface ServerDefinition<A extends readonly unknown[], C, K> extends Startable<A, ServerRef<C, K>> {
   /**
    * A handle of a running server, by its pid or by its registered name. A handle by name still works after a restart of the
-   * server.
-   *
-   * @example const stock = Stock.at(system, "stock");
+   * server: `Stock.at(system, "stock")`.
    */
   at(system: ProcessSystem, address: Pid<never> | string): ServerRef<C, K>;
 }

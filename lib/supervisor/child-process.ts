@@ -9,14 +9,14 @@ import { SHUTDOWN } from "../process/reason.js";
 import { reportEarlyEnd, spawnAwaited } from "../process/start.js";
 import { childLaunch, type FullChildSpec, type Shutdown } from "./child.js";
 
-/** A start has ended, one way or another. */
+/** How the start of a child ended. */
 export interface Outcome {
   readonly type: "outcome";
   readonly id: string;
   readonly outcome: StartOutcome;
 }
 
-/** Spawns a child linked to its supervisor; how its start ends comes as a message. @throws NameTakenError */
+/** Spawns a child that is linked to its supervisor. The outcome of the start arrives as a message. @throws NameTakenError */
 export function launchChild<M>(
   ctx: Context<M | Outcome>,
   spec: FullChildSpec,
@@ -40,17 +40,20 @@ export function launchChild<M>(
   return child.pid;
 }
 
-/** Whether the start of a child has ended, and only the news of that may still be on their way. */
+/** Whether the start of a child has ended. The message with the outcome may still be in the mailbox. */
 export function hasStarted(pid: Pid): boolean {
   return pid.process?.rare?.onStart === undefined;
 }
 
-/** Cuts a start short. A supervisor obeys at any time and stops what it has started; of a worker's `init` nobody knows. */
+/**
+ * Aborts a start. A supervisor obeys at any time and stops its children. A worker's `init` may do anything, so a worker
+ * is killed.
+ */
 export function abortStart<M>(ctx: Context<M>, pid: Pid, spec: FullChildSpec): void {
   killAfter(ctx, pid, spec.type === "supervisor" || hasStarted(pid) ? spec.shutdown : "brutal_kill");
 }
 
-/** Tells a child to stop; kills it at once, or when its time is up. */
+/** Tells a child to stop, and kills it when its shutdown time is over. `brutal_kill` kills it at once. */
 export function killAfter<M>(ctx: Context<M>, pid: Pid, shutdown: Shutdown): TimerRef | undefined {
   if (shutdown === "brutal_kill") {
     ctx.exit(pid, "kill");

@@ -1,19 +1,23 @@
-// What a supervisor is told of a child, and the defaults of it: OTP's, in one table.
+// The specification of a child, with its defaults (OTP's) in one table.
 
 import type { Behaviour } from "../process/behaviour.js";
 import { OptionError } from "../process/errors.js";
 import { delay, oneOf, text } from "../process/options.js";
 import { isStartable, type Launch, launch, type Startable } from "../process/start.js";
 
-/** When an ended child is started again: always, after an abnormal end, never. */
+/** When a supervisor restarts a child: always (`permanent`), after an abnormal exit (`transient`), or never (`temporary`). */
 export type Restart = "permanent" | "transient" | "temporary";
 
-/** How a child is stopped: told to, and killed after so many milliseconds; or killed at once. */
+/**
+ * How a supervisor stops a child: it sends `shutdown` and kills the child after this many milliseconds, or kills it at
+ * once.
+ */
 export type Shutdown = number | "brutal_kill";
 
+/** Whether a child is a worker or a supervisor. */
 export type ChildType = "worker" | "supervisor";
 
-/** What can be a child: a server or supervisor definition, or a plain process's body or callbacks. */
+/** What can be a child: the definition of a server or supervisor, or the body or callbacks of a plain process. */
 export type ChildStart = Startable<never, unknown> | Behaviour<never>;
 
 /** The arguments of a definition's `init`; none for a plain process. */
@@ -24,19 +28,19 @@ export type ArgsOf<S> =
       : Readonly<A>
     : readonly [];
 
-/** Everything about a child but what it runs. */
+/** The options of a child, without the code that it runs. */
 export interface ChildOptions {
   /** Names the child within its supervisor. */
   readonly id: string;
-  /** Default `permanent`. */
+  /** When the child is restarted. Default `permanent`. */
   readonly restart?: Restart;
-  /** Default 5,000 ms for a worker, `Infinity` for a supervisor. */
+  /** The shutdown time. Default 5,000 ms for a worker, `Infinity` for a supervisor. */
   readonly shutdown?: Shutdown;
-  /** Its own end counts for `autoShutdown`. Not for permanent children. Default false. */
+  /** Whether an exit of the child by itself counts for `autoShutdown`. Not allowed for permanent children. Default false. */
   readonly significant?: boolean;
-  /** Default: `supervisor` for what `supervisor()` made, else `worker`. */
+  /** Default: `supervisor` for the result of `supervisor()`, else `worker`. */
   readonly type?: ChildType;
-  /** Milliseconds that its `init` may take. Default `Infinity`, as in OTP. */
+  /** How many milliseconds the `init` of the child may take. Default `Infinity`, as in OTP. */
   readonly startTimeoutMs?: number;
   /** Registers the child under this name. */
   readonly name?: string;
@@ -51,7 +55,7 @@ export type ChildSpec<S extends ChildStart = ChildStart> = ChildOptions & {
     ? { /** Arguments of a definition's `init`. */ readonly args?: ArgsOf<S> }
     : { /** Arguments of a definition's `init`. */ readonly args: ArgsOf<S> });
 
-/** A child spec with nothing left open. */
+/** A child spec with all defaults filled in. */
 export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "hurry">> {
   readonly start: ChildStart;
   readonly args: readonly unknown[];
@@ -59,10 +63,15 @@ export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "hur
   readonly hurry: (() => boolean) | undefined;
 }
 
+/** The defaults of a child spec. */
 export const CHILD_DEFAULTS: {
+  /** When a child is restarted. */
   readonly restart: Restart;
+  /** The shutdown time by type of child. */
   readonly shutdown: { readonly [type in ChildType]: Shutdown };
+  /** Whether a child counts for `autoShutdown`. */
   readonly significant: boolean;
+  /** How long an `init` may take, in milliseconds. */
   readonly startTimeoutMs: number;
 } = {
   restart: "permanent",

@@ -19,14 +19,17 @@ import type { SupervisorDefinition } from "./supervisor.js";
 
 /** Options of a dynamic supervisor. */
 export interface DynamicSupervisorOptions<S extends ChildStart = ChildStart> extends SupervisionOptions {
-  /** What every child is like; `startLike(args)` gives the arguments of its definition's `init`. */
+  /** The specification of every child. `startLike(args)` gives the arguments for its `init`. */
   readonly child: ChildOptions & { readonly start: S };
-  /** More than this many are refused with ChildError `max_children`. Default `Infinity`. */
+  /**
+   * How many children there may be at once, 1 or more. One more is refused with ChildError `max_children`. Default
+   * `Infinity`.
+   */
   readonly maxChildren?: number;
 }
 
 /**
- * Defines a supervisor whose children are started one by one while it runs.
+ * Defines a supervisor whose children are of one kind and are started one by one while it runs.
  *
  * @throws OptionError when an option is not what it has to be
  * @example

@@ -12,11 +12,14 @@ import type { ChildProblem } from "./protocol.js";
  */
 export class ChildError extends SignalboxError {
   static override readonly name: string = "ChildError";
+  /** Stable across versions: match on this rather than on the text. */
   readonly code = "ERR_CHILD";
+  /** Why the request failed. */
   readonly problem: ChildProblem | "max_children";
   /** Why it did not start, for `start_failed`. */
   readonly reason: ExitReason | undefined;
 
+  /** The library creates these errors. */
   constructor(supervisor: string, id: string, problem: ChildProblem | "max_children", reason?: ExitReason) {
     super(
       `${supervisor}: child "${id}" ${TEXTS[problem]}${reason === undefined ? "" : `: ${formatReason(reason)}`}`,
@@ -30,7 +33,7 @@ export class ChildError extends SignalboxError {
 const TEXTS: { readonly [problem in ChildProblem | "max_children"]: string } = {
   not_found: "is not one of its children; see whichChildren()",
   running: "is running; terminate it first",
-  restarting: "is being restarted; terminate it first to stop that",
+  restarting: "is being restarted; terminate it first to end that restart",
   already_started: "is running already; choose another id",
   already_present: "is known and stopped; use restartChild, or deleteChild first",
   start_failed: "did not start",

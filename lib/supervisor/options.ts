@@ -1,4 +1,4 @@
-// What every kind of supervisor may be told, its defaults (OTP's), and how that is checked.
+// The options of every kind of supervisor, their defaults (OTP's) and their checks.
 
 import { type Backoff, checkBackoff } from "../process/backoff.js";
 import type { SpawnOptions } from "../process/behaviour.js";
@@ -8,20 +8,27 @@ import type { RestartLimits } from "./restart-rule.js";
 
 /** Options of every supervisor. */
 export interface SupervisionOptions {
-  /** Restarts allowed within `periodMs`; one more, and the supervisor ends with `shutdown`. Default 1. */
+  /**
+   * How many restarts are allowed within `periodMs`. After one more the supervisor stops its children and exits with
+   * `shutdown`. Default 1.
+   */
   readonly intensity?: number;
-  /** Default 5,000. */
+  /** The sliding window for `intensity`, in milliseconds. Default 5,000. */
   readonly periodMs?: number;
-  /** Waits before restarts, longer each time, instead of restarting at once. Restarts count against `intensity` all the same. */
+  /**
+   * Waits before restarts, each longer than the one before. Such restarts count against `intensity` too. Default: no
+   * waits.
+   */
   readonly backoff?: Backoff;
-  /** What to call the supervisor in reports. Default `supervisor`, or `dynamic supervisor`. */
+  /** The name of the supervisor in reports. Default `supervisor`, or `dynamic supervisor`. */
   readonly label?: string;
-  /** Whether its restarts are reported, besides the event `restart`. Default true. */
+  /** Whether restarts are reported, in addition to the event `restart`. Default true. */
   readonly report?: boolean;
   /** Registers the supervisor under this name. */
   readonly name?: string;
 }
 
+/** The defaults of a supervisor. */
 export const SUPERVISION_DEFAULTS: { readonly intensity: number; readonly periodMs: number } = {
   intensity: 1,
   periodMs: 5_000,
@@ -36,7 +43,7 @@ export function checkLimits(options: SupervisionOptions): RestartLimits {
   };
 }
 
-/** Whether a supervisor is to be quiet about restarts. @throws OptionError */
+/** Whether a supervisor prints no reports of restarts. @throws OptionError */
 export function checkQuiet({ report = true }: SupervisionOptions): boolean {
   if (typeof report !== "boolean") throw new OptionError("report", report, "true or false");
   return !report;
@@ -47,7 +54,7 @@ export function checkNaming(options: SupervisionOptions, label: string): SpawnOp
   return {
     label: text("label", options.label ?? label),
     trapExit: true,
-    // It ends when its children have, and their shutdown times are limits enough.
+    // A supervisor exits when its children have, and their shutdown times already limit that.
     shutdown: Number.POSITIVE_INFINITY,
     ...(options.name === undefined ? {} : { name: text("name", options.name) }),
   };

@@ -1,12 +1,12 @@
-// What a supervisor's machine is told, and what it says: its events and effects. `P` is whatever the process around the
-// machine identifies a running child by: a pid.
+// The events and effects of a supervisor's machine. `P` identifies a running child: the process uses pids, tests use numbers.
 
 import type { ExitReason } from "../process/reason.js";
 import type { FullChildSpec } from "./child.js";
 
+/** Whether a child runs, waits for its restart, or is stopped. */
 export type ChildStatus = "running" | "restarting" | "stopped";
 
-/** A request from outside; `token` names it in the reply. */
+/** A request through a handle. `token` identifies it in the answer. */
 export type Ask =
   | { readonly ask: "add"; readonly spec: FullChildSpec }
   | { readonly ask: "terminate" | "restart" | "delete"; readonly id: string };
@@ -23,7 +23,7 @@ export type Event<P> =
       readonly reason: ExitReason;
       readonly at: number;
       readonly roll: number;
-      /** How long it had to wait until what was in progress was done. */
+      /** How long the event was deferred. */
       readonly waitedMs?: number;
     }
   | { readonly type: "retry"; readonly id: string; readonly at: number; readonly roll: number }
@@ -31,7 +31,7 @@ export type Event<P> =
   | { readonly type: "asked"; readonly token: number; readonly request: Ask }
   | { readonly type: "close"; readonly reason: ExitReason };
 
-/** Why a request about a child could not be met; OTP's words. */
+/** Why a request about a child failed, in the words of OTP. */
 export type ChildProblem =
   | "not_found"
   | "running"
@@ -44,14 +44,14 @@ export type Answer<P> =
   | { readonly ok: true; readonly pid: P | undefined }
   | { readonly ok: false; readonly problem: ChildProblem; readonly reason?: ExitReason };
 
-/** One restart, or the giving up of it. */
+/** One restart, or the failure that makes the supervisor give up. */
 export interface Restarting {
   readonly id: string;
   readonly reason: ExitReason;
   readonly strategy: RestartStrategy;
-  /** Siblings that go down and come up with it. */
+  /** Siblings that are restarted together with it. */
   readonly siblings: readonly string[];
-  /** Restarts that are still allowed within the period; -1 when this one was too many. */
+  /** How many more restarts are allowed within the period; -1 when this one was too many. */
   readonly intensityLeft: number;
   readonly delayMs: number;
 }
@@ -67,10 +67,13 @@ export type Effect<P> =
   | { readonly type: "report"; readonly restart: Restarting }
   | { readonly type: "exit"; readonly reason: ExitReason };
 
-/** Why a supervisor's own start failed: the `detail` of its `shutdown`. */
+/** The child whose failed start ended the start of its supervisor: the `detail` of the supervisor's `shutdown`. */
 export class FailedChild {
+  /** The id of the child. */
   readonly id: string;
+  /** Why its start failed. */
   readonly reason: ExitReason;
+  /** Created by the library. */
   constructor(id: string, reason: ExitReason) {
     this.id = id;
     this.reason = reason;
@@ -83,4 +86,5 @@ export class FailedChild {
  */
 export type StrategyRange = (failed: number, end: number) => { readonly from: number; readonly to: number };
 
+/** Which children are restarted when one fails: that one, all, or that one and the children started after it. */
 export type RestartStrategy = "one_for_one" | "one_for_all" | "rest_for_one";

@@ -1,4 +1,4 @@
-// A supervisor seen from outside: children added, stopped, restarted, deleted, listed and counted while it runs.
+// The handle of a running supervisor: it adds, stops, restarts, deletes, lists and counts children.
 
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
@@ -9,19 +9,27 @@ import type { ChildSpec, ChildStart, ChildType } from "./child.js";
 import { ChildError } from "./errors.js";
 import type { Answer, ChildStatus } from "./protocol.js";
 
-/** One child, as `whichChildren` shows it. */
+/** One child, as `whichChildren` lists it. */
 export interface ChildInfo {
+  /** The id of the child. */
   readonly id: string;
+  /** Its pid, while it runs. */
   readonly pid: Pid<unknown> | undefined;
+  /** Whether it runs, is being restarted or is stopped. */
   readonly status: ChildStatus;
+  /** Whether it is a worker or a supervisor. */
   readonly type: ChildType;
 }
 
+/** How many children a supervisor has, by kind. */
 export interface ChildCounts {
   /** Specs known, running or not. */
   readonly specs: number;
+  /** Children that run. */
   readonly active: number;
+  /** Children that are supervisors, running or not. */
   readonly supervisors: number;
+  /** Children that are workers, running or not. */
   readonly workers: number;
 }
 
@@ -38,8 +46,8 @@ export type SupervisorMessage =
   | { readonly type: "count"; readonly replyTo: ReplyTo<ChildCounts> };
 
 /**
- * A running supervisor, of either kind. Every request waits for the supervisor, which does one thing at a time, as long as it takes
- * unless a timeout is given; it rejects with CalleeExitedError when the supervisor ends meanwhile.
+ * The handle of a running supervisor of either kind. A supervisor does one thing at a time, so that a request may wait. A
+ * request has no timeout unless `timeoutMs` is given, and rejects with CalleeExitedError when the supervisor exits first.
  */
 export abstract class AnySupervisorRef {
   readonly #address: Pid<SupervisorMessage> | string;
@@ -51,7 +59,11 @@ export abstract class AnySupervisorRef {
     this.#kernel = kernel;
   }
 
-  /** The pid of the supervisor; of whoever holds the name now, for a handle by name. @throws NoProcessError when nobody does */
+  /**
+   * The pid of the supervisor. For a handle by name: of the process that has the name now.
+   *
+   * @throws NoProcessError when no process has it
+   */
   get pid(): Pid<SupervisorMessage> {
     const address = this.#address;
     return typeof address === "string"
@@ -59,15 +71,17 @@ export abstract class AnySupervisorRef {
       : address;
   }
 
-  /** All children, the last started first, as OTP lists them. */
+  /** Lists all children, the last started first, as OTP does. */
   whichChildren(options?: CallOptions): Promise<readonly ChildInfo[]> {
     return this.ask((replyTo) => ({ type: "which", replyTo }), options);
   }
 
+  /** Counts the children. */
   countChildren(options?: CallOptions): Promise<ChildCounts> {
     return this.ask((replyTo) => ({ type: "count", replyTo }), options);
   }
 
+  /** The pid or the name of the supervisor. */
   toString(): string {
     return String(this.#address);
   }
@@ -93,19 +107,30 @@ export abstract class AnySupervisorRef {
   }
 }
 
-/** A running supervisor with named children. */
+/**
+ * The handle of a running supervisor with named children.
+ *
+ * @example
+ * const shop = await system.start(supervisor({}));
+ * await shop.startChild({ id: "clerk", start: async (ctx) => void (await ctx.receive()) });
+ * await shop.terminateChild("clerk");
+ */
 export class SupervisorRef extends AnySupervisorRef {
-  /** Adds a child and starts it. Gives its pid, or undefined when its `init` asked to be ignored. @throws ChildError, OptionError */
+  /**
+   * Adds a child and starts it. Returns its pid, or undefined when its `init` returned `ignore`.
+   *
+   * @throws ChildError, OptionError
+   */
   async startChild<S extends ChildStart>(
     spec: ChildSpec<S>,
     options?: CallOptions,
   ): Promise<Pid<unknown> | undefined> {
-    // What is no spec at all is refused where every spec is checked.
+    // `checkChild` in the supervisor rejects a missing spec.
     const add = { type: "add", spec: spec as ChildSpec } as const;
     return this.settle(String(spec?.id), (replyTo) => ({ ...add, replyTo }), options);
   }
 
-  /** Stops a child and keeps its spec (a temporary one is forgotten). @throws ChildError */
+  /** Stops a child and keeps its spec. A temporary child is forgotten. @throws ChildError */
   async terminateChild(id: string, options?: CallOptions): Promise<void> {
     await this.settle(id, (replyTo) => ({ type: "terminate", id, replyTo }), options);
   }
@@ -120,7 +145,7 @@ export class SupervisorRef extends AnySupervisorRef {
     await this.settle(id, (replyTo) => ({ type: "delete", id, replyTo }), options);
   }
 
-  /** The pid of a child that runs. */
+  /** The pid of a child, or undefined when it does not run. */
   async child(id: string, options?: CallOptions): Promise<Pid<unknown> | undefined> {
     const children = await this.ask<readonly ChildInfo[]>(
       (replyTo) => ({ type: "which", id, replyTo }),
@@ -130,11 +155,15 @@ export class SupervisorRef extends AnySupervisorRef {
   }
 }
 
-/** A running dynamic supervisor, whose children's `init` takes `A`. */
+/** The handle of a running dynamic supervisor. The `init` of its children takes the arguments `A`. */
 export class DynamicSupervisorRef<
   A extends readonly unknown[] = readonly unknown[],
 > extends AnySupervisorRef {
-  /** Starts a child like the template, with these arguments. @throws ChildError */
+  /**
+   * Starts a child with these arguments for its `init`. Returns its pid, or undefined when `init` returned `ignore`.
+   *
+   * @throws ChildError with the problem `max_children` or `start_failed`
+   */
   async startLike(
     ...given: readonly [] extends A ? [args?: A, options?: CallOptions] : [args: A, options?: CallOptions]
   ): Promise<Pid<unknown> | undefined> {
@@ -149,8 +178,8 @@ export class DynamicSupervisorRef<
 }
 
 /**
- * The handle of a supervisor with named children, by its pid or by the name it is registered under: a nested one, from
- * `whichChildren`.
+ * The handle of a running supervisor with named children, by its pid or by its registered name. Use it for a nested
+ * supervisor whose pid comes from `whichChildren`.
  *
  * @throws OptionError
  */

@@ -1,4 +1,4 @@
-// What a supervisor tells of each restart: the event `restart` of its system, and a report.
+// How a supervisor reports restarts: through the event `restart` of its system, and through printed reports.
 
 import type { Context } from "../process/context.js";
 import type { Pid } from "../process/pid.js";
@@ -8,8 +8,9 @@ import { pathOf } from "../process/report.js";
 import { stackOf } from "../process/show.js";
 import type { Restarting } from "./protocol.js";
 
-/** A child is started again, or its supervisor gives up on it (`gaveUp`). */
+/** The record of one restart, or of a supervisor that gives up (`gaveUp`). */
 export interface RestartReport extends Restarting {
+  /** The supervisor that restarts. */
   readonly supervisor: Pid;
   /** More restarts than the intensity allows: the supervisor stops its children and ends with `shutdown`. */
   readonly gaveUp: boolean;
@@ -17,15 +18,15 @@ export interface RestartReport extends Restarting {
 
 declare module "../process/events.js" {
   interface SystemEventMap {
-    /** A supervisor starts a child again, or gives up. */
+    /** A supervisor restarts a child, or gives up. */
     restart: [RestartReport];
   }
 }
 
-/** Earlier ends that a supervisor tells of when it gives up. */
+/** How many earlier exits the report of a supervisor that gives up lists. */
 const HISTORY = 10;
 
-/** Tells of the restarts of one supervisor: as events, and as reports unless it is to be quiet. */
+/** Reports the restarts of one supervisor: emits events, and prints reports unless `quiet`. */
 export class RestartReports<M> {
   private readonly ctx: Context<M>;
   private readonly periodMs: number;
@@ -38,7 +39,7 @@ export class RestartReports<M> {
     this.quiet = quiet;
   }
 
-  /** A child is started again, or its supervisor gives up. */
+  /** Reports a restart, or that the supervisor gives up. */
   restart(restart: Restarting): void {
     const { ctx, periodMs } = this;
     const { kernel } = ctx.self.process as Process;
@@ -74,7 +75,7 @@ export class RestartReports<M> {
     });
   }
 
-  /** A child failed and stays away. */
+  /** Reports a child that failed and is not restarted. */
   leave(id: string, reason: ExitReason): void {
     this.report(
       "childExit",

@@ -1,42 +1,42 @@
-// When an ended child is started again, and when that has happened too often: the rules every supervisor shares.
+// When a child is restarted, and when it was restarted too often: the rules that all supervisors share.
 
 import { type Backoff, backoffMs, isCalm } from "../process/backoff.js";
 import { type ExitReason, isOrderly } from "../process/reason.js";
 import type { Restart } from "./child.js";
 import type { Queue } from "./queue.js";
 
-/** How many restarts within a sliding period are still a repair, and not a broken service. */
+/** How many restarts are allowed within a sliding period. */
 export interface RestartLimits {
   readonly intensity: number;
   readonly periodMs: number;
   readonly backoff: Backoff | undefined;
 }
 
-/** What of a child's past counts when it is started once more. */
+/** The past of a child, as far as it matters for the next restart. */
 export interface RestartHistory {
-  /** How often it was started again without a calm time between. */
+  /** How often the child was restarted without a calm time in between. */
   readonly attempts: number;
-  /** How long it ran before it ended now; 0 when it did not even come up. */
+  /** How long the child ran before this exit; 0 when its start failed. */
   readonly ranForMs: number;
 }
 
 export interface RestartDecision {
   /** Times of the restarts within the period, this one included. */
   readonly restarts: Queue<number>;
-  /** Restarts still allowed; negative when this one is too many. */
+  /** How many more restarts are allowed; negative when this one is too many. */
   readonly intensityLeft: number;
   readonly attempts: number;
   /** Wait before the start, 0 without backoff. */
   readonly delayMs: number;
 }
 
-/** permanent always, transient after an abnormal end, temporary never. */
+/** Permanent children are always restarted, transient ones after an abnormal exit, temporary ones never. */
 export function isRestarted(rule: Restart, reason: ExitReason): boolean {
   return rule === "permanent" || (rule === "transient" && !isOrderly(reason));
 }
 
 /**
- * Counts one more restart: those older than the period are dropped, and none is kept that no limit asks for.
+ * Counts one more restart. Times older than the period are dropped. With unlimited intensity no times are kept.
  *
  * @param earlier - times of restarts, the oldest first
  * @param at - now, in milliseconds of the system's clock

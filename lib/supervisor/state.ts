@@ -14,7 +14,7 @@ export interface Config extends RestartLimits {
   readonly autoShutdown: AutoShutdown;
 }
 
-/** Something to do that takes time; the first of the agenda is in progress. */
+/** A start or stop, which takes time. The first step of the agenda is in progress. */
 export type Step<P> =
   | { readonly do: "stop"; readonly id: string; readonly token?: number }
   | { readonly do: "start"; readonly id: string; readonly why: "boot" | "restart" }
@@ -35,7 +35,7 @@ export interface State<P> {
   readonly agenda: Queue<Step<P>>;
   /** Events that came while something was in progress. */
   readonly deferred: Queue<Event<P>>;
-  /** Set once the supervisor is on its way out: the reason it will end with. */
+  /** The reason with which the supervisor will exit, once it is closing. */
   readonly closing: ExitReason | undefined;
   readonly booting: boolean;
 }

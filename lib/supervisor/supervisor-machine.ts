@@ -1,6 +1,6 @@
-// A supervisor as a pure state machine, after OTP's supervisor.erl: what it knows of its children, what it is doing,
-// and what it does next. One thing at a time, as OTP does: a start or stop in progress is awaited, and what happens
-// meanwhile waits its turn; only the parent's EXIT comes between, so that no slow `init` can hold up a shutdown.
+// A supervisor as a pure state machine, after OTP's supervisor.erl: its children, the start or stop in progress, and the steps
+// that follow. It does one thing at a time, as OTP does: events that arrive during a start or stop are deferred. Only the
+// EXIT of the parent is handled at once, so that a slow `init` cannot delay a shutdown.
 
 import { type ExitReason, SHUTDOWN } from "../process/reason.js";
 import type { FullChildSpec } from "./child.js";
@@ -37,8 +37,8 @@ export function initial<P>(config: Config, specs: readonly FullChildSpec[]): Sta
 /**
  * The state after `event`, and what to do about it, in order.
  *
- * @param now - when the machine is told; a restart counts from when it is made, as in OTP, which hears of one end after
- * the other
+ * @param now - the time of the decision. A restart counts from its decision, not from the exit, as in OTP, which handles one
+ * exit after the other
  */
 export function decide<P>(
   state: State<P>,
@@ -47,7 +47,7 @@ export function decide<P>(
 ): readonly [State<P>, readonly Effect<P>[]] {
   const effects: Effect<P>[] = [];
   let next = take(state, event, effects);
-  // Whatever waited is looked at as soon as nothing is in progress.
+  // Deferred events are handled as soon as nothing is in progress.
   while (next.agenda.length === 0 && next.deferred.length > 0 && next.closing === undefined) {
     const first = next.deferred.first as Event<P>;
     next = take(withDeferred(next, next.deferred.withoutFirst()), atDecision(first, now), effects);
@@ -76,7 +76,7 @@ function take<P>(state: State<P>, event: Event<P>, effects: Effect<P>[]): State<
   }
 }
 
-/** An event that starts something, met when nothing is in progress. */
+/** Handles an event that starts something, while nothing is in progress. */
 function begin<P>(
   state: State<P>,
   event: Extract<Event<P>, { type: "boot" | "exited" | "retry" | "resume" | "asked" }>,
@@ -110,7 +110,7 @@ function begin<P>(
   }
 }
 
-/** A child ended by itself. */
+/** Handles the exit of a child that was not told to stop. */
 function exited<P>(
   state: State<P>,
   child: Child<P>,
@@ -159,8 +159,8 @@ function restart<P>(
 }
 
 /**
- * Marks `child` as restarting. Whatever else of `range` its strategy brings up with it waits for that, and no longer for
- * a start of its own: it would come up before those it depends on, or, when nobody remembers its turn, never.
+ * Marks `child` as restarting. Other children of `range` that waited for a restart of their own are now restarted with
+ * `child`. Otherwise they could start before the children that they depend on, or never.
  */
 function restarting<P>(
   state: State<P>,
@@ -180,13 +180,13 @@ function restarting<P>(
   return withChildren(state, children.set(failed));
 }
 
-/** Adds to the agenda the start of whatever the strategy brings up with `id`. */
+/** Adds the starts of `id` and of the siblings that its strategy restarts with it to the agenda. */
 function startRange<P>(state: State<P>, id: string): State<P> {
   const starts = rangeOf(state, id).map((one): Step<P> => ({ do: "start", id: one.spec.id, why: "restart" }));
   return withAgenda(state, state.agenda.concat(starts));
 }
 
-/** What was in progress is done. An answer for anything else is of a start that was given up: too late. */
+/** Handles the end of the step in progress. An event for another child belongs to an abandoned start and is ignored. */
 function completed<P>(
   state: State<P>,
   event: Extract<Event<P>, { type: "started" | "ignored" | "failed" | "stopped" }>,
@@ -208,7 +208,7 @@ function completed<P>(
       const up: Child<P> = { spec, status: "running", pid, failure, since, attempts, dueAt };
       if (asked !== undefined)
         effects.push({ type: "answer", token: asked.token, answer: { ok: true, pid: event.pid } });
-      // One that came up too late to be added takes its place, the last, in the stops of a closing supervisor.
+      // A child that was added while the supervisor closes is stopped first, because it started last.
       const late = state.closing !== undefined && step.why === "add";
       const agenda = late ? Queue.of<Step<P>>([{ do: "stop", id: step.id }, ...rest]) : rest;
       return proceed(withAgenda(replace(done, up), agenda), effects);
@@ -216,7 +216,7 @@ function completed<P>(
     case "ignored": {
       if (asked !== undefined)
         effects.push({ type: "answer", token: asked.token, answer: { ok: true, pid: undefined } });
-      // A temporary child that is not running has no place in the list.
+      // A temporary child that does not run is not kept.
       return proceed(down(replace(done, child), child), effects);
     }
     case "failed":
@@ -233,7 +233,7 @@ function completed<P>(
           effects,
         );
       }
-      // Back to the mailbox before trying again, so that a shutdown can come between.
+      // The retry goes through the mailbox, so that a shutdown can be handled first.
       effects.push({ type: "retry", id: step.id });
       return proceed(
         withAgenda(
@@ -285,12 +285,12 @@ function asked<P>(state: State<P>, token: number, request: Ask, effects: Effect<
   return withChildren(state, state.children.without(request.id));
 }
 
-/** The only step of the agenda, taken at once. */
+/** Begins a step while the agenda is empty. */
 function begun<P>(state: State<P>, step: Step<P>, effects: Effect<P>[]): State<P> {
   return proceed(withAgenda(state, Queue.of([step])), effects);
 }
 
-/** On the way out: stop everything in reverse start order, then end. A start in progress is cut short. */
+/** Closes the supervisor: stops all children in reverse start order and exits. A start in progress is aborted. */
 function close<P>(state: State<P>, reason: ExitReason, effects: Effect<P>[]): State<P> {
   if (state.closing !== undefined) return state;
   const step = state.agenda.first;
@@ -303,7 +303,7 @@ function close<P>(state: State<P>, reason: ExitReason, effects: Effect<P>[]): St
   return { ...closing, agenda: Queue.of([step, ...later]) };
 }
 
-/** Issues the first step of the agenda that there is something to do about, or ends what is at its end. */
+/** Orders the first step of the agenda that needs an action. When the agenda is empty, ends the boot or the supervisor. */
 function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
   let agenda = state.agenda;
   let current = state;
@@ -319,7 +319,7 @@ function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
       effects.push({ type: "stop", id: step.id, pid: child.pid, spec: child.spec });
       return withAgenda(current, agenda);
     }
-    // Nothing runs there. On the way out that ends a restart which was under way, too.
+    // The child does not run. While closing, this also ends a restart in progress.
     if (child !== undefined && step.do === "stop" && current.closing !== undefined)
       current = down(current, child);
     agenda = agenda.withoutFirst();
@@ -333,7 +333,7 @@ function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
   return current;
 }
 
-/** The child that a step is about. One that is being added is not in the list yet. */
+/** The child of a step. A child that is being added is not in the list yet. */
 function childOf<P>(state: State<P>, step: Step<P>): Child<P> | undefined {
   return step.do === "start" && (step.why === "add" || step.why === "again")
     ? step.child
@@ -350,12 +350,12 @@ function rangeOf<P>(state: State<P>, id: string): readonly Child<P>[] {
   return children.range(from, to);
 }
 
-/** The child with its place kept, or added last. */
+/** Replaces a child in its place, or adds it as the last one. */
 function replace<P>(state: State<P>, child: Child<P>): State<P> {
   return withChildren(state, state.children.set(child));
 }
 
-/** The child is not running any more. A temporary one is forgotten with that. */
+/** Marks a child as stopped. A temporary child is forgotten. */
 function down<P>(state: State<P>, child: Child<P>): State<P> {
   const { id, restart: rule } = child.spec;
   if (rule === "temporary") return withChildren(state, state.children.without(id));

@@ -20,25 +20,25 @@ import { SupervisorRef, supervisorRef } from "./ref.js";
 import type { Config } from "./state.js";
 import { supervisorBehaviour } from "./supervisor-process.js";
 
-/** Options of a supervisor; the defaults are OTP's. */
+/** Options of a supervisor. The defaults are those of OTP. */
 export interface SupervisorOptions<S extends readonly ChildStart[] = readonly ChildStart[]>
   extends SupervisionOptions {
-  /** Which children go down and come up with a failed one. Default `one_for_one`. */
+  /** Which siblings are restarted together with a failed child. Default `one_for_one`. */
   readonly strategy?: RestartStrategy;
-  /** Whether the end of significant children ends the supervisor. Default `never`. */
+  /** Whether the supervisor exits when significant children have exited by themselves. Default `never`. */
   readonly autoShutdown?: AutoShutdown;
-  /** In start order. */
+  /** The children, in start order. Default none. */
   readonly children?: readonly [...{ readonly [I in keyof S]: ChildSpec<S[I]> }];
-  /** Runs in the supervisor before its children start. */
+  /** Runs in the process of the supervisor before its children start. */
   readonly onStart?: (ctx: Context<never>) => void;
 }
 
-/** What `supervisor()` makes: start it, or make it a child of another. */
+/** The result of `supervisor()`: start it, or make it a child of another supervisor. */
 export interface SupervisorDefinition<Ref = SupervisorRef> extends Startable<readonly [], Ref> {
   readonly [supervising]: true;
   /**
-   * A handle of one that runs already, by its pid or by the name it is registered under: under a name it still holds after
-   * a restart.
+   * A handle of a running supervisor, by its pid or by its registered name. A handle by name still works after a restart of
+   * the supervisor.
    *
    * @throws OptionError
    */
@@ -46,8 +46,8 @@ export interface SupervisorDefinition<Ref = SupervisorRef> extends Startable<rea
 }
 
 /**
- * Defines a supervisor: its children are started in order, each after the `init` of the one before; restarted by
- * strategy when they fail; and stopped in reverse order.
+ * Defines a supervisor. It starts its children in order, each after the `init` of the one before, restarts them by its
+ * strategy when they fail, and stops them in reverse order.
  *
  * @throws OptionError when an option is not what it has to be
  * @see https://www.erlang.org/doc/system/sup_princ.html
