@@ -105,7 +105,7 @@ export class IsolatedRoute<T = unknown> {
 
   /**
    * @internal Chooses among the consumers; rejects when the function fails or takes too long.
-   * @param asker - aborted when nobody wants the choice any more
+   * @param asker - aborted when the dispatch does not need the choice any more
    */
   choose(
     kernel: Kernel,

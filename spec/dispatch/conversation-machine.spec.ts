@@ -101,7 +101,7 @@ describe("a conversation", () => {
       ["fail no-consumer rejecting", "end"],
     ],
     [
-      "fails when there is nobody",
+      "fails when there is no consumer",
       REROUTE,
       [begin, none(false)],
       "closed",
@@ -130,14 +130,14 @@ describe("a conversation", () => {
       ["leave-queue", "fail no-consumer empty", "end"],
     ],
     [
-      "ends its patience when there is somebody again",
+      "ends its patience when there is a consumer again",
       REROUTE,
       [begin, none(true), room, defer(ann)],
       "waiting",
       ["stop-patience", "wait ann"],
     ],
     [
-      "and begins anew when there is nobody again",
+      "and begins anew when there is none again",
       REROUTE,
       [begin, none(true), room, defer(ann), room, none(true)],
       "waiting",
@@ -290,7 +290,7 @@ describe("a conversation", () => {
       [],
     ],
     [
-      "shuts down when the system stops and there is nobody to choose",
+      "shuts down when the system stops and there is no consumer",
       REROUTE,
       [begin, { type: "stopping" }],
       "selecting",
@@ -381,8 +381,8 @@ describe("an event that comes too late, or from another attempt,", () => {
   const again = [...out, rejected(1), accept(bob)] as const;
   it.each<[string, readonly E[], E]>([
     ["a second begin", out, begin],
-    ["a choice when somebody is at work already", out, accept(bob)],
-    ["no choice when somebody is at work already", out, none(false)],
+    ["a choice when a consumer is at work already", out, accept(bob)],
+    ["no choice when a consumer is at work already", out, none(false)],
     ["a failed choice then", out, { type: "misrouted", failure: { type: "evaluation", cause: 1 } }],
     ["room for one that does not wait", out, { type: "room" }],
     ["a turning away of one that does not wait", out, { type: "turned-away" }],

@@ -1,4 +1,4 @@
-// Dispatches end to end: how a consumer settles one, and what the outcome tells.
+// Dispatches end to end: how a consumer settles one, and what the outcome has.
 
 import {
   ConsumerGroup,

@@ -1,4 +1,4 @@
-// One dispatch per envelope id: joined while under way, its receipt handed out again afterwards.
+// One dispatch for each envelope id: joined while it is in flight; its receipt goes to later dispatches.
 
 import fc from "fast-check";
 import { ConsumerGroup, dispatch, System } from "signalbox";
@@ -27,11 +27,11 @@ afterEach(() => system.stop());
 
 const order = (id: string): ReturnType<typeof system.envelope<string>> => system.envelope("tea", { id });
 const done = async (id: string): Promise<boolean> => {
-  const told = fate(system.dispatch(group, order(id)));
+  const followed = fate(system.dispatch(group, order(id)));
   await system.idle();
   ann.deliveries.at(-1)?.ack();
   await system.idle();
-  return told.value?.duplicate ?? true;
+  return followed.value?.duplicate ?? true;
 };
 
 describe("an envelope dispatched twice", () => {
@@ -195,22 +195,22 @@ describe("all callers of the same envelope", () => {
   });
 
   it("get the outcome in the order in which they asked", async () => {
-    const told: number[] = [];
-    for (const who of [0, 1, 2]) void system.dispatch(group, order("a")).then(() => told.push(who));
+    const followed: number[] = [];
+    for (const who of [0, 1, 2]) void system.dispatch(group, order("a")).then(() => followed.push(who));
     await system.idle();
     ann.last.ack();
     await system.idle();
-    expect(told).toEqual([0, 1, 2]);
+    expect(followed).toEqual([0, 1, 2]);
   });
 
   it("are not affected by the exit of the process that asked first", async () => {
     const owner = puppet(system);
-    const first = await owner.do((ctx) => ({ told: fate(dispatch(ctx, group, order("a"))) }));
+    const first = await owner.do((ctx) => ({ followed: fate(dispatch(ctx, group, order("a"))) }));
     const second = asked();
     await system.idle();
     system.exit(owner.pid, "kill");
     await system.idle();
-    expect(first.told.code).toBe("ERR_PROCESS_EXITED");
+    expect(first.followed.code).toBe("ERR_PROCESS_EXITED");
     expect([second.done, asked().done]).toEqual([false, false]);
     ann.last.reply(7);
     await system.idle();
@@ -221,10 +221,10 @@ describe("all callers of the same envelope", () => {
   it("end their wait when their own process exits", async () => {
     const first = asked();
     const joiner = puppet(system);
-    const second = await joiner.do((ctx) => ({ told: fate(dispatch(ctx, group, order("a"))) }));
+    const second = await joiner.do((ctx) => ({ followed: fate(dispatch(ctx, group, order("a"))) }));
     system.exit(joiner.pid, "kill");
     await system.idle();
-    expect(second.told.error).toMatchObject({ code: "ERR_PROCESS_EXITED", pid: joiner.pid });
+    expect(second.followed.error).toMatchObject({ code: "ERR_PROCESS_EXITED", pid: joiner.pid });
     ann.last.ack();
     await system.idle();
     expect(first.value?.duplicate).toBe(false);
@@ -359,11 +359,11 @@ describe("a receipt", () => {
     const bob = desk(system, objects);
     const settled = async (): Promise<WeakRef<object>> => {
       const payload = { text: "x".repeat(1_000) };
-      const told = fate(system.dispatch(objects, system.envelope<object>(payload)));
+      const followed = fate(system.dispatch(objects, system.envelope<object>(payload)));
       await system.idle();
       bob.deliveries.pop()?.ack();
       await system.idle();
-      expect(told.done).toBe(true);
+      expect(followed.done).toBe(true);
       return new WeakRef(payload);
     };
     const payloads: WeakRef<object>[] = [];
@@ -383,11 +383,11 @@ describe("a receipt", () => {
     ];
     const kept: boolean[][] = [];
     for (const [index, reply] of replies.entries()) {
-      const told = fate(system.dispatch(group, order(`${index}`)));
+      const followed = fate(system.dispatch(group, order(`${index}`)));
       await system.idle();
       ann.last.reply(reply);
       await system.idle();
-      expect(told.value?.reply).toBe(reply);
+      expect(followed.value?.reply).toBe(reply);
       kept.push(replies.map((_, i) => group.dedup.receipt(`${i}`, clock.now) !== undefined));
     }
     expect(kept.map((row) => row.map(Number).join(""))).toEqual([
@@ -415,17 +415,17 @@ describe("a receipt", () => {
     };
     loop.loop = loop;
     for (const [index, reply] of [hostile, loop].entries()) {
-      const told = fate(system.dispatch(group, order(`${index}`)));
+      const followed = fate(system.dispatch(group, order(`${index}`)));
       await system.idle();
       ann.last.reply(reply);
       await system.idle();
-      expect(told.done).toBe(true);
+      expect(followed.done).toBe(true);
       expect((await system.dispatch(group, order(`${index}`))).reply).toBe(reply);
     }
   });
 });
 
-describe("a dispatch of an envelope that nobody awaits", () => {
+describe("a dispatch of an envelope whose promise is not awaited", () => {
   it("is an unhandled rejection of the host when it fails, like that of a bare payload", async () => {
     const seen = await hostRejections(async () => {
       await using own = new System({ report: false });

@@ -75,7 +75,7 @@ describe("an envelope that waits behind one that crashes its consumer", () => {
   });
 });
 
-describe("the machine, told that the consumer ended before it took the envelope", () => {
+describe("the machine, when the consumer ended before it took the envelope", () => {
   const ann: Identified = { id: "ann" };
   const once = { onCrash: "fail", maxAttempts: 1 } as const;
   const given = decide(once, initial<Identified>(), {
@@ -162,7 +162,7 @@ describe("a dispatch that lost its consumer", () => {
     const early = system.dispatch(group, "early");
     await system.idle();
     system.exit(first.pid, "kill");
-    // The end of the only consumer is known to the group at once; the conversation hears of it in its own turn.
+    // The group notices the end of the only consumer at once, the conversation in its own turn.
     const late = system.dispatch(group, "late");
     await system.idle();
     const second = desk(system, group, { id: "second", maxInFlight: 1 });

@@ -64,17 +64,17 @@ async function observed(askers: readonly Asker[]): Promise<readonly (End | undef
     const deadline = asker.deadline * TICK_MS + 100;
     const abortAt = (asker.at + asker.patience) * TICK_MS + 400 + index;
     moments.push([abortAt, () => controller.abort("aborted")]);
-    const told = fate(
+    const followed = fate(
       system.dispatch(group, system.envelope("tea", { id: "a" }), {
         deadlineMs: deadline,
         signal: controller.signal,
       }),
     );
     watched.push(() => {
-      if (!told.done || ends[index] !== undefined) return;
-      const settled = told.value?.duplicate === true ? "duplicate" : "first";
-      const failed = told.code === "ERR_DEADLINE" ? "deadline" : "aborted";
-      ends[index] = { at: clock.now, how: told.value === undefined ? failed : settled };
+      if (!followed.done || ends[index] !== undefined) return;
+      const settled = followed.value?.duplicate === true ? "duplicate" : "first";
+      const failed = followed.code === "ERR_DEADLINE" ? "deadline" : "aborted";
+      ends[index] = { at: clock.now, how: followed.value === undefined ? failed : settled };
     });
   };
   for (const [index, asker] of askers.entries()) {

@@ -1,4 +1,5 @@
-// What a consumer still works on is its load, also when nobody waits for it any more; what it has not begun is taken back.
+// Envelopes that a consumer works on are its load, even if their dispatch has ended. Envelopes that it has not begun are taken
+// back.
 
 import { ConsumerGroup, consumer, type Delivery, dispatch, System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -173,13 +174,13 @@ describe("the signal of a delivery", () => {
   it("is not aborted when the consumer itself ended the dispatch", async () => {
     const [ann, bob] = [desk(system, group), desk(system, group)];
     group.route = (_envelope, [first]) => first;
-    const told = fate(system.dispatch(group, "one", { maxAttempts: 2 }));
+    const followed = fate(system.dispatch(group, "one", { maxAttempts: 2 }));
     await system.idle();
     ann.last.reject("no");
     await system.idle();
     system.exit(bob.pid, "kill");
     await system.idle();
-    expect(told.code).toBe("ERR_ATTEMPTS_EXHAUSTED");
+    expect(followed.code).toBe("ERR_ATTEMPTS_EXHAUSTED");
     const done = fate(system.dispatch(group, "two"));
     await system.idle();
     ann.last.ack();
