@@ -70,8 +70,12 @@ function hostLoop(): EventLoop {
       context.runInAsyncScope(wake);
     },
     later: (fn) => void context.runInAsyncScope(afterIo ?? setImmediate, undefined, fn),
-    eventually: (ms, fn) =>
-      void context.runInAsyncScope(() => (setTimeout(fn, ms) as { unref?(): void }).unref?.()),
+    eventually: (ms, fn) => {
+      const timeout = context.runInAsyncScope(() => setTimeout(fn, ms));
+      // A browser's is a number.
+      (timeout as { unref?(): void }).unref?.();
+      return () => clearTimeout(timeout);
+    },
     at: (deadline, fn) => {
       let timeout: NodeJS.Timeout;
       const arm = (): void => {

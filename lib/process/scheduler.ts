@@ -17,7 +17,7 @@ export interface EventLoop {
   /** Runs `fn` as a macrotask, after pending I/O. */
   later(fn: () => void): void;
   /** Runs `fn` after `ms` or later, without keeping the host alive for it. A loop without it never takes promise hooks away. */
-  eventually?(ms: number, fn: () => void): void;
+  eventually?(ms: number, fn: () => void): () => void;
   /** Runs `fn` once `now()` has reached `deadline`; returns the call that cancels it. */
   at(deadline: number, fn: () => void): () => void;
 }
@@ -66,8 +66,8 @@ export class TurnScheduler implements Scheduler {
   /** Resumptions that wait for a later turn: no more than there are awaited promises. */
   private readonly held = new Mailbox();
   private inTurn = false;
-  /** A look whether promise hooks may go is on its way. */
-  private resting = false;
+  /** Set while a look whether promise hooks may go is on its way. */
+  private cancelRest: (() => void) | undefined = undefined;
   private cancelAlarm: (() => void) | undefined = undefined;
   private alarmAt = Number.POSITIVE_INFINITY;
   private alarmCheck = false;
@@ -79,7 +79,6 @@ export class TurnScheduler implements Scheduler {
     this.host = host;
     this.loop = loop;
     this.limits = limits;
-    this.restSoon();
   }
 
   /** The slot before the head still holds the one that was taken last. */
@@ -150,6 +149,7 @@ export class TurnScheduler implements Scheduler {
     this.awake = [];
     this.cancelAlarm?.();
     this.cancelAlarm = undefined;
+    this.cancelRest?.();
     for (const one of this.held.drain()) (one as Resumption).resume();
   }
 
@@ -266,7 +266,7 @@ export class TurnScheduler implements Scheduler {
       this.busy = true;
       this.loop.later(this.freshTurn);
     } else {
-      if (!this.resting) this.restSoon();
+      if (this.cancelRest === undefined) this.restSoon();
       if (this.ring.length > ROOMY) {
         this.ring = new Array(SMALLEST).fill(undefined);
         this.head = 0;
@@ -277,9 +277,8 @@ export class TurnScheduler implements Scheduler {
   /** Looks later whether promise hooks may go: when there was no turn meanwhile, and nothing of a process waits for the host. */
   private restSoon(waitMs = REST_MS): void {
     const { turns } = this;
-    this.resting = this.loop.eventually !== undefined;
-    this.loop.eventually?.(waitMs, () => {
-      this.resting = false;
+    this.cancelRest = this.loop.eventually?.(waitMs, () => {
+      this.cancelRest = undefined;
       if (this.stopped || this.busy) return;
       if (this.turns !== turns) this.restSoon();
       else if (!origin.rest()) this.restSoon(Math.min(2 * waitMs, LONGEST_REST_MS));

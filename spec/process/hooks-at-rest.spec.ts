@@ -16,6 +16,12 @@ function marks(): boolean {
 
 const atRest = (): Promise<void> => vi.waitFor(() => expect(marks()).toBe(false), { timeout: 30_000 });
 
+/** A system looks for rest after a turn. */
+const turnAndRest = (system: System): Promise<void> => {
+  system.spawn(() => undefined);
+  return atRest();
+};
+
 const LONG_MS = 200;
 const long = (): Promise<void> => new Promise((done) => setTimeout(done, LONG_MS));
 
@@ -27,7 +33,7 @@ test("a system at rest leaves the host's promises alone, and marks those of a pr
   await using system = new System({ report: false });
   const made: Promise<unknown>[] = [];
   const pid = system.spawn<string>({ handle: () => void made.push(Promise.resolve()) });
-  await atRest();
+  await turnAndRest(system);
   system.send(pid, "go");
   await vi.waitFor(() => expect(made).toHaveLength(1));
   expect(made.map(ownerOf)).toEqual([pid]);
@@ -45,7 +51,7 @@ test("a rejection that nobody awaited is the crash of the process that made it, 
       void float();
     },
   });
-  await atRest();
+  await turnAndRest(system);
   const gone = system.exited(pid);
   system.send(pid, "go");
   expect(await gone).toMatchObject({ type: "crash", error: { message: "floated" } });
@@ -161,7 +167,7 @@ test("a wrapped function that the host calls in a rest makes promises of its pro
     },
     handle: () => undefined,
   });
-  await atRest();
+  await turnAndRest(system);
   call();
   expect(made.map(ownerOf)).toEqual([pid]);
   system.send(pid, "the next turn looks for rest");
