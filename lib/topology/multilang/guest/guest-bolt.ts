@@ -1,5 +1,5 @@
-// A bolt of ours under another host: tuples from the wire are executed, and settled over the wire. It has a clock of its
-// own, for that of the host knows nothing of its ticks.
+// A bolt of ours under another host: it executes the host's tuples, and sends acks and fails to the host. Its ticks come
+// from its own clock, because the host does not know their period.
 
 import type { Context } from "../../../process/context.js";
 import type { Process } from "../../../process/process.js";
@@ -29,7 +29,7 @@ import {
 
 export type GuestBoltItem = Extract<HostMessage, { readonly type: "tuple" | "tick" }>;
 
-/** What is known of the fields of a stream that comes in. */
+/** The fields of an input stream, as far as the topology declares them. */
 export type FieldsOf = (component: string, stream: string) => Fields | undefined;
 
 type Ctx = BoltContext<Streams, unknown>;
@@ -43,14 +43,14 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
   readonly #self: Process;
   readonly #sourceFields: SourceFields;
   readonly #fieldsOf: FieldsOf;
-  /** Tuples that are not settled, with their ids on the wire. */
+  /** Tuples that are not settled, with their ids in the protocol. */
   readonly #held: Map<Tuple<unknown>, MessageId> = new Map();
   readonly #concurrency: number;
-  /** Work on tuples beside each other. */
-  readonly #beside: Set<Promise<void>> = new Set();
-  /** What `execute` is at, one tuple at a time. */
+  /** Executions in flight, when the bolt works on several tuples at a time. */
+  readonly #executions: Set<Promise<void>> = new Set();
+  /** The tuple that `execute` works on, when the bolt works on one at a time. */
   #current: Tuple<unknown> | undefined;
-  /** The tick that is at hand. */
+  /** Id of the host's tick that is in progress. */
   #tick: MessageId | undefined;
   #ctx: Ctx | undefined;
 
@@ -81,7 +81,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
       emit: this.#emitters(),
       ack: (tuple) => this.#settle("ack", tuple),
       fail: (tuple) => this.#settle("fail", tuple),
-      // Its host has no room that it would tell of, nor a timeout that could begin anew.
+      // The protocol has no back-pressure to wait for, and no way to extend a timeout.
       ready: () => undefined,
       extend: () => undefined,
     };
@@ -95,7 +95,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
     if (item.type === "tick") {
       this.#tick = item.id;
       await this.#timed(options.tick?.(ctx), "its tick");
-      // Of a task that has ended meanwhile it is failed.
+      // `crashed` has failed the tick in the meantime.
       if (this.#tick === undefined) return;
       this.#tick = undefined;
       this.#wire.send({ command: "ack", id: item.id });
@@ -110,11 +110,11 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
       return;
     }
     const work = this.#work(tuple, { ...ctx, emit: this.#emitters(tuple) }).then(
-      () => void this.#beside.delete(work),
+      () => void this.#executions.delete(work),
       (error) => this.#self.failed(error, undefined),
     );
-    this.#beside.add(work);
-    if (this.#beside.size >= this.#concurrency) await Promise.race(this.#beside);
+    this.#executions.add(work);
+    if (this.#executions.size >= this.#concurrency) await Promise.race(this.#executions);
   }
 
   async #work(tuple: Tuple, ctx: Ctx): Promise<void> {
@@ -124,7 +124,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
       await this.#timed(runGenerator(execute(tuple, ctx), ctx.ready), tuple);
     } catch (error) {
       end = settling(mode, true);
-      // Its own exit, called within the function, is no failure of the function.
+      // An exit that the function itself requested is no failure of the function.
       const exits = this.#self.state === TERMINATING && this.#concurrency === 1;
       if (end === "crash" || !this.#process.alive || exits) throw error;
       this.#report(error, `failed a tuple of ${tuple.component}.${tuple.stream}: `);
@@ -133,7 +133,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
     if ((end === "ack" || end === "fail") && this.#held.has(tuple)) this.#settle(end, tuple);
   }
 
-  /** As often as its configuration says, whether or not the host sends ticks or anything else. */
+  /** Schedules the next tick of the configuration, whether or not the host sends anything. */
   #arm(): void {
     const { tick } = this.#definition.options;
     const { tickMs } = this.#plan.config;
@@ -151,7 +151,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
   async stop(final: boolean): Promise<void> {
     const { deactivate, close } = this.#definition.options;
     if (this.#ctx === undefined) return;
-    await Promise.allSettled(this.#beside);
+    await Promise.allSettled(this.#executions);
     await deactivate?.(this.#ctx);
     await close?.(this.#ctx, final);
   }
@@ -163,7 +163,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
     this.#tick = undefined;
   }
 
-  /** @param at - the tuple at hand; the one that `execute` is at, if left out */
+  /** @param at - the tuple to anchor to by default; if left out, the one that `execute` works on */
   #emitters(at?: Tuple): Emitters<Streams, BoltEmitOptions> {
     const { streams } = this.#plan;
     return Object.fromEntries(
@@ -198,7 +198,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
     return [this.#place.component, this.#place.task, `${component}.${stream}`];
   }
 
-  /** A tuple whose values are not what this bolt reads is failed: to crash would lose all others with it. */
+  /** Reads a tuple. Invalid values fail that tuple only: a crash would fail all other held tuples too. */
   #read(wire: WireTuple): Tuple | undefined {
     const { id, component, stream, task } = wire;
     try {
@@ -215,7 +215,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
     this.#wire.send({ command: "error", msg: `${this.#place.component} ${text}${showThrown(error)}` });
   }
 
-  /** By the names that the host told; or else by those of the topology; or else by what this bolt says it reads. */
+  /** Names the values of a tuple: by the fields from the handshake, else from the topology, else of the bolt's input. */
   #values({ component, stream, values }: WireTuple): AnyValues {
     const what = `stream ${stream} of ${component}`;
     const { inputs } = this.#definition;
@@ -223,7 +223,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
     const names = ownOf(ownOf(this.#sourceFields, component), stream);
     if (names === undefined) {
       const fields = this.#fieldsOf(component, stream) ?? wanted;
-      if (fields === undefined) throw new MultilangError("stream", `${what} is none of those that it reads`);
+      if (fields === undefined) throw new MultilangError("stream", `${what} is no input of this bolt`);
       return toValues(what, fields, values);
     }
     if (names.length !== values.length)

@@ -1,4 +1,4 @@
-// A spout of ours under another host: its hooks are run by commands from the wire, each answered with `sync`.
+// A spout of ours under another host: the host's commands run its hooks, and each command is answered with `sync`.
 //
 // The other host knows nothing of retries: what failed is emitted again from here, as `retries.ts` decides for our own
 // host too. What is under way outlives a crash of the task, since the host goes on with it and tells how it ended.
@@ -36,23 +36,23 @@ type Ctx = SpoutContext<Streams, unknown>;
 
 const TWO_32 = 2 ** 32;
 
-/** What one task has under way, through all its lives. */
+/** The in-flight reliable tuples of one task. They survive crashes of the task. */
 export class ReliableTuples {
   readonly pending: Retries;
   readonly kept: Set<PendingTuple> = new Set();
   readonly #task: number;
   readonly #former: FormerTrees = new FormerTrees();
-  /** A tuple has the same id on the wire in all its tries: that of its author may be anything. */
+  /** The number of each tuple in the protocol, the same in all its tries. (The id from the user may be any value.) */
   readonly #numbers: Map<PendingTuple, number> = new Map();
   #last = 0;
 
-  /** @param letters - whether anybody reads the stream `dead` */
+  /** @param letters - whether a component subscribes to the stream `dead` */
   constructor(task: number, retries: number, letters: boolean) {
     this.#task = task;
     this.pending = new Retries(retries, letters, this.#former);
   }
 
-  /** The id of a tuple on the wire. */
+  /** The id of a tuple in the protocol. */
   idOf(kept: PendingTuple): string {
     return `${this.#task}-${this.#numberOf(kept)}`;
   }
@@ -62,7 +62,7 @@ export class ReliableTuples {
     this.pending.emitted(kept, ...rootOf(this.#numberOf(kept)), this);
   }
 
-  /** What the host's word about an id means. Undefined for one that is not under way. */
+  /** Decides on the host's ack or fail of an id. Undefined when no tuple with that id is in flight. */
   heard(how: "ack" | "fail", id: unknown): Decision | undefined {
     const [task, number = "", ...more] = String(id).split("-");
     if (task !== String(this.#task) || !/^\d{1,15}$/.test(number) || more.length > 0) return undefined;
@@ -86,7 +86,7 @@ export class ReliableTuples {
   }
 }
 
-/** Both halves of a root. */
+/** The two halves of a root id. */
 function rootOf(number: number): [hi: number, lo: number] {
   return [Math.floor(number / TWO_32) | 0, number | 0];
 }
@@ -98,14 +98,14 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
   readonly #wire: HostConnection;
   readonly #process: Context<never>;
   readonly #underway: ReliableTuples;
-  /** Their wait is over: they go out with the next command that asks for tuples. */
+  /** Tuples whose retry wait is over. They are sent with the next `next` command. */
   readonly #due: Set<PendingTuple> = new Set();
   #ctx: Ctx | undefined;
   #active = false;
   #done = false;
-  /** A command is at hand, and not answered. */
-  #asked = false;
-  #complained = false;
+  /** A command is in progress, and not answered. */
+  #isUnanswered = false;
+  #hasLoggedFailure = false;
 
   constructor(
     plan: ComponentPlan,
@@ -128,21 +128,21 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     this.#ctx = {
       ...taskContext(task, await init?.(task)),
       emit: this.#emitters(),
-      // The host asks again by itself.
+      // The host sends `next` again by itself.
       wake: () => undefined,
-      // And for ever: then without troubling the spout.
+      // The host keeps sending `next`; the spout is no longer asked.
       done: () => {
         this.#done = true;
       },
     };
-    // Those that waited for their next try when the life before this one ended, and those that had not begun it.
+    // Tuples that waited for a retry, or had not been sent, when the process before this one crashed.
     for (const kept of this.#underway.kept) if (!kept.inFlight) this.#later(kept, Math.max(1, kept.attempts));
   }
 
   async handle({ command, id }: GuestSpoutItem): Promise<void> {
     const ctx = this.#ctx as Ctx;
     const { options } = this.#definition;
-    this.#asked = true;
+    this.#isUnanswered = true;
     switch (command) {
       case "activate":
         await this.#activate(ctx);
@@ -152,7 +152,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
         await options.deactivate?.(ctx);
         break;
       case "next":
-        // Old hosts say nothing of activation, and a new life of this task has not been told.
+        // Old hosts send no `activate`, and no host repeats it after a restart of the task.
         await this.#activate(ctx);
         this.#sendDue();
         if (!this.#done && this.#underway.kept.size < this.#plan.config.maxPending) await options.next(ctx);
@@ -171,7 +171,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     const { deactivate, close } = this.#definition.options;
     const ctx = this.#ctx;
     if (ctx === undefined) return;
-    // Whatever the host makes of what is under way, nobody will hear of it.
+    // The host can no longer report how the in-flight tuples end, so each ends as stopped.
     await inTurn(final ? [...this.#underway.kept] : [], (kept) =>
       this.#over(kept, { type: "stopped", attempts: kept.attempts, deadLettered: false }, ctx),
     );
@@ -183,10 +183,10 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     this.#sync();
   }
 
-  /** Once for each command, whoever comes first: the end of its work, or that of the task. */
+  /** Answers the current command, once: at the end of its work, or when the task crashes. */
   #sync(): void {
-    if (!this.#asked) return;
-    this.#asked = false;
+    if (!this.#isUnanswered) return;
+    this.#isUnanswered = false;
     this.#wire.send({ command: "sync" });
   }
 
@@ -220,7 +220,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     });
   }
 
-  /** The host listens to a spout only while it waits for the answer to a command. */
+  /** Sends the tuples that are due. The host reads emits only while a command is in progress. */
   #sendDue(): void {
     for (const kept of this.#due) {
       this.#due.delete(kept);
@@ -234,8 +234,8 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     const { options } = this.#definition;
     if (failure === undefined) return options.ack?.(kept.id, ctx);
     if (options.fail !== undefined) return options.fail(kept.id, ctx, failure);
-    if (failure.deadLettered || this.#complained) return undefined;
-    this.#complained = true;
+    if (failure.deadLettered || this.#hasLoggedFailure) return undefined;
+    this.#hasLoggedFailure = true;
     ctx.log("error", unheard(kept));
     return undefined;
   }
@@ -271,11 +271,11 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
       this.#emit(isLetter ? "dead" : stream, message, options, { id: this.#underway.idOf(kept) });
     } catch (error) {
       if (!(error instanceof MultilangError)) throw error;
-      // As under our own host: it could not be emitted, which was a try.
+      // As under our own host, an emit that fails counts as a try.
       const ctx = this.#ctx as Ctx;
       ctx.log("error", `could not emit on ${stream}: ${error.message}`);
       const decision = this.#underway.pending.emitFailed(kept);
-      // Not within `next`, which may be what emitted it.
+      // Not at once: the spout may have emitted the tuple within `next`.
       processOf(this.#process).deliverSignal(new TaskEntry(() => this.#carry(decision, ctx)));
       return;
     }

@@ -1,4 +1,4 @@
-// A task under another host: what spouts and bolts have in common there, and how they speak.
+// A task under another host: the common part of spouts and bolts, and how they send tuples.
 
 import type { Context } from "../../../process/context.js";
 import type { EmitOptions, InitContext, LogLevel, TaskContext } from "../../definition/component.js";
@@ -6,37 +6,37 @@ import type { AnyValues, Fields } from "../../definition/field.js";
 import { LEVELS } from "../protocol/component-messages.js";
 import { toArray } from "../protocol/fields.js";
 
-/** The way to the host. */
+/** The connection to the host. */
 export interface HostConnection {
   send(message: object): void;
-  /** An emit has asked for task ids: `answer` is given the next that come. */
-  asked(answer: (tasks: readonly number[]) => void): void;
+  /** An emit has requested task ids: `answer` is called with the next ids that come. */
+  expectTaskIds(answer: (tasks: readonly number[]) => void): void;
 }
 
-/** A task's place, as the handshake tells it. */
+/** The place of a task in the host's topology, from the handshake. */
 export interface Place {
   readonly component: string;
   readonly task: number;
   readonly index: number;
-  /** Outlives crashes of the task; other tasks of the component are other programs, and have their own. */
+  /** Survives crashes of the task. The other tasks of the component run in programs of their own, each with its own map. */
   readonly shared: Map<unknown, unknown>;
-  /** Lines below it are not sent. */
+  /** Lines of a lower level are not sent. */
   readonly logLevel: LogLevel;
 }
 
-/** A spout or a bolt, in the life of one process; after a crash there is a new one. */
+/** A spout or a bolt as one process; after a crash the next process gets a new one. */
 export interface GuestTask<Item> {
-  /** Runs `init`, and what comes before the first item. */
+  /** Runs `init`, and everything else that comes before the first item. */
   start(): Promise<void>;
-  /** Does all that an item asks for, its answer included. */
+  /** Carries out an item, including the answer to the host. */
   handle(item: Item): Promise<void>;
-  /** An orderly end: the hooks that belong to it. @param final - the program ends, the task is not started again */
+  /** Runs the hooks of an orderly end. @param final - the program ends, so the task does not restart */
   stop(final: boolean): Promise<void>;
-  /** The process has ended: the host is told what became of the item at hand, and of all that was held. */
+  /** The process has crashed: answers the current item, and fails all held tuples. */
   crashed(): void;
 }
 
-/** What `init` is given. */
+/** The context for `init`. */
 export function initContext(place: Place, wire: HostConnection, process: Context<never>): InitContext {
   const least = LEVELS.indexOf(place.logLevel);
   return {
@@ -60,9 +60,9 @@ export function taskContext(init: InitContext, state: unknown): TaskContext {
 }
 
 /**
- * Sends a tuple. It is refused after the process's end: what is still under way of a crashed task has no say.
+ * Sends a tuple to the host.
  *
- * @throws ProcessExitedError
+ * @throws ProcessExitedError after the end of the process, so that leftover work of a crashed task emits nothing
  */
 export function sendTuple(
   wire: HostConnection,
@@ -81,11 +81,11 @@ export function sendTuple(
     tuple: toArray(fields, values),
     ...more,
     ...(task === undefined ? {} : { task }),
-    // Said in any case: left out, it would mean true.
+    // Always sent, because a host takes a missing value for true.
     need_task_ids: asks,
   });
   if (onTasks === undefined) return;
-  const told = process.wrap(onTasks);
-  if (asks) wire.asked(told);
-  else told([task as number]);
+  const report = process.wrap(onTasks);
+  if (asks) wire.expectTaskIds(report);
+  else report([task as number]);
 }

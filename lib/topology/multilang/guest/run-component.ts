@@ -1,5 +1,5 @@
-// One component of a topology as a program under another host, such as Storm: it speaks multilang on the standard
-// streams. Who reads and writes is here; what a bolt or a spout makes of it is in guest-bolt.ts and guest-spout.ts.
+// One component of a topology as a program under another host, such as Storm: the program speaks multilang on the
+// standard streams. This file reads, writes and restarts; guest-bolt.ts and guest-spout.ts carry out the messages.
 
 import type { Callbacks } from "../../../process/behaviour.js";
 import { stop } from "../../../process/behaviour.js";
@@ -38,7 +38,10 @@ export interface RunComponentOptions extends StdioOptions {
   readonly logLevel?: LogLevel;
   /** Bytes of one message from the host. Default 16 MiB. */
   readonly maxMessage?: number;
-  /** Tuples that wait for the one at hand; with more, nothing is read until half of them are done. Default 10,000. */
+  /**
+   * Messages that wait while the component handles another one. Beyond this number the program stops reading until half
+   * of them are handled. Default 10,000.
+   */
   readonly maxWaiting?: number;
   /** Clock and randomness. Default: production. */
   readonly environment?: Environment;
@@ -51,30 +54,30 @@ interface HasBlueprint {
   readonly blueprint: Blueprint;
 }
 
-/** Lines that are kept until the host may be sent them; more of them are counted. */
-const MOST_EARLY = 10_000;
+/** Stray lines kept until the handshake is answered; lines beyond this number are only counted. */
+const MAX_EARLY_LINES = 10_000;
 
 type Item = GuestBoltItem | GuestSpoutItem;
 
 /**
- * Runs one spout or bolt of a topology under another host, which says which one it is to be. Resolves when the host has
- * closed the input, or has sent SIGTERM: the component's `close` has run by then.
+ * Runs one spout or bolt of a topology under another host; the host's handshake names the component. Resolves after the
+ * host has closed the input or sent SIGTERM, and the component's `close` has run.
  *
- * Acks, fails, retries, dead letters, ticks and the default anchors of emits are as under our own host. A component that
- * crashes is started again with a new state, as `intensity`, `periodMs` and `restartBackoff` of its configuration say; what a
- * bolt held is failed, what a spout has under way is kept.
+ * Acks, fails, retries, dead letters, ticks and the default anchors of emits follow the same rules as under our own host.
+ * A component that crashes restarts with a new state, as `intensity`, `periodMs` and `restartBackoff` of its
+ * configuration say. A bolt's held tuples fail; a spout's in-flight tuples are kept.
  *
- * The standard output is the wire. From this call on, lines that others write to `process.stdout` go to the host as log
- * lines, after the process id that the host expects first. A module that prints while it is loaded has to be loaded by
- * the function given here: a static import runs before this call. Bytes that go past `process.stdout`, as those of a
- * child with an inherited output, cannot be held back.
+ * The protocol uses the standard output. From this call on, lines that other code writes to `process.stdout` go to the
+ * host as log lines, after the process id that the host expects first. A module that prints while it loads has to be
+ * loaded by the function given here, because a static import runs before this call. Output that bypasses
+ * `process.stdout`, such as that of a child with an inherited output, cannot be redirected.
  *
- * @param topology - a topology, or a function that loads it
- * @throws OptionError when an option is not what it has to be
+ * @param topology - a topology, or a function that loads one
+ * @throws OptionError when an option is invalid
  * @throws MultilangError when the host breaks the protocol, or names a component that the topology does not have; when
  *   something was written to the standard output before this call
- * @throws ComponentFailedError when the component crashed too often
- * @throws whatever the function throws that loads the topology
+ * @throws ComponentFailedError when the component crashed more often than its configuration allows
+ * @throws the error of the function that loads the topology
  * @example
  * await runComponent(wordCount);
  * // Where modules print while they are loaded: runComponent(async () => (await import("./word-count.js")).wordCount)
@@ -88,14 +91,14 @@ export function runComponent(topology: ComponentSource, options: RunComponentOpt
   });
 }
 
-/** @throws OptionError when it is no topology: a module that has one, say */
+/** @throws OptionError when the source is no topology, but for instance a module that exports one */
 function blueprintOf(source: HasBlueprint | undefined): Blueprint {
   if (typeof source?.blueprint === "object") return source.blueprint;
   throw new OptionError("runComponent(topology)", source, "a topology, or a function that returns one");
 }
 
 class Runner {
-  /** Once it is loaded; or why it could not be. */
+  /** The loaded topology, or the error of loading it. Undefined while it loads. */
   #blueprint: Blueprint | { readonly error: unknown } | undefined;
   readonly #environment: Environment;
   readonly #logLevel: LogLevel;
@@ -105,31 +108,32 @@ class Runner {
   readonly #port: StdioPort;
   readonly #wire: HostConnection;
   #system: ProcessSystem | undefined;
-  /** Lines that others wrote before the host had its answer to the handshake, which comes first on the wire. */
+  /** Stray lines from before the answer to the handshake, which has to be the first message. Undefined afterwards. */
   #early: string[] | undefined = [];
   #earlyLost = 0;
-  /** Makes the task, for each life of its process. */
+  /** Creates the task, once for each start of its process. */
   #make: ((process: Context<never>) => GuestTask<Item>) | undefined;
-  /** Outlives crashes of the task. */
+  /** Survives crashes of the task. */
   readonly #shared: Map<unknown, unknown> = new Map();
   #plan: ComponentPlan | undefined;
   #task: GuestTask<Item> | undefined;
   #pid: Pid<Item> | undefined;
-  /** The first is at hand when `#busy`. */
+  /** Messages for the component, in order. The component handles the first while `#busy`. */
   readonly #items: Item[] = [];
   #busy = false;
-  /** The one at hand has been begun, and is not to be begun again after a crash. */
+  /** The component has begun to handle the first item, so the item is not repeated after a crash. */
   #begun = false;
   #paused = false;
   #room = true;
   #ending = false;
-  readonly #asked: ((tasks: readonly number[]) => void)[] = [];
-  /** Runs while the component does: its timers go off between two lives of the task. */
-  #warden: Context<never> | undefined;
+  readonly #onTaskIds: ((tasks: readonly number[]) => void)[] = [];
+  /** A process that outlives the task. Its timers run while the task is down. */
+  #timerOwner: Context<never> | undefined;
   #restarts: Queue<number> = Queue.of();
-  /** Restarts without a calm time between, and when the life that is, or was, began. */
+  /** Restarts in a row, without a calm time between them. */
   #attempts = 0;
-  #since = 0;
+  /** Time of the latest start. */
+  #startedAt = 0;
 
   constructor(
     open: OpenStdio,
@@ -146,7 +150,7 @@ class Runner {
     this.#over = over;
     this.#wire = {
       send: (message) => this.#write(message),
-      asked: (answer) => this.#asked.push(answer),
+      expectTaskIds: (answer) => this.#onTaskIds.push(answer),
     };
     this.#port = open(options, {
       data: (bytes) => this.#data(bytes),
@@ -160,7 +164,7 @@ class Runner {
     if (typeof source === "function") void this.#load(source);
   }
 
-  /** The host is not listened to until the topology is there, and then told why when that failed. */
+  /** Reads from the host only after the topology is loaded. An error of loading is reported after the handshake. */
   async #load(source: () => HasBlueprint | Promise<HasBlueprint>): Promise<void> {
     this.#port.pause();
     try {
@@ -179,7 +183,7 @@ class Runner {
 
   #stray(line: string): void {
     if (this.#early === undefined) this.#log(line);
-    else if (this.#early.length < MOST_EARLY) this.#early.push(line);
+    else if (this.#early.length < MAX_EARLY_LINES) this.#early.push(line);
     else this.#earlyLost++;
   }
 
@@ -187,7 +191,7 @@ class Runner {
     this.#write({ command: "log", msg, level: LEVELS.indexOf("info") });
   }
 
-  /** The first thing that is said; then come the lines that were written before. */
+  /** Sends the process id, which has to be the first message, and then the stray lines from before. */
   #answer(pidDir: string): void {
     this.#write({ pid: this.#port.touch(pidDir) });
     const lines = this.#early ?? [];
@@ -202,7 +206,7 @@ class Runner {
       this.#decoder.push(bytes, (value) => {
         if (this.#ending) return;
         if (this.#make === undefined) this.#begin(parseHandshake(value));
-        else this.#heard(parseHostMessage(value));
+        else this.#receive(parseHostMessage(value));
       });
     } catch (error) {
       void this.#end(error);
@@ -235,23 +239,23 @@ class Runner {
     this.#system = new ProcessSystem({ name: component, environment: this.#environment });
     this.#system.spawn({
       init: (ctx) => {
-        this.#warden = ctx;
+        this.#timerOwner = ctx;
       },
       handle: () => undefined,
     });
     this.#spawn();
   }
 
-  #heard(message: HostMessage): void {
+  #receive(message: HostMessage): void {
     switch (message.type) {
       case "heartbeat":
-        // Not behind what is at hand: it tells that this program lives.
+        // Answered at once, not after the items in the queue: the answer shows that this program is alive.
         this.#write({ command: "sync" });
         return;
       case "tasks": {
-        const answer = this.#asked.shift();
+        const answer = this.#onTaskIds.shift();
         if (answer === undefined)
-          throw new MultilangError("command", `task ids came unasked: ${message.tasks.join(", ")}`);
+          throw new MultilangError("command", `task ids came without a request: ${message.tasks.join(", ")}`);
         answer(message.tasks);
         return;
       }
@@ -277,20 +281,20 @@ class Runner {
   #spawn(): void {
     if (this.#ending) return;
     const system = this.#system as ProcessSystem;
-    this.#since = this.#environment.now();
+    this.#startedAt = this.#environment.now();
     const behaviour: Callbacks<Item> = {
       init: async (process) => {
         this.#task = this.#make?.(process as unknown as Context<never>);
         await this.#task?.start();
       },
       handle: async (process, item) => {
-        // Whatever the component's own helpers send it: a task has no messages but its items.
+        // A task accepts nothing but its items; other messages come from the component's own code.
         if (item !== this.#items[0]) return;
         this.#begun = true;
         await this.#task?.handle(item);
         if (process.alive) this.#done();
       },
-      // It traps exits for the sake of `terminate` alone.
+      // The process traps exits only so that `terminate` runs.
       signal: (_process, signal) =>
         signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined,
       terminate: (_process, reason) => (isOrderly(reason) ? this.#task?.stop(this.#ending) : undefined),
@@ -302,7 +306,7 @@ class Runner {
     this.#pump();
   }
 
-  /** Gives the component its next item, when it is done with the last and the host has taken what came of it. */
+  /** Gives the component its next item, once the last one is handled and the output to the host has room. */
   #pump(): void {
     const next = this.#items[0];
     if (this.#busy || this.#ending || !this.#room || next === undefined || this.#pid === undefined) return;
@@ -321,7 +325,7 @@ class Runner {
     this.#pump();
   }
 
-  /** It has ended by itself: what it was at and what it held goes back to the host, and it starts anew. */
+  /** The task ended by itself: its tuples go back to the host, and the task restarts or the component gives up. */
   #exited(reason: ExitReason): void {
     if (this.#ending) return;
     const { name, config } = this.#plan as ComponentPlan;
@@ -336,7 +340,7 @@ class Runner {
     const decision = countRestart(
       { intensity, periodMs, backoff },
       this.#restarts,
-      { attempts: this.#attempts, ranForMs: now - this.#since },
+      { attempts: this.#attempts, ranForMs: now - this.#startedAt },
       now,
       this.#environment.random(),
     );
@@ -347,18 +351,18 @@ class Runner {
         new ComponentFailedError(name, intensity, periodMs, error === undefined ? {} : { cause: error }),
       );
     else if (decision.delayMs === 0) this.#spawn();
-    else this.#warden?.runAfter(decision.delayMs, () => this.#spawn());
+    else this.#timerOwner?.runAfter(decision.delayMs, () => this.#spawn());
   }
 
   async #end(error: unknown): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
-    // Not before the host has its answer to the handshake: it would take this for that.
+    // Only after the answer to the handshake: the host would take the error for that answer.
     if (error instanceof Error && !(error instanceof ComponentFailedError) && this.#early === undefined)
       this.#write({ command: "error", msg: error.message });
     await this.#system?.stop();
-    const told = (failure: unknown): void => this.#write({ command: "error", msg: textOf(failure) });
-    await Promise.all([...this.#shared.values()].map((value) => dispose(value, told)));
+    const report = (failure: unknown): void => this.#write({ command: "error", msg: textOf(failure) });
+    await Promise.all([...this.#shared.values()].map((value) => dispose(value, report)));
     this.#port.close();
     this.#port.complain(this.#early ?? []);
     this.#over(error);

@@ -1,4 +1,4 @@
-// The standard streams of this program as the way to a host of topologies: the only file of multilang that reaches them.
+// The standard streams of this program as the connection to a host. No other file of multilang uses these streams.
 
 import { node } from "../../../process/node-modules.js";
 import { MultilangError } from "../protocol/errors.js";
@@ -8,18 +8,18 @@ interface Events {
   off(event: string, listener: (...args: unknown[]) => void): unknown;
 }
 
-/** What is used of a stream of Node to read from: stated here, so that its types are nobody's business who has none. */
+/** The part of a readable stream of Node that is used. Declared here, so that users need no types of Node. */
 export interface InputStream extends Events {
   pause(): unknown;
   resume(): unknown;
 }
 
-/** What is used of a stream of Node to write to. */
+/** The part of a writable stream of Node that is used. */
 export interface OutputStream extends Events {
   write(text: string): boolean;
 }
 
-/** Where a component is to read and write; the standard streams unless given. */
+/** The streams to read from and write to. Default: the standard streams. */
 export interface StdioOptions {
   readonly input?: InputStream;
   readonly output?: OutputStream;
@@ -27,41 +27,42 @@ export interface StdioOptions {
 
 export interface StdioEvents {
   data(bytes: Uint8Array): void;
-  /** The host is gone, or wants this program to end. */
+  /** The host is gone, or asks this program to end. */
   ended(): void;
   /** The output has room again. */
   drained(): void;
-  /** Somebody wrote this line to the standard output. */
+  /** Other code of this program wrote this line to the standard output. */
   stray(line: string): void;
 }
 
 export interface StdioPort {
-  /** Writes to the host. False: there is no more room, `drained` tells when. */
+  /** Writes to the host. Returns false when the output is full, until `drained`. */
   write(text: string): boolean;
   /** Reads no more until `resume`. */
   pause(): void;
   resume(): void;
-  /** Puts a file named after the process id into a directory, and gives that id. */
+  /** Creates a file named after the process id in a directory, and returns that id. */
   touch(directory: string): number;
-  /** Writes lines to the standard error, when the output was the standard output: the host never heard of them. */
+  /** Writes lines that the host never got to the standard error, unless the output is another stream. */
   complain(lines: readonly string[]): void;
-  /** Lets go of the streams, and leaves them as they were. */
+  /** Releases the streams, and restores them. */
   close(): void;
 }
 
 export type OpenStdio = (options: StdioOptions, events: StdioEvents) => StdioPort;
 
 /**
- * Listens to the host. On the standard streams it ends at SIGTERM too, and what others write there goes to `stray`.
+ * Connects to the host. On the standard streams, SIGTERM also ends the connection, and output of other code goes to
+ * `stray`.
  *
- * @throws MultilangError when the standard output was written to before: the host takes that for a broken message
+ * @throws MultilangError when the standard output was written to before, because the host takes that for a message
  */
 export const openStdio: OpenStdio = (
   { input = node.process.stdin, output = node.process.stdout },
   events,
 ) => {
   const own = output === node.process.stdout;
-  // A file has no such count, and a terminal no host at its other end.
+  // A file does not count its bytes, and at a terminal there is no host.
   const before = own && !node.process.stdout.isTTY ? node.process.stdout.bytesWritten : 0;
   if (before > 0)
     throw new MultilangError(
@@ -77,7 +78,7 @@ export const openStdio: OpenStdio = (
   input.on("data", data);
   for (const event of ["end", "close", "error"]) input.on(event, ended);
   output.on("drain", drained);
-  // The host has closed its end.
+  // An error means that the host has closed its end.
   output.on("error", ended);
   if (own) node.process.once("SIGTERM", ended);
   return {
@@ -97,17 +98,17 @@ export const openStdio: OpenStdio = (
       for (const event of ["end", "close", "error"]) input.off(event, ended);
       output.off("drain", drained);
       if (own) node.process.off("SIGTERM", ended);
-      // Paused, it does not keep this program alive.
+      // A paused input does not keep this program alive.
       input.pause();
-      // The handler of its errors stays: what was written last may yet meet a closed pipe.
+      // The handler of output errors stays: the last message may still meet a closed pipe.
     },
   };
 };
 
-/** Characters of a line; what is longer is told in parts. */
-const MOST_OF_LINE = 8_192;
+/** Characters of a line. Longer lines are reported in parts. */
+const MAX_LINE = 8_192;
 
-/** Sends what is written to the standard output elsewhere, by lines. The function that it gives ends that. */
+/** Redirects the standard output to `stray`, line by line. Returns the function that ends the redirection. */
 function redirect(stray: (line: string) => void): () => void {
   const { stdout } = node.process;
   const before = stdout.write;
@@ -118,7 +119,7 @@ function redirect(stray: (line: string) => void): () => void {
     const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;
     const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n/);
     rest = lines.pop() as string;
-    if (rest.length > MOST_OF_LINE) {
+    if (rest.length > MAX_LINE) {
       lines.push(rest);
       rest = "";
     }

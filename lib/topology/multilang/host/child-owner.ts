@@ -1,5 +1,5 @@
-// Who keeps a child: a process of its own beside the task. It outlives the task for as long as the child needs to end,
-// and its timers go off even while the task awaits something, when the task's own would have to wait.
+// The process that owns a child, beside the task. It outlives the task for as long as the child needs to end. Its timers
+// run even while the task awaits something; the task's own timers would have to wait.
 
 import type { BodyContext } from "../../../process/body-context.js";
 import type { Context } from "../../../process/context.js";
@@ -13,15 +13,15 @@ export interface ChildOwnerOptions {
   /** Milliseconds between SIGTERM and SIGKILL. */
   readonly graceMs: number;
   readonly label: string;
-  /** What the task hears; run as part of it, and not after its end. */
+  /** Called as part of the task, and not after its end. */
   readonly events: ChildEvents;
 }
 
 type Note = "stop" | "gone";
 
 /**
- * A child and the process that keeps it. The child is started by that process and never survives it: it is told to end
- * when the task ends, in whatever way, and killed when it does not, or when the system ends.
+ * A child and the process that owns it. The child is asked to end when the task ends in any way. It is killed when it
+ * does not end in time, or when the system ends, so the child never outlives its owner.
  */
 export class ChildOwner {
   readonly port: ChildPort;
@@ -36,7 +36,7 @@ export class ChildOwner {
     this.#over = over;
   }
 
-  /** Starts the child. @throws what `open` throws */
+  /** Starts the child. @throws the error of `open` */
   static start(task: Context<never>, options: ChildOwnerOptions): Promise<ChildOwner> {
     const { events } = options;
     return new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ export class ChildOwner {
           try {
             self.monitor(task.self);
             resolve(new ChildOwner(task, self, port, overPromise));
-            await told(self);
+            await untilStop(self);
             if (!gone) await end(self, port, options.graceMs);
           } finally {
             if (!gone) port.kill("SIGKILL");
@@ -79,7 +79,7 @@ export class ChildOwner {
     });
   }
 
-  /** Runs `fn` as part of the task after `ms`, whatever that is at. */
+  /** Runs `fn` as part of the task after `ms`, even while the task awaits something. */
   after(ms: number, fn: () => void): TimerRef | undefined {
     if (ms === Number.POSITIVE_INFINITY || !this.#self.alive) return undefined;
     return this.#self.runAfter(ms, this.#task.wrap(fn));
@@ -89,15 +89,15 @@ export class ChildOwner {
     if (timer !== undefined && this.#self.alive) this.#self.cancel(timer);
   }
 
-  /** Ends the child; resolves when it is gone. */
+  /** Ends the child. Resolves when the child is gone. */
   stop(): Promise<void> {
     if (this.#self.alive) this.#self.send(this.#self.self, "stop");
     return this.#over;
   }
 }
 
-/** Until the task has ended or wants the child to. That the child is gone is the task's affair first. */
-async function told(self: BodyContext<Note>): Promise<void> {
+/** Waits until the task has ended, or stops the child. The end of the child itself is reported to the task instead. */
+async function untilStop(self: BodyContext<Note>): Promise<void> {
   while ((await self.receiveAny()) === "gone");
 }
 

@@ -1,10 +1,10 @@
-// A program as a child of this one, with all that it starts: they are a process group, and end together. Besides
-// orphan-reaper.ts the only file of multilang that starts programs and makes directories.
+// A program as a child of this one. The child and its descendants are one process group, and end together. Only this file
+// and orphan-reaper.ts of multilang start programs and make directories.
 
 import { node } from "../../../process/node-modules.js";
 import { hasGroups, MARK, registerChild, unregisterChild } from "./orphan-reaper.js";
 
-/** Which program, and how it is started. */
+/** Which program to start, and how. */
 export interface ChildSpec {
   readonly command: string;
   readonly args: readonly string[];
@@ -13,40 +13,40 @@ export interface ChildSpec {
   readonly cwd: string | undefined;
 }
 
-/** How a child came to its end. `text` says it as in "the program …". */
+/** How a child ended. `text` continues the sentence "the program …". */
 export interface ChildEnd {
-  /** False: there never was one. */
+  /** False when the program could not be started. */
   readonly ran: boolean;
   readonly text: string;
 }
 
 export type ChildSignal = "SIGTERM" | "SIGKILL";
 
-/** What is heard of a child. */
+/** Events of a child. */
 export interface ChildEvents {
-  /** It wrote to its standard output. */
+  /** The child wrote to its standard output. */
   data(bytes: Uint8Array): void;
-  /** It wrote to its standard error. */
+  /** The child wrote to its standard error. */
   errors(bytes: Uint8Array): void;
-  /** Its standard input has room again. */
+  /** The child's standard input has room again. */
   drained(): void;
-  /** It has ended, and everything it wrote has been heard. */
+  /** The child has ended, and all of its output has been reported. */
   ended(end: ChildEnd): void;
 }
 
-/** A child, as the rest of multilang knows it. */
+/** A child, as the rest of multilang sees it. */
 export interface ChildPort {
-  /** A directory of its own, there until `dispose`. */
+  /** A directory for this child alone. It exists until `dispose`. */
   readonly pidDir: string;
-  /** Bytes written that its standard input had no room for yet. */
+  /** Bytes written that wait for room in the child's standard input. */
   readonly waiting: number;
-  /** Writes to its standard input. False: there is no more room, `drained` tells when. */
+  /** Writes to the child's standard input. Returns false when the input is full, until `drained`. */
   write(text: string): boolean;
-  /** The process that does the work, by its own account: behind a shell it is another one than was started. */
+  /** Sets the process that does the work, as it reported itself: behind a shell that is not the process which was started. */
   reported(pid: number): void;
-  /** Signals the child and all that it has started. */
+  /** Signals the child and its descendants. */
   kill(signal: ChildSignal): void;
-  /** Kills what is left of it, and lets go of everything else. */
+  /** Kills the child and its descendants, and releases everything else. */
   dispose(): void;
 }
 
@@ -186,11 +186,11 @@ function signalTo(target: number, signal: ChildSignal): void {
   try {
     node.process.kill(target, signal);
   } catch {
-    // It is gone already.
+    // The process is gone already.
   }
 }
 
-/** Whether a process is the child with this directory, or was started by it. False where there is no /proc. */
+/** Whether a process is the child with this directory, or a descendant of it. False where there is no /proc. */
 function isMarked(pid: number, pidDir: string): boolean {
   try {
     return node.fs.readFileSync(`/proc/${pid}/environ`, "latin1").split("\0").includes(`${MARK}=${pidDir}`);

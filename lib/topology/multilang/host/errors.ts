@@ -3,16 +3,16 @@
 import { SignalboxError } from "../../../process/errors.js";
 
 /**
- * What a program did that its task cannot go on after.
+ * Why a task cannot go on with its program.
  *
  * | type | what happened |
  * |---|---|
- * | `start` | it could not be started, or did not answer the handshake in time |
- * | `exited` | it ended while its task was alive |
- * | `protocol` | it wrote something that is no message, or none that fits here |
- * | `settled` | it acked, failed or anchored to a tuple that it had settled, or that it was never given |
- * | `timeout` | it answered neither a heartbeat nor a command in time |
- * | `limit` | more is waiting for it, or held by it, than may be |
+ * | `start` | the program could not be started, or did not answer the handshake in time |
+ * | `exited` | the program ended while its task was alive |
+ * | `protocol` | the program sent something that is no message, or a message that is not allowed there |
+ * | `settled` | the program acked, failed or anchored to a tuple that it had settled, or that it was never given |
+ * | `timeout` | the program did not answer a heartbeat or a command in time |
+ * | `limit` | more bytes or messages wait than the limit allows |
  */
 export type ShellProblem = "start" | "exited" | "protocol" | "settled" | "timeout" | "limit";
 

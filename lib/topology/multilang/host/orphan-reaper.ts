@@ -1,24 +1,24 @@
-// What outlives this program by a second, so that its children do not outlive it: a shell that reads a pipe. A program
-// that is killed by SIGKILL can do nothing any more, but the pipe ends, and the shell ends what is left. A child that
-// hangs does not look at its own input, so the end of that is not enough.
+// Ends the children of this program after the program itself was killed. A shell reads a pipe from this program and
+// outlives the program by a second: when SIGKILL ends the program, the pipe ends, and the shell ends the children. The end
+// of a child's own input is not enough, because a child that hangs does not read its input.
 //
-// Each line that it reads is `+ group directory` or `- group directory`, of one child; the group is 0 as long as the
-// child has none. POSIX only: elsewhere, or without /bin/sh, children that hang outlive a host that is killed.
+// Each line of the pipe is `+ group directory` or `- group directory` of one child. The group is 0 until the child has
+// started. POSIX only: elsewhere, or without /bin/sh, children that hang outlive a host that is killed.
 
 import type { ChildProcess } from "node:child_process";
 import { node, optionalModule } from "../../../process/node-modules.js";
 
-/** By its value, a directory, a process is known as a child or as a descendant of one, whatever group it is in. */
+/** Name of an environment variable. Its value, a directory, marks a child and its descendants, whatever their group. */
 export const MARK = "SIGNALBOX_CHILD";
 
 export const hasGroups: boolean = optionalModule("node:process")?.platform !== "win32";
 
-/** Watchers that one program starts in place of those that somebody ended, or that could not be started. */
-const MOST_REPLACED = 10;
+/** Reapers started in place of one that was ended, or that could not be started. */
+const MAX_REPLACED = 10;
 
 /**
- * The end: SIGTERM, a second, SIGKILL. What left its group is found by its mark where there is /proc; so is a child that
- * was started in the instant in which this program ended. Only directories that look like ours are removed.
+ * Ends each child by SIGTERM, and after a second by SIGKILL. Where there is /proc, the mark finds descendants that left
+ * the group, and a child that was started just as this program ended. Only directories with a name of ours are removed.
  */
 const SCRIPT = `
 trap '' HUP INT TERM
@@ -50,54 +50,54 @@ set +f
 each finish
 `;
 
-/** Groups and directories of the children there are, each as a line for the watcher. */
-const watched = new Set<string>();
-let watcher: ChildProcess | undefined;
+/** Groups and directories of all children, each as a line for the reaper. */
+const registered = new Set<string>();
+let reaper: ChildProcess | undefined;
 let lost = 0;
 
-/** From now on a child with this directory ends when this program does. @param group - 0 before the child is started */
+/** From now on a child with this directory ends with this program. @param group - 0 before the child is started */
 export function registerChild(group: number, directory: string): void {
   if (!hasGroups || /[|\n]/.test(directory)) return;
   const line = `${group} ${directory}\n`;
-  watched.add(line);
-  if (watcher === undefined) start();
-  else tell(`+ ${line}`);
+  registered.add(line);
+  if (reaper === undefined) start();
+  else send(`+ ${line}`);
 }
 
-/** The child is gone, and all that it had started. */
+/** The child and its descendants are gone. */
 export function unregisterChild(group: number, directory: string): void {
   const line = `${group} ${directory}\n`;
-  if (!watched.delete(line)) return;
-  tell(`- ${line}`);
-  if (watched.size > 0) return;
-  watcher?.stdin?.end();
-  watcher = undefined;
+  if (!registered.delete(line)) return;
+  send(`- ${line}`);
+  if (registered.size > 0) return;
+  reaper?.stdin?.end();
+  reaper = undefined;
 }
 
 function start(): void {
-  if (lost > MOST_REPLACED) return;
-  const one = node.childProcess.spawn("/bin/sh", ["-c", SCRIPT, "signalbox-watcher"], {
+  if (lost > MAX_REPLACED) return;
+  const one = node.childProcess.spawn("/bin/sh", ["-c", SCRIPT, "signalbox-reaper"], {
     stdio: ["pipe", "ignore", "ignore"],
-    // Signals from a terminal are for this program alone; and it is to be no descendant that others know by their mark.
+    // Signals from a terminal must not reach the reaper, and the reaper must not bear another child's mark.
     detached: true,
     env: { PATH: node.process.env.PATH ?? "/usr/bin:/bin" },
     cwd: "/",
   });
-  watcher = one;
+  reaper = one;
   const over = (): void => {
-    if (watcher !== one) return;
-    watcher = undefined;
+    if (reaper !== one) return;
+    reaper = undefined;
     lost++;
-    if (watched.size > 0) start();
+    if (registered.size > 0) start();
   };
   one.on("error", over);
   one.on("exit", over);
   one.stdin?.on("error", () => undefined);
   one.unref();
   (one.stdin as { unref?: () => void } | null)?.unref?.();
-  for (const line of watched) tell(`+ ${line}`);
+  for (const line of registered) send(`+ ${line}`);
 }
 
-function tell(line: string): void {
-  watcher?.stdin?.write(line);
+function send(line: string): void {
+  reaper?.stdin?.write(line);
 }

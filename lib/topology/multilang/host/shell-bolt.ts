@@ -1,4 +1,4 @@
-// A bolt that is a program in any language: it is started with its task, and speaks the multilang protocol.
+// A bolt that is a program in any language. The program starts with its task, and speaks the multilang protocol.
 
 import { EffectLoop } from "../../../process/effect-loop.js";
 import {
@@ -138,21 +138,21 @@ class BoltShell {
     const { name, fields } = streamOf(this.#streams, stream);
     const emit = ctx.emit[name] as (values: object, options: BoltEmitOptions) => void;
     const named = toValues(`stream ${name}`, fields, values);
-    this.#shell.tellTasks(needTaskIds && task === undefined, (onTasks) =>
+    this.#shell.emitAndReport(needTaskIds && task === undefined, (onTasks) =>
       emit(named, { anchors, onTasks, ...(task === undefined ? {} : { task }) }),
     );
   }
 }
 
 /**
- * Defines a bolt that is a program in any language. Each task starts one, which lives exactly as long as the task: when
- * one of them ends or breaks the protocol, the task crashes with {@link ShellError}, and its supervisor starts both
- * again. What the program wrote to its standard error is logged.
+ * Defines a bolt that is a program in any language. Each task starts one program, which lives exactly as long as the
+ * task. When the program ends or breaks the protocol, the task crashes with {@link ShellError}, and its supervisor
+ * restarts both. Lines on the program's standard error are logged.
  *
- * The program gets the fields of `input` or `inputs` in the order in which they stand there, and emits arrays in the
- * order of the fields of `streams`. A tuple waits for room in the program's input, and the tuples after it behind it.
+ * The program gets the values of a tuple in the order of the fields of `input` or `inputs`, and emits arrays in the order
+ * of the fields of `streams`. While the program's input is full, the tuples for it wait.
  *
- * @throws OptionError when an option is not what it has to be
+ * @throws OptionError when an option is invalid
  * @example
  * const split = shellBolt({
  *   command: "python3",
@@ -177,7 +177,7 @@ type AnyShellBolt = ShellBoltOptions & {
   readonly streams?: Streams;
 };
 
-/** @internal A shell bolt whose children come from somewhere else. */
+/** @internal A shell bolt with another way to start programs. */
 export function shellBoltOn(open: OpenChild, options: AnyShellBolt): BoltDefinition<Inputs, Streams> {
   const settings = checkShell(options);
   const { input, inputs, streams = {}, config } = options;
@@ -193,7 +193,7 @@ export function shellBoltOn(open: OpenChild, options: AnyShellBolt): BoltDefinit
     init: (task) => new BoltShell(open, settings, definition.inputs, streams, task).start(),
     activate: (ctx) => ctx.state.attach(ctx),
     execute: (tuple, ctx) => ctx.state.give(tuple, ctx),
-    // A bolt that listens to ticks must have a period, so only one that was given one listens.
+    // A bolt with a `tick` hook must have a period, so the hook is left out when no period is configured.
     ...(config?.tickMs === undefined ? {} : { tick: (ctx: Ctx) => ctx.state.give(undefined, ctx) }),
     close: (ctx) => ctx.state.stop(),
   });

@@ -6,28 +6,28 @@ import type { ComponentConfig } from "../../definition/config.js";
 import { MAX_MESSAGE } from "../protocol/codec.js";
 import type { ChildSpec } from "./child.js";
 
-/** What both kinds of shell component take. Durations are milliseconds. */
+/** Options of both kinds of shell component. */
 export interface ShellOptions {
-  /** The program: a path, or a name that is looked for in `PATH`. No shell reads it. */
+  /** The program: a path, or a name to find in `PATH`. No shell interprets it. */
   readonly command: string;
   readonly args?: readonly string[];
   /** Added to the environment of this program. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Where it is started. Default: where this program was. */
+  /** Working directory of the program. Default: that of this program. */
   readonly cwd?: string;
-  /** How long it may take to answer the handshake. Default 10,000. */
+  /** Time for the answer to the handshake. Default 10,000 ms. */
   readonly startTimeoutMs?: number;
-  /** How long it may take to answer a heartbeat or a command. Default 30,000. */
+  /** Time for the answer to a heartbeat or a command. Default 30,000 ms. */
   readonly timeoutMs?: number;
-  /** How long it is given to end after SIGTERM; then comes SIGKILL. Default 1,000. */
+  /** Time to end after SIGTERM; then comes SIGKILL. Default 1,000 ms. */
   readonly graceMs?: number;
-  /** Bytes of one message from it. Default 16 MiB. */
+  /** Bytes of one message from the program. Default 16 MiB. */
   readonly maxMessage?: number;
-  /** What it is told as its configuration, in the handshake. */
+  /** The configuration that the handshake passes to the program. */
   readonly conf?: Readonly<Record<string, unknown>>;
-  /** Configuration of the component, as every component has it. A bolt gets ticks when `tickMs` is in it. */
+  /** Configuration of the component, as for every component. A bolt gets ticks when it contains `tickMs`. */
   readonly config?: ComponentConfig;
-  /** Is given the metrics that it tells. Default: they are logged. */
+  /** Called with the metrics that the program sends. Default: the metrics are logged. */
   readonly onMetrics?: (name: string, params: unknown) => void;
 }
 
@@ -36,13 +36,13 @@ export interface ShellBoltOptions extends ShellOptions {
   /** Milliseconds between heartbeats; Infinity for none. Default 1,000. */
   readonly heartbeatMs?: number;
   /**
-   * Tuples that it may hold without having acked or failed them; others wait. When it dies, all that it holds has
-   * failed: with 1, that is the one it died of alone. Default 100,000.
+   * Tuples that the program may hold, given and neither acked nor failed; others wait. When the program dies, all held
+   * tuples fail: with 1, only the tuple that killed the program. Default 100,000.
    */
   readonly maxHeld?: number;
 }
 
-/** Defaults; everything else is nothing unless given. */
+/** Defaults. All other options have none. */
 export const SHELL_DEFAULTS: {
   readonly startTimeoutMs: number;
   readonly timeoutMs: number;

@@ -1,5 +1,5 @@
-// A spout that is a program in any language: it is started with its task, and does what the multilang protocol tells
-// it to, one command at a time.
+// A spout that is a program in any language. The program starts with its task, and carries out the commands of the
+// multilang protocol, one at a time.
 
 import { EffectLoop } from "../../../process/effect-loop.js";
 import {
@@ -94,24 +94,24 @@ class SpoutShell {
     const { name, fields } = streamOf(this.#streams, stream);
     const emit = ctx.emit[name] as (values: object, options: SpoutEmitOptions<MessageId>) => void;
     const named = toValues(`stream ${name}`, fields, values);
-    this.#shell.tellTasks(needTaskIds && task === undefined, (onTasks) =>
+    this.#shell.emitAndReport(needTaskIds && task === undefined, (onTasks) =>
       emit(named, { onTasks, ...(id === undefined ? {} : { id }), ...(task === undefined ? {} : { task }) }),
     );
   }
 }
 
 /**
- * Defines a spout that is a program in any language. Each task starts one, which lives exactly as long as the task:
- * when one of them ends or breaks the protocol, the task crashes with {@link ShellError}, and its supervisor starts both
- * again. What the program wrote to its standard error is logged.
+ * Defines a spout that is a program in any language. Each task starts one program, which lives exactly as long as the
+ * task. When the program ends or breaks the protocol, the task crashes with {@link ShellError}, and its supervisor
+ * restarts both. Lines on the program's standard error are logged.
  *
- * The program emits arrays, in the order of the fields of `streams`. A tuple that it emits with an id is reliable: it
- * is told `ack` or `fail` with that id, `fail` only when the retries of the configuration have failed as well.
+ * The program emits arrays, in the order of the fields of `streams`. A tuple with an id is reliable: the program gets
+ * `ack` or `fail` with that id, and `fail` only after the retries of the configuration have failed as well.
  *
- * The protocol has no word for the end of a source: such a spout is never done, and `finished` of its topology waits for
- * ever.
+ * The protocol has no message for the end of a source. Such a spout is never done, so `finished` of its topology never
+ * resolves.
  *
- * @throws OptionError when an option is not what it has to be
+ * @throws OptionError when an option is invalid
  * @example
  * const lines = shellSpout({
  *   command: "python3",
@@ -126,7 +126,7 @@ export function shellSpout<S extends Streams>(
   return shellSpoutOn(openChild, options);
 }
 
-/** @internal A shell spout whose children come from somewhere else. */
+/** @internal A shell spout with another way to start programs. */
 export function shellSpoutOn<S extends Streams>(
   open: OpenChild,
   options: ShellOptions & { readonly streams: S },

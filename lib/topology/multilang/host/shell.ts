@@ -1,5 +1,5 @@
-// A task and its child: handshake, messages, log lines, and the errors that the task crashes with. What the messages of
-// a bolt or a spout do is in shell-bolt.ts and shell-spout.ts.
+// A task and its program: handshake, messages, log lines, and the errors that crash the task. shell-bolt.ts and
+// shell-spout.ts carry out the messages about tuples and commands.
 
 import { show } from "../../../process/show.js";
 import type { InitContext } from "../../definition/component.js";
@@ -16,16 +16,16 @@ import { ChildOwner } from "./child-owner.js";
 import { ShellError, type ShellProblem } from "./errors.js";
 import type { ShellSettings } from "./shell-options.js";
 
-/** Bytes that may wait for a child that does not read. A tuple waits for room, so these are heartbeats and answers. */
-const MOST_WAITING = 64 * 1024 * 1024;
-/** Lines of standard error that are told with the end of a child. */
+/** Bytes that may wait for a program that does not read: heartbeats and answers, since tuples wait for room. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Last lines of standard error in the error text when a program ends. */
 const LAST_LINES = 10;
-/** Characters of such a line; what is longer is told in parts. */
-const MOST_OF_LINE = 8_192;
+/** Characters of such a line. Longer lines are logged in parts. */
+const MAX_LINE = 8_192;
 
 export interface ShellHandlers {
   work(message: WorkMessage): void;
-  /** Its input has room again. */
+  /** The program's input has room again. */
   drained(): void;
 }
 
@@ -39,9 +39,9 @@ export class Shell {
   readonly #errorText: InstanceType<typeof TextDecoder> = new TextDecoder();
   #errorLine = "";
   readonly #lastLines: string[] = [];
-  #keeper: ChildOwner | undefined;
-  /** Takes the answer to the handshake, while that is awaited. */
-  #greeted: (() => void) | undefined;
+  #owner: ChildOwner | undefined;
+  /** Set while the answer to the handshake is awaited. */
+  #onHandshake: (() => void) | undefined;
   #stopping = false;
   #broken = false;
 
@@ -60,12 +60,12 @@ export class Shell {
     this.#decoder = new Decoder(settings.maxMessage);
   }
 
-  /** Starts the child; resolves when it has answered the handshake. @throws ShellError when it cannot be started */
+  /** Starts the program. Resolves when it has answered the handshake. @throws ShellError when it cannot be started */
   async start(): Promise<void> {
     const { process, component, task } = this.#task;
     const { child, graceMs, startTimeoutMs } = this.settings;
     try {
-      this.#keeper = await ChildOwner.start(process, {
+      this.#owner = await ChildOwner.start(process, {
         open: this.#open,
         spec: child,
         graceMs,
@@ -84,53 +84,54 @@ export class Shell {
       throw this.error("start", `did not answer the handshake within ${startTimeoutMs} ms`);
     });
     await new Promise<void>((resolve) => {
-      this.#greeted = resolve;
+      this.#onHandshake = resolve;
       this.write(this.#handshake());
     });
     cancel();
   }
 
-  /** The task has crashed of this child: hooks that run at its end are not to wait for that. */
+  /** The task has crashed because of its program, so hooks at its end must not wait for the program. */
   get broken(): boolean {
     return this.#broken;
   }
 
-  /** Ends the child before its task does, in order: then its end is no crash. */
+  /** Ends the program as part of an orderly end of the task: the end of the program is then no crash. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    await this.#keeper?.stop();
+    await this.#owner?.stop();
   }
 
-  /** False: the child has no room for more. @throws ShellError when far too much waits for it */
+  /** Sends a message. Returns false when the program's input is full. @throws ShellError when far too many bytes wait */
   write(message: unknown): boolean {
-    const port = this.#keeper?.port;
+    const port = this.#owner?.port;
     if (port === undefined || this.#stopping) return true;
     const room = port.write(encode(message));
-    if (port.waiting > MOST_WAITING)
+    if (port.waiting > MAX_WAITING_BYTES)
       throw this.error(
         "limit",
-        `does not read: ${port.waiting} bytes wait for it, ${MOST_WAITING} are the most`,
+        `does not read: ${port.waiting} bytes wait for it, ${MAX_WAITING_BYTES} are the most`,
       );
     return room;
   }
 
-  /** Runs `fn` as part of the task, even while that awaits something. The function that it gives cancels it. */
+  /** Runs `fn` as part of the task after `ms`, even while the task awaits something. Returns a function that cancels it. */
   after(ms: number, fn: () => void): () => void {
-    const keeper = this.#keeper;
-    const timer = keeper?.after(ms, () => this.#guard(fn));
-    return () => keeper?.cancel(timer);
+    const owner = this.#owner;
+    const timer = owner?.after(ms, () => this.#guard(fn));
+    return () => owner?.cancel(timer);
   }
 
   /**
-   * Emits, and tells the child which tasks got the tuple, when it wants to know. The emit calls back at once, or not at
-   * all: then nobody got it yet, and the child is told so rather than left waiting.
+   * Emits, and sends the ids of the receiving tasks to the program when the program asked for them. The emit calls back at
+   * once, or not at all. In the second case no task has got the tuple yet, and the program gets an empty list, so that it
+   * does not wait.
    */
-  tellTasks(wanted: boolean, emit: (onTasks: (tasks: readonly number[]) => void) => void): void {
-    let told: readonly number[] = [];
+  emitAndReport(wanted: boolean, emit: (onTasks: (tasks: readonly number[]) => void) => void): void {
+    let receivers: readonly number[] = [];
     emit((tasks) => {
-      told = tasks;
+      receivers = tasks;
     });
-    if (wanted) this.write(told);
+    if (wanted) this.write(receivers);
   }
 
   error(problem: ShellProblem, text: string, options?: ErrorOptions): ShellError {
@@ -151,14 +152,14 @@ export class Shell {
     const own = Object.entries(this.#streams);
     return {
       conf: this.settings.conf,
-      pidDir: this.#keeper?.port.pidDir,
+      pidDir: this.#owner?.port.pidDir,
       context: {
         "task->component": { [task]: component },
         taskid: task,
         componentid: component,
         streams: own.map(([name]) => name),
         "stream->outputfields": Object.fromEntries(own.map(([name, fields]) => [name, Object.keys(fields)])),
-        // A component is not told how it is wired: that may change without it.
+        // A program does not learn the subscriptions of the topology, because these may change while it runs.
         "stream->target->grouping": {},
         "source->stream->grouping": {},
         "source->stream->fields": {},
@@ -169,20 +170,20 @@ export class Shell {
   #data(bytes: Uint8Array): void {
     if (this.#stopping || this.#broken) return;
     try {
-      this.#decoder.push(bytes, (value) => this.#heard(parseComponentMessage(value)));
+      this.#decoder.push(bytes, (value) => this.#receive(parseComponentMessage(value)));
     } catch (error) {
       throw this.blamed(error);
     }
   }
 
-  /** An error that the child is to blame for, as the task's; any other as it is. */
+  /** Turns an error that the program caused into a ShellError. Returns any other error unchanged. */
   blamed(error: unknown): unknown {
     return error instanceof MultilangError
       ? this.error("protocol", `broke the protocol: ${error.message}`, { cause: error })
       : error;
   }
 
-  #heard(message: ComponentMessage): void {
+  #receive(message: ComponentMessage): void {
     if (this.#stopping) return;
     switch (message.type) {
       case "log":
@@ -195,17 +196,17 @@ export class Shell {
         this.#metrics(message.name, message.params);
         return;
       case "pid":
-        if (this.#greeted === undefined)
-          throw this.error("protocol", `told its process id ${message.pid} unasked, or twice`);
-        this.#keeper?.port.reported(message.pid);
-        this.#greeted();
-        this.#greeted = undefined;
+        if (this.#onHandshake === undefined)
+          throw this.error("protocol", `sent its process id ${message.pid} without a handshake, or twice`);
+        this.#owner?.port.reported(message.pid);
+        this.#onHandshake();
+        this.#onHandshake = undefined;
         return;
       default:
-        if (this.#greeted !== undefined)
+        if (this.#onHandshake !== undefined)
           throw this.error(
             "protocol",
-            `must answer the handshake with its process id first; it said ${show(message)}`,
+            `must answer the handshake with its process id first; it sent ${show(message)}`,
           );
         this.#handlers.work(message);
     }
@@ -220,25 +221,25 @@ export class Shell {
   #errors(bytes: Uint8Array): void {
     const lines = (this.#errorLine + this.#errorText.decode(bytes, { stream: true })).split(/\r?\n/);
     this.#errorLine = lines.pop() as string;
-    if (this.#errorLine.length > MOST_OF_LINE) {
+    if (this.#errorLine.length > MAX_LINE) {
       lines.push(this.#errorLine);
       this.#errorLine = "";
     }
-    for (const line of lines) this.#errorLineHeard(line);
+    for (const line of lines) this.#logErrorLine(line);
   }
 
-  #errorLineHeard(line: string): void {
+  #logErrorLine(line: string): void {
     if (this.#lastLines.push(line) > LAST_LINES) this.#lastLines.shift();
     this.#task.log("warn", line);
   }
 
   #ended({ ran, text }: ChildEnd): void {
     if (this.#stopping || this.#broken) return;
-    if (this.#errorLine !== "") this.#errorLineHeard(this.#errorLine);
+    if (this.#errorLine !== "") this.#logErrorLine(this.#errorLine);
     const cut =
       this.#decoder.pending > 0 ? ` within a message, ${this.#decoder.pending} bytes of it read` : "";
-    const said = this.#lastLines.join("\n").slice(-MOST_OF_LINE);
-    const words = said === "" ? "" : `; its last words were:\n${said}`;
+    const said = this.#lastLines.join("\n").slice(-MAX_LINE);
+    const words = said === "" ? "" : `; its last lines on standard error were:\n${said}`;
     throw this.error(ran ? "exited" : "start", `${text}${cut}${words}`);
   }
 }

@@ -1,10 +1,10 @@
-// Frames of the multilang protocol: each message is JSON, then a line `end`. JSON has no line that reads `end`, so a
-// message may span lines; and lines are found in bytes, so a chunk may end within a character.
+// Frames of the multilang protocol: each message is JSON, followed by a line `end`. No line of JSON is `end`, so a message
+// may span several lines. The decoder looks for lines in bytes, so a chunk may end within a character.
 
 import { count } from "../../../process/options.js";
 import { excerpt, MultilangError } from "./errors.js";
 
-/** Bytes of one message, unless said otherwise. */
+/** Default limit for the bytes of one message. */
 export const MAX_MESSAGE: number = 16 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
@@ -13,9 +13,9 @@ const END: readonly number[] = [0x65, 0x6e, 0x64];
 const RETURN = 0x0d;
 
 /**
- * One message as text for the wire. A value `undefined` in an array becomes null, and in an object is left out.
+ * Writes one message as a frame. A value `undefined` becomes null in an array, and is left out of an object.
  *
- * @throws MultilangError when it cannot be written as JSON: a bigint, or an object within itself
+ * @throws MultilangError when the message cannot be written as JSON, for instance because of a bigint
  */
 export function encode(message: unknown): string {
   let json: string | undefined;
@@ -30,17 +30,17 @@ export function encode(message: unknown): string {
   return `${json}\nend\n`;
 }
 
-/** Finds messages in what a stream gives, chunk by chunk. */
+/** Finds messages in the chunks of a stream. */
 export class Decoder {
   readonly #maxMessage: number;
   readonly #text: InstanceType<typeof TextDecoder> = new TextDecoder("utf-8", {
     fatal: true,
     ignoreBOM: true,
   });
-  /** The message so far, as the chunks had it. */
+  /** The parts of the message that is being read. */
   #parts: Uint8Array[] = [];
   #size = 0;
-  /** Length of the line so far, and its first bytes: enough to know an `end` that came in pieces. */
+  /** Length and first bytes of the current line: enough to recognize an `end` that is split over chunks. */
   #line = 0;
   #head: number[] = [];
 
@@ -52,15 +52,15 @@ export class Decoder {
     this.#maxMessage = count("maxMessage", maxMessage, 1);
   }
 
-  /** Bytes of a message that has begun: at the end of a stream, what was cut off. */
+  /** Bytes of an incomplete message. At the end of a stream, that message was cut off. */
   get pending(): number {
     return this.#size;
   }
 
   /**
-   * Takes a chunk in, and calls `message` for each message that it completes, before the next one is looked at.
+   * Reads a chunk, and calls `message` for each message that it completes.
    *
-   * @throws MultilangError when a message is too long, or is no JSON in UTF-8; what follows is not looked at
+   * @throws MultilangError when a message is too long, or is no JSON in UTF-8; the rest of the chunk is discarded
    */
   push(chunk: Uint8Array, message: (value: unknown) => void): void {
     let first = 0;
@@ -112,7 +112,7 @@ export class Decoder {
       const near = excerpt(new TextDecoder().decode(bytes));
       throw new MultilangError("encoding", `a message is not UTF-8: ${near}`, { cause: error });
     }
-    // Only the line `end` is left out, however it is written.
+    // Cuts off the line `end`, with either line ending.
     const json = text.slice(0, text.lastIndexOf("end"));
     try {
       return JSON.parse(json);

@@ -5,27 +5,27 @@ import { show } from "../../../process/show.js";
 import type { LogLevel } from "../../definition/component.js";
 import { MultilangError } from "./errors.js";
 
-/** What names a tuple on the wire. */
+/** The id of a tuple in the protocol. */
 export type MessageId = string | number;
 
-/** Levels of a log line, at the numbers they have on the wire. */
+/** Levels of a log line, each at its number in the protocol. */
 export const LEVELS: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error"];
 
 export interface EmitMessage {
   readonly type: "emit";
   readonly values: readonly unknown[];
-  /** Undefined: the component named none. */
+  /** Undefined when the component names no stream. */
   readonly stream: string | undefined;
-  /** Of a spout's reliable tuple. */
+  /** Id of a spout's reliable tuple. */
   readonly id: MessageId | undefined;
   readonly anchors: readonly MessageId[];
-  /** For whom it is, when it is direct. */
+  /** The receiving task of a direct emit. */
   readonly task: number | undefined;
-  /** Whether the component waits for the ids of the tasks that get it. */
+  /** Whether the component waits for the ids of the receiving tasks. */
   readonly needTaskIds: boolean;
 }
 
-/** What a component says, other than its answer to the handshake. */
+/** A message of a component. */
 export type ComponentMessage =
   | EmitMessage
   | { readonly type: "ack"; readonly id: MessageId }
@@ -39,10 +39,10 @@ export type ComponentMessage =
 /** The messages that are about tuples and commands, not about the program itself. */
 export type WorkMessage = Extract<ComponentMessage, { readonly type: "emit" | "ack" | "fail" | "sync" }>;
 
-/** A JSON object, its parts yet unknown. */
+/** A JSON object whose parts are not checked yet. */
 export type Parts = Readonly<Record<string, unknown>>;
 
-/** Reads what a component said. @throws MultilangError that names the part which is wrong */
+/** Checks a message of a component. @throws MultilangError that names the invalid part */
 export function parseComponentMessage(value: unknown): ComponentMessage {
   const parts = object("a component's message", value);
   const command = parts.command;
@@ -82,13 +82,13 @@ function emit(parts: Parts): EmitMessage {
     stream: isGiven(stream) ? string("stream of emit", stream) : undefined,
     id: isGiven(id) ? messageId("id of emit", id) : undefined,
     anchors: isGiven(anchors) ? (anchors as unknown[]).map((one) => messageId("an anchor of emit", one)) : [],
-    // Task 0 is how libraries for languages without optional numbers say that it is for nobody in particular.
+    // Libraries for languages without optional numbers send 0 for no task.
     task: target === 0 ? undefined : target,
     needTaskIds: need !== false,
   };
 }
 
-/** Libraries write null for what is not given. */
+/** Whether a part is given: libraries send null for a missing part. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
@@ -115,7 +115,7 @@ export function whole(what: string, value: unknown): number {
   throw wrong(what, value, "a whole number");
 }
 
-/** A number beyond 2^53 would come back as another one, and the tuple never be settled. */
+/** A number above 2^53 loses digits in JavaScript, so the tuple could never be settled. */
 export function messageId(what: string, value: unknown): MessageId {
   if (typeof value === "string" || Number.isSafeInteger(value)) return value as MessageId;
   throw wrong(what, value, "a string, or a whole number below 2^53");

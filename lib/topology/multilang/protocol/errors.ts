@@ -3,8 +3,8 @@
 import { SignalboxError } from "../../../process/errors.js";
 
 /**
- * What was wrong with a message: its size, its characters, its JSON, its command, the type of one of its parts, or the
- * stream and fields of a tuple; or, `output`, that others wrote where the messages go.
+ * What is wrong with a message: its size, its characters, its JSON, its command, the type of one of its parts, or the
+ * stream or fields of a tuple. `output` means that other code wrote to the stream of the messages.
  */
 export type MultilangProblem =
   | "size"
@@ -33,7 +33,7 @@ export class MultilangError extends SignalboxError {
   }
 }
 
-/** The first part of what was read, for an error text. */
+/** The first part of a text, for an error text. */
 export function excerpt(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

@@ -1,22 +1,22 @@
-// Tuples on the wire are arrays, in the order of the stream's fields; here they are objects, by the fields' names.
+// In the protocol a tuple is an array, in the order of the stream's fields; in this library it is an object by field names.
 
 import { show } from "../../../process/show.js";
 import type { AnyValues, Fields, Streams } from "../../definition/field.js";
 import { MultilangError } from "./errors.js";
 
-/** What stands under a name that came from elsewhere: a stream may be called `constructor`. */
+/** An own property. The name comes from outside, and a stream may be called `constructor`. */
 export function ownOf<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** The values of an object, in the order of the fields; null for what is not there. */
+/** The values of an object, in the order of the fields; null for a missing value. */
 export function toArray(fields: Fields, values: AnyValues): unknown[] {
   return Object.keys(fields).map((name) => values[name] ?? null);
 }
 
 /**
- * Gives each value of an array its name. @throws MultilangError when there are more or fewer than fields, or one that
- * its field does not accept
+ * Names the values of an array. @throws MultilangError when there are more or fewer values than fields, or a field does
+ * not accept its value
  */
 export function toValues(what: string, fields: Fields, array: readonly unknown[]): AnyValues {
   const names = Object.keys(fields);
@@ -46,9 +46,9 @@ export function named(names: readonly string[], array: readonly unknown[]): AnyV
 }
 
 /**
- * The stream that an emit means: the one that it names; without a name `default`, or the only one there is.
+ * The stream of an emit: the one that it names; without a name `default`, or else the only stream.
  *
- * @throws MultilangError when there is none
+ * @throws MultilangError when there is no such stream
  */
 export function streamOf(
   streams: Streams,

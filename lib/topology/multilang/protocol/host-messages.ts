@@ -14,25 +14,25 @@ import {
 } from "./component-messages.js";
 import { MultilangError } from "./errors.js";
 
-/** Names of fields by stream, by component: what the tuples that a bolt gets are made of. */
+/** Names of the fields of a bolt's input tuples, by component and stream. */
 export type SourceFields = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
-/** The first message: where the component is, and in what. */
+/** The first message: the component's place in the topology. */
 export interface Handshake {
   readonly type: "handshake";
   readonly conf: Parts;
-  /** A directory that is to get an empty file named after the process id. */
+  /** The component creates an empty file here, named after its process id. */
   readonly pidDir: string;
   readonly component: string;
   readonly task: number;
   /** Components by task. */
   readonly tasks: ReadonlyMap<number, string>;
   readonly sourceFields: SourceFields;
-  /** Its own streams that somebody reads. */
+  /** The component's own streams that have subscribers. */
   readonly read: ReadonlySet<string>;
 }
 
-/** A tuple as it is on the wire. */
+/** A tuple in the protocol. */
 export interface WireTuple {
   readonly type: "tuple";
   readonly id: MessageId;
@@ -44,10 +44,10 @@ export interface WireTuple {
 
 export type SpoutCommand = "next" | "ack" | "fail" | "activate" | "deactivate";
 
-/** What is said to a component after the handshake. */
+/** A message to a component after the handshake. */
 export type HostMessage =
   | WireTuple
-  /** The tasks that an emit went to: answers come in the order of the emits that asked. */
+  /** The receiving tasks of an emit. These answers come in the order of the emits that requested them. */
   | { readonly type: "tasks"; readonly tasks: readonly number[] }
   | { readonly type: "heartbeat" }
   | { readonly type: "tick"; readonly id: MessageId }
@@ -64,7 +64,7 @@ const COMMANDS: readonly string[] = [
   "deactivate",
 ] satisfies SpoutCommand[];
 
-/** Reads the first message of a host. @throws MultilangError that names the part which is wrong */
+/** Checks the first message of a host. @throws MultilangError that names the invalid part */
 export function parseHandshake(value: unknown): Handshake {
   const parts = object("the handshake", value);
   const context = object("context of the handshake", parts.context);
@@ -108,7 +108,7 @@ function sourceFields(value: unknown): SourceFields {
   return value as SourceFields;
 }
 
-/** Reads what a host said after the handshake. @throws MultilangError that names the part which is wrong */
+/** Checks a message of a host after the handshake. @throws MultilangError that names the invalid part */
 export function parseHostMessage(value: unknown): HostMessage {
   if (Array.isArray(value)) return { type: "tasks", tasks: value.map((task) => whole("a task id", task)) };
   const parts = object("a host's message", value);
@@ -140,7 +140,7 @@ function spoutCommand(command: unknown, parts: Parts): HostMessage {
   return { type: "command", command: command as SpoutCommand, id };
 }
 
-/** What is said to a component that we host, as it goes over the wire. */
+/** Messages to a component that we host, as the protocol writes them. */
 export const requests: {
   readonly tuple: (
     id: MessageId,
@@ -154,7 +154,7 @@ export const requests: {
   readonly command: (command: SpoutCommand, id?: MessageId) => object;
 } = {
   tuple: (id, comp, stream, task, tuple) => ({ id, comp, stream, task, tuple }),
-  // Some hosts say null for `comp`. The id is never acked; libraries want one all the same.
+  // Hosts may send null for `comp`. No library acks the id of a heartbeat, but libraries require one.
   heartbeat: () => ({ id: "heartbeat", comp: null, stream: HEARTBEAT, task: -1, tuple: [] }),
   tick: (id) => ({ id, comp: SYSTEM, stream: TICK, task: -1, tuple: [1] }),
   command: (command, id) => (id === undefined ? { command } : { command, id }),

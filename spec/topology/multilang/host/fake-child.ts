@@ -1,4 +1,4 @@
-// A child that is played by the test: what it is told is kept, and it says what the test has it say.
+// A child that is played by the test. It records its messages, and sends the messages that the test gives it.
 
 import type { ChildEvents, ChildSpec, OpenChild } from "../../../../lib/topology/multilang/host/child.js";
 import { Decoder, encode } from "../../../../lib/topology/multilang/protocol/codec.js";
@@ -13,8 +13,8 @@ export interface FakeOptions {
 export class FakeChild {
   readonly open: OpenChild;
   spec: ChildSpec | undefined;
-  /** Everything it was told, the handshake first. */
-  readonly told: unknown[] = [];
+  /** All messages to the child, the handshake first. */
+  readonly received: unknown[] = [];
   readonly signals: string[] = [];
   disposed = false;
   /** Whether there is room in its standard input. */
@@ -36,8 +36,8 @@ export class FakeChild {
           return waiting();
         },
         write: (text) => {
-          decoder.push(new TextEncoder().encode(text), (message) => this.told.push(message));
-          if (greets && this.told.length === 1) queueMicrotask(() => this.say({ pid: 77 }));
+          decoder.push(new TextEncoder().encode(text), (message) => this.received.push(message));
+          if (greets && this.received.length === 1) queueMicrotask(() => this.say({ pid: 77 }));
           return this.room;
         },
         reported: () => undefined,
@@ -52,9 +52,9 @@ export class FakeChild {
     };
   }
 
-  /** What it was told after the handshake. */
+  /** The messages after the handshake. */
   get asked(): unknown[] {
-    return this.told.slice(1);
+    return this.received.slice(1);
   }
 
   say(...messages: unknown[]): void {

@@ -64,11 +64,11 @@ async function eventually(isSo: () => boolean): Promise<void> {
   while (!isSo()) await pause(20);
 }
 
-/** Process ids of the watchers that a host has started. */
-function watchersOf(host: number | undefined): number[] {
+/** Process ids of the reapers that a host has started. */
+function reapersOf(host: number | undefined): number[] {
   return spawnSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" })
     .stdout.split("\n")
-    .filter((line) => line.includes("signalbox-watcher") && Number(line.trim().split(/\s+/)[1]) === host)
+    .filter((line) => line.includes("signalbox-reaper") && Number(line.trim().split(/\s+/)[1]) === host)
     .map((line) => Number.parseInt(line, 10));
 }
 
@@ -116,15 +116,15 @@ describe.runIf(proving && python && built)("a host of programs that hang", () =>
     await eventually(() => !pids.some(isAlive) && readdirSync(temporary).length === 0);
   });
 
-  test("leaves no watcher behind, and has a new one when somebody ends its own", async () => {
+  test("leaves no reaper behind, and starts a new reaper when its own is killed", async () => {
     const { host, pids } = await hostOf(stubborn("itself"));
-    const watchers = (): number[] => watchersOf(host.pid);
-    const [first, ...others] = watchers();
-    if (first === undefined) throw new Error("there is no watcher");
+    const reapers = (): number[] => reapersOf(host.pid);
+    const [first, ...others] = reapers();
+    if (first === undefined) throw new Error("there is no reaper");
     expect(others).toEqual([]);
     process.kill(first, "SIGKILL");
-    await eventually(() => watchers().some((pid) => pid !== first));
-    const now = watchers();
+    await eventually(() => reapers().some((pid) => pid !== first));
+    const now = reapers();
     host.kill("SIGKILL");
     await eventually(() => ![...pids, ...now].some(isAlive));
   });
@@ -182,7 +182,7 @@ describe.runIf(proving && python)("a program that does not want to end", () => {
     other.kill();
   });
 
-  test("is watched however many have come and gone before, and nobody when there is none", async () => {
+  test("has a reaper however many programs have ended before; without programs there is no reaper", async () => {
     for (let i = 0; i < 15; i++) {
       const host = new TaskHost(boltOf(["sh", "-c", "exit 1"]));
       await host.ended;
@@ -190,9 +190,9 @@ describe.runIf(proving && python)("a program that does not want to end", () => {
     }
     const host = new TaskHost(boltOf(stubborn("itself")));
     await pidsOf(host);
-    expect(watchersOf(process.pid)).toHaveLength(1);
+    expect(reapersOf(process.pid)).toHaveLength(1);
     await host.system.stop();
-    await eventually(() => watchersOf(process.pid).length === 0);
+    await eventually(() => reapersOf(process.pid).length === 0);
   });
 
   test("that cannot even be started leaves no directory", async () => {

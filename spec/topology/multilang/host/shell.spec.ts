@@ -1,4 +1,4 @@
-// Shell components with a child that the test plays: what it is told, what becomes of what it says, and how both end.
+// Shell components whose program is played by the test: the messages to it, the effects of its messages, and both ends.
 
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../../../lib/process/errors.js";
@@ -67,7 +67,7 @@ describe("the handshake", () => {
     });
     await host.started;
     expect(child.spec).toEqual({ command: "split", args: ["-u"], env: { LANG: "C" }, cwd: "/" });
-    expect(child.told).toEqual([
+    expect(child.received).toEqual([
       {
         conf: { depth: 2 },
         pidDir: "pids",
@@ -108,10 +108,10 @@ describe("the handshake", () => {
     expect((await crashOf(early)).message).toContain("must answer the handshake with its process id first");
     const twice = await startBolt();
     twice.child.say({ pid: 78 });
-    expect((await crashOf(twice)).message).toContain("told its process id 78 unasked");
+    expect((await crashOf(twice)).message).toContain("sent its process id 78 without a handshake");
   });
 
-  test("does not come to be when there is no such program", async () => {
+  test("fails when there is no such program", async () => {
     const none = await startBolt({}, { greets: false });
     none.child.end("could not be started: spawn split ENOENT", false);
     const { problem, message } = await crashOf(none);
@@ -148,7 +148,7 @@ describe("a bolt's child", () => {
     expect([host.acked, host.failed]).toEqual([[{ text: "a" }], [{ more: 1, text: "b" }]]);
   });
 
-  test("emits, anchored to what it says", async () => {
+  test("emits, anchored to the tuples that it names", async () => {
     const { child, host } = await startBolt();
     await host.execute({ text: "a b" });
     await host.execute({ text: "c" });
@@ -167,7 +167,7 @@ describe("a bolt's child", () => {
     expect(child.asked).toHaveLength(2);
   });
 
-  test("is told the tasks of its emits, in order, unless it does not ask or names the task", async () => {
+  test("gets the receiving tasks of its emits, in order, unless it does not ask or names the task", async () => {
     const { child, host } = await startBolt();
     await host.started;
     const asking = { need_task_ids: undefined };
@@ -192,7 +192,7 @@ describe("a bolt's child", () => {
     expect(host.acked).toEqual([]);
   });
 
-  test("is not given what JSON cannot carry: that has failed", async () => {
+  test("does not get a tuple that JSON cannot carry; that tuple fails", async () => {
     const { child, host } = await startBolt();
     await host.execute({ text: 5n });
     await host.execute({ text: "b" });
@@ -228,7 +228,7 @@ describe("a bolt's child", () => {
     expect(child.asked).toHaveLength(2);
   });
 
-  test("has its words logged: log, error, metrics and standard error", async () => {
+  test("has its messages logged: log, error, metrics and standard error", async () => {
     const { child, host } = await startBolt();
     await host.started;
     child.say(
@@ -247,7 +247,7 @@ describe("a bolt's child", () => {
     ]);
   });
 
-  test("may have its metrics taken by a function", async () => {
+  test("may have its metrics passed to a function", async () => {
     const metrics: unknown[] = [];
     const { child, host } = await startBolt({ onMetrics: (name, params) => metrics.push([name, params]) });
     await host.started;
@@ -283,7 +283,7 @@ describe("heartbeats", () => {
     ]);
   });
 
-  test("are none when so wished", async () => {
+  test("are off with an infinite period", async () => {
     const { child, clock, host } = await startBolt({ heartbeatMs: Number.POSITIVE_INFINITY });
     await host.started;
     await clock.advance(1_000_000);
@@ -350,7 +350,7 @@ describe("the task crashes, and its child is ended, when the child", () => {
     expect(started.child.disposed).toBe(true);
   });
 
-  test("prints what is no message", async () => {
+  test("prints a line that is no message", async () => {
     const started = await startBolt();
     started.child.write('hello\n{"command":"sync"}\nend\n');
     expect((await crashOf(started)).message).toContain("hello");
@@ -362,7 +362,7 @@ describe("the task crashes, and its child is ended, when the child", () => {
     expect((await crashOf(started)).message).toContain("1000 bytes");
   });
 
-  test("ends: with what it said last", async () => {
+  test("ends; the error holds its last lines", async () => {
     const started = await startBolt();
     await started.host.started;
     started.child.complain("Traceback\nValueError: no");
@@ -371,12 +371,12 @@ describe("the task crashes, and its child is ended, when the child", () => {
     const { problem, message } = await crashOf(started);
     expect(problem).toBe("exited");
     expect(message).toBe(
-      "the program of shell (task 3) ended with code 1 within a message, 6 bytes of it read; its last words were:\n" +
+      "the program of shell (task 3) ended with code 1 within a message, 6 bytes of it read; its last lines on standard error were:\n" +
         "Traceback\nValueError: no",
     );
   });
 
-  test("does not read what it is told", async () => {
+  test("does not read its input", async () => {
     const started = await startBolt();
     started.child.waiting = 2 ** 30;
     void started.host.execute({ text: "a" });
@@ -401,7 +401,7 @@ describe("the child ends with its task", () => {
     expect([child.signals, child.disposed]).toEqual([["SIGTERM"], true]);
   });
 
-  test("by force when it does not obey within the grace", async () => {
+  test("by force when it does not end within graceMs", async () => {
     const { child, clock, host } = await startBolt({ graceMs: 300 }, { obeys: false });
     await host.started;
     host.system.exit(host.pid, "shutdown");
@@ -412,7 +412,7 @@ describe("the child ends with its task", () => {
     expect(child.disposed).toBe(true);
   });
 
-  test("at the end of the system, while it is being asked", async () => {
+  test("at the end of the system, even within graceMs", async () => {
     const { child, clock, host } = await startBolt({ graceMs: 60_000 }, { obeys: false });
     await host.started;
     host.system.exit(host.pid, "kill");
@@ -431,7 +431,7 @@ describe("the child ends with its task", () => {
 });
 
 describe("a spout's child", () => {
-  test("is told one command at a time, and each is over with its sync", async () => {
+  test("gets one command at a time, and ends each with a sync", async () => {
     const { child, clock, host } = await startSpout();
     expect(child.asked).toEqual([requests.command("activate")]);
     child.say({ command: "sync" });
@@ -457,7 +457,7 @@ describe("a spout's child", () => {
     expect(child.asked.slice(3)).toEqual([requests.command("fail", 7), [4, 5]]);
   });
 
-  test("is told to deactivate at an orderly end", async () => {
+  test("gets the command deactivate at an orderly end", async () => {
     const { child, clock, host } = await startSpout();
     child.say({ command: "sync" });
     await host.started;

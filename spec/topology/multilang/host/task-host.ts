@@ -1,5 +1,5 @@
-// One task of a shell component in a process of its own: as much of a host as these tests need, with a record of all it
-// was told to do.
+// One task of a shell component in a process of its own: the part of a host that these tests need, with a record of
+// everything that the component did.
 
 import type { Callbacks, Environment, ExitReason, Pid } from "signalbox";
 import { ProcessSystem } from "../../../../lib/process/system.js";
