@@ -1,5 +1,5 @@
-// Batches: tuples that are worked on together, for what costs little more for many than for one, such as a
-// bulk insert.
+// Batches: tuples that are handled together, for work that costs little more for many tuples than for one, such as a bulk
+// insert.
 
 import { count, delay } from "../../process/options.js";
 import type {
@@ -22,17 +22,16 @@ import {
 } from "./holding.js";
 
 export interface BatchOptions<S extends Streams, State, In> extends Hooks<BoltContext<S, State>> {
-  /** What it emits. */
+  /** The streams that the bolt emits on. */
   readonly streams?: S;
   /**
-   * A batch with so many tuples is handed over at once. Not more than the spouts may have pending: see {@link
-   * batchBolt}.
+   * Tuples of a full batch, which is handed over at once. Not more than the spouts may have pending: see
+   * {@link batchBolt}.
    */
   readonly size: number;
   /**
-   * Milliseconds after which a batch is handed over however small it is, counted from its first tuple, and at
-   * the next tick. It ticks four times as often as that, and once a second at least, unless its `config` says
-   * otherwise.
+   * Milliseconds from the first tuple of a batch until the batch is handed over, however small it is, at the next tick.
+   * The bolt ticks four times in this time, and at least once a second, unless its `config` has another `tickMs`.
    */
   readonly everyMs?: number;
   /** Makes the state of a task, at every start and restart. */
@@ -41,25 +40,25 @@ export interface BatchOptions<S extends Streams, State, In> extends Hooks<BoltCo
   readonly execute: (batch: readonly In[], ctx: BoltContext<S, State>) => unknown;
 }
 
-/** The batch that a task gathers. */
+/** The batch that a task collects. */
 interface Gathering {
   tuples: Tuple[];
-  /** When its first tuple came. */
+  /** Time of the first tuple. */
   since: number;
 }
 
 /**
- * Defines a bolt that works on batches of tuples, in the order in which they came. All are acked when
- * `execute` is done, and failed when it throws; one that it has acked or failed itself is left alone. What it
- * emits joins the trees of all that it has not settled, unless it says otherwise. While it is awaited, the
- * task takes nothing. When the topology drains, what there is of a batch is handed over.
+ * Defines a bolt that works on batches of tuples, in order of arrival. When `execute` is done, all tuples of the batch are
+ * acked; when it throws, they are failed. A tuple that `execute` acks or fails itself is not settled again. By default an
+ * emit is anchored to all tuples of the batch that are not settled. While `execute` is awaited, the task takes no tuples.
+ * When the topology drains, an incomplete batch is handed over.
  *
- * Tuples that wait are pending at their spouts. If `size` is more than the spouts may have pending
- * (`maxPending` for each of their tasks, shared among the tasks of this bolt), and there is no `everyMs`, a
- * batch never fills: its tuples expire and come again. For the same reason `everyMs` is to be well below the
+ * Tuples in an incomplete batch are pending at their spouts. If `size` is more than the spouts may have pending
+ * (`maxPending` for each of their tasks, shared among the tasks of this bolt), and there is no `everyMs`, a batch never
+ * fills: its tuples expire and are emitted again. For the same reason `everyMs` has to be well below
  * `messageTimeoutMs`.
  *
- * @throws OptionError when a part of the definition is not what it has to be
+ * @throws OptionError when a part of the definition is invalid
  * @example
  * const store = batchBolt({
  *   input: { word: field.text },

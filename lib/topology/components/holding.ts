@@ -1,5 +1,5 @@
-// The bolt under batches and windows. It holds tuples, gives many of them to the user's function at once, and
-// settles them by how that ends: what the function emits joins the trees of them all.
+// The bolt under batches and windows. It holds tuples, passes many of them to the user's function at once, and acks or
+// fails them by how the function ends. The function's emits are anchored to all of these tuples.
 
 import { OptionError } from "../../process/errors.js";
 import { isThenable } from "../../process/thenable.js";
@@ -20,7 +20,7 @@ import type { Tuple } from "../definition/tuple.js";
 
 type UserContext = BoltContext<Streams, unknown>;
 
-/** The state of a task: its user's, and what it holds. */
+/** The state of a task: the user's state, and the held tuples. */
 export interface Holding<H> {
   readonly user: unknown;
   readonly held: H;
@@ -28,7 +28,7 @@ export interface Holding<H> {
 
 export type HoldingContext<H> = BoltContext<Streams, Holding<H>>;
 
-/** What users say of such a bolt, besides its function. */
+/** The user's options of such a bolt, without the function. */
 export interface HoldingOptions extends Hooks<UserContext> {
   readonly input?: Fields;
   readonly inputs?: Inputs;
@@ -36,21 +36,21 @@ export interface HoldingOptions extends Hooks<UserContext> {
   readonly init?: (ctx: InitContext) => unknown;
 }
 
-/** What batches and windows make of it. */
+/** The parts that batches and windows define. */
 export interface HoldingParts<H> {
-  /** What a task holds when it starts: nothing. */
+  /** Makes the holder of a task, which is empty at first. */
   readonly hold: (ctx: InitContext) => H;
   readonly execute: (tuple: Tuple, ctx: HoldingContext<H>) => unknown;
-  /** Run every so many milliseconds, unless the user says otherwise. */
+  /** Run every `ms` milliseconds, unless the configuration has another `tickMs`. */
   readonly tick: { readonly ms: number; readonly run: (ctx: HoldingContext<H>) => unknown } | undefined;
   readonly flush: (ctx: HoldingContext<H>) => unknown;
-  /** For how many milliseconds it holds tuples, if that is known. */
+  /** How long the bolt holds tuples, in milliseconds, if known. */
   readonly holdsMs: number | undefined;
-  /** How many tuples it has to hold before it settles any, if so. */
+  /** How many tuples the bolt has to hold before it settles any, if there is such a number. */
   readonly holdsCount: number | undefined;
 }
 
-/** @throws OptionError when a part of the definition is not what it has to be */
+/** @throws OptionError when a part of the definition is invalid */
 export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>): BoltDefinition {
   const { input, inputs, streams, init, activate, deactivate, close, config = {} } = options;
   const { tick } = parts;
@@ -85,9 +85,9 @@ export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>):
 }
 
 /**
- * Gives tuples to the user's function, waits for it, and acks what `release` returns; or, when it threw,
- * fails that. Tuples that the function has acked or failed itself are left alone, and `release` is told of
- * them.
+ * Passes tuples to the user's function and waits for it. When the function is done, the tuples that `release` returns are
+ * acked; when it threw, they are failed. Tuples that the function acked or failed itself are passed to `release`, and are
+ * not settled again.
  */
 export function give<H>(
   ctx: HoldingContext<H>,
@@ -99,12 +99,12 @@ export function give<H>(
   const given = new GivenContext(ctx, streams, tuples);
   const { settled } = given;
   const returned = (): undefined => {
-    // It ended meanwhile, and what it held was settled for it.
+    // The task has ended in the meantime, and its held tuples were settled then.
     if (!ctx.process.alive) return;
     for (const tuple of release(true, settled)) if (!settled.has(tuple)) ctx.ack(tuple);
   };
   const threw = (error: unknown): undefined => {
-    // Whoever ends the process means no failure.
+    // The process was ended on purpose, which is no failure of the function.
     if (!ctx.process.alive) throw error;
     for (const tuple of release(false, settled)) if (!settled.has(tuple)) ctx.fail(tuple);
     ctx.log("error", () => `work on ${tuples.length} tuples failed: ${textOf(error)}`);
@@ -118,13 +118,13 @@ export function give<H>(
   return isThenable(result) ? result.then(returned, threw) : returned();
 }
 
-/** Goes on when a result is there, which may be at once, unless the task has ended meanwhile. */
+/** Calls `next` when the result is there, perhaps at once, unless the task has ended in the meantime. */
 export function whileAlive<H>(ctx: HoldingContext<H>, result: unknown, next: () => unknown): unknown {
   const goOn = (): unknown => (ctx.process.alive ? next() : undefined);
   return isThenable(result) ? result.then(goOn) : goOn();
 }
 
-/** The functions among the options, which are wrapped before `bolt` can see them. @throws OptionError */
+/** Checks the functions among the options here, because `bolt` only sees the wrapped ones. @throws OptionError */
 export function checkOptions(path: string, options: unknown, functions: readonly string[]): void {
   if (typeof options !== "object" || options === null) throw new OptionError(path, options, "an object");
   const given = options as Readonly<Record<string, unknown>>;
@@ -134,27 +134,27 @@ export function checkOptions(path: string, options: unknown, functions: readonly
 }
 
 /**
- * How often to look whether something that takes `ms` is over: it is found at most a quarter of it too late,
- * and at most a second.
+ * The period of checks whether `ms` milliseconds are over: the check is late by at most a quarter of `ms`, and by at most
+ * a second.
  */
 export function tickFor(ms: number): number {
   return Math.min(1_000, Math.max(1, ms / 4));
 }
 
-/** The bolt's context, as it is while certain tuples are at hand. */
+/** The bolt's context for the user's function, whose emits are anchored to certain tuples by default. */
 class GivenContext implements UserContext {
   readonly emit: Emitters<Streams, BoltEmitOptions>;
-  /** What the user's function has acked or failed itself. */
+  /** Tuples that the user's function has acked or failed itself. */
   readonly settled: Set<Tuple> = new Set();
   readonly #ctx: HoldingContext<unknown>;
   #anchors: readonly Tuple[];
-  /** How many were settled when the anchors were last looked through. */
-  #looked = 0;
+  /** How many tuples were settled when the anchors were last filtered. */
+  #settledAtFilter = 0;
 
   constructor(ctx: HoldingContext<unknown>, streams: readonly string[], tuples: readonly Tuple[]) {
     this.#ctx = ctx;
     this.#anchors = tuples;
-    // What it says of other names, it inherits.
+    // The errors for other names are inherited.
     const emit = Object.create(Object.getPrototypeOf(ctx.emit));
     for (const stream of streams)
       emit[stream] = (values: Readonly<Record<string, unknown>>, options?: BoltEmitOptions) =>
@@ -204,11 +204,11 @@ class GivenContext implements UserContext {
     for (const one of tuple === undefined ? this.#unsettled() : [tuple]) this.#ctx.extend(one);
   }
 
-  /** Nothing can be anchored to a tuple that is settled. */
+  /** The default anchors: nothing can be anchored to a settled tuple. */
   #unsettled(): readonly Tuple[] {
     const { settled } = this;
-    if (settled.size > this.#looked) {
-      this.#looked = settled.size;
+    if (settled.size > this.#settledAtFilter) {
+      this.#settledAtFilter = settled.size;
       this.#anchors = this.#anchors.filter((anchor) => !settled.has(anchor));
     }
     return this.#anchors;

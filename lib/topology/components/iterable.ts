@@ -1,5 +1,5 @@
-// A spout from an iterable: an array, a generator, an async iterable, a Node stream. The iterator outlives the tasks that
-// read it, so that what one had asked for when it crashed is not lost.
+// A spout from an iterable: an array, a generator, an async iterable or a Node stream. The iterator outlives the tasks that
+// read it, so an item that a crashed task had requested is not lost.
 
 import { OptionError } from "../../process/errors.js";
 import { isThenable } from "../../process/thenable.js";
@@ -17,27 +17,28 @@ import { checkName, type Fields, type ValuesOf } from "../definition/field.js";
 type Source<V> = Iterable<V> | AsyncIterable<V>;
 
 export interface IterableOptions<F extends Fields, N extends string> {
-  /** The fields of its stream: what every item carries. */
+  /** The fields of the stream. Every item carries them. */
   readonly fields: F;
-  /** Name of its stream. Default `items`. */
+  /** Name of the stream. Default `items`. */
   readonly stream?: N;
-  /** Whether its tuples are tracked, and tried again when they fail. Default true. */
+  /** Whether the tuples are tracked, and retried when they fail. Default true. */
   readonly reliable?: boolean;
-  /** An item and all that came of it are done. */
+  /** Called when an item and all tuples derived from it are acked. */
   readonly ack?: (item: ValuesOf<F>) => unknown;
-  /** An item has failed for good, all retries included. */
+  /** Called when an item has failed, after all retries. */
   readonly fail?: (item: ValuesOf<F>, failure: Failure) => unknown;
   readonly config?: ComponentConfig;
 }
 
 /**
- * A spout whose tuples are the items of an iterable. Each is emitted once, whichever task of the spout is free; items
- * are asked for one at a time, when there is room. With a function, every start of the topology has an iterable of its
- * own; some are read ahead from an asynchronous one, and given up with it at a stop. When it ends, the spout is done; when it throws, its task crashes, again at every restart.
+ * Defines a spout whose tuples are the items of an iterable. Each item is emitted once, by whichever task of the spout is
+ * free. The spout requests one item at a time, when there is room. With a function, every start of the topology gets an
+ * iterable of its own. From an asynchronous iterable some items are read ahead, and discarded at a stop. When the iterable
+ * ends, the spout is done. When the iterable throws, its task crashes, and crashes again at every restart.
  *
- * @throws OptionError when a part of it is not what it has to be
+ * @throws OptionError when a part of the definition is invalid
  * @example
- * // A stream of Node yields chunks. Items have to be objects with the fields, so lines are made of them first.
+ * // A Node stream yields chunks, but an item has to be an object with the fields. So the chunks become lines first.
  * async function* lines(): AsyncGenerator<{ text: string }> {
  *   for await (const text of createInterface({ input: createReadStream("words.txt") })) yield { text };
  * }
@@ -111,13 +112,13 @@ function iteratorOf<V>(source: Source<V>): Iterator<V> | AsyncIterator<V> {
   );
 }
 
-/** Items of an asynchronous iterator that are read before there is room for them. */
+/** Items of an asynchronous iterator that are read ahead. */
 const READ_AHEAD = 64;
 
-/** An iterator, and what came from it and was not taken yet. */
+/** An iterator, and its items that no task has taken yet. */
 class Feed<V> {
   ended = false;
-  /** The tasks that read it, also while they are being restarted. */
+  /** The tasks that read the iterator, including those that are restarting. */
   readonly readers: Set<number> = new Set();
   private readonly iterator: Iterator<V> | AsyncIterator<V>;
   private readonly ready: V[] = [];
@@ -129,7 +130,7 @@ class Feed<V> {
     this.iterator = iterator;
   }
 
-  /** The next item, if it is there; else `wake` is called when there is something new. */
+  /** The next item, if there is one. Otherwise `wake` is called when something has changed. */
   take(wake: () => void): V | undefined {
     if (!this.asking && !this.ended && this.failure === undefined && this.ready.length < READ_AHEAD)
       this.ask();
@@ -140,18 +141,18 @@ class Feed<V> {
     return undefined;
   }
 
-  /** A task reads no more. With the last of them, the iterator is let go. */
+  /** A task reads no more. The iterator is closed after the last task. */
   async leave(task: number): Promise<void> {
     this.readers.delete(task);
     if (this.readers.size > 0 || this.ended) return;
     this.ended = true;
     const returned = Promise.resolve(this.iterator.return?.());
-    // A generator that waits for something hears of its end only after that, which may be never.
+    // A generator that awaits something can close only after that, which may never happen.
     if (this.asking) returned.catch(() => undefined);
     else await returned;
   }
 
-  /** The topology has ended, however that came about. */
+  /** The topology has ended, for any reason. */
   [Symbol.asyncDispose](): Promise<void> {
     this.readers.clear();
     return this.leave(0);
@@ -162,7 +163,7 @@ class Feed<V> {
     try {
       result = this.iterator.next();
     } catch (error) {
-      // An iterator that threw would say next that it is done.
+      // After an error, an iterator would report that it is done.
       this.failure = { error };
       return;
     }

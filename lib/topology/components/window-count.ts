@@ -1,29 +1,28 @@
-// Windows of so many items: one for every `every`, with the last `count` that came.
+// Windows by count: after every `every` items there is a window with the last `count` items.
 
 import { HeldItems, type WindowView } from "./window-held.js";
 import type { Added, WindowMachine } from "./window-machine.js";
 
 export interface CountWindowsOptions {
   readonly count: number;
-  /** From 1 to `count`; the same as `count`: each item is in one window. */
+  /** From 1 to `count`. With `count` itself, each item is in exactly one window. */
   readonly every: number;
 }
 
 const NONE: ReadonlySet<never> = new Set();
 
 /**
- * The first windows have fewer than `count` items, as there are none before. Flushed, it hands over one last
- * window with the last `count`, if any came since the one before. Items that failed, or that are settled,
- * leave a gap: no older ones come back in their place. It holds at most `count` items, if each window is
- * taken when it is due.
+ * The first windows have fewer than `count` items. A flush hands over one last window with the last `count` items, if any
+ * item came since the window before. Failed and settled items leave a gap: no older items replace them. If each window is
+ * taken when it is due, at most `count` items are held.
  */
 export class CountWindows<T> implements WindowMachine<T> {
   private readonly count: number;
   private readonly every: number;
   private readonly items = new HeldItems<T>();
-  /** Items that came. */
+  /** Number of items that came. */
   private came = 0;
-  /** How many of them had come before it began anew, and when its last window closed. */
+  /** The value of `came` at the last `clear`, and at the end of the last window. */
   private base = 0;
   private closed = 0;
   private end = 0;

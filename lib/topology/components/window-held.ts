@@ -1,21 +1,20 @@
-// What a window machine holds: items in the order of their positions, from which windows are cut. The windows
-// come in order too, each reaching at least as far as the one before, so that a window is always what is held
-// from the first item up to the window's end.
+// The items that a window machine holds, in the order of their positions. Windows are cut from them in order, and each
+// window reaches at least as far as the one before. So a window always consists of all held items up to the window's end.
 
-/** What is handed over as one window. */
+/** One window, as `execute` gets it. */
 export interface WindowView<T> {
-  /** All that is in the window: time windows in the order of times, count windows in that of arrival. */
+  /** All tuples of the window: in windows of time in the order of times, in windows by count in order of arrival. */
   readonly tuples: readonly T[];
-  /** Those of them that were not in the last window that was done. */
+  /** The tuples that were not in the last window that was done. */
   readonly added: readonly T[];
   /**
-   * Those of the last window that was done that are not in this one. They are settled: nothing can be
-   * anchored to them.
+   * The tuples of the last window that was done which are not in this one. They are settled, so nothing can be anchored
+   * to them.
    */
   readonly removed: readonly T[];
-  /** Time windows: its first millisecond. Count windows: how many tuples came before its first. */
+  /** Windows of time: the first millisecond. Windows by count: how many tuples came before the first one of the window. */
   readonly start: number;
-  /** Time windows: the first millisecond after it. Count windows: how many tuples came up to its last. */
+  /** Windows of time: the first millisecond after the window. Windows by count: how many tuples came up to the last one. */
   readonly end: number;
 }
 
@@ -28,7 +27,7 @@ interface Entry<T> {
 
 const itemOf = <T>(entry: Entry<T>): T => entry.item;
 
-/** The items of one machine, the window that is being worked on, and the last one that was done. */
+/** The items of one machine, the window in progress, and the last window that was done. */
 export class HeldItems<T> {
   private entries: Entry<T>[] = [];
   private window: Entry<T>[] = [];
@@ -43,7 +42,7 @@ export class HeldItems<T> {
     return this.entries[0]?.at;
   }
 
-  /** Behind all that have the same position. */
+  /** Inserts an item, after all items with the same position. */
   insert(at: number, item: T): void {
     const entry = { at, item, held: true, inLast: false };
     const end = this.entries.at(-1);
@@ -55,7 +54,7 @@ export class HeldItems<T> {
     this.entries.splice(place, 0, entry);
   }
 
-  /** The first item at this position for which that is so. With `other`, that takes its place. */
+  /** The first item at this position that matches. If `other` is given, it replaces that item. */
   find(at: number, matches: (item: T) => boolean, other?: T): T | undefined {
     for (let place = this.before(at); this.entries[place]?.at === at; place++) {
       const entry = this.entries[place] as Entry<T>;
@@ -67,7 +66,7 @@ export class HeldItems<T> {
     return undefined;
   }
 
-  /** Begins the window of all that is held below `end`. It is done, withdrawn or to be cut again before the next. */
+  /** Begins the window of all held items below `end`. `done`, `withdraw` or `again` has to follow before the next `cut`. */
   cut(start: number, end: number): WindowView<T> {
     this.window = this.entries.slice(0, this.before(end));
     return {
@@ -81,8 +80,8 @@ export class HeldItems<T> {
   }
 
   /**
-   * The window is done. Its items in `settled` are not held any more, and neither are those below `from`,
-   * which are returned.
+   * The window is done. Its items in `settled` and all items below `from` are no longer held. Returns the latter, without
+   * those in `settled`.
    */
   done(from: number, settled: ReadonlySet<T>): T[] {
     const { window } = this;
@@ -102,7 +101,7 @@ export class HeldItems<T> {
     return released;
   }
 
-  /** The window will be cut again. Its items in `settled` are not held any more. */
+  /** The window will be cut again. Its items in `settled` are no longer held. */
   again(settled: ReadonlySet<T>): void {
     const { window } = this;
     this.window = [];
@@ -111,26 +110,26 @@ export class HeldItems<T> {
     this.entries = this.entries.filter((entry) => entry.held);
   }
 
-  /** The window is as if it had not been: its items are not held any more, and are returned. */
+  /** Cancels the window. Its items are no longer held; returns them. */
   withdraw(): T[] {
     const { window } = this;
     this.window = [];
     this.entries.splice(0, window.length);
-    return letGo(window);
+    return release(window);
   }
 
-  /** Nothing is held any more. Returns what was. */
+  /** Removes all items, and returns them. */
   clear(): T[] {
     const { entries } = this;
     this.entries = [];
-    return letGo(entries);
+    return release(entries);
   }
 
   private before(position: number): number {
     return this.rank((at) => at < position);
   }
 
-  /** How many are held at positions that `precede`, which all others follow. */
+  /** How many held items have positions that `precede`. All others come after them. */
   private rank(precede: (at: number) => boolean): number {
     let low = 0;
     let high = this.entries.length;
@@ -143,7 +142,7 @@ export class HeldItems<T> {
   }
 }
 
-function letGo<T>(entries: readonly Entry<T>[]): T[] {
+function release<T>(entries: readonly Entry<T>[]): T[] {
   for (const entry of entries) entry.held = false;
   return entries.map(itemOf);
 }

@@ -1,16 +1,16 @@
-// Which windows of time a task has handed over. It outlives the task: the next process in its place knows what is done.
+// The windows of time that a task has handed over. The log outlives the process of the task, so a restarted task knows it.
 
-/** Runs of windows that are remembered one by one. */
-const MOST_RUNS = 1_000;
+/** Runs of windows that the log can hold. */
+const MAX_RUNS = 1_000;
 
 /**
- * The starts of the windows that were handed over, as runs without a gap. A window without items is never handed over,
- * so data with gaps makes many runs: beyond 1,000 the oldest is forgotten, and everything up to its end counts as handed
- * over.
+ * The starts of the windows that were handed over, stored as runs without a gap. A window without items is never handed
+ * over, so data with gaps makes many runs. Beyond 1,000 runs the oldest is dropped, and everything up to its end counts
+ * as handed over.
  */
 export class WindowLog {
   private readonly everyMs: number;
-  /** First and last start of each run, in order; between two runs there is a gap. */
+  /** The first and the last start of each run, in order. There is a gap between two runs. */
   private readonly runs: number[] = [];
   /** Windows that start before this count as handed over. */
   private floor = Number.NEGATIVE_INFINITY;
@@ -20,7 +20,7 @@ export class WindowLog {
     this.everyMs = everyMs;
   }
 
-  /** The window that starts there was handed over. */
+  /** Records that the window with this start was handed over. */
   add(start: number): void {
     if (this.firstOpen(start) !== start) return;
     const { runs, everyMs } = this;
@@ -32,12 +32,12 @@ export class WindowLog {
     else if (joinsLower) runs[at - 1] = start;
     else if (joinsUpper) runs[at] = start;
     else runs.splice(at, 0, start, start);
-    if (runs.length <= 2 * MOST_RUNS) return;
+    if (runs.length <= 2 * MAX_RUNS) return;
     this.floor = (runs[1] as number) + everyMs;
     runs.splice(0, 2);
   }
 
-  /** The first start from this one on, a multiple of `everyMs`, of a window that was not handed over. */
+  /** The first start, from this one on in steps of `everyMs`, of a window that was not handed over. */
   firstOpen(start: number): number {
     const { runs, everyMs } = this;
     const from = Math.max(start, this.floor);

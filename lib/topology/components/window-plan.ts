@@ -1,53 +1,53 @@
-// Which windows there are to be, as users say it: tumbling or sliding, by count or by time.
+// The windows that users configure: tumbling or sliding, by count or by time.
 
 import { OptionError } from "../../process/errors.js";
 import { count, delay } from "../../process/options.js";
 
-/** Windows of so many tuples. */
+/** Windows by count, checked. */
 export interface CountPlan {
   readonly kind: "count";
   readonly count: number;
   readonly every: number;
 }
 
-/** Windows of time. */
+/** Windows of time, checked. */
 export interface TimePlan<V> {
   readonly kind: "time";
   readonly ms: number;
   readonly everyMs: number;
-  /** The time of a tuple; without, it is when the tuple came. */
+  /** The time of a tuple. Without it, the time of a tuple is its arrival. */
   readonly by: ((values: V) => number) | undefined;
   readonly lagMs: number;
 }
 
-/** Windows over tuples that carry `V`: what {@link tumbling} and {@link sliding} make. */
+/** Windows over tuples with the values `V`, made by {@link tumbling} or {@link sliding}. */
 export type WindowPlan<V> = CountPlan | TimePlan<V>;
 
-/** Windows of so many tuples, a whole number. */
+/** Windows of `count` tuples, a whole number. */
 export interface CountSpan {
   readonly count: number;
 }
 
-/** Windows of so many milliseconds, a whole number. */
+/** Windows of `ms` milliseconds, a whole number. */
 export interface TimeSpan<V> {
   readonly ms: number;
   /**
-   * The time of a tuple in milliseconds of any clock (event time). Say what it takes: `by: (values: { at:
-   * number }) => values.at`. Without, the time of a tuple is when it came (processing time, which the
-   * system's clock measures).
+   * The time of a tuple in milliseconds of any clock (event time). Declare the type of its parameter:
+   * `by: (values: { at: number }) => values.at`. Without `by`, the time of a tuple is its arrival by the system's clock
+   * (processing time).
    */
   readonly by?: (values: V) => number;
   /**
-   * With `by`: by how many milliseconds a tuple may be older than the youngest that came before it and still
-   * be in all of its windows. A window is handed over that much later. Default 0.
+   * With `by`: a tuple that is at most this many milliseconds older than the newest one before it still gets into all of
+   * its windows. A window is handed over later by this time. Default 0.
    */
   readonly lagMs?: number;
 }
 
 /**
- * Windows one after the other: each tuple is in one. Windows of time begin at multiples of `ms`.
+ * Windows one after the other, so that each tuple is in one window. Windows of time begin at multiples of `ms`.
  *
- * @throws OptionError when an option is not what it has to be
+ * @throws OptionError when an option is invalid
  * @example
  * const hundreds = tumbling({ count: 100 });
  * const minutes = tumbling({ ms: 60_000, by: (values: { at: number }) => values.at, lagMs: 5_000 });
@@ -57,10 +57,10 @@ export function tumbling<V = unknown>(options: CountSpan | TimeSpan<V>): WindowP
 }
 
 /**
- * Windows that overlap: of the last `count` tuples at every so many of them; or of `ms` milliseconds,
- * beginning at each multiple of `everyMs`. `every` and `everyMs` are whole numbers, and at most the size of a window.
+ * Windows that overlap: after every `every` tuples a window with the last `count` tuples; or a window of `ms` milliseconds
+ * at each multiple of `everyMs`. `every` and `everyMs` are whole numbers, and at most the size of a window.
  *
- * @throws OptionError when an option is not what it has to be
+ * @throws OptionError when an option is invalid
  * @example
  * const lastHundred = sliding({ count: 100, every: 10 });
  * const lastMinute = sliding({ ms: 60_000, everyMs: 5_000 });

@@ -1,5 +1,5 @@
-// One task of a bolt with windows: it gives each tuple its time, hands over the windows that are due, and settles their
-// tuples. Which windows are due is decided by the machine; what becomes of a tuple that is tried again, by its trace.
+// One task of a bolt with windows: it takes the time of each tuple, hands over the windows that are due, and settles their
+// tuples. The window machine decides which windows are due; the trace of a retried tuple decides whether it counts again.
 
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
@@ -20,39 +20,39 @@ import { TimeWindows } from "./window-time.js";
 type Given = BoltContext<Streams, unknown>;
 type Ctx = HoldingContext<WindowTask>;
 
-/** What the tasks of a bolt have in common. */
+/** The common options of the tasks of a bolt. */
 export interface WindowRules {
   readonly plan: WindowPlan<AnyValues>;
   readonly maxHeld: number;
   readonly retries: number;
   readonly retryBackoff: Backoff;
-  /** A stream, or a function, for tuples that are late. */
+  /** A stream or a function for late tuples. */
   readonly late: string | ((tuple: Tuple, ctx: Given) => unknown) | undefined;
   readonly streams: readonly string[];
   readonly execute: (window: WindowView<Tuple>, ctx: Given) => unknown;
 }
 
-/** How often to look whether what was lost is still outstanding. */
+/** Period of checks whether lost tuples are still outstanding. */
 const LOOK_MS = 100;
-/** The last millisecond that a Date can be, and as far from the end of whole numbers as windows need it. */
+/** The last millisecond of a Date. Far enough below the largest safe integer for the sums of windows. */
 const LAST_MS = 8.64e15;
 
 export class WindowTask {
   private readonly rules: WindowRules;
   private readonly by: ((values: AnyValues) => number) | undefined;
   private readonly machine: WindowMachine<Tuple>;
-  /** The same, if its windows are of time. */
+  /** The same machine, for windows of time. */
   private readonly times: TimeWindows<Tuple> | undefined;
-  /** For windows of the tuples' own time. */
+  /** For windows with `by`. */
   private readonly lineage: Lineage | undefined;
-  /** The spouts' tuples that tuples came of, where these are known. */
+  /** The spout tuple from which each tuple descends, where known. */
   private readonly origins = new WeakMap<Tuple, PendingTuple>();
-  /** Held, and to fail when they are let go: a window that had them before has lost what it emitted. */
+  /** Held tuples that fail when they are released, because the emits of an earlier window with them were lost. */
   private readonly doomed = new Set<Tuple>();
-  /** The tuple at hand, if one like it was lost here: there is room for it. */
+  /** The current tuple, if an earlier try of it was lost here: there is always room for it. */
   private expected: Tuple | undefined = undefined;
   private late = 0;
-  /** How often the window that is due was tried, and until when it waits to be tried again. */
+  /** Tries of the window that is due, and the timer of its next try. */
   private tries = 0;
   private again: TimerRef | undefined = undefined;
   private look: TimerRef | undefined = undefined;
@@ -83,9 +83,9 @@ export class WindowTask {
       return undefined;
     const { plan } = this.rules;
     this.machine.tick(plan.kind === "time" ? time - plan.lagMs : time);
-    // Windows may have waited for this tuple, and there is room for it.
+    // Windows may have waited for this tuple, and there is always room for it.
     if (tuple === this.expected) return this.add(tuple, time, ctx);
-    // What ends before this tuple goes first: it may make the room that the tuple needs.
+    // Windows that end before this tuple are handed over first, which may make room for the tuple.
     return whileAlive(ctx, this.handOverDue(ctx), () => this.add(tuple, time, ctx));
   }
 
@@ -98,7 +98,7 @@ export class WindowTask {
     for (const timer of [this.again, this.look]) if (timer !== undefined) ctx.process.cancel(timer);
     this.again = undefined;
     this.look = undefined;
-    // It goes on until all is handed over: also when a window has to be tried again, or to wait for what was lost.
+    // The flush lasts until all windows are handed over, even if a window is retried or waits for lost tuples.
     this.flushing = true;
     this.machine.flush();
     return this.handOverDue(ctx);
@@ -106,16 +106,16 @@ export class WindowTask {
 
   // ── a tuple ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @throws OptionError, and what `by` throws */
+  /** @throws OptionError, and any error of `by` */
   private timeOf(tuple: Tuple, ctx: { now(): number }): number {
     return this.by === undefined ? ctx.now() : checkTime(this.by(tuple.values));
   }
 
-  /** Whether the tuple is another try of one that is held, or that all of its windows have had. */
+  /** Whether the tuple is another try of a tuple that is held, or that was in all of its windows. */
   private isHereAlready(tuple: Tuple, time: number, lineage: Lineage, ctx: Ctx): boolean {
     const origin = lineage.originOf(tuple);
     if (origin === undefined) {
-      // Its spout has been told: nobody waits for it.
+      // The spout knows the end of this try already, so nothing waits for the tuple.
       lineage.forget(tuple);
       return true;
     }
@@ -125,7 +125,7 @@ export class WindowTask {
     const isSame = (other: Tuple): boolean => this.origins.get(other) === origin;
     const windowed = trace.windowedAt(lineage.task, time);
     if (lineage.isStale(tuple)) {
-      // It was overtaken by a later try, or keeps its place until that comes.
+      // A later try has overtaken this one, or this one keeps its place until a later try comes.
       const known = windowed?.done || this.times?.has(time, isSame);
       if (known) lineage.forget(tuple);
       return known === true;
@@ -180,7 +180,7 @@ export class WindowTask {
     if (this.lineage !== undefined) this.lineage.meter.late++;
   }
 
-  /** No retry would help: its windows are over. */
+  /** Fails a tuple without retries: they would not help, since its windows are over. */
   private failForGood(tuple: Tuple, ctx: Ctx): void {
     const origin = this.origins.get(tuple);
     if (origin !== undefined) traceOf(origin).hopeless = true;
@@ -196,7 +196,7 @@ export class WindowTask {
   // ── a window ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   private handOverDue(ctx: Ctx): unknown {
-    // One waits to be tried again, and those after it wait for that.
+    // A window waits for its next try, and later windows wait behind it.
     if (this.again !== undefined) return undefined;
     const { machine } = this;
     for (let window = machine.next(this.limit); window !== undefined; window = machine.next(this.limit)) {
@@ -216,7 +216,7 @@ export class WindowTask {
     return undefined;
   }
 
-  /** Windows that end after this wait for what was lost and will come again. */
+  /** Windows that end after this time wait for lost tuples that will be retried. */
   private get limit(): number {
     return this.lineage?.outstanding ?? Number.POSITIVE_INFINITY;
   }
@@ -257,7 +257,7 @@ export class WindowTask {
     });
   }
 
-  /** Returns the tuples to fail: none when the window is tried again. */
+  /** Returns the tuples to fail: none when the window is retried. */
   private threw(settled: ReadonlySet<Tuple>, ctx: Ctx): readonly Tuple[] {
     const { retries, retryBackoff } = this.rules;
     if (this.tries < retries) {
@@ -276,7 +276,7 @@ export class WindowTask {
   }
 }
 
-/** What the task in this place has handed over, also before it was restarted. */
+/** The log of this task, which survives restarts. */
 function logOf(ctx: InitContext, every: number): WindowLog {
   const logs = (ctx.shared.get(WindowLog) ?? new Map()) as Map<number, WindowLog>;
   ctx.shared.set(WindowLog, logs);

@@ -1,5 +1,5 @@
-// Windows of time: one begins at each multiple of `everyMs`, and lasts `ms`. It is handed over when time has
-// come to its end, if anything is in it.
+// Windows of time: a window begins at each multiple of `everyMs`, and lasts `ms`. A window with items is handed over when
+// time reaches its end.
 
 import { HeldItems, type WindowView } from "./window-held.js";
 import { WindowLog } from "./window-log.js";
@@ -8,20 +8,20 @@ import type { Added, WindowMachine } from "./window-machine.js";
 export interface TimeWindowsOptions {
   /** Whole milliseconds. */
   readonly ms: number;
-  /** Whole milliseconds, from 1 to `ms`; the same as `ms`: each item is in one window. */
+  /** Whole milliseconds, from 1 to `ms`. With `ms` itself, each item is in exactly one window. */
   readonly everyMs: number;
   /** Items held at the same time. */
   readonly maxHeld: number;
-  /** Windows that were handed over before, by an earlier machine in the same place. Default: none. */
+  /** Windows that an earlier process of the task handed over. Default: none. */
   readonly log?: WindowLog;
 }
 
 const NONE: ReadonlySet<never> = new Set();
 
 /**
- * A window holds the items with `start <= time < end`. An item belongs into each window that holds its time and was not
- * handed over, also when time has passed the end of that window; an item is late when there is no such window. Flushed, it
- * hands over all windows that have items; one whose time has not come may begin again, with items that come after that.
+ * A window holds the items with `start <= time < end`. An item goes into each window that holds its time and is not handed
+ * over yet, even when time has passed the window's end. An item without such a window is late. A flush hands over all
+ * windows with items. A flushed window that had not ended may begin again, with later items.
  */
 export class TimeWindows<T> implements WindowMachine<T> {
   private readonly ms: number;
@@ -30,13 +30,13 @@ export class TimeWindows<T> implements WindowMachine<T> {
   private readonly log: WindowLog;
   private readonly items = new HeldItems<T>();
   /**
-   * Windows that end by then are due. It is whole milliseconds, as all bounds are, so that no sum is rounded.
+   * Windows that end at this time or before are due. Whole milliseconds, like all bounds, so that no sum is rounded.
    */
   private time = Number.NEGATIVE_INFINITY;
-  /** Start of the window that is being worked on. */
+  /** Start of the window in progress. */
   private start = 0;
   private flushing = false;
-  /** Windows that start before this are over for as long as it is flushed. */
+  /** During a flush, windows that start before this are handed over. */
   private flushed = Number.NEGATIVE_INFINITY;
 
   constructor({ ms, everyMs, maxHeld, log = new WindowLog(everyMs) }: TimeWindowsOptions) {
@@ -58,12 +58,12 @@ export class TimeWindows<T> implements WindowMachine<T> {
     return "held";
   }
 
-  /** Whether an item of this time is held for which that is so. */
+  /** Whether an item of this time that matches is held. */
   has(time: number, matches: (item: T) => boolean): boolean {
     return this.items.find(time, matches) !== undefined;
   }
 
-  /** Puts an item in the place of the first of this time for which that is so, and returns that. */
+  /** Replaces the first item of this time that matches, and returns the replaced item. */
   replace(time: number, matches: (item: T) => boolean, item: T): T | undefined {
     return this.items.find(time, matches, item);
   }
@@ -80,7 +80,7 @@ export class TimeWindows<T> implements WindowMachine<T> {
   next(limit: number = Number.POSITIVE_INFINITY): WindowView<T> | undefined {
     const { first } = this.items;
     if (first === undefined) return undefined;
-    // No later item has an open window before this one. A gap of any length is one step.
+    // No later item has an earlier open window. A gap of any length is one step.
     const start = this.firstOpen(Math.floor(first));
     const end = start + this.ms;
     if (end > limit || (end > this.time && !this.flushing)) return undefined;
@@ -92,7 +92,7 @@ export class TimeWindows<T> implements WindowMachine<T> {
     const { start } = this;
     if (this.flushing) this.flushed = start + this.everyMs;
     if (start + this.ms <= this.time) this.log.add(start);
-    // Items before the next open window are in no window any more.
+    // Items before the next open window are in no later window.
     return this.items.done(this.open(start), settled);
   }
 
@@ -110,7 +110,7 @@ export class TimeWindows<T> implements WindowMachine<T> {
     return this.items.clear();
   }
 
-  /** Start of the first window that holds this time and was not handed over; or of a later one. */
+  /** Start of the first window that holds this time, or comes later, and was not handed over. */
   private firstOpen(time: number): number {
     return this.open(this.lastStart(time - this.ms) + this.everyMs);
   }

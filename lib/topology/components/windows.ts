@@ -1,10 +1,10 @@
-// Windows: work on the tuples of the last minute, or on the last hundred, again and again as they move on.
+// Windows: work on the tuples of the last minute, or on the last hundred tuples, again and again as time moves on.
 //
-// Tuples that a window holds are pending at their spouts, for as long as a later window can contain them. So
-// a window has to fit in what the spouts may have pending (`maxPending` for each of their tasks, shared among
-// the tasks of the bolt): one of a thousand tuples never fills from a spout that has 128 under way. And its
-// time, with lag, has to be well below the `messageTimeoutMs`: a tuple that expires is emitted again while the
-// first is still held, and is in the window twice.
+// A tuple is pending at its spout for as long as a later window can contain it. So a window has to fit into the number of
+// tuples that the spouts may have pending (`maxPending` for each of their tasks, shared among the tasks of the bolt): a
+// window of a thousand tuples never fills from a spout with 128 tuples in flight. The length of a window, with lag, has to
+// be well below `messageTimeoutMs`: a tuple that expires is emitted again while the first one is still held, so the
+// window contains it twice.
 
 import { type Backoff, checkBackoff } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
@@ -27,28 +27,28 @@ import { type WindowRules, WindowTask } from "./window-task.js";
 
 export interface WindowOptions<S extends Streams, State, In extends Tuple<unknown>>
   extends Hooks<BoltContext<S, State>> {
-  /** What it emits. */
+  /** The streams that the bolt emits on. */
   readonly streams?: S;
-  /** Which windows: {@link tumbling} or {@link sliding}. */
+  /** The windows: {@link tumbling} or {@link sliding}. */
   readonly window: WindowPlan<In["values"]>;
   /**
-   * Tuples that a task holds; one more is failed at once, so that its spout tries it again later. Default
-   * 100,000. At least the size of a window that has a `count`.
+   * Tuples that a task holds. One more tuple is failed at once, so that its spout retries it later. Default 100,000. At
+   * least the `count` of a window by count.
    */
   readonly maxHeld?: number;
   /** Makes the state of a task, at every start and restart. */
   readonly init?: (ctx: InitContext) => State | Promise<State>;
-  /** Called for each window that has tuples, and again when it threw. */
+  /** Called for each window that has tuples, and called again when it threw. */
   readonly execute: (window: WindowView<In>, ctx: BoltContext<S, State>) => unknown;
-  /** How often a window whose `execute` threw is tried again before its tuples fail. Default 3. */
+  /** Retries of a window whose `execute` threw, before its tuples fail. Default 3. */
   readonly retries?: number;
-  /** Waits before that. Default from 100 to 10,000 ms. */
+  /** Waits before these retries. Default from 100 to 10,000 ms. */
   readonly retryBackoff?: Backoff;
   /**
-   * For windows with `by`: what becomes of a tuple whose windows have all been handed over. The name of one of `streams`:
-   * its values are emitted there, anchored to it. A function: is given the tuple. It is acked afterwards, and failed when
-   * the function throws. Default: it fails for good, without another try, with a line of level `warn` in the log. The
-   * metric `late` counts such tuples in any case.
+   * For windows with `by`: handles a late tuple, whose windows have all been handed over. The name of one of `streams`
+   * emits the tuple's values there, anchored to the tuple. A function is called with the tuple. The tuple is acked
+   * afterwards, or failed when the function throws. Default: the tuple fails without a retry, and a line of level `warn`
+   * is logged. The metric `late` counts such tuples in any case.
    */
   readonly late?: (keyof S & string) | ((tuple: In, ctx: BoltContext<S, State>) => unknown);
 }
@@ -56,33 +56,32 @@ export interface WindowOptions<S extends Streams, State, In extends Tuple<unknow
 const MAX_HELD = 100_000;
 
 /**
- * Defines a bolt that works on windows of tuples. What `execute` emits joins the trees of all tuples of the
- * window, unless it says otherwise. While it is awaited, the task takes nothing.
+ * Defines a bolt that works on windows of tuples. By default an emit of `execute` is anchored to all tuples of the window.
+ * While `execute` is awaited, the task takes no tuples.
  *
- * - A tuple is acked when `execute` is done with the last window that can contain it. When `execute` throws,
- *   that window is tried again, as often as `retries` says; what comes meanwhile is taken, and later windows
- *   wait. Then all of its tuples are failed, and no later window has them: they come again as new ones. For
- *   `added` and `removed` it is as if that window had never been. A tuple that `execute` has acked or failed
- *   itself is in no later window either.
- * - Windows of time are handed over in order, but for those below; none that is empty. Without `by` they end
- *   by the system's clock, which the bolt looks at when a tuple comes, and four times in each slide, once a
- *   second at least (`config.tickMs`, unless given).
- * - With `by` a window ends when a tuple comes that is `lagMs` or more past its end; nothing else moves this
- *   time on. One tuple far in the future ends all windows before it. A tuple belongs into each of its windows
- *   that was not handed over yet, also when these have ended: such a window is handed over at once. A tuple is
- *   late when there is none; see {@link WindowOptions.late}.
- * - With `by`, tuples that fail in a task, as it crashes or its `execute` throws, or in front of it, come into
- *   their windows when they are tried again: until then, and for one `messageTimeoutMs` at most, no window that
- *   ends after them is handed over. Which windows were handed over outlives a crash of the task. A tuple that
- *   is tried again since something else failed is in no window twice. `added` and `removed` are counted from
- *   the last window of the same process: after a restart, all tuples are added.
- * - When the topology drains, what is open is handed over: windows of time in order, with what is there; by
- *   count, one with the last `count` tuples, if any of them is new. Then all tuples are acked.
+ * - A tuple is acked when `execute` is done with the last window that can contain it. When `execute` throws, the window
+ *   is retried up to `retries` times. In the meantime the task takes tuples, and later windows wait. After the last retry
+ *   all tuples of the window are failed, and no later window contains them: they are emitted again as new tuples. `added`
+ *   and `removed` ignore a failed window. A tuple that `execute` acked or failed itself is in no later window either.
+ * - Windows of time are handed over in order, except as the next points say. Empty windows are not handed over. Without
+ *   `by`, windows end by the system's clock. The bolt checks the clock when a tuple comes, and four times in each slide,
+ *   at least once a second (unless `config.tickMs` is given).
+ * - With `by`, a window ends when a tuple comes that is `lagMs` or more past the window's end; nothing else moves this
+ *   time on. One tuple far in the future ends all windows before it. A tuple goes into each of its windows that is not
+ *   handed over yet. When such a window has ended already, it is handed over at once. A tuple without such a window is
+ *   late; see {@link WindowOptions.late}.
+ * - With `by`, a tuple that fails in a task, because the task crashes or its `execute` throws, or that fails before it
+ *   reaches the task, still gets into its windows when it is retried: until then, and for at most one
+ *   `messageTimeoutMs`, no window that ends after the tuple is handed over. A restarted task knows which windows were
+ *   handed over. A tuple that is retried because something else failed is in no window twice. `added` and `removed` refer
+ *   to the last window of the same process, so after a restart all tuples count as added.
+ * - When the topology drains, open windows are handed over: windows of time in order; by count, one window with the last
+ *   `count` tuples, if any of them is new. Then all tuples are acked.
  *
- * Windows are of one task: to have them per key, group its input by that field, and the tuples by it again in
- * `execute`.
+ * Each task has windows of its own. For windows by key, group the bolt's input by that field, and group the tuples by the
+ * same field in `execute`.
  *
- * @throws OptionError when a part of the definition is not what it has to be
+ * @throws OptionError when a part of the definition is invalid
  * @example
  * const perMinute = windowBolt({
  *   input: { word: field.text, at: field.number },
@@ -118,13 +117,13 @@ export function windowBolt(
   const definition = holdingBolt<WindowTask>(options as unknown as HoldingOptions, {
     hold: (ctx) => new WindowTask(rules, ctx),
     execute: (tuple, ctx) => ctx.state.held.take(tuple, ctx),
-    // Nothing but tuples moves the time of tuples, or their number.
+    // Without ticks: only tuples move event time, or fill a window by count.
     tick:
       plan.kind === "count" || by !== undefined
         ? undefined
         : { ms: tickFor(plan.everyMs), run: (ctx) => ctx.state.held.tick(ctx) },
     holdsMs: plan.kind === "time" && by === undefined ? plan.ms : undefined,
-    // One that slides is handed over when it is not full yet, but lets nothing go before it is.
+    // A sliding window is handed over before it is full, but no tuple is acked before that.
     holdsCount: plan.kind === "count" ? plan.count : undefined,
     flush: (ctx) => ctx.state.held.flush(ctx),
   });
@@ -144,7 +143,7 @@ function checkPlan(plan: WindowPlan<never> | undefined, maxHeld: number, late: u
     throw new OptionError("late", late, "left out: only windows of time with `by` know a late tuple");
 }
 
-/** It carries the values of the tuple that was late. @throws OptionError */
+/** The stream has to accept the values of the late tuples. @throws OptionError */
 function checkLateStream(late: string, { inputs, streams }: BoltDefinition): void {
   const fields = Object.hasOwn(streams, late) ? streams[late] : undefined;
   if (fields === undefined)

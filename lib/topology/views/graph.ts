@@ -21,7 +21,10 @@ export interface GraphOptions {
   readonly colour?: (subscription: Subscription) => string;
   /** The look of a component. Default: its name and parallelism; spouts are oval, bolts are boxes. */
   readonly node?: (component: ComponentPlan) => NodeLook;
-  /** The look of a subscription. Default: stream and grouping; solid when anchored, dashed when not. Its colour overrides `colour`. */
+  /**
+   * The look of a subscription. Default: stream and grouping; solid when anchored, dashed when not. A colour in the look
+   * overrides `colour`.
+   */
   readonly edge?: (subscription: Subscription) => EdgeLook;
   /** From left to right, or from top to bottom. Default `LR`. */
   readonly direction?: Direction;

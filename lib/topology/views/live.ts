@@ -1,17 +1,17 @@
-// A running topology, drawn on a terminal again and again.
+// A running topology, redrawn on a terminal at intervals.
 
 import { OptionError } from "../../process/errors.js";
 import type { MetricsWatchOptions, TopologyMetrics } from "../runtime/metrics.js";
 import { renderDashboard, repaintDashboard } from "./view.js";
 
-/** A running topology, as far as the view needs it: `await system.start(topology)` gives one. */
+/** The part of a running topology that the dashboard needs. `await system.start(topology)` returns one. */
 export interface WatchedTopology {
   watch(options?: MetricsWatchOptions): AsyncIterable<TopologyMetrics>;
-  /** @internal The log's lines go there, and no more to the report, until this is called with undefined. */
+  /** @internal Redirects the log's lines from the report to a function, until called with undefined. */
   printAbove(print: ((text: string) => void) | undefined): void;
 }
 
-/** Where it is drawn: `process.stdout`, or something like it. */
+/** The terminal to draw on: `process.stdout`, or something like it. */
 export interface DashboardOutput {
   write(text: string): unknown;
   /** Characters in a line. Default 100. */
@@ -19,9 +19,9 @@ export interface DashboardOutput {
 }
 
 /**
- * Draws the components with their rates, latencies and capacity in place, at once and then every so often, until the
- * topology has ended or the signal is aborted. What the topology logs meanwhile, unless its `log` says where to, is
- * written above.
+ * Draws the components with their rates, latencies and capacity in place, at once and then every `everyMs`, until the
+ * topology has ended or the signal is aborted. Unless the topology has a `log` function, its log lines appear above the
+ * drawing.
  *
  * @throws OptionError
  * @example await liveDashboard(running, process.stdout, { everyMs: 500 });

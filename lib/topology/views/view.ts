@@ -1,11 +1,11 @@
-// Metrics for people: a table to print, and the lines of a screen that is drawn again and again. Pure text: whoever has
-// the terminal writes it.
+// Metrics for people: a table to print, and the lines of a dashboard that is redrawn at intervals. These functions only
+// return text; the caller writes to the terminal.
 
 import { count } from "../../process/options.js";
 import type { LatencyMetrics } from "../runtime/latency.js";
 import type { ComponentMetrics, TopologyMetrics } from "../runtime/metrics.js";
 
-/** From here on a component's capacity makes it a bottleneck. */
+/** A component with this capacity or more is a bottleneck. */
 const BOTTLENECK = 0.8;
 const COLUMNS = 100;
 const GAP = "  ";
@@ -19,7 +19,7 @@ const NONE = "–";
 interface Column {
   readonly title: string;
   readonly of: (component: ComponentMetrics) => string;
-  /** Of all components. Trees and tuples do not add up: for these there is none. */
+  /** The total of all components. Undefined for counters that mix trees and tuples. */
   readonly total?: (components: readonly ComponentMetrics[]) => string;
 }
 
@@ -79,8 +79,8 @@ const TABLE: readonly Column[] = [
 ];
 
 /**
- * A table of all components, for people. Counters are since the start: `acked` and `failed` count trees for spouts, tuples
- * for bolts. Latencies are mean / p99. A component that is at its limit is named below.
+ * Writes a table of all components. Counters are since the start: `acked` and `failed` count trees for spouts, and tuples
+ * for bolts. Latencies are mean / p99. Below the table stand the components that are at their limit.
  *
  * @example
  * console.log(renderSummary({ name: "words", phase: "running", uptimeMs: 1_000, components: [] }));
@@ -111,7 +111,7 @@ export function renderSummary(metrics: TopologyMetrics): string {
   ].join("\n");
 }
 
-/** How it goes for those who gave the work: the spouts' reliable tuples. */
+/** The outcome of the spouts' reliable tuples. */
 function trees(components: readonly ComponentMetrics[]): readonly string[] {
   const spouts = components.filter(({ kind }) => kind === "spout");
   const said = (["acked", "failed", "expired", "dead", "pending"] as const).map(
@@ -125,7 +125,7 @@ function warning(components: readonly ComponentMetrics[]): readonly string[] {
   for (const component of components)
     if ((component.capacity ?? 0) > (worst?.capacity ?? BOTTLENECK)) worst = component;
   if (worst?.capacity === undefined) return [];
-  // An estimate from samples may go beyond.
+  // An estimate from samples may exceed 100 %.
   const share = Math.min(100, Math.round(worst.capacity * 100));
   return [`bottleneck: ${printable(worst.name)}, whose busiest task is at work ${share} % of the time`];
 }
@@ -142,7 +142,7 @@ interface Gauge {
   readonly of: (now: ComponentMetrics, before: ComponentMetrics | undefined, seconds: number) => string;
 }
 
-/** What a component is waited for: its trees, or its own work. */
+/** The latency of a component: of its trees for a spout, of its own work for a bolt. */
 function latencyOf({ kind, completeLatency, executeLatency }: ComponentMetrics): LatencyMetrics | undefined {
   return kind === "spout" ? completeLatency : executeLatency;
 }
@@ -160,7 +160,7 @@ function gauge(name: Counter & string): Gauge {
   return { title: name, cells: Math.max(6, name.length), of: (now) => compact(now[name]) };
 }
 
-/** From left to right; which are left out first when there is no room for all is said by {@link DISPENSABLE}. */
+/** The columns from left to right. {@link DISPENSABLE} says which are left out first when there is no room for all. */
 const GAUGES: readonly Gauge[] = [
   perSecond("emitted/s", "emitted"),
   { ...perSecond("executed/s", "executed"), cells: 10 },
@@ -186,12 +186,12 @@ const DISPENSABLE = [
 ];
 
 /**
- * The lines of a live view, none wider than `columns` cells (default 100): what has no room is left out, the least
- * telling first. Rates are those since `previous`, which are metrics of the same topology some time before; without it,
- * or when the topology has started again since, they are those since the start. The latency of a spout is the complete
- * latency, of a bolt the execute latency.
+ * Returns the lines of a dashboard. No line is wider than `columns` cells (default 100); columns without room are left
+ * out, the least useful first. Rates are measured since `previous`, earlier metrics of the same topology. Without
+ * `previous`, or when the topology has restarted since then, rates are measured since the start. The latency of a spout is
+ * the complete latency, that of a bolt is the execute latency.
  *
- * @throws OptionError when `columns` is no whole number of at least 1
+ * @throws OptionError when `columns` is not a whole number of at least 1
  * @example
  * const metrics = { name: "words", phase: "running", uptimeMs: 1_000, components: [] };
  * for (const line of renderDashboard(metrics, undefined, 80)) console.log(line);
@@ -223,7 +223,7 @@ export function renderDashboard(
   return [title(metrics), "", ...lines, "", ...warning(components)].map((text) => clip(text, columns));
 }
 
-/** Counters only grow: if one did not, these are not two looks at the same run. */
+/** Whether both metrics are of the same run: counters of one run only grow. */
 function shrunk(now: TopologyMetrics, previous: TopologyMetrics): boolean {
   const before = new Map(previous.components.map((component) => [component.name, component]));
   return now.components.some(({ name, emitted, executed }) => {
@@ -243,20 +243,20 @@ function fitting(room: number): readonly Gauge[] {
 }
 
 /**
- * What to write to a terminal so that these lines stand in place of the `linesBefore` lines that were written last, with
- * the cursor below them. More lines than the terminal has rows cannot be redrawn: show fewer.
+ * Returns the text to write to a terminal so that these lines replace the `linesBefore` lines written last, with the cursor
+ * below them. A terminal cannot redraw more lines than it has rows, so pass fewer lines than that.
  *
  * @example console.log(JSON.stringify(repaintDashboard(["one"], 2))); // up two lines, "one", and nothing below it
  */
 export function repaintDashboard(lines: readonly string[], linesBefore: number): string {
   const up = linesBefore > 0 ? `\u001b[${linesBefore}A` : "";
-  // Cleared before it is written: after a line of full width the cursor still stands on its last cell.
+  // Clears each line before writing it: after a line of full width the cursor still stands on its last cell.
   return `${up}${lines.map((text) => `\r\u001b[2K${text}\n`).join("")}\r\u001b[J`;
 }
 
 // ── text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The first columns begin at the left, the others, which are numbers, end at the right. */
+/** Aligns the first columns to the left; the others are numbers, and align to the right. */
 function line(row: readonly string[], widths: readonly number[], atLeft: number): string {
   return row
     .map((text, at) => {
@@ -273,7 +273,7 @@ function printable(text: string): string {
   return text.replace(UNPRINTABLE, "·");
 }
 
-/** Scripts and signs that take two cells of a terminal, roughly. */
+/** Scripts and signs that take two cells of a terminal (an approximation). */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f000}-\u{3fffd}]/u;
 const MARK = /\p{M}/u;
@@ -289,7 +289,7 @@ function cellsOf(char: string): number {
   return MARK.test(char) ? 0 : WIDE.test(char) ? 2 : 1;
 }
 
-/** The text, or as much of it as fits, and `…`. */
+/** The text, cut and ended with `…` when it does not fit. */
 function clip(text: string, most: number): string {
   if (width(text) <= most) return text;
   let kept = "";
@@ -322,7 +322,7 @@ function milliseconds(ms: number): string {
 
 const UNITS = ["", "k", "M", "G", "T", "P"];
 
-/** Six characters at most: a number in three digits and a unit. */
+/** A number in three digits and a unit: at most six characters. */
 function compact(value: number, digits = 0): string {
   if (value === 0) return "0";
   let left = value;

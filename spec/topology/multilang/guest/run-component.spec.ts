@@ -849,7 +849,7 @@ describe("the host", () => {
 
   test.each<[string, unknown, string]>([
     ["sends a command to a bolt", { command: "next" }, "split is a bolt, and was sent a command"],
-    ["sends task ids unasked", [1], "task ids came unasked: 1"],
+    ["sends task ids without a request", [1], "task ids came without a request: 1"],
     ["sends what is no message", { id: 1 }, "tuple of a tuple must be an array"],
   ])("that %s is told so", async (_text, message, named) => {
     const storm = new Storm(topologyOf({ split }), "split");
