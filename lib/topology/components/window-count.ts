@@ -1,7 +1,7 @@
 // Windows by count: after every `every` items there is a window with the last `count` items.
 
 import { HeldItems, type WindowView } from "./window-held.js";
-import type { Added, WindowMachine } from "./window-machine.js";
+import type { Added, WindowTable } from "./window-table.js";
 
 export interface CountWindowsOptions {
   readonly count: number;
@@ -16,7 +16,7 @@ const NONE: ReadonlySet<never> = new Set();
  * item came since the window before. Failed and settled items leave a gap: no older items replace them. If each window is
  * taken when it is due, at most `count` items are held.
  */
-export class CountWindows<T> implements WindowMachine<T> {
+export class CountWindows<T> implements WindowTable<T> {
   private readonly count: number;
   private readonly every: number;
   private readonly items = new HeldItems<T>();

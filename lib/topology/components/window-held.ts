@@ -1,4 +1,4 @@
-// The items that a window machine holds, in the order of their positions. Windows are cut from them in order, and each
+// The items that a window table holds, in the order of their positions. Windows are cut from them in order, and each
 // window reaches at least as far as the one before. So a window always consists of all held items up to the window's end.
 
 /** One window, as `execute` gets it. */
@@ -27,7 +27,7 @@ interface Entry<T> {
 
 const itemOf = <T>(entry: Entry<T>): T => entry.item;
 
-/** The items of one machine, the window in progress, and the last window that was done. */
+/** The items of one table, the window in progress, and the last window that was done. */
 export class HeldItems<T> {
   private entries: Entry<T>[] = [];
   private window: Entry<T>[] = [];

@@ -4,6 +4,7 @@
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
 import type { TimerRef } from "../../process/owned-timer.js";
+import { isThenable } from "../../process/thenable.js";
 import type { BoltContext, InitContext } from "../definition/component.js";
 import { textOf } from "../definition/errors.js";
 import type { AnyValues, Streams } from "../definition/field.js";
@@ -12,13 +13,18 @@ import { Lineage } from "../runtime/lineage.js";
 import { type PendingTuple, traceOf } from "../tracking/pending-tuple.js";
 import { give, type HoldingContext, whileAlive } from "./holding.js";
 import { CountWindows } from "./window-count.js";
+import type { WindowView } from "./window-held.js";
 import { WindowLog } from "./window-log.js";
-import type { WindowMachine, WindowView } from "./window-machine.js";
-import type { WindowPlan } from "./window-plan.js";
+import { decide, type Effect, type Event, initial, type State } from "./window-machine.js";
+import type { CountPlan, WindowPlan } from "./window-plan.js";
 import { TimeWindows } from "./window-time.js";
 
 type Given = BoltContext<Streams, unknown>;
 type Ctx = HoldingContext<WindowTask>;
+
+/** Settles the items of a window. `give` does so at the end of the window's `execute`. */
+type Settling = Extract<Effect<Tuple>, { readonly type: "release" | "fail" }>;
+type Queued = Exclude<Effect<Tuple>, Settling>;
 
 /** The common options of the tasks of a bolt. */
 export interface WindowRules {
@@ -40,8 +46,10 @@ const LAST_MS = 8.64e15;
 export class WindowTask {
   private readonly rules: WindowRules;
   private readonly by: ((values: AnyValues) => number) | undefined;
-  private readonly machine: WindowMachine<Tuple>;
-  /** The same machine, for windows of time. */
+  private state: State<Tuple>;
+  /** Effects that are not carried out yet. */
+  private readonly effects: Queued[] = [];
+  /** The table of the windows, if these are windows of time. */
   private readonly times: TimeWindows<Tuple> | undefined;
   /** For windows with `by`. */
   private readonly lineage: Lineage | undefined;
@@ -52,11 +60,8 @@ export class WindowTask {
   /** The current tuple, if an earlier try of it was lost here: there is always room for it. */
   private expected: Tuple | undefined = undefined;
   private late = 0;
-  /** Tries of the window that is due, and the timer of its next try. */
-  private tries = 0;
-  private again: TimerRef | undefined = undefined;
-  private look: TimerRef | undefined = undefined;
-  private flushing = false;
+  private retryTimer: TimerRef | undefined = undefined;
+  private lookTimer: TimerRef | undefined = undefined;
 
   constructor(rules: WindowRules, ctx: InitContext) {
     const { plan, maxHeld } = rules;
@@ -64,8 +69,9 @@ export class WindowTask {
     this.by = plan.kind === "time" ? plan.by : undefined;
     if (plan.kind === "time") {
       this.times = new TimeWindows<Tuple>({ ...plan, maxHeld, log: logOf(ctx, plan.everyMs) });
-      this.machine = this.times;
-    } else this.machine = new CountWindows<Tuple>(plan);
+    }
+    const table = this.times ?? new CountWindows<Tuple>(plan as CountPlan);
+    this.state = initial(table, rules.retries);
     this.lineage = this.by === undefined ? undefined : Lineage.of(ctx);
     this.lineage?.watch((tuple) => this.timeOf(tuple, ctx));
   }
@@ -82,26 +88,82 @@ export class WindowTask {
     if (this.lineage !== undefined && tuple.anchored && this.isHereAlready(tuple, time, this.lineage, ctx))
       return undefined;
     const { plan } = this.rules;
-    this.machine.tick(plan.kind === "time" ? time - plan.lagMs : time);
-    // Windows may have waited for this tuple, and there is always room for it.
-    if (tuple === this.expected) return this.add(tuple, time, ctx);
-    // Windows that end before this tuple are handed over first, which may make room for the tuple.
-    return whileAlive(ctx, this.handOverDue(ctx), () => this.add(tuple, time, ctx));
+    const now = plan.kind === "time" ? time - plan.lagMs : time;
+    const arrival = { time, item: tuple, isExpected: tuple === this.expected };
+    return this.dispatch({ type: "arrive", arrival, now }, ctx);
   }
 
   tick(ctx: Ctx): unknown {
-    this.machine.tick(ctx.now());
-    return this.handOverDue(ctx);
+    return this.dispatch({ type: "tick", now: ctx.now() }, ctx);
   }
 
   flush(ctx: Ctx): unknown {
-    for (const timer of [this.again, this.look]) if (timer !== undefined) ctx.process.cancel(timer);
-    this.again = undefined;
-    this.look = undefined;
-    // The flush lasts until all windows are handed over, even if a window is retried or waits for lost tuples.
-    this.flushing = true;
-    this.machine.flush();
-    return this.handOverDue(ctx);
+    return this.dispatch({ type: "flush" }, ctx);
+  }
+
+  // ── the machine ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  private dispatch(event: Event<Tuple>, ctx: Ctx): unknown {
+    this.decide(event);
+    return this.carryOutAll(ctx);
+  }
+
+  /** Queues the effects of an event. Returns the one that settles the items of a window, if any. */
+  private decide(event: Event<Tuple>): Settling | undefined {
+    const [state, effects] = decide(this.state, event);
+    this.state = state;
+    let settling: Settling | undefined;
+    for (const effect of effects)
+      if (effect.type === "release" || effect.type === "fail") settling = effect;
+      else this.effects.push(effect);
+    return settling;
+  }
+
+  /** The loop over the effects. It pauses while one of them is awaited, and the task takes no tuples then. */
+  private carryOutAll(ctx: Ctx): unknown {
+    for (let effect = this.effects.shift(); effect !== undefined; effect = this.effects.shift()) {
+      const result = this.carryOut(effect, ctx);
+      if (isThenable(result)) return whileAlive(ctx, result, () => this.carryOutAll(ctx));
+    }
+    return undefined;
+  }
+
+  private carryOut(effect: Queued, ctx: Ctx): unknown {
+    switch (effect.type) {
+      case "check-due":
+        // Windows that end after what is outstanding wait for lost tuples that will be retried.
+        this.decide({ type: "due", limit: this.lineage?.outstanding ?? Number.POSITIVE_INFINITY });
+        return undefined;
+      case "hand-over":
+        return this.handOver(effect.window, ctx);
+      case "ack":
+        for (const tuple of effect.items) ctx.ack(tuple);
+        return undefined;
+      case "late":
+        this.doomed.delete(effect.item);
+        return this.tooLate(effect.item, ctx);
+      case "full": {
+        this.doomed.delete(effect.item);
+        ctx.fail(effect.item);
+        const { maxHeld } = this.rules;
+        ctx.log("warn", () => `a tuple was failed: ${maxHeld} are held already, which is \`maxHeld\``);
+        return undefined;
+      }
+      case "schedule-retry": {
+        const waitMs = backoffMs(this.rules.retryBackoff, effect.attempt, ctx.random());
+        this.retryTimer = ctx.process.runAfter(waitMs, () => this.dispatch({ type: "retry" }, ctx));
+        return undefined;
+      }
+      case "schedule-look":
+        this.lookTimer = ctx.process.runAfter(LOOK_MS, () => this.dispatch({ type: "look" }, ctx));
+        return undefined;
+      case "cancel-timers":
+        for (const timer of [this.retryTimer, this.lookTimer])
+          if (timer !== undefined) ctx.process.cancel(timer);
+        return undefined;
+      default:
+        return effect satisfies never;
+    }
   }
 
   // ── a tuple ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -147,17 +209,6 @@ export class WindowTask {
     return true;
   }
 
-  private add(tuple: Tuple, time: number, ctx: Ctx): unknown {
-    const added = this.machine.add(time, tuple, tuple === this.expected);
-    if (added === "held") return this.handOverDue(ctx);
-    this.doomed.delete(tuple);
-    if (added === "late") return this.tooLate(tuple, ctx);
-    ctx.fail(tuple);
-    const { maxHeld } = this.rules;
-    ctx.log("warn", () => `a tuple was failed: ${maxHeld} are held already, which is \`maxHeld\``);
-    return undefined;
-  }
-
   private tooLate(tuple: Tuple, ctx: Ctx): unknown {
     const { late, streams } = this.rules;
     const { lineage } = this;
@@ -195,32 +246,6 @@ export class WindowTask {
 
   // ── a window ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private handOverDue(ctx: Ctx): unknown {
-    // A window waits for its next try, and later windows wait behind it.
-    if (this.again !== undefined) return undefined;
-    const { machine } = this;
-    for (let window = machine.next(this.limit); window !== undefined; window = machine.next(this.limit)) {
-      const result = this.handOver(window, ctx);
-      if (result !== undefined) return whileAlive(ctx, result, () => this.handOverDue(ctx));
-      if (this.again !== undefined) return undefined;
-    }
-    if (this.limit < Number.POSITIVE_INFINITY)
-      this.look ??= ctx.process.runAfter(LOOK_MS, () => {
-        this.look = undefined;
-        return this.handOverDue(ctx);
-      });
-    else if (this.flushing) {
-      this.flushing = false;
-      for (const tuple of machine.clear()) ctx.ack(tuple);
-    }
-    return undefined;
-  }
-
-  /** Windows that end after this time wait for lost tuples that will be retried. */
-  private get limit(): number {
-    return this.lineage?.outstanding ?? Number.POSITIVE_INFINITY;
-  }
-
   private handOver(window: WindowView<Tuple>, ctx: Ctx): unknown {
     const { execute, streams } = this.rules;
     return give(
@@ -228,14 +253,21 @@ export class WindowTask {
       streams,
       window.tuples,
       (given) => execute(window, given),
-      (done, settled) => (done ? this.done(window, settled, ctx) : this.threw(settled, ctx)),
+      (done, settled) => {
+        const end = this.decide({ type: done ? "done" : "threw", settled });
+        if (end?.type === "release") return this.released(window, end.items, settled, ctx);
+        return end === undefined ? [] : this.failed(end.items, settled);
+      },
     );
   }
 
   /** Returns the tuples to ack. */
-  private done(window: WindowView<Tuple>, settled: ReadonlySet<Tuple>, ctx: Ctx): readonly Tuple[] {
-    this.tries = 0;
-    const released = this.machine.done(settled);
+  private released(
+    window: WindowView<Tuple>,
+    released: readonly Tuple[],
+    settled: ReadonlySet<Tuple>,
+    ctx: Ctx,
+  ): readonly Tuple[] {
     const { lineage } = this;
     if (lineage === undefined) return released;
     const note = (tuple: Tuple, isLast: boolean): void => {
@@ -257,20 +289,8 @@ export class WindowTask {
     });
   }
 
-  /** Returns the tuples to fail: none when the window is retried. */
-  private threw(settled: ReadonlySet<Tuple>, ctx: Ctx): readonly Tuple[] {
-    const { retries, retryBackoff } = this.rules;
-    if (this.tries < retries) {
-      this.tries++;
-      this.machine.again(settled);
-      this.again = ctx.process.runAfter(backoffMs(retryBackoff, this.tries, ctx.random()), () => {
-        this.again = undefined;
-        return this.handOverDue(ctx);
-      });
-      return [];
-    }
-    this.tries = 0;
-    const failed = this.machine.failed();
+  /** Returns the tuples to fail. */
+  private failed(failed: readonly Tuple[], settled: ReadonlySet<Tuple>): readonly Tuple[] {
     for (const tuple of failed) if (!settled.has(tuple)) this.lineage?.lost(tuple);
     return failed;
   }

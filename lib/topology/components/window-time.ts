@@ -3,7 +3,7 @@
 
 import { HeldItems, type WindowView } from "./window-held.js";
 import { WindowLog } from "./window-log.js";
-import type { Added, WindowMachine } from "./window-machine.js";
+import type { Added, WindowTable } from "./window-table.js";
 
 export interface TimeWindowsOptions {
   /** Whole milliseconds. */
@@ -23,7 +23,7 @@ const NONE: ReadonlySet<never> = new Set();
  * over yet, even when time has passed the window's end. An item without such a window is late. A flush hands over all
  * windows with items. A flushed window that had not ended may begin again, with later items.
  */
-export class TimeWindows<T> implements WindowMachine<T> {
+export class TimeWindows<T> implements WindowTable<T> {
   private readonly ms: number;
   private readonly everyMs: number;
   private readonly maxHeld: number;

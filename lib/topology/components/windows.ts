@@ -21,8 +21,8 @@ import { TOPOLOGY_DEFAULTS } from "../definition/config.js";
 import type { AnyValues, Fields, Streams, ValuesOf } from "../definition/field.js";
 import type { Tuple } from "../definition/tuple.js";
 import { checkOptions, type HoldingOptions, holdingBolt, tickFor } from "./holding.js";
-import type { WindowView } from "./window-machine.js";
 import type { WindowPlan } from "./window-plan.js";
+import type { WindowView } from "./window-table.js";
 import { type WindowRules, WindowTask } from "./window-task.js";
 
 export interface WindowOptions<S extends Streams, State, In extends Tuple<unknown>>

@@ -223,7 +223,7 @@ export function renderDashboard(
   return [title(metrics), "", ...lines, "", ...warning(components)].map((text) => clip(text, columns));
 }
 
-/** Whether both metrics are of the same run: counters of one run only grow. */
+/** Whether a counter is lower than before. Counters of one run only grow, so the metrics are then of two runs. */
 function shrunk(now: TopologyMetrics, previous: TopologyMetrics): boolean {
   const before = new Map(previous.components.map((component) => [component.name, component]));
   return now.components.some(({ name, emitted, executed }) => {
