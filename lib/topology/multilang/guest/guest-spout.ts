@@ -57,21 +57,21 @@ export class ReliableTuples {
     return `${this.#task}-${this.#numberOf(kept)}`;
   }
 
-  /** It is on its way. */
-  fly(kept: PendingTuple): void {
+  /** The tuple was sent to the host. */
+  sent(kept: PendingTuple): void {
     this.pending.emitted(kept, ...rootOf(this.#numberOf(kept)), this);
   }
 
   /** Decides on the host's ack or fail of an id. Undefined when no tuple with that id is in flight. */
-  heard(how: "ack" | "fail", id: unknown): Decision | undefined {
+  decide(how: "ack" | "fail", id: unknown): Decision | undefined {
     const [task, number = "", ...more] = String(id).split("-");
     if (task !== String(this.#task) || !/^\d{1,15}$/.test(number) || more.length > 0) return undefined;
     const root = rootOf(Number(number));
     return how === "ack" ? this.pending.done(...root) : this.pending.failed(...root, "failed");
   }
 
-  /** It is settled. */
-  over(kept: PendingTuple): void {
+  /** The tuple is settled. */
+  settled(kept: PendingTuple): void {
     kept.settled = true;
     this.#former.forget(kept);
     this.kept.delete(kept);
@@ -97,7 +97,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
   readonly #place: Place;
   readonly #wire: HostConnection;
   readonly #process: Context<never>;
-  readonly #underway: ReliableTuples;
+  readonly #reliable: ReliableTuples;
   /** Tuples whose retry wait is over. They are sent with the next `next` command. */
   readonly #due: Set<PendingTuple> = new Set();
   #ctx: Ctx | undefined;
@@ -112,14 +112,14 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     place: Place,
     wire: HostConnection,
     process: Context<never>,
-    underway: ReliableTuples,
+    reliable: ReliableTuples,
   ) {
     this.#plan = plan;
     this.#definition = plan.definition as SpoutDefinition;
     this.#place = place;
     this.#wire = wire;
     this.#process = process;
-    this.#underway = underway;
+    this.#reliable = reliable;
   }
 
   async start(): Promise<void> {
@@ -136,7 +136,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
       },
     };
     // Tuples that waited for a retry, or had not been sent, when the process before this one crashed.
-    for (const kept of this.#underway.kept) if (!kept.inFlight) this.#later(kept, Math.max(1, kept.attempts));
+    for (const kept of this.#reliable.kept) if (!kept.inFlight) this.#later(kept, Math.max(1, kept.attempts));
   }
 
   async handle({ command, id }: GuestSpoutItem): Promise<void> {
@@ -155,11 +155,11 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
         // Old hosts send no `activate`, and no host repeats it after a restart of the task.
         await this.#activate(ctx);
         this.#sendDue();
-        if (!this.#done && this.#underway.kept.size < this.#plan.config.maxPending) await options.next(ctx);
+        if (!this.#done && this.#reliable.kept.size < this.#plan.config.maxPending) await options.next(ctx);
         break;
       case "ack":
       case "fail":
-        await this.#carry(this.#underway.heard(command, id), ctx);
+        await this.#carryOut(this.#reliable.decide(command, id), ctx);
         break;
       default:
         command satisfies never;
@@ -172,8 +172,8 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     const ctx = this.#ctx;
     if (ctx === undefined) return;
     // The host can no longer report how the in-flight tuples end, so each ends as stopped.
-    await inTurn(final ? [...this.#underway.kept] : [], (kept) =>
-      this.#over(kept, { type: "stopped", attempts: kept.attempts, deadLettered: false }, ctx),
+    await inTurn(final ? [...this.#reliable.kept] : [], (kept) =>
+      this.#settle(kept, { type: "stopped", attempts: kept.attempts, deadLettered: false }, ctx),
     );
     if (this.#active) await deactivate?.(ctx);
     await close?.(ctx, final);
@@ -196,12 +196,12 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     await this.#definition.options.activate?.(ctx);
   }
 
-  #carry(decision: Decision | undefined, ctx: Ctx): unknown {
+  #carryOut(decision: Decision | undefined, ctx: Ctx): unknown {
     switch (decision?.type) {
       case "acked":
-        return this.#over(decision.pending, undefined, ctx);
+        return this.#settle(decision.pending, undefined, ctx);
       case "failed":
-        return this.#over(decision.pending, decision.failure, ctx);
+        return this.#settle(decision.pending, decision.failure, ctx);
       case "retry":
         return this.#later(decision.pending, decision.attempt);
       case "letter":
@@ -216,7 +216,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
   #later(kept: PendingTuple, attempt: number): void {
     const waitMs = backoffMs(this.#plan.config.retryBackoff, attempt, this.#process.random());
     this.#process.runAfter(waitMs, () => {
-      if (this.#underway.kept.has(kept)) this.#due.add(kept);
+      if (this.#reliable.kept.has(kept)) this.#due.add(kept);
     });
   }
 
@@ -228,8 +228,8 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     }
   }
 
-  #over(kept: PendingTuple, failure: Failure | undefined, ctx: Ctx): unknown {
-    this.#underway.over(kept);
+  #settle(kept: PendingTuple, failure: Failure | undefined, ctx: Ctx): unknown {
+    this.#reliable.settled(kept);
     this.#due.delete(kept);
     const { options } = this.#definition;
     if (failure === undefined) return options.ack?.(kept.id, ctx);
@@ -254,7 +254,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
             }
             this.#process.now();
             const kept = newPendingTuple(stream, values, { ...options, id });
-            this.#underway.kept.add(kept);
+            this.#reliable.kept.add(kept);
             this.#send(kept);
           },
         ]),
@@ -268,18 +268,18 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     const options = isLetter ? {} : { ...(task !== undefined && { task }), ...(onTasks && { onTasks }) };
     const message = (isLetter ? letterOf(kept) : values) as AnyValues;
     try {
-      this.#emit(isLetter ? "dead" : stream, message, options, { id: this.#underway.idOf(kept) });
+      this.#emit(isLetter ? "dead" : stream, message, options, { id: this.#reliable.idOf(kept) });
     } catch (error) {
       if (!(error instanceof MultilangError)) throw error;
       // As under our own host, an emit that fails counts as a try.
       const ctx = this.#ctx as Ctx;
       ctx.log("error", `could not emit on ${stream}: ${error.message}`);
-      const decision = this.#underway.pending.emitFailed(kept);
+      const decision = this.#reliable.pending.emitFailed(kept);
       // Not at once: the spout may have emitted the tuple within `next`.
-      processOf(this.#process).deliverSignal(new TaskEntry(() => this.#carry(decision, ctx)));
+      processOf(this.#process).deliverSignal(new TaskEntry(() => this.#carryOut(decision, ctx)));
       return;
     }
-    this.#underway.fly(kept);
+    this.#reliable.sent(kept);
   }
 
   #emit(stream: string, values: AnyValues, options: SpoutEmitOptions<unknown>, more: object): void {

@@ -228,14 +228,14 @@ class Runner {
     const siblings = [...tasks].filter(([, other]) => other === component).map(([id]) => id);
     const index = Math.max(0, siblings.sort((a, b) => a - b).indexOf(task));
     const place: Place = { component, task, index, shared: this.#shared, logLevel: this.#logLevel };
-    const underway = new ReliableTuples(task, plan.config.retries, read.has("dead"));
+    const reliable = new ReliableTuples(task, plan.config.retries, read.has("dead"));
     this.#plan = plan;
     this.#make = (process) =>
       plan.kind === "bolt"
         ? new GuestBolt(plan, place, this.#wire, process, sourceFields, (from, stream) => {
             return ownOf(components.find((one) => one.name === from)?.streams, stream);
           })
-        : new GuestSpout(plan, place, this.#wire, process, underway);
+        : new GuestSpout(plan, place, this.#wire, process, reliable);
     this.#system = new ProcessSystem({ name: component, environment: this.#environment });
     this.#system.spawn({
       init: (ctx) => {

@@ -647,23 +647,23 @@ describe("a spout", () => {
   });
 
   test("remembers nothing of what is settled", () => {
-    const underway = new ReliableTuples(3, 0, true);
+    const reliable = new ReliableTuples(3, 0, true);
     for (let n = 1; n <= 100; n++) {
       const kept = newPendingTuple("words", {}, { id: n });
-      underway.kept.add(kept);
-      underway.fly(kept);
-      expect(underway.heard("fail", `3-${n}`)?.type).toBe("letter");
-      underway.fly(kept);
-      expect(underway.heard("ack", `3-${n}`)?.type).toBe("failed");
-      underway.over(kept);
-      expect([underway.kept.size, underway.pending.inFlight, underway.pending.find(0, n)]).toEqual([
+      reliable.kept.add(kept);
+      reliable.sent(kept);
+      expect(reliable.decide("fail", `3-${n}`)?.type).toBe("letter");
+      reliable.sent(kept);
+      expect(reliable.decide("ack", `3-${n}`)?.type).toBe("failed");
+      reliable.settled(kept);
+      expect([reliable.kept.size, reliable.pending.inFlight, reliable.pending.find(0, n)]).toEqual([
         0,
         0,
         undefined,
       ]);
     }
     for (const id of ["3-101", "4-1", "3-1-1", "3-", "3-x", "x", "3-9999999999999999", 7, undefined])
-      expect(underway.heard("ack", id)).toBeUndefined();
+      expect(reliable.decide("ack", id)).toBeUndefined();
   });
 
   test("fails a tuple that cannot be written as JSON, and its dead letter that cannot, and goes on", async () => {
