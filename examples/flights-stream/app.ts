@@ -1,4 +1,4 @@
-// The application: arguments in, a run, a report, one last line and an exit code out.
+// The application: takes arguments, runs, and writes a report, one last line and an exit code.
 
 import { repaintDashboard } from "signalbox/topology";
 import type { Output } from "../flights/app.js";
@@ -11,7 +11,7 @@ import { run, type Show } from "./run.js";
 import { differences, straightAnswer } from "./straight.js";
 import type { Plan } from "./stream.js";
 
-/** @returns the exit code: 0 all is well, 1 a window is wrong, 2 the options or the file are */
+/** @returns the exit code: 0 for success, 1 for a wrong window, 2 for wrong options or a wrong file */
 export async function main(args: readonly string[], out: Output, err: Output): Promise<number> {
   try {
     const options = parseOptions(args);
@@ -39,7 +39,7 @@ interface Paper {
   readonly end: (lines: readonly string[]) => void;
 }
 
-/** A terminal is drawn over, ten times a second; anything else gets a line each second. */
+/** A terminal is redrawn ten times a second. Any other output gets one line a second. */
 function paperOn(out: Output): Paper {
   const print = (lines: readonly string[]): unknown => out.write(lines.map((line) => `${line}\n`).join(""));
   if (out.isTTY !== true)

@@ -1,4 +1,4 @@
-// The flights: read from a JSON file, checked, and put in the order of their dates before anything starts.
+// The flights. They are read from a JSON file, checked, and sorted by date before anything starts.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -6,7 +6,7 @@ import { InputError } from "../flights/input-error.js";
 
 /** One flight of the United States' domestic traffic. */
 export interface Flight {
-  /** When it was to depart, in milliseconds, as if all clocks showed UTC. */
+  /** Scheduled departure in milliseconds, as if all clocks showed UTC. */
   readonly at: number;
   /** Minutes late at its destination; negative when early. */
   readonly delay: number;
@@ -30,7 +30,7 @@ export async function readFlights(file: string = bundledFile()): Promise<readonl
 }
 
 /**
- * Those of the same minute stay in the order of the file.
+ * Flights of the same minute stay in the order of the file.
  *
  * @throws InputError that names the first record that is no flight
  */
@@ -64,7 +64,7 @@ function flightOf(record: unknown, where: string): Flight {
   return { at, delay, origin: code("origin", origin), destination: code("destination", destination) };
 }
 
-/** The file says no time zone. Read as local time, an hour would be missing in the spring of some places. */
+/** The file has no time zones. In local time, some places would miss an hour in spring. */
 function timeOf(date: unknown): number | undefined {
   const match = typeof date === "string" ? DATE.exec(date) : null;
   if (match === null) return undefined;

@@ -1,11 +1,11 @@
-// The command line: what may be asked for, what it is when it is not, and what is wrong with it.
+// The command line: options, their defaults, and errors.
 
 import { parseArgs } from "node:util";
 import { InputError } from "../flights/input-error.js";
 import type { Plan } from "./stream.js";
 
 export interface Options extends Plan {
-  /** The flights of vega-datasets when undefined. */
+  /** Undefined for the flights of vega-datasets. */
   readonly file: string | undefined;
 }
 
@@ -67,7 +67,7 @@ function parse(args: readonly string[]): Values {
     const options = { file: text, window: text, every: text, top: text, tasks: text, help };
     return parseArgs({ args: [...args], options, allowPositionals: false }).values;
   } catch (error) {
-    // Node's own text goes on for several sentences; the first one says it.
+    // Node's text has several sentences; the first one names the error.
     const [said = ""] = (error as Error).message.split(/\n|\. /);
     throw new InputError(`${said.replace(/\.$/, "")}; --help lists the options`);
   }

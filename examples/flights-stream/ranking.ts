@@ -1,5 +1,5 @@
-// The most flown routes. Each task of a window counts routes of its own, and the best of all are among the best of each:
-// so what a task says is short, and can be put together with what the others say.
+// The most flown routes. Each task of a window counts its own routes, and the best of all routes are among the best of
+// each task. So each task sends a short ranking, and the rankings of all tasks can be merged.
 
 /** How often a route was flown. */
 export interface RouteCount {
@@ -12,7 +12,7 @@ export interface RouteCount {
 export interface Ranking {
   /** Flights on all routes. */
   readonly flights: number;
-  /** Routes that were flown at all. */
+  /** Number of routes with flights. */
   readonly known: number;
   readonly best: readonly RouteCount[];
 }
@@ -39,7 +39,7 @@ export function rank(counts: ReadonlyMap<string, number>, most: number): Ranking
   return { flights, known: counts.size, best: best(all, most) };
 }
 
-/** Puts rankings together that have no route in common. */
+/** Merges rankings that have no route in common. */
 export function merge(parts: Iterable<Ranking>, most: number): Ranking {
   const all = [...parts];
   return {
@@ -52,7 +52,7 @@ export function merge(parts: Iterable<Ranking>, most: number): Ranking {
   };
 }
 
-/** Of routes with as many flights, the first of the alphabet: so there is one right order. */
+/** Orders by flights, and equal routes by the alphabet, so that one order is right. */
 function best(counts: readonly RouteCount[], most: number): readonly RouteCount[] {
   return counts
     .toSorted((one, other) => other.flights - one.flights || (one.route < other.route ? -1 : 1))

@@ -1,4 +1,4 @@
-// What a run shows: the screen while it goes on, and the report in the end. Pure text.
+// The screen during a run, and the report at its end. Pure text.
 
 import { bars, sparkline } from "./charts.js";
 import { dateText } from "./flights.js";
@@ -9,14 +9,14 @@ import type { View } from "./run.js";
 const BAR = 30;
 const HOURS = "0     6     12    18    ";
 
-/** One line of text: how far. */
+/** The progress as one line of text. */
 export function progressLine({ flights, results, pending, elapsedMs }: View): string {
   const { done, hour } = results;
   const at = hour === undefined ? "at the beginning" : `up to ${dateText(hour)}`;
   return `${(elapsedMs / 1_000).toFixed(1)} s: ${done} of ${flights} flights done, ${pending} under way, ${at}`;
 }
 
-/** The whole screen. What does not fit on the terminal is left out. */
+/** The whole screen. Lines that do not fit on the terminal are left out. */
 export function screenLines(view: View, columns: number, rows: number): readonly string[] {
   const { results, flights } = view;
   const share = flights === 0 ? 1 : results.done / flights;
@@ -30,11 +30,11 @@ export function screenLines(view: View, columns: number, rows: number): readonly
     "",
     ...routeTable(results, [...results.windows.values()].at(-1)),
   ];
-  // A line that wraps would be two, and the next drawing would begin too far down.
+  // A wrapped line takes two rows, and the next drawing would begin too far down.
   return lines.slice(0, Math.max(1, rows - 1)).map((line) => line.slice(0, Math.max(1, columns - 1)));
 }
 
-/** The report of a run that is over. */
+/** The report of a finished run. */
 export function reportLines(answer: Answer, top: number): readonly string[] {
   let busiest: RouteWindow | undefined;
   for (const window of answer.windows.values())
@@ -73,7 +73,7 @@ function originTable({ rows }: Answer, top: number): readonly string[] {
   ];
 }
 
-/** The routes since the beginning, and beside them those of one window. */
+/** The routes since the beginning, and beside them the routes of one window. */
 function routeTable({ overall }: Answer, window: RouteWindow | undefined): readonly string[] {
   const head = "busiest routes over all";
   const when =

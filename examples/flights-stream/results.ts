@@ -1,14 +1,14 @@
-// What the windows came to.
+// The results of the windows.
 
 import type { Ranking } from "./ranking.js";
 
-/** What departed from one airport within one hour. */
+/** The departures from one airport within one hour. */
 export interface HourRow {
-  /** Where the hour begins, in milliseconds. */
+  /** Start of the hour in milliseconds. */
   readonly hour: number;
   readonly origin: string;
   readonly flights: number;
-  /** Minutes, of all of these flights together. */
+  /** Minutes of delay of all these flights together. */
   readonly delay: number;
 }
 
@@ -18,7 +18,7 @@ export interface RouteWindow extends Ranking {
   readonly end: number;
 }
 
-/** All there is to know of a file of flights. */
+/** All results for a file of flights. */
 export interface Answer {
   /** By {@link rowKey}. */
   readonly rows: ReadonlyMap<string, HourRow>;
@@ -29,8 +29,8 @@ export interface Answer {
 }
 
 /**
- * Results are set, never added up: one that comes twice, because something was tried again on its way, is the same as
- * one that comes once.
+ * Results are set, never added up. So a result that comes twice, because a tuple was retried on its way, has the same
+ * effect as one that comes once.
  */
 export class Results implements Answer {
   readonly rows: Map<string, HourRow> = new Map();
@@ -38,7 +38,7 @@ export class Results implements Answer {
   overall: Ranking = { flights: 0, known: 0, best: [] };
   /** The last hour that was handed over; undefined before the first. */
   hour: number | undefined = undefined;
-  /** Flights of which every window was handed over, and those that were given up. */
+  /** Flights whose windows were all handed over, and flights that failed for good. */
   done = 0;
   failed = 0;
 
@@ -62,7 +62,7 @@ export interface Sums {
   delay: number;
 }
 
-/** Sums of rows that have something in common. */
+/** Sums of rows with a common property. */
 export function sumBy<K>(rows: Iterable<HourRow>, keyOf: (row: HourRow) => K): Map<K, Sums> {
   const sums = new Map<K, Sums>();
   for (const row of rows) {

@@ -1,4 +1,4 @@
-// One run: the topology from its start to its end, and a look at it every so often.
+// One run: the topology from its start to its end, with its progress at intervals.
 
 import { System } from "signalbox";
 import type { TopologyRef } from "signalbox/topology";
@@ -8,16 +8,16 @@ import { flightsStream, type Plan } from "./stream.js";
 
 export interface RunOptions extends Plan {
   readonly flights: readonly Flight[];
-  /** Where to show how it goes. */
+  /** Shows the progress. */
   readonly show?: Show;
-  /** Is called when it runs: to break something. */
+  /** Called when the topology runs; tests break something here. */
   readonly meddle?: (running: TopologyRef, system: System, results: Results) => unknown;
 }
 
-/** All that the screen shows. */
+/** The contents of the screen. */
 export interface View {
   readonly flights: number;
-  /** Flights that were emitted and are not done: most of them are held by windows. */
+  /** Flights in flight: emitted and not done. Windows hold most of them. */
   readonly pending: number;
   readonly elapsedMs: number;
   readonly results: Results;

@@ -1,4 +1,4 @@
-// What the windows have to come to: a straight loop over the flights, window by window, and the comparison with it.
+// The expected results: a plain loop over the flights, window by window, and the comparison with it.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Flight } from "./flights.js";
@@ -8,7 +8,7 @@ import type { Plan } from "./stream.js";
 
 const HOUR_MS = 3_600_000;
 
-/** The answer without any processes. The flights are in the order of their dates. */
+/** The expected results, computed without processes. The flights are sorted by date. */
 export function straightAnswer(flights: readonly Flight[], { windowMs, everyMs, top }: Plan): Answer {
   const rows = new Map<string, HourRow>();
   for (const { at, origin, delay } of flights) {
@@ -33,14 +33,14 @@ function ranking(flights: readonly Flight[], top: number): Ranking {
   const known = [...new Set(names)];
   const counts = new Map<string, number>(known.map((route) => [route, 0]));
   for (const route of names) counts.set(route, counts.get(route)! + 1);
-  // The names are sorted, and this sort leaves equals where they are.
+  // The names are sorted, and this sort is stable.
   const sorted = known
     .map((route) => ({ route, flights: counts.get(route)! }))
     .sort((a, b) => b.flights - a.flights);
   return { flights: flights.length, known: known.length, best: sorted.slice(0, top) };
 }
 
-/** What is wrong with an answer: nothing, or a text for each kind of mistake. */
+/** One text for each kind of mistake in the results; empty when all are right. */
 export function differences(found: Answer, wanted: Answer): readonly string[] {
   return [
     ...compareMaps("hours of an airport", found.rows, wanted.rows),

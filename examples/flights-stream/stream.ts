@@ -1,16 +1,16 @@
-// The topology. Every flight goes to two kinds of windows, and is done when the last window with it has been handed over
-// and what that came to has arrived:
+// The topology. Every flight goes to two kinds of windows. A flight is done when its last window has been handed over and
+// the result of that window has arrived:
 //
 //   flights ─┬─ by origin ─▶ hours  (tumbling, an hour) ─ rows ──────────────▶ results
 //            └─ by route ──▶ routes (sliding, a day) ── parts ─▶ top ─ windows, overall ─▶ results
 //
-// Time is that of the flights, not of a clock: a window ends when a flight comes that is past its end. Each task of a
-// window bolt goes by the flights that it was given itself, so one may be in March while another is still in February.
-// That does no harm, as no two of them have an airport, or a route, in common: a row is the work of one task, and the
-// routes of a window come in parts, which `top` puts together as they come.
+// Time is the time of the flights, not of a clock: a window ends when a flight comes that is past its end. Each task of a
+// window bolt goes by its own flights, so one task may be in March while another is still in February. That does no harm,
+// because no two tasks have an airport or a route in common: one task makes a row alone, and `top` merges the parts of a
+// window's routes as they come.
 //
-// A window task that crashes does no harm either: its flights are tried again, and come into the windows that were not
-// handed over yet.
+// A crash of a window task does no harm either: its flights are retried, and get into the windows that were not handed
+// over yet.
 
 import {
   bolt,
@@ -28,7 +28,7 @@ import { countOne, merge, type Ranking, type RouteCount, rank, routeOf } from ".
 import type { Results, Sums } from "./results.js";
 
 export interface Plan {
-  /** Routes are counted over so many milliseconds, at each multiple of `everyMs`. */
+  /** Routes are counted over `ms` milliseconds, at each multiple of `everyMs`. */
   readonly windowMs: number;
   readonly everyMs: number;
   /** Routes in a ranking. */
@@ -52,12 +52,12 @@ const PART = {
 
 const timeOf = ({ at }: { readonly at: number }): number => at;
 
-/** The topology of a run, which puts what it finds into `results`. */
+/** The topology of a run. It writes its findings into `results`. */
 export function flightsStream(flights: readonly Flight[], plan: Plan, results: Results): Topology {
   const held = mostHeld(flights, plan);
 
-  // One task emits them, and so they come in order, and no window needs to wait for stragglers (`lagMs`). With several
-  // tasks, each would take the next flight when it has room, and nobody could say by how much one overtakes another.
+  // One task emits all flights, so they come in order, and no window has to wait for stragglers (`lagMs`). Of several
+  // tasks each would take the next flight when it has room, and one flight could overtake another by any time.
   const source = spoutFrom(flights, {
     fields: FLIGHT,
     ack: () => {
@@ -88,7 +88,7 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
     streams: { parts: PART },
     window: sliding({ ms: plan.windowMs, everyMs: plan.everyMs, by: timeOf }),
     maxHeld: held,
-    // A task that crashes loses its state. What all windows so far have come to is kept where the next one finds it.
+    // A task that crashes loses its state. So the sum of all windows is kept in `shared`, where the next task finds it.
     init: ({ shared, index }) => {
       const overall = (shared.get(index) ?? new Map()) as Map<string, number>;
       shared.set(index, overall);
@@ -111,7 +111,7 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
     init: () => ({ windows: new Map<number, Map<number, Ranking>>(), overall: new Map<number, Ranking>() }),
     execute: ({ values, task }, { emit, state }) => {
       const { start, end, window, overall } = values;
-      // Kept under the task that sent it, a part that comes again takes its own place.
+      // Parts are stored by their sending task, so a part that comes again replaces itself.
       const parts = state.windows.get(start) ?? new Map<number, Ranking>();
       state.windows.set(start, parts.set(task, window));
       state.overall.set(task, overall);
@@ -130,8 +130,8 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
   });
 
   const { tasks } = plan;
-  // No window is late by the clock: what is held waits for the flights that come next, and they come at once.
-  // A crash of a window task fails all that it holds: a flight may meet with several.
+  // No clock delays a window: held flights only wait for the next flights, which come at once.
+  // A crash of a window task fails all of its held flights, and several crashes may hit one flight.
   return topology("flights-stream", { messageTimeoutMs: 600_000, retries: 100 })
     .spout("flights", source, { maxPending: held + 1 })
     .bolt("hours", hours, { tasks, from: { "flights.items": grouping.fields("origin") } })
@@ -149,10 +149,11 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
 
 /**
  * The flights that windows may hold back at the same time. A held flight is pending at its spout, so `maxPending` has to
- * be larger: else all that is allowed is held, the flight that would end a window is never emitted, and nothing moves.
+ * be larger. Otherwise all pending flights are held, the flight that would end a window is never emitted, and nothing
+ * moves.
  *
- * A task holds what is younger by less than a window than the last flight that it was given. That is an hour's flights,
- * or a day's; and as the tasks need not be at the same day, each may be at the busiest.
+ * A task holds the flights of less than one window before its latest flight: the flights of an hour, or of a day. The
+ * tasks need not be at the same day, so each may be at the busiest one.
  */
 export function mostHeld(flights: readonly Flight[], { windowMs, tasks }: Plan): number {
   return tasks * (mostWithin(flights, HOUR_MS) + mostWithin(flights, windowMs));

@@ -1,4 +1,4 @@
-// The application: arguments in, a run, one last line and an exit code out.
+// The application: takes arguments, runs, and writes one last line and an exit code.
 
 import { repaintDashboard } from "signalbox/topology";
 import { InputError } from "../flights/input-error.js";
@@ -8,7 +8,7 @@ import { progressLine, type Show, screenLines, type View } from "./screen.js";
 import { bundledFiles, type Chunks, checkFiles, linesOf } from "./text.js";
 import { compare, top } from "./totals.js";
 
-/** Where text goes: `process.stdout`, or something like it. */
+/** The output: `process.stdout`, or something like it. */
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -23,7 +23,7 @@ export interface Streams {
   readonly input: () => Chunks;
 }
 
-/** @returns the exit code: 0 all is well, 1 the counts are wrong, 2 the options or a file are */
+/** @returns the exit code: 0 for success, 1 for wrong counts, 2 for wrong options or a wrong file */
 export async function main(args: readonly string[], { out, err, input }: Streams): Promise<number> {
   try {
     const options = parseOptions(args);
@@ -46,7 +46,7 @@ export async function main(args: readonly string[], { out, err, input }: Streams
   }
 }
 
-/** A terminal is drawn over, four times a second; anything else gets a line each second. */
+/** A terminal is redrawn four times a second. Any other output gets one line a second. */
 function showOn(out: Output): Show {
   if (out.isTTY !== true) return { everyMs: 1_000, show: (view) => out.write(`${progressLine(view)}\n`) };
   let drawn = 0;
@@ -68,7 +68,7 @@ function topTen(counts: ReadonlyMap<string, number>): string {
   return rows.map(([word, count]) => `${String(count).padStart(width)} ${word}\n`).join("");
 }
 
-/** Without dedupe, a word may be counted again, and this is said; a word may never be lost. */
+/** Without dedupe a word may be counted twice, which is reported as such. A word may never be lost. */
 export function lastLine(
   { straight, counts, done, kills, replayed }: Omit<RunResult, "mostOpen">,
   dedupe: boolean,

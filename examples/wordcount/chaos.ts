@@ -1,10 +1,10 @@
-// Chaos: a process that counts the lines that are done and, every so many, kills one of the topology's tasks.
+// Chaos: a process that counts finished lines and, after a random number of them, kills a task of the topology.
 
 import { type Context, defineServer, type Pid, type ServerDefinition, type ServerRef } from "signalbox";
 import type { TopologyRef } from "signalbox/topology";
 import { mulberry32 } from "../flights/chaos.js";
 
-/** The tasks that run: those of spouts, bolts and ackers, and the system task. */
+/** The running tasks: of spouts, bolts and ackers, and the system task. */
 export function tasksOf(running: TopologyRef): readonly Pid[] {
   return running.tasks().flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
 }
@@ -43,12 +43,12 @@ export const Chaos: ServerDefinition<
     kills: (state: State): number => state.kills,
   },
   casts: {
-    /** A line is done once, however often it is replayed: so even a kill for every line comes to an end. */
+    /** A line is done once, however often it is replayed. So a run ends even with a kill for every line. */
     line: (state: State): void => {
       if (--state.left > 0) return;
       const victims = state.victims();
       const victim = victims[Math.floor(state.random() * victims.length)];
-      if (victim === undefined) return; // all are down already: the next line's turn
+      if (victim === undefined) return; // all tasks are down already, so the next line kills
       state.ctx.exit(victim, "kill");
       state.kills++;
       state.left = gap(state.random, state.killEvery);

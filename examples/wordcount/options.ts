@@ -1,4 +1,4 @@
-// The command line: what may be asked for, what it is when it is not, and what is wrong with it.
+// The command line: options, their defaults, and errors.
 
 import { parseArgs } from "node:util";
 import { InputError } from "../flights/input-error.js";
@@ -6,7 +6,7 @@ import { InputError } from "../flights/input-error.js";
 export interface Options {
   /** Paths, or `-` for standard input; empty for the Markdown files of the installed packages. */
   readonly files: readonly string[];
-  /** Lines that are read at most. */
+  /** The highest number of lines to read. */
   readonly limit: number;
   /** Tasks of the bolt that counts. */
   readonly counters: number;
@@ -90,7 +90,7 @@ function parse(args: readonly string[]): Parsed {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    // Node's own text goes on for several sentences; the first one says it.
+    // Node's text has several sentences; the first one names the error.
     const [said = ""] = (error as Error).message.split(/\n|\. /);
     throw new InputError(`${said.replace(/\.$/, "")}; --help lists the options`);
   }

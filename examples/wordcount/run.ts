@@ -1,4 +1,4 @@
-// One run: the text into the topology, while its tasks are killed, and the counts out of it.
+// One run: sends the text into the topology while its tasks are killed, and returns the counts.
 
 import { System } from "signalbox";
 import type { TopologyMetrics, TopologyRef } from "signalbox/topology";
@@ -16,25 +16,25 @@ export interface RunOptions {
   readonly killEvery: number;
   readonly seed: number;
   readonly dedupe: boolean;
-  /** Where to show how it goes. */
+  /** Shows the progress. */
   readonly show?: Show;
 }
 
 export interface RunResult {
   readonly straight: StraightCount;
-  /** What the topology counted. */
+  /** The counts of the topology. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Lines that are done. */
+  /** Finished lines. */
   readonly done: number;
-  /** Tasks that chaos killed. */
+  /** Tasks killed by chaos. */
   readonly kills: number;
-  /** How often a line was emitted again. */
+  /** Number of replayed lines. */
   readonly replayed: number;
-  /** The most lines whose marks were kept at once. */
+  /** The highest number of lines with marks. */
   readonly mostOpen: number;
 }
 
-/** @throws what `lines` throws */
+/** @throws the error of `lines` */
 export async function run(options: RunOptions): Promise<RunResult> {
   const { counters, dedupe, show } = options;
   await using system = new System({ name: "wordcount" });
@@ -59,7 +59,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
         yield { line: straight.lines, text };
       }
     } catch (error) {
-      // Thrown on, it would crash the spout's task, again at every restart. No more can be read: so the text ends here.
+      // No more can be read, so the text ends here. The error would crash the spout's task again at every restart.
       failure = error;
     }
   }
@@ -95,7 +95,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   show?.show(last);
   return { straight, counts: results, done, kills, replayed: last.replayed, mostOpen: openLines.most };
 
-  /** Shows it again and again until it is over. */
+  /** Shows the progress at intervals until the run is over. */
   async function watch(
     topologyRef: TopologyRef,
     { everyMs, show: draw }: Show,
@@ -108,7 +108,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
   }
 }
 
-/** Lines that the spout emitted, those that it emitted again included. */
+/** Lines that the spout emitted, including replays. */
 function emitted({ components }: TopologyMetrics): number {
   return components.find(({ name }) => name === "lines")?.emitted ?? 0;
 }

@@ -1,4 +1,4 @@
-// The text: which files it is in, its lines, and the words of a line.
+// The text: its files, its lines, and the words of a line.
 
 import { constants, createReadStream, existsSync } from "node:fs";
 import { access, readdir, stat } from "node:fs/promises";
@@ -16,7 +16,7 @@ export function wordsOf(line: string): readonly string[] {
   return line.toLowerCase().match(WORD) ?? [];
 }
 
-/** Looks at every file before anything starts. @throws InputError that names the first that cannot be read */
+/** Checks every file before anything starts. @throws InputError that names the first unreadable file */
 export async function checkFiles(files: readonly string[]): Promise<void> {
   for (const file of files) {
     if (file === "-") continue;
@@ -30,7 +30,7 @@ export async function checkFiles(files: readonly string[]): Promise<void> {
 }
 
 /**
- * The lines of these files, one file after the other, and no more of them than `limit`.
+ * The lines of these files, one file after the other, at most `limit` lines.
  *
  * @param input - opens standard input, which is called `-`
  * @throws InputError when a file cannot be read to its end
@@ -65,7 +65,7 @@ export async function* splitLines(chunks: Chunks): AsyncGenerator<string, void, 
   if (rest !== "") yield rest;
 }
 
-/** The Markdown files of the installed packages, in an order that is the same everywhere. @throws InputError */
+/** The Markdown files of the installed packages, in the same order on every machine. @throws InputError */
 export async function bundledFiles(): Promise<readonly string[]> {
   const folder = nodeModules(dirname(fileURLToPath(import.meta.url)));
   const files = folder === undefined ? [] : await markdownIn(folder);
@@ -82,7 +82,7 @@ function nodeModules(from: string): string | undefined {
   }
 }
 
-/** Links are not followed: a package that is linked to itself would have no end. */
+/** Does not follow links, because a package may link to itself. */
 export async function markdownIn(folder: string): Promise<string[]> {
   const files: string[] = [];
   const entries = await readdir(folder, { withFileTypes: true });

@@ -1,6 +1,6 @@
-// What the run has to come to: a straight count of the text, and the comparison of the topology's counts with it.
+// The expected result: a plain count of the text, and the comparison with the topology's counts.
 
-/** The answer without any processes, taken while the text is read. */
+/** The expected counts, taken without processes while the text is read. */
 export class StraightCount {
   lines = 0;
   words = 0;
@@ -20,7 +20,7 @@ export interface Verdict {
   readonly surplus: number;
 }
 
-/** Word by word: one that is missing does not make up for another that is there twice. */
+/** Compares word by word, so that a missing word does not hide a duplicate of another one. */
 export function compare(wanted: ReadonlyMap<string, number>, found: ReadonlyMap<string, number>): Verdict {
   let lost = 0;
   let surplus = 0;
@@ -32,7 +32,7 @@ export function compare(wanted: ReadonlyMap<string, number>, found: ReadonlyMap<
   return { lost, surplus };
 }
 
-/** The most frequent words; of those that are as frequent, the first in the alphabet of code units. */
+/** The most frequent words. Equally frequent words are in the order of their code units. */
 export function top(
   counts: ReadonlyMap<string, number>,
   size: number,

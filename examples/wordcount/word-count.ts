@@ -1,25 +1,25 @@
-// The topology: a spout of lines, and bolts that split them into words, count these, and keep the results.
+// The topology: a spout of lines, and bolts that split lines into words, count the words, and store the counts.
 //
 //     lines ── shuffle ──▶ split ── by word ──▶ count ── global ──▶ results
 //
-// A line is reliable: whatever of it is lost with a killed task, all of it comes again. So every bolt has to be able to
-// meet the same tuple twice, and what is to survive has to be outside of the tasks:
+// A line is reliable: when a killed task loses any part of a line, the whole line comes again. So every bolt must accept
+// the same tuple twice, and data that has to survive must be outside the tasks:
 //
 //   split    keeps nothing.
 //   count    keeps its counts in `shared`, which outlives the tasks of the component. It marks a word and counts it in
-//            one synchronous step: a kill strikes before both or after both, never in between. And it passes the count
-//            on whether the word was new or not: the one before may have been lost on its way to the results.
-//   results  writes counts in batches, as one would to a database. A line is done only when the counts of its words are
-//            written; a kill while a batch is gathered or written brings all of its lines again. It writes the largest
-//            count of each word: counts only grow, so an old one does no harm that comes late, or from a task whose
-//            write went on after it was killed.
+//            one synchronous step, so a kill strikes before both or after both, never in between. It emits the count even
+//            when the word was not new, because the count before may have been lost on its way to the results.
+//   results  writes counts in batches, as to a database. A line is done only when the counts of its words are written; a
+//            kill while a batch is collected or written repeats all of its lines. It writes the largest count of each
+//            word. Counts only grow, so an old count does no harm when it comes late, or from a killed task whose write
+//            went on.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { batchBolt, bolt, field, grouping, spoutFrom, type Topology, topology } from "signalbox/topology";
 import type { OpenLines } from "./open-lines.js";
 import { wordsOf } from "./text.js";
 
-/** One line of the text, all files taken together. */
+/** One line of the text. Lines are numbered over all files. */
 export interface Line {
   readonly line: number;
   readonly text: string;
@@ -27,16 +27,16 @@ export interface Line {
 
 export interface Parts {
   readonly lines: AsyncIterable<Line>;
-  /** Words are counted once when there is this; else as often as they come. */
+  /** With it, a word counts once; without it, as often as the word comes. */
   readonly openLines: OpenLines | undefined;
-  /** Is given the count of each word. */
+  /** Called with the count of each word. */
   readonly results: Map<string, number>;
   readonly counters: number;
-  /** Is told of each line that is done. */
+  /** Called for each finished line. */
   readonly onDone: (line: Line) => void;
 }
 
-/** What a bulk write takes, in milliseconds, with a database that there is not. */
+/** Milliseconds of a bulk write to an imaginary database. */
 const WRITE_MS = 2;
 
 export function wordCount({ lines, openLines, results, counters, onDone }: Parts): Topology {
@@ -77,8 +77,8 @@ export function wordCount({ lines, openLines, results, counters, onDone }: Parts
     },
   });
 
-  // A service whose tasks crash hundreds of times is broken, and its supervisors should give up. Not this one: its
-  // tasks are healthy, and killed on purpose. A short period, because a supervisor remembers restarts that long.
+  // Usually a service whose tasks crash hundreds of times is broken, and its supervisors should give up. The tasks here
+  // are healthy, and killed on purpose. The period is short because a supervisor remembers restarts for that long.
   const killedOnPurpose = { intensity: Number.POSITIVE_INFINITY, periodMs: 100 };
   // The supervisor of the system task allows one restart in five seconds, whatever the configuration says. The kill
   // after that takes the topology down, and it starts again as a whole.

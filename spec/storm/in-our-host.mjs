@@ -1,5 +1,5 @@
-// Word counts with storm.py, pystorm and streamparse in our host: spout and bolts of one library, left alone, with a bolt
-// that throws, and with processes that are killed.
+// Word counts with storm.py, pystorm and streamparse in our host, each with the spout and bolts of one library: without
+// faults, with a bolt that throws, and with killed processes.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const MODES = ["calm", "throws", "kills"];
 async function wordCount(library, mode, work, { dist, venv }) {
   const directory = join(work, `${library}-${mode}`);
   rmSync(directory, { recursive: true, force: true });
-  // Where the children's directories are: each has a file in it that is named after the process.
+  // The children's directories are here. Each contains a file named after the process.
   const temporary = join(directory, "tmp");
   mkdirSync(temporary, { recursive: true });
   process.env.TMPDIR = temporary;
@@ -47,7 +47,7 @@ async function wordCount(library, mode, work, { dist, venv }) {
     input: { ...word, count: field.number },
     execute: ({ values }) => void found.push(`${values.line} ${values.at} ${values.word}`),
   });
-  // What the spout was told of stands in a file: the process that emitted a line may not be there any more.
+  // The spout records acks and fails in a file, because the process that emitted a line may be gone.
   const config = {
     intensity: 100,
     retryBackoff: { minMs: 10, maxMs: 100 },
@@ -66,7 +66,7 @@ async function wordCount(library, mode, work, { dist, venv }) {
         ...shell("count"),
         input: word,
         streams: { counts: { ...word, count: field.number } },
-        // Only who asks for ticks gets them: batches of streamparse are closed by them.
+        // Only a component that asks for ticks gets them. Ticks close the batches of streamparse.
         ...(library === "streamparse" ? { config: { tickMs: 100 } } : {}),
       }),
       { tasks: 2, from: { "split.words": grouping.fields("word") } },
@@ -127,7 +127,7 @@ async function wordCount(library, mode, work, { dist, venv }) {
   };
 }
 
-/** Runs them all. @returns name, text and complaints of each word count */
+/** Runs all word counts. @returns name, text and complaints of each */
 export async function inOurHost(work, setup) {
   const results = [];
   for (const library of LIBRARIES)

@@ -1,6 +1,6 @@
 // Apache Storm and the libraries of its users against ours: our components inside Storm, and storm.py, pystorm and
-// streamparse inside our host. Prints a line of counts for each word count, and ends with the counts of all. What is not
-// on this machine, or cannot be downloaded, is skipped, and said so. Everything listens on loopback alone.
+// streamparse inside our host. Prints a line of counts for each word count, and the counts of all at the end. A tool that
+// is not on this machine, or cannot be downloaded, is skipped with a message. Everything listens on loopback only.
 
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const work = join(root, ".build/storm");
 const dist = join(root, "dist/");
 const report = join(root, ".build/storm.json");
-/** For all that is downloaded: the first time, that is some 60 MB. */
+/** Time for all downloads: some 60 MB at the first run. */
 const DOWNLOAD_MS = 180_000;
 
 class Missing extends Error {}
@@ -39,7 +39,7 @@ async function fetched(what, command, args) {
   }
 }
 
-/** Class path of Storm and of our topologies for it. */
+/** Class path of Storm, and of our topologies for Storm. */
 async function java() {
   await has("java", "-version");
   await has("javac", "-version");
@@ -90,7 +90,7 @@ function print({ name, text, complaints }) {
 
 if (!existsSync(dist)) throw new Error("there is no dist: npm run build");
 mkdirSync(work, { recursive: true });
-// As long as there is no other word, it has failed: it may not come to its end.
+// The report says "failed" until the run has succeeded, because the run may not reach its end.
 writeFileSync(report, JSON.stringify({ passed: 0, failed: 1 }));
 try {
   const { classpath, storm } = await java();

@@ -1,5 +1,5 @@
-// Word counts of ours inside Apache Storm's LocalCluster: with a spout in Java or of ours, left alone, with components
-// that throw, with batches that only the clock closes, and with processes that are killed.
+// Our word counts inside Apache Storm's LocalCluster, with a spout in Java or of ours: without faults, with components
+// that throw, with batches that only the clock closes, and with killed processes.
 
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 const program = fileURLToPath(new URL("word-count.mjs", import.meta.url));
 const LINES = 200;
 const WORDS_OF_A_LINE = 10;
-/** Lives of one JVM: each kill takes one, and a tuple may expire in each. */
+/** Number of JVMs per run: each kill ends one, and a tuple may expire in each. */
 const MOST_LIVES = 12;
-/** A kill takes the worker with it, which is the whole JVM. */
+/** A kill also ends the worker, which is the whole JVM. */
 const RUNS = [
   ["java-calm", "ours-calm", "java-throws", "ours-throws", "java-batches", "ours-batches"],
   ["java-kills"],
@@ -20,7 +20,7 @@ const RUNS = [
 
 const linesOf = (file) => (existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : []);
 
-/** Every word of every line, as it is to be written down. */
+/** Every word of every line, as the run has to write it. */
 function wanted() {
   const all = new Set();
   for (let line = 0; line < LINES; line++)
@@ -71,7 +71,7 @@ function life(directory, names, { classpath, dist }, log) {
   return new Promise((resolve) => child.on("exit", resolve));
 }
 
-/** Runs them all. @returns name, text and complaints of each word count */
+/** Runs all word counts. @returns name, text and complaints of each */
 export async function underStorm(work, setup) {
   const runs = RUNS.map(async (names) => {
     const directory = join(work, names.length === 1 ? names[0] : "together");
@@ -80,7 +80,7 @@ export async function underStorm(work, setup) {
     const log = openSync(join(directory, "storm.log"), "a");
     let code = 1;
     for (let lives = 0; lives < MOST_LIVES && code !== 0 && code !== 3; lives++) {
-      // Only a kill may end it.
+      // Only a kill may end this program.
       if (lives > 0 && names.length > 1) break;
       code = await life(directory, names, setup, log);
     }

@@ -1,5 +1,5 @@
-// Our word count as a program under Apache Storm: which component it is, Storm says. Arguments: the place of the library,
-// the number of lines, a file for the lines that are done, and what is done to it: calm, throws, batches or kills.
+// Our word count as a program under Apache Storm; Storm's handshake names the component. Arguments: the place of the
+// library, the number of lines, a file for the finished lines, and the mode: calm, throws, batches or kills.
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
@@ -11,7 +11,7 @@ const WORDS_OF_A_LINE = 10;
 const wordOf = (line, at) => `w${(line * 7 + at * 3) % 50}`;
 const textOf = (line) => Array.from({ length: WORDS_OF_A_LINE }, (_, at) => wordOf(line, at)).join(" ");
 
-/** What has thrown in this process: it is to go well the next time. */
+/** Work that has thrown in this process, and succeeds the next time. */
 const thrown = new Set();
 function throwOnce(what) {
   if (mode !== "throws" || thrown.has(what)) return;
@@ -19,7 +19,7 @@ function throwOnce(what) {
   throw new Error(`the first time of ${what}`);
 }
 
-/** Lines that this process has emitted, or found done. */
+/** Lines that this process has emitted, or that were done before. */
 const emitted = new Set();
 if (existsSync(doneFile))
   for (const line of readFileSync(doneFile, "utf8").split("\n")) if (line !== "") emitted.add(Number(line));
@@ -58,7 +58,7 @@ const splitOf = ({ bolt, field }) =>
     },
   });
 
-/** It settles by itself, so that a throw ends its task. */
+/** Acks its tuples itself, so that a throw crashes its task. */
 const countOf = ({ bolt, field }) =>
   bolt({
     input: WORD(field),
@@ -75,7 +75,7 @@ const countOf = ({ bolt, field }) =>
     },
   });
 
-/** Its last batches never fill: only the clock closes them. */
+/** The last batches never fill, so only the clock closes them. */
 const batchesOf = ({ batchBolt, field }) =>
   batchBolt({
     input: WORD(field),

@@ -1,5 +1,5 @@
-// A system with one topology of lines and words, and a record of all it did: what the tests of components in other
-// programs wait for is an entry of it, never a time.
+// A system with one topology of lines and words, and a record of its events. The tests of components in other programs
+// wait for an entry of this record, never for a time.
 
 import { System } from "signalbox";
 import {
@@ -31,7 +31,7 @@ export class WordStage implements AsyncDisposable {
   readonly failed: string[] = [];
   /** Lines that came as dead letters. */
   readonly dead: string[] = [];
-  /** How often each word was counted, by what the last count of it said. */
+  /** The last count of each word. */
   readonly counts: Map<string, number> = new Map();
   /** Every word that came to the end, in order. */
   readonly words: string[] = [];

@@ -1,5 +1,5 @@
-// A host with one shell bolt, as a program. Its arguments: the place of the library, then the command of the bolt. It
-// prints what the bolt logs, and the bolt gets the word `hang`.
+// A host with one shell bolt, as a program. Its arguments are the place of the library, then the command of the bolt. The
+// program prints the log of the bolt, and sends the bolt the word `hang`.
 import { pathToFileURL } from "node:url";
 
 const dist = pathToFileURL(process.argv[2]);

@@ -1,6 +1,6 @@
-// A component of ours that prints in every place where a program can: while it is loaded, before the host has said a
-// word, in its own work and at its end. Its arguments are the place of the library, and when it is to print: `early` is
-// before it calls `runComponent`, which nobody can help; `broken` is loaded with an error.
+// A component of ours that prints wherever a program can: while it loads, before the first message of the host, in its
+// work, and at its end. Its arguments are the place of the library, and a mode: `early` prints before `runComponent`,
+// which cannot be redirected; `broken` throws while it loads.
 import { pathToFileURL } from "node:url";
 
 const dist = pathToFileURL(process.argv[2]);

@@ -1,5 +1,5 @@
-// A word count of ours as a program: which of its components it is to be, the host says. The library is the one built by
-// `npm run build`; its place may be given. As a module it makes the same components with any build of the library.
+// A word count of ours as a program; the host's handshake names the component. It uses the library that `npm run build`
+// made, unless another place is given. As a module it makes the same components with any build of the library.
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 export const LINES = ["to be or not to be", "that is the question", "to sleep to dream", "být 是 😀 to be"];

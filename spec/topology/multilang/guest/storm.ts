@@ -1,4 +1,4 @@
-// The host of a component that runs under another host, as a script of the test plays it: on streams in memory.
+// The host of one of our components, played by the test on streams in memory.
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ import { Decoder, encode } from "../../../../lib/topology/multilang/protocol/cod
 /** Any component, whatever it emits and reads. */
 type AnyDefinition = Pick<SpoutDefinition | BoltDefinition, "kind" | "streams">;
 
-/** A topology of components without wires: they are the other host's affair. */
+/** A topology without subscriptions, because these are the other host's. */
 export function topologyOf(
   components: Readonly<Record<string, AnyDefinition>>,
   config: ComponentConfig = {},
@@ -48,7 +48,7 @@ export function topologyOf(
 }
 
 export class Storm {
-  /** What the component has said, its process id first. */
+  /** All messages of the component, its process id first. */
   readonly heard: Record<string, unknown>[] = [];
   readonly ended: Promise<unknown>;
   readonly output: PassThrough;
@@ -93,12 +93,12 @@ export class Storm {
     return readdirSync(this.#pids);
   }
 
-  /** What was said after the process id, log lines and errors apart. */
+  /** The messages after the process id, without log lines and errors. */
   get said(): unknown[] {
     return this.heard.slice(1).filter(({ command }) => command !== "log" && command !== "error");
   }
 
-  /** Texts of the errors that were told. */
+  /** Texts of the reported errors. */
   get errors(): string[] {
     return this.heard.filter(({ command }) => command === "error").map(({ msg }) => String(msg));
   }
@@ -121,7 +121,7 @@ export class Storm {
     return this.ended;
   }
 
-  /** Resolves when so many things have been said after the process id, log lines and errors apart. */
+  /** Resolves after this number of messages after the process id, without log lines and errors. */
   async until(count: number): Promise<unknown[]> {
     while (this.said.length < count) {
       if (this.#over) throw new Error(`the component ended; it said ${JSON.stringify(this.heard)}`);
@@ -130,12 +130,12 @@ export class Storm {
     return this.said;
   }
 
-  /** Resolves when so many messages have been heard, of whatever kind. */
+  /** Resolves after this number of messages of any kind. */
   async untilHeard(count: number): Promise<void> {
     while (this.heard.length < count) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Resolves when the component has read all that it was sent so far: it answers heartbeats at once. */
+  /** Resolves when the component has read all messages so far. (It answers heartbeats at once.) */
   async seen(id: string): Promise<void> {
     const syncs = (): number => this.heard.filter(({ command }) => command === "sync").length;
     const before = syncs();
@@ -144,7 +144,7 @@ export class Storm {
     await this.settled();
   }
 
-  /** Resolves when what can go on has gone on for a while. */
+  /** Resolves after a few turns of the event loop. */
   async settled(): Promise<void> {
     for (let turns = 0; turns < 20; turns++) await new Promise<void>((resolve) => setImmediate(resolve));
   }
