@@ -699,7 +699,7 @@ describe("a spout", () => {
     await storm.leave();
   });
 
-  test("without `fail` has it logged, once, that nobody is told", async () => {
+  test("without `fail` logs, once, that no code handles a failure", async () => {
     let n = 0;
     const deaf = spout({
       streams,
@@ -712,7 +712,11 @@ describe("a spout", () => {
     await storm.until(6);
     const logged = storm.heard.filter(({ command }) => command === "log");
     expect(logged).toEqual([
-      { command: "log", level: 4, msg: expect.stringContaining("failed for good after 1 tries, and nobody") },
+      {
+        command: "log",
+        level: 4,
+        msg: expect.stringContaining("failed for good after 1 tries, and no code handles that"),
+      },
     ]);
     await storm.leave();
   });
