@@ -94,15 +94,21 @@ export interface BoltPlacement<K extends KnownStreams, I extends Inputs> extends
 
 /** A component that was added, not yet checked against the others. */
 export interface Draft {
+  /** Name under which the component was added. */
   readonly name: string;
+  /** The result of `spout()` or `bolt()`. */
   readonly definition: Definition;
+  /** The tasks, executors and configuration, as given. */
   readonly placement: Placement;
 }
 
+/** A subscription that was added, not yet checked. */
 export interface DraftSubscription {
   /** `component.stream`. */
   readonly from: string;
+  /** Name of the bolt that subscribes. */
   readonly to: string;
+  /** The grouping or the options, as given; undefined when neither was given. */
   readonly how: Grouping<never> | SubscriptionOptions<never> | undefined;
 }
 
@@ -115,9 +121,15 @@ export class TopologyBuilder<
   K extends KnownStreams = Record<never, never>,
   B extends Readonly<Record<string, Inputs>> = Record<never, never>,
 > {
+  /** Name of the topology. */
   readonly name: string;
   /** Exists only as a type, for the types of later subscriptions. */
-  declare readonly known?: { readonly streams: K; readonly bolts: B };
+  declare readonly known?: {
+    /** The streams of all components added so far, by `component.stream`. */
+    readonly streams: K;
+    /** The inputs of the bolts added so far, by the name of the bolt. */
+    readonly bolts: B;
+  };
   readonly #config: TopologyConfig;
   readonly #drafts: readonly Draft[];
   readonly #subscriptions: readonly DraftSubscription[];

@@ -91,6 +91,7 @@ export {
   type Streams,
   type ValuesOf,
 } from "./definition/field.js";
+/** Groupings. A grouping chooses the task of a bolt that gets a tuple of a subscribed stream. */
 export * as grouping from "./definition/groupings.js";
 export type { Tuple } from "./definition/tuple.js";
 export type { StopReport } from "./lifecycle/director.js";

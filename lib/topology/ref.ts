@@ -17,6 +17,7 @@ import type { RunningTopology } from "./runtime/running-topology.js";
 import { type TaskInfo, taskInfos } from "./runtime/task-info.js";
 import { renderSummary } from "./views/view.js";
 
+/** Options of {@link TopologyRef.stop}. */
 export interface StopOptions extends CallOptions {
   /** How long the stop waits for tuples in flight; 0: not at all. Default: `drainMs` of the configuration. */
   readonly drainMs?: number;
@@ -28,6 +29,7 @@ export interface StopOptions extends CallOptions {
  * `tasks`, `metrics` and `summary` read the state at once.
  */
 export class TopologyRef {
+  /** Name of the topology. */
   readonly name: string;
   readonly #kernel: Kernel;
   readonly #address: Pid<never> | string;
@@ -168,6 +170,7 @@ export class TopologyRef {
     this.#find().above.print = print;
   }
 
+  /** The word `topology`, the name of the topology, and its pid or its registered name. */
   toString(): string {
     return `topology ${this.name} ${this.#address}`;
   }

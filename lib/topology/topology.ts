@@ -13,6 +13,7 @@ import { TopologyRef } from "./ref.js";
  * restart is left.
  */
 export interface Topology extends Startable<readonly [options?: RunOptions], TopologyRef> {
+  /** Name of the topology. */
   readonly name: string;
   /** Its components and subscriptions. */
   readonly blueprint: Blueprint;

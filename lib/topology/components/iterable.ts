@@ -16,6 +16,7 @@ import { checkName, type Fields, type ValuesOf } from "../definition/field.js";
 
 type Source<V> = Iterable<V> | AsyncIterable<V>;
 
+/** Options of {@link spoutFrom}. */
 export interface IterableOptions<F extends Fields, N extends string> {
   /** The fields of the stream. Every item carries them. */
   readonly fields: F;
@@ -27,6 +28,7 @@ export interface IterableOptions<F extends Fields, N extends string> {
   readonly ack?: (item: ValuesOf<F>) => unknown;
   /** Called when an item has failed, after all retries. */
   readonly fail?: (item: ValuesOf<F>, failure: Failure) => unknown;
+  /** Defaults for the configuration of the spout. The topology's settings for this component override them. */
   readonly config?: ComponentConfig;
 }
 

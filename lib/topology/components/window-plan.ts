@@ -6,17 +6,22 @@ import { count, delay } from "../../process/options.js";
 /** Windows by count, checked. */
 export interface CountPlan {
   readonly kind: "count";
+  /** Tuples in a window: a whole number, 1 or more. */
   readonly count: number;
+  /** Tuples from the begin of one window to the begin of the next: 1 to `count`. */
   readonly every: number;
 }
 
 /** Windows of time, checked. */
 export interface TimePlan<V> {
   readonly kind: "time";
+  /** Length of a window in milliseconds: a whole number, 1 or more. */
   readonly ms: number;
+  /** Milliseconds from the begin of one window to the begin of the next: 1 to `ms`. */
   readonly everyMs: number;
   /** The time of a tuple. Without it, the time of a tuple is its arrival. */
   readonly by: ((values: V) => number) | undefined;
+  /** Milliseconds by which a tuple may be older than the youngest before it and still be in all of its windows: 0 or more. */
   readonly lagMs: number;
 }
 
@@ -25,11 +30,13 @@ export type WindowPlan<V> = CountPlan | TimePlan<V>;
 
 /** Windows of `count` tuples, a whole number. */
 export interface CountSpan {
+  /** Tuples in a window: a whole number, 1 or more. */
   readonly count: number;
 }
 
 /** Windows of `ms` milliseconds, a whole number. */
 export interface TimeSpan<V> {
+  /** Length of a window in milliseconds: a whole number, 1 or more. */
   readonly ms: number;
   /**
    * The time of a tuple in milliseconds of any clock (event time). Declare the type of its parameter:
@@ -66,7 +73,15 @@ export function tumbling<V = unknown>(options: CountSpan | TimeSpan<V>): WindowP
  * const lastMinute = sliding({ ms: 60_000, everyMs: 5_000 });
  */
 export function sliding<V = unknown>(
-  options: (CountSpan & { readonly every: number }) | (TimeSpan<V> & { readonly everyMs: number }),
+  options:
+    | (CountSpan & {
+        /** Tuples from the begin of one window to the begin of the next: a whole number from 1 to `count`. */
+        readonly every: number;
+      })
+    | (TimeSpan<V> & {
+        /** Milliseconds from the begin of one window to the begin of the next: a whole number from 1 to `ms`. */
+        readonly everyMs: number;
+      }),
 ): WindowPlan<V> {
   const { ms, every, everyMs } = (options ?? {}) as { ms?: number; every?: number; everyMs?: number };
   const slide = ms === undefined ? every : everyMs;

@@ -91,10 +91,16 @@ const MAX_HELD = 100_000;
  * });
  */
 export function windowBolt<F extends Fields, S extends Streams = Record<never, never>, State = undefined>(
-  options: WindowOptions<S, State, Tuple<ValuesOf<F>>> & { readonly input: F },
-): BoltDefinition<{ readonly "*": F }, S>;
+  options: WindowOptions<S, State, Tuple<ValuesOf<F>>> & {
+    /** The fields that every stream that the bolt reads must carry. */
+    readonly input: F;
+  },
+): BoltDefinition<{ /** The fields that every stream must carry. */ readonly "*": F }, S>;
 export function windowBolt<I extends Inputs, S extends Streams = Record<never, never>, State = undefined>(
-  options: WindowOptions<S, State, TupleOf<I>> & { readonly inputs: I },
+  options: WindowOptions<S, State, TupleOf<I>> & {
+    /** The streams that the bolt reads, by name, each with the fields that it must carry. */
+    readonly inputs: I;
+  },
 ): BoltDefinition<I, S>;
 export function windowBolt(
   options: WindowOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },

@@ -10,14 +10,19 @@ export type Grouping<V> = RoutingFunction<V>;
 
 /** A component in its place in a topology. */
 export interface ComponentPlan {
+  /** Name of the component. */
   readonly name: string;
+  /** `spout`: the component brings tuples into the topology. `bolt`: the component works on tuples. */
   readonly kind: "spout" | "bolt";
+  /** The result of `spout()` or `bolt()`. */
   readonly definition: Definition;
+  /** The streams that the component emits on, each with its fields. */
   readonly streams: Streams;
   /** How many tasks it has. Each is a process. */
   readonly tasks: number;
   /** How many supervisors its tasks are spread over, at most one for each task. */
   readonly executors: number;
+  /** The configuration of the component, with every default filled in. */
   readonly config: FullComponentConfig;
 }
 
@@ -25,19 +30,26 @@ export interface ComponentPlan {
 export interface Subscription {
   /** The component that emits the stream. */
   readonly from: string;
+  /** Name of the stream. */
   readonly stream: string;
   /** The bolt that subscribes. */
   readonly to: string;
+  /** The fields of the stream, in order. */
   readonly fields: Fields;
+  /** Chooses the task of the bolt that gets a tuple. */
   readonly grouping: Grouping<never>;
   /** Whether a tuple that is sent along it joins the trees of the tuples that it was emitted for. */
   readonly anchored: boolean;
 }
 
+/** A whole topology as checked data. */
 export interface Blueprint {
+  /** Name of the topology. */
   readonly name: string;
+  /** The configuration of the topology, with every default filled in. */
   readonly config: FullConfig;
   /** Spouts and bolts in the order in which they were added. */
   readonly components: readonly ComponentPlan[];
+  /** The subscriptions of all bolts, in the order in which they were added. */
   readonly subscriptions: readonly Subscription[];
 }

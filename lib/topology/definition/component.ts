@@ -55,11 +55,13 @@ export interface EmitOptions {
   readonly onTasks?: (tasks: readonly number[]) => void;
 }
 
+/** Options of an emit of a spout. */
 export interface SpoutEmitOptions<Id> extends EmitOptions {
   /** Makes the tuple reliable: `ack` or `fail` is called with this, once. */
   readonly id?: Id;
 }
 
+/** Options of an emit of a bolt. */
 export interface BoltEmitOptions extends EmitOptions {
   /**
    * The tuples whose trees the new tuple joins. Default: the tuple that the task is working on. An empty array: none.
@@ -83,7 +85,9 @@ export interface Failure {
   readonly deadLettered: boolean;
 }
 
+/** The context that the functions of a spout get. */
 export interface SpoutContext<S, State, Id = unknown> extends TaskContext<State> {
+  /** One function for each stream of the spout. It emits a tuple on the stream. */
   readonly emit: Emitters<S, SpoutEmitOptions<Id>>;
   /** Has `next` called now. For a source that has something new before the spout's wait is over. */
   wake(): void;
@@ -91,7 +95,9 @@ export interface SpoutContext<S, State, Id = unknown> extends TaskContext<State>
   done(): void;
 }
 
+/** The context that the functions of a bolt get. */
 export interface BoltContext<S, State> extends TaskContext<State> {
+  /** One function for each stream of the bolt. It emits a tuple on the stream. */
   readonly emit: Emitters<S, BoltEmitOptions>;
   /** Acks a tuple. For bolts of mode `manual`. @throws SettledError when the tuple was acked or failed before */
   ack(tuple: Tuple<unknown>): void;
@@ -141,6 +147,7 @@ export interface Hooks<C> {
 /** The context of `init`. There is no state yet, and nothing can be emitted. */
 export type InitContext = Omit<TaskContext<never>, "state">;
 
+/** The definition of a spout, as its author writes it. */
 export interface SpoutOptions<S extends Streams, State, Id> extends Hooks<SpoutContext<S, State, Id>> {
   /** The streams that the spout emits on, each with its fields. */
   readonly streams: S;
@@ -166,6 +173,7 @@ export interface SpoutOptions<S extends Streams, State, Id> extends Hooks<SpoutC
  */
 export type BoltMode = "ack" | "fail" | "manual";
 
+/** The definition of a bolt, as its author writes it. */
 export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltContext<S, State>> {
   /** The streams that the bolt emits on, each with its fields. */
   readonly streams?: S;
@@ -212,15 +220,21 @@ export const DEAD_FIELDS: DeadFields<AnyValues, unknown> = {
 
 /** Fields of the stream `dead` for tuples with these values and ids. */
 export type DeadFields<Values, Id> = {
+  /** The id that the spout gave to the tuple. */
   readonly id: Field<Id>;
+  /** Name of the stream on which the tuple was emitted. */
   readonly stream: Field<string>;
+  /** The values of the tuple. */
   readonly values: Field<Values>;
+  /** How often the tuple was emitted, from 0. Tries that failed by no fault of the tuple do not count. */
   readonly attempts: Field<number>;
+  /** The reason why the tuple failed for good, as in {@link Failure.type}. */
   readonly reason: Field<Failure["type"]>;
 };
 
 /** The stream `dead` of every spout: its reliable tuples that failed for good, when a bolt subscribes to the stream. */
 export type DeadStream<S = Streams, Id = unknown> = {
+  /** The reliable tuples of the spout that failed for good. */
   readonly dead: DeadFields<{ readonly [K in keyof S]: ValuesOf<S[K]> }[keyof S], Id>;
 };
 
@@ -229,6 +243,7 @@ declare const reads: unique symbol;
 /** The definition of a component that brings tuples into a topology. `spout()` makes it. */
 export interface SpoutDefinition<S extends Streams = Streams> {
   readonly kind: "spout";
+  /** The streams that the spout emits on, each with its fields; `dead` is one of them. */
   readonly streams: S;
   /** @internal */
   readonly options: SpoutOptions<Streams, unknown, unknown>;
@@ -237,7 +252,9 @@ export interface SpoutDefinition<S extends Streams = Streams> {
 /** The definition of a component that works on tuples. `bolt()` makes it. */
 export interface BoltDefinition<I extends Inputs = Inputs, S extends Streams = Streams> {
   readonly kind: "bolt";
+  /** The streams that the bolt reads, by name. `*` stands for every stream. */
   readonly inputs: Inputs;
+  /** The streams that the bolt emits on, each with its fields. */
   readonly streams: S;
   /** @internal */
   readonly options: BoltOptions<Streams, unknown, Tuple>;
@@ -299,10 +316,16 @@ export function spout<S extends Streams, State = undefined, Id = unknown>(
  * });
  */
 export function bolt<F extends Fields, S extends Streams = Record<never, never>, State = undefined>(
-  options: BoltOptions<S, State, Tuple<ValuesOf<F>>> & { readonly input: F },
-): BoltDefinition<{ readonly "*": F }, S>;
+  options: BoltOptions<S, State, Tuple<ValuesOf<F>>> & {
+    /** The fields that every stream that the bolt reads must carry. */
+    readonly input: F;
+  },
+): BoltDefinition<{ /** The fields that every stream must carry. */ readonly "*": F }, S>;
 export function bolt<I extends Inputs, S extends Streams = Record<never, never>, State = undefined>(
-  options: BoltOptions<S, State, TupleOf<I>> & { readonly inputs: I },
+  options: BoltOptions<S, State, TupleOf<I>> & {
+    /** The streams that the bolt reads, by name, each with the fields that it must carry. */
+    readonly inputs: I;
+  },
 ): BoltDefinition<I, S>;
 export function bolt(
   options: BoltOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },

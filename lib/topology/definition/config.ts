@@ -33,6 +33,7 @@ export interface ComponentConfig {
   readonly tickMs?: number;
   /** Restarts of one executor's tasks that are allowed within `periodMs`. With one more, the executor fails. */
   readonly intensity?: number;
+  /** Milliseconds within which `intensity` counts restarts: 1 or more, or Infinity. */
   readonly periodMs?: number;
   /** Waits before a crashed task is restarted, longer each time. By default a task is restarted at once. */
   readonly restartBackoff?: Backoff;
@@ -51,8 +52,9 @@ export interface ComponentConfig {
 export interface TopologyConfig extends ComponentConfig {
   /** A tuple whose tree is not complete in this time, or in up to half as long again, has expired: that is a failure. */
   readonly messageTimeoutMs?: number;
-  /** Tasks and executors of the ackers. */
+  /** Tasks of the ackers. */
   readonly ackers?: number;
+  /** Supervisors that the tasks of the ackers are spread over, at most one for each task. */
   readonly ackerExecutors?: number;
   /**
    * Trees that one acker has room for. The default, and the least: twice as many as the spouts may have pending in all.
@@ -63,6 +65,7 @@ export interface TopologyConfig extends ComponentConfig {
   readonly drainMs?: number;
   /** How often the whole topology starts again when restarts of a task and its executor did not help. */
   readonly restarts?: number;
+  /** Waits before the whole topology starts again, longer each time. */
   readonly restartsBackoff?: Backoff;
 }
 
@@ -106,14 +109,18 @@ export const TOPOLOGY_DEFAULTS: Defaults = {
 export type FullComponentConfig = Required<
   Omit<ComponentConfig, "executeTimeoutMs" | "tickMs" | "restartBackoff">
 > & {
+  /** Milliseconds that `execute`, `tick` or `flush` of a bolt may take; undefined for no limit. */
   readonly executeTimeoutMs: number | undefined;
+  /** Milliseconds between two ticks of a bolt; undefined for no ticks. */
   readonly tickMs: number | undefined;
+  /** Waits before a crashed task is restarted; undefined to restart a task at once. */
   readonly restartBackoff: Backoff | undefined;
 };
 
 /** A topology's configuration with every default filled in, except the capacity of ackers, which depends on the spouts. */
 export type FullConfig = FullComponentConfig &
   Required<Omit<TopologyConfig, keyof ComponentConfig | "ackerCapacity">> & {
+    /** Trees that one acker has room for; undefined for twice as many as the spouts may have pending in all. */
     readonly ackerCapacity: number | undefined;
   };
 

@@ -7,6 +7,7 @@ import { showThrown } from "../../process/show.js";
 export interface Problem {
   /** The component it is about; undefined when it is about the whole. */
   readonly component: string | undefined;
+  /** The problem, and what would be right, in a sentence. */
   readonly text: string;
 }
 
@@ -18,7 +19,9 @@ export interface Problem {
 export class TopologyError extends SignalboxError {
   static override readonly name: string = "TopologyError";
   readonly code = "ERR_TOPOLOGY";
+  /** Name of the topology. */
   readonly topology: string;
+  /** All problems that the check found, at least one. */
   readonly problems: readonly Problem[];
   constructor(topology: string, problems: readonly Problem[]) {
     const list = problems.map(({ component, text }) =>
@@ -38,7 +41,9 @@ export class TopologyError extends SignalboxError {
 export class SettledError extends SignalboxError {
   static override readonly name: string = "SettledError";
   readonly code = "ERR_TUPLE_SETTLED";
+  /** Name of the bolt. */
   readonly component: string;
+  /** Id of the task, as in {@link TaskContext.task}. */
   readonly task: number;
   constructor(component: string, task: number, stream: string) {
     super(
@@ -58,7 +63,9 @@ export class SettledError extends SignalboxError {
 export class BoltModeError extends SignalboxError {
   static override readonly name: string = "BoltModeError";
   readonly code = "ERR_BOLT_MODE";
+  /** Name of the bolt. */
   readonly component: string;
+  /** Id of the task, as in {@link TaskContext.task}. */
   readonly task: number;
   constructor(component: string, task: number, mode: string) {
     super(
@@ -78,8 +85,11 @@ export class BoltModeError extends SignalboxError {
 export class FieldError extends SignalboxError {
   static override readonly name: string = "FieldError";
   readonly code = "ERR_TUPLE_FIELD";
+  /** Name of the component that emitted the tuple. */
   readonly component: string;
+  /** Name of the stream. */
   readonly stream: string;
+  /** Name of the field whose value does not match. */
   readonly field: string;
   constructor(component: string, stream: string, field: string, wanted: string, got: string) {
     super(`${component} emitted a tuple on ${stream} whose field ${field} must be ${wanted}; got ${got}`);
@@ -98,7 +108,9 @@ export class FieldError extends SignalboxError {
 export class AnchorError extends SignalboxError {
   static override readonly name: string = "AnchorError";
   readonly code = "ERR_TUPLE_ANCHOR";
+  /** Name of the bolt. */
   readonly component: string;
+  /** Id of the task, as in {@link TaskContext.task}. */
   readonly task: number;
   constructor(component: string, task: number, stream: string) {
     super(
@@ -119,8 +131,11 @@ export class AnchorError extends SignalboxError {
 export class ExecuteTimeoutError extends SignalboxError {
   static override readonly name: string = "ExecuteTimeoutError";
   readonly code = "ERR_EXECUTE_TIMEOUT";
+  /** Name of the bolt. */
   readonly component: string;
+  /** Id of the task, as in {@link TaskContext.task}. */
   readonly task: number;
+  /** The `executeTimeoutMs` of the bolt, in milliseconds. */
   readonly timeoutMs: number;
   constructor(component: string, task: number, work: string, timeoutMs: number) {
     super(
@@ -141,7 +156,9 @@ export class ExecuteTimeoutError extends SignalboxError {
 export class TopologyPhaseError extends SignalboxError {
   static override readonly name: string = "TopologyPhaseError";
   readonly code = "ERR_TOPOLOGY_PHASE";
+  /** Name of the topology. */
   readonly topology: string;
+  /** The phase in which the topology was asked; see {@link Phase}. */
   readonly phase: string;
   constructor(topology: string, phase: string, asked: string) {
     super(`topology ${topology} is ${phase}: it cannot ${asked}`);

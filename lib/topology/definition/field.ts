@@ -34,8 +34,11 @@ export type AnyValues = Readonly<Record<string, unknown>>;
  * @example const words = { word: field.text, seen: field.number, at: field.of<{ file: string; line: number }>() };
  */
 export const field: {
+  /** A string. */
   readonly text: Field<string>;
+  /** A number. */
   readonly number: Field<number>;
+  /** `true` or `false`. */
   readonly boolean: Field<boolean>;
   /** Any type. The compiler trusts it; nothing checks it at run time. Between programs it travels as JSON. */
   readonly of: <T>() => Field<T>;

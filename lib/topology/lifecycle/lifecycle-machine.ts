@@ -12,6 +12,11 @@
 import { type Backoff, backoffMs, isCalm } from "../../process/backoff.js";
 import { type ExitReason, NORMAL } from "../../process/reason.js";
 
+/**
+ * The phase of a topology's life. `starting`: its tasks start. `running`: the spouts emit. `paused`: the spouts do not emit;
+ * the bolts go on. `draining`: a stop waits for the tuples that are in flight. `stopping`: the tasks end. `restarting`: the
+ * topology waits to start again as a whole. `ended`: the topology has ended.
+ */
 export type Phase = "starting" | "running" | "paused" | "draining" | "stopping" | "restarting" | "ended";
 
 export interface RestartRule {

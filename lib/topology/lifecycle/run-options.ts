@@ -10,13 +10,19 @@ import type { LogSink } from "../runtime/running-topology.js";
 
 /** A line that a component logged. */
 export interface LogLine {
+  /** The level that the component gave to the line. */
   readonly level: LogLevel;
+  /** Name of the topology. */
   readonly topology: string;
+  /** Name of the component. */
   readonly component: string;
+  /** Id of the task, as in {@link TaskContext.task}. */
   readonly task: number;
+  /** The line, without level and names. */
   readonly text: string;
 }
 
+/** Options of the start of a topology. */
 export interface RunOptions {
   /** Takes the log lines of components. Default: the system's report. False: lines are discarded. */
   readonly log?: ((line: LogLine) => void) | false;

@@ -9,25 +9,47 @@ declare module "../../process/events.js" {
     /** A reliable tuple has failed for good, and no bolt that subscribes to the stream `dead` has acked its dead letter. */
     deadTuple: [DeadTuple];
     /** Restarts of a task did not help, and the topology starts again as a whole after `delayMs`. */
-    topologyRestart: [{ readonly topology: string; readonly reason: ExitReason; readonly delayMs: number }];
+    topologyRestart: [
+      {
+        /** Name of the topology. */
+        readonly topology: string;
+        /** The exit reason of the topology's tree of supervisors. */
+        readonly reason: ExitReason;
+        /** Milliseconds until the topology starts again. */
+        readonly delayMs: number;
+      },
+    ];
   }
 }
 
+/** A tuple that a component with `debug` has emitted. */
 export interface EmittedTuple {
+  /** Name of the topology. */
   readonly topology: string;
+  /** Name of the component that emitted the tuple. */
   readonly component: string;
+  /** Id of the task that emitted the tuple, as in {@link TaskContext.task}. */
   readonly task: number;
+  /** Name of the stream on which the tuple was emitted. */
   readonly stream: string;
+  /** The fields of the tuple, by name. */
   readonly values: object;
   /** The tasks that got the tuple. */
   readonly to: readonly number[];
 }
 
+/** A reliable tuple that has failed for good. */
 export interface DeadTuple {
+  /** Name of the topology. */
   readonly topology: string;
+  /** Name of the spout. */
   readonly component: string;
+  /** Name of the stream on which the tuple was emitted. */
   readonly stream: string;
+  /** The id that the spout gave to the tuple. */
   readonly id: unknown;
+  /** The fields of the tuple, by name. */
   readonly values: object;
+  /** How often the tuple was emitted. Tries that failed by no fault of the tuple do not count. */
   readonly attempts: number;
 }

@@ -17,11 +17,13 @@ const LAST = BUCKETS - 1;
 
 /** Measured durations, in milliseconds. */
 export interface LatencyMetrics {
+  /** The mean, exact. */
   readonly meanMs: number;
   /** The median: an estimate, off by 9 % at most. */
   readonly p50Ms: number;
   /** The 99th percentile: an estimate, off by 9 % at most. */
   readonly p99Ms: number;
+  /** The longest duration, exact. */
   readonly maxMs: number;
   /** How many durations were measured. */
   readonly samples: number;

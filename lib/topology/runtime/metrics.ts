@@ -82,12 +82,18 @@ export class TaskMeter {
 
 /** The counters of one stream of a component, since the start. */
 export interface StreamMetrics extends Readonly<Record<"emitted" | "acked" | "failed" | "expired", number>> {
+  /**
+   * Of a spout: the time from the first emit of a reliable tuple until its tree is complete. Undefined when none was
+   * measured.
+   */
   readonly completeLatency?: LatencyMetrics | undefined;
 }
 
 /** The counters of one stream that a bolt reads, since the start. */
 export interface InputMetrics extends Readonly<Record<"executed" | "acked" | "failed" | "expired", number>> {
+  /** The time that `execute` takes, awaits included. Undefined when none was measured. */
   readonly executeLatency?: LatencyMetrics | undefined;
+  /** The time from when a task takes a tuple until the task acks or fails it. Undefined when none was measured. */
   readonly processLatency?: LatencyMetrics | undefined;
 }
 
@@ -101,6 +107,7 @@ export interface MeteredComponent {
 
 /** The figures of a component: sums over its tasks. Counters are since the start, over all restarts. */
 export interface ComponentMetrics extends MeteredComponent {
+  /** Tuples that it emitted on all streams, each retry of a spout counted. */
   readonly emitted: number;
   /** Of a spout: trees that are complete. Of a bolt: tuples that it acked. */
   readonly acked: number;
@@ -114,15 +121,24 @@ export interface ComponentMetrics extends MeteredComponent {
   readonly dead: number;
   /** Of a bolt with windows: tuples that came when all of their windows had been handed over. */
   readonly late: number;
+  /** Errors of its tasks: lines that they logged with level `error`, starts that failed, and emits that threw. */
   readonly errors: number;
+  /** How often its tasks were started again, all tasks together. */
   readonly restarts: number;
+  /** Of a bolt: tuples that its tasks took to work on. Of a spout: 0. */
   readonly executed: number;
   /** Of a spout: reliable tuples that are not settled at this moment. Of a bolt: tuples queued, in work and held. */
   readonly pending: number;
   /** Tuples in the mailboxes of the tasks at this moment. */
   readonly waiting: number;
+  /**
+   * Of a spout: the time from the first emit of a reliable tuple until its tree is complete. Undefined when none was
+   * measured.
+   */
   readonly completeLatency?: LatencyMetrics | undefined;
+  /** Of a bolt: the time that `execute` takes, awaits included. Undefined when none was measured. */
   readonly executeLatency?: LatencyMetrics | undefined;
+  /** Of a bolt: the time from when a task takes a tuple until the task acks or fails it. Undefined when none was measured. */
   readonly processLatency?: LatencyMetrics | undefined;
   /**
    * The share of the time that the busiest task spends in `execute`: the tuples executed in the window, times their mean
@@ -131,6 +147,7 @@ export interface ComponentMetrics extends MeteredComponent {
    * undefined when none was measured, and for spouts and ackers.
    */
   readonly capacity?: number | undefined;
+  /** The counters of each stream that it emits on, by the name of the stream. */
   readonly streams: Readonly<Record<string, StreamMetrics>>;
   /** By `component.stream`. */
   readonly inputs: Readonly<Record<string, InputMetrics>>;
@@ -138,14 +155,19 @@ export interface ComponentMetrics extends MeteredComponent {
 
 /** The figures of a topology at one moment. */
 export interface TopologyMetrics {
+  /** Name of the topology. */
   readonly name: string;
+  /** The phase of the topology's life; see {@link Phase}. */
   readonly phase: string;
+  /** Milliseconds of the system's clock since the first start. Restarts of the whole topology do not reset the figure. */
   readonly uptimeMs: number;
   /** How often the topology has started again as a whole. */
   readonly restarts?: number;
+  /** The figures of each component, the ackers included. */
   readonly components: readonly ComponentMetrics[];
 }
 
+/** Options of {@link TopologyRef.watch} and `liveDashboard`. */
 export interface MetricsWatchOptions {
   /** The time from one snapshot to the next. Default 1,000. */
   readonly everyMs?: number;

@@ -6,6 +6,7 @@ import { renderDashboard, repaintDashboard } from "./view.js";
 
 /** The part of a running topology that the dashboard needs. `await system.start(topology)` returns one. */
 export interface WatchedTopology {
+  /** Yields the figures at once and then every `everyMs`, until the topology has ended. */
   watch(options?: MetricsWatchOptions): AsyncIterable<TopologyMetrics>;
   /** @internal Redirects the log's lines from the report to a function, until called with undefined. */
   printAbove(print: ((text: string) => void) | undefined): void;
@@ -13,6 +14,7 @@ export interface WatchedTopology {
 
 /** The terminal to draw on: `process.stdout`, or something like it. */
 export interface DashboardOutput {
+  /** Writes text as it is, with its control sequences. */
   write(text: string): unknown;
   /** Characters in a line. Default 100. */
   readonly columns?: number;

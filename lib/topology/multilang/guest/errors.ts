@@ -12,6 +12,7 @@ import { SignalboxError } from "../../../process/errors.js";
 export class ComponentFailedError extends SignalboxError {
   static override readonly name: string = "ComponentFailedError";
   readonly code = "ERR_COMPONENT_FAILED";
+  /** Name of the component. */
   readonly component: string;
   constructor(component: string, restarts: number, periodMs: number, options: ErrorOptions) {
     super(

@@ -33,6 +33,7 @@ import { GuestSpout, type GuestSpoutItem, ReliableTuples } from "./guest-spout.j
 import type { GuestTask, HostConnection, Place } from "./guest-task.js";
 import { type OpenStdio, openStdio, type StdioOptions, type StdioPort } from "./stdio.js";
 
+/** Options of {@link runComponent}. */
 export interface RunComponentOptions extends StdioOptions {
   /** Lines of a lower level are not sent to the host. Default `info`. */
   readonly logLevel?: LogLevel;

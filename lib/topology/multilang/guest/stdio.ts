@@ -10,18 +10,23 @@ interface Events {
 
 /** The part of a readable stream of Node that is used. Declared here, so that users need no types of Node. */
 export interface InputStream extends Events {
+  /** Stops the event `data` until `resume`. */
   pause(): unknown;
+  /** Starts the event `data` again. */
   resume(): unknown;
 }
 
 /** The part of a writable stream of Node that is used. */
 export interface OutputStream extends Events {
+  /** Writes text. Returns false when the stream has no more room; the event `drain` follows when it has. */
   write(text: string): boolean;
 }
 
 /** The streams to read from and write to. Default: the standard streams. */
 export interface StdioOptions {
+  /** The stream to read from. Default: the standard input. */
   readonly input?: InputStream;
+  /** The stream to write to. Default: the standard output. */
   readonly output?: OutputStream;
 }
 

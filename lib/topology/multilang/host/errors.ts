@@ -26,8 +26,11 @@ export type ShellProblem = "start" | "exited" | "protocol" | "settled" | "timeou
 export class ShellError extends SignalboxError {
   static override readonly name: string = "ShellError";
   readonly code = "ERR_SHELL";
+  /** Name of the component. */
   readonly component: string;
+  /** Id of the task, as in {@link TaskContext.task}. */
   readonly task: number;
+  /** The kind of failure. */
   readonly problem: ShellProblem;
   constructor(component: string, task: number, problem: ShellProblem, text: string, options?: ErrorOptions) {
     super(`the program of ${component} (task ${task}) ${text}`, options);

@@ -162,10 +162,20 @@ class BoltShell {
  * });
  */
 export function shellBolt<F extends Fields, S extends Streams = Record<never, never>>(
-  options: ShellBoltOptions & { readonly input: F; readonly streams?: S },
-): BoltDefinition<{ readonly "*": F }, S>;
+  options: ShellBoltOptions & {
+    /** The fields that every stream that the bolt reads must carry, in the order in which the program gets them. */
+    readonly input: F;
+    /** The streams that the program emits on, each with its fields in the order of the emitted arrays. */
+    readonly streams?: S;
+  },
+): BoltDefinition<{ /** The fields that every stream must carry. */ readonly "*": F }, S>;
 export function shellBolt<I extends Inputs, S extends Streams = Record<never, never>>(
-  options: ShellBoltOptions & { readonly inputs: I; readonly streams?: S },
+  options: ShellBoltOptions & {
+    /** The streams that the bolt reads, by name, each with its fields in the order in which the program gets them. */
+    readonly inputs: I;
+    /** The streams that the program emits on, each with its fields in the order of the emitted arrays. */
+    readonly streams?: S;
+  },
 ): BoltDefinition<I, S>;
 export function shellBolt(options: AnyShellBolt): BoltDefinition<Inputs, Streams> {
   return shellBoltOn(openChild, options);

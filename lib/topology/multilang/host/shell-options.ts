@@ -10,6 +10,7 @@ import type { ChildSpec } from "./child.js";
 export interface ShellOptions {
   /** The program: a path, or a name to find in `PATH`. No shell interprets it. */
   readonly command: string;
+  /** The arguments of the program. Default: none. */
   readonly args?: readonly string[];
   /** Added to the environment of this program. */
   readonly env?: Readonly<Record<string, string>>;
@@ -44,11 +45,17 @@ export interface ShellBoltOptions extends ShellOptions {
 
 /** Defaults. All other options have none. */
 export const SHELL_DEFAULTS: {
+  /** Milliseconds that the program may take to answer the handshake. */
   readonly startTimeoutMs: number;
+  /** Milliseconds that the program may take to answer a heartbeat or a command. */
   readonly timeoutMs: number;
+  /** Milliseconds from SIGTERM to SIGKILL. */
   readonly graceMs: number;
+  /** Bytes of one message from the program. */
   readonly maxMessage: number;
+  /** Milliseconds between heartbeats. */
   readonly heartbeatMs: number;
+  /** Tuples that the program of a bolt may hold without having acked or failed them. */
   readonly maxHeld: number;
 } = {
   startTimeoutMs: 10_000,

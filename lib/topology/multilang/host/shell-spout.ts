@@ -121,7 +121,10 @@ class SpoutShell {
  * });
  */
 export function shellSpout<S extends Streams>(
-  options: ShellOptions & { readonly streams: S },
+  options: ShellOptions & {
+    /** The streams that the program emits on, each with its fields in the order of the emitted arrays. */
+    readonly streams: S;
+  },
 ): SpoutDefinition<S & DeadStream> {
   return shellSpoutOn(openChild, options);
 }

@@ -26,6 +26,7 @@ export type MultilangProblem =
 export class MultilangError extends SignalboxError {
   static override readonly name: string = "MultilangError";
   readonly code = "ERR_MULTILANG";
+  /** The part of the message that was wrong. */
   readonly problem: MultilangProblem;
   constructor(problem: MultilangProblem, text: string, options?: ErrorOptions) {
     super(text, options);
