@@ -122,7 +122,12 @@ export class ServerRef<C, K> {
    *
    * @example await stock.with({ timeoutMs: 100, signal }).call.take(3);
    */
-  with(options: CallerOptions): { readonly call: Calls<C>; readonly cast: Casts<K> } {
+  with(options: CallerOptions): {
+    /** The calls of the server, made with these options. */
+    readonly call: Calls<C>;
+    /** The casts of the server, made on behalf of `from` if given. */
+    readonly cast: Casts<K>;
+  } {
     return {
       call: this.#makeCalls(this.#kernel, this.#address, options) as Calls<C>,
       cast: this.#makeCasts(this.#kernel, this.#address, options) as Casts<K>,

@@ -111,4 +111,8 @@ export interface MailboxLimits {
 export type StartOutcome =
   | { readonly type: "started" }
   | { readonly type: "ignored" }
-  | { readonly type: "failed"; readonly reason: ExitReason };
+  | {
+      readonly type: "failed";
+      /** The exit reason of the process; `shutdown` with a detail when `init` took too long. */
+      readonly reason: ExitReason;
+    };

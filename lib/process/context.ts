@@ -185,7 +185,12 @@ export class Context<M = unknown> {
   spawnMonitor<T>(
     behaviour: Behaviour<T>,
     options?: SpawnOptions,
-  ): { readonly pid: Pid<T>; readonly ref: Monitor } {
+  ): {
+    /** The process that was started. */
+    readonly pid: Pid<T>;
+    /** The monitor; the DOWN of the process carries it as `ref`. */
+    readonly ref: Monitor;
+  } {
     const process = this.#live;
     const child = process.kernel.spawn(behaviour, process, options);
     return { pid: child.pid, ref: process.kernel.links.monitor(process, child.pid, child.exitReason) };
@@ -234,7 +239,11 @@ export class Context<M = unknown> {
     this.#live;
   }
 
-  /** Ends a link at once. An EXIT that is already in the mailbox stays there, unless `flush` removes it. */
+  /**
+   * Ends a link at once. An EXIT that is already in the mailbox stays there, unless `flush` removes it.
+   *
+   * @param options.flush - removes an EXIT of that process that is already in the mailbox. Default false
+   */
   unlink(from: Pid, options?: { readonly flush?: boolean }): void {
     const process = this.#live;
     process.kernel.links.unlink(process, from);
@@ -251,7 +260,11 @@ export class Context<M = unknown> {
     );
   }
 
-  /** Ends a monitor. With `flush`, a DOWN that is already in the mailbox is removed too. */
+  /**
+   * Ends a monitor.
+   *
+   * @param options.flush - removes a DOWN of the monitor that is already in the mailbox. Default false
+   */
   demonitor(ref: Monitor, options?: { readonly flush?: boolean }): void {
     const process = this.#live;
     process.kernel.links.demonitor(process, ref, options?.flush === true);

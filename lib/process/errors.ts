@@ -25,7 +25,9 @@ export abstract class SignalboxError extends Error {
 export class OptionError extends SignalboxError {
   static override readonly name: string = "OptionError";
   readonly code = "ERR_OPTION";
+  /** The name of the option or argument, or a path to the wrong part, such as `children[0]`. */
   readonly path: string;
+  /** The value that is not allowed. */
   readonly value: unknown;
   constructor(path: string, value: unknown, allowed: string) {
     super(`${path} must be ${allowed}; got ${show(value)}`);
@@ -42,7 +44,9 @@ export class OptionError extends SignalboxError {
 export class ProcessExitedError extends SignalboxError {
   static override readonly name: string = "ProcessExitedError";
   readonly code = "ERR_PROCESS_EXITED";
+  /** The process that has exited. */
   readonly pid: Pid;
+  /** The exit reason of the process. */
   readonly reason: ExitReason;
   constructor(pid: Pid, reason: ExitReason) {
     super(`${pid} has exited (${formatReason(reason)}); nothing can be done in its name any more`);
@@ -60,6 +64,7 @@ export class ProcessExitedError extends SignalboxError {
 export class ReceiveTimeoutError extends SignalboxError {
   static override readonly name: string = "ReceiveTimeoutError";
   readonly code = "ERR_RECEIVE_TIMEOUT";
+  /** The timeout of the `receive`, in milliseconds. */
   readonly timeoutMs: number;
   constructor(pid: Pid, timeoutMs: number) {
     super(`${pid} received no matching message within ${timeoutMs} ms`);
@@ -90,6 +95,7 @@ export class ReceiveBusyError extends SignalboxError {
 export class CallTimeoutError extends SignalboxError {
   static override readonly name: string = "CallTimeoutError";
   readonly code = "ERR_CALL_TIMEOUT";
+  /** The timeout of the call, in milliseconds. */
   readonly timeoutMs: number;
   constructor(to: string, timeoutMs: number) {
     super(
@@ -109,6 +115,7 @@ export class CallTimeoutError extends SignalboxError {
 export class CalleeExitedError extends SignalboxError {
   static override readonly name: string = "CalleeExitedError";
   readonly code = "ERR_CALLEE_EXITED";
+  /** The exit reason of the callee; `noproc` when the callee did not run at all. */
   readonly reason: ExitReason;
   constructor(to: string, reason: ExitReason) {
     super(
@@ -142,6 +149,7 @@ export class CallSelfError extends SignalboxError {
 export class MailboxFullError extends SignalboxError {
   static override readonly name: string = "MailboxFullError";
   readonly code = "ERR_MAILBOX_FULL";
+  /** How many messages the mailbox may hold, 1 or more. */
   readonly capacity: number;
   constructor(to: Pid, capacity: number) {
     super(
@@ -189,6 +197,7 @@ export class NoProcessError extends SignalboxError {
 export class StartError extends SignalboxError {
   static override readonly name: string = "StartError";
   readonly code = "ERR_START";
+  /** The exit reason of the process; `shutdown` with a detail when `init` took too long or returned `ignore`. */
   readonly reason: ExitReason;
   constructor(what: string, reason: ExitReason) {
     super(

@@ -15,21 +15,72 @@ export type DeadLetterReason = "noproc" | "exited" | "mailbox-full" | "noconnect
 /** The events of a system and what each carries. Higher floors add theirs by declaration merging. */
 export interface SystemEventMap {
   /** A process was started. */
-  spawn: [{ readonly pid: Pid; readonly parent: Pid | undefined }];
+  spawn: [
+    {
+      /** The process that was started. */
+      readonly pid: Pid;
+      /** The process that spawned the new one. Undefined when code outside of all processes did. */
+      readonly parent: Pid | undefined;
+    },
+  ];
   /** A process has exited. */
-  exit: [{ readonly pid: Pid; readonly reason: ExitReason }];
+  exit: [
+    {
+      /** The process that has exited. */
+      readonly pid: Pid;
+      /** The exit reason of the process. */
+      readonly reason: ExitReason;
+    },
+  ];
   /** Two processes were linked. */
-  link: [{ readonly from: Pid; readonly to: Pid }];
+  link: [
+    {
+      /** The process that made the link. */
+      readonly from: Pid;
+      /** The process at the other end of the link. */
+      readonly to: Pid;
+    },
+  ];
   /** A process ended abnormally and nobody was linked to it or monitored it. */
   crash: [CrashReport];
   /** A message reached no process. */
-  deadLetter: [{ readonly to: Pid | string; readonly message: unknown; readonly reason: DeadLetterReason }];
+  deadLetter: [
+    {
+      /** The receiver: a pid, or a name that no process has. */
+      readonly to: Pid | string;
+      /** The message. With the reason `unhandled` it may be a signal. */
+      readonly message: unknown;
+      /** Why the message was not handled. */
+      readonly reason: DeadLetterReason;
+    },
+  ];
   /** A mailbox has reached the limit `highWater`. Emitted again at each doubling. */
-  highWater: [{ readonly pid: Pid; readonly depth: number }];
+  highWater: [
+    {
+      /** The process that has the mailbox. */
+      readonly pid: Pid;
+      /** How many messages wait in the mailbox. */
+      readonly depth: number;
+    },
+  ];
   /** A process delayed the scheduler. With one suspect, that process is the cause. */
-  longTurn: [{ readonly suspects: readonly Pid[]; readonly elapsedMs: number }];
+  longTurn: [
+    {
+      /** The processes of which at least one caused the delay. */
+      readonly suspects: readonly Pid[];
+      /** The length of the delay in milliseconds: `longTurnMs` or more. */
+      readonly elapsedMs: number;
+    },
+  ];
   /** Code of a process that had exited threw an error other than ProcessExitedError. */
-  lateError: [{ readonly pid: Pid; readonly error: unknown }];
+  lateError: [
+    {
+      /** The process whose code threw. */
+      readonly pid: Pid;
+      /** The value that was thrown. */
+      readonly error: unknown;
+    },
+  ];
 }
 
 type Name = keyof SystemEventMap;
@@ -54,6 +105,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
     return super.on(event, fn, context).note();
   }
 
+  /** Adds a listener, as {@link SystemEvents.on} does. */
   override addListener<T extends Name>(event: T, fn: Listener<T>, context?: unknown): this {
     return this.on(event, fn, context);
   }
@@ -71,6 +123,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
     return super.removeListener(event, fn, context, once).note();
   }
 
+  /** Removes a listener, as {@link SystemEvents.removeListener} does. Without `fn`, removes all listeners of the event. */
   override off<T extends Name>(event: T, fn?: Listener<T>, context?: unknown, once?: boolean): this {
     return this.removeListener(event, fn, context, once);
   }

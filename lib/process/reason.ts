@@ -21,13 +21,25 @@ export { formatReason } from "./show.js";
  */
 export type ExitReason =
   | { readonly type: "normal" }
-  | { readonly type: "shutdown"; readonly detail?: unknown }
+  | {
+      readonly type: "shutdown";
+      /** More about the stop: a value of the code that stopped the process. */
+      readonly detail?: unknown;
+    }
   | { readonly type: "kill" }
   | { readonly type: "killed" }
   | { readonly type: "noproc" }
   | { readonly type: "noconnection" }
-  | { readonly type: "crash"; readonly error: Error }
-  | { readonly type: "custom"; readonly value: unknown };
+  | {
+      readonly type: "crash";
+      /** The error, with its stack and cause. A thrown value that is no Error is the `cause` of a ThrownValueError. */
+      readonly error: Error;
+    }
+  | {
+      readonly type: "custom";
+      /** The value of the user. */
+      readonly value: unknown;
+    };
 
 /** Everything that is accepted as an exit reason: the plain words, an Error (which means a crash), or an ExitReason. */
 export type ExitInput = "normal" | "shutdown" | "kill" | Error | ExitReason;

@@ -24,26 +24,51 @@ export interface PidAddress {
 
 /** A signal as it travels. Pids and reply addresses inside `message` and `reason` are the transport's to encode. */
 export type WireSignal =
-  | { readonly type: "message"; readonly to: PidAddress; readonly message: unknown }
-  | { readonly type: "link" | "unlink"; readonly from: PidAddress; readonly to: PidAddress }
+  | {
+      readonly type: "message";
+      /** The receiver. */
+      readonly to: PidAddress;
+      /** The message as the sender gave it. */
+      readonly message: unknown;
+    }
+  | {
+      /** Whether the link begins or ends. */
+      readonly type: "link" | "unlink";
+      /** The process that made or ended the link. */
+      readonly from: PidAddress;
+      /** The process at the other end of the link. */
+      readonly to: PidAddress;
+    }
   | {
       readonly type: "exit";
+      /** The process that exited, or that sent the signal. */
       readonly from: PidAddress;
+      /** The receiver. */
       readonly to: PidAddress;
+      /** The exit reason that the signal carries. */
       readonly reason: ExitReason;
+      /** `link`: a linked process exited. `exit`: code called `exit(pid, reason)`. */
       readonly source: ExitSource;
     }
   | {
+      /** Whether the monitor begins or ends. */
       readonly type: "monitor" | "demonitor";
+      /** Number of the monitor within the node of the watcher. */
       readonly ref: number;
+      /** The process that watches. */
       readonly from: PidAddress;
+      /** The process that is watched. */
       readonly to: PidAddress;
     }
   | {
       readonly type: "down";
+      /** Number of the monitor within the node of the watcher. */
       readonly ref: number;
+      /** The process that was watched. */
       readonly from: PidAddress;
+      /** The process that watches. */
       readonly to: PidAddress;
+      /** The exit reason of the watched process; `noproc` when the process did not exist. */
       readonly reason: ExitReason;
     };
 

@@ -20,6 +20,7 @@ declare const answers: unique symbol;
 
 /** The address for the reply to a call. The callee passes it to `ctx.reply` or `ctx.refuse`. */
 export interface ReplyTo<R> {
+  /** In types only. */
   readonly [answers]: (value: R) => void;
   /** False once the call has ended: a reply would be discarded. */
   readonly open: boolean;
@@ -32,8 +33,16 @@ export function replyAddress<R>(request: Request<R>): ReplyTo<R> {
 
 /** How a call ended, for callers that do not await it. */
 export type Reply<R> =
-  | { readonly ok: true; readonly value: R }
-  | { readonly ok: false; readonly error: unknown };
+  | {
+      readonly ok: true;
+      /** The reply of the callee. */
+      readonly value: R;
+    }
+  | {
+      readonly ok: false;
+      /** The error with which the call would reject. */
+      readonly error: unknown;
+    };
 
 /** Options of every call. */
 export interface CallOptions {

@@ -28,6 +28,7 @@ export interface Startable<in Args extends readonly unknown[], out Ref> {
   readonly [launch]: (args: Args) => Launch<Ref>;
 }
 
+/** Options of a start: those of a spawn, and a limit on the time of `init`. */
 export interface StartOptions extends SpawnOptions {
   /** How many milliseconds `init` may take before the process is killed. Default `Infinity`. */
   readonly timeoutMs?: number;

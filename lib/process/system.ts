@@ -212,7 +212,11 @@ export class ProcessSystem implements AsyncDisposable {
       : processInfo(this.kernel, process);
   }
 
-  /** Waits until the process exits and returns its exit reason: `noproc` when it does not run in this system. */
+  /**
+   * Waits until the process exits and returns its exit reason: `noproc` when it does not run in this system.
+   *
+   * @param options.signal - ends the wait early; the promise rejects with the reason of the signal
+   */
   exited(pid: Pid, options?: { readonly signal?: AbortSignal }): Promise<ExitReason> {
     return waitForExit(this.kernel, pid, options?.signal);
   }

@@ -50,10 +50,17 @@ export interface ChildOptions {
 
 /** One child of a supervisor: what it runs, with the arguments that this takes. */
 export type ChildSpec<S extends ChildStart = ChildStart> = ChildOptions & {
+  /** The code that the child runs: a definition, a function body or callbacks. */
   readonly start: S;
 } & (readonly [] extends ArgsOf<S>
-    ? { /** Arguments of a definition's `init`. */ readonly args?: ArgsOf<S> }
-    : { /** Arguments of a definition's `init`. */ readonly args: ArgsOf<S> });
+    ? {
+        /** Arguments of a definition's `init`. Default none. */
+        readonly args?: ArgsOf<S>;
+      }
+    : {
+        /** Arguments of a definition's `init`. */
+        readonly args: ArgsOf<S>;
+      });
 
 /** A child spec with all defaults filled in. */
 export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "hurry">> {

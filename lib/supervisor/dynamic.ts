@@ -20,7 +20,10 @@ import type { SupervisorDefinition } from "./supervisor.js";
 /** Options of a dynamic supervisor. */
 export interface DynamicSupervisorOptions<S extends ChildStart = ChildStart> extends SupervisionOptions {
   /** The specification of every child. `startLike(args)` gives the arguments for its `init`. */
-  readonly child: ChildOptions & { readonly start: S };
+  readonly child: ChildOptions & {
+    /** The code that every child runs: a definition, a function body or callbacks. */
+    readonly start: S;
+  };
   /**
    * How many children there may be at once, 1 or more. One more is refused with ChildError `max_children`. Default
    * `Infinity`.

@@ -29,7 +29,12 @@ export interface SupervisionOptions {
 }
 
 /** The defaults of a supervisor. */
-export const SUPERVISION_DEFAULTS: { readonly intensity: number; readonly periodMs: number } = {
+export const SUPERVISION_DEFAULTS: {
+  /** How many restarts are allowed within `periodMs`. */
+  readonly intensity: number;
+  /** The sliding window for `intensity`, in milliseconds. */
+  readonly periodMs: number;
+} = {
   intensity: 1,
   periodMs: 5_000,
 };
