@@ -18,6 +18,7 @@ export interface EndedAttempt {
    * Only the first two count as failures of the envelope.
    */
   readonly end: "crashed" | "rejected" | "returned" | "interrupted";
+  /** The exit reason of the consumer. For `rejected`, the reason of the rejection: `crash` with its Error, or `custom`. */
   readonly reason: ExitReason;
   /** When the dispatch observed the end, in milliseconds of the system's clock. */
   readonly at: number;
@@ -27,11 +28,13 @@ export interface EndedAttempt {
 export interface RerouteTiming {
   /** Id of the consumer that ended. */
   readonly consumer: string;
+  /** Why the attempt at that consumer ended. */
   readonly reason: ExitReason;
   /** When the dispatch observed the consumer's EXIT. */
   readonly exitAt: number;
   /** When the envelope had been forwarded to the next consumer. */
   readonly reroutedAt: number;
+  /** Milliseconds from `exitAt` to `reroutedAt`. */
   readonly elapsedMs: number;
 }
 

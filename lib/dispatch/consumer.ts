@@ -27,6 +27,7 @@ export type Work<T, R = unknown> = (
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement gives `void`
 type Result<R> = R | undefined | void | Rejection | Stop;
 
+/** Options of a {@link consumer}: the group that it joins, how it joins, and how many envelopes it works on at a time. */
 export interface ConsumerOptions<T, R = unknown> extends Omit<JoinOptions, "acknowledges"> {
   /** The group that the consumer joins each time it starts, so that a restarted consumer is at work at once. */
   readonly group?: ConsumerGroup<T, R>;
@@ -39,9 +40,11 @@ export interface ConsumerOptions<T, R = unknown> extends Omit<JoinOptions, "ackn
 
 /** A consumer's rejection of one envelope. {@link reject} makes it. */
 export class Rejection {
+  /** Why the consumer rejects the envelope: an Error or another value. */
   readonly why: unknown;
   /** No other consumer gets the envelope. */
   readonly final: boolean;
+  /** Created by {@link reject}. */
   constructor(why: unknown, final: boolean) {
     this.why = why;
     this.final = final;
@@ -53,6 +56,7 @@ export class Rejection {
  * `final` no other consumer gets it: the envelope is a dead letter, and the dispatch fails with RejectedError, whose `cause`
  * is `why`. A server's `refuse` is something else: it answers a call.
  *
+ * @param options.final - no other consumer gets the envelope. Default false
  * @example
  * const picker = consumer((order: Order) =>
  *   order.item === "" ? reject(new RangeError("no item"), { final: true }) : shelf.take(order.item),

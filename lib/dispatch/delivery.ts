@@ -31,6 +31,7 @@ const ACKED: Settlement = { type: "acked", value: undefined, replied: false };
  * });
  */
 export class Delivery<T = unknown, R = unknown> extends Recallable {
+  /** The envelope that the consumer works on. */
   readonly envelope: Envelope<T>;
   /** Number of this attempt at the envelope, from 1. */
   readonly attempt: number;
@@ -60,6 +61,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
     member.take();
   }
 
+  /** The payload of the envelope. */
   get payload(): T {
     return this.envelope.payload;
   }
@@ -93,6 +95,8 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   /**
    * Rejects the envelope: another consumer gets it, if attempts are left. With `final` no other consumer gets it, and the
    * envelope is a dead letter. False when the dispatch does not wait for it any more.
+   *
+   * @param options.final - no other consumer gets the envelope. Default false
    */
   reject(why: unknown, options?: { readonly final?: boolean }): boolean {
     const reason = why instanceof Error ? crash(why) : custom(why);

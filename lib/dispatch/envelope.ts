@@ -15,10 +15,13 @@ export interface CausalContext {
 
 /** A message for one consumer of a group. Dispatches of the same `id` to a group are one dispatch. */
 export interface Envelope<T> {
+  /** Identifies the message for deduplication. */
   readonly id: string;
+  /** The value that the consumer works on. */
   readonly payload: T;
   /** When the envelope was made, in milliseconds since 1970. */
   readonly timestamp: number;
+  /** The envelope that caused this one, and the piece of work that both belong to. */
   readonly causal?: CausalContext;
   /** Name of the payload's schema, for consumers. */
   readonly schema?: string;
@@ -34,6 +37,7 @@ export interface EnvelopeOptions {
   readonly id?: string;
   /** When the envelope was made, in milliseconds since 1970. Default: now. */
   readonly timestamp?: number;
+  /** The envelope that caused this one, and the piece of work that both belong to. Default none. */
   readonly causal?: CausalContext;
   /** Name of the payload's schema, for consumers. */
   readonly schema?: string;

@@ -9,6 +9,7 @@ import type { Envelope } from "./envelope.js";
 /** Base class of the errors of a dispatch. */
 export abstract class DispatchError extends SignalboxError {
   static override readonly name: string = "DispatchError";
+  /** The envelope of the dispatch that failed. */
   readonly envelope: Envelope<unknown>;
   /** The attempts that ended without a delivery, in order. */
   readonly history: readonly EndedAttempt[];
@@ -47,6 +48,7 @@ const WHY: { readonly [why in NoConsumerReason]: string } = {
 export class NoConsumerError extends DispatchError {
   static override readonly name: string = "NoConsumerError";
   readonly code = "ERR_NO_CONSUMER";
+  /** Why no consumer takes the envelope. */
   readonly why: NoConsumerReason;
   constructor(
     group: string,
@@ -67,6 +69,7 @@ export class NoConsumerError extends DispatchError {
 export class UnknownConsumerError extends DispatchError {
   static override readonly name: string = "UnknownConsumerError";
   readonly code = "ERR_UNKNOWN_CONSUMER";
+  /** The answer of the routing function, as text. */
   readonly selected: string;
   constructor(
     group: string,
@@ -107,6 +110,7 @@ export class EvaluationError extends DispatchError {
 export class DeadlineError extends DispatchError {
   static override readonly name: string = "DeadlineError";
   readonly code = "ERR_DEADLINE";
+  /** The deadline of the caller that gets this error, in milliseconds. */
   readonly deadlineMs: number;
   constructor(
     group: string,

@@ -24,6 +24,7 @@ import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js
 import { type DispatchSettings, type FullSettings, GROUP_DEFAULTS, settingsOf } from "./settings.js";
 import { startDispatch } from "./start.js";
 
+/** Options of a {@link ConsumerGroup}. A dispatch may override the dispatch settings among them. */
 export interface GroupOptions<T> extends DispatchSettings<T> {
   /** Name of the group in errors and reports. Default `consumers`. */
   readonly name?: string;
@@ -53,6 +54,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   // The class has the shape of `MemberGroup`. To declare that would name internal members, which the published types omit.
   /** In types only. */
   declare protected readonly replies: R;
+  /** Name of the group in errors and reports. */
   readonly name: string;
   /** @internal */
   readonly settings: FullSettings<T>;
@@ -73,6 +75,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   readonly #watchers = new WeakMap<Kernel, Pid<Pid>>();
   readonly #affinities = new Map<string, Member>();
 
+  /** Creates a group that has no members yet. */
   constructor(options: GroupOptions<T> = {}) {
     this.name = text("name", options.name ?? "consumers");
     this.#route = checkRoute(options.route ?? leastLoaded());

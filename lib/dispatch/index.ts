@@ -17,6 +17,7 @@ export {
 export type { ConsumerView, JoinOptions, Pressure, Tags } from "./member.js";
 export type { Outcome } from "./outcome.js";
 export type { Comparison, Operand, Predicate } from "./predicate.js";
+/** The functions that make predicates, for the routing function {@link where}. */
 export * as match from "./predicate.js";
 export {
   available,

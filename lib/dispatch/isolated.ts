@@ -35,6 +35,7 @@ export class IsolatedRouteError extends SignalboxError {
   readonly code = "ERR_ISOLATED_ROUTE";
 }
 
+/** Options of {@link isolated}. */
 export interface IsolatedOptions {
   /** Name of the export that is the routing function. Default `default`. */
   readonly export?: string;
@@ -166,6 +167,7 @@ export class IsolatedRoute<T = unknown> {
     await worker?.terminate();
   }
 
+  /** Closes the route at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -24,24 +24,31 @@ export function pressureOf(
   return inFlight >= maxInFlight ? "defer" : "accept";
 }
 
+/** The tags of a consumer: values by name, which predicates compare. */
 export type Tags = Readonly<Record<string, string | number | boolean>>;
 
 /** A consumer as a routing function sees it. The counters are live: each read gives the current value. */
 export interface ConsumerView {
+  /** Names the consumer within its group. */
   readonly id: string;
+  /** The process of the consumer. */
   readonly pid: Pid;
   /**
    * Envelopes that the consumer was given and has not settled: those that wait in its mailbox and those that it works on,
    * even if their dispatch has ended meanwhile. 0 once the consumer has exited.
    */
   readonly inFlight: number;
+  /** Envelopes that the consumer may have in flight, 1 or more; `Infinity` for no limit. */
   readonly maxInFlight: number;
   /** Messages that wait in the mailbox of the consumer. */
   readonly bufferDepth: number;
+  /** Messages that may wait in the mailbox before the consumer rejects, 1 or more; `Infinity` for no limit. */
   readonly maxBuffer: number;
+  /** Whether the consumer takes another envelope now. */
   readonly pressure: Pressure;
   /** Share of the work, for `weighted` and `leastLoaded`. A consumer of weight 0 gets none. */
   readonly weight: number;
+  /** Values that predicates compare; empty when the consumer joined without tags. */
   readonly tags: Tags;
   /** Envelopes forwarded to the consumer so far. */
   readonly delivered: number;

@@ -9,9 +9,11 @@ import type { ConsumerView } from "./member.js";
 
 /** The receipt of a dispatch of `T` to a group whose consumers reply with `R`. */
 export interface Outcome<T, R = unknown> {
+  /** The envelope that was dispatched. */
   readonly envelope: Envelope<T>;
   /** Id of the consumer that acknowledged. */
   readonly deliveredTo: string;
+  /** The process of that consumer. */
   readonly pid: Pid;
   /** `handoff`: the consumer cannot acknowledge, and was still alive at the end of the handoff window. */
   readonly settledBy: "ack" | "reply" | "handoff";
@@ -21,6 +23,7 @@ export interface Outcome<T, R = unknown> {
   readonly attempts: number;
   /** Ids of the consumers whose attempts ended without an acknowledgement, in order. */
   readonly reroutedFrom: readonly string[];
+  /** One entry for each re-routing after the end of a consumer, in order. */
   readonly rerouteTimings: readonly RerouteTiming[];
   /** The same envelope id was dispatched before: this is the receipt of that dispatch. */
   readonly duplicate: boolean;

@@ -9,23 +9,57 @@ type Scalar = string | number | boolean;
 
 /** One side of a comparison: a field of the payload, a tag of the consumer, or a value. */
 export type Operand =
-  | { readonly payload: readonly string[] }
-  | { readonly tag: string }
-  | { readonly value: Scalar };
+  | {
+      /** The path of a field of the payload: the name of each level, outermost first. */
+      readonly payload: readonly string[];
+    }
+  | {
+      /** The name of a tag of the consumer. */
+      readonly tag: string;
+    }
+  | {
+      /** A value to compare with. */
+      readonly value: Scalar;
+    };
 
+/** How two operands compare: equal, not equal, less, less or equal, greater, greater or equal. */
 export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 
+/** A condition on the payload of an envelope and the tags of a consumer, as data. */
 export type Predicate =
-  | { readonly op: "and" | "or"; readonly of: readonly Predicate[] }
-  | { readonly op: "not"; readonly of: Predicate }
-  | { readonly op: Comparison; readonly left: Operand; readonly right: Operand }
+  | {
+      /** `and`: all must be true. `or`: at least one must be true. */
+      readonly op: "and" | "or";
+      /** The predicates to combine. */
+      readonly of: readonly Predicate[];
+    }
+  | {
+      readonly op: "not";
+      /** The predicate that must be false. */
+      readonly of: Predicate;
+    }
+  | {
+      /** The comparison that must hold. */
+      readonly op: Comparison;
+      /** The operand on the left of the comparison. */
+      readonly left: Operand;
+      /** The operand on the right of the comparison. */
+      readonly right: Operand;
+    }
   | {
       readonly op: "range";
+      /** The operand that must lie within the bounds. */
       readonly of: Operand;
+      /** The lowest value that is allowed. */
       readonly from: number | string;
+      /** The highest value that is allowed. */
       readonly to: number | string;
     }
-  | { readonly op: "exists"; readonly of: Operand };
+  | {
+      readonly op: "exists";
+      /** The field or tag that must exist. */
+      readonly of: Operand;
+    };
 
 /**
  * A field of the payload, by its path. Elements of an array have their index as name.

@@ -7,15 +7,25 @@ import type { Envelope } from "./envelope.js";
 
 /** Defaults of the options of a group. */
 export const GROUP_DEFAULTS: {
+  /** Milliseconds after which a dispatch that is not settled fails. */
   readonly deadlineMs: number;
+  /** Consumers on which one envelope may fail before it is a dead letter. */
   readonly maxAttempts: number;
+  /** Reaction to the crash of a consumer. */
   readonly onCrash: CrashPolicy;
+  /** Milliseconds that a dispatch waits for a member when there is none to choose. */
   readonly patienceMs: number;
+  /** The handoff window, in milliseconds. */
   readonly handoffMs: number;
+  /** Milliseconds after which a compensation is killed and counts as failed. */
   readonly compensationTimeoutMs: number;
+  /** Dispatches that may wait for a slot or a member. */
   readonly maxWaiting: number;
+  /** Receipts that a group remembers for deduplication. */
   readonly window: number;
+  /** Milliseconds after which a group forgets a receipt. */
   readonly windowMs: number;
+  /** Bytes of all remembered replies, estimated. */
   readonly windowBytes: number;
   /** Keys of `affinityKey` for which a group remembers the consumer. Not an option. */
   readonly affinities: number;
@@ -36,7 +46,12 @@ export const GROUP_DEFAULTS: {
 /** Undoes the work of a consumer that crashed. A promise that it returns is awaited, within `compensationTimeoutMs`. */
 export type Compensation<T> = (
   envelope: Envelope<T>,
-  crashed: { readonly consumer: string; readonly attempt: number },
+  crashed: {
+    /** Id of the consumer that crashed. */
+    readonly consumer: string;
+    /** Number of the attempt that the crash ended, from 1. */
+    readonly attempt: number;
+  },
 ) => unknown;
 
 /** How a group dispatches. A single dispatch may override each of these. */

@@ -29,6 +29,7 @@ const DIRECTIONS = ["LR", "TB"] as const;
 export interface NodeLook {
   /** May have several lines. */
   readonly label?: string;
+  /** Outline of the node. */
   readonly shape?: Shape;
   /** Colour of the frame: `#rrggbb` or the name of a colour. */
   readonly colour?: string;
@@ -36,9 +37,11 @@ export interface NodeLook {
 
 /** How an edge is drawn. Each part has a default. */
 export interface EdgeLook {
+  /** Text beside the line. May have several lines. */
   readonly label?: string;
   /** `#rrggbb` or the name of a colour. */
   readonly colour?: string;
+  /** How the line is drawn. Mermaid draws `dotted` as `dashed`. */
   readonly style?: LineStyle;
 }
 
