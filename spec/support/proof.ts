@@ -6,7 +6,7 @@ import { type ExploreOptions, explore, type Scenario } from "signalbox/testing";
 import { expect } from "vitest";
 import { type ExhaustiveOptions, exhaustive } from "../../lib/testing/strategies/exhaustive.js";
 
-const asked: string | undefined = process.env["SCHEDULES"];
+const asked: string | undefined = process.env.SCHEDULES;
 
 /** True in `npm run prove`, which also runs whatever takes minutes or kills real processes. */
 export const proving: boolean = asked !== undefined;
