@@ -17,9 +17,17 @@ export interface DiskPort {
    */
   touched(key: string, how: "read" | "write"): void;
   /** The operations that may fail. An operation that may not fail asks for no choice. By default none may fail. */
-  readonly failures?: { readonly write?: boolean; readonly sync?: boolean; readonly read?: boolean };
+  readonly failures?: {
+    /** Whether a write may fail with `ENOSPC`. */
+    readonly write?: boolean;
+    /** Whether a sync may fail with `EIO`. */
+    readonly sync?: boolean;
+    /** Whether a read may fail with `EIO`. */
+    readonly read?: boolean;
+  };
 }
 
+/** Options of a {@link SimulatedDisk}. */
 export interface DiskOptions {
   /**
    * Size of the blocks that a power loss leaves whole, counted from the beginning of the file. Default 1: a write may tear
@@ -28,6 +36,7 @@ export interface DiskOptions {
   readonly sector?: number;
 }
 
+/** `EIO`: the disk could not read or sync. `ENOENT`: there is no such file. `ENOSPC`: the disk is full. */
 export type DiskFaultCode = "EIO" | "ENOENT" | "ENOSPC";
 
 /** Number and text that Linux has for a code. */
@@ -40,8 +49,11 @@ const CODES: { readonly [code in DiskFaultCode]: readonly [errno: number, text: 
 /** An operation of a {@link SimulatedDisk} failed. Has the fields of Node's file system errors. */
 export class DiskFault extends SignalboxError {
   static override readonly name: string = "DiskFault";
+  /** The kind of fault. */
   readonly code: DiskFaultCode;
+  /** The number of the code in Linux, negative, as in Node. */
   readonly errno: number;
+  /** Name of the system call that failed, such as `open`, `read`, `write` or `fsync`. */
   readonly syscall: string;
   /** The file; undefined when the sync was for all files. */
   readonly path: string | undefined;

@@ -18,11 +18,22 @@ export interface NetworkOptions {
   /**
    * Messages and replies to drop in one schedule. Links, monitors and exit signals are never dropped; only a cut loses them.
    */
-  readonly drop?: { readonly atMost?: number };
+  readonly drop?: {
+    /** Most drops in one schedule: 1 or more, or Infinity. Default 1. */
+    readonly atMost?: number;
+  };
   /** Messages to deliver twice in one schedule. */
-  readonly duplicate?: { readonly atMost?: number };
+  readonly duplicate?: {
+    /** Most duplicates in one schedule: 1 or more, or Infinity. Default 1. */
+    readonly atMost?: number;
+  };
   /** Cuts between two systems in one schedule. A cut lasts one of these virtual milliseconds, or until the simulation is calm. */
-  readonly partition?: { readonly atMost?: number; readonly ms?: readonly number[] };
+  readonly partition?: {
+    /** Most cuts in one schedule: 1 or more, or Infinity. Default 1. */
+    readonly atMost?: number;
+    /** Durations of a cut to choose from, in virtual milliseconds. Default 10, 1,000 and 60,000. */
+    readonly ms?: readonly number[];
+  };
 }
 
 const PARTITION_MS: readonly number[] = [10, 1_000, 60_000];

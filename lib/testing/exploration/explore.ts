@@ -38,11 +38,17 @@ import { shrinkChoices, trimmed } from "./shrink.js";
 
 /** Defaults of {@link explore} and {@link simulate}. */
 export const EXPLORE_DEFAULTS: {
+  /** Number of schedules to run. */
   readonly schedules: number;
+  /** Seed of all randomness: a whole number, 0 or more. */
   readonly seed: number;
+  /** Steps after which a schedule is cut off. */
   readonly maxSteps: number;
+  /** One in this many passing schedules runs twice. */
   readonly recheck: number;
+  /** Most schedules to run to simplify a failing one. */
   readonly shrink: number;
+  /** Real milliseconds to wait for a process that may use the host's timers and I/O. */
   readonly patienceMs: number;
 } = { schedules: 1_000, seed: 1, maxSteps: 10_000, recheck: 100, shrink: 2_000, patienceMs: 5_000 };
 
@@ -62,6 +68,7 @@ export interface SimulateOptions {
   readonly patienceMs?: number;
 }
 
+/** Options of {@link explore}. */
 export interface ExploreOptions extends SimulateOptions {
   /** Name of the exploration. A token is valid only for an exploration of the same name. */
   readonly name?: string;
@@ -85,7 +92,9 @@ export interface ExploreOptions extends SimulateOptions {
 
 /** The statistics of an exploration that did not fail. */
 export interface Exploration {
+  /** Name of the search strategy. */
   readonly strategy: string;
+  /** Schedules that were run. */
   readonly schedules: number;
   /** Steps of all schedules. */
   readonly steps: number;
@@ -145,11 +154,24 @@ export function explore(scenario: Scenario, options: ExploreOptions = {}): Promi
  * Runs one schedule: the ordinary one, or the one of the given choices. Use it in properties that also vary the input; see
  * {@link arbitrarySchedules}.
  *
- * @throws ScheduleFailedError
+ * @throws ScheduleFailedError when the schedule fails
+ * @example
+ * const twoClerks = async (sim: Simulation): Promise<void> => {
+ *   const stock = await sim.system({ name: "shop" }).start(Stock, 100);
+ *   await Promise.all([stock.call.take(60), stock.call.take(40)]);
+ * };
+ * await simulate(twoClerks); // the ordinary schedule
+ * await simulate(twoClerks, { choices: [0, 1] }); // the second alternative at the second choice
  */
 export function simulate(
   scenario: Scenario,
-  options: SimulateOptions & { readonly choices?: readonly number[] } = {},
+  options: SimulateOptions & {
+    /**
+     * The decisions of the schedule, in order: the index of the chosen alternative, from 0. A missing one is 0, the ordinary
+     * outcome, and so is one for which there is no alternative. Default: none.
+     */
+    readonly choices?: readonly number[];
+  } = {},
 ): Promise<Exploration> {
   return exclusively(() => new Explorer(scenario, { ...options, shrink: 0 }).one(options.choices ?? []));
 }

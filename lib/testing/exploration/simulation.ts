@@ -26,6 +26,7 @@ export interface WithinOptions {
 
 /** Options of a disk, and which of its operations may fail; by default none may. */
 export interface SimulatedDiskOptions extends DiskOptions {
+  /** The operations that may fail, while faults are allowed. */
   readonly failures?: NonNullable<DiskPort["failures"]>;
 }
 

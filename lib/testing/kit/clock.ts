@@ -26,10 +26,15 @@ export interface ClockRunOptions {
   readonly limit?: number;
 }
 
+/** Defaults of {@link TestClockOptions} and {@link ClockRunOptions}. */
 export const CLOCK_DEFAULTS: {
+  /** Seed of the random numbers. */
   readonly seed: number;
+  /** Time at which the clock starts, in milliseconds since 1970. */
   readonly wallTime: number;
+  /** Turns of the event loop for which systems may stay busy at one instant. */
   readonly turns: number;
+  /** Most stops at which timers fire in one call. */
   readonly limit: number;
 } = { seed: 1, wallTime: 1_577_836_800_000, turns: 500, limit: 10_000 };
 
@@ -43,6 +48,7 @@ export const CLOCK_DEFAULTS: {
 export class ClockLimitError extends SignalboxError {
   static override readonly name: string = "ClockLimitError";
   readonly code = "ERR_CLOCK_LIMIT";
+  /** The limit that was reached: `turns` of the clock, or `limit` of the call. */
   readonly limit: number;
   /** The latest first. */
   readonly processes: readonly string[];

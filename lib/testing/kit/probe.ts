@@ -34,7 +34,11 @@ export interface ExpectationOptions {
 /** The expected end of a process: a reason's type, an Error it crashed with, a whole reason, or a predicate. */
 export type ExpectedEnd = ExitReason["type"] | Error | ExitReason | ((reason: ExitReason) => boolean);
 
-export const PROBE_DEFAULTS: { readonly timeoutMs: number } = { timeoutMs: 3_000 };
+/** Defaults of {@link ProbeOptions}. */
+export const PROBE_DEFAULTS: {
+  /** Milliseconds that an expectation waits, in the system's time. */
+  readonly timeoutMs: number;
+} = { timeoutMs: 3_000 };
 
 /**
  * An expectation of a test did not hold. Test runners show `expected` and `actual` as a difference.
@@ -235,7 +239,12 @@ export class Probe<M = unknown> implements AsyncDisposable {
    *
    * @throws ExpectationError as soon as there is a message
    */
-  async expectNone(options: { readonly forMs?: number } = {}): Promise<void> {
+  async expectNone(
+    options: {
+      /** Milliseconds of the system's time in which no message may come: 0 or more. Default 0. */
+      readonly forMs?: number;
+    } = {},
+  ): Promise<void> {
     const waitMs = delay("forMs", options.forMs ?? 0);
     // On a clock or under the simulator, 0 ms last until nothing can run. In real time they do not, so `idle` is awaited.
     const realTime = this.clock === undefined && this.system.kernel.interception === undefined;
@@ -310,6 +319,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
     await ended;
   }
 
+  /** Stops the probe, as {@link Probe.stop} does. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

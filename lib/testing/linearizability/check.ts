@@ -51,6 +51,7 @@ export interface LinearizableOptions {
 export class NotLinearizableError extends SignalboxError {
   static override readonly name: string = "NotLinearizableError";
   readonly code = "ERR_NOT_LINEARIZABLE";
+  /** The result of the check, with the shortest failing part. */
   readonly result: NotLinearizable<unknown, unknown>;
   constructor(verdict: NotLinearizable<unknown, unknown>) {
     super(verdict.explanation);

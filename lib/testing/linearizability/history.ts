@@ -8,6 +8,7 @@ interface Begun<Op> {
   readonly number: number;
   /** The client. Only a label: operations of one client may overlap. */
   readonly client: string;
+  /** The operation, as it was recorded. */
   readonly op: Op;
   /** Number of the event at which it began. */
   readonly begin: number;
@@ -18,6 +19,7 @@ export interface AnsweredOperation<Op, Result> extends Begun<Op> {
   readonly outcome: "answered";
   /** Number of the event at which it was answered. */
   readonly end: number;
+  /** The answer, as it was recorded. */
   readonly result: Result;
 }
 
@@ -31,6 +33,7 @@ export type Operation<Op, Result> = AnsweredOperation<Op, Result> | UnansweredOp
 
 /** An operation in flight. End it at most once. An operation that is never ended counts as unknown. */
 export interface OpenOperation<Result> {
+  /** Position in the order of begins, from 1. */
   readonly number: number;
   /** Records the answer. @throws OperationEndedError when the operation has ended already */
   end(result: Result): void;
@@ -87,6 +90,7 @@ export class OperationHistory<Op, Result> {
   #begun = 0;
   #events = 0;
 
+  /** An empty history. */
   constructor(options: OperationHistoryOptions<Op> = {}) {
     this.#options = options;
   }

@@ -6,6 +6,7 @@ import { structuralText } from "../report/structural-text.js";
 
 /** The common part of both kinds of model. States are never changed, only replaced. */
 interface ModelBase<State, Op, Result> {
+  /** The state of the object before the first operation. */
   readonly initial: State;
   /** Whether a recorded result equals the model's. Default: structural equality. */
   readonly equal?: (recorded: Result, modelled: Result) => boolean;
@@ -28,9 +29,16 @@ interface ModelBase<State, Op, Result> {
  */
 export type SequentialModel<State, Op, Result> = ModelBase<State, Op, Result> &
   (
-    | { readonly apply: (state: State, op: Op) => readonly [State, Result]; readonly outcomes?: never }
     | {
+        /** Returns the next state and the answer of an operation in a state. Does not change the state. */
+        readonly apply: (state: State, op: Op) => readonly [State, Result];
+        /** Absent: the model has `apply`. */
+        readonly outcomes?: never;
+      }
+    | {
+        /** Returns all pairs of a next state and an answer that are allowed. Does not change the state. */
         readonly outcomes: (state: State, op: Op) => readonly (readonly [State, Result])[];
+        /** Absent: the model has `outcomes`. */
         readonly apply?: never;
       }
   );
@@ -43,6 +51,7 @@ export type SequentialModel<State, Op, Result> = ModelBase<State, Op, Result> &
 export class SequentialModelError extends SignalboxError {
   static override readonly name: string = "SequentialModelError";
   readonly code = "ERR_MODEL";
+  /** The operation that the model was given; undefined when the error is about the initial state. */
   readonly op: unknown;
   constructor(what: string, op: unknown, cause?: unknown) {
     super(

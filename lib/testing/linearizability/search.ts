@@ -20,6 +20,7 @@ import type { KnownState, Rules } from "./model.js";
 export class LinearizabilityLimitError extends SignalboxError {
   static override readonly name: string = "LinearizabilityLimitError";
   readonly code = "ERR_LINEARIZABILITY_LIMIT";
+  /** The limit of the check: states that the search of one part may visit. */
   readonly most: number;
   constructor(most: number) {
     super(

@@ -10,6 +10,7 @@ import { SignalboxError } from "../../process/errors.js";
 export class ReplayOutdatedError extends SignalboxError {
   static override readonly name: string = "ReplayOutdatedError";
   readonly code = "ERR_SIM_OUTDATED";
+  /** Index of the first choice that does not fit, from 0; -1 when the token belongs to another exploration. */
   readonly choice: number;
   constructor(choice: number, label: string, before: number, now: number) {
     super(
@@ -132,6 +133,7 @@ export class InjectedCrash extends SignalboxError {
 export class SimulationInvariantError extends SignalboxError {
   static override readonly name: string = "SimulationInvariantError";
   readonly code = "ERR_SIM_INVARIANT";
+  /** The name that the scenario gave to the invariant. */
   readonly invariant: string;
   constructor(invariant: string, said: string | undefined, cause: unknown) {
     super(`the invariant "${invariant}" does not hold${said === undefined ? "" : `: ${said}`}`, { cause });
@@ -162,6 +164,7 @@ export class NotConvergedError extends SignalboxError {
 export class LeftBehindError extends SignalboxError {
   static override readonly name: string = "LeftBehindError";
   readonly code = "ERR_SIM_LEFT_BEHIND";
+  /** One line for each thing that was left behind, at least one. */
   readonly findings: readonly string[];
   constructor(findings: readonly string[]) {
     super(`left behind at the end of the scenario:\n${findings.map((one) => `  ${one}`).join("\n")}`);

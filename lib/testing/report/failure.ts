@@ -9,7 +9,9 @@ import type { Trace } from "./trace.js";
 export interface FoundSchedule {
   /** Number of the schedule in the exploration, from 1. */
   readonly schedule: number;
+  /** Name of the search strategy; `replay` when a token was replayed. */
   readonly strategy: string;
+  /** Seed of the exploration. */
   readonly seed: number;
   /** Steps of the schedule before it was shrunk. */
   readonly steps: number;
@@ -27,8 +29,11 @@ export class ScheduleFailedError extends SignalboxError {
   readonly code = "ERR_SIM_SCHEDULE";
   /** Pass it to `explore` as `replay` to run exactly this schedule. */
   readonly token: string;
+  /** The steps of the schedule, and its failure. */
   readonly trace: Trace;
+  /** The decisions of the schedule, in order, without the zeros at their end. {@link simulate} takes them as `choices`. */
   readonly choices: readonly number[];
+  /** How the schedule was found. */
   readonly found: FoundSchedule;
 
   constructor(cause: unknown, token: string, trace: Trace, choices: readonly number[], found: FoundSchedule) {

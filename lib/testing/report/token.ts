@@ -63,6 +63,7 @@ export type TokenProblem =
 export class InvalidTokenError extends SignalboxError {
   static override readonly name: string = "InvalidTokenError";
   readonly code = "ERR_SIM_TOKEN";
+  /** The kind of damage. */
   readonly problem: TokenProblem;
   constructor(problem: TokenProblem, detail: string) {
     super(`this is not the token of a run: ${detail}`);

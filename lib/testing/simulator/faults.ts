@@ -20,6 +20,7 @@ export interface FaultRule {
 
 /** How a process crashes. `error` throws in its own code, so its `terminate` runs. Any other reason ends it at once. */
 export interface CrashRule extends FaultRule {
+  /** The exit reason of the crash, or `error`, the default. */
   readonly reason?: "error" | ExitInput;
 }
 
@@ -44,7 +45,10 @@ export interface FaultOptions {
   /** Delays a message to these processes, so that messages of other senders overtake it. Each pair's order holds. */
   readonly delay?: FaultRule;
   /** Lets time pass to the next timer although processes are ready, so that a timeout overtakes queued messages. */
-  readonly rush?: { readonly atMost?: number };
+  readonly rush?: {
+    /** Times in one schedule: 1 or more, or Infinity. Default 1. */
+    readonly atMost?: number;
+  };
 }
 
 type Kind = "crash" | "pause" | "start";

@@ -20,7 +20,9 @@ export interface PossibleStep {
  * and others (see `Interception.touched`). Two steps can swap places if neither writes what the other reads or writes.
  */
 export interface Footprint {
+  /** The keys that the step read. */
   readonly reads: ReadonlySet<string>;
+  /** The keys that the step wrote. */
   readonly writes: ReadonlySet<string>;
 }
 
@@ -46,6 +48,7 @@ export interface SearchHistory {
 
 /** A way to search schedules. */
 export interface SearchStrategy {
+  /** Name of the strategy in reports and statistics. */
   readonly name: string;
   /** Needs the footprints of steps, which cost some speed. */
   readonly observes?: boolean;

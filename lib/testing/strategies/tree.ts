@@ -15,7 +15,9 @@ export class ExplorationDivergedError extends SignalboxError {
   readonly code = "ERR_SIM_DIVERGED";
   /** Number of the choice that differs, from 1. */
   readonly depth: number;
+  /** The choice that an earlier schedule had at this point, as a text. */
   readonly expected: string;
+  /** The choice that this schedule had, or that it ended here, as a text. */
   readonly actual: string;
   constructor(depth: number, expected: string, actual: string) {
     super(

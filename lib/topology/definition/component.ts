@@ -320,7 +320,13 @@ export function bolt<F extends Fields, S extends Streams = Record<never, never>,
     /** The fields that every stream that the bolt reads must carry. */
     readonly input: F;
   },
-): BoltDefinition<{ /** The fields that every stream must carry. */ readonly "*": F }, S>;
+): BoltDefinition<
+  {
+    /** The fields that every stream must carry. */
+    readonly "*": F;
+  },
+  S
+>;
 export function bolt<I extends Inputs, S extends Streams = Record<never, never>, State = undefined>(
   options: BoltOptions<S, State, TupleOf<I>> & {
     /** The streams that the bolt reads, by name, each with the fields that it must carry. */

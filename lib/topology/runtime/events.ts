@@ -13,7 +13,7 @@ declare module "../../process/events.js" {
       {
         /** Name of the topology. */
         readonly topology: string;
-        /** The exit reason of the topology's tree of supervisors. */
+        /** The last crash of a task, when the supervisors gave up after crashes; otherwise their own exit reason. */
         readonly reason: ExitReason;
         /** Milliseconds until the topology starts again. */
         readonly delayMs: number;

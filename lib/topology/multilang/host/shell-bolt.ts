@@ -168,7 +168,13 @@ export function shellBolt<F extends Fields, S extends Streams = Record<never, ne
     /** The streams that the program emits on, each with its fields in the order of the emitted arrays. */
     readonly streams?: S;
   },
-): BoltDefinition<{ /** The fields that every stream must carry. */ readonly "*": F }, S>;
+): BoltDefinition<
+  {
+    /** The fields that every stream must carry. */
+    readonly "*": F;
+  },
+  S
+>;
 export function shellBolt<I extends Inputs, S extends Streams = Record<never, never>>(
   options: ShellBoltOptions & {
     /** The streams that the bolt reads, by name, each with its fields in the order in which the program gets them. */
