@@ -46,7 +46,7 @@ export interface Subscription {
 export interface Blueprint {
   /** Name of the topology. */
   readonly name: string;
-  /** The configuration of the topology, with every default filled in. */
+  /** The configuration of the topology, with its defaults filled in; see {@link FullConfig}. */
   readonly config: FullConfig;
   /** Spouts and bolts in the order in which they were added. */
   readonly components: readonly ComponentPlan[];

@@ -7,7 +7,7 @@ import { showThrown } from "../../process/show.js";
 export interface Problem {
   /** The component it is about; undefined when it is about the whole. */
   readonly component: string | undefined;
-  /** The problem, and what would be right, in a sentence. */
+  /** The problem in a few words, without the name of the component. */
   readonly text: string;
 }
 
