@@ -1,5 +1,6 @@
-// Process groups, after OTP's pg: a process that joined N times must leave N times; an exit leaves them all.
-// Monitoring gives a snapshot and then each first joining and last leaving.
+// Process groups, modelled on OTP's pg. A process that joined a group N times must leave it N times. An exit removes the
+// process from all its groups. A monitor of a group gets the current members, then a signal for each first join and each
+// last leave of a process.
 
 import { SignalEntry } from "./entries.js";
 import type { Interception } from "./interception.js";
@@ -27,7 +28,7 @@ export class Groups {
     if (times === 0) this.notify(group, name, process, "join");
   }
 
-  /** False when the process was no member. */
+  /** Returns false when the process was not a member. */
   leave(name: string, process: Process): boolean {
     this.interception?.touched(`g:${name}`, "write");
     const group = this.groups.get(name);
@@ -41,7 +42,7 @@ export class Groups {
     return true;
   }
 
-  /** Members, each once, in the order in which they came. */
+  /** The members, each once, in the order in which they joined. */
   members(name: string): Pid<unknown>[] {
     this.interception?.touched(`g:${name}`, "read");
     return [...(this.groups.get(name)?.members.keys() ?? [])].map((process) => process.pid);
@@ -52,7 +53,7 @@ export class Groups {
     return [...this.groups].filter(([, group]) => group.members.size > 0).map(([name]) => name);
   }
 
-  /** Tells `process` of changes from now on; returns the members of this moment. */
+  /** Notifies `process` of changes from now on. Returns the current members. */
   monitor(name: string, process: Process): Pid<unknown>[] {
     this.open(name).watchers.add(process);
     this.remember(process, name);
@@ -68,7 +69,7 @@ export class Groups {
     this.tidy(name, group);
   }
 
-  /** The process has ended. */
+  /** Removes a process that has ended from all its groups. */
   leaveAll(process: Process): void {
     for (const name of process.rare?.groups?.keys() ?? []) {
       this.interception?.touched(`g:${name}`, "write");
@@ -80,7 +81,7 @@ export class Groups {
     }
   }
 
-  /** Groups that `process` is in, each as often as it joined. */
+  /** The names of the groups that `process` is a member of, each once. */
   of(process: Process): string[] {
     return [...(process.rare?.groups?.keys() ?? [])].filter((name) =>
       this.groups.get(name)?.members.has(process),
@@ -102,7 +103,10 @@ export class Groups {
     process.extras.groups.add(name);
   }
 
-  /** A process that goes from group to group keeps no list of all it was ever in. */
+  /**
+   * Drops the group from the process's list when the process neither belongs to the group nor monitors it. So the list
+   * does not grow as the process changes groups.
+   */
   private forget(process: Process, name: string, group: Group): void {
     if (!group.members.has(process) && !group.watchers.has(process)) process.rare?.groups?.delete(name);
   }

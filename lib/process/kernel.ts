@@ -1,4 +1,5 @@
-// The kernel of one system: how processes begin, meet signals and end. Everything public about it is in system.ts.
+// The kernel of one system. It starts processes, delivers their messages and signals, and ends them. The public methods
+// are in system.ts.
 
 import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
 import { deferStart, ignore, Stop } from "./behaviour.js";
@@ -37,7 +38,7 @@ export class Kernel implements ScheduledSystem {
   readonly limits: Limits;
   /** The asynchronous context of the code that created the system. Everything in the system runs in it. */
   readonly context: AsyncContext;
-  /** Messages carry the context of their sender. */
+  /** Messages carry the asynchronous context of their sender. */
   readonly carriesContext: boolean;
   readonly scheduler: Scheduler;
   readonly events: SystemEvents;
@@ -47,9 +48,9 @@ export class Kernel implements ScheduledSystem {
   readonly links: Links = new Links(this);
   remote: RemotePort = new OutOfReach(this);
   readonly calls: Calls = new Calls(this);
-  /** Stands for the code outside of all processes: signals from there come from this pid. */
+  /** The pid that stands for code outside of all processes. Signals from such code come from this pid. */
   readonly outside: Pid;
-  /** Processes alive, newest first, as a list of their own links. */
+  /** The first of the linked list of live processes, newest first. Each process holds its own links in the list. */
   newest: Process | undefined = undefined;
   population = 0;
   stopped = false;
@@ -86,14 +87,14 @@ export class Kernel implements ScheduledSystem {
   }
 
   /**
-   * Runs code of this system that no turn runs. The context is a copy, so that what `enterWith` leaves behind in it ends
-   * with this.
+   * Runs code of this system outside of a turn. The code runs in a copy of the system's context, so an `enterWith` in
+   * the code has no effect afterwards.
    */
   enter<R>(fn: () => R): R {
     return this.freshContext().runInAsyncScope(fn);
   }
 
-  /** A copy of this system's context, as each turn has one. */
+  /** A copy of the system's context. Each turn has a copy of its own. */
   freshContext(): AsyncContext {
     return this.context.runInAsyncScope(this.env.captureContext);
   }
@@ -161,7 +162,7 @@ export class Kernel implements ScheduledSystem {
     tell(outcome);
   }
 
-  /** An orderly end, or a crash in the process's own code: `terminate` runs first, but not before `init` was done. */
+  /** Ends a process in order, or after a crash in its own code. `terminate` runs first, unless `init` has not finished. */
   stop(process: Process, reason: ExitReason, message: unknown): void {
     const terminate = (process.behaviour as Callbacks<unknown>).terminate;
     if (terminate === undefined || process.state === TERMINATING || process.state === STARTING) {
@@ -280,7 +281,10 @@ export class Kernel implements ScheduledSystem {
     if (this.events.wants.deadLetter) this.events.publish("deadLetter", { to, message, reason });
   }
 
-  /** Hands a signal to callbacks. A trapping process stops when its parent tells it to, as a gen_server does. */
+  /**
+   * Passes a signal to the callbacks of a process. A trapping process stops when its parent sends an exit signal, as a
+   * gen_server does.
+   */
   openSignal(process: Process, signal: Signal): unknown {
     const callbacks = process.behaviour as Callbacks<unknown>;
     if (signal.type === "exit" && signal.from === (process.parent ?? this.outside)) {
@@ -295,7 +299,7 @@ export class Kernel implements ScheduledSystem {
 
   // ── addresses and time ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The running process that `of` stands for. @throws NoProcessError */
+  /** The running process with this pid or name. @throws NoProcessError */
   locate(of: Pid<never> | string): Process {
     const process = typeof of === "string" ? this.names.find(of) : of.process;
     if (process === undefined || process.kernel !== this)
@@ -303,7 +307,7 @@ export class Kernel implements ScheduledSystem {
     return process;
   }
 
-  /** A pid for a name that no process has. */
+  /** A pid for a name that no process holds. */
   nobody(name: string): Pid {
     return new Pid(this.node, 0, name, undefined);
   }

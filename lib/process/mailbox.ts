@@ -1,11 +1,11 @@
-// The queue of one process. The first message sits in a field of its own; a ring is made only for the second one.
+// The queue of one process. A field holds the first message. A ring is created only for the second message.
 //
 // An entry that ends while it is queued is withdrawn: it stops counting at once. It is removed when it reaches the head, or
 // together with all other withdrawn entries when they fill more than half of the ring. So a withdrawal costs constant time.
 
 import { GONE, isGone, isSpecial, type Withdrawable } from "./entries.js";
 
-/** What `shift` gives when there is nothing: no message can be this. */
+/** The result of `shift` when the queue is empty. No message can have this value. */
 export const EMPTY: unique symbol = Symbol("empty");
 
 const SMALLEST = 8;
@@ -16,7 +16,7 @@ class Ring {
   items: unknown[] = new Array(SMALLEST).fill(EMPTY);
   head = 0;
   size = 0;
-  /** Entries withdrawn and not cleared away yet. */
+  /** Withdrawn entries that are still in the ring. */
   gone = 0;
   /** The depth at which the next `highWater` is due; see {@link Mailbox.isDeep}. */
   mark = 0;
@@ -35,7 +35,7 @@ class Ring {
     return item;
   }
 
-  /** Takes the oldest that is not withdrawn, or {@link EMPTY}. */
+  /** Takes the oldest entry that is not withdrawn, or returns {@link EMPTY}. */
   shiftLive(): unknown {
     while (this.size > 0) {
       const item = this.shift();
@@ -49,7 +49,7 @@ class Ring {
     return this.items[(this.head + index) & (this.items.length - 1)];
   }
 
-  /** Moves the fewer of those before and behind it. */
+  /** Removes the entry at `index`. Moves the entries before or behind it, whichever are fewer. */
   removeAt(index: number): unknown {
     const { items, head } = this;
     const mask = items.length - 1;
@@ -66,7 +66,7 @@ class Ring {
     return item;
   }
 
-  /** Clears away the withdrawn. Returns how many of the first `before` entries these were. */
+  /** Removes all withdrawn entries. Returns how many of them were among the first `before` entries. */
   clear(before: number): number {
     const { items, head, size } = this;
     const mask = items.length - 1;
@@ -92,7 +92,10 @@ class Ring {
   }
 }
 
-/** First in, first out, with removal anywhere. A base class, so that a process and its mailbox are one object. */
+/**
+ * A queue, first in, first out, with removal anywhere. Mailbox is a base class, so that a process and its mailbox are
+ * one object.
+ */
 export class Mailbox {
   protected first: unknown = EMPTY;
   /** The mailbox may hold entries that are not plain messages. */
@@ -104,7 +107,7 @@ export class Mailbox {
     return this.length - (this.ring === undefined ? 0 : this.ring.gone);
   }
 
-  /** Places taken, those of withdrawn entries included. */
+  /** Places taken, withdrawn entries included. */
   get length(): number {
     return this.first === EMPTY ? 0 : 1 + (this.ring === undefined ? 0 : this.ring.size);
   }
@@ -121,7 +124,7 @@ export class Mailbox {
     } else this.ring.push(item);
   }
 
-  /** Takes the oldest entry, or {@link EMPTY}. */
+  /** Takes the oldest entry, or returns {@link EMPTY}. */
   shift(): unknown {
     const item = this.first;
     const { ring } = this;
@@ -137,17 +140,20 @@ export class Mailbox {
     return item;
   }
 
-  /** The entry at `index`, 0 being the oldest, without taking it: a withdrawn one too, behind the first. */
+  /**
+   * The entry at `index`, which stays in the queue. 0 is the oldest. Behind the first entry, withdrawn entries count
+   * too.
+   */
   peek(index: number): unknown {
     if (index === 0) return this.first;
     return this.ring === undefined || index > this.ring.size ? EMPTY : this.ring.at(index - 1);
   }
 
   /**
-   * The first message that fits, or the first entry that is not simply a message, from the second in the queue on: the
-   * loop of a selective receive behind many messages, small enough for the compiler to see whole.
+   * Finds the first entry that fits or is not a plain message, from the second entry in the queue on. This is the loop
+   * of a selective receive behind many messages, small enough for the compiler to optimise as a whole.
    *
-   * @param place - where to begin; counted up before each look, since `fits` may change the queue
+   * @param place - where to begin; incremented before each call of `fits`, since `fits` may change the queue
    */
   skim(place: { scanned: number }, fits: (message: never) => boolean): unknown {
     const { ring } = this;
@@ -159,7 +165,7 @@ export class Mailbox {
     return EMPTY;
   }
 
-  /** Takes the entry at `index`, keeping the order of the others. */
+  /** Removes the entry at `index` and keeps the order of the others. */
   removeAt(index: number): unknown {
     if (index === 0) return this.shift();
     if (this.ring === undefined || index > this.ring.size) return EMPTY;
@@ -167,10 +173,10 @@ export class Mailbox {
   }
 
   /**
-   * Takes out an entry that has ended, wherever it waits.
+   * Removes an entry that has ended, wherever it waits in the queue.
    *
    * @param before - a place in the queue
-   * @returns by how much that place is nearer to the head now
+   * @returns how many places nearer to the head the entry at `before` is now
    */
   withdraw(entry: Withdrawable, before = 0): number {
     if (entry.queuedIn !== this) return 0;
@@ -184,7 +190,10 @@ export class Mailbox {
     return ++ring.gone * 2 > ring.size ? ring.clear(before - 1) : 0;
   }
 
-  /** True once when `least` entries are queued, and once at each doubling. Starts anew when the mailbox has run empty. */
+  /**
+   * True once when `least` entries are queued, and once at each doubling. The count begins again when the mailbox has
+   * become empty.
+   */
   protected isDeep(least: number): boolean {
     const { ring, depth } = this;
     if (ring === undefined || depth < least || depth < ring.mark) return false;

@@ -1,8 +1,8 @@
-// Which process made this promise: V8's promise hooks mark each promise with the pid of the process whose code is
-// running, and restore that pid when the promise's continuation runs. A rejection nobody handled then finds its owner,
-// also after awaits. Hooks cost synchronous code nothing, but every await of the thread some 40 ns: they are taken away
-// while no code of a process runs or waits for the host (docs/decisions/0026). Browsers, workers and Bun have no promise
-// hooks: promises have no owners there.
+// Finds the process that created a promise. V8's promise hooks mark each promise with the pid of the process whose code
+// is running, and restore that pid when the promise's continuation runs. So a rejection that no code handled finds its
+// owner, also after awaits. Hooks cost synchronous code nothing, but cost every await of the thread about 40 ns. So the
+// hooks are removed while no code of a process runs or waits for the host (docs/decisions/0026). Browsers, workers and
+// Bun have no promise hooks, so promises have no owners there.
 
 import { globalObject, optionalModule } from "./node-modules.js";
 import type { Pid } from "./pid.js";
@@ -19,7 +19,7 @@ interface PromiseHooks {
 
 const promiseHooks = optionalModule("node:v8")?.promiseHooks as PromiseHooks | undefined;
 
-/** Gives back the object it was constructed with, so that a private field can be put on any object. */
+/** Returns the object passed to its constructor, so that a subclass can put a private field on any object. */
 class Given {
   constructor(promise: object) {
     // biome-ignore lint/correctness/noConstructorReturn: this is what it is for
@@ -27,7 +27,7 @@ class Given {
   }
 }
 
-/** A field that nobody else sees: a promise prints and compares as if it had no owner. */
+/** Stores a promise's owner in a private field. A marked promise prints and compares as if it had no owner. */
 class Mark extends Given {
   readonly #owner: object;
   constructor(promise: object, owner: object) {
@@ -39,10 +39,13 @@ class Mark extends Given {
   }
 }
 
-/** Put on a promise in whose name the host may run code of a process, until it does. */
+/**
+ * Marks a promise whose continuation is code of a process that the host may run. The mark is open until the continuation
+ * runs.
+ */
 class Awaited extends Given {
   #open = true;
-  /** True for such a promise, the first time. */
+  /** Closes the mark of a promise. Returns true if the promise had an open mark. */
   static end(promise: object): boolean {
     if (!(#open in promise) || !promise.#open) return false;
     promise.#open = false;
@@ -51,8 +54,8 @@ class Awaited extends Given {
 }
 
 /**
- * State that all copies of the library in this thread share. Kept where the hooks are, which is one place for every copy
- * and every realm; without hooks, on the global object of the realm.
+ * State that all copies of the library in this thread share. The state is kept where the promise hooks are, which is one
+ * place for every copy and every realm. Without promise hooks, the state is kept on the global object of the realm.
  */
 export function shared<T extends object>(name: string, create: () => T): T {
   const holder = (promiseHooks ?? globalObject) as unknown as Record<symbol, T | undefined>;
@@ -62,29 +65,36 @@ export function shared<T extends object>(name: string, create: () => T): T {
 }
 
 /**
- * What all copies of the library in one thread have in common: there is one set of hooks, and code of one copy's process
- * may set a turn of another's going. Only ever added to: the copy that made it may be older than those that use it.
+ * The state of the hooks. All copies of the library in one thread share one set of hooks, and code of a process in one
+ * copy may start a turn in another. Members are only ever added to this class: the copy that created the shared object
+ * may be older than the copies that use it.
  */
 class Origin {
   /**
-   * In whose name code runs outside an activation, in continuations, timers and callbacks: the pid of a process, or the
-   * actor that stands for a simulated scenario.
+   * The owner of code that runs outside an activation, in continuations, timers and callbacks: the pid of a process, or
+   * the actor that stands for a simulated scenario.
    */
   current: object | undefined = undefined;
-  /** Knows which process it runs. Asked only when a promise is made: an activation costs nothing here. */
+  /**
+   * The scheduler whose turn runs; it knows the running process. The scheduler is asked only when a promise is created,
+   * so an activation costs nothing here.
+   */
   scheduler: { readonly running: { readonly pid?: object } | undefined } | undefined = undefined;
   private watchers = 0;
   private uninstall: (() => void) | undefined = undefined;
-  /** Continuations of processes that wait for the host, and not for the library. */
+  /** The number of continuations of processes that wait for the host, not for the library. */
   private awaited = 0;
-  /** A promise that the library settles, and wakes the hooks before it does; what awaits it now does not wait for the host. */
+  /**
+   * A promise that the library will settle, waking the hooks first. Code that awaits this promise does not wait for the
+   * host.
+   */
   settledHere: object | undefined = undefined;
 
   ownerOf(promise: object): object | undefined {
     return Mark.ownerOf(promise);
   }
 
-  /** False: the host has no promise hooks. */
+  /** Returns false if the host has no promise hooks. */
   watch(): boolean {
     if (this.uninstall === undefined && !this.install()) return false;
     this.watchers++;
@@ -95,7 +105,7 @@ class Origin {
     if (--this.watchers === 0) this.remove();
   }
 
-  /** Code of a process is about to run: its promises are to be marked. */
+  /** Installs the hooks before code of a process runs, so that its promises are marked. */
   wake(): void {
     if (this.uninstall === undefined && this.watchers > 0) this.install();
   }
@@ -108,7 +118,7 @@ class Origin {
         new Mark(promise, owner);
         if (parent === undefined || parent === this.settledHere) return;
         new Awaited(promise);
-        // Where the parent waits for the host too, this one waits at least as long, and stands for both.
+        // If the parent waits for the host too, this promise waits at least as long, and counts for both.
         if (!Awaited.end(parent)) this.awaited++;
       },
       before: (promise) => {
@@ -122,17 +132,18 @@ class Origin {
     try {
       this.uninstall = promiseHooks?.createHook(hooks);
     } catch {
-      // Bun has the function, and it throws.
+      // Bun has `createHook`, but calling it throws.
       this.uninstall = undefined;
     }
     return this.uninstall !== undefined;
   }
 
   /**
-   * No code of a process runs now: takes the hooks away, unless some is to go on when the host settles a promise. Code
-   * that goes on when the library settles one finds the hooks again, and its promises keep their marks meanwhile.
+   * Removes the hooks when no code of a process runs, unless a continuation waits for the host to settle a promise. A
+   * continuation that waits for the library is safe: the library installs the hooks again first, and the promises keep
+   * their marks in the meantime.
    *
-   * @returns false where the hooks have to stay
+   * @returns false when the hooks have to stay
    */
   rest(): boolean {
     if (this.awaited > 0) return false;
@@ -140,7 +151,7 @@ class Origin {
     return true;
   }
 
-  /** The turn is over. */
+  /** The turn has ended. */
   over(): void {
     this.scheduler = undefined;
     this.settledHere = undefined;
@@ -155,12 +166,15 @@ class Origin {
 
 export const origin: Origin = shared("origin", () => new Origin());
 
-/** In whose name code runs now. */
+/** The owner of the code that runs now. */
 export function runningOwner(): object | undefined {
   return origin.current ?? origin.scheduler?.running?.pid;
 }
 
-/** Runs code in the name of `owner`, wherever it is called: the promises that it makes are its own. */
+/**
+ * Runs code in the name of `owner`: the promises that the code creates belong to `owner`, wherever this function is
+ * called.
+ */
 export function inNameOf<T>(owner: object, fn: () => T): T {
   const { current } = origin;
   origin.wake();
@@ -194,9 +208,9 @@ export function outside<T>(fn: () => T): T {
 }
 
 /**
- * The process whose code created a promise, even when that process has exited. Undefined when no process did. Only promises
- * that were created while a System runs have owners. For listeners of the host: a rejection with an owner already crashes
- * that process.
+ * The process whose code created a promise, even when that process has exited. Undefined when no process did. Only
+ * promises that were created while a System runs have owners. Use this function in the host's own listeners of
+ * rejections: a rejection with an owner already crashes the owning process.
  *
  * @example
  * process.on("unhandledRejection", (error, promise) => {
@@ -205,13 +219,13 @@ export function outside<T>(fn: () => T): T {
  */
 export function ownerOf(promise: Promise<unknown>): Pid<unknown> | undefined {
   const owner = origin.ownerOf(promise);
-  // Another copy's pid is a pid as well.
+  // The pid may be of another copy of the library, so `instanceof Pid` would not do.
   return owner !== undefined && "node" in owner ? (owner as Pid<unknown>) : undefined;
 }
 
 /**
- * Starts marking promises; counted, so that several systems may ask. Returns the call that ends it, or undefined where the
- * host has no promise hooks.
+ * Starts marking promises. Calls are counted, so several systems can mark promises at the same time. Returns the
+ * function that ends the marking, or undefined when the host has no promise hooks.
  */
 export function markPromises(): (() => void) | undefined {
   if (!origin.watch()) return undefined;

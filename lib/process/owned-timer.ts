@@ -1,4 +1,5 @@
-// The timers of a process: each sends a message or runs a function of its owner, and is cancelled when the owner exits.
+// The timers of a process. Each timer sends a message or runs a function of its owner, and is cancelled when the owner
+// exits.
 
 import { TaskEntry } from "./entries.js";
 import type { AsyncContext } from "./environment.js";
@@ -10,13 +11,13 @@ import type { Process } from "./process.js";
 import { captureSenderContext } from "./sender-context.js";
 import type { Due, Timer } from "./timer-queue.js";
 
-/** A timer that was set. Pass it to `ctx.cancel` or `system.cancel`. */
+/** A reference to a timer. Pass the reference to `ctx.cancel` or `system.cancel`. */
 export interface TimerRef {
   /** Whether the timer has yet to fire. */
   readonly pending: boolean;
 }
 
-/** What a timer does when due: send `message` to a pid or name, or run a function in its owner. */
+/** The action of a timer: send `message` to a pid or name, or run a function in the timer's owner. */
 export type TimerAction =
   | { readonly to: Pid<unknown> | string; readonly message: unknown }
   | { readonly run: () => unknown };
@@ -27,7 +28,7 @@ export class OwnedTimer implements Due, TimerRef {
   private readonly owner: Process | undefined;
   private readonly action: TimerAction;
   private readonly periodMs: number | undefined;
-  /** Where it was set, if contexts are carried. */
+  /** The asynchronous context of the code that set the timer, if contexts are carried. */
   private readonly context: AsyncContext | undefined;
 
   constructor(
@@ -50,13 +51,13 @@ export class OwnedTimer implements Due, TimerRef {
     return this.timer.pending;
   }
 
-  /** False when it had fired or was cancelled before. */
+  /** Returns false when the timer has already fired or been cancelled. */
   cancel(): boolean {
     if (this.owner !== undefined) this.owner.timers = exclude(this.owner.timers, this);
     return this.kernel.cancelTimer(this.timer);
   }
 
-  /** An interval keeps its rhythm. Beats that were missed completely are skipped. */
+  /** Fires the timer. An interval that fires late keeps its rhythm: periods that were missed completely are skipped. */
   fire(): void {
     if (this.periodMs !== undefined) {
       const late = this.kernel.env.now() - this.timer.deadline;
@@ -70,12 +71,13 @@ export class OwnedTimer implements Due, TimerRef {
     if ("to" in this.action) {
       const { to, message } = this.action;
       this.post(to, message);
-      // As in OTP, an interval ends with its receiver. A name may be taken again.
+      // As in OTP, an interval ends with its receiver. An interval to a name goes on, since another process may take the
+      // name.
       if (typeof to !== "string" && to.process === undefined && to.node === this.kernel.node) this.cancel();
     } else if (this.owner !== undefined) runIn(this.owner, this.action.run);
   }
 
-  /** No code could catch a MailboxFullError of a timer, so the message becomes a dead letter instead. */
+  /** Sends the message. No code could catch a MailboxFullError of a timer, so the message becomes a dead letter instead. */
   private post(to: Pid<unknown> | string, message: unknown): void {
     try {
       this.kernel.send(to, message);
@@ -86,7 +88,10 @@ export class OwnedTimer implements Due, TimerRef {
   }
 }
 
-/** Runs a function as part of a process: between messages for callbacks, at once for a body, which has no between. */
+/**
+ * Runs a function as part of a process. In a process of callbacks, the function runs between two messages. In a body,
+ * the function runs at once, since a body has no such point.
+ */
 function runIn(owner: Process, run: () => unknown): void {
   if (owner.handle !== undefined) owner.deliverSignal(new TaskEntry(run));
   else owner.perform(run);

@@ -14,7 +14,10 @@ import { optionalModule } from "./node-modules.js";
 import { markPromises, origin, shared } from "./origin.js";
 import { type EventLoop, TurnScheduler } from "./scheduler.js";
 
-/** Node fires a timer of more than this many milliseconds at once, so longer waits go in stages. */
+/**
+ * Node fires a timer with a longer delay than this many milliseconds immediately, so a longer wait is divided into
+ * several timers.
+ */
 const LONGEST_TIMEOUT = 2_147_483_647;
 
 const settled = Promise.resolve();
@@ -22,20 +25,23 @@ const clock = globalThis.performance;
 
 const AsyncResource = optionalModule("node:async_hooks")?.AsyncResource;
 
-/** Stands for all contexts on a host that has none. */
+/** The only context on a host without asynchronous contexts. */
 const onlyContext: AsyncContext = {
   runInAsyncScope: (fn, thisArg, ...args) => Reflect.apply(fn, thisArg, args),
 };
 
-/** A bare one costs Node less than one whose end it tells its hooks of. */
+/** With `requireManualDestroy`, Node does not report the end of the resource to its hooks, so the resource costs less. */
 const captureContext: () => AsyncContext =
   AsyncResource === undefined
     ? () => onlyContext
     : () => new AsyncResource("signalbox", { requireManualDestroy: true });
 
-/** Replaces `setImmediate` in browsers: a message to oneself arrives after I/O, and browsers never delay the message. */
+/**
+ * Replaces `setImmediate` in browsers. A message from the library to itself arrives after I/O, and browsers never delay
+ * the message.
+ */
 function messageToSelf(): (fn: () => void) => void {
-  // Node's port has no `onmessage` in its types: it has a `setImmediate`.
+  // Node's types for the port have no `onmessage`. Node does not need the port, since Node has `setImmediate`.
   const { port1, port2 } = new MessageChannel() as {
     port1: { onmessage?: () => void };
     port2: { postMessage(message: undefined): void };
@@ -49,14 +55,15 @@ function messageToSelf(): (fn: () => void) => void {
 }
 
 /**
- * The event loop, from the context of the code that calls this: whoever wakes a system, its turns and timers run there.
- * Every call back begins in a fresh copy of that context, so what `enterWith` leaves behind ends with it.
+ * The host's event loop, bound to the asynchronous context of the caller. The system's turns and timers run in this
+ * context, whichever code wakes the system. Every callback begins in a fresh copy of the context, so an `enterWith` in a
+ * callback has no effect after the callback.
  */
 function hostLoop(): EventLoop {
   const context = captureContext();
   let last: () => void;
   const afterIo = typeof setImmediate === "undefined" ? messageToSelf() : undefined;
-  // The promise of no process: a mark would cost more than the promise itself.
+  // This promise belongs to no process. Marking the promise would cost more than the promise itself.
   const wake = (): void => {
     const { current } = origin;
     origin.current = undefined;
@@ -94,18 +101,19 @@ function hostLoop(): EventLoop {
 const REJECTION = "unhandledRejection";
 
 /**
- * The host's rejections that nobody handled, watched once for all copies of the library in this thread. One of a
- * process's promise is that process's crash. Any other is the host's own affair: Node must do with it what it would do
- * without us, by whatever mode and listeners the host has.
+ * The host's unhandled rejections, watched once for all copies of the library in this thread. A rejection of a process's
+ * promise is a crash of the process. Any other rejection belongs to the host: Node must treat the rejection as it would
+ * without the library, according to the host's mode and listeners.
  *
- * A listener alone cannot do that, since Node takes a rejection for handled as soon as there is one. So `process.emit`
- * answers for the library: while ours is the only listener, a rejection that no process owns has none. The listener
- * stays for a host that puts another `emit` in the place of ours.
+ * A listener alone cannot achieve this, because Node considers a rejection handled as soon as there is a listener. So
+ * the library replaces `process.emit`. While the library's listener is the only one, the replacement answers that a
+ * rejection without an owning process has no listener. The listener remains for a host that replaces `process.emit`
+ * again.
  */
 class Rejections {
   private readonly watchers = new Set<RejectionListener>();
   private unhook: () => void = () => undefined;
-  /** The promise that is dealt with already. */
+  /** The promise whose rejection is already handled. */
   private seen: unknown = undefined;
   private warned = false;
 
@@ -121,7 +129,10 @@ class Rejections {
     };
   }
 
-  /** Whether it is a process's; one of a process whose system has stopped only when it is a refused effect. */
+  /**
+   * Handles a rejection that a process owns, and returns whether one does. If the system of the process has stopped,
+   * only a refused effect counts as owned.
+   */
   private claim(error: unknown, promise: Promise<unknown>): boolean {
     const owner = origin.ownerOf(promise);
     if (owner === undefined) return false;
@@ -157,7 +168,7 @@ class Rejections {
     this.unhook = () => {
       process.off(REJECTION, this.listen);
       hooked = false;
-      // Another that was put over ours goes on calling it.
+      // If another replacement of `emit` wraps this one, the other one goes on calling this one.
       if (host.emit !== answer) return;
       if (inherited) delete host.emit;
       else host.emit = emit;
@@ -168,7 +179,7 @@ class Rejections {
 const STRICT =
   "under --unhandled-rejections=strict a rejection that nobody awaited in a process ends the host, not the process; use throw (the default)";
 
-/** The last flag counts, and those of the command line come after those of the environment. */
+/** The last flag counts. Flags on the command line come after flags in the environment. */
 function isStrict(): boolean {
   const flags = [process.env.NODE_OPTIONS, ...process.execArgv].join(" ");
   return /.*--unhandled[-_]rejections[= ]+(\S+)/s.exec(flags)?.[1] === "strict";
@@ -176,7 +187,7 @@ function isStrict(): boolean {
 
 const rejections = shared("rejections", () => new Rejections());
 
-/** What a System runs on unless it is given another Environment. */
+/** The Environment of a System that is given no other. */
 export const production: Environment = {
   now: () => clock.now(),
   wallTime: () => Date.now(),

@@ -1,5 +1,5 @@
-// The seam to other nodes. The kernel hands every signal for a foreign pid to a Transport, and takes in the signals that the
-// transport brings. Without a transport every other node is out of reach (out-of-reach.ts).
+// The connection to other nodes. The kernel passes every signal for a foreign pid to a Transport, and accepts the
+// signals that the transport delivers. Without a transport, every other node is out of reach (out-of-reach.ts).
 
 import { stop } from "./behaviour.js";
 import { MailboxFullError, SystemStoppedError } from "./errors.js";
@@ -14,7 +14,7 @@ import { crash, type ExitReason, NOCONNECTION, NOPROC, NORMAL, toReason } from "
 import type { Request } from "./request.js";
 import { show } from "./show.js";
 
-/** A pid as it travels. */
+/** A pid in the form that travels between nodes. */
 export interface PidAddress {
   /** The node of the process. */
   readonly node: RemoteNode;
@@ -22,7 +22,10 @@ export interface PidAddress {
   readonly id: number;
 }
 
-/** A signal as it travels. Pids and reply addresses inside `message` and `reason` are the transport's to encode. */
+/**
+ * A signal in the form that travels between nodes. The transport has to encode the pids and reply addresses inside
+ * `message` and `reason`.
+ */
 export type WireSignal =
   | {
       readonly type: "message";
@@ -72,13 +75,13 @@ export type WireSignal =
       readonly reason: ExitReason;
     };
 
-/** Carries signals to other nodes, each pair's in the order in which they were sent. */
+/** Carries signals to other nodes. Signals from one process to another must arrive in the order in which they were sent. */
 export interface Transport {
-  /** Takes a signal for `node`. False when the node is out of reach. */
+  /** Accepts a signal for `node`. Returns false when the node is out of reach. */
   send(node: RemoteNode, signal: WireSignal): boolean;
 }
 
-/** What a kernel asks of the code for other nodes. */
+/** The operations on other nodes that a kernel uses. */
 export interface RemotePort {
   send(to: Pid, message: unknown): void;
   request(to: Pid, request: Request): void;
@@ -89,7 +92,7 @@ export interface RemotePort {
   demonitor(monitor: Monitor): void;
   watch(watch: ExitWatch): void;
   unwatch(watch: ExitWatch): void;
-  /** A watch has fired. */
+  /** The watch has fired. */
   watched(watch: ExitWatch): void;
   down(monitor: Monitor, reason: ExitReason): void;
   deliver(signal: WireSignal): void;
@@ -116,7 +119,8 @@ export class RemoteNodes {
 }
 
 /**
- * Connects a system to other nodes. The code for this is in no bundle of a program that does not call it.
+ * Connects a system to other nodes. The code for other nodes is part of a bundle only if the program calls this
+ * function.
  *
  * @throws OptionError
  * @example
@@ -141,12 +145,12 @@ export function remoteNodes(transport: Transport): RemoteNodes {
 export class Remote implements RemotePort {
   private readonly transport: Transport;
   private readonly kernel: Kernel;
-  /** Local pids that other nodes may know, by number; kept until their process ends. */
+  /** Local pids that other nodes may know, by number. An entry stays until its process ends. */
   private readonly exported = new Map<number, Pid<unknown>>();
-  /** Foreign pids, and local ones whose process has ended, so that the same address is always the same object. */
+  /** Foreign pids, and local pids whose process has ended. With this map, the same address is always the same object. */
   private readonly imported = new Map<string, WeakRef<Pid<unknown>>>();
   private readonly nodes = new Map<string, RemoteNode>();
-  /** Foreign processes whose ends code outside of all processes waits for. */
+  /** The watches of code outside of all processes, which waits for the end of foreign processes. */
   readonly watches: Map<number, ExitWatch> = new Map();
 
   constructor(kernel: Kernel, transport: Transport) {
@@ -161,7 +165,7 @@ export class Remote implements RemotePort {
     this.kernel.deadLetter(to, message, "noconnection");
   }
 
-  /** A call to another node is watched over by a process of its own, which ends with it. */
+  /** Each call to another node has a process that monitors the callee. This process ends with the call. */
   request(to: Pid, request: Request): void {
     const { kernel } = this;
     const watch = kernel.spawn<never>(
@@ -242,7 +246,8 @@ export class Remote implements RemotePort {
     try {
       return this.transport.send(node, signal) === true;
     } catch (error) {
-      // A message's sender can deal with it. An end goes on all the same.
+      // The sender of a message can handle the error. Any other signal may be part of an exit, and the exit has to
+      // complete.
       if (signal.type === "message") throw error;
       const { reports } = this.kernel;
       const text = `the transport threw at a signal to ${node.name}: ${show(error)}`;
@@ -254,7 +259,7 @@ export class Remote implements RemotePort {
 
   // ── in ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes in one signal that another node sent here. */
+  /** Handles one signal that another node sent to this node. */
   deliver(signal: WireSignal): void {
     const { kernel } = this;
     const to = this.pid(signal.to);
@@ -301,7 +306,10 @@ export class Remote implements RemotePort {
     }
   }
 
-  /** The sender is too far away for the `reject` of a full mailbox to reach it. */
+  /**
+   * The error of a full mailbox with `reject` cannot reach a sender on another node, so the message becomes a dead
+   * letter.
+   */
   private receive(to: Pid<unknown>, message: unknown): void {
     try {
       this.kernel.send(to, message);
@@ -311,7 +319,7 @@ export class Remote implements RemotePort {
     }
   }
 
-  /** The connection to a node is lost: its links and monitors end with `noconnection`. */
+  /** The connection to a node is lost: all links and monitors between the two nodes end with `noconnection`. */
   nodeDown(id: string): void {
     const { links } = this.kernel;
     for (const watch of [...this.watches.values()])
@@ -331,7 +339,7 @@ export class Remote implements RemotePort {
     }
   }
 
-  /** The system has stopped: nothing comes in any more. */
+  /** The system has stopped and accepts no more signals. */
   close(): void {
     for (const watch of this.watches.values()) watch.lost(new SystemStoppedError(this.kernel.node.name));
     this.watches.clear();
@@ -339,14 +347,17 @@ export class Remote implements RemotePort {
 
   // ── addresses ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A pid as it may travel. A local one is remembered, so that signals find their way back to it. */
+  /**
+   * A pid in the form that travels between nodes. A local pid is stored, so that signals from other nodes find the
+   * process.
+   */
   address(pid: Pid): PidAddress {
     if (pid.process?.kernel === this.kernel) this.exported.set(pid.id, pid as Pid<unknown>);
     else if (pid.node === this.kernel.node) this.remember(pid as Pid<unknown>);
     return { node: pid.node, id: pid.id };
   }
 
-  /** The pid at an address: always the same object for the same address. */
+  /** The pid for an address. The same address always gives the same object. */
   pid(address: PidAddress): Pid<unknown> {
     const { node, id } = address;
     const here = node.id === this.kernel.node.id;
@@ -363,7 +374,7 @@ export class Remote implements RemotePort {
     return known;
   }
 
-  /** Keeps a foreign pid, or that of a local process that has ended, findable for as long as anybody holds it. */
+  /** Stores a foreign pid, or the pid of a local process that has ended, for as long as any code references the pid. */
   private remember(pid: Pid<unknown>): void {
     const key = keyOf(pid);
     if (this.imported.get(key)?.deref() === pid) return;
@@ -375,13 +386,16 @@ export class Remote implements RemotePort {
     if (this.imported.get(key)?.deref() === undefined) this.imported.delete(key);
   });
 
-  /** A process has ended. */
+  /** The process of this pid has ended. */
   forget(pid: Pid): void {
     if (this.exported.size > 0 && this.exported.delete(pid.id)) this.remember(pid as Pid<unknown>);
   }
 }
 
-/** The reason that another node gave, or why it is none: the end that it is the reason of has come all the same. */
+/**
+ * The exit reason that another node sent. An invalid reason becomes a crash with the validation error, because the exit
+ * itself has happened anyway.
+ */
 function reasonOf({ reason }: { readonly reason: ExitReason }): ExitReason {
   try {
     return toReason(reason);

@@ -1,4 +1,4 @@
-// The failures of processes that are reported: crashes that nobody observed, and what is thrown too late.
+// Reports of failures of processes: crashes that no process observed, and errors thrown during or after an exit.
 
 import { ProcessExitedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
@@ -8,7 +8,10 @@ import type { ExitReason } from "./reason.js";
 import { crashReport, pathOf } from "./report.js";
 import { showThrown } from "./show.js";
 
-/** A process ended abnormally, unobserved. Nothing is built for a report that nobody gets. */
+/**
+ * Reports that a process ended abnormally and that no process observed the end. The report is built only if a sink or a
+ * listener gets it.
+ */
 export function reportCrash(
   kernel: Kernel,
   process: Process,
@@ -36,8 +39,8 @@ export function reportCrash(
 }
 
 /**
- * Code of a process that has ended, or is on its way out with a reason of its own, threw. A refused effect is what should
- * happen; the rest is reported.
+ * Reports an error that code of a process threw after the process ended, or while it terminated with another reason. A
+ * refused effect is expected and is not reported.
  */
 export function reportLate({ reports, events }: Kernel, pid: Pid, error: unknown): void {
   if (isRefusal(error, pid)) return;
@@ -51,8 +54,8 @@ export function reportLate({ reports, events }: Kernel, pid: Pid, error: unknown
 let unownedWasReported = false;
 
 /**
- * Reports that the host cannot say which process made a promise: once in a program, by the first system that prints reports.
- * The report comes in a later turn, when the code that creates the system has the system in hand.
+ * Reports that the host cannot say which process created a promise. Only the first system of a program that prints
+ * reports does so. The report comes in a later turn, when the code that creates the system already holds the system.
  */
 export function reportUnowned(kernel: Kernel): void {
   const fire = (): void => {
@@ -65,7 +68,10 @@ export function reportUnowned(kernel: Kernel): void {
   kernel.addTimer(0, { fire });
 }
 
-/** The error that a dead process's code is refused with; or an AbortError that its `ctx.signal` caused. */
+/**
+ * Whether the error is the refusal of an operation of a dead process, or an AbortError that the process's `ctx.signal`
+ * caused.
+ */
 function isRefusal(error: unknown, pid: Pid): boolean {
   try {
     const cause = error instanceof Error && error.name === "AbortError" ? error.cause : error;

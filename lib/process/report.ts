@@ -1,4 +1,5 @@
-// What a system reports of failures: a record each, with a text for people, to a sink of the owner's choice.
+// A system's reports of failures. Each report is a record with a text for people. The system passes each report to the
+// sink that the system's owner chose.
 
 import type { Environment } from "./environment.js";
 import { OptionError } from "./errors.js";
@@ -14,19 +15,19 @@ import type { Due, Timer } from "./timer-queue.js";
 export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
 
 /**
- * What a report is about.
+ * The kind of event that a report describes.
  *
- * | event | a report that |
+ * | event | reported when |
  * |---|---|
- * | `crash` | a process ended abnormally, and nobody was linked to it or monitored it |
- * | `restart` | a supervisor starts a child again |
- * | `childExit` | a child of a supervisor failed, and its spec says not to start it again |
- * | `gaveUp` | a supervisor had to restart too often, and ends |
+ * | `crash` | a process ended abnormally, and no process was linked to it or monitored it |
+ * | `restart` | a supervisor restarts a child |
+ * | `childExit` | a child of a supervisor failed, and its spec says not to restart the child |
+ * | `gaveUp` | a supervisor had to restart children too often, and gives up |
  * | `lateError` | code of a process threw after its exit, or while it terminated |
- * | `transport` | the transport threw at a signal |
- * | `host` | the host lacks something that the system makes use of |
+ * | `transport` | the transport threw when it was given a signal |
+ * | `host` | the host lacks a feature that the system uses |
  * | `log` | a component of a topology logged a line |
- * | `suppressed` | so many reports were left out within the last second |
+ * | `suppressed` | the limit left out reports within the last second |
  */
 export type ReportEvent =
   | "crash"
@@ -45,35 +46,38 @@ export interface Report {
   readonly level: ReportLevel;
   /** What happened. */
   readonly event: ReportEvent;
-  /** The process that it is about; of a child, its supervisor. */
+  /** The process concerned. For a child, this is its supervisor. */
   readonly pid?: Pid | undefined;
-  /** Where that is: names from the system down, such as `shop/floor/clerk`. */
+  /** The names from the system down to the process, such as `shop/floor/clerk`. */
   readonly path: string;
   /** The exit reason, if the report is about an exit. */
   readonly reason?: ExitReason | undefined;
-  /** What was thrown, if anything was. */
+  /** The thrown value, if there is one. */
   readonly error?: unknown;
-  /** The message it was at work on; only if asked for, and as `redact` left it. */
+  /**
+   * The message that the process was handling. Present only with the option `messages`, in the form that `redact`
+   * returned.
+   */
   readonly message?: unknown;
-  /** All of it for people, with the stack. */
+  /** The whole report as text for people, with the stack. */
   readonly text: string;
 }
 
-/** Takes reports: the text first, for those who want no more. */
+/** Receives reports. The text comes first, for a sink that needs nothing else. */
 export type ReportSink = (text: string, report: Report) => void;
 
-/** Where reports go and what is in them. */
+/** Where reports go and what they contain. */
 export interface ReportOptions {
-  /** Default {@link consoleReport}. */
+  /** The sink. Default {@link consoleReport}. */
   readonly to?: ReportSink;
-  /** Whether the report of a crash shows the last message, which may hold secrets. Default false. */
+  /** Whether the report of a crash shows the last message. Messages may hold secrets. Default false. */
   readonly messages?: boolean;
-  /** Gives what is to be shown of a message. One that throws shows nothing. */
+  /** Returns the form of a message that the report shows. If `redact` throws, the report shows no message. */
   readonly redact?: (message: unknown) => unknown;
 }
 
 /**
- * A sink that writes the text of each report to standard error: the default.
+ * The default sink. It writes the text of each report to standard error.
  *
  * @example new System({ report: { to: consoleReport(), messages: true } });
  */
@@ -81,12 +85,12 @@ export function consoleReport(): ReportSink {
   return (text) => console.error(text);
 }
 
-/** The methods of a logger that reports use: those of pino, bunyan and the like. */
+/** The methods of a logger that reports call. pino, bunyan and similar loggers have these methods. */
 export type ReportLogger = { readonly [level in ReportLevel]: (fields: object, text: string) => void };
 
 /**
- * A sink that hands each report to a logger as pino has it: the fields first (`event`, `pid`, `path`, `reason`, `err`,
- * `lastMessage`), then the text.
+ * A sink that passes each report to a logger with pino's order of arguments: the fields first (`event`, `pid`, `path`,
+ * `reason`, `err`, `lastMessage`), then the text.
  *
  * @example new System({ report: loggerReport(pino()) });
  */
@@ -105,21 +109,21 @@ export function loggerReport(logger: ReportLogger): ReportSink {
     );
 }
 
-/** A process ended abnormally, unobserved. */
+/** A process ended abnormally, and no process was linked to it or monitored it. */
 export interface CrashReport {
   /** The process that crashed. */
   readonly pid: Pid;
-  /** Its exit reason. */
+  /** The exit reason of the process. */
   readonly reason: ExitReason;
-  /** The message it was at work on, if any. */
+  /** The message that the process was handling, if any. */
   readonly lastMessage: unknown;
-  /** Stack of the Error it died of, if it died of one. */
+  /** The stack of the Error that crashed the process, if an Error did. */
   readonly stack: string | undefined;
-  /** All of it, as printed by default. */
+  /** The whole report as text, as printed by default. */
   readonly text: string;
 }
 
-/** @param said - what is shown of the last message */
+/** @param said - the form of the last message that the report shows */
 export function crashReport(
   pid: Pid,
   reason: ExitReason,
@@ -132,10 +136,10 @@ export function crashReport(
   return { pid, reason, lastMessage, stack, text };
 }
 
-/** Longest path, in names. */
+/** Most names in a path. */
 const PATH_NAMES = 16;
 
-/** Names from the system down to a process, as far up as its ancestors are alive. */
+/** The names from the system down to a process. The path goes up only as far as the ancestors are alive. */
 export function pathOf(pid: Pid, parent: Pid | undefined = pid.process?.parent): string {
   const names: (string | number)[] = [pid.label ?? pid.id];
   for (let up = parent; up !== undefined && names.length < PATH_NAMES; up = up.process?.parent)
@@ -143,12 +147,12 @@ export function pathOf(pid: Pid, parent: Pid | undefined = pid.process?.parent):
   return [pid.node.name, ...names].join("/");
 }
 
-/** {@link ReportOptions} that have been checked; without `to`, nothing is printed. */
+/** {@link ReportOptions} that have been checked. Without `to`, nothing is printed. */
 export interface ReportSettings extends Omit<ReportOptions, "to"> {
   readonly to: ReportSink | undefined;
 }
 
-/** What a {@link Reporter} needs of its kernel. */
+/** The parts of a kernel that a {@link Reporter} uses. */
 interface ReportingSystem {
   readonly node: { readonly name: string };
   readonly env: Environment;
@@ -158,7 +162,7 @@ interface ReportingSystem {
   cancelTimer(timer: Timer): boolean;
 }
 
-/** Prints the reports of one system, no more of them than its limit allows. */
+/** Prints the reports of one system, up to the limit of reports per second. */
 export class Reporter {
   private readonly host: ReportingSystem;
   private readonly options: ReportSettings;
@@ -171,12 +175,12 @@ export class Reporter {
     this.limit = initial(host.limits.reportsPerSecond);
   }
 
-  /** Whether to build and {@link write} a report: false without a sink, and when there were too many in this second. */
+  /** Whether to build and {@link write} a report. False without a sink, and when the limit for this second is reached. */
   admits(): boolean {
     return this.options.to !== undefined && this.step({ type: "report", at: this.host.env.now() });
   }
 
-  /** A sink that throws is the host's affair, as a listener that throws is. */
+  /** Passes a report to the sink. An error that the sink throws is left to the host, like the error of an event listener. */
   write(report: Report): void {
     outside(() =>
       this.host.enter(() => {
@@ -189,7 +193,7 @@ export class Reporter {
     );
   }
 
-  /** What may be shown of a message. */
+  /** The form of a message that a report may show. */
   said(message: unknown): { readonly message: unknown } | undefined {
     const { messages, redact } = this.options;
     if (messages !== true || message === undefined) return undefined;
@@ -200,7 +204,7 @@ export class Reporter {
     }
   }
 
-  /** Says what has been left out so far. */
+  /** Reports how many reports were left out so far. */
   close(): void {
     this.step({ type: "over", at: this.host.env.now() });
   }

@@ -1,9 +1,10 @@
-// The production scheduler: ready processes run first come, first served, in turns of bounded length. A turn starts
-// in a microtask while the current macrotask's budget lasts (a call costs no trip through the event loop), and in a
-// macrotask of its own after that, so that I/O and timers of the host are never starved.
+// The production scheduler: ready processes run first come, first served, in turns of bounded length. A turn starts in a
+// microtask while the current macrotask's budget lasts, so a call costs no trip through the event loop. When the budget
+// is used up, the next turn starts in a new macrotask, so the host's I/O and timers never starve.
 //
-// Code that awaits goes on in microtasks behind the turn, where no turn can stop it: so only a few are let go at a time,
-// and the next turn begins behind them, with a look at the clock. The others wait in `held`.
+// Code that awaits continues in microtasks after the turn, where no turn can interrupt the code. So the scheduler
+// releases only a few continuations at a time. The next turn is queued behind these continuations and begins by reading
+// the clock. The other continuations wait in `held`.
 
 import type { Resumption, Runnable, ScheduledSystem, Scheduler, TurnLimits } from "./environment.js";
 import { Mailbox } from "./mailbox.js";
@@ -16,57 +17,78 @@ export interface EventLoop {
   soon(fn: () => void): void;
   /** Runs `fn` as a macrotask, after pending I/O. */
   later(fn: () => void): void;
-  /** Runs `fn` after `ms` or later, without keeping the host alive for it. A loop without it never takes promise hooks away. */
+  /**
+   * Runs `fn` after at least `ms` milliseconds, and returns the call that cancels it. The wait does not keep the host alive.
+   * Without `eventually`, the scheduler never removes promise hooks.
+   */
   eventually?(ms: number, fn: () => void): () => void;
   /** Runs `fn` once `now()` has reached `deadline`; returns the call that cancels it. */
   at(deadline: number, fn: () => void): () => void;
 }
 
-/** Activations between two looks at the clock: fewer while they are slow, up to this many while they are fast. */
+/**
+ * Most activations between two readings of the clock. The number falls while activations are slow, and rises up to this
+ * limit while they are fast.
+ */
 const MOST_UNTIMED = 256;
-/** Continuations let go between two looks at the clock: one while they are slow, up to this many while they are fast. */
+/**
+ * Most continuations released between two readings of the clock: one while continuations are slow, up to this limit
+ * while they are fast.
+ */
 const MOST_RELEASED = 16;
-/** Activations in a brief turn: as many brief turns as continuations between two looks run no more than a batch does. */
+/**
+ * Most activations in a brief turn. All brief turns between two readings of the clock together run no more activations
+ * than one batch does.
+ */
 const BRIEF = MOST_UNTIMED / MOST_RELEASED;
-/** The run queue fills half its ring at most; the other half remembers who ran since the last look at the clock. */
+/**
+ * The run queue fills at most half of its ring. The other half still holds the processes that ran since the clock was
+ * last read.
+ */
 const SMALLEST = 2 * MOST_UNTIMED;
-/** A run queue that grew beyond this is given back when it runs empty. */
+/** A ring larger than this is replaced by a small one when the run queue becomes empty. */
 const ROOMY = 8_192;
-/** After a long turn with several suspects, this many activations are timed one by one to find the culprit. */
+/** After a long turn with several suspects, the scheduler times this many activations one by one to find the culprit. */
 const CLOSE_WATCH = 1_000;
-/** How long no code of a process has run before promise hooks are taken away: installing them takes some microseconds. */
+/**
+ * Promise hooks are removed when no code of a process has run for this long. Installing them again takes some
+ * microseconds.
+ */
 const REST_MS = 20;
-/** Most milliseconds between two looks whether they may go, while a process waits for the host. */
+/** Most milliseconds between two checks whether promise hooks may be removed, while a process waits for the host. */
 const LONGEST_REST_MS = 1_000;
-/** In place of the alarm's time: timers that are due wait for the host to have had its go. */
+/** Replaces the alarm's time while overdue timers wait for the host to handle its own events. */
 const OVERDUE = Number.NEGATIVE_INFINITY;
 
 export class TurnScheduler implements Scheduler {
   private ring: (Runnable | undefined)[] = new Array(SMALLEST).fill(undefined);
   private head = 0;
   private size = 0;
-  /** A turn is running or on its way. */
+  /** A turn is running or scheduled. */
   private busy = false;
   private stopped = false;
-  /** Messages handled, and the time at which counting began, since the host last had its go. */
+  /** Messages handled since the host last handled its own events, and the time at which this count began. */
   private spent = 0;
   private since = Number.NEGATIVE_INFINITY;
   private turns = 0;
   private closeWatch = 0;
   private pace = 1;
-  /** Activations in brief turns since the last look at the clock. */
+  /** Activations in brief turns since the clock was last read. */
   private unseen = 0;
-  /** Whose code was let go since the last look at the clock, how many that are, and when. */
+  /**
+   * Since the clock was last read: the owners of the released continuations, the number of continuations released, and
+   * the time from which their duration counts.
+   */
   private awake: Runnable[] = [];
   private released = 0;
   private releasedAt = 0;
-  /** How many may be, and whether that many are. */
+  /** Most continuations that may be released now, and whether this limit is reached. */
   private ease = 1;
   private full = false;
-  /** Resumptions that wait for a later turn: no more than there are awaited promises. */
+  /** Resumptions that wait for a later turn. There are never more of them than awaited promises. */
   private readonly held = new Mailbox();
   private inTurn = false;
-  /** Set while a look whether promise hooks may go is on its way. */
+  /** Set while a check whether promise hooks may be removed is scheduled. */
   private cancelRest: (() => void) | undefined = undefined;
   private cancelAlarm: (() => void) | undefined = undefined;
   private alarmAt = Number.POSITIVE_INFINITY;
@@ -81,7 +103,7 @@ export class TurnScheduler implements Scheduler {
     this.limits = limits;
   }
 
-  /** The slot before the head still holds the one that was taken last. */
+  /** The slot before the head still holds the runnable that was taken last. */
   get running(): Runnable | undefined {
     return this.ring[(this.head - 1) & (this.ring.length - 1)];
   }
@@ -98,7 +120,7 @@ export class TurnScheduler implements Scheduler {
   }
 
   resumed(runnable: Runnable | undefined): void {
-    // What is let go in a turn goes on after its end.
+    // A continuation released during a turn runs after the turn, and the end of the turn sets `releasedAt`.
     if (this.released === 0 && !this.inTurn) this.releasedAt = this.loop.now();
     if (runnable !== undefined) this.awake.push(runnable);
     this.full = ++this.released >= this.ease;
@@ -113,7 +135,7 @@ export class TurnScheduler implements Scheduler {
     else this.release(one);
   }
 
-  /** The code that goes on stands in the host's queue of microtasks before the turn that looks how long it took. */
+  /** The host queues the continuation before the turn that measures how long the continuation took. */
   private release(one: Resumption): void {
     if (!this.inTurn) origin.wake();
     one.resume();
@@ -125,7 +147,8 @@ export class TurnScheduler implements Scheduler {
     const deadline = this.host.nextTimer() ?? Number.POSITIVE_INFINITY;
     if (deadline < this.alarmAt) this.setAlarm(deadline);
     else if (deadline === Number.POSITIVE_INFINITY && this.cancelAlarm !== undefined && !this.alarmCheck) {
-      // Timers come and go with every call: look once per macrotask whether the host's timer is still wanted.
+      // Every call sets and cancels timers, so the scheduler checks only once per macrotask whether it still needs the
+      // host's timer.
       this.alarmCheck = true;
       this.loop.later(this.reviewAlarm);
     }
@@ -176,14 +199,15 @@ export class TurnScheduler implements Scheduler {
   private readonly freshTurn = (): void => {
     this.since = this.loop.now();
     this.spent = 0;
-    // How long these took is not known: the host had its go meanwhile.
+    // The duration of the released continuations is unknown, because the host handled its own events in between.
     if (this.released > 0) this.wentOn();
     this.turn(this.since);
   };
 
   /**
-   * Fewer continuations were let go than may be, and everything is fast: the next turn needs no look at the clock. A chain
-   * of awaited calls, with a turn and a continuation for each, looks once in sixteen calls.
+   * Whether the next turn may skip reading the clock: fewer continuations were released than are allowed, and everything
+   * is fast. So a chain of awaited calls, with a turn and a continuation for each call, reads the clock once in sixteen
+   * calls.
    */
   private get isBrief(): boolean {
     return (
@@ -197,8 +221,8 @@ export class TurnScheduler implements Scheduler {
   }
 
   /**
-   * A turn without a look at the clock. False when it let nothing go: then the chain has ended, and the turn goes on with a
-   * look.
+   * Runs a turn that does not read the clock. Returns false when the turn released no continuation: the chain of calls
+   * has ended, and the turn continues as one that reads the clock.
    */
   private briefTurn(): boolean {
     const { released } = this;
@@ -218,7 +242,7 @@ export class TurnScheduler implements Scheduler {
     return goesOn;
   }
 
-  /** Those who were let go have gone on, which took `elapsed` milliseconds, brief turns included. */
+  /** The released continuations have run. They took `elapsed` milliseconds, brief turns included. */
   private look(elapsed: number): void {
     const { turnMs, longTurnMs } = this.limits;
     this.spent += this.released;
@@ -247,7 +271,8 @@ export class TurnScheduler implements Scheduler {
     origin.scheduler = this;
     try {
       this.releasedAt = this.work(started);
-      // With continuations to come, the turn goes on behind them: most calls have ended by then, and need no timer.
+      // When continuations were released, the turn resumes after them. Most calls have ended at that time and need no
+      // timer.
       if (this.released === 0) this.host.turnEnded(this.releasedAt);
     } finally {
       origin.over();
@@ -274,7 +299,10 @@ export class TurnScheduler implements Scheduler {
     }
   }
 
-  /** Looks later whether promise hooks may go: when there was no turn meanwhile, and nothing of a process waits for the host. */
+  /**
+   * Checks later whether promise hooks may be removed. They may when there was no turn in the meantime and no code of a
+   * process waits for the host.
+   */
   private restSoon(waitMs = REST_MS): void {
     const { turns } = this;
     this.cancelRest = this.loop.eventually?.(waitMs, () => {
@@ -285,7 +313,7 @@ export class TurnScheduler implements Scheduler {
     });
   }
 
-  /** Runs what is ready until nothing is, or the budget is used up. Returns the time at which it stopped. */
+  /** Runs ready processes until none is left or the budget is used up. Returns the time at which the work stopped. */
   private work(started: number): number {
     const { turnMessages, turnMs, longTurnMs } = this.limits;
     let looked = started;
@@ -302,7 +330,7 @@ export class TurnScheduler implements Scheduler {
     return looked;
   }
 
-  /** The hot loop, small enough for the compiler to see whole. */
+  /** The hot loop, small enough for the compiler to optimise as a whole. */
   private batch(most: number): number {
     const messages = this.limits.activationMessages;
     const budget = this.limits.turnMessages - this.spent;
@@ -320,7 +348,10 @@ export class TurnScheduler implements Scheduler {
     return activations;
   }
 
-  /** Those that went on, and those that ran last: the slots before the head still hold them. */
+  /**
+   * Reports the processes whose continuations ran, and the processes activated last: the slots before the head still
+   * hold these.
+   */
   private report(wentOn: readonly Runnable[], activations: number, elapsedMs: number): void {
     const suspects = new Set(wentOn);
     const mask = this.ring.length - 1;
@@ -338,7 +369,7 @@ export class TurnScheduler implements Scheduler {
     this.cancelAlarm = this.loop.at(deadline, this.onAlarm);
   }
 
-  /** Firing timers is a turn too, and the one that follows in this macrotask has what is left of its time. */
+  /** Firing timers is a turn too. A turn that follows in the same macrotask has the rest of its time. */
   private readonly onAlarm = (): void => {
     if (this.stopped) return;
     const { busy } = this;
@@ -347,7 +378,7 @@ export class TurnScheduler implements Scheduler {
     this.since = this.loop.now();
     this.spent = 0;
     origin.wake();
-    // Those that ran before say nothing of the timers that fire now.
+    // The pace of earlier activations says nothing about the timers that fire now.
     this.pace = 1;
     this.busy = true;
     this.inTurn = true;
@@ -372,7 +403,7 @@ export class TurnScheduler implements Scheduler {
     this.alarmAt = Number.POSITIVE_INFINITY;
   };
 
-  /** Keeps what ran before the head as well, for {@link report}. */
+  /** Keeps the slots before the head as well: {@link report} reads them. */
   private grow(): void {
     const old = this.ring;
     const wider: (Runnable | undefined)[] = new Array(old.length * 2).fill(undefined);

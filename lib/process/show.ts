@@ -1,22 +1,22 @@
-// Values in texts. A process can throw or send anything, so nothing here throws, and the work is bounded whatever the size of
-// the value: an end must never depend on how its reason behaves.
+// Short texts for values. A process can throw or send any value, so no function here throws, and the work is bounded
+// whatever the size of the value. The exit of a process must never depend on how its reason behaves.
 
 import { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 
-/** Characters of a value in a text. */
+/** Most characters of a value in a text. */
 const VALUE_LENGTH = 80;
-/** Objects within objects that are shown. */
+/** Most levels of nested objects that are shown. */
 const VALUE_DEPTH = 5;
-/** Characters of an error's name or message. */
+/** Most characters of an error's name or message. */
 const MESSAGE_LENGTH = 1_000;
-/** Characters of a stack. */
+/** Most characters of a stack. */
 const STACK_LENGTH = 10_000;
 
 /**
- * A value as a short text, at most some 80 characters long. Never throws. Runs no getter of its members, no `toJSON`,
- * `toString` or `Symbol.toPrimitive`: an accessor shows as `…`. A value that contains itself, or that resists, shows as
- * `a Name`.
+ * A value as a short text of about 80 characters at most. Never throws. Calls no getter, `toJSON`, `toString` or
+ * `Symbol.toPrimitive` of the value or its members: an accessor shows as `…`. A value that contains itself, or that
+ * throws when it is read, shows as `a Name`.
  */
 export function show(value: unknown): string {
   let text = "";
@@ -61,11 +61,11 @@ export function show(value: unknown): string {
   }
 }
 
-/** A value without members. */
+/** The text of a value without members. */
 function showSimple(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(cut(value, VALUE_LENGTH));
   if (typeof value === "function") return `function ${read(value, "name", VALUE_LENGTH) || "(anonymous)"}`;
-  // The digits of a number of a million digits take seconds.
+  // Formatting a number of a million digits takes seconds.
   if (typeof value === "bigint" && BigInt.asIntN(256, value) !== value) return "a bigint";
   return value instanceof Pid ? JSON.stringify(value) : String(value);
 }
@@ -75,7 +75,7 @@ function classOf(value: unknown): string {
     const name = read(Object.getPrototypeOf(value).constructor, "name", VALUE_LENGTH);
     if (name) return `a ${name}`;
   } catch {
-    // No class that anybody could name.
+    // The value has no class with a readable name.
   }
   return "an object";
 }
@@ -109,17 +109,17 @@ export function showError(error: Error): string {
   return `${read(error, "name", MESSAGE_LENGTH) ?? "Error"}: ${read(error, "message", MESSAGE_LENGTH) ?? "(no readable message)"}`;
 }
 
-/** The stack of an Error, if it has one that can be read. Never throws. */
+/** The stack of an Error, if the stack can be read. Never throws. */
 export function stackOf(error: Error): string | undefined {
   return read(error, "stack", STACK_LENGTH);
 }
 
-/** Whatever was thrown: an Error with its stack. Never throws. */
+/** A thrown value as text: an Error with its stack, any other value as {@link show} has it. Never throws. */
 export function showThrown(thrown: unknown): string {
   return isError(thrown) ? (stackOf(thrown) ?? showError(thrown)) : show(thrown);
 }
 
-/** `instanceof Error` that never throws: a revoked Proxy is none. */
+/** `instanceof Error` that never throws. A revoked Proxy counts as no Error. */
 export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error;
@@ -128,7 +128,10 @@ export function isError(value: unknown): value is Error {
   }
 }
 
-/** A text that `of` has there: a getter's too, since an Error may have those by right. */
+/**
+ * The string in the property `key`, cut to `longest` characters. Getters are called too, because the properties of an
+ * Error may be getters.
+ */
 function read(of: object, key: string, longest: number): string | undefined {
   try {
     const value = (of as Record<string, unknown>)[key];

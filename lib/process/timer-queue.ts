@@ -1,13 +1,14 @@
-// Pending timers in a binary heap that knows each timer's place: adding and cancelling are logarithmic at worst,
-// constant for the common timeout that is set last and cancelled soon. Ordered by deadline, then by creation.
+// Pending timers in a binary heap. Each timer stores its place in the heap, so adding and cancelling take logarithmic
+// time at worst, and constant time for the common timeout that is set last and cancelled soon. Timers are ordered by
+// deadline, then by creation.
 
-/** What a pending timer does when it is due. */
+/** The action of a pending timer. `fire` is called when the timer is due. */
 export interface Due {
   fire(): void;
 }
 
 export class Timer {
-  /** Place in the heap, -1 when not pending. */
+  /** The place in the heap, or -1 when the timer is not pending. */
   index = -1;
   readonly deadline: number;
   readonly sequence: number;
@@ -48,7 +49,7 @@ export class TimerQueue {
     return timer;
   }
 
-  /** Takes the timer out. False when it had fired or was cancelled before. */
+  /** Removes the timer. Returns false when the timer has already fired or been cancelled. */
   cancel(timer: Timer): boolean {
     const index = timer.index;
     if (index < 0) return false;
@@ -61,7 +62,7 @@ export class TimerQueue {
     return true;
   }
 
-  /** Takes the first timer whose deadline is not after `now`. */
+  /** Removes and returns the first timer if its deadline is not after `now`. */
   take(now: number): Timer | undefined {
     const first = this.heap[0];
     if (first === undefined || first.deadline > now) return undefined;
