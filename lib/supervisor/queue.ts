@@ -1,8 +1,8 @@
-// A queue as a value: taking from it and adding to it give a new queue and leave the old one as it was, in constant time.
+// A queue as a value. Taking and adding an item return a new queue and leave the old one as it was, in constant time.
 
 /**
- * A stretch of a log that queues share. The newest queue adds to that log in place: the others do not look beyond their
- * own ends, so none of them sees it.
+ * A section of a log that several queues share. The newest queue adds to the log in place. Every other queue reads only
+ * up to its own end, so it does not see the new items.
  */
 export class Queue<T> {
   private readonly log: T[];
@@ -29,18 +29,19 @@ export class Queue<T> {
     return this.from < this.to ? this.log[this.from] : undefined;
   }
 
-  /** The queue without its first item. An empty one lets go of the log. */
+  /** The queue without its first item. When no item is left, the queue releases the log. */
   withoutFirst(): Queue<T> {
     return this.length <= 1 ? Queue.of<T>() : new Queue(this.log, this.from + 1, this.to);
   }
 
-  /** The queue with these items behind the others. */
+  /** The queue with these items added behind the others. */
   with(...items: readonly [T, ...T[]]): Queue<T> {
     return this.concat(items);
   }
 
   concat(items: Iterable<T>): Queue<T> {
-    // A log that goes on beyond this queue is another's to add to; one that is mostly behind it is given up.
+    // Another queue has added to a log that continues beyond this queue. A log whose larger part lies before this queue
+    // should be freed. In both cases, this queue copies its items to a new log.
     const shared = this.to < this.log.length || this.from > this.length;
     const log = shared ? [...this] : this.log;
     const from = shared ? 0 : this.from;

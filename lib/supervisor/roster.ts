@@ -1,8 +1,8 @@
 // The children of one supervisor in start order, found by id and by pid in constant time, however many there are.
 //
-// A roster is a value: a change gives a new one, and leaves the old one as it was. All versions share one table, which
-// the newest changes in place; an older one knows how it differs from its successor, and takes the table back when
-// somebody looks at it. (H. Baker, "Shallow binding makes functional arrays fast", 1991.)
+// A roster is a value: a change returns a new roster and leaves the old one as it was. All versions share one table, and
+// the newest version changes the table in place. An older version stores how it differs from its successor, and takes
+// the table back when code reads the older version. (H. Baker, "Shallow binding makes functional arrays fast", 1991.)
 
 import { invariant } from "../process/invariant.js";
 import { type ExitReason, SHUTDOWN } from "../process/reason.js";
@@ -14,30 +14,33 @@ export interface Child<P> {
   readonly spec: FullChildSpec;
   readonly status: ChildStatus;
   readonly pid: P | undefined;
-  /** What it last ended of. */
+  /** The reason of the child's last exit. */
   readonly failure: ExitReason;
-  /** When it last came up. */
+  /** The time of the child's last start. */
   readonly since: number;
-  /** How often it was started again without a calm time between. */
+  /** How often the child was restarted without a calm time between the restarts. */
   readonly attempts: number;
-  /** With backoff: when its next start is due. A `resume` that comes before is of a wait that was given up. */
+  /** With backoff: the time of the next start. A `resume` before this time belongs to a wait that was abandoned. */
   readonly dueAt: number;
 }
 
-/** A child that has yet to run. */
+/** A child that has not run yet. */
 export function newChild<P>(spec: FullChildSpec): Child<P> {
   return { spec, status: "stopped", pid: undefined, failure: SHUTDOWN, since: 0, attempts: 0, dueAt: 0 };
 }
 
 class Table<P> {
-  /** In start order; the places of those that were taken out stay empty. */
+  /** In start order. The place of a removed child stays empty. */
   readonly children: (Child<P> | undefined)[] = [];
   readonly byId = new Map<string, number>();
   readonly byPid = new Map<P, number>();
   /** Significant children that are not stopped. */
   significant = 0;
 
-  /** Puts a child in a place, or none. Gives what was there: put that back, and everything is as before. */
+  /**
+   * Puts a child, or nothing, in a place. Returns the former content of the place. Putting that content back restores
+   * the table.
+   */
   put(place: number, child: Child<P> | undefined): Child<P> | undefined {
     const before = this.children[place];
     if (before !== undefined) {
@@ -60,7 +63,7 @@ function isUpAndSignificant({ spec, status }: Child<unknown>): boolean {
   return spec.significant && status !== "stopped";
 }
 
-/** How a version differs from the one that was made of it. */
+/** The difference between a version and its successor. */
 interface Change<P> {
   readonly place: number;
   readonly child: Child<P> | undefined;
@@ -68,7 +71,10 @@ interface Change<P> {
 }
 
 export class Roster<P> {
-  /** The table, in the version that holds it; in all others, the way to it. */
+  /**
+   * The table, in the version that holds it. In every other version, the next step towards the version that holds the
+   * table.
+   */
   private held: Table<P> | Change<P>;
 
   private constructor(held: Table<P>) {
@@ -98,7 +104,7 @@ export class Roster<P> {
     return this.at(this.table.byPid.get(pid));
   }
 
-  /** Where a child stands in start order; places between children may be empty. */
+  /** The place of a child in start order, or -1. Places between children may be empty. */
   placeOf(id: string): number {
     return this.table.byId.get(id) ?? -1;
   }
@@ -108,21 +114,21 @@ export class Roster<P> {
     return this.table.children.length;
   }
 
-  /** The children in places `from` to before `to`. */
+  /** The children in the places from `from` up to, but not including, `to`. */
   range(from: number, to: number): readonly Child<P>[] {
     return this.table.children.slice(from, to).filter((child) => child !== undefined);
   }
 
-  /** With this child in the place of the one of its id, or as the last. */
+  /** A roster in which `child` replaces the child of the same id, or comes last. */
   set(child: Child<P>): Roster<P> {
     const { byId, children } = this.table;
     const place = byId.get(child.spec.id);
-    // More empty places than children: time for a table without them.
+    // There are more empty places than children, so a new table without them is built.
     if (place === undefined && children.length > 2 * byId.size + ROOMY) return Roster.of([...this, child]);
     return this.change(place ?? children.length, child);
   }
 
-  /** Without the child of this id. */
+  /** A roster without the child of this id. */
   without(id: string): Roster<P> {
     const place = this.placeOf(id);
     return place < 0 ? this : this.change(place, undefined);
@@ -143,7 +149,7 @@ export class Roster<P> {
     return next;
   }
 
-  /** The table, as this version has it: whoever holds it passes it on, version by version. */
+  /** The table in the state of this version. The version that holds the table passes it on, version by version. */
   private get table(): Table<P> {
     if (this.held instanceof Table) return this.held;
     const way: Roster<P>[] = [];
@@ -160,5 +166,5 @@ export class Roster<P> {
   }
 }
 
-/** Empty places that are not worth a new table. */
+/** Up to this many empty places are not worth a new table. */
 const ROOMY = 32;
