@@ -25,17 +25,26 @@ for (const [name, check] of Object.entries({ ...contents, ...quickStart, ...bund
 }
 rmSync(work, { recursive: true, force: true });
 
-/** Counts that an earlier step of .ci/run left behind, if it ran. */
-function add(file, read) {
+/** Counts that an earlier step of .ci/run left behind. A step that had to leave some and did not has failed. */
+function add(file, step, read) {
   const path = join(root, ".build", file);
-  if (!existsSync(path)) return;
+  if (!existsSync(path)) {
+    if (process.env.CI !== "true" || step === undefined) return;
+    failed++;
+    console.log(`FAIL  ${step} ended before its tests did`);
+    return;
+  }
   const counts = read(JSON.parse(readFileSync(path, "utf8")));
   passed += counts.passed;
   failed += counts.failed;
 }
-const ofVitest = ({ numPassedTests, numFailedTests }) => ({ passed: numPassedTests, failed: numFailedTests });
-add("vitest.json", ofVitest);
-add("prove.json", ofVitest);
-add("storm.json", (counts) => counts);
+/** A file that cannot be loaded has no failed test, but the run has not succeeded. */
+const ofVitest = ({ numPassedTests, numFailedTests, success }) => ({
+  passed: numPassedTests,
+  failed: success ? numFailedTests : Math.max(1, numFailedTests),
+});
+add("vitest.json", "npm test", ofVitest);
+add("prove.json", "npm run prove", ofVitest);
+add("storm.json", undefined, (counts) => counts);
 process.exitCode = failed === 0 ? 0 : 1;
 console.log(`${passed} passed, ${failed} failed`);
