@@ -20,7 +20,7 @@ afterEach(async () => {
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 
 describe("an AbortSignal that many wait on", () => {
-  it("has one listener for calls, receives, ends and dispatches together, and ends them all [F2]", async () => {
+  it("has one listener for all calls, receives, dispatches and waits for ends, and aborts all of them [F2]", async () => {
     const controller = new AbortController();
     const { signal } = controller;
     const { pid } = busy(system);
@@ -45,7 +45,7 @@ describe("an AbortSignal that many wait on", () => {
     expect(listeners(signal)).toBe(0);
   });
 
-  it("is let go of when the last wait ends otherwise [F2]", async () => {
+  it("loses its listener when the last wait ends for another reason [F2]", async () => {
     const { signal } = new AbortController();
     const pid = doubler(system);
     const late = busy(system);
@@ -61,7 +61,7 @@ describe("an AbortSignal that many wait on", () => {
     expect(listeners(signal)).toBe(0);
   });
 
-  it("ends them in the order in which they began, each once, also those that another of them ends", async () => {
+  it("ends the waits in the order in which they began, each once, also a wait that another of the waits ends", async () => {
     const controller = new AbortController();
     const { signal } = controller;
     const { pid } = busy(system);

@@ -56,8 +56,8 @@ async function failLater(steps: number): Promise<void> {
   await failLater(steps - 1);
 }
 
-describe("a wait of the host's that `ctx.signal` ended", () => {
-  it("ends with the process without a word: that is what the signal is for", async () => {
+describe("a wait for the host that `ctx.signal` ended", () => {
+  it("ends with the process without a report, which is the purpose of the signal", async () => {
     const pid = system.spawn(async (ctx) => {
       await delay(3_600_000, undefined, { signal: ctx.signal });
     });
@@ -68,7 +68,7 @@ describe("a wait of the host's that `ctx.signal` ended", () => {
     expect(reports.filter((text) => text.includes("after its exit"))).toEqual([]);
   });
 
-  it("is told when another signal ended it [P7]", async () => {
+  it("is reported when another signal ended it [P7]", async () => {
     const other = new AbortController();
     const pid = system.spawn(async () => {
       await delay(3_600_000, undefined, { signal: other.signal });
@@ -93,7 +93,7 @@ describe("after its exit", () => {
     return kept as BodyContext<unknown>;
   }
 
-  it("every operation of its ctx is refused: nothing is done in its name [P4]", async () => {
+  it("every operation of the process's ctx is refused [P4]", async () => {
     const other = puppet(system, { name: "other" });
     const ref = await other.do((ctx): Monitor => ctx.monitor(ctx.self));
     const timer = await other.do((ctx): TimerRef => ctx.sendAfter(ctx.self, () => undefined, 1_000));
@@ -188,7 +188,7 @@ describe("after its exit", () => {
     expect([system.whereis("late"), system.members("late")]).toEqual([undefined, []]);
   });
 
-  it("it still knows who it was", async () => {
+  it("the ctx still has the pid", async () => {
     const ctx = await departed();
     expect(ctx.alive).toBe(false);
     expect(String(ctx.self)).toMatch(/^<system\.\d+>$/);
@@ -196,7 +196,7 @@ describe("after its exit", () => {
     expect(ctx.signal.reason).toBeInstanceOf(ProcessExitedError);
   });
 
-  it("a function that it wrapped does nothing any more", async () => {
+  it("a function that the process wrapped does nothing any more", async () => {
     let runs = 0;
     const ctx = await departed();
     ctx.wrap(() => runs++)();
@@ -290,7 +290,7 @@ describe("after its exit", () => {
 });
 
 describe("the end of a process", () => {
-  it("rejects what it waits for in receive, so that its finally blocks run [P5]", async () => {
+  it("rejects a pending receive of the process, so that its finally blocks run [P5]", async () => {
     const log: unknown[] = [];
     const pid = system.spawn(async (ctx) => {
       try {
@@ -309,7 +309,7 @@ describe("the end of a process", () => {
     expect(late).toEqual([]);
   });
 
-  it("rejects every call that it waits for, and withdraws the requests [P5]", async () => {
+  it("rejects every pending call of the process, and withdraws the requests [P5]", async () => {
     const log: string[] = [];
     const handled: unknown[] = [];
     const door = new Promise<void>(() => undefined);
@@ -338,7 +338,7 @@ describe("the end of a process", () => {
     expect(late).toEqual([]);
   });
 
-  it("aborts its signal with a reason that says whose end it was [P5]", async () => {
+  it("aborts the process's signal with a reason that names the process [P5]", async () => {
     let signal: AbortSignal | undefined;
     const pid = system.spawn((ctx) => {
       signal = ctx.signal;
@@ -351,7 +351,7 @@ describe("the end of a process", () => {
     expect(signal?.reason).toMatchObject({ code: "ERR_PROCESS_EXITED", pid, reason: { type: "killed" } });
   });
 
-  it("aborts its signal also when it was normal", async () => {
+  it("aborts the process's signal also when the exit was normal", async () => {
     let signal: AbortSignal | undefined;
     system.spawn((ctx) => {
       signal = ctx.signal;
@@ -360,7 +360,7 @@ describe("the end of a process", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it("is not undone by code that runs on: a filter that ends its own process leaves it dead", async () => {
+  it("is not undone by code that still runs: a process whose own filter ends it stays dead", async () => {
     const pid: Pid<string> = system.spawn<string>((ctx) =>
       ctx.receive(() => {
         system.exit(pid, "kill");

@@ -8,7 +8,7 @@ import { testClock } from "../../lib/testing/kit/clock.js";
 import { bench, SteppedLoop } from "../support/stepped.js";
 
 describe("the alarm", () => {
-  test("is set for the earliest deadline, and moved only for an earlier one", () => {
+  test("is set for the earliest deadline, and moved only for an earlier deadline", () => {
     const { loop, scheduler, timers } = bench();
     timers.splice(0, 0, 100);
     scheduler.alarm();
@@ -25,7 +25,7 @@ describe("the alarm", () => {
     expect(loop.armed).toEqual([]);
   });
 
-  test("is given back when the last timer is cancelled, so that the event loop can end", () => {
+  test("is cleared when the last timer is cancelled, so that the event loop can end", () => {
     const { loop, scheduler, timers } = bench();
     timers.push(100);
     scheduler.alarm();
@@ -38,7 +38,7 @@ describe("the alarm", () => {
     expect(loop.armed).toEqual([70]);
   });
 
-  test("stays when a new timer came before the host had its go", () => {
+  test("stays when a new timer is set before the host runs", () => {
     const { loop, scheduler, timers } = bench();
     timers.push(100);
     scheduler.alarm();
@@ -52,7 +52,7 @@ describe("the alarm", () => {
     expect(loop.armed).toEqual([120]);
   });
 
-  test("that leaves timers due lets the host have its go, and then fires the others", () => {
+  test("that leaves timers due lets the host run, and then fires the others", () => {
     const loop = new SteppedLoop();
     const timers = [10, 11, 12];
     const scheduler = new TurnScheduler(
@@ -102,7 +102,7 @@ describe("the alarm", () => {
 });
 
 describe("the alarm of the production environment", () => {
-  test("reaches further than a host timer can, in stages, and rings only when it is due", () => {
+  test("waits longer than a host timer can, in stages, and fires only when it is due", () => {
     const armed: { readonly fn: () => void; readonly ms: number }[] = [];
     const set = vi.spyOn(globalThis, "setTimeout").mockImplementation(((fn: () => void, ms: number) => {
       armed.push({ fn, ms });
@@ -181,7 +181,7 @@ describe("timers of a system", () => {
     expect(got).toBe(1);
   });
 
-  test("leave nothing with the host once they are cancelled", async () => {
+  test("hold no timer of the host once they are cancelled", async () => {
     const clock = testClock();
     await using system = new System({ environment: clock.environment });
     const pid = system.spawn<string>({ handle: () => undefined });
@@ -192,7 +192,7 @@ describe("timers of a system", () => {
     expect(clock.pendingAlarms).toBe(0);
   });
 
-  test("of a stopped system leave nothing with the host, nor can new ones be set", async () => {
+  test("of a stopped system hold no timer of the host, and new timers cannot be set", async () => {
     const clock = testClock();
     const system = new System({ environment: clock.environment });
     const pid = system.spawn<string>({ handle: () => undefined });

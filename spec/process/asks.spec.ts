@@ -59,13 +59,13 @@ describe("ask", () => {
     return { pid, log };
   }
 
-  it("hands the reply back between messages, which go on meanwhile", async () => {
+  it("passes the reply to the process between messages, which are handled meanwhile", async () => {
     const { log } = asker(doubler(system));
     await system.idle();
     expect(log).toEqual(["go", "other", 42]);
   });
 
-  it("tells a timeout, a missing callee and a callee's end as well", async () => {
+  it("reports a timeout, a missing callee and the end of the callee too", async () => {
     const callee = silent(system);
     const logs = [asker(callee.pid, { timeoutMs: 10 }), asker("nobody"), asker(callee.pid)].map(
       ({ log }) => log,
@@ -81,7 +81,7 @@ describe("ask", () => {
     expect(logs.map((log) => log.length)).toEqual([3, 3, 3]);
   });
 
-  it("may end the process by what it does with the reply", async () => {
+  it("may end the process in the function that handles the reply", async () => {
     const stopped = asker(doubler(system), {}, () => stop(broken));
     const thrown = asker(doubler(system), {}, () => {
       throw new Error("boom");
@@ -91,7 +91,7 @@ describe("ask", () => {
     expect(await reasons).toMatchObject([broken, { type: "crash", error: { message: "boom" } }]);
   });
 
-  it("is awaited when it deals with the reply asynchronously", async () => {
+  it("is awaited when the function handles the reply asynchronously", async () => {
     let open: () => void = () => undefined;
     const { pid, log } = asker(
       doubler(system),
@@ -110,7 +110,7 @@ describe("ask", () => {
     expect(log).toEqual(["go", "other", 42, "other"]);
   });
 
-  it("of one that has ended tells nobody", async () => {
+  it("of a process that has ended calls no function", async () => {
     const callee = silent(system);
     const { pid, log } = asker(callee.pid);
     await system.idle();
@@ -172,7 +172,7 @@ describe("whatever happens", () => {
     how: string;
   }
 
-  it("each call ends exactly once, and in a way that had come about [C1]", async () => {
+  it("each call ends exactly once, and in a way that has a cause [C1]", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
         const made: Made[] = [];

@@ -29,7 +29,7 @@ async function athome(work: (system: System) => Promise<unknown>, environment?: 
 }
 
 describe("of many requests at once", () => {
-  it("none is handled in another's context, nor in its own: in that of the system [X1]", async () => {
+  it("each is handled in the context of the system, not in its own or another request's context [X1]", async () => {
     await athome(async (system) => {
       const seen: string[] = [];
       const note = async (): Promise<string> => {
@@ -251,7 +251,7 @@ describe("the context of its system is where", () => {
 });
 
 describe("a store that a process sets for itself", () => {
-  it("is there in what a body awaits within it, and gone after it", async () => {
+  it("is available in the code that a body awaits within it, and not after it", async () => {
     await athome(async (system) => {
       const seen: string[] = [];
       const pid = system.spawn<string>(async (ctx) => {

@@ -31,7 +31,7 @@ describe("a wait", () => {
     expect([wait(0, 0), wait(1, 0)]).toEqual([100, 100]);
   });
 
-  it("is a number within its bounds, whatever the attempt, and without jitter never shorter than the one before", () => {
+  it("is a number within its bounds at every attempt, and without jitter never shorter than the wait before", () => {
     const roll = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
       fc.property(backoffs, fc.integer({ min: 1, max: 1e9 }), roll, (backoff, attempt, roll) => {
@@ -47,14 +47,14 @@ describe("a wait", () => {
 });
 
 describe("a calm time", () => {
-  it("is as long as the longest wait unless given", () => {
+  it("is by default as long as the longest wait", () => {
     expect([isCalm({ minMs: 1, maxMs: 50 }, 49), isCalm({ minMs: 1, maxMs: 50 }, 50)]).toEqual([false, true]);
     const given = { minMs: 1, maxMs: 50, resetAfterMs: 10 };
     expect([isCalm(given, 9), isCalm(given, 10)]).toEqual([false, true]);
   });
 });
 
-describe("a backoff that is none", () => {
+describe("an invalid backoff", () => {
   it.each<[unknown, string]>([
     [undefined, "retry"],
     [null, "retry"],
@@ -80,7 +80,7 @@ describe("a backoff that is none", () => {
     expect(error).toMatchObject({ path });
   });
 
-  it("is told from one that is one", () => {
+  it("is told apart from a valid backoff", () => {
     const backoff = { minMs: 1, maxMs: 1, factor: 1, jitter: 0, resetAfterMs: 0 };
     expect(checkBackoff("retry", backoff)).toBe(backoff);
   });

@@ -51,7 +51,7 @@ describe("a listener on `ctx.signal`", () => {
   ];
 
   it.each(ways)(
-    "that %s is the late error of the process that ends, not the crash of who ended it [H3]",
+    "that %s is a late error of the process that ends, not a crash of the process that ended it [H3]",
     async (_name, listener) => {
       const made: Pid[] = [];
       const child = {
@@ -75,18 +75,21 @@ describe("a listener on `ctx.signal`", () => {
     },
   );
 
-  it.each(ways)("that %s is so too when code outside all processes ends it", async (_name, listener) => {
-    const pid = system.spawn((ctx) => {
-      ctx.signal.onabort = listener;
-      return sleep(ctx);
-    });
-    await system.idle();
-    system.exit(pid, "kill");
-    await macrotask();
-    expect(late).toEqual([[pid, boom]]);
-  });
+  it.each(ways)(
+    "that %s is also a late error when code outside all processes ends the process",
+    async (_name, listener) => {
+      const pid = system.spawn((ctx) => {
+        ctx.signal.onabort = listener;
+        return sleep(ctx);
+      });
+      await system.idle();
+      system.exit(pid, "kill");
+      await macrotask();
+      expect(late).toEqual([[pid, boom]]);
+    },
+  );
 
-  it("that only meets a refusal is quiet", async () => {
+  it("that fails only by a refused effect is not reported", async () => {
     const pid = system.spawn((ctx) => {
       ctx.signal.addEventListener("abort", () => ctx.send(ctx.self, "late"));
       return sleep(ctx);
@@ -150,7 +153,7 @@ describe("a listener on `ctx.signal`", () => {
   });
 });
 
-describe("`terminate` that runs because of a rejection nobody awaited", () => {
+describe("`terminate` that runs because of a rejection that no code awaited", () => {
   it.each([
     ["leaves a promise rejected", () => void failLater(2), 1],
     ["throws", fail, 0],
@@ -173,7 +176,7 @@ describe("`terminate` that runs because of a rejection nobody awaited", () => {
 });
 
 describe("a host with a listener of its own", () => {
-  it("asks whose rejection it is, also when the process has ended [H5]", async () => {
+  it("can ask which process owns a rejection, also when the process has ended [H5]", async () => {
     let culprit: Pid | undefined;
     const seen: [unknown, Pid | undefined][] = [];
     const listen = (error: unknown, promise: Promise<unknown>): void =>
@@ -197,7 +200,7 @@ describe("a host with a listener of its own", () => {
     expect(culprit).toMatchObject({ id: 1 });
   });
 
-  it("shares what several processes use, and its failure is nobody's crash", async () => {
+  it("runs with `outside` a resource that several processes share, and its failure crashes no process", async () => {
     let shared: Promise<void> | undefined;
     const open = (): Promise<void> => (shared ??= outside(() => failLater(3)));
     const rejections = await hostRejections(async () => {
@@ -227,7 +230,7 @@ describe("the hook into the host", () => {
     expect(process.listenerCount("unhandledRejection")).toBe(0);
   });
 
-  it("does its work under and over another's, and without it when another's removal took it away", async () => {
+  it("works under and over another library's hook, and without it when the other library's removal removed both", async () => {
     const host: { emit: unknown } = process;
     const emit: (...args: never[]) => boolean = process.emit;
     const crashed = async (): Promise<string> => {
@@ -262,8 +265,8 @@ describe("the hook into the host", () => {
   });
 });
 
-describe("a promise that others keep", () => {
-  it("prints and compares as any other, and keeps neither its process nor the last message of that [H6]", async () => {
+describe("a promise that other code keeps", () => {
+  it("prints and compares as any other promise, and keeps neither its process nor the process's last message in memory [H6]", async () => {
     setFlagsFromString("--expose-gc");
     const gc = runInNewContext("gc") as () => void;
     const cache: Promise<number>[] = [];
@@ -298,7 +301,7 @@ describe("a promise that others keep", () => {
     expect(cache[0]).toEqual(Promise.resolve(7));
   });
 
-  it("nor does a `ctx` that is kept keep the last message", async () => {
+  it("a `ctx` that other code keeps does not keep the last message in memory", async () => {
     setFlagsFromString("--expose-gc");
     const gc = runInNewContext("gc") as () => void;
     const kept: Context<object>[] = [];

@@ -61,8 +61,8 @@ const question =
   (n: number) =>
   (to: ReplyTo<number>): Question => ({ n, to });
 
-describe("the host has its go within the budget and one step", () => {
-  it("while many function bodies go on after a receive [F3]", async () => {
+describe("the host runs within the budget and one step", () => {
+  it("while many function bodies continue after a receive [F3]", async () => {
     const bodies = many(() =>
       system.spawn<string>(async (ctx) => {
         await ctx.receive();
@@ -84,7 +84,7 @@ describe("the host has its go within the budget and one step", () => {
     await expectFairness();
   });
 
-  it("while many asynchronous handlers go on after an await of their own [F3]", async () => {
+  it("while many asynchronous handlers continue after an await of their own [F3]", async () => {
     const pids = many(() =>
       system.spawn<string>({
         handle: async () => {
@@ -119,7 +119,7 @@ describe("the host has its go within the budget and one step", () => {
     await expectFairness();
   });
 
-  it("while calls from outside of all processes go on [F4]", async () => {
+  it("while calls from outside of all processes continue [F4]", async () => {
     const server = echo();
     many((n) => void system.call(server, question(n)).then(step));
     await expectFairness();
@@ -196,7 +196,7 @@ describe("the host has its go within the budget and one step", () => {
     await expectFairness();
   });
 
-  it("while many asynchronous `init` and `terminate` go on after an await of their own [F3]", async () => {
+  it("while many asynchronous `init` and `terminate` continue after an await of their own [F3]", async () => {
     const pids = many(() =>
       system.spawn<string>({
         init: async () => {
@@ -237,7 +237,7 @@ describe("the host has its go within the budget and one step", () => {
     await expectFairness();
   });
 
-  it("while many timers of callbacks fire, although everything was fast before [F5]", async () => {
+  it("while many timers of callbacks fire, although all earlier steps were fast [F5]", async () => {
     for (const pid of many(() =>
       system.spawn({ init: (ctx) => ctx.runAfter(10, step), handle: () => undefined }),
     ))
@@ -250,7 +250,7 @@ describe("the host has its go within the budget and one step", () => {
 });
 
 describe("within the budget", () => {
-  it("an awaited call needs no go of the event loop [F6]", async () => {
+  it("an awaited call needs no trip through the event loop [F6]", async () => {
     const server = echo();
     let calls = 0;
     let goes = 0;
@@ -273,7 +273,7 @@ describe("within the budget", () => {
     expect(goes).toBeLessThanOrEqual(2);
   });
 
-  it("timers that are due together fire in their order, whatever time each takes [F5]", async () => {
+  it("timers that are due together fire in their order, however long each takes [F5]", async () => {
     const order: number[] = [];
     system.spawn(async (ctx) => {
       for (let n = 0; n < 50; n++)
@@ -290,7 +290,7 @@ describe("within the budget", () => {
     expect(order).toEqual(order.toSorted((a, b) => (a % 5) - (b % 5) || a - b));
   });
 
-  it("continuations go on in the order in which they were settled [F4]", async () => {
+  it("continuations run in the order in which their promises were settled [F4]", async () => {
     const server = echo();
     const order: number[] = [];
     many((n) =>
@@ -303,7 +303,7 @@ describe("within the budget", () => {
     expect(order).toEqual(many((n) => n));
   });
 
-  it("what has been settled goes on when the system stops [F4]", async () => {
+  it("continuations of settled promises run when the system stops [F4]", async () => {
     const server = echo();
     const calls = many((n) => system.call(server, question(n)).then(step, step));
     while (steps === 0) await new Promise((resolve) => setImmediate(resolve));

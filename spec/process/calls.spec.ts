@@ -21,11 +21,11 @@ afterEach(async () => {
 const broken = custom("broken");
 
 describe("a call", () => {
-  it("gives the reply", async () => {
+  it("resolves with the reply", async () => {
     expect(await system.call(doubler(system), (to: ReplyTo<number>) => ({ n: 21, to }))).toBe(42);
   });
 
-  it("is made by a process as well, by pid or name", async () => {
+  it("can be made by a process too, by pid or name", async () => {
     const pid = doubler(system);
     system.register("doubler", pid);
     const answers: number[] = [];
@@ -47,7 +47,7 @@ describe("a call", () => {
     expect(log).toEqual(["before", "call", "after"]);
   });
 
-  it("may be answered later, and by another process than the one asked", async () => {
+  it("may be answered later, and by a process other than the callee", async () => {
     const front = silent(system);
     const back = puppet(system);
     const call = ask(system, front.pid, 1);
@@ -57,14 +57,14 @@ describe("a call", () => {
     expect(await call).toBe(7);
   });
 
-  it("refused rejects with exactly the error given, and the callee lives on", async () => {
+  it("that the callee refuses rejects with exactly the given error, and the callee lives on", async () => {
     const error = new RangeError("not in stock");
     const pid = system.spawn<Question>({ handle: (ctx, { to }) => ctx.refuse(to, error) });
     expect(await ask(system, pid, 1)).toBe(error);
     expect(system.isAlive(pid)).toBe(true);
   });
 
-  it("is answered once: what is said after that is dropped", async () => {
+  it("is answered once: later replies are dropped", async () => {
     const pid = system.spawn<Question>({
       handle: (ctx, { to }) => {
         ctx.reply(to, 1);
@@ -77,7 +77,7 @@ describe("a call", () => {
     expect(system.isAlive(pid)).toBe(true);
   });
 
-  it("leaves nothing behind: no timer, no entry, no listener", async () => {
+  it("leaves no timer, no entry and no listener behind", async () => {
     const pid = doubler(system);
     const controller = new AbortController();
     const { signal } = controller;
@@ -101,7 +101,7 @@ interface Callee {
 }
 
 describe("a call's timeout", () => {
-  it("ends it when no reply has come by then, not before [C3]", async () => {
+  it("ends the call when the timeout has passed without a reply, not before [C3]", async () => {
     const callee = silent(system);
     let ended: unknown;
     void ask(system, callee.pid, 1, { timeoutMs: 100 }).then((value) => {
@@ -113,7 +113,7 @@ describe("a call's timeout", () => {
     expect(ended).toBe("ERR_CALL_TIMEOUT");
   });
 
-  it("is 5 seconds unless given", async () => {
+  it("is 5 seconds by default", async () => {
     const callee = silent(system);
     const call = ask(system, callee.pid, 1);
     await clock.advance(4_999);
@@ -122,7 +122,7 @@ describe("a call's timeout", () => {
     expect(await call).toBe("ERR_CALL_TIMEOUT");
   });
 
-  it("withdraws the request that still waits: the callee never sees it [C2]", async () => {
+  it("withdraws the waiting request: the callee never sees it [C2]", async () => {
     const callee = busy(system);
     await system.idle();
     const call = ask(system, callee.pid, 1, { timeoutMs: 10 });
@@ -193,7 +193,7 @@ describe("a call's timeout", () => {
     expect(system.deadLetters).toBe(0);
   });
 
-  it("says whom, and how long it waited", async () => {
+  it("names the callee and the time that the call waited", async () => {
     const callee = silent(system);
     const call = system.call(callee.pid, (to: ReplyTo<number>) => ({ n: 1, to }), { timeoutMs: 10 });
     const caught = call.catch((error) => error);
@@ -222,7 +222,7 @@ describe("a call's timeout", () => {
 });
 
 describe("a call's AbortSignal", () => {
-  it("ends it with the signal's reason, and withdraws the request", async () => {
+  it("ends the call with the signal's reason, and withdraws the request", async () => {
     const callee = busy(system);
     await system.idle();
     const controller = new AbortController();
@@ -234,7 +234,7 @@ describe("a call's AbortSignal", () => {
     expect(callee.asked).toEqual([]);
   });
 
-  it("that is aborted already sends nothing", async () => {
+  it("that is already aborted sends nothing", async () => {
     const callee = silent(system);
     expect(await ask(system, callee.pid, 1, { signal: AbortSignal.abort("before") })).toBe("before");
     await system.idle();
@@ -253,7 +253,7 @@ describe("a callee's end", () => {
     expect(await call).toMatchObject({ code: "ERR_CALLEE_EXITED", reason: broken });
   });
 
-  it("after it took the request ends the call, also when it was normal", async () => {
+  it("after the callee took the request ends the call, also when the exit was normal", async () => {
     const callee = silent(system);
     const call = system.call(callee.pid, (to: ReplyTo<number>) => ({ n: 1, to })).catch((error) => error);
     await system.idle();
@@ -263,7 +263,7 @@ describe("a callee's end", () => {
     expect(await call).toMatchObject({ code: "ERR_CALLEE_EXITED", reason: { type: "normal" } });
   });
 
-  it("carries the Error it died of as the cause", async () => {
+  it("gives the Error that crashed the callee as the cause", async () => {
     const cause = new Error("boom");
     const pid = system.spawn<Question>({
       handle: () => {
@@ -274,7 +274,7 @@ describe("a callee's end", () => {
     expect(error.cause).toBe(cause);
   });
 
-  it("makes a dead letter of a request that it had not taken, with the message inside", async () => {
+  it("makes a dead letter of a request that the callee had not taken, with the message inside", async () => {
     const letters: unknown[] = [];
     system.events.on("deadLetter", (letter) => letters.push(letter));
     const pid = system.spawn<string>({ handle: () => undefined });
@@ -284,7 +284,7 @@ describe("a callee's end", () => {
     expect(letters).toEqual([{ to: pid, message: "question", reason: "exited" }]);
   });
 
-  it("long before is noproc, and so is a name that nobody holds", async () => {
+  it("long before the call is noproc, and so is a name without a holder", async () => {
     const pid = doubler(system);
     system.exit(pid, "kill");
     for (const call of [
@@ -297,7 +297,7 @@ describe("a callee's end", () => {
 });
 
 describe("a call that cannot be made", () => {
-  it("because it is to oneself rejects, by pid and by name", async () => {
+  it("because the caller is the callee rejects, by pid and by name", async () => {
     const outcomes: unknown[] = [];
     system.spawn<number>(
       async (ctx) => {
@@ -312,7 +312,7 @@ describe("a call that cannot be made", () => {
     expect(outcomes).toEqual(["ERR_CALL_SELF", "ERR_CALL_SELF"]);
   });
 
-  it("because its message cannot be built rejects with that error, and nothing is sent", async () => {
+  it("because building its message throws rejects with the thrown error, and nothing is sent", async () => {
     const callee = silent(system);
     const error = new Error("no such order");
     const call = system.call(callee.pid, (): Question => {

@@ -27,7 +27,7 @@ function fail(): never {
   throw boom;
 }
 
-describe("a crash that nobody observed", () => {
+describe("a crash that no process observed", () => {
   it("is an event with reason, last message and stack, and is printed [P6]", async () => {
     const pid = system.spawn<{ order: number }>({ handle: fail }, { label: "clerk" });
     system.send(pid, { order: 7 });
@@ -47,7 +47,7 @@ describe("a crash that nobody observed", () => {
     expect(reports[0]).toContain("crash-reports.spec.ts");
   });
 
-  it("names the message an asynchronous callback was at work on", async () => {
+  it("names the message that an asynchronous callback was handling", async () => {
     const pid = system.spawn<string>({
       handle: async () => {
         await null;
@@ -60,7 +60,7 @@ describe("a crash that nobody observed", () => {
     expect(crashes[0]?.lastMessage).toBe("seven");
   });
 
-  it("names the message a body received last", async () => {
+  it("names the message that a body received last", async () => {
     const pid = system.spawn<string>(async (ctx) => {
       await ctx.receive();
       await ctx.receive();
@@ -86,7 +86,7 @@ describe("a crash that nobody observed", () => {
     expect(crashes[0]?.lastMessage).toBe("question");
   });
 
-  it("names a call's message also when the answer had gone out before", async () => {
+  it("names the message of a call also when the reply was sent before", async () => {
     const pid = system.spawn<{ to: ReplyTo<string> }>({
       handle: (ctx, { to }) => {
         ctx.reply(to, "done");
@@ -97,7 +97,7 @@ describe("a crash that nobody observed", () => {
     expect(crashes[0]?.lastMessage).toHaveProperty("to");
   });
 
-  it("names the signal it was at work on", async () => {
+  it("names the signal that the process was handling", async () => {
     const target = puppet(system);
     const pid = system.spawn<never>({
       init: (ctx) => {
@@ -112,7 +112,7 @@ describe("a crash that nobody observed", () => {
     expect(crashes).toMatchObject([{ pid, lastMessage: { type: "down", pid: target.pid } }]);
   });
 
-  it("names no message where there was none", async () => {
+  it("names no message when the process was handling none", async () => {
     const pid = system.spawn<never>({ init: (ctx) => void ctx.runAfter(0, fail), handle: () => undefined });
     await system.exited(system.spawn((ctx) => ctx.receive({ timeoutMs: 1 }).catch(() => undefined)));
     await system.idle();
@@ -120,14 +120,14 @@ describe("a crash that nobody observed", () => {
     expect(reports[0]).not.toContain("at message");
   });
 
-  it("is told of each of two that were sent the same reason object", async () => {
+  it("is reported for each of two processes that were sent the same reason object", async () => {
     const groups = [1, 2].map(() => [puppet(system), puppet(system)] as const);
     for (const [a, b] of groups) await a.do((ctx) => ctx.link(b.pid));
     for (const [a] of groups) system.exit(a.pid, broken);
     expect(crashes.map(({ pid }) => pid)).toEqual(groups.map(([, b]) => b.pid));
   });
 
-  it("is told of each that linked to one that is gone", async () => {
+  it("is reported for each process that linked to a process that has ended", async () => {
     const gone = system.spawn(() => undefined);
     await system.idle();
     const pids = [1, 2].map(() => system.spawn((ctx) => ctx.link(gone)));
@@ -163,7 +163,7 @@ describe("a crash that spreads along links", () => {
     expect(crashes).toHaveLength(2);
   });
 
-  it("is not reported at all when a process at its end traps exits", async () => {
+  it("is not reported at all when the last process it reaches traps exits", async () => {
     const watcher = puppet(system, { trapExit: true });
     const [first, last] = await linked(2, () => 0);
     await watcher.do((ctx) => ctx.link(last as Pid));
@@ -174,7 +174,7 @@ describe("a crash that spreads along links", () => {
   });
 });
 
-describe("an end that is not told", () => {
+describe("an end that is not reported", () => {
   it.each<[string, "normal" | "shutdown"]>([
     ["normal", "normal"],
     ["shutdown", "shutdown"],
@@ -186,7 +186,7 @@ describe("an end that is not told", () => {
     expect(reports).toEqual([]);
   });
 
-  it("is one that a monitor saw", async () => {
+  it("is an end that a monitor observed", async () => {
     const watcher = puppet(system);
     const pid = system.spawn(sleep);
     await watcher.do((ctx) => ctx.monitor(pid));
@@ -196,7 +196,7 @@ describe("an end that is not told", () => {
     expect(reports).toEqual([]);
   });
 
-  it("is one that a trapping link saw", async () => {
+  it("is an end that a trapping linked process observed", async () => {
     const watcher = puppet(system, { trapExit: true });
     const pid = system.spawn(sleep);
     await watcher.do((ctx) => ctx.link(pid));
@@ -208,7 +208,7 @@ describe("an end that is not told", () => {
 });
 
 describe("a listener of events that throws", () => {
-  it("breaks nothing: the ends that were under way are completed, and links and names still work", async () => {
+  it("breaks nothing: the exits in progress complete, and links and names still work", async () => {
     const theirs = process.listeners("unhandledRejection");
     await system.stop();
     process.removeAllListeners("unhandledRejection");

@@ -70,7 +70,7 @@ const WAYS: readonly (readonly [how: string, handle: (ctx: Context<unknown>, val
 
 describe.each(HOSTILE)("%s", (_what, value) => {
   it.each(WAYS)(
-    "%s, is an end that links, monitors, callers and waits hear of [E1]",
+    "%s, is an end that links, monitors, callers and waits are notified of [E1]",
     async (_how, handle) => {
       const pid = system.spawn<unknown>({ handle });
       const linked = puppet(system, { trapExit: true });
@@ -87,7 +87,7 @@ describe.each(HOSTILE)("%s", (_what, value) => {
     },
   );
 
-  it.each(WAYS)("%s, is reported when nobody observed it", async (_how, handle) => {
+  it.each(WAYS)("%s, is reported when no process observed it", async (_how, handle) => {
     const pid = system.spawn<unknown>({ handle });
     system.send(pid, value);
     await system.idle();
@@ -95,7 +95,7 @@ describe.each(HOSTILE)("%s", (_what, value) => {
     expect(reports).toHaveLength(ends.get(pid)?.type === "shutdown" ? 0 : 1);
   });
 
-  it("ends no more than the child of a supervisor, which is started again", async () => {
+  it("ends only the child of a supervisor, and the supervisor restarts the child", async () => {
     const child: Callbacks<unknown> = {
       handle: (_ctx, message) => {
         throw message;
@@ -110,7 +110,7 @@ describe.each(HOSTILE)("%s", (_what, value) => {
     expect(await shop.whichChildren()).toMatchObject([{ status: "running", pid: system.whereis("clerk") }]);
   });
 
-  it("is a late error like any other after the end", async () => {
+  it("is a late error after the end, like any other error", async () => {
     const { promise, open } = gate();
     const pid = system.spawn(async () => {
       await promise;
@@ -125,7 +125,7 @@ describe.each(HOSTILE)("%s", (_what, value) => {
   });
 });
 
-describe("a reason that is none", () => {
+describe("an invalid reason", () => {
   const none: readonly (readonly [what: string, reason: unknown])[] = [
     ["a crash without an Error", { type: "crash" }],
     ["a crash of a text", { type: "crash", error: "boom" }],
@@ -138,7 +138,7 @@ describe("a reason that is none", () => {
     ["a Proxy whose traps throw", bristling()],
   ];
 
-  it.each(none)("is refused where it is given: %s [E3]", async (_what, given) => {
+  it.each(none)("is refused at the call that passes it: %s [E3]", async (_what, given) => {
     const reason = given as ExitReason;
     const refusal = { code: "ERR_OPTION", path: "reason" };
     const pid = system.spawn(sleep);
@@ -152,7 +152,7 @@ describe("a reason that is none", () => {
     expect(system.isAlive(boss.pid)).toBe(true);
   });
 
-  it("is a crash when it comes from another node: the end has come all the same", async () => {
+  it("is a crash when it comes from another node: the exit has happened anyway", async () => {
     const wire = new Wire();
     const [here, there] = [wire.join("here"), wire.join("there")];
     const watcher = puppet(here, { trapExit: true });
@@ -171,7 +171,7 @@ describe("a reason that is none", () => {
     await Promise.all([here.stop(), there.stop()]);
   });
 
-  it("is read once: a getter that says something else the next time changes nothing", async () => {
+  it("is read once: a getter that returns another value the next time changes nothing", async () => {
     let reads = 0;
     const fickle = {
       get type() {
@@ -185,7 +185,7 @@ describe("a reason that is none", () => {
 });
 
 describe("exits that spread along links", () => {
-  it("go on when one of them throws, and so do those after it [E4]", async () => {
+  it("go on when one of them throws, and so do the exits after it [E4]", async () => {
     const hub = puppet(system);
     const spokes = Array.from({ length: 3 }, () => puppet(system));
     for (const { pid } of spokes) await hub.do((ctx) => ctx.link(pid));
@@ -203,7 +203,7 @@ describe("exits that spread along links", () => {
     expect(reports).toHaveLength(2);
   });
 
-  it("are not held up by a transport that throws", async () => {
+  it("are not stopped by a transport that throws", async () => {
     await using shaky = new System({
       report: (text) => reports.push(text),
       transport: remoteNodes({
@@ -252,14 +252,14 @@ describe("a child that a listener of `spawn` ends at birth", () => {
     expect(boss.signals).toEqual([]);
   });
 
-  it("is heard of by links and monitors with its reason", async () => {
+  it("is reported to links and monitors with its reason", async () => {
     const boss = puppet(system, { trapExit: true });
     const pid = await boss.do((ctx) => ctx.spawnLink(child, { label: "child" }));
     await system.idle();
     expect(boss.signals).toEqual([{ type: "exit", from: pid, reason: custom("not today") }]);
   });
 
-  it("is started again by its supervisor", async () => {
+  it("is restarted by its supervisor", async () => {
     const shop = await system.start(supervisor({ children: [{ id: "other", start: child }] }));
     await expect(shop.startChild({ id: "child", start: child })).rejects.toMatchObject({
       code: "ERR_CHILD",
@@ -268,7 +268,7 @@ describe("a child that a listener of `spawn` ends at birth", () => {
   });
 });
 
-describe("a timer to nowhere", () => {
+describe("a timer to an invalid receiver", () => {
   it.each([undefined, null, 7, {}])("is refused when it is set: %s [E6]", async (to) => {
     const refusal = { code: "ERR_OPTION", path: "to" };
     const nowhere = to as unknown as string;
@@ -294,7 +294,7 @@ describe("a thenable that calls back more than once", () => {
     }
   }
 
-  it("is heard once: its handler is over once, and the next runs alone [E7]", async () => {
+  it("counts once: its handler ends once, and the next handler runs alone [E7]", async () => {
     const first = new Chatterbox();
     const doors = [gate(), gate()] as const;
     const log: string[] = [];
@@ -317,7 +317,7 @@ describe("a thenable that calls back more than once", () => {
     expect(log).toEqual(["1 is done", "2 is done"]);
   });
 
-  it("is heard once as an `init`, a body and a `terminate`", async () => {
+  it("counts once as an `init`, a body and a `terminate`", async () => {
     const [init, body, terminate] = [new Chatterbox(), new Chatterbox(), new Chatterbox()];
     const clerk = system.spawn<string>(
       { init: () => init, handle: () => undefined, terminate: () => terminate },
@@ -359,7 +359,7 @@ describe("a thenable that calls back more than once", () => {
     expect(await Promise.all([slow, fast])).toEqual([7, 1]);
   });
 
-  it("or throws after it answered, has answered", async () => {
+  it("or throws after its first callback, counts once as well", async () => {
     const pid = system.spawn<string>({
       handle: () => ({
         // biome-ignore lint/suspicious/noThenProperty: it is what the test is about
@@ -376,7 +376,7 @@ describe("a thenable that calls back more than once", () => {
 });
 
 describe("a failure while `terminate` runs", () => {
-  it("is a late error: `terminate` goes on to its end, and the first reason stays [E8]", async () => {
+  it("is a late error: `terminate` runs to its end, and the first reason stays [E8]", async () => {
     const { promise, open } = gate();
     const log: string[] = [];
     const [first, second] = [new Error("first"), new Error("second")];
@@ -402,7 +402,7 @@ describe("a failure while `terminate` runs", () => {
     expect(reports.filter((text) => text.includes("threw while it terminated"))).toHaveLength(1);
   });
 
-  it("is its reason when it is `terminate` itself that fails", async () => {
+  it("is the reason when `terminate` itself fails", async () => {
     const boom = new Error("boom");
     // biome-ignore lint/suspicious/noThenProperty: it is what the test is about
     const hostile = Object.defineProperty({}, "then", {
@@ -420,7 +420,7 @@ describe("a failure while `terminate` runs", () => {
 });
 
 describe("a wait for an end from outside", () => {
-  it("makes no process that anybody sees [E9]", async () => {
+  it("creates no visible process [E9]", async () => {
     const spawned: Pid[] = [];
     system.events.on("spawn", ({ pid }) => spawned.push(pid));
     const pid = system.spawn(sleep);
@@ -433,7 +433,7 @@ describe("a wait for an end from outside", () => {
     expect(system.spawn(sleep).id).toBe(pid.id + 1);
   });
 
-  it("leaves nothing behind for a pid that is none, is gone, or lives elsewhere", async () => {
+  it("leaves nothing behind for an invalid pid, an ended process, or a pid of another node", async () => {
     const gone = system.spawn(() => undefined);
     await system.idle();
     expect(await system.exited(gone)).toEqual({ type: "noproc" });
@@ -445,7 +445,7 @@ describe("a wait for an end from outside", () => {
     expect(system.population).toBe(0);
   });
 
-  it("that is aborted hangs on the process no more", async () => {
+  it("that is aborted no longer holds a monitor on the process", async () => {
     const pid = system.spawn(sleep);
     const controller = new AbortController();
     const wait = system.exited(pid, { signal: controller.signal });
@@ -455,7 +455,7 @@ describe("a wait for an end from outside", () => {
     await expect(system.exited(pid, { signal: controller.signal })).rejects.toThrow("enough");
   });
 
-  it("reaches over to other nodes", async () => {
+  it("works for processes on other nodes", async () => {
     const wire = new Wire();
     const [here, there] = [wire.join("here"), wire.join("there")];
     const pids = [1, 2, 3].map(() => there.spawn(sleep));

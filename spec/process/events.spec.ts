@@ -9,7 +9,7 @@ describe("`wants`", () => {
   const ignored = (): void => undefined;
   const ignoredToo = (): void => undefined;
 
-  test("says of each event whether anybody listens, through every way to begin and to end", () => {
+  test("says for each event whether there is a listener, for every way to add and remove one", () => {
     const events = new SystemEvents((fn) => fn());
     expect(events.wants.exit).toBeFalsy();
     events.on("exit", ignored);
@@ -29,7 +29,7 @@ describe("`wants`", () => {
     expect(events.wants.exit).toBe(true);
   });
 
-  test("ends with the one event that `once` waits for", async () => {
+  test("is false again after the one event that `once` waits for", async () => {
     await using system = new System({ report: false });
     let told = 0;
     system.events.once("spawn", () => told++);
@@ -41,7 +41,7 @@ describe("`wants`", () => {
   });
 });
 
-describe("an event nobody listens to", () => {
+describe("an event without a listener", () => {
   test("is not even built", async () => {
     await using system = new System({ limits: { highWater: 2 }, report: false });
     const published: string[] = [];
@@ -74,7 +74,7 @@ describe("an event nobody listens to", () => {
 });
 
 describe("a listener that throws", () => {
-  test("is the host's affair: the system goes on, and whoever caused the event with it", async () => {
+  test("throws to the host: the system goes on, and so does the process that caused the event", async () => {
     const rejections = await hostRejections(async () => {
       await using system = new System({ report: false });
       for (const event of ["spawn", "exit", "link", "deadLetter", "crash"] as const) {
@@ -111,7 +111,7 @@ describe("a listener that throws", () => {
     ]);
   });
 
-  test("of the report likewise", async () => {
+  test("of reports throws to the host as well", async () => {
     const rejections = await hostRejections(async () => {
       await using system = new System({
         report: () => {
@@ -132,7 +132,7 @@ describe("a listener that throws", () => {
   });
 });
 
-test("an event is told before the one that caused it goes on", async () => {
+test("an event is emitted before the process that caused it continues", async () => {
   await using system = new System({ report: false });
   const log: unknown[] = [];
   system.events.on("spawn", ({ pid, parent }) => log.push(["spawn", pid, parent]));

@@ -151,7 +151,7 @@ function applies(row: Row, one: Case): boolean {
 }
 
 describe("the exit-signal table", () => {
-  it("is complete and without contradiction: exactly one row speaks of each case [S1]", () => {
+  it("is complete and without contradiction: exactly one row applies to each case [S1]", () => {
     expect(cases).toHaveLength(160);
     for (const one of cases) expect(table.filter((row) => applies(row, one))).toHaveLength(1);
   });

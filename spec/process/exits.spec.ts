@@ -15,26 +15,26 @@ describe("an exit signal", () => {
 
   const broken = custom("broken");
 
-  it("`kill` ends one that traps, as `killed`", () => {
+  it("`kill` ends a trapping process, with the reason `killed`", () => {
     const a = puppet(system, { trapExit: true });
     system.exit(a.pid, "kill");
     expect(ends.get(a.pid)).toEqual({ type: "killed" });
   });
 
-  it("`normal` from another is nothing", async () => {
+  it("`normal` from another process has no effect", async () => {
     const [a, b] = [puppet(system), puppet(system)];
     await b.do((ctx) => ctx.exit(a.pid, "normal"));
     expect(system.isAlive(a.pid)).toBe(true);
   });
 
-  it("`normal` from another is an EXIT for one that traps", async () => {
+  it("`normal` from another process arrives as an EXIT at a trapping process", async () => {
     const [a, b] = [puppet(system, { trapExit: true }), puppet(system)];
     await b.do((ctx) => ctx.exit(a.pid, "normal"));
     await system.idle();
     expect(a.signals).toEqual([{ type: "exit", from: b.pid, reason: { type: "normal" } }]);
   });
 
-  it("`normal` sent to oneself ends one, and nothing after it runs", async () => {
+  it("`normal` that a process sends to itself ends the process at once", async () => {
     let reached = false;
     const pid = system.spawn((ctx) => {
       ctx.exit(ctx.self, "normal");
@@ -45,7 +45,7 @@ describe("an exit signal", () => {
     expect(reached).toBe(false);
   });
 
-  it("sent to oneself can be trapped, and what follows runs", async () => {
+  it("that a process sends to itself can be trapped, and the code after it runs", async () => {
     const a = puppet(system, { trapExit: true });
     await a.do((ctx) => ctx.exit(ctx.self, broken));
     await system.idle();
@@ -58,7 +58,7 @@ describe("an exit signal", () => {
     expect(ends.get(a.pid)).toBe(broken);
   });
 
-  it("to nobody is nothing", async () => {
+  it("to a pid or name without a process has no effect", async () => {
     const a = puppet(system);
     system.exit(a.pid, broken);
     system.exit(a.pid, broken);
@@ -74,7 +74,7 @@ describe("an exit signal", () => {
     expect(system.isAlive(b.pid)).toBe(true);
   });
 
-  it("with a reason that is none is refused, and ends nobody", async () => {
+  it("with an invalid reason is refused, and ends no process", async () => {
     const a = puppet(system);
     expect(() => system.exit(a.pid, "kaput" as "kill")).toThrow(OptionError);
     expect(system.isAlive(a.pid)).toBe(true);

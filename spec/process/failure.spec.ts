@@ -111,7 +111,7 @@ describe("a process ends by", () => {
     expect(ends.get(pid)).toEqual({ type: "crash", error: boom });
   });
 
-  it("a rejection nobody awaited, while its neighbours with the same code go on [P2]", async () => {
+  it("a rejection that no code awaited, while other processes with the same code go on [P2]", async () => {
     const pids = [0, 1, 2, 3, 4].map((n) =>
       system.spawn(async (ctx) => {
         await ctx.receive();
@@ -125,7 +125,7 @@ describe("a process ends by", () => {
     expect(pids.map((pid) => ends.has(pid))).toEqual([false, false, true, false, false]);
   });
 
-  it("something thrown that is no Error, which is kept as the cause", async () => {
+  it("a thrown value that is not an Error, which is kept as the cause", async () => {
     const pid = system.spawn(() => {
       throw { code: 7 };
     });
@@ -148,7 +148,7 @@ describe("a rejection made outside of any process", () => {
     process.off("unhandledRejection", listen);
   });
 
-  it("reaches the host's own listeners, and ends nobody", async () => {
+  it("reaches the host's own listeners, and ends no process", async () => {
     const pid = system.spawn(sleep);
     await system.idle();
     const outside = new Error("not ours");
@@ -158,7 +158,7 @@ describe("a rejection made outside of any process", () => {
     expect(system.isAlive(pid)).toBe(true);
   });
 
-  it("reaches them also when it was made while a turn was under way", async () => {
+  it("reaches the listeners also when it was created during a turn", async () => {
     const outside = new Error("not ours");
     const pid = system.spawn<never>(obedient());
     system.events.on("spawn", () => void Promise.reject(outside));
@@ -168,7 +168,7 @@ describe("a rejection made outside of any process", () => {
     expect(system.isAlive(pid)).toBe(true);
   });
 
-  it("is an uncaught exception, as ever, when the host has no listener [P3]", async () => {
+  it("is an uncaught exception, as without the library, when the host has no listener [P3]", async () => {
     process.off("unhandledRejection", listen);
     const uncaught: unknown[] = [];
     const others = process.listeners("uncaughtException");
@@ -209,11 +209,11 @@ describe("a rejection of a process whose system has stopped, while another syste
     return uncaught;
   }
 
-  it("is not swallowed: nobody is left to report it, so it is the host's", async () => {
+  it("is not swallowed: no system is left to report it, so the host handles it", async () => {
     expect(await uncaughtAfterStop(fail)).toEqual([boom]);
   });
 
-  it("is quiet when it is a refused effect, which is what should happen", async () => {
+  it("is not reported when it is a refused effect, which is expected", async () => {
     expect(await uncaughtAfterStop((ctx) => ctx.send(ctx.self, "late"))).toEqual([]);
   });
 });

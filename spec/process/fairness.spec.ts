@@ -25,7 +25,7 @@ function rally(system: System): Rally {
   return { system, returns: () => returns };
 }
 
-test("while two processes ping-pong for ever, timers, immediates and files of the host have their go [C7]", async () => {
+test("while two processes ping-pong for ever, the host's timers, immediates and files are served [C7]", async () => {
   await using system = new System({ report: false });
   const { returns } = rally(system);
   await new Promise((resolve) => setTimeout(resolve, 1));
@@ -74,26 +74,23 @@ const BUSY: readonly [kind: string, begin: (system: System, steps: number, step:
   ],
 ];
 
-test.each(BUSY)(
-  "slow %s use up the time of a turn, and then the host has its go [C7]",
-  async (_kind, begin) => {
-    // No number of messages ends a turn: only its time does.
-    const limits = { turnMs: 1, turnMessages: 1_000_000, activationMessages: 1 };
-    await using system = new System({ limits, report: false });
-    let done = 0;
-    begin(system, 20, () => {
-      work(2);
-      done++;
-    });
-    const seen: number[] = [];
-    while (done < 20) {
-      await new Promise((resolve) => setImmediate(resolve));
-      seen.push(done);
-    }
-    // The host had its go after every step, whatever the step was.
-    expect(seen.filter((count) => count > 0 && count < 20).length).toBeGreaterThan(10);
-  },
-);
+test.each(BUSY)("slow %s use up the time of a turn, and then the host runs [C7]", async (_kind, begin) => {
+  // No number of messages ends a turn: only its time does.
+  const limits = { turnMs: 1, turnMessages: 1_000_000, activationMessages: 1 };
+  await using system = new System({ limits, report: false });
+  let done = 0;
+  begin(system, 20, () => {
+    work(2);
+    done++;
+  });
+  const seen: number[] = [];
+  while (done < 20) {
+    await new Promise((resolve) => setImmediate(resolve));
+    seen.push(done);
+  }
+  // The host had its go after every step, whatever the step was.
+  expect(seen.filter((count) => count > 0 && count < 20).length).toBeGreaterThan(10);
+});
 
 test("while two processes ping-pong for ever, a socket is served", async () => {
   await using system = new System({ report: false });
@@ -111,7 +108,7 @@ test("while two processes ping-pong for ever, a socket is served", async () => {
   expect(returns()).toBeGreaterThan(0);
 });
 
-test("a function body that awaits calls for ever starves nobody either", async () => {
+test("a function body that awaits calls for ever starves neither processes nor the host", async () => {
   await using system = new System({ report: false });
   let calls = 0;
   const echo = system.spawn<{ replyTo: Parameters<Parameters<typeof system.call>[1]>[0] }>({
@@ -128,7 +125,7 @@ test("a function body that awaits calls for ever starves nobody either", async (
   expect(calls).toBeGreaterThan(0);
 });
 
-test("a process with a full mailbox lets the others have their turn", async () => {
+test("a process with a full mailbox lets the other processes run", async () => {
   await using system = new System({ limits: { activationMessages: 10 }, report: false });
   const log: string[] = [];
   const note = (name: string) => ({
@@ -145,7 +142,7 @@ test("a process with a full mailbox lets the others have their turn", async () =
   expect(log).toHaveLength(101);
 });
 
-test("after the system has stopped, nothing of it runs any more", async () => {
+test("after the system has stopped, no code of its processes runs any more", async () => {
   const system = new System({ report: false });
   const { returns } = rally(system);
   await new Promise((resolve) => setImmediate(resolve));

@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => system.stop());
 
 describe("a group", () => {
-  it("has its members in the order in which they came, each once", async () => {
+  it("lists its members in the order in which they joined, each once", async () => {
     const [a, b] = [puppet(system), puppet(system)];
     await a.do((ctx) => ctx.join("staff"));
     await b.do((ctx) => ctx.join("staff"));
@@ -22,7 +22,7 @@ describe("a group", () => {
     expect(system.info(a.pid)?.groups).toEqual(["staff"]);
   });
 
-  it("that nobody joined is empty", () => {
+  it("that no process joined is empty", () => {
     expect(system.members("staff")).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe("a group", () => {
 });
 
 describe("a group's monitor", () => {
-  it("gives the members of this moment, then each first joining and last leaving", async () => {
+  it("gives the current members, then each first join and each last leave", async () => {
     const [watcher, a, b] = [puppet(system), puppet(system), puppet(system)];
     await a.do((ctx) => ctx.join("staff"));
     expect(await watcher.do((ctx) => ctx.monitorGroup("staff"))).toEqual([a.pid]);
@@ -75,7 +75,7 @@ describe("a group's monitor", () => {
     ]);
   });
 
-  it("may be set before anybody is there, and lasts while members come and go", async () => {
+  it("may be set before the group has members, and lasts while members join and leave", async () => {
     const [watcher, a] = [puppet(system), puppet(system)];
     expect(await watcher.do((ctx) => ctx.monitorGroup("staff"))).toEqual([]);
     for (let i = 0; i < 2; i++) {
@@ -99,7 +99,7 @@ describe("a group's monitor", () => {
     expect(system.members("staff")).toEqual([a.pid]);
   });
 
-  it("does not tell a member of its own end, and tells the others once", async () => {
+  it("does not notify a member of its own end, and notifies the others once", async () => {
     const [a, b] = [puppet(system), puppet(system)];
     for (const one of [a, b]) await one.do((ctx) => ctx.join("staff"));
     for (const one of [a, b]) await one.do((ctx) => ctx.monitorGroup("staff"));
@@ -108,7 +108,7 @@ describe("a group's monitor", () => {
     expect(b.signals).toEqual([{ type: "group", change: "leave", group: "staff", pid: a.pid }]);
   });
 
-  it("is no membership: who leaves as a member goes on watching", async () => {
+  it("is not a membership: a process that leaves as a member goes on watching", async () => {
     const [a, b] = [puppet(system), puppet(system)];
     await a.do((ctx) => {
       ctx.monitorGroup("staff");
@@ -122,7 +122,7 @@ describe("a group's monitor", () => {
 });
 
 describe("groups", () => {
-  it("are empty of everything when all processes have gone", async () => {
+  it("hold nothing when all processes have ended", async () => {
     const [a, b] = [puppet(system), puppet(system)];
     await a.do((ctx) => ctx.join("one"));
     await b.do((ctx) => ctx.monitorGroup("two"));
@@ -132,7 +132,7 @@ describe("groups", () => {
     expect(system.members("one")).toEqual([]);
   });
 
-  it("count as a bag of joinings does, whatever the order of joining, leaving and dying [C5]", async () => {
+  it("count members as a bag of joins does, for every order of joins, leaves and exits [C5]", async () => {
     const event = fc.record({
       who: fc.nat(3),
       what: fc.constantFrom("join", "join", "leave", "leave", "die"),

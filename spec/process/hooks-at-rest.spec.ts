@@ -29,7 +29,7 @@ afterEach(() => {
   expect(marks()).toBe(false);
 });
 
-test("a system at rest leaves the host's promises alone, and marks those of a process that runs again", async () => {
+test("an idle system leaves the host's promises alone, and marks promises again when a process runs", async () => {
   await using system = new System({ report: false });
   const made: Promise<unknown>[] = [];
   const pid = system.spawn<string>({ handle: () => void made.push(Promise.resolve()) });
@@ -40,7 +40,7 @@ test("a system at rest leaves the host's promises alone, and marks those of a pr
   await atRest();
 });
 
-test("a rejection that nobody awaited is the crash of the process that made it, after a rest too", async () => {
+test("a rejection that no code awaited crashes the process that created it, also after an idle time", async () => {
   await using system = new System({ report: false });
   const pid = system.spawn<string>({
     handle: () => {
@@ -57,7 +57,7 @@ test("a rejection that nobody awaited is the crash of the process that made it, 
   expect(await gone).toMatchObject({ type: "crash", error: { message: "floated" } });
 });
 
-test("a body that waits in a receive lets the hooks rest, and owns what it makes afterwards", async () => {
+test("a body that waits in a receive lets the hooks be removed, and owns the promises that it creates afterwards", async () => {
   await using system = new System({ report: false });
   const made: Promise<unknown>[] = [];
   const make = (): void => void made.push(Promise.resolve());
@@ -79,7 +79,7 @@ test("a body that waits in a receive lets the hooks rest, and owns what it makes
   expect(made.map(ownerOf)).toEqual(new Array(6).fill(pid));
 });
 
-test("so does one whose call or receive times out meanwhile", async () => {
+test("a body whose call or receive times out meanwhile lets the hooks be removed too", async () => {
   await using system = new System({ report: false });
   const made: Promise<unknown>[] = [];
   const make = (): void => void made.push(Promise.resolve());
@@ -103,7 +103,7 @@ test("so does one whose call or receive times out meanwhile", async () => {
   await atRest();
 });
 
-test("an asynchronous handler that waits for a call lets the hooks rest", async () => {
+test("an asynchronous handler that waits for a call lets the hooks be removed", async () => {
   await using system = new System({ report: false });
   const made: Promise<unknown>[] = [];
   let answer: () => void = () => undefined;
@@ -126,7 +126,7 @@ test("an asynchronous handler that waits for a call lets the hooks rest", async 
   await atRest();
 });
 
-test("a process that waits for the host keeps the hooks, and owns what it makes when the host is done", async () => {
+test("a process that waits for the host keeps the hooks, and owns the promises that it creates when the host is done", async () => {
   await using system = new System({ report: false });
   const made: Promise<unknown>[] = [];
   const opens: (() => void)[] = [];
@@ -157,7 +157,7 @@ test("a process that waits for the host keeps the hooks, and owns what it makes 
   }
 });
 
-test("a wrapped function that the host calls in a rest makes promises of its process", async () => {
+test("a wrapped function that the host calls in an idle time creates promises of its process", async () => {
   await using system = new System({ report: false });
   const made: Promise<unknown>[] = [];
   let call: () => void = () => undefined;
@@ -174,7 +174,7 @@ test("a wrapped function that the host calls in a rest makes promises of its pro
   await atRest();
 });
 
-test("two systems that run in turn own what is theirs", async () => {
+test("two systems that run in turn each own their promises", async () => {
   await using first = new System({ report: false });
   await using second = new System({ report: false });
   const made: [Pid, Promise<unknown>][] = [];

@@ -27,7 +27,7 @@ describe.each(MODES)("a rejection of the host's with --unhandled-rejections=%s",
     "for the reason %s",
     (reason) => {
       it.each(["none", "rejection", "exception"])(
-        "and listeners for %s: output, exit code and events are those of a program without us [H1]",
+        "and listeners for %s: output, exit code and events are the same as without the library [H1]",
         async (listeners) => {
           const args = [reason, listeners];
           const [bare, ...withUs] = await Promise.all([
@@ -49,7 +49,7 @@ describe("a rejection of a process's", () => {
   const ends = ["copy0", "copy1"].flatMap((name) => [`<${name}.3 culprit> crash nobody awaits it`]);
 
   it.each([undefined, "throw", "none", "warn-with-error-code"])(
-    "is its crash and nobody else's, also with two copies, with --unhandled-rejections=%s [H2]",
+    "crashes this process and no other, also with two copies of the library, with --unhandled-rejections=%s [H2]",
     async (mode) => {
       const { stdout, stderr, code } = await runProgram("owned.mjs", flags(mode), urls);
       expect(stderr).toBe("");

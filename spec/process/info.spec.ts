@@ -25,7 +25,7 @@ describe("the status of a process", () => {
     system.exit(body, "kill");
   });
 
-  test("is `waiting`, `ready`, `running` and `suspended` as it handles a message", async () => {
+  test("is `waiting`, `ready`, `running` and `suspended` in the course of a message", async () => {
     await using system = new System({ report: false });
     const seen: (string | undefined)[] = [];
     let go: () => void = () => undefined;
@@ -64,7 +64,7 @@ describe("the status of a process", () => {
     system.exit(pid, "kill");
   });
 
-  test("is `terminating` while it cleans up, and messages that come then start nothing anew", async () => {
+  test("is `terminating` during `terminate`, and messages that arrive then do not change the status", async () => {
     await using system = new System({ report: false });
     const log: string[] = [];
     let done: () => void = () => undefined;
@@ -182,7 +182,7 @@ describe("the info of a process", () => {
     expect(system.info(parent)?.parent).toBeUndefined();
   });
 
-  test("is there only for a process that is alive in this very system", async () => {
+  test("is available only for a live process of this system", async () => {
     await using system = new System({ report: false });
     await using other = new System({ report: false });
     const pid = system.spawn(quiet);
@@ -224,7 +224,7 @@ describe("a pid", () => {
     expect(stock.get(system.whereis("me") as Pid)).toBe(1);
   });
 
-  test("is compared and shown without the system behind it", async () => {
+  test("is compared and shown without the system that it refers to", async () => {
     await using system = new System({ name: "shop" });
     const pid = system.spawn({ handle: () => undefined });
     expect(Object.keys(pid)).toEqual(["node", "id", "label"]);
@@ -243,7 +243,7 @@ describe("a pid", () => {
     expect(texts.size).toBe(100);
   });
 
-  test("of one system means nothing to another of the same name", async () => {
+  test("of one system is unknown to another system of the same name", async () => {
     await using one = new System({ name: "shop", report: false });
     await using two = new System({ name: "shop", report: false });
     const got: string[] = [];

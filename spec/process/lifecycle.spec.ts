@@ -52,7 +52,7 @@ describe("a process made from callbacks", () => {
     expect(log).toEqual(["init", 1]);
   });
 
-  it("awaits an asynchronous handler before its next message, while others go on [P1]", async () => {
+  it("awaits an asynchronous handler before its next message, while other processes run [P1]", async () => {
     const log: unknown[] = [];
     const { promise, open } = gate();
     const pid = system.spawn<number>({
@@ -181,7 +181,7 @@ describe("terminate", () => {
     return { pid, log };
   }
 
-  it("runs with the reason when the process stops, before anybody hears of the end [P8]", async () => {
+  it("runs with the reason when the process stops, before any process is notified of the end [P8]", async () => {
     const { pid, log } = watched({ handle: () => stop(broken) });
     system.send(pid, "go");
     await system.idle();
@@ -242,7 +242,7 @@ describe("terminate", () => {
     expect(system.population).toBe(0);
   });
 
-  it("runs when one started from outside traps exits and is told to stop from outside", async () => {
+  it("runs when a process started from outside traps exits and is told to stop from outside", async () => {
     const { pid, log } = watched({}, true);
     system.exit(pid, broken);
     await system.idle();
@@ -250,7 +250,7 @@ describe("terminate", () => {
     expect(ends.get(pid)).toBe(broken);
   });
 
-  it("does not run for an EXIT that is not the parent's: that one comes to `signal`", async () => {
+  it("does not run for an EXIT from a process other than the parent: `signal` gets this EXIT", async () => {
     const signals: unknown[] = [];
     const { pid, log } = watched({ signal: (_ctx, signal) => void signals.push(signal) }, true);
     const stranger = puppet(system);
@@ -289,7 +289,7 @@ describe("terminate", () => {
     expect(ends.get(second?.pid as Pid)).toEqual({ type: "killed" });
   });
 
-  it("that is asynchronous is waited for also after ctx.exit, whose throw is no second failure", async () => {
+  it("that is asynchronous is awaited also after ctx.exit, whose throw is not a second failure", async () => {
     const { promise, open } = gate();
     const sync = watched({ handle: (ctx) => ctx.exit(broken), terminate: () => promise });
     const async = watched({
@@ -307,7 +307,7 @@ describe("terminate", () => {
     expect([ends.get(sync.pid), ends.get(async.pid)]).toEqual([broken, broken]);
   });
 
-  it("that is asynchronous holds up messages: none is handled in it or after it, and init never runs again", async () => {
+  it("that is asynchronous blocks messages: no message is handled during or after it, and init never runs again", async () => {
     const { promise, open } = gate();
     const log: string[] = [];
     let crash: (() => void) | undefined;
@@ -331,7 +331,7 @@ describe("terminate", () => {
     expect(ends.get(pid)).toMatchObject({ type: "crash", error: { message: "socket closed" } });
   });
 
-  it("that throws is the reason", async () => {
+  it("that throws makes its error the reason", async () => {
     const { pid } = watched({
       handle: () => stop(broken),
       terminate: () => {
@@ -343,7 +343,7 @@ describe("terminate", () => {
     expect(ends.get(pid)).toMatchObject({ type: "crash", error: { message: "cannot even stop" } });
   });
 
-  it("that rejects is the reason", async () => {
+  it("that rejects makes its error the reason", async () => {
     const { pid } = watched({
       handle: () => stop(broken),
       terminate: async () => {
@@ -355,7 +355,7 @@ describe("terminate", () => {
     expect(ends.get(pid)).toMatchObject({ type: "crash", error: { message: "cannot even stop" } });
   });
 
-  it("can still do everything: its effects are not refused", async () => {
+  it("can still use every operation: its effects are not refused", async () => {
     const other = puppet(system);
     const { pid } = watched({
       handle: () => stop(),

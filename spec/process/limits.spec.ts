@@ -68,7 +68,7 @@ describe("a limit that is set", () => {
     expect(ended).toBe(true);
   });
 
-  test("is not one that the caller can change behind the system's back", async () => {
+  test("does not change when the caller changes the options object later", async () => {
     const limits = { highWater: 2 };
     await using system = new System({ limits, report: false });
     limits.highWater = 1_000;

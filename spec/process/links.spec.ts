@@ -34,7 +34,7 @@ async function departed(): Promise<Pid<unknown>> {
 }
 
 describe("a link", () => {
-  it("takes him who set it down with the other, with the same reason object", async () => {
+  it("ends the process that set it when the other process ends, with the same reason object", async () => {
     const a = puppet(system);
     const b = puppet(system);
     await a.do((ctx) => ctx.link(b.pid));
@@ -50,7 +50,7 @@ describe("a link", () => {
     expect(ends.get(b.pid)).toBe(broken);
   });
 
-  it("is gone on both sides at once when one side ends it [S3]", async () => {
+  it("is removed on both sides at once when one side unlinks [S3]", async () => {
     const a = puppet(system);
     const b = puppet(system);
     await a.do((ctx) => {
@@ -65,7 +65,7 @@ describe("a link", () => {
     expect(reports).toHaveLength(1);
   });
 
-  it("does nothing at a normal end to one that does not trap", async () => {
+  it("has no effect at a normal exit on a process that does not trap exits", async () => {
     const a = puppet(system);
     const b = puppet(system);
     await a.do((ctx) => ctx.link(b.pid));
@@ -90,7 +90,7 @@ describe("a link", () => {
     expect(system.isAlive(a.pid)).toBe(true);
   });
 
-  it("is there once, however often it is set, and from whichever side [S3]", async () => {
+  it("exists once, however often and from whichever side it is set [S3]", async () => {
     const a = puppet(system, { trapExit: true });
     const b = puppet(system);
     await a.do((ctx) => {
@@ -105,7 +105,7 @@ describe("a link", () => {
     expect(a.signals).toHaveLength(1);
   });
 
-  it("is gone from both sides after one unlink, whoever set it", async () => {
+  it("is removed from both sides after one unlink, whichever side set it", async () => {
     const a = puppet(system);
     const b = puppet(system);
     await a.do((ctx) => {
@@ -118,14 +118,14 @@ describe("a link", () => {
     expect(system.info(b.pid)?.links).toEqual([]);
   });
 
-  it("to oneself is none", async () => {
+  it("to the process itself has no effect", async () => {
     const a = puppet(system, { trapExit: true });
     await a.do((ctx) => ctx.link(ctx.self));
     expect(system.info(a.pid)?.links).toEqual([]);
     expect(a.signals).toEqual([]);
   });
 
-  it("to one that is gone ends the caller with noproc, and nothing after it runs", async () => {
+  it("to a process that has ended ends the caller with noproc at once", async () => {
     const gone = await departed();
     let reached = false;
     const pid = system.spawn((ctx) => {
@@ -136,7 +136,7 @@ describe("a link", () => {
     expect(reached).toBe(false);
   });
 
-  it("to one that is gone is an EXIT noproc for one that traps", async () => {
+  it("to a process that has ended is an EXIT noproc for a trapping process", async () => {
     const gone = await departed();
     const a = puppet(system, { trapExit: true });
     await a.do((ctx) => ctx.link(gone));
@@ -145,7 +145,7 @@ describe("a link", () => {
     expect(system.info(a.pid)?.links).toEqual([]);
   });
 
-  it("brings no EXIT to one that traps no more", async () => {
+  it("brings no EXIT to a process that no longer traps exits", async () => {
     const a = puppet(system, { trapExit: true });
     const b = puppet(system);
     await a.do((ctx) => ctx.link(b.pid));
@@ -171,7 +171,7 @@ describe("a link", () => {
     expect(trapping.signals).toEqual([{ type: "exit", from: b.pid, reason: { type: "kill" } }]);
   });
 
-  it("hands on `killed`, which can be trapped, when the other was killed", async () => {
+  it("passes on `killed`, which can be trapped, when the other process was killed", async () => {
     const a = puppet(system, { trapExit: true });
     const b = puppet(system, { trapExit: true });
     await a.do((ctx) => ctx.link(b.pid));
@@ -182,14 +182,14 @@ describe("a link", () => {
 });
 
 describe("spawnLink", () => {
-  it("links before the child has run: also a child that ends in its first step is heard of [S4]", async () => {
+  it("links before the child runs, so the parent gets the exit of a child that ends in its first step [S4]", async () => {
     const a = puppet(system, { trapExit: true });
     const child = await a.do((ctx) => ctx.spawnLink(() => stop(broken)));
     await system.idle();
     expect(a.signals).toEqual([{ type: "exit", from: child, reason: broken }]);
   });
 
-  it("takes the child along when the parent ends in the same step", async () => {
+  it("ends the child too when the parent ends in the same step", async () => {
     let ran = false;
     let child: Pid | undefined;
     system.spawn((ctx) => {
@@ -203,7 +203,7 @@ describe("spawnLink", () => {
     expect(ran).toBe(false);
   });
 
-  it("tells the child who its parent is", async () => {
+  it("gives the child the pid of its parent", async () => {
     const a = puppet(system);
     const child = await a.do((ctx) => ctx.spawnLink(sleep));
     expect(system.info(child)?.parent).toBe(a.pid);
@@ -224,7 +224,7 @@ describe("unlink", () => {
     expect(system.isAlive(a.pid)).toBe(true);
   });
 
-  it("leaves an EXIT that is queued already", async () => {
+  it("leaves an EXIT in the mailbox that is queued already", async () => {
     const a = puppet(system, { trapExit: true });
     const b = puppet(system);
     await a.do((ctx) => {
@@ -236,7 +236,7 @@ describe("unlink", () => {
     expect(a.signals).toEqual([{ type: "exit", from: b.pid, reason: broken }]);
   });
 
-  it("with flush takes the queued EXIT away, and only that one", async () => {
+  it("with flush removes the queued EXIT of this link, and no other", async () => {
     const a = puppet(system, { trapExit: true });
     const [b, c] = [puppet(system), puppet(system)];
     await a.do((ctx) => {
@@ -253,7 +253,7 @@ describe("unlink", () => {
     expect(a.signals[0]).toEqual({ type: "exit", from: c.pid, reason: broken });
   });
 
-  it("of one that was never linked, or is gone, changes nothing", async () => {
+  it("of a process that was never linked, or has ended, changes nothing", async () => {
     const gone = await departed();
     const a = puppet(system);
     const b = puppet(system);
@@ -277,7 +277,7 @@ describe("unlink", () => {
     expect(ends.get(a.pid)).toBe(broken);
   });
 
-  it("with flush does not make a body that waits overlook what comes next", async () => {
+  it("with flush does not make a waiting body miss the next signal", async () => {
     const b = puppet(system);
     const seen: unknown[] = [];
     let flush: (() => void) | undefined;
@@ -310,13 +310,13 @@ describe("many linked processes", () => {
     expect(pids.every((pid) => ends.get(pid) === broken)).toBe(true);
   });
 
-  it("in a chain end also when the middle one goes first", async () => {
+  it("in a chain end also when the middle process ends first", async () => {
     const pids = await chain(1_001);
     system.exit(pids[500] as Pid, broken);
     expect(ends.size).toBe(1_001);
   });
 
-  it("in a chain stop at one that traps", async () => {
+  it("in a chain end up to the first process that traps exits", async () => {
     const pids = await chain(10);
     const keeper = puppet(system, { trapExit: true });
     await keeper.do((ctx) => ctx.link(pids[9] as Pid));
@@ -347,7 +347,7 @@ describe("many linked processes", () => {
     expect(new Set(told).size).toBe(100);
   });
 
-  it("are reported once, by one that nobody was left to hear of", async () => {
+  it("are reported once, for a process whose end no other process could observe", async () => {
     const pids = await chain(100);
     system.exit(pids[0] as Pid, broken);
     expect(reports).toHaveLength(1);

@@ -7,7 +7,7 @@ import { testClock } from "../../lib/testing/kit/clock.js";
 import { type Bench, bench, Job, type SteppedLoop } from "../support/stepped.js";
 
 describe("a long turn", () => {
-  test("is reported with the one that held it up, when that ran alone [C8]", () => {
+  test("is reported with the process that caused it, when that process ran alone [C8]", () => {
     const { loop, scheduler, long } = bench({ longTurnMs: 50 });
     scheduler.ready(
       new Job("hog", () => {
@@ -31,7 +31,7 @@ describe("a long turn", () => {
     expect(long).toEqual([]);
   });
 
-  test("never accuses one that did not run, however many became ready meanwhile", () => {
+  test("never names a process that did not run, however many became ready meanwhile", () => {
     const { loop, scheduler, long } = bench({ longTurnMs: 50 });
     scheduler.ready(
       new Job("hog", () => {
@@ -44,7 +44,7 @@ describe("a long turn", () => {
     expect(long).toEqual([{ suspects: ["hog"], elapsedMs: 80 }]);
   });
 
-  test("does not forget the culprit when the queue grows behind its back", () => {
+  test("still names the culprit when the queue grew during the turn", () => {
     const { loop, scheduler, long } = bench({ longTurnMs: 50 });
     scheduler.ready(new Job("first"));
     scheduler.ready(
@@ -63,7 +63,7 @@ describe("a long turn", () => {
     expect(long).toEqual([{ suspects: ["hog", "spawner"], elapsedMs: 80 }]);
   });
 
-  test("among many names all that ran, the culprit among them, and soon the culprit alone", () => {
+  test("of many processes names all that ran, the culprit included, and soon the culprit alone", () => {
     for (const crowd of [3, 60, 255, 300, 2_000]) {
       const { loop, scheduler, long } = bench({ longTurnMs: 50 });
       let rounds = 0;
@@ -90,7 +90,7 @@ describe("a long turn", () => {
     }
   });
 
-  test("counts code that goes on in microtasks after the turn, with its process as the suspect", () => {
+  test("counts code that continues in microtasks after the turn, and names its process", () => {
     const { loop, scheduler, long } = bench({ longTurnMs: 50 });
     scheduler.ready(
       new Job("body", (job) => {
@@ -105,7 +105,7 @@ describe("a long turn", () => {
     expect(long).toEqual([{ suspects: ["body"], elapsedMs: 70 }]);
   });
 
-  test("counts code that a timer woke, and names it once", () => {
+  test("counts code that a timer woke, and names the process once", () => {
     const { loop, long } = bench();
     const job = new Job("body");
     let pending: number | undefined = 10;
@@ -213,7 +213,7 @@ describe("a chain of calls, each a turn and a continuation", () => {
     expect(looks).toBeLessThan(1_000);
   });
 
-  test("gives the host a go each time its budget of 5 ms is used up", () => {
+  test("lets the host run each time the budget of 5 ms is used up", () => {
     const { left, goes } = chain(4_000, (_, loop) => {
       loop.time += 0.01;
     });
@@ -221,7 +221,7 @@ describe("a chain of calls, each a turn and a continuation", () => {
     expect(goes).toBeGreaterThanOrEqual((4_000 * 0.01) / 5 - 1);
   });
 
-  test("names the caller that held it up among few, and alone when it does it again", () => {
+  test("names a slow caller among few others, and alone at the second time", () => {
     const { long } = chain(4_000, (number, loop) => {
       if (number === 2_000 || number === 2_100) loop.time += 80;
     });

@@ -21,7 +21,7 @@ describe("the queue", () => {
     return at < model.length ? model.splice(at, 1)[0] : EMPTY;
   }
 
-  test("does what an array would do", () => {
+  test("behaves as an array", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300, size: "max" }), (steps) => {
         const mailbox = new Mailbox();
@@ -66,7 +66,7 @@ describe("the queue", () => {
     expect(out).toEqual(Array.from({ length: next }, (_, i) => i));
   });
 
-  test("moves the fewer of the entries before and behind the one that it takes out [F7]", () => {
+  test("moves the entries before or behind a removed entry, whichever are fewer [F7]", () => {
     const size = 1_000;
     for (const [at, most] of [
       [1, 2],
@@ -91,7 +91,7 @@ describe("the queue", () => {
     }
   });
 
-  test("holds what looks like nothing: undefined, null, false and 0 are messages", () => {
+  test("holds undefined, null, false and 0 as messages", () => {
     const mailbox = new Mailbox();
     const odd = [undefined, null, false, 0, "", Number.NaN];
     for (const item of odd) mailbox.push(item);
@@ -149,7 +149,7 @@ describe("a bounded mailbox", () => {
     expect(letters).toEqual([]);
   });
 
-  test("with policy `drop-newest` makes a dead letter of what comes too late", async () => {
+  test("with policy `drop-newest` makes a dead letter of each message that finds no room", async () => {
     await using system = new System({ report: false });
     const letters = lettersOf(system);
     const { pid, seen, open } = blocked(system, { capacity: 2, overflow: "drop-newest" });
@@ -164,7 +164,7 @@ describe("a bounded mailbox", () => {
     expect(system.deadLetters).toBe(2);
   });
 
-  test("with policy `drop-oldest` keeps the latest", async () => {
+  test("with policy `drop-oldest` keeps the latest messages", async () => {
     await using system = new System({ report: false });
     const letters = lettersOf(system);
     const { pid, seen, open } = blocked(system, { capacity: 2, overflow: "drop-oldest" });
@@ -176,7 +176,7 @@ describe("a bounded mailbox", () => {
     expect(system.deadLetters).toBe(2);
   });
 
-  test("with policy `exit` ends the receiver; what waited is dead letters", async () => {
+  test("with policy `exit` ends the receiver, and its queued messages become dead letters", async () => {
     await using system = new System({ report: false });
     const letters = lettersOf(system);
     const { pid } = blocked(system, { capacity: 2, overflow: "exit" });
@@ -227,7 +227,7 @@ describe("a bounded mailbox", () => {
   });
 
   for (const overflow of ["reject", "drop-newest", "drop-oldest"] as const) {
-    test(`with policy \`${overflow}\` tells a caller at once that its request found no room`, async () => {
+    test(`with policy \`${overflow}\` notifies a caller at once that its request found no room`, async () => {
       await using system = new System({ report: false });
       const letters = lettersOf(system);
       const { pid, open } = blocked(system, { capacity: 1, overflow });
@@ -245,7 +245,7 @@ describe("a bounded mailbox", () => {
     });
   }
 
-  test("still shows a selective receive what comes after something was dropped before its place", async () => {
+  test("still shows a selective receive new messages after a message before its place was dropped", async () => {
     await using system = new System({ report: false });
     let got: unknown;
     const pid = system.spawn<unknown>(
@@ -262,7 +262,7 @@ describe("a bounded mailbox", () => {
   });
 });
 
-describe("a deep mailbox is told", () => {
+describe("a deep mailbox is reported", () => {
   test("when it reaches the mark, and again at each doubling", async () => {
     await using system = new System({ limits: { highWater: 10 }, report: false });
     const depths: number[] = [];
@@ -278,7 +278,7 @@ describe("a deep mailbox is told", () => {
   });
 
   for (const highWater of [10, 200]) {
-    test(`anew once it has run empty (mark ${highWater})`, async () => {
+    test(`again once it has become empty (mark ${highWater})`, async () => {
       await using system = new System({ limits: { highWater }, report: false });
       const depths: number[] = [];
       system.events.on("highWater", ({ depth }) => depths.push(depth));
@@ -292,7 +292,7 @@ describe("a deep mailbox is told", () => {
     });
   }
 
-  test("for signals as well, though they are under no bound", async () => {
+  test("for signals too, although the bound does not limit signals", async () => {
     await using system = new System({ limits: { highWater: 4 }, report: false });
     const depths: number[] = [];
     system.events.on("highWater", ({ depth }) => depths.push(depth));

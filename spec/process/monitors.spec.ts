@@ -40,7 +40,7 @@ describe("a monitor", () => {
     expect((watcher.signals[0] as DownSignal).ref).toBe(ref);
   });
 
-  it("is one-way: the watcher's end is nothing to the watched", async () => {
+  it("is one-way: the end of the watcher does not affect the watched process", async () => {
     const watcher = puppet(system);
     const target = puppet(system, { trapExit: true });
     await watcher.do((ctx) => ctx.monitor(target.pid));
@@ -50,7 +50,7 @@ describe("a monitor", () => {
     expect(system.info(target.pid)?.monitoredBy).toEqual([]);
   });
 
-  it("needs no trapping, and leaves the watcher alive", async () => {
+  it("needs no trapping of exits, and leaves the watcher alive", async () => {
     const watcher = puppet(system);
     const target = puppet(system);
     await watcher.do((ctx) => ctx.monitor(target.pid));
@@ -60,7 +60,7 @@ describe("a monitor", () => {
     expect(watcher.signals).toMatchObject([{ type: "down", reason: { type: "killed" } }]);
   });
 
-  it("stacks: each has an identity and a DOWN of its own [S5]", async () => {
+  it("stacks: each monitor has an identity and a DOWN of its own [S5]", async () => {
     const watcher = puppet(system);
     const target = puppet(system);
     const refs = await watcher.do((ctx) => [1, 2, 3].map(() => ctx.monitor(target.pid)));
@@ -73,7 +73,7 @@ describe("a monitor", () => {
     expect(system.info(watcher.pid)?.monitors).toEqual([]);
   });
 
-  it("tells every watcher", async () => {
+  it("notifies every watcher", async () => {
     const watchers = Array.from({ length: 20 }, () => puppet(system));
     const target = puppet(system);
     await Promise.all(watchers.map((watcher) => watcher.do((ctx) => ctx.monitor(target.pid))));
@@ -82,7 +82,7 @@ describe("a monitor", () => {
     for (const { signals } of watchers) expect(signals).toMatchObject([{ pid: target.pid, reason: broken }]);
   });
 
-  it("of one that is gone brings DOWN noproc at once", async () => {
+  it("of a process that has ended brings DOWN noproc at once", async () => {
     const target = puppet(system);
     system.exit(target.pid, broken);
     const watcher = puppet(system);
@@ -92,7 +92,7 @@ describe("a monitor", () => {
     expect(system.info(watcher.pid)?.monitors).toEqual([]);
   });
 
-  it("of oneself never fires", async () => {
+  it("of a process on itself never fires", async () => {
     const watcher = puppet(system);
     await watcher.do((ctx) => ctx.monitor(ctx.self));
     system.exit(watcher.pid, broken);
@@ -101,7 +101,7 @@ describe("a monitor", () => {
     expect(watcher.signals).toEqual([]);
   });
 
-  it("goes by name to whoever holds it now, and stays with that process", async () => {
+  it("by a name watches the current holder, and stays with that process", async () => {
     const first = puppet(system, { name: "clerk" });
     const watcher = puppet(system);
     const ref = await watcher.do((ctx) => ctx.monitor("clerk"));
@@ -116,7 +116,7 @@ describe("a monitor", () => {
     expect(watcher.signals).toEqual([{ type: "down", ref, pid: first.pid, reason: broken }]);
   });
 
-  it("by a name that nobody holds brings DOWN noproc, and its ref says the name", async () => {
+  it("by a name without a holder brings DOWN noproc, and its ref contains the name", async () => {
     const watcher = puppet(system);
     const ref = await watcher.do((ctx) => ctx.monitor("nobody"));
     await system.idle();
@@ -126,7 +126,7 @@ describe("a monitor", () => {
 });
 
 describe("spawnMonitor", () => {
-  it("monitors before the child has run: also a child that ends in its first step is heard of", async () => {
+  it("monitors before the child runs, so a child that ends in its first step brings a DOWN too", async () => {
     const watcher = puppet(system);
     const { pid, ref } = await watcher.do((ctx) => ctx.spawnMonitor(() => stop(broken)));
     await system.idle();
@@ -155,7 +155,7 @@ describe("demonitor", () => {
     expect(watcher.signals.map((signal) => (signal as DownSignal).ref)).toEqual([second]);
   });
 
-  it("leaves a DOWN that is queued already", async () => {
+  it("leaves a DOWN in the mailbox that is queued already", async () => {
     const watcher = puppet(system);
     const target = puppet(system);
     await watcher.do((ctx) => {
@@ -167,7 +167,7 @@ describe("demonitor", () => {
     expect(watcher.signals).toHaveLength(1);
   });
 
-  it("with flush takes the queued DOWN away, and only that one [S5]", async () => {
+  it("with flush removes the queued DOWN of this monitor, and no other [S5]", async () => {
     const watcher = puppet(system);
     const target = puppet(system);
     const kept = await watcher.do((ctx) => {
@@ -184,7 +184,7 @@ describe("demonitor", () => {
     expect(watcher.signals.map((signal) => (signal as DownSignal).ref)).toEqual(kept);
   });
 
-  it("twice, or of another's monitor, changes nothing", async () => {
+  it("twice, or of another process's monitor, changes nothing", async () => {
     const watcher = puppet(system);
     const other = puppet(system);
     const target = puppet(system);

@@ -11,13 +11,13 @@ beforeEach(() => {
 afterEach(() => system.stop());
 
 describe("a name", () => {
-  it("can be given at the spawn, and is known before the process has run", () => {
+  it("can be given at the spawn, and is known before the process runs", () => {
     const pid = system.spawn(sleep, { name: "clerk" });
     expect(system.whereis("clerk")).toBe(pid);
     expect(system.info(pid)?.name).toBe("clerk");
   });
 
-  it("is an address for messages, also for those sent before the first turn", async () => {
+  it("is an address for messages, also for messages sent before the first turn", async () => {
     const got: unknown[] = [];
     system.spawn({ handle: (_ctx, message) => void got.push(message) }, { name: "clerk" });
     const other = puppet(system);
@@ -27,7 +27,7 @@ describe("a name", () => {
     expect(got).toEqual([1, 2]);
   });
 
-  it("can be taken, asked for and given back by the process itself", async () => {
+  it("can be taken, looked up and released by the process itself", async () => {
     const a = puppet(system);
     await a.do((ctx) => {
       ctx.register("clerk");
@@ -40,7 +40,7 @@ describe("a name", () => {
     expect(system.whereis("cashier")).toBe(a.pid);
   });
 
-  it("can be given to another process, from outside too", async () => {
+  it("can be given to another process, also from outside", async () => {
     const [a, b, c] = [puppet(system), puppet(system), puppet(system)];
     await a.do((ctx) => ctx.register("one", b.pid));
     system.register("two", c.pid);
@@ -51,7 +51,7 @@ describe("a name", () => {
     expect(system.info(c.pid)?.name).toBe(undefined);
   });
 
-  it("that is held is refused, and the error says by whom", () => {
+  it("that is held is refused, and the error names the holder", () => {
     const holder = system.spawn(sleep, { name: "clerk", label: "first" });
     const other = system.spawn(sleep);
     expect(() => system.register("clerk", other)).toThrow(NameTakenError);
@@ -66,20 +66,20 @@ describe("a name", () => {
     expect(system.population).toBe(1);
   });
 
-  it("is one a process: a second one is refused, and the error says which it has", () => {
+  it("is the only one of its process: a second name is refused, and the error says the first", () => {
     const pid = system.spawn(sleep, { name: "clerk" });
     expect(() => system.register("cashier", pid)).toThrow('already has the name "clerk"');
     expect(system.whereis("cashier")).toBe(undefined);
   });
 
-  it("is not for those who are gone", async () => {
+  it("cannot be given to a process that has ended", async () => {
     const gone = system.spawn(() => undefined);
     await system.exited(gone);
     expect(() => system.register("clerk", gone)).toThrow(NoProcessError);
     expect(system.whereis("clerk")).toBe(undefined);
   });
 
-  it("belongs to one system: the same name in another is another's", async () => {
+  it("belongs to one system: another system may use the same name for another process", async () => {
     await using other = new System({ report: false });
     const here = system.spawn(sleep, { name: "clerk" });
     const there = other.spawn(sleep, { name: "clerk" });
@@ -90,7 +90,7 @@ describe("a name", () => {
 });
 
 describe("at the end of the holder", () => {
-  it("its name is free when a DOWN comes: the watcher starts the next holder at once [S6]", async () => {
+  it("the name is free when a DOWN arrives: the watcher starts the next holder at once [S6]", async () => {
     const successors: Pid[] = [];
     system.spawn<never>({
       init: (ctx) => {
@@ -110,7 +110,7 @@ describe("at the end of the holder", () => {
     expect(system.whereis("clerk")).toBe(successors[0]);
   });
 
-  it("its name, groups and timers are released before the end spreads to a linked process [S6]", async () => {
+  it("name, groups and timers are released before the end spreads to a linked process [S6]", async () => {
     const holder = puppet(system, { name: "clerk" });
     const partner = puppet(system);
     const timer = await holder.do((ctx) => {
@@ -127,7 +127,7 @@ describe("at the end of the holder", () => {
     expect(held).toEqual([undefined, [], false]);
   });
 
-  it("its name is free when an EXIT comes", async () => {
+  it("the name is free when an EXIT arrives", async () => {
     const holders: unknown[] = [];
     system.spawn<never>(
       async (ctx) => {
@@ -142,7 +142,7 @@ describe("at the end of the holder", () => {
     expect(system.whereis("clerk")).toBeDefined();
   });
 
-  it("its name and groups are free when the system's own events tell of it", async () => {
+  it("name and groups are free when the system's own events report the end", async () => {
     const seen: unknown[] = [];
     system.events.on("exit", () => seen.push(system.whereis("clerk"), system.members("staff")));
     const a = puppet(system, { name: "clerk" });
@@ -151,7 +151,7 @@ describe("at the end of the holder", () => {
     expect(seen).toEqual([undefined, []]);
   });
 
-  it("its name is free when its callers hear of it", async () => {
+  it("the name is free when the callers are notified", async () => {
     const clerk = system.spawn<ReplyTo<never>>(() => sleep({ receive: () => new Promise(() => undefined) }), {
       name: "clerk",
     });

@@ -6,7 +6,7 @@ import { production } from "../../lib/process/production.js";
 
 const environment: Environment = { ...production, watchRejections: () => undefined };
 
-test("a host that cannot say whose promise was rejected is reported once, and processes work [P22]", async () => {
+test("a host that cannot tell which process owns a promise is reported once, and processes work [P22]", async () => {
   const reports: Report[] = [];
   const to = (_text: string, report: Report): void => void reports.push(report);
   const first = new System({ name: "first", environment, report: to });

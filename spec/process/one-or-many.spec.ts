@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { exclude, include, includes, members, type OneOrMany } from "../../lib/process/one-or-many.js";
 
-test("does what a Set would do, in the order of arrival", () => {
+test("behaves as a Set, in the order of arrival", () => {
   const things = Array.from({ length: 5 }, (_, id) => ({ id }));
   fc.assert(
     fc.property(fc.array(fc.record({ add: fc.boolean(), at: fc.nat(4) }), { maxLength: 60 }), (steps) => {
@@ -27,13 +27,13 @@ test("does what a Set would do, in the order of arrival", () => {
   );
 });
 
-test("takes no Set for a single member", () => {
+test("uses no Set for a single member", () => {
   const thing = { id: 1 };
   expect(include(undefined, thing)).toBe(thing);
   expect(include(thing, thing)).toBe(thing);
 });
 
-test("gives members that may be changed while they are walked through", () => {
+test("allows changes while the members are iterated", () => {
   const things = Array.from({ length: 3 }, (_, id) => ({ id }));
   let set: OneOrMany<{ id: number }>;
   for (const thing of things) set = include(set, thing);

@@ -15,7 +15,7 @@ function refused(act: () => unknown): { path: string; value: unknown; message: s
 }
 
 describe("a check", () => {
-  test("lets pass what is allowed, unchanged", () => {
+  test("returns an allowed value unchanged", () => {
     expect([
       delay("d", 0),
       delay("d", 1.5),
@@ -31,7 +31,7 @@ describe("a check", () => {
     expect(text("t", "x")).toBe("x");
   });
 
-  test("of a duration refuses what is none", () => {
+  test("of a duration refuses any other value", () => {
     for (const value of [
       -1,
       Number.NaN,
@@ -53,7 +53,7 @@ describe("a check", () => {
     );
   });
 
-  test("of a whole number refuses what is none", () => {
+  test("of a whole number refuses any other value", () => {
     for (const value of [0, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "5", null, undefined]) {
       expect(refused(() => count("depth", value, 1))).toMatchObject({ path: "depth", value });
     }
@@ -65,7 +65,7 @@ describe("a check", () => {
     );
   });
 
-  test("of a word says which there are, and of a text that it must not be empty", () => {
+  test("of a word lists the allowed words, and of a text demands that the text is not empty", () => {
     expect(refused(() => oneOf("policy", "c", ["a", "b"])).message).toBe(
       'policy must be one of "a", "b"; got "c"',
     );
@@ -151,7 +151,7 @@ describe("a system refuses", () => {
     });
   }
 
-  test("nothing it should not: every limit may be set, and the durations may be infinite", async () => {
+  test("no valid options: every limit may be set, and the durations may be infinite", async () => {
     const limits = {
       callTimeoutMs: Number.POSITIVE_INFINITY,
       stopTimeoutMs: 0,
@@ -163,7 +163,7 @@ describe("a system refuses", () => {
 });
 
 describe("a spawn, a timer and a name refuse", () => {
-  test("what makes no sense, and nothing has happened then", async () => {
+  test("invalid arguments, and have no effect then", async () => {
     await using system = new System({ report: false });
     const quiet = { handle: () => undefined };
     const spawn = (mailbox: unknown) => () => system.spawn(quiet, { mailbox: mailbox as MailboxLimits });

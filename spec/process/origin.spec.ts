@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { markPromises, origin } from "../../lib/process/origin.js";
 import { hostRejections, macrotask } from "../support/host.js";
 
-describe("a promise made by a process is known as its own", () => {
+describe("a promise that a process creates belongs to the process", () => {
   test("in a callback, in `init`, in a signal and in `terminate`", async () => {
     await using system = new System({ report: false });
     const made: Promise<unknown>[] = [];
@@ -64,7 +64,7 @@ describe("a promise made by a process is known as its own", () => {
     expect(made.map(ownerOf)).toEqual(new Array(11).fill(pid));
   });
 
-  test("in functions that a timer or the host runs in its name", async () => {
+  test("in functions that a timer or the host runs in the name of the process", async () => {
     await using system = new System({ report: false });
     const made: Promise<unknown>[] = [];
     const make = (): void => void made.push(Promise.resolve());
@@ -87,7 +87,7 @@ describe("a promise made by a process is known as its own", () => {
     expect(made.map(ownerOf)).toEqual([body, body]);
   });
 
-  test("in a turn that another process's code brought about", async () => {
+  test("in a turn that another process's code caused", async () => {
     await using system = new System({ report: false });
     const made: Promise<unknown>[] = [];
     const second = system.spawn<string>({ handle: () => void made.push(Promise.resolve()) });
@@ -133,8 +133,8 @@ describe("a promise made by a process is known as its own", () => {
   });
 });
 
-describe("a promise is nobody's", () => {
-  test("when a bare callback of the host made it right after a process's code ran", async () => {
+describe("a promise has no owner", () => {
+  test("when a bare callback of the host created it right after a process's code ran", async () => {
     await using system = new System({ report: false });
     const made: Promise<unknown>[] = [];
     const pid = system.spawn<string>(async (ctx) => {
@@ -155,7 +155,7 @@ describe("a promise is nobody's", () => {
     expect(made.map(ownerOf)).toEqual(new Array(6).fill(undefined));
   });
 
-  test("when code outside all processes made it, also in answer to a process", async () => {
+  test("when code outside all processes created it, also in reply to a process", async () => {
     await using system = new System({ report: false });
     const echo = system.spawn<ReplyTo<string>>({ handle: (ctx, replyTo) => ctx.reply(replyTo, "yes") });
     const before = Promise.resolve();
@@ -167,7 +167,7 @@ describe("a promise is nobody's", () => {
     expect([before, call, after, then].map(ownerOf)).toEqual([undefined, undefined, undefined, undefined]);
   });
 
-  test("when a listener of an event made it, though a process's code caused the event", async () => {
+  test("when a listener of an event created it, although a process's code caused the event", async () => {
     const errors: string[] = [];
     const rejections = await hostRejections(async () => {
       await using system = new System({ report: false });
@@ -202,7 +202,7 @@ describe("a promise is nobody's", () => {
     expect(errors).toEqual([]);
   });
 
-  test("when it is made within `outside`, which gives back what was before", () => {
+  test("when it is created within `outside`, which restores the former owner", () => {
     const unmark = markPromises() as () => void;
     const someone = new Pid({ name: "shop", id: "1" }, 1, undefined, undefined);
     origin.current = someone;
@@ -222,7 +222,7 @@ describe("the hooks", () => {
     return ownerOf(promise) !== undefined;
   }
 
-  test("are there while any system runs, and gone when the last has stopped", async () => {
+  test("are installed while any system runs, and removed when the last has stopped", async () => {
     const listeners = process.listenerCount("unhandledRejection");
     expect(marked()).toBe(false);
     const first = new System({ report: false });
@@ -247,7 +247,7 @@ describe("the hooks", () => {
   });
 });
 
-test("what a process leaves rejecting at the system's stop still finds the library listening", async () => {
+test("a promise of a process that rejects at the system's stop still finds the library listening", async () => {
   const listening: number[] = [];
   const note = (): void => void listening.push(process.listenerCount("unhandledRejection"));
   const rejections = await hostRejections(async () => {

@@ -296,7 +296,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 const kinds = fc.array(fc.constantFrom<Kind>("callbacks", "body"), { minLength: FIRST, maxLength: FIRST });
 
 describe("random programs of processes", () => {
-  it("end as the rules of OTP say: who lives, why the others ended, which signals each met [S9]", async () => {
+  it("end by the rules of OTP: which processes live, why the others ended, which signals each received [S9]", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), kinds, async (steps, made) => {
         const model = new Model();

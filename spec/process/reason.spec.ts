@@ -25,7 +25,7 @@ describe("an exit reason", () => {
     expect(toReason("kill")).toBe(KILL);
   });
 
-  it("may be given as an Error, which is a crash with that very Error", () => {
+  it("may be given as an Error, which makes a crash with the same Error object", () => {
     const error = new RangeError("too far");
     expect(toReason(error)).toEqual({ type: "crash", error });
     expect((toReason(error) as { error: Error }).error).toBe(error);
@@ -36,20 +36,20 @@ describe("an exit reason", () => {
     expect(toReason(error)).toEqual({ type: "crash", error });
   });
 
-  it("may be given as a reason, and stays that same object", () => {
+  it("may be given as a reason, and stays the same object", () => {
     const reason = custom(7);
     expect(toReason(reason)).toBe(reason);
   });
 
   it.each([undefined, null, 7, "killed", "Normal", {}, { reason: "normal" }, () => "normal"])(
-    "is not %s, and the error says what one is",
+    "is not %s, and the error says which values are reasons",
     (input) => {
       expect(() => toReason(input as ExitInput)).toThrow(OptionError);
       expect(() => toReason(input as ExitInput)).toThrow(/^reason must be "normal", "shutdown", "kill"/);
     },
   );
 
-  it("keeps what was thrown when that was no Error", () => {
+  it("keeps a thrown value that is not an Error", () => {
     const reason = crash({ code: 7 }) as { error: Error };
     expect(reason.error).toBeInstanceOf(ThrownValueError);
     expect(reason.error.cause).toEqual({ code: 7 });
@@ -82,7 +82,7 @@ describe("an exit reason", () => {
     expect(formatReason(reason)).toBe(text);
   });
 
-  it("reads also when it holds what JSON cannot show", () => {
+  it("is readable also when it holds values that JSON cannot show", () => {
     const loop: { self?: unknown } = {};
     loop.self = loop;
     expect(formatReason(custom(loop))).toBe("custom a Object");
@@ -90,7 +90,7 @@ describe("an exit reason", () => {
     expect(formatReason(custom(Object.create(null)))).toBe("custom {}");
   });
 
-  it("of `stop()` is normal unless one is given, and a bad one is refused there and then", () => {
+  it("of `stop()` is normal by default, and an invalid reason is refused at the call", () => {
     expect(stop().reason).toBe(NORMAL);
     expect(stop("shutdown").reason).toBe(SHUTDOWN);
     expect(() => stop("kaput" as ExitInput)).toThrow(OptionError);

@@ -30,7 +30,7 @@ function run<M>(
 const code = (error: unknown): unknown => (error as { code?: unknown }).code ?? error;
 
 describe("receive", () => {
-  it("gives messages in the order of arrival", async () => {
+  it("returns messages in the order of arrival", async () => {
     const { pid, log } = run<number>(async (ctx, note) => {
       for (;;) note(await ctx.receive());
     });
@@ -39,7 +39,7 @@ describe("receive", () => {
     expect(log).toEqual([1, 2, 3]);
   });
 
-  it("waits for one that has not come yet", async () => {
+  it("waits for a message that has not arrived yet", async () => {
     const { pid, log } = run<string>(async (ctx, note) => note(await ctx.receive()));
     await system.idle();
     expect(system.info(pid)?.status).toBe("waiting");
@@ -48,7 +48,7 @@ describe("receive", () => {
     expect(log).toEqual(["at last"]);
   });
 
-  it("takes any value for a message, undefined too", async () => {
+  it("accepts any value as a message, also undefined", async () => {
     const { pid, log } = run<unknown>(async (ctx, note) => {
       for (let i = 0; i < 4; i++) note(await ctx.receive());
     });
@@ -57,7 +57,7 @@ describe("receive", () => {
     expect(log).toEqual([undefined, null, 0, 7]);
   });
 
-  it("with a filter finds any value, NaN too, wherever it waits", async () => {
+  it("with a filter finds any value, also NaN, at any place in the queue", async () => {
     const values = [Number.NaN, undefined, null, 0, ""];
     const { pid, log } = run<unknown>(async (ctx, note) => {
       for (const value of [...values, ...values])
@@ -68,7 +68,7 @@ describe("receive", () => {
     expect(log).toEqual([...values, ...values]);
   });
 
-  it("behind many messages looks at each once, and leaves them where they are [F7]", async () => {
+  it("behind many messages checks each message once, and leaves the messages in their places [F7]", async () => {
     const many = 10_000;
     let looks = 0;
     const { pid, log } = run<number>(async (ctx, note) => {
@@ -90,7 +90,7 @@ describe("receive", () => {
     expect(system.info(pid)?.mailboxDepth).toBe(many);
   });
 
-  it("with a filter takes the oldest that fits and leaves the others in order", async () => {
+  it("with a filter takes the oldest fitting message and leaves the others in order", async () => {
     const { pid, log } = run<number>(async (ctx, note) => {
       note(await ctx.receive((n) => n % 2 === 0));
       note(await ctx.receive((n) => n > 3));
@@ -101,7 +101,7 @@ describe("receive", () => {
     expect(log).toEqual([2, 4, 1, 3, 5]);
   });
 
-  it("with a filter goes on waiting while only others come, and looks at each of them once", async () => {
+  it("with a filter waits on while no fitting message arrives, and checks each message once", async () => {
     const looked: number[] = [];
     const { pid, log } = run<number>(async (ctx, note) => {
       note(
@@ -131,7 +131,7 @@ describe("receive", () => {
     expect(log).toEqual([90]);
   });
 
-  it("rejects with what its filter throws, leaves the message, and can be called again", async () => {
+  it("rejects with the error that its filter throws, leaves the message, and can be called again", async () => {
     const { pid, log } = run<string>(async (ctx, note) => {
       const bad = (): boolean => {
         throw new Error("bad filter");
@@ -168,7 +168,7 @@ describe("receive", () => {
 });
 
 describe("a receive with a timeout", () => {
-  it("rejects when nothing has come by then, not before", async () => {
+  it("rejects when the timeout has passed without a message, not before", async () => {
     const { log } = run(async (ctx, note) =>
       note(await ctx.receive({ timeoutMs: 100 }).catch((error) => error)),
     );
@@ -178,7 +178,7 @@ describe("a receive with a timeout", () => {
     expect(log).toMatchObject([{ code: "ERR_RECEIVE_TIMEOUT", timeoutMs: 100 }]);
   });
 
-  it("rejects though others came, which stay", async () => {
+  it("rejects although other messages arrived, and these stay", async () => {
     const { pid, log } = run<string>(async (ctx, note) => {
       note(await ctx.receive((text) => text === "wanted", { timeoutMs: 100 }).catch(code));
       note(await ctx.receive({ timeoutMs: 0 }));
@@ -189,14 +189,14 @@ describe("a receive with a timeout", () => {
     expect(log).toEqual(["ERR_RECEIVE_TIMEOUT", "other"]);
   });
 
-  it("is the process's end when nobody catches it", async () => {
+  it("ends the process when no code catches the timeout error", async () => {
     const { pid } = run((ctx) => ctx.receive({ timeoutMs: 100 }));
     const exited = system.exited(pid);
     await clock.advance(100);
     expect(await exited).toMatchObject({ type: "crash", error: { code: "ERR_RECEIVE_TIMEOUT" } });
   });
 
-  it("leaves no timer behind when a message came, or the process ended", async () => {
+  it("leaves no timer behind when a message arrives or the process ends", async () => {
     const { pid } = run<string>(async (ctx) => {
       await ctx.receive({ timeoutMs: 100 });
       await ctx.receive({ timeoutMs: 100 });
@@ -208,7 +208,7 @@ describe("a receive with a timeout", () => {
     expect(system.kernel.pendingTimers).toBe(0);
   });
 
-  it("of 0 takes what is there and waits for nothing", async () => {
+  it("of 0 takes a message that is there, and does not wait", async () => {
     const { pid, log } = run<string>(async (ctx, note) => {
       note(await ctx.receive({ timeoutMs: 0 }));
       note(await ctx.receive({ timeoutMs: 0 }).catch(code));
@@ -227,7 +227,7 @@ describe("a receive with a timeout", () => {
     expect(log).toEqual(["just in time"]);
   });
 
-  it("of Infinity waits for ever", async () => {
+  it("of Infinity waits without limit", async () => {
     const { pid } = run((ctx) => ctx.receive({ timeoutMs: Number.POSITIVE_INFINITY }));
     await clock.advance(1e12);
     expect(system.isAlive(pid)).toBe(true);
@@ -261,7 +261,7 @@ describe("a receive with an AbortSignal", () => {
     expect(log).toEqual(["enough", "next"]);
   });
 
-  it("that is aborted already rejects at once, though a message waits", async () => {
+  it("that is already aborted rejects at once, although a message waits", async () => {
     const { pid, log } = run<string>(async (ctx, note) => {
       note(await ctx.receive({ signal: AbortSignal.abort("before") }).catch((reason) => reason));
       note(await ctx.receive());
@@ -271,7 +271,7 @@ describe("a receive with an AbortSignal", () => {
     expect(log).toEqual(["before", "waiting"]);
   });
 
-  it("that is aborted afterwards does nothing to the next receive", async () => {
+  it("that is aborted afterwards does not affect the next receive", async () => {
     const controller = new AbortController();
     const { pid, log } = run<string>(async (ctx, note) => {
       note(await ctx.receive({ signal: controller.signal }));
@@ -342,7 +342,7 @@ describe("signals and messages", () => {
 });
 
 describe("a request of a call", () => {
-  it("is received as the message it carries, and filters see that", async () => {
+  it("is received as the message that it carries, and filters get the same message", async () => {
     const { pid, log } = run<string | { to: ReplyTo<string> }>(async (ctx, note) => {
       const request = await ctx.receive((message) => typeof message !== "string");
       if (typeof request !== "string") ctx.reply(request.to, "answer");
@@ -372,7 +372,7 @@ describe("a request of a call", () => {
 });
 
 describe("selective receive in general", () => {
-  it("takes from the mailbox as a search in an array does, whatever comes when and whatever is wanted", async () => {
+  it("takes the same messages as a search in an array, for any order of messages and any filters", async () => {
     const step = fc.oneof(
       fc.record({ send: fc.array(fc.nat(5), { minLength: 1, maxLength: 12 }) }),
       fc.record({ want: fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 3 }) }),

@@ -46,14 +46,14 @@ describe("a call to another node", () => {
     expect(there.processes().flatMap((pid) => there.info(pid)?.monitoredBy)).toEqual([]);
   });
 
-  test("end with the callee's reason when it dies of them", async () => {
+  test("end with the callee's reason when the request crashes the callee", async () => {
     await expect(here.call(double, ask(0))).rejects.toMatchObject({
       code: "ERR_CALLEE_EXITED",
       reason: boom,
     });
   });
 
-  test("end with `noproc` when nobody is there", async () => {
+  test("end with `noproc` when the process does not exist", async () => {
     await here.call(double, ask(0)).catch(() => undefined);
     await expect(here.call(double, ask(1))).rejects.toMatchObject({
       code: "ERR_CALLEE_EXITED",
@@ -61,7 +61,7 @@ describe("a call to another node", () => {
     });
   });
 
-  test("end with `noconnection` when the node is out of reach, or becomes so", async () => {
+  test("end with `noconnection` when the node is out of reach, or goes out of reach", async () => {
     const waiting = here.call(double, ask(-1), { timeoutMs: Number.POSITIVE_INFINITY });
     waiting.catch(() => undefined);
     await wire.settle();

@@ -47,7 +47,7 @@ describe("messages", () => {
     expect(got).toEqual([0, 1, 2, 3, 4, "from outside"]);
   });
 
-  test("to a process that is no more are dead letters over there", async () => {
+  test("to a process that has ended are dead letters on the other node", async () => {
     there.exit(far.pid, "kill");
     await wire.settle();
     here.send(farPid, () => undefined);
@@ -55,7 +55,7 @@ describe("messages", () => {
     expect([here.deadLetters, there.deadLetters]).toEqual([0, 1]);
   });
 
-  test("to a mailbox that is full are dead letters over there, and the wire goes on", async () => {
+  test("to a full mailbox are dead letters on the other node, and the transport continues", async () => {
     const letters: unknown[] = [];
     there.events.on("deadLetter", ({ message, reason }) => letters.push([message, reason]));
     const full = there.spawn<number>(
@@ -90,7 +90,7 @@ describe("links", () => {
     expect(here.info(near.pid)?.links).toEqual([]);
   });
 
-  test("are bidirectional: the far process dies of the near one's end", async () => {
+  test("are bidirectional: the remote process ends when the local process ends", async () => {
     const mortal = puppet(here);
     await mortal.do((ctx) => ctx.link(farPid));
     await wire.settle();
@@ -99,7 +99,7 @@ describe("links", () => {
     expect(await gone).toEqual(boom);
   });
 
-  test("to a process that is no more are an EXIT `noproc`", async () => {
+  test("to a process that has ended bring an EXIT `noproc`", async () => {
     there.exit(far.pid, "kill");
     await wire.settle();
     await near.do((ctx) => ctx.link(farPid));
@@ -107,7 +107,7 @@ describe("links", () => {
     expect(reasons(near.signals)).toEqual([["exit", NOPROC]]);
   });
 
-  test("are ended by unlink on both sides, at once on this one", async () => {
+  test("are ended by unlink on both sides, at once on this side", async () => {
     await near.do((ctx) => ctx.link(farPid));
     await wire.settle();
     // In one step, so that the exit is on its way when the link ends.
@@ -142,7 +142,7 @@ describe("exit signals", () => {
     }
   });
 
-  test("are met as EXIT by one that traps them, with the sender's pid", async () => {
+  test("arrive as EXIT at a trapping process, with the sender's pid", async () => {
     await far.do((ctx) => void ctx.trapExit(true));
     await near.do((ctx) => ctx.exit(farPid, boom));
     await wire.settle();
@@ -151,7 +151,7 @@ describe("exit signals", () => {
 });
 
 describe("monitors", () => {
-  test("tell the real reason, once each", async () => {
+  test("bring the real reason, once each", async () => {
     const refs = await near.do((ctx) => [ctx.monitor(farPid), ctx.monitor(farPid)]);
     await wire.settle();
     expect(there.info(far.pid)?.monitoredBy).toHaveLength(2);
@@ -161,7 +161,7 @@ describe("monitors", () => {
     expect(here.info(near.pid)?.monitors).toEqual([]);
   });
 
-  test("of a process that is no more tell `noproc`", async () => {
+  test("of a process that has ended bring `noproc`", async () => {
     there.exit(far.pid, "kill");
     await wire.settle();
     await near.do((ctx) => void ctx.monitor(farPid));
@@ -169,7 +169,7 @@ describe("monitors", () => {
     expect(reasons(near.signals)).toEqual([["down", NOPROC]]);
   });
 
-  test("are ended by demonitor, each for itself", async () => {
+  test("are ended by demonitor, each separately", async () => {
     const [first, second] = await near.do((ctx) => [ctx.monitor(farPid), ctx.monitor(farPid)] as const);
     await near.do((ctx) => ctx.demonitor(first));
     await wire.settle();
@@ -179,7 +179,7 @@ describe("monitors", () => {
     expect(near.signals).toEqual([{ type: "down", ref: second, pid: farPid, reason: boom }]);
   });
 
-  test("vanish over there with the one that watched", async () => {
+  test("are removed from the other node when the watcher ends", async () => {
     await near.do((ctx) => void ctx.monitor(farPid));
     await wire.settle();
     here.exit(near.pid, "kill");
@@ -187,7 +187,7 @@ describe("monitors", () => {
     expect(there.info(far.pid)?.monitoredBy).toEqual([]);
   });
 
-  test("let code outside wait for an end over there", async () => {
+  test("let code outside wait for an exit on the other node", async () => {
     const gone = here.exited(farPid);
     await wire.settle();
     there.exit(far.pid, boom);
@@ -221,7 +221,7 @@ describe("a node that is out of reach", () => {
     await third.stop();
   });
 
-  test("no longer watches: nothing is kept for a watcher that cannot be told", async () => {
+  test("no longer watches: no monitor is kept for a watcher that cannot be notified", async () => {
     await near.do((ctx) => void ctx.monitor(farPid));
     await wire.settle();
     expect(there.info(far.pid)?.monitoredBy).toEqual([there.pidAt(here.address(near.pid))]);
@@ -229,7 +229,7 @@ describe("a node that is out of reach", () => {
     expect(there.info(far.pid)?.monitoredBy).toEqual([]);
   });
 
-  test("is met at once by a link or a monitor", async () => {
+  test("is reported at once to a link or a monitor", async () => {
     wire.cut = true;
     await near.do((ctx) => {
       ctx.link(farPid);
@@ -282,7 +282,7 @@ describe("an address", () => {
     expect(here.isAlive(farPid)).toBe(false);
   });
 
-  test("of a process that never was is a pid of nobody", () => {
+  test("of a process that never existed is a pid without a process", () => {
     const nobody = there.pidAt({ node: there.node, id: 999_999 });
     expect(there.isAlive(nobody)).toBe(false);
     there.send(nobody, "lost");

@@ -43,7 +43,7 @@ class Told {
 }
 
 describe("the limit of reports", () => {
-  it("prints so many within a second, counts the rest, and says so when the second is over", () => {
+  it("prints up to the limit within a second, counts the rest, and reports the count after the second", () => {
     const told = new Told(2);
     for (const at of [0, 10, 20, 30]) told.report(at);
     expect([told.printed, told.counted, told.due]).toEqual([[0, 10], 0, 1_000]);
@@ -62,14 +62,14 @@ describe("the limit of reports", () => {
     ]);
   });
 
-  it("has no summary of a second in which every report was printed", () => {
+  it("prints no summary of a second in which every report was printed", () => {
     const told = new Told(2);
     told.tell({ type: "report", at: 0 });
     told.tell({ type: "report", at: 1 });
     expect(told.tell({ type: "report", at: 2_000 })).toEqual([{ type: "print" }]);
   });
 
-  it("says it with the next report when the time came late", () => {
+  it("prints the summary before the next report when the timer is late", () => {
     const told = new Told(1);
     told.tell({ type: "report", at: 0 });
     told.tell({ type: "report", at: 1 });
@@ -79,7 +79,7 @@ describe("the limit of reports", () => {
     ]);
   });
 
-  it("asks to be woken once a second, and only if something was left out", () => {
+  it("sets a timer once a second, and only if a report was left out", () => {
     const told = new Told(1);
     expect(told.tell({ type: "report", at: 0 })).toEqual([{ type: "print" }]);
     expect(told.tell({ type: "report", at: 1 })).toEqual([{ type: "wake", at: 1_000 }]);
@@ -107,7 +107,7 @@ describe("the limit of reports", () => {
     );
   });
 
-  it("may be none", () => {
+  it("may be infinite", () => {
     const told = new Told(Number.POSITIVE_INFINITY);
     for (let i = 0; i < 1_000; i++) told.report(0);
     expect([told.printed.length, told.due]).toEqual([1_000, undefined]);

@@ -8,7 +8,7 @@ import { crashReport } from "../../lib/process/report.js";
 const pid = new Pid({ name: "shop", id: "1" }, 17, "clerk", undefined);
 
 describe("the report of a crash", () => {
-  test("says who, of what, at which message, and where in the code", () => {
+  test("names the process, the reason, the message and the place in the code", () => {
     const error = new TypeError("no such item");
     const report = crashReport(
       pid,
@@ -31,7 +31,7 @@ describe("the report of a crash", () => {
     expect(crashReport(pid, { type: "killed" }, undefined, undefined).text).toMatch(/: killed$/);
   });
 
-  test("is made whatever the message is", () => {
+  test("is made for any message", () => {
     const loop: unknown[] = [];
     loop.push(loop);
     const hostile = {
@@ -59,7 +59,7 @@ describe("the report of a crash", () => {
 });
 
 describe("reports of a system", () => {
-  test("go where its `report` option says", async () => {
+  test("go to the sink of the system's `report` option", async () => {
     const lines: string[] = [];
     await using system = new System({
       name: "shop",
@@ -81,7 +81,7 @@ describe("reports of a system", () => {
     );
   });
 
-  test("go to standard error by default, and nowhere when it is false", async () => {
+  test("go to standard error by default, and nowhere when `report` is false", async () => {
     const printed = vi.spyOn(console, "error").mockImplementation(() => undefined);
     try {
       for (const options of [{}, { report: false as const }]) {

@@ -61,7 +61,7 @@ async function crashAt(system: System, message: unknown): Promise<void> {
 const login: Login = { user: "ann", password: "secret" };
 
 describe("the report of a crash", () => {
-  it("says how bad it is, what happened, to whom and why [R1]", async () => {
+  it("has the level, the event, the process and the reason [R1]", async () => {
     await using system = systemOf({});
     await crashAt(system, login);
     expect(reports).toMatchObject([
@@ -71,7 +71,7 @@ describe("the report of a crash", () => {
     expect(reports[0]?.text).toContain("reports.spec.ts");
   });
 
-  it("leaves the last message out, unless it is asked for, and shows of it what `redact` left [R2]", async () => {
+  it("leaves the last message out by default, and shows the part that `redact` returns when asked for [R2]", async () => {
     const redact = (message: unknown): unknown => ({ ...(message as Login), password: "…" });
     const cases: readonly (readonly [ReportOptions, unknown, string])[] = [
       [{}, undefined, ""],
@@ -104,7 +104,7 @@ describe("the report of a crash", () => {
     }
   });
 
-  it("costs nothing in the size of the message, whoever listens [R3]", async () => {
+  it("has a cost independent of the size of the message, with any listener [R3]", async () => {
     let looked = 0;
     const spy: ProxyHandler<object> = {
       get: (target, key) => {
@@ -128,7 +128,7 @@ describe("the report of a crash", () => {
     expect(Math.max(...reports.map(({ text }) => text.length))).toBeLessThan(5_000);
   });
 
-  it("reaches a logger as pino has it: fields first, text second", async () => {
+  it("reaches a logger in pino's order: fields first, text second", async () => {
     const lines: (readonly [string, object, string])[] = [];
     const logger = Object.fromEntries(
       ["trace", "debug", "info", "warn", "error"].map((level) => [
@@ -156,7 +156,7 @@ describe("the report of a crash", () => {
 });
 
 describe("the path of a process", () => {
-  it("goes as far up as its ancestors are alive, and no further than one can read", async () => {
+  it("goes as far up as the ancestors are alive, up to a readable length", async () => {
     await using system = systemOf({});
     const chain =
       (depth: number) =>
@@ -179,7 +179,7 @@ describe("a storm of reports", () => {
       });
   };
 
-  it("prints so many a second, and then one line that counts the rest [R4]", async () => {
+  it("prints up to the limit each second, and then one line that counts the rest [R4]", async () => {
     await using system = systemOf({}, { reportsPerSecond: 5 });
     storm(system, 1_000);
     await system.idle();
@@ -196,7 +196,7 @@ describe("a storm of reports", () => {
     expect(system.kernel.pendingTimers).toBe(0);
   });
 
-  it("counts what it left out also when the system stops", async () => {
+  it("counts the reports left out also when the system stops", async () => {
     const system = systemOf({}, { reportsPerSecond: 1 });
     storm(system, 3);
     await system.idle();
@@ -205,7 +205,7 @@ describe("a storm of reports", () => {
     expect(clock.pendingAlarms).toBe(0);
   });
 
-  it("builds nothing for a report that is not printed and that nobody listens to", async () => {
+  it("builds no report that is neither printed nor has a listener", async () => {
     let reads = 0;
     const error = Object.defineProperty(new Error("boom"), "stack", { get: () => `stack ${++reads}` });
     const throwing = (system: System): void =>
@@ -234,7 +234,7 @@ describe("options of reports", () => {
     expect(make).toThrow(`must be ${allowed}`);
   });
 
-  it("go to standard error when only the rest is said", async () => {
+  it("go to standard error when only the other options are set", async () => {
     const reason: ExitReason = { type: "custom", value: "boom" };
     const original = console.error;
     const lines: string[] = [];

@@ -32,7 +32,7 @@ function countingEnvironment(): { readonly environment: Environment; readonly tw
 }
 
 describe("the run queue", () => {
-  it("holds a body once, also when its receive is aborted while a message waits for it [P9]", async () => {
+  it("holds a body once, also when its receive is aborted while a message waits [P9]", async () => {
     const { environment, twice } = countingEnvironment();
     await using system = new System({ environment, report: false });
     const seen: unknown[] = [];
@@ -71,7 +71,7 @@ describe("the run queue", () => {
     expect(twice()).toBe(0);
   });
 
-  it("wakes nobody for an EXIT that a failed start took back out of the mailbox", async () => {
+  it("wakes no process for an EXIT that a failed start removed from the mailbox", async () => {
     await using system = new System({ report: false });
     const Broken = defineServer({
       init: () => {

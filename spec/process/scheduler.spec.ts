@@ -9,7 +9,7 @@ import { TurnScheduler } from "../../lib/process/scheduler.js";
 import { bench, Job, SteppedLoop } from "../support/stepped.js";
 
 describe("the run queue", () => {
-  test("runs first come, first served, and nothing within the call that makes it ready", () => {
+  test("runs first come, first served, and never within the call of `ready`", () => {
     const { loop, scheduler } = bench();
     const log: string[] = [];
     const note = (job: Job): undefined => {
@@ -21,7 +21,7 @@ describe("the run queue", () => {
     expect(log).toEqual(["a", "b", "c"]);
   });
 
-  test("puts one that is ready again behind those that wait", () => {
+  test("puts a process that is ready again behind the processes that wait", () => {
     const { loop, scheduler } = bench();
     const log: string[] = [];
     const thrice = (): ((job: Job) => undefined) => {
@@ -64,7 +64,7 @@ describe("the run queue", () => {
     );
   });
 
-  test("takes in a hundred thousand at once, and gives its room back", () => {
+  test("holds a hundred thousand processes at once, and frees the memory afterwards", () => {
     const { loop, scheduler } = bench();
     let last = -1;
     let inOrder = true;
@@ -83,7 +83,7 @@ describe("the run queue", () => {
     expect(Reflect.get(scheduler, "ring")).toHaveLength(512);
   });
 
-  test("knows which one is running, also while it grows", () => {
+  test("knows the running process, also while the queue grows", () => {
     const { loop, scheduler } = bench();
     const seen: boolean[] = [];
     const idle = new Job("idle");
@@ -103,7 +103,7 @@ describe("the run queue", () => {
 });
 
 describe("a turn", () => {
-  test("ends after its budget of messages, and the host has its go before the next", () => {
+  test("ends after its budget of messages, and the host runs before the next turn", () => {
     const { loop, scheduler } = bench({ turnMessages: 10, activationMessages: 3 });
     let inThisGo = 0;
     let total = 0;
@@ -152,7 +152,7 @@ describe("a turn", () => {
     expect(goes.slice(2, 8).every((ms) => ms <= 6)).toBe(true);
   });
 
-  test("begins in a microtask while the budget lasts, so that an exchange costs no go of the event loop", () => {
+  test("begins in a microtask while the budget lasts, so an exchange of messages needs no trip through the event loop", () => {
     const { loop, scheduler } = bench();
     let runs = 0;
     const job = new Job("job", () => {
@@ -182,7 +182,7 @@ describe("a turn", () => {
     expect(without).toBe(50);
   });
 
-  test("begins in a macrotask once the budget of time is used up, be it by others", () => {
+  test("begins in a macrotask once the budget of time is used up, also by other code", () => {
     const { loop, scheduler } = bench({ turnMs: 5 });
     const job = new Job("job");
     scheduler.ready(job);
@@ -193,7 +193,7 @@ describe("a turn", () => {
     expect(loop.macro).toHaveLength(1);
   });
 
-  test("that is broken off by an error does not stop the ones after it", () => {
+  test("that an error interrupts does not stop the turns after it", () => {
     const { loop, scheduler } = bench();
     let ran = false;
     scheduler.ready(
@@ -212,7 +212,7 @@ describe("a turn", () => {
     expect(ran).toBe(true);
   });
 
-  test("comes soon when something waits for its end, even if nothing is ready", () => {
+  test("is scheduled when code waits for the end of a turn, even if no process is ready", () => {
     const loop = new SteppedLoop();
     let ended = 0;
     const scheduler = new TurnScheduler(
@@ -295,7 +295,7 @@ describe("a stopped scheduler", () => {
     expect(ran).toBe(0);
   });
 
-  test("stops at once when it is stopped from within a turn", () => {
+  test("stops at once when `stop` is called within a turn", () => {
     const { loop, scheduler } = bench();
     let ran = 0;
     const job = new Job("job", () => {
@@ -324,7 +324,7 @@ describe("code that awaits", () => {
     return one;
   }
 
-  test("goes on at once while few do, and in the order in which it was settled", () => {
+  test("continues at once while there are few continuations, in the order in which their promises were settled", () => {
     const { loop, scheduler } = bench();
     const order: number[] = [];
     const all = Array.from({ length: 100 }, (_, n) => continuation(loop, () => order.push(n)));
@@ -334,7 +334,7 @@ describe("code that awaits", () => {
     expect(order).toEqual(all.map((_, n) => n));
   });
 
-  test("is let go at most 16 at a time, and one at a time once that is slow", () => {
+  test("is released at most 16 continuations at a time, and one at a time once they are slow", () => {
     const { loop, scheduler } = bench({ turnMs: 5 });
     let between = 0;
     let most = 0;
@@ -366,7 +366,7 @@ describe("code that awaits", () => {
     expect(most).toBe(1);
   });
 
-  test("does not hold up those who are ready for longer than it takes to go on", () => {
+  test("delays ready processes no longer than the continuations take", () => {
     const { loop, scheduler } = bench();
     const log: string[] = [];
     scheduler.ready(
@@ -381,7 +381,7 @@ describe("code that awaits", () => {
     expect(log).toContain("next");
   });
 
-  test("goes on when the scheduler stops, and after that at once", () => {
+  test("continues when the scheduler stops, and without delay afterwards", () => {
     const { loop, scheduler } = bench();
     const all = Array.from({ length: 50 }, () => continuation(loop, () => undefined));
     for (const one of all.slice(0, 40)) scheduler.resume(one);
@@ -419,7 +419,7 @@ describe("the end of a turn, at which timeouts of calls begin,", () => {
     return { loop, counted, scheduler: new TurnScheduler(host, loop, { ...SYSTEM_DEFAULTS, ...limits }) };
   }
 
-  test("comes after what goes on in microtasks behind it, but no later than the budget's", () => {
+  test("comes after the continuations in microtasks behind the turn, but no later than the end of the budget", () => {
     const { loop, counted, scheduler } = count({ turnMs: 5 });
     let left = 12;
     const again = (): void => {
@@ -433,7 +433,7 @@ describe("the end of a turn, at which timeouts of calls begin,", () => {
     expect(counted.ends).toBe(3);
   });
 
-  test("comes although the code that was let go does nothing", () => {
+  test("comes even if the released continuations do nothing", () => {
     const { loop, counted, scheduler } = count();
     scheduler.resume({ owner: undefined, resume: () => undefined });
     loop.run();

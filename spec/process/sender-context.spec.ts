@@ -207,7 +207,7 @@ describe('with `context: "sender"`, the sender\'s context is where', () => {
 });
 
 describe('with `context: "sender"`, the system\'s context is where', () => {
-  it("signals are met and children restarted: a restart is no part of the request that crashed [X4]", async () => {
+  it("signals are handled and children restarted: a restart is not part of the request that crashed [X4]", async () => {
     await using system = made();
     const seen: string[] = [];
     const note = (): void => void seen.push(here());
@@ -224,7 +224,7 @@ describe('with `context: "sender"`, the system\'s context is where', () => {
     expect(seen).toEqual(["home", "home", "home"]);
   });
 
-  it("a body goes on after a receive, and it can act in the context of what it received, then and later [X4]", async () => {
+  it("a body continues after a receive; it can act in the context of the received message, at once and later [X4]", async () => {
     await using system = made();
     const seen: unknown[] = [];
     const pid = system.spawn<string | number | undefined>(async (ctx) => {
@@ -261,7 +261,7 @@ describe('with `context: "sender"`, the system\'s context is where', () => {
     ]);
   });
 
-  it("a body starts, whoever spawned it", async () => {
+  it("a body starts, whichever code spawned it", async () => {
     await using system = made();
     const seen: string[] = [];
     const pid = store.run("ann", () => system.spawn(() => void seen.push(here())));
@@ -271,7 +271,7 @@ describe('with `context: "sender"`, the system\'s context is where', () => {
 });
 
 describe("a message that carries a context", () => {
-  it("is itself in dead letters, crash reports, bounded mailboxes and selective receives", async () => {
+  it("appears as the plain message in dead letters, crash reports, bounded mailboxes and selective receives", async () => {
     await using system = made();
     const letters: unknown[] = [];
     const crashes: unknown[] = [];
@@ -302,7 +302,7 @@ describe("a message that carries a context", () => {
     expect(crashes).toEqual([undefined, "the last", 1]);
   });
 
-  it("is withdrawn like any other: the callee never sees a call that timed out", async () => {
+  it("is withdrawn like any other message: the callee never sees a call that timed out", async () => {
     const clock = testClock();
     await using system = made({ environment: clock.environment });
     const callee = busy(system);
@@ -314,7 +314,7 @@ describe("a message that carries a context", () => {
     expect(callee.asked).toEqual([]);
   });
 
-  it("comes to the same process in the same order, whatever the schedule and the delays [X6]", async () => {
+  it("arrives at the same process in the same order, for every schedule and delay [X6]", async () => {
     await explore(
       async (sim) => {
         const system = store.run("home", () => sim.system({ context: "sender" }));
@@ -409,7 +409,7 @@ describe("the option `context`", () => {
     );
   });
 
-  it('gives `senderContext` nothing to carry when it is "system": functions run where the process is', async () => {
+  it('gives `senderContext` nothing to carry when it is "system": functions run in the context of the process', async () => {
     await using system = made({ context: "system" });
     const seen: string[] = [];
     const pid = system.spawn<string>(async (ctx) => {

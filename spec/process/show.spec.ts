@@ -31,25 +31,25 @@ describe("a value in a text", () => {
     expect(show(loop)).toBe("a Object");
   });
 
-  it("may hold the same thing twice", () => {
+  it("may hold the same object twice", () => {
     const tea = { n: 1 };
     expect(show([tea, tea])).toBe('[{"n":1},{"n":1}]');
   });
 
-  it("has its getters left alone", () => {
+  it("is shown without a call of its getters", () => {
     const get = vi.fn(() => "secret");
     const value = Object.defineProperty({ n: 1 }, "secret", { enumerable: true, get });
     expect(show(value)).toBe('{"n":1,"secret":…}');
     expect(get).not.toHaveBeenCalled();
   });
 
-  it.each(HOSTILE)("is short and does no harm when it is %s [E2]", (_what, value) => {
+  it.each(HOSTILE)("is short, and does no harm, for %s [E2]", (_what, value) => {
     for (const shown of [value, [value], { value }, { deep: [{ value }] }]) {
       expect(show(shown).length).toBeLessThan(100);
     }
   });
 
-  it("is short whatever it is", () => {
+  it("is short for any value", () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true, withBigInt: true }), (value) => {
         expect(show(value).length).toBeLessThanOrEqual(81);
@@ -57,7 +57,7 @@ describe("a value in a text", () => {
     );
   });
 
-  it("costs no more than its text: only its first members are looked at", () => {
+  it("costs no more than its text: only the first members are read", () => {
     let looked = 0;
     const wide = new Proxy(
       Array.from({ length: 1_000_000 }, (_, i) => i),
@@ -88,7 +88,7 @@ describe("a reason in a text", () => {
     }
   });
 
-  it("is bounded by what one can read", () => {
+  it("is limited to a length that people can read", () => {
     expect(formatReason(crash(new Error("x".repeat(10_000_000)))).length).toBeLessThan(1_100);
     expect(stackOf(new Error("x".repeat(10_000_000)))?.length).toBeLessThan(10_100);
   });
@@ -99,13 +99,13 @@ describe("an Error in a text", () => {
     expect(showThrown(value).length).toBeLessThan(10_100);
   });
 
-  it("says what of it cannot be read", () => {
+  it("says which part of the Error cannot be read", () => {
     expect(showError(thrower("message"))).toBe("Error: (no readable message)");
     expect(showError(thrower("name"))).toBe("Error: plain");
     expect(stackOf(thrower("stack"))).toBe(undefined);
   });
 
-  it("is known for one without being touched", () => {
+  it("is recognised without a call of its code", () => {
     expect(isError(new TypeError("x"))).toBe(true);
     expect(isError(revoked())).toBe(false);
     expect(isError(bristling())).toBe(false);

@@ -59,7 +59,7 @@ describe("a start that is awaited", () => {
     expect(system.isAlive(await system.start(define<never>({ handle: () => undefined })))).toBe(true);
   });
 
-  it("takes options: the name is there for everybody from the beginning", async () => {
+  it("takes options: the name is visible to all code from the beginning", async () => {
     const pid = await system.startWith(
       { name: "clerk", label: "c" },
       define<never>({ handle: () => undefined }),
@@ -96,7 +96,7 @@ describe("a start that is awaited", () => {
     expect(system.population).toBe(0);
   });
 
-  it("that failed is no unobserved crash: its starter was told", async () => {
+  it("that failed is not an unobserved crash: its starter was notified", async () => {
     await system
       .start(
         define<never>({
@@ -121,7 +121,7 @@ describe("a start that is awaited", () => {
     expect(((await system.start(failing).catch((error) => error)) as StartError).cause).toBe(cause);
   });
 
-  it("that takes longer than its timeout is killed and has failed, and says how long it took", async () => {
+  it("that takes longer than its timeout is killed and fails, and the error says the timeout", async () => {
     const outcome = system
       .startWith(
         { timeoutMs: 100 },
@@ -138,7 +138,7 @@ describe("a start that is awaited", () => {
     expect(system.population).toBe(0);
   });
 
-  it("within its timeout is not killed by it later", async () => {
+  it("within its timeout is not killed later by the timeout", async () => {
     const pid = await system.startWith({ timeoutMs: 100 }, define<never>({ handle: () => undefined }));
     await clock.advance(1_000);
     expect(system.isAlive(pid)).toBe(true);
@@ -159,7 +159,7 @@ describe("a start that is awaited", () => {
     await strict.stop();
   });
 
-  it("under a name that is taken rejects, and leaves neither process nor timer behind", async () => {
+  it("under a taken name rejects, and leaves neither process nor timer behind", async () => {
     puppet(system, { name: "clerk" });
     const start = system.startWith(
       { name: "clerk", timeoutMs: 100 },
@@ -179,7 +179,7 @@ describe("a start that is awaited", () => {
 describe("a start by a process", () => {
   const failing = define<never>({ init: () => stop(broken), handle: () => undefined });
 
-  it("links the child to it", async () => {
+  it("links the child to its parent", async () => {
     let child: Pid | undefined;
     const parent = system.spawn(async (ctx) => {
       child = await ctx.start(define<never>({ handle: () => undefined }));
@@ -205,7 +205,7 @@ describe("a start by a process", () => {
     expect(system.info(parent)?.mailboxDepth).toBe(0);
   });
 
-  it("that failed takes a parent along that does not trap, as a link does", async () => {
+  it("that failed ends a parent that does not trap exits, as a link does", async () => {
     const parent = system.spawn((ctx) => ctx.start(failing).catch(() => ctx.receive()));
     await system.idle();
     expect(ends.get(parent)).toBe(broken);
@@ -221,14 +221,14 @@ describe("spawnAwaited", () => {
     return outcomes;
   }
 
-  it("tells once, in a later turn, also when there is no init to wait for", async () => {
+  it("notifies once, in a later turn, also when there is no init to wait for", async () => {
     const outcomes = start({ handle: () => undefined }, 100);
     expect(outcomes).toEqual([]);
     await clock.advance(1_000);
     expect(outcomes).toEqual([{ type: "started" }]);
   });
 
-  it("tells `ignored` from `failed`, each once, though the process ends after it", async () => {
+  it("notifies of `ignored` or of `failed`, once each, although the process ends afterwards", async () => {
     const ignored = start({ init: () => ignore, handle: () => undefined });
     const failed = start({ init: () => stop(broken), handle: () => undefined });
     const killed = start({ init: () => new Promise(() => undefined), handle: () => undefined });

@@ -46,7 +46,7 @@ function spawn(system: System, label: string, ms: number, options?: SpawnOptions
 }
 
 describe("a process that the system stops", () => {
-  it("is killed after `shutdownMs`, and the one before it is stopped then [Q2]", async () => {
+  it("is killed after `shutdownMs`, and then the process before it is stopped [Q2]", async () => {
     const system = begin({ shutdownMs: 100 });
     spawn(system, "first", 50);
     spawn(system, "second", Number.POSITIVE_INFINITY);
@@ -56,7 +56,7 @@ describe("a process that the system stops", () => {
     expect(ends).toEqual(["100 second killed", "150 first shutdown"]);
   });
 
-  it("has the time that its spawn asked for instead, shorter or longer [Q2]", async () => {
+  it("has the time of its spawn option instead, shorter or longer [Q2]", async () => {
     const system = begin();
     spawn(system, "long", 30_000, { shutdown: 30_001 });
     spawn(system, "short", 30_000, { shutdown: 10 });
@@ -67,7 +67,7 @@ describe("a process that the system stops", () => {
     expect(ends).toEqual(["0 none killed", "10 short killed", "30010 long shutdown"]);
   });
 
-  it("is refused a time that is none, and has not been started then", () => {
+  it("is not started when its spawn option is not a valid time", () => {
     const system = begin();
     for (const shutdown of [-1, Number.NaN, "brutal_kill", null])
       expect(() => system.spawn(lingering(0), { name: "clerk", shutdown: shutdown as number })).toThrow(
@@ -78,7 +78,7 @@ describe("a process that the system stops", () => {
 });
 
 describe("the whole stop", () => {
-  it("is over after `stopTimeoutMs`: what is left is killed, and none of that is a crash [Q3]", async () => {
+  it("is over after `stopTimeoutMs`: the remaining processes are killed, and no kill counts as a crash [Q3]", async () => {
     const system = begin({ stopTimeoutMs: 12_000 });
     for (const label of ["a", "b", "c", "d"]) spawn(system, label, Number.POSITIVE_INFINITY);
     const stopped = system.stop();
@@ -89,7 +89,7 @@ describe("the whole stop", () => {
     expect([system.population, clock.pendingAlarms]).toEqual([0, 0]);
   });
 
-  it("has a limit of a minute unless given, also for what waits for ever [Q3]", async () => {
+  it("has a default limit of one minute, also for a process that never stops [Q3]", async () => {
     const system = begin();
     spawn(system, "a", Number.POSITIVE_INFINITY, { shutdown: Number.POSITIVE_INFINITY });
     const stopped = system.stop();
@@ -100,7 +100,7 @@ describe("the whole stop", () => {
     expect(ends).toEqual(["60000 a killed"]);
   });
 
-  it("has all the time there is with a limit of Infinity", async () => {
+  it("has unlimited time with a limit of Infinity", async () => {
     const system = begin({ stopTimeoutMs: Number.POSITIVE_INFINITY });
     spawn(system, "a", 1e9, { shutdown: Number.POSITIVE_INFINITY });
     const stopped = system.stop();
@@ -109,7 +109,7 @@ describe("the whole stop", () => {
     expect(ends).toEqual(["1000000000 a shutdown"]);
   });
 
-  it("leaves no timer behind when it is over before its limit", async () => {
+  it("leaves no timer behind when it finishes before its limit", async () => {
     const system = begin();
     spawn(system, "a", 10);
     const stopped = system.stop();
@@ -118,7 +118,7 @@ describe("the whole stop", () => {
     expect([system.kernel.pendingTimers, clock.pendingAlarms]).toEqual([0, 0]);
   });
 
-  it("lets those that wait for an end hear of it, when that end is a kill at the limit", async () => {
+  it("notifies code that waits for an exit, when that exit is a kill at the limit", async () => {
     const system = begin({ stopTimeoutMs: 100 });
     const a = spawn(system, "a", Number.POSITIVE_INFINITY);
     const gone = system.exited(a);
@@ -154,7 +154,7 @@ describe("stop({ timeout })", () => {
     expect(ends).toEqual(["400 a killed", "400 b killed"]);
   });
 
-  it("kills everything at once with 0, also in the middle of a stop [Q5]", async () => {
+  it("kills all processes at once with 0, also in the middle of a stop [Q5]", async () => {
     const system = begin();
     spawn(system, "a", Number.POSITIVE_INFINITY);
     const stopped = system.stop();
@@ -165,14 +165,14 @@ describe("stop({ timeout })", () => {
     expect(ends).toEqual(["300 a killed"]);
   });
 
-  it("does nothing any more after the end", async () => {
+  it("has no effect after the end", async () => {
     const system = begin();
     await system.stop();
     await system.stop({ timeoutMs: 5 });
     expect(clock.pendingAlarms).toBe(0);
   });
 
-  it("refuses what is no time, and has not begun then", () => {
+  it("refuses an invalid time, and does not begin then", () => {
     const system = begin();
     const a = spawn(system, "a", 0);
     for (const timeoutMs of [-1, Number.NaN, "soon"])
@@ -184,7 +184,7 @@ describe("stop({ timeout })", () => {
 });
 
 describe("a stop from within", () => {
-  it("ends the process that asks for it in its turn [Q4]", async () => {
+  it("ends the process that called it when its turn to stop comes [Q4]", async () => {
     const system = begin();
     spawn(system, "before", 10);
     const asks: Callbacks<string> = { handle: () => void system.stop(), terminate: () => undefined };
@@ -194,7 +194,7 @@ describe("a stop from within", () => {
     expect(ends).toEqual(["10 after shutdown", "10 asks shutdown", "20 before shutdown"]);
   });
 
-  it("kills one that waits for it, after the time that it has [Q4]", async () => {
+  it("kills a process that waits for the stop, after the process's shutdown time [Q4]", async () => {
     const system = begin();
     spawn(system, "before", 10);
     const waits: Callbacks<string> = { handle: () => system.stop() };

@@ -22,7 +22,7 @@ function leaving(log: string[], name: string, work: () => unknown = () => undefi
 }
 
 describe("a system", () => {
-  test("has a name, an id of its own, and counts what is alive in it", async () => {
+  test("has a name and an id of its own, and counts its live processes", async () => {
     await using system = new System({ name: "shop", report: false });
     await using unnamed = new System({ report: false });
     expect([system.name, unnamed.name]).toEqual(["shop", "system"]);
@@ -37,7 +37,7 @@ describe("a system", () => {
     expect([system.isAlive(first), system.isAlive(second)]).toEqual([false, true]);
   });
 
-  test("knows several ends of the list of its processes", async () => {
+  test("keeps its list of processes right when the first, a middle and the last one end", async () => {
     await using system = new System({ report: false });
     const pids = Array.from({ length: 5 }, () => system.spawn(quiet));
     for (const [gone, left] of [
@@ -52,7 +52,7 @@ describe("a system", () => {
     }
   });
 
-  test("waits for an end from outside: with its reason, `noproc` for one long gone, or until a signal aborts", async () => {
+  test("lets code outside wait for an exit: until its reason, `noproc` for a process that ended long ago, or an abort", async () => {
     await using system = new System({ report: false });
     const pid = system.spawn(quiet);
     const gone = system.exited(pid);
@@ -69,7 +69,7 @@ describe("a system", () => {
     expect(system.population).toBe(0);
   });
 
-  test("gives names and takes them back", async () => {
+  test("registers names and releases them", async () => {
     await using system = new System({ report: false });
     const pid = system.spawn<string>(quiet);
     system.register("clerk", pid);
@@ -81,7 +81,7 @@ describe("a system", () => {
 });
 
 describe("stop", () => {
-  test("tells the top-level processes to shut down, the last started first, each waited for [C9]", async () => {
+  test("shuts the top-level processes down one after the other, the last started first [C9]", async () => {
     const system = new System({ report: false });
     const log: string[] = [];
     for (const name of ["a", "b", "c"]) {
@@ -98,7 +98,7 @@ describe("stop", () => {
     expect(system.population).toBe(0);
   });
 
-  test("kills what does not stop within shutdownMs, and goes on with the next", async () => {
+  test("kills a process that does not stop within shutdownMs, and continues with the next", async () => {
     const clock = testClock();
     const system = new System({
       environment: clock.environment,
@@ -123,7 +123,7 @@ describe("stop", () => {
     expect(clock.pendingAlarms).toBe(0);
   });
 
-  test("kills what no top-level process took with it, and reports none of that as a crash", async () => {
+  test("kills the processes that survive the top-level processes, and reports no crash for these kills", async () => {
     const lines: string[] = [];
     const system = new System({ report: (line) => lines.push(line) });
     const exits: string[] = [];
@@ -144,7 +144,7 @@ describe("stop", () => {
     expect(lines).toEqual([]);
   });
 
-  test("again gives the same promise, and does nothing twice", async () => {
+  test("called again returns the same promise, and does nothing twice", async () => {
     const system = new System({ report: false });
     const log: string[] = [];
     system.spawn(leaving(log, "a"), { trapExit: true });
@@ -155,7 +155,7 @@ describe("stop", () => {
     expect(log).toEqual(["a shutdown"]);
   });
 
-  test("lets a process that is stopping still use the system", async () => {
+  test("lets a process that is terminating still use the system", async () => {
     const system = new System({ report: false });
     const store = system.spawn<ReplyTo<string>>({ handle: (ctx, replyTo) => ctx.reply(replyTo, "saved") });
     let saved = "";
@@ -172,7 +172,7 @@ describe("stop", () => {
     expect(saved).toBe("saved");
   });
 
-  test("may be asked for by one of its own processes", async () => {
+  test("may be called by one of the system's own processes", async () => {
     const system = new System({ report: false });
     let stopped: Promise<void> | undefined;
     system.spawn<string>({
@@ -199,7 +199,7 @@ describe("stop", () => {
   });
 });
 
-describe("at a stop nobody is left waiting", () => {
+describe("at a stop no code is left waiting", () => {
   test("calls and receives end", async () => {
     const system = new System({ report: false });
     const silent = system.spawn<ReplyTo<string>>(quiet);
@@ -226,7 +226,7 @@ describe("at a stop nobody is left waiting", () => {
     ]);
   });
 
-  test("who waits for an end hears of it, whether it waited before or began after", async () => {
+  test("code that waits for an exit is notified, whether the wait began before or after the stop", async () => {
     const system = new System({ report: false });
     const first = system.spawn(quiet);
     const before = system.exited(first);
@@ -247,7 +247,7 @@ describe("at a stop nobody is left waiting", () => {
     expect(await system.exited(first)).toEqual({ type: "noproc" });
   });
 
-  test("who waits for an end on another node is told that the system has stopped", async () => {
+  test("code that waits for an exit on another node gets the error that the system has stopped", async () => {
     const system = new System({ report: false, transport: remoteNodes({ send: () => true }) });
     const far = system.pidAt({ node: { name: "there", id: "there" }, id: 1 });
     const refused = expect(system.exited(far)).rejects.toMatchObject({ code: "ERR_SYSTEM_STOPPED" });
@@ -278,7 +278,7 @@ describe("a stopped system", () => {
     expect([system.population, system.info(pid)]).toEqual([0, undefined]);
   });
 
-  test("has let go of everything the host gave", async () => {
+  test("has released every resource of the host", async () => {
     const clock = testClock();
     const watching = new Set<RejectionListener>();
     const environment = {
@@ -303,7 +303,7 @@ describe("a stopped system", () => {
   });
 });
 
-test("a system runs on the environment it is given: clock, randomness and ids come from nowhere else", async () => {
+test("a system uses only the clock, randomness and ids of the environment that it is given", async () => {
   const environment = { ...production, now: () => 1_234, random: () => 0.25, id: () => "the-id" };
   await using system = new System({ environment, report: false });
   const seen: unknown[] = [];

@@ -17,7 +17,7 @@ describe("the timer queue", () => {
     { weight: 1, arbitrary: fc.record({ op: fc.constant("take" as const), now: fc.nat(20) }) },
   );
 
-  test("does what a sorted array would do: by deadline, then in order of creation", () => {
+  test("takes timers in the order of a sorted array: by deadline, then in order of creation", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200, size: "max" }), (steps) => {
         const queue = new TimerQueue();
@@ -59,7 +59,7 @@ describe("the timer queue", () => {
     expect(queue.cancel(timer)).toBe(false);
   });
 
-  test("holds a million timers and lets them all go", () => {
+  test("holds a million timers and releases all of them", () => {
     const queue = new TimerQueue();
     const timers: Timer[] = [];
     for (let i = 0; i < 1_000_000; i++) timers.push(queue.add((i * 7_919) % 1_000_003, nothing));

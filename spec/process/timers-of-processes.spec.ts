@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 describe("sendAfter", () => {
-  it("sends when its time has come, to a pid or a name", async () => {
+  it("sends after the delay, to a pid or a name", async () => {
     const owner = puppet(system);
     await owner.do((ctx) => {
       ctx.sendAfter(inbox, "pid", 20);
@@ -36,7 +36,7 @@ describe("sendAfter", () => {
     ]);
   });
 
-  it("keeps the order of those that are due together [C4]", async () => {
+  it("keeps the order of timers that are due together [C4]", async () => {
     const owner = puppet(system);
     await owner.do((ctx) => {
       for (const n of [1, 2, 3]) ctx.sendAfter(inbox, n, 10);
@@ -54,7 +54,7 @@ describe("sendAfter", () => {
     expect(timer.pending).toBe(false);
   });
 
-  it("looks the name up when it is due", async () => {
+  it("looks the name up when the timer is due", async () => {
     const owner = puppet(system);
     await owner.do((ctx) => ctx.sendAfter("later", "hello", 10));
     system.unregister("inbox");
@@ -63,7 +63,7 @@ describe("sendAfter", () => {
     expect(got).toEqual([[10, "hello"]]);
   });
 
-  it("to one that is gone by then is a dead letter", async () => {
+  it("to a process that has ended before the timer fires is a dead letter", async () => {
     const owner = puppet(system);
     await owner.do((ctx) => ctx.sendAfter(inbox, "too late", 10));
     system.exit(inbox, "kill");
@@ -105,7 +105,7 @@ describe("sendAfter", () => {
 });
 
 describe("sendInterval", () => {
-  it("ends with its receiver: one dead letter, not one for every beat", async () => {
+  it("ends with its receiver: one dead letter, not one for every period", async () => {
     const owner = puppet(system);
     const target = system.spawn<string>({ handle: () => undefined });
     const timer = await owner.do((ctx) => ctx.sendInterval(target, "tick", 10));
@@ -115,7 +115,7 @@ describe("sendInterval", () => {
     expect((timer as TimerRef).pending).toBe(false);
   });
 
-  it("sends after each period until it is cancelled", async () => {
+  it("sends after each period until the timer is cancelled", async () => {
     const owner = puppet(system);
     const timer = await owner.do((ctx) => ctx.sendInterval(inbox, "tick", 10));
     await clock.advance(35);
@@ -127,7 +127,7 @@ describe("sendInterval", () => {
     expect(system.kernel.pendingTimers).toBe(0);
   });
 
-  it("keeps its beat when it was held up, and does not make up for beats it missed", async () => {
+  it("keeps its rhythm after a delay, and does not send for the periods it missed", async () => {
     const owner = puppet(system);
     await owner.do((ctx) => ctx.sendInterval(inbox, "tick", 10));
     await clock.settle();
@@ -138,7 +138,7 @@ describe("sendInterval", () => {
     expect(got.map((entry) => (entry as unknown[])[0])).toEqual([37, 40, 50]);
   });
 
-  it("can be cancelled by what it sets off", async () => {
+  it("can be cancelled by the code that it runs", async () => {
     let ticks = 0;
     let timer: TimerRef | undefined;
     system.spawn<"tick">({
@@ -155,7 +155,7 @@ describe("sendInterval", () => {
 });
 
 describe("after", () => {
-  it("runs its function between the messages of callbacks, not while one is handled", async () => {
+  it("runs its function between the messages of callbacks, not while a message is handled", async () => {
     const log: string[] = [];
     let open: () => void = () => undefined;
     const pid = system.spawn<string>({
@@ -205,7 +205,7 @@ describe("after", () => {
 });
 
 describe("a timer", () => {
-  it("dies with its owner, of whichever kind it is", async () => {
+  it("ends with its owner, for every kind of timer", async () => {
     const owner = puppet(system);
     const timers = await owner.do((ctx) => [
       ctx.sendAfter(inbox, "late", 10),
@@ -219,7 +219,7 @@ describe("a timer", () => {
     expect(got).toEqual([]);
   });
 
-  it("cancelled in time does nothing, and cancelling says whether it was in time", async () => {
+  it("cancelled in time does nothing, and `cancel` returns whether it was in time", async () => {
     const owner = puppet(system);
     const timer = await owner.do((ctx) => ctx.sendAfter(inbox, "never", 10));
     expect(await owner.do((ctx) => ctx.cancel(timer))).toBe(true);
@@ -231,7 +231,7 @@ describe("a timer", () => {
     expect(await owner.do((ctx) => ctx.cancel(fired))).toBe(false);
   });
 
-  it("may be cancelled by another process than its owner", async () => {
+  it("may be cancelled by a process other than its owner", async () => {
     const [owner, other] = [puppet(system), puppet(system)];
     const timer = await owner.do((ctx) => ctx.sendAfter(inbox, "never", 10));
     expect(await other.do((ctx) => ctx.cancel(timer))).toBe(true);
@@ -260,7 +260,7 @@ describe("a timer", () => {
     },
   );
 
-  it("with a period of 0 is refused: it would never let anybody else run", async () => {
+  it("with a period of 0 is refused: no other code would ever run", async () => {
     const owner = puppet(system);
     await expect(owner.do((ctx) => ctx.sendInterval(inbox, 1, 0))).rejects.toMatchObject({
       path: "periodMs",

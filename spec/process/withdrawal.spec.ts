@@ -24,7 +24,7 @@ afterEach(async () => {
 const depth = (pid: Pid<never>): number | undefined => system.info(pid)?.mailboxDepth;
 
 describe("a call that ends while it waits", () => {
-  it("leaves the mailbox, whether by timeout, by an abort, by the caller's death or by another's reply [F1]", async () => {
+  it("leaves the mailbox, whether by timeout, by an abort, by the caller's death or by another process's reply [F1]", async () => {
     const callee = busy(system);
     const controller = new AbortController();
     const replies: ReplyTo<number>[] = [];
@@ -113,7 +113,7 @@ describe("a call that ends while it waits", () => {
     expect(seen).toEqual(["third", "fourth", "fifth", "sixth"]);
   });
 
-  it("holds its message no longer, also behind messages that stay [F1]", async () => {
+  it("no longer keeps its message in memory, also behind messages that stay [F1]", async () => {
     const pid = system.spawn<unknown>(async (ctx) => {
       await ctx.receive((message) => message === "never");
     });
@@ -142,7 +142,7 @@ describe("a call that ends while it waits", () => {
     await Promise.all(calls);
   });
 
-  it("leaves no trace in a body that receives selectively: places and room are given back [F1]", async () => {
+  it("leaves no trace in a body that receives selectively: places in the queue and room are free again [F1]", async () => {
     let looks = 0;
     const got: unknown[] = [];
     const pid = system.spawn<unknown>(async (ctx) => {
@@ -168,7 +168,7 @@ describe("a call that ends while it waits", () => {
     expect(got).toEqual(["wanted", ...Array.from({ length: 50 }, (_, n) => n)]);
   });
 
-  it("may be ended by the filter that looks at it", async () => {
+  it("may be ended by the filter that checks its message", async () => {
     const got: unknown[] = [];
     const controllers = [0, 1, 2, 3].map(() => new AbortController());
     const pid = system.spawn<Question>(async (ctx) => {
@@ -188,7 +188,7 @@ describe("a call that ends while it waits", () => {
     expect((await Promise.all(calls)).slice(0, 2)).toEqual(["by the filter", "by the filter"]);
   });
 
-  it("leaves the others to selective receives as a search in an array finds them, whatever ends when [F1]", async () => {
+  it("leaves the other messages to selective receives as a search in an array finds them, whenever calls end [F1]", async () => {
     const action = fc.oneof(
       { weight: 2, arbitrary: fc.record({ send: fc.nat(5) }) },
       { weight: 4, arbitrary: fc.record({ call: fc.nat(5) }) },
@@ -238,7 +238,7 @@ describe("a call that ends while it waits", () => {
     );
   });
 
-  it("does not arrive, when it is held up on its way", async () => {
+  it("does not arrive when its delivery is delayed", async () => {
     await explore(
       async (sim) => {
         const simulated = sim.system();
@@ -287,7 +287,7 @@ describe("the queue with entries that are withdrawn", () => {
     { weight: 1, arbitrary: fc.constant<Step>({ op: "drain" }) },
   );
 
-  it("does what an array would do, from which they are cut at once [F1]", () => {
+  it("behaves as an array from which these entries are removed at once [F1]", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300, size: "max" }), (steps) => {
         const mailbox = new Mailbox();
@@ -346,7 +346,7 @@ describe("the queue with entries that are withdrawn", () => {
     );
   });
 
-  it("clears them away in constant time for each", () => {
+  it("removes the withdrawn entries in constant time for each", () => {
     const mailbox = new Mailbox();
     const entries = Array.from({ length: 100_000 }, () => new Ended());
     for (const entry of entries) {
