@@ -14,7 +14,7 @@ const intensity = Number.POSITIVE_INFINITY;
 const waits = (): number[] => house.restarts.map(({ delayMs }) => delayMs);
 
 describe("with backoff", () => {
-  it("a restart waits, and twice as long each time, up to the longest wait [V11]", async () => {
+  it("a restart waits, twice as long each time, up to the longest wait [V11]", async () => {
     const shop = await house.start({ backoff, intensity, children: [child("a"), child("b")] });
     for (const wait of [100, 200, 400, 800, 1_000, 1_000]) {
       await house.end("a");
@@ -27,7 +27,7 @@ describe("with backoff", () => {
     expect(waits()).toEqual([100, 200, 400, 800, 1_000, 1_000]);
   });
 
-  it("a child that ran calmly for `resetAfterMs` begins anew; a moment less, and it does not", async () => {
+  it("a child that ran for `resetAfterMs` starts again from the first wait; after a shorter time it does not", async () => {
     const given = { ...backoff, resetAfterMs: 5_000 };
     await house.start({ backoff: given, intensity, children: [child("a")] });
     for (const calm of [0, 4_999, 5_000, 0]) {
@@ -39,7 +39,7 @@ describe("with backoff", () => {
     expect(waits()).toEqual([100, 200, 400, 100, 200]);
   });
 
-  it("the calm time is the longest wait unless given", async () => {
+  it("the calm time is by default the longest wait", async () => {
     await house.start({ backoff, intensity, children: [child("a")] });
     await house.end("a");
     await house.clock.advance(100 + 1_000);
@@ -47,7 +47,7 @@ describe("with backoff", () => {
     expect(waits()).toEqual([100, 100]);
   });
 
-  it("starts that fail are no calm time", async () => {
+  it("failed starts are no calm time", async () => {
     const a = planned("a", ["up", "fail", "fail", "fail", "fail", "fail", "up"]);
     const shop = await house.start({ backoff, intensity, children: [a] });
     await house.end("a");
@@ -81,7 +81,7 @@ describe("with backoff", () => {
     expect(new Set(waits()).size).toBe(20);
   });
 
-  it("restarts count against the intensity all the same", async () => {
+  it("restarts with backoff count against the intensity too", async () => {
     const shop = await house.start({ backoff, intensity: 1, children: [child("a")] });
     await house.end("a");
     await house.clock.advance(100);
@@ -89,7 +89,7 @@ describe("with backoff", () => {
     expect(house.system.isAlive(shop.pid)).toBe(false);
   });
 
-  it("siblings that depend on the child go down at once, and come up after the wait", async () => {
+  it("siblings that depend on the child stop at once, and start after the wait", async () => {
     await house.start({ backoff, strategy: "rest_for_one", children: [child("a"), child("b"), child("c")] });
     house.news();
     await house.end("b");
@@ -98,7 +98,7 @@ describe("with backoff", () => {
     expect(house.news()).toEqual(["b up", "c up"]);
   });
 
-  it("a child that waits is not started before one that it depends on and that fails meanwhile", async () => {
+  it("a child that waits is not started before a child that it depends on and that fails meanwhile", async () => {
     await house.start({
       backoff,
       intensity,
@@ -113,7 +113,7 @@ describe("with backoff", () => {
     expect(house.news()).toEqual(['b down: custom "broken"', 'a down: custom "broken"', "a up", "b up"]);
   });
 
-  it("requests are served during the wait: the child can be terminated, and is not started then", async () => {
+  it("requests are served during the wait: a child that is terminated then is not started", async () => {
     const shop = await house.start({ backoff, children: [child("a")] });
     await house.end("a");
     await shop.startChild(child("b"));
@@ -122,7 +122,7 @@ describe("with backoff", () => {
     expect(await statuses(shop)).toBe("a stopped, b running");
   });
 
-  it("a supervisor that is told to end does not wait for the wait", async () => {
+  it("a supervisor that is told to end does not wait for the backoff", async () => {
     const shop = await house.start({ backoff, children: [child("a"), child("b")] });
     await house.end("a");
     house.system.exit(shop.pid, "shutdown");

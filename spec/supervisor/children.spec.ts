@@ -28,7 +28,7 @@ async function problem(request: Promise<unknown>): Promise<ChildProblem | "max_c
 }
 
 describe("startChild", () => {
-  it("adds a child behind the others, and gives its pid", async () => {
+  it("adds a child behind the others, and resolves with its pid", async () => {
     const shop = await house.start({ children: [child("a")] });
     expect(await shop.startChild(child("b"))).toBe(house.the("b"));
     expect(await statuses(shop)).toBe("a running, b running");
@@ -37,14 +37,14 @@ describe("startChild", () => {
     expect(house.news()).toEqual(["a up", "b up", "b down: shutdown", "a down: shutdown"]);
   });
 
-  it("gives undefined for a child that wants to be ignored, and keeps its spec", async () => {
+  it("resolves with undefined for a child that asks to be ignored, and keeps its spec", async () => {
     const shop = await house.start({});
     const start = { init: () => ignore, handle: () => undefined };
     expect(await shop.startChild(child("a", { start }))).toBe(undefined);
     expect(await statuses(shop)).toBe("a stopped");
   });
 
-  it("rejects with the reason and cause of a child that does not start, and forgets it", async () => {
+  it("rejects with the reason and cause of a child that does not start, and drops its spec", async () => {
     const shop = await house.start({});
     const error = await shop.startChild(planned("a", ["fail"])).catch((e) => e);
     expect(error).toMatchObject({
@@ -70,7 +70,7 @@ describe("startChild", () => {
     expect(house.system.isAlive(shop.pid)).toBe(true);
   });
 
-  it("restarts what it added by the rules of the others", async () => {
+  it("adds a child that restarts by the rules of the others", async () => {
     const shop = await house.start({ strategy: "one_for_all", children: [child("a")] });
     await shop.startChild(child("b"));
     house.news();
@@ -80,7 +80,7 @@ describe("startChild", () => {
 });
 
 describe("terminateChild", () => {
-  it("stops a child, keeps its spec and does not start it again", async () => {
+  it("stops a child, keeps its spec and does not restart it", async () => {
     const shop = await house.start({ children: [child("a"), child("b")] });
     await shop.terminateChild("a");
     await house.system.idle();
@@ -94,20 +94,20 @@ describe("terminateChild", () => {
     expect(await statuses(shop)).toBe("a stopped");
   });
 
-  it("forgets a temporary child", async () => {
+  it("drops the spec of a temporary child", async () => {
     const shop = await house.start({ children: [child("a", { restart: "temporary" })] });
     await shop.terminateChild("a");
     expect(await statuses(shop)).toBe("");
     expect(await problem(shop.restartChild("a"))).toBe("not_found");
   });
 
-  it("of a stranger is refused", async () => {
+  it("of an unknown id is refused", async () => {
     const shop = await house.start({ children: [child("a")] });
     expect(await problem(shop.terminateChild("x"))).toBe("not_found");
     expect(await problem(shop.terminateChild(house.the("a") as never))).toBe("not_found");
   });
 
-  it("gives up waiting after its timeout, while the supervisor goes on stopping", async () => {
+  it("gives up waiting after its timeout, while the supervisor goes on stopping the child", async () => {
     const shop = await house.start({ children: [child("a", { start: stubborn, shutdown: 1_000 })] });
     const outcome = shop.terminateChild("a", { timeoutMs: 100 }).catch((e) => e.code);
     await house.clock.advance(100);
@@ -118,14 +118,14 @@ describe("terminateChild", () => {
 });
 
 describe("restartChild and deleteChild", () => {
-  it("start a stopped child again, in its old place", async () => {
+  it("restart a stopped child in its old place", async () => {
     const shop = await house.start({ children: [child("a"), child("b")] });
     await shop.terminateChild("a");
     expect(await shop.restartChild("a")).toBe(house.the("a"));
     expect(await statuses(shop)).toBe("a running, b running");
   });
 
-  it("forget a stopped child, whose id is free again", async () => {
+  it("drop a stopped child, whose id is free again", async () => {
     const shop = await house.start({ children: [child("a"), child("b")] });
     await shop.terminateChild("a");
     await shop.deleteChild("a");
@@ -134,14 +134,14 @@ describe("restartChild and deleteChild", () => {
     expect(await statuses(shop)).toBe("b running, a running");
   });
 
-  it("keep a child stopped that does not come up", async () => {
+  it("keep a child stopped when its start fails", async () => {
     const shop = await house.start({ children: [planned("a", ["up", "fail"])] });
     await shop.terminateChild("a");
     expect(await problem(shop.restartChild("a"))).toBe("start_failed");
     expect(await statuses(shop)).toBe("a stopped");
   });
 
-  it("are refused for children that run, that wait for their next try, and for strangers", async () => {
+  it("are refused for children that run or wait for the next attempt, and for unknown ids", async () => {
     const backoff = { minMs: 1_000, maxMs: 1_000 };
     const shop = await house.start({ backoff, children: [child("a"), child("b")] });
     await house.end("b");
@@ -154,7 +154,7 @@ describe("restartChild and deleteChild", () => {
 });
 
 describe("whichChildren and countChildren", () => {
-  it("list the last started first, with pid, status and type", async () => {
+  it("list the child started last first, with pid, status and type", async () => {
     const branch = supervisor({});
     const shop = await house.start({
       children: [child("a"), child("branch", { start: branch }), child("c")],
@@ -168,7 +168,7 @@ describe("whichChildren and countChildren", () => {
     expect(await shop.countChildren()).toEqual({ specs: 3, active: 2, supervisors: 1, workers: 2 });
   });
 
-  it("tell the type as the spec gives it, whatever the child is", async () => {
+  it("give the type of the spec, whatever the child is", async () => {
     const shop = await house.start({ children: [child("a", { type: "supervisor" })] });
     expect(await shop.countChildren()).toMatchObject({ supervisors: 1, workers: 0 });
   });
@@ -188,7 +188,7 @@ describe("a handle", () => {
     expect(await statuses(supervisorRef(house.system, pid as never))).toBe("a running");
   });
 
-  it("by name goes on with the supervisor that is started in the place of the old one [V32]", async () => {
+  it("by name continues with the supervisor that replaces the old one [V32]", async () => {
     const branch = supervisor({ name: "branch", children: [child("a")] });
     await house.start({ children: [{ id: "b", start: branch }] });
     for (const handle of [supervisorRef(house.system, "branch"), branch.at(house.system, "branch")]) {
@@ -203,7 +203,7 @@ describe("a handle", () => {
     }
   });
 
-  it("by a name that nobody holds says so", async () => {
+  it("by a name without a holder rejects with an error that says so", async () => {
     const handle = supervisorRef(house.system, "branch");
     expect(() => handle.pid).toThrow(expect.objectContaining({ code: "ERR_NO_PROCESS" }));
     await expect(handle.whichChildren()).rejects.toMatchObject({ code: "ERR_CALLEE_EXITED" });
@@ -230,7 +230,7 @@ describe("a handle", () => {
     await expect(mistaken.startLike([1])).rejects.toMatchObject({ code: "ERR_OPTION", path: "startLike" });
   });
 
-  it("rejects what waits when the supervisor ends meanwhile", async () => {
+  it("rejects pending requests when the supervisor ends meanwhile", async () => {
     const shop = await house.start({});
     const outcome = shop.startChild(child("a", { start: hanging })).catch((e) => e.code);
     await house.system.idle();

@@ -16,7 +16,7 @@ const fail: Sessions["fail"] = (pid, reason) => house.fail(pid, reason);
 const running = (): Pid<unknown>[] => house.running();
 
 describe("terminateChild by pid", () => {
-  it("stops one child, which is not started again", async () => {
+  it("stops one child, which is not restarted", async () => {
     const sessions = await many();
     const [first, second] = [await sessions.startLike(), await sessions.startLike()];
     await sessions.terminateChild(first as Pid);
@@ -24,7 +24,7 @@ describe("terminateChild by pid", () => {
     expect(house.system.kernel.pendingTimers).toBe(0);
   });
 
-  it("answers everybody who asked for it", async () => {
+  it("answers every caller that asked for it", async () => {
     const sessions = await many({ start: stubborn, shutdown: 100 });
     const pid = (await sessions.startLike()) as Pid;
     const asked = Promise.all([sessions.terminateChild(pid), sessions.terminateChild(pid)]);
@@ -78,7 +78,7 @@ describe("terminateChild by pid", () => {
     expect(house.system.kernel.pendingTimers).toBe(0);
   });
 
-  it("of a stranger is refused, and so is an id", async () => {
+  it("of an unknown pid is refused, and so is an id", async () => {
     const sessions = await many();
     await sessions.startLike();
     await expect(sessions.terminateChild(sessions.pid)).rejects.toMatchObject({ problem: "not_found" });
@@ -97,7 +97,7 @@ describe("a dynamic supervisor", () => {
     expect(running()).toEqual([pids[0], pids[2], expect.anything()]);
   });
 
-  it("starts no more than `maxChildren`: one that starts, stops or waits for its restart counts [V12]", async () => {
+  it("starts no more than `maxChildren`: a child that starts, stops or waits for its restart counts [V12]", async () => {
     let starts = 0;
     const start: Callbacks<ExitInput> = {
       init: (ctx) => {
@@ -129,7 +129,7 @@ describe("a dynamic supervisor", () => {
 });
 
 describe("a dynamic supervisor that ends", () => {
-  it("tells all its children at once, and they share one time [V12]", async () => {
+  it("tells all its children to stop at once, and the children share one shutdown time [V12]", async () => {
     let stubborns = 0;
     const start: Callbacks<never> = { ...stubborn, init: (ctx) => void ctx.trapExit(stubborns++ > 0) };
     const sessions = await many({ start, shutdown: 100 });
@@ -144,7 +144,7 @@ describe("a dynamic supervisor that ends", () => {
     expect(await end).toEqual(broken);
   });
 
-  it("kills them at once under brutal_kill, and waits without limit under Infinity", async () => {
+  it("kills its children at once under brutal_kill, and waits without limit under Infinity", async () => {
     const brutal = await many({ start: stubborn, shutdown: "brutal_kill" });
     await brutal.startLike();
     house.system.exit(brutal.pid, "shutdown");
@@ -161,7 +161,7 @@ describe("a dynamic supervisor that ends", () => {
     expect(house.system.population).toBe(0);
   });
 
-  it("waits for a child that was being terminated already, and answers who asked", async () => {
+  it("waits for a child that is already being terminated, and answers the caller that asked for it", async () => {
     const sessions = await many({ start: stubborn, shutdown: 100 });
     const pid = (await sessions.startLike()) as Pid;
     const asked = sessions.terminateChild(pid);
@@ -173,7 +173,7 @@ describe("a dynamic supervisor that ends", () => {
     expect(house.system.population).toBe(0);
   });
 
-  it("does not wait for a start in progress, nor for one that is to come", async () => {
+  it("does not wait for a start in progress, nor for a start that is due later", async () => {
     const sessions = await many({ start: hanging });
     const outcome = sessions.startLike().catch((e) => e.code);
     await house.system.idle();
@@ -187,7 +187,7 @@ describe("a dynamic supervisor that ends", () => {
     expect(house.system.population).toBe(0);
   });
 
-  it("with nobody left to stop ends at once", async () => {
+  it("without children left to stop ends at once", async () => {
     const sessions = await many();
     house.system.exit(sessions.pid, "shutdown");
     await house.system.idle();

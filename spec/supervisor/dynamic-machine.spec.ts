@@ -275,7 +275,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 describe("a dynamic supervisor, after any sequence of events", () => {
-  it("has answered each request once, restarted as often as it may, and ends with its last child", () => {
+  it("has answered each request once, restarted no more often than allowed, and ends with its last child", () => {
     fc.assert(
       fc.property(config, fc.array(command, { maxLength: 60 }), (given, commands) => {
         const world = new World(given);
@@ -343,7 +343,7 @@ describe("a dynamic supervisor's machine", () => {
     expect(world.exits).toBe(1);
   });
 
-  it("kills what is left when the shared shutdown time is over", () => {
+  it("kills the remaining children when the shared shutdown time is over", () => {
     const world = running(3);
     world.dispatch({ type: "close", reason: SHUTDOWN });
     world.effects = [];

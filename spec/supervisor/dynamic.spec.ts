@@ -38,7 +38,7 @@ describe("a dynamic supervisor", () => {
     expect(await sessions.countChildren()).toEqual({ specs: 2, active: 2, supervisors: 0, workers: 2 });
   });
 
-  it("gives each child its own arguments, again at its restart", async () => {
+  it("gives each child its own arguments, and the same arguments at its restart", async () => {
     const log: unknown[] = [];
     const Session = defineServer({
       init: (_ctx, user: string, age: number) => {
@@ -58,7 +58,7 @@ describe("a dynamic supervisor", () => {
     ]);
   });
 
-  it("starts children at the same time: a slow init holds up nobody else", async () => {
+  it("starts children at the same time: a slow init delays no other child", async () => {
     const door = gate();
     let first = true;
     const start: Callbacks<never> = {
@@ -79,7 +79,7 @@ describe("a dynamic supervisor", () => {
     expect((await sessions.whichChildren()).map(({ pid }) => pid)).toEqual([quick, await slow]);
   });
 
-  it("refuses more than maxChildren, those that are starting included", async () => {
+  it("refuses more than maxChildren, starting children included", async () => {
     const sessions = await many({}, { maxChildren: 2 });
     const first = sessions.startLike();
     const second = sessions.startLike();
@@ -89,7 +89,7 @@ describe("a dynamic supervisor", () => {
     expect(await sessions.startLike()).toBeDefined();
   });
 
-  it("gives undefined for a child that wants to be ignored, and keeps nothing of it", async () => {
+  it("resolves with undefined for a child that asks to be ignored, and keeps nothing of the child", async () => {
     const sessions = await many(
       { start: { init: () => ignore, handle: () => undefined } },
       { maxChildren: 1 },
@@ -99,7 +99,7 @@ describe("a dynamic supervisor", () => {
     expect(await sessions.countChildren()).toMatchObject({ specs: 0 });
   });
 
-  it("rejects with the reason of a child that does not start, and goes on", async () => {
+  it("rejects with the reason of a child that does not start, and serves further requests", async () => {
     const { start } = planned("a", ["fail", "up"]);
     const sessions = await many({ start });
     await expect(sessions.startLike()).rejects.toMatchObject({
@@ -110,7 +110,7 @@ describe("a dynamic supervisor", () => {
     expect(house.restarts).toEqual([]);
   });
 
-  it("rejects with the name that is taken, when the template has one", async () => {
+  it("rejects with the taken name, when the template has a name", async () => {
     const sessions = await many({ name: "only" });
     await sessions.startLike();
     await expect(sessions.startLike()).rejects.toMatchObject({
@@ -128,13 +128,13 @@ describe("a dynamic supervisor", () => {
     expect(running()).toEqual([]);
   });
 
-  it("does not take arguments that are no array", async () => {
+  it("refuses arguments that are not an array", async () => {
     const sessions = await many();
     await expect(sessions.startLike("ann" as never)).rejects.toMatchObject({ path: "args" });
     expect(house.system.isAlive(sessions.pid)).toBe(true);
   });
 
-  it("has no named children: it cannot be asked for one", async () => {
+  it("has no named children, so its handle cannot ask for one", async () => {
     const sessions = supervisorRef(house.system, (await many()).pid);
     await expect(sessions.startChild(child("b"))).rejects.toMatchObject({ path: "addChild" });
     await expect(sessions.restartChild("a")).rejects.toMatchObject({ path: "restartChild" });
@@ -142,7 +142,7 @@ describe("a dynamic supervisor", () => {
     await expect(sessions.startChild(undefined as never)).rejects.toMatchObject({ code: "ERR_OPTION" });
   });
 
-  it("may have supervisors for children, which count as such", async () => {
+  it("may have supervisors as children, which count as supervisors", async () => {
     const Branch = supervisor({ children: [child("leaf")] });
     const sessions = await many({ start: Branch });
     await sessions.startLike();
@@ -153,7 +153,7 @@ describe("a dynamic supervisor", () => {
 });
 
 describe("a dynamic child that ends", () => {
-  it("is started again alone, by the template's rule", async () => {
+  it("is restarted alone, by the template's rule", async () => {
     const sessions = await many();
     const [first, second] = [await sessions.startLike(), await sessions.startLike()];
     await fail(first);
@@ -191,7 +191,7 @@ describe("a dynamic child that ends", () => {
     ]);
   });
 
-  it("and cannot come up is tried again, which counts", async () => {
+  it("and whose restart fails is retried, and the retry counts", async () => {
     const { start } = planned("a", ["up", "fail", "fail", "up"]);
     const sessions = await many({ start }, { intensity: 3 });
     await fail(await sessions.startLike());
@@ -199,7 +199,7 @@ describe("a dynamic child that ends", () => {
     expect(await sessions.countChildren()).toMatchObject({ specs: 1, active: 1 });
   });
 
-  it("and wants to be ignored at its restart is forgotten", async () => {
+  it("and asks to be ignored at its restart is dropped", async () => {
     let starts = 0;
     const start: Callbacks<ExitInput> = {
       init: () => (starts++ === 0 ? undefined : ignore),
@@ -210,7 +210,7 @@ describe("a dynamic child that ends", () => {
     expect(await sessions.countChildren()).toMatchObject({ specs: 0 });
   });
 
-  it("waits with backoff, is listed meanwhile, and can still be terminated by the pid it had", async () => {
+  it("waits with backoff, is listed meanwhile, and can still be terminated by its former pid", async () => {
     const sessions = await many({}, { backoff: { minMs: 100, maxMs: 1_000, jitter: 0 }, intensity: 5 });
     const [first, second] = [await sessions.startLike(), await sessions.startLike()];
     await fail(first);
@@ -228,7 +228,7 @@ describe("a dynamic child that ends", () => {
     expect(await sessions.countChildren()).toMatchObject({ specs: 1, active: 1 });
   });
 
-  it("waits longer each time it cannot come up, however long that takes", async () => {
+  it("waits longer after each failed start, however long the start takes", async () => {
     const { start } = planned("a", ["up", "fail", "fail", "fail", "fail", "up"]);
     const backoff = { minMs: 100, maxMs: 400, jitter: 0 };
     const sessions = await many({ start }, { backoff, intensity: 50 });

@@ -147,7 +147,7 @@ describe("a supervisor's machine", () => {
 const COUNT = 32_000;
 
 describe("thirty-two thousand children", () => {
-  it("are added one by one, listed, terminated and stopped in the time of a test [V30]", async () => {
+  it("are added one by one, listed, terminated and stopped within the timeout of a test [V30]", async () => {
     const system = new System({ report: false });
     const shop = await system.start(supervisor({}));
     for (let i = 0; i < COUNT; i++) await shop.startChild({ id: `${i}`, start: worker });
@@ -213,7 +213,7 @@ describe("while many children stop", () => {
     return sessions;
   }
 
-  it("the host has its go within the budget of a turn [V31]", async () => {
+  it("the host runs within the budget of a turn [V31]", async () => {
     const system = new System({ report: false, limits });
     const children = Array.from({ length: many }, (_, i) => child(`${i}`));
     await system.start(supervisor({ children }));
@@ -221,7 +221,7 @@ describe("while many children stop", () => {
     expect(system.population).toBe(0);
   });
 
-  it("it has so too while dynamic ones are told, and while they are killed [V31]", async () => {
+  it("the host also runs within the budget while dynamic children are told to stop, and while they are killed [V31]", async () => {
     for (const start of [worker, stubborn]) {
       const system = new System({ report: false, limits });
       await dynamic(system, start as Callbacks<never>);
@@ -230,7 +230,7 @@ describe("while many children stop", () => {
     }
   });
 
-  it("one that is asked to be terminated is told to stop like the others, and its asker hears of it", async () => {
+  it("a child that a caller asks to terminate is told to stop like the others, and the caller gets its reply", async () => {
     const system = new System({ report: false, limits });
     const sessions = await dynamic(system, worker as Callbacks<never>);
     const [last] = await sessions.whichChildren();

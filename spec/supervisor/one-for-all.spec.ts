@@ -12,7 +12,7 @@ afterEach(() => house.close());
 const strategy = "one_for_all";
 
 describe("under one_for_all", () => {
-  it("when one fails, the others stop in reverse order and all start in order [V3]", async () => {
+  it("when a child fails, the others stop in reverse order and all start in order [V3]", async () => {
     await house.start({ strategy, children: [child("a"), child("b"), child("c")] });
     house.news();
     await house.end("b");
@@ -27,7 +27,7 @@ describe("under one_for_all", () => {
     expect(house.restarts).toMatchObject([{ id: "b", strategy, siblings: ["a", "c"] }]);
   });
 
-  it("a temporary child that goes down with another does not come back", async () => {
+  it("a temporary child that is stopped with a sibling is not restarted", async () => {
     const shop = await house.start({
       strategy,
       children: [child("a"), child("b", { restart: "temporary" })],
@@ -36,7 +36,7 @@ describe("under one_for_all", () => {
     expect(await statuses(shop)).toBe("a running");
   });
 
-  it("the end of a child that is not started again leaves the others alone", async () => {
+  it("the end of a child that is not restarted leaves the others alone", async () => {
     const shop = await house.start({
       strategy,
       children: [child("a"), child("b", { restart: "transient" })],
@@ -45,7 +45,7 @@ describe("under one_for_all", () => {
     expect(await statuses(shop)).toBe("a running, b stopped");
   });
 
-  it("a sibling that cannot come up again stops those that have, and all are tried once more", async () => {
+  it("a sibling whose restart fails stops the siblings that restarted, and all are retried", async () => {
     const b = planned("b", ["up", "fail", "up"]);
     const shop = await house.start({ strategy, intensity: 2, children: [child("a"), b, child("c")] });
     house.news();

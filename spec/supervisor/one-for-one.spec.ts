@@ -20,7 +20,7 @@ describe("under one_for_one", () => {
     expect(house.system.population).toBe(0);
   });
 
-  it("a child that fails is started again, and nobody else notices [V2]", async () => {
+  it("a child that fails is restarted, and its siblings are not affected [V2]", async () => {
     const shop = await house.start({ children: [child("a"), child("b"), child("c")] });
     const before = [house.the("a"), house.the("b"), house.the("c")];
     house.news();
@@ -31,7 +31,7 @@ describe("under one_for_one", () => {
     expect(await statuses(shop)).toBe("a running, b running, c running");
   });
 
-  it("two that fail at once are both started again, one after the other", async () => {
+  it("two children that fail at once are both restarted, one after the other", async () => {
     await house.start({ intensity: 2, children: [child("a"), child("b")] });
     house.news();
     house.system.exit(house.the("b"), custom("broken"));
@@ -40,7 +40,7 @@ describe("under one_for_one", () => {
     expect(house.news()).toEqual(['b down: custom "broken"', 'a down: custom "broken"', "b up", "a up"]);
   });
 
-  it("the restart is told of: who, why, by which strategy, and how many more there may be [V16]", async () => {
+  it("a restart emits an event with the child, the reason, the strategy and the restarts left [V16]", async () => {
     const shop = await house.start({ intensity: 2, children: [child("a"), child("b")] });
     await house.end("b");
     expect(house.restarts).toEqual([

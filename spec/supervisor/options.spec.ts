@@ -49,7 +49,7 @@ describe("a supervisor's options", () => {
     expect(error.message).toContain(allowed);
   });
 
-  it("are OTP's where nothing is given", () => {
+  it("have OTP's defaults", () => {
     expect(SUPERVISION_DEFAULTS).toEqual({ intensity: 1, periodMs: 5_000 });
     expect(CHILD_DEFAULTS).toEqual({
       restart: "permanent",
@@ -79,7 +79,7 @@ describe("a child spec", () => {
     expect(refusal(() => supervisor({ children })).path).toBe(path);
   });
 
-  it("may be significant only when it can end by itself and somebody looks at that", () => {
+  it("may be significant only when the child can end by itself and auto-shutdown is on", () => {
     const define = (restart: "permanent" | "transient", autoShutdown: "never" | "any_significant"): unknown =>
       supervisor({ autoShutdown, children: [child("a", { restart, significant: true })] });
     expect(refusal(() => define("permanent", "any_significant")).message).toContain("permanent child");
@@ -87,7 +87,7 @@ describe("a child spec", () => {
     expect(() => define("transient", "any_significant")).not.toThrow();
   });
 
-  it("of a supervisor is of that type, and has all the time to stop", () => {
+  it("of a supervisor has the type supervisor and unlimited time to stop", () => {
     const branch = checkChild("child", { id: "b", start: supervisor({}) }, "never");
     expect(branch).toMatchObject({ type: "supervisor", shutdown: Number.POSITIVE_INFINITY });
     const leaf = checkChild("child", { id: "l", start: worker }, "never");

@@ -51,7 +51,7 @@ describe("a restart", () => {
     expect(stack(reports[0])).toBe(error.stack);
   });
 
-  it("tells of its wait, and of no limit", async () => {
+  it("names its wait, and says that there is no limit", async () => {
     const backoff = { minMs: 200, maxMs: 200, jitter: 0 };
     await system.start(
       supervisor({
@@ -66,7 +66,7 @@ describe("a restart", () => {
     ]);
   });
 
-  it("that does not come of a failed temporary child is a line too", async () => {
+  it("that does not happen, after the failure of a temporary child, is a line too", async () => {
     const temporary = child("till", { restart: "temporary", name: "till" });
     await system.start(supervisor({ children: [temporary] }));
     await end("till", new Error("no paper"));
@@ -78,7 +78,7 @@ describe("a restart", () => {
     expect(reports[0]).toMatchObject({ level: "error", event: "childExit", path: "shop/supervisor/till" });
   });
 
-  it("is none when a child ends as it is told to, or in order", async () => {
+  it("is not reported when a child ends as it is told to, or in order", async () => {
     const children = [
       child("a", { restart: "temporary", shutdown: "brutal_kill", name: "a" }),
       child("b", { restart: "temporary", name: "b" }),
@@ -90,7 +90,7 @@ describe("a restart", () => {
     expect(reports).toEqual([]);
   });
 
-  it("is quiet where `report` is false; the event stays", async () => {
+  it("is not printed when `report` is false; the event stays", async () => {
     const events: string[] = [];
     system.events.on("restart", ({ id }) => events.push(id));
     const quiet = { report: false, children: [child("till", { name: "till" })] };
@@ -102,7 +102,7 @@ describe("a restart", () => {
 });
 
 describe("giving up", () => {
-  it("is told with its history and the stack, also by a root [R6]", async () => {
+  it("is reported with its history and the stack, also by a root [R6]", async () => {
     await system.start(
       supervisor({
         label: "floor",
@@ -129,7 +129,7 @@ describe("giving up", () => {
     );
   });
 
-  it("tells of no more than the last ten ends", async () => {
+  it("lists no more than the last ten ends", async () => {
     await system.start(supervisor({ intensity: 100, children: [child("till", { name: "till" })] }));
     for (let i = 0; i < 101; i++) await end("till", custom(i));
     await clock.advance(1_000);

@@ -12,7 +12,7 @@ afterEach(() => house.close());
 const strategy = "rest_for_one";
 
 describe("under rest_for_one", () => {
-  it("when one fails, those after it stop in reverse order, and it and they start in order [V4]", async () => {
+  it("when a child fails, the children after it stop in reverse order, and all of these start in order [V4]", async () => {
     await house.start({ strategy, children: [child("a"), child("b"), child("c"), child("d")] });
     const a = house.the("a");
     house.news();
@@ -29,7 +29,7 @@ describe("under rest_for_one", () => {
     expect(house.restarts).toMatchObject([{ id: "b", strategy, siblings: ["c", "d"] }]);
   });
 
-  it("the last one fails alone, the first one takes all along", async () => {
+  it("the last child restarts alone, the first child restarts all", async () => {
     await house.start({ strategy, intensity: 2, children: [child("a"), child("b")] });
     house.news();
     await house.end("b");
@@ -38,7 +38,7 @@ describe("under rest_for_one", () => {
     expect(house.news()).toEqual(['a down: custom "broken"', "b down: shutdown", "a up", "b up"]);
   });
 
-  it("a later one that cannot come up again is tried alone with those after it", async () => {
+  it("a later child whose restart fails is retried only with the children after it", async () => {
     const c = planned("c", ["up", "fail", "up"]);
     const shop = await house.start({
       strategy,

@@ -28,14 +28,14 @@ describe("a child", () => {
     expect(await statuses(shop)).toBe(expected);
   });
 
-  it("that is killed was not told to end in order: a transient one is started again", async () => {
+  it("that is killed has not ended in order: a transient child is restarted", async () => {
     const shop = await house.start({ children: [child("a", { restart: "transient" })] });
     house.system.exit(house.the("a"), "kill");
     await house.system.idle();
     expect(await statuses(shop)).toBe("a running");
   });
 
-  it("has the process of its restart under its id, its label and its name", async () => {
+  it("keeps its id, its label and its name when its process is replaced at a restart", async () => {
     const shop = await house.start({ intensity: 5, children: [child("a", { name: "clerk" })] });
     for (let i = 0; i < 5; i++) {
       await house.end("a");
@@ -47,7 +47,7 @@ describe("a child", () => {
 });
 
 describe("intensity", () => {
-  it("is 1 restart in 5 seconds unless given: the second failure ends the supervisor with shutdown", async () => {
+  it("is by default 1 restart in 5 seconds: the second failure ends the supervisor with shutdown", async () => {
     const shop = await house.start({ children: [child("a"), child("b")] });
     const end = house.system.exited(shop.pid);
     await house.end("a");
@@ -78,7 +78,7 @@ describe("intensity", () => {
     expect(house.restarts.at(-1)?.intensityLeft).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("forgets a restart when the period has passed", async () => {
+  it("no longer counts a restart when the period has passed", async () => {
     const shop = await house.start({ intensity: 1, periodMs: 1_000, children: [child("a")] });
     for (let i = 0; i < 10; i++) {
       await house.end("a");
@@ -91,7 +91,7 @@ describe("intensity", () => {
     expect(house.system.isAlive(shop.pid)).toBe(false);
   });
 
-  it("counts restarts that fail, and is not deceived by them [V5]", async () => {
+  it("counts restarts that fail too [V5]", async () => {
     const a = planned("a", ["up", "fail", "fail", "fail"]);
     const shop = await house.start({ intensity: 3, children: [a, child("b")] });
     house.news();
@@ -107,7 +107,7 @@ describe("intensity", () => {
     expect(house.system.isAlive(shop.pid)).toBe(false);
   });
 
-  it("a failing restart lets a shutdown come between", async () => {
+  it("lets a shutdown come between two failing restarts", async () => {
     const a = planned("a", ["up", ...Array<"fail">(1_000).fill("fail")]);
     const shop = await house.start({ intensity: Number.POSITIVE_INFINITY, children: [a] });
     const end = house.system.exited(shop.pid);
@@ -121,7 +121,7 @@ describe("intensity", () => {
 });
 
 describe("giving up", () => {
-  it("is printed by a root, which has nobody above to tell", async () => {
+  it("is printed by a root, which has no supervisor above it", async () => {
     await house.start({ intensity: 0, periodMs: 2_000, label: "shop", children: [child("a")] });
     await house.end("a", new Error("no paper"));
     expect(house.reports).toHaveLength(1);
@@ -134,7 +134,7 @@ describe("giving up", () => {
     expect(house.restarts).toMatchObject([{ id: "a", intensityLeft: -1, gaveUp: true }]);
   });
 
-  it("goes to the supervisor above, which starts the whole branch again [V6]", async () => {
+  it("escalates to the supervisor above, which restarts the whole branch [V6]", async () => {
     const branch = supervisor({ intensity: 1, children: [child("a"), child("b")] });
     const root = await house.start({ children: [{ id: "branch", start: branch }, child("c")] });
     house.news();
@@ -158,7 +158,7 @@ describe("giving up", () => {
     expect(await statuses(root)).toBe("branch running, c running");
   });
 
-  it("multiplies over levels: two restarts on each of two levels are eight in all, and then it leaves the root", async () => {
+  it("multiplies over levels: two restarts on each of two levels are eight in all, and then the root gives up", async () => {
     const branch = supervisor({ intensity: 2, children: [child("a")] });
     const root = await house.start({
       intensity: 2,

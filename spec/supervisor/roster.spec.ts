@@ -49,7 +49,7 @@ function childFor(made: Change, version: number): Child<string> {
 }
 
 describe("a roster", () => {
-  it("has in each of its versions what a list has that is copied for each change", () => {
+  it("holds in each of its versions the same as a list that is copied for each change", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 120 }), (changes) => {
         const rosters = [Roster.of<string>([])];
@@ -82,7 +82,7 @@ describe("a roster", () => {
     );
   });
 
-  it("does not keep the places of those that come and go", () => {
+  it("does not keep the places of removed children", () => {
     let roster = Roster.of<string>([newChild(spec("stays"))]);
     for (let i = 0; i < 10_000; i++) roster = roster.set(newChild(spec(`guest ${i}`))).without(`guest ${i}`);
     expect(roster.end).toBeLessThan(100);
@@ -91,7 +91,7 @@ describe("a roster", () => {
 });
 
 describe("a queue", () => {
-  it("has in each of its versions what an array has that is copied for each change", () => {
+  it("holds in each of its versions the same as an array that is copied for each change", () => {
     const step = fc.record({ of: fc.nat(), add: fc.option(fc.array(fc.nat(9), { maxLength: 5 })) });
     fc.assert(
       fc.property(fc.array(fc.nat(9)), fc.array(step, { maxLength: 120 }), (first, steps) => {

@@ -14,7 +14,7 @@ const stubbornChild = (id: string, shutdown?: Shutdown): ReturnType<typeof child
   child(id, { start: stubborn, ...(shutdown === undefined ? {} : { shutdown }) });
 
 describe("a child that is told to stop", () => {
-  it("and does, is not waited for any longer", async () => {
+  it("and does, is not awaited any longer", async () => {
     const shop = await house.start({ children: [child("a", { shutdown: 1_000 })] });
     await shop.terminateChild("a");
     expect(house.news()).toEqual(["a up", "a down: shutdown"]);
@@ -22,7 +22,7 @@ describe("a child that is told to stop", () => {
     expect(house.system.kernel.pendingTimers).toBe(0);
   });
 
-  it("and does not, is killed when its time is up, 5 seconds unless given [V7]", async () => {
+  it("and does not, is killed when its time is up, by default 5 seconds [V7]", async () => {
     const shop = await house.start({ children: [stubbornChild("a"), stubbornChild("b", 200)] });
     house.news();
     const gone = [shop.terminateChild("b"), shop.terminateChild("a")];
@@ -37,7 +37,7 @@ describe("a child that is told to stop", () => {
     await Promise.all(gone);
   });
 
-  it("with shutdown Infinity has all the time there is", async () => {
+  it("with shutdown Infinity has unlimited time", async () => {
     const shop = await house.start({ children: [stubbornChild("a", Number.POSITIVE_INFINITY)] });
     const gone = shop.terminateChild("a");
     await house.clock.advance(1e9);
@@ -46,13 +46,13 @@ describe("a child that is told to stop", () => {
     await gone;
   });
 
-  it("with shutdown brutal_kill is not told, but killed", async () => {
+  it("with shutdown brutal_kill is killed without being told to stop", async () => {
     const shop = await house.start({ children: [stubbornChild("a", "brutal_kill")] });
     await shop.terminateChild("a");
     expect(house.news()).toEqual(["a up", "a down: killed"]);
   });
 
-  it("with shutdown 0 is told, and killed in the same millisecond", async () => {
+  it("with shutdown 0 is told to stop, and killed in the same millisecond", async () => {
     const shop = await house.start({ children: [stubbornChild("a", 0)] });
     const gone = shop.terminateChild("a");
     await house.clock.advance(0);
@@ -60,7 +60,7 @@ describe("a child that is told to stop", () => {
     expect(house.news()).toEqual(["a up", "a down: killed"]);
   });
 
-  it("runs its terminate when it traps exits, and its supervisor waits for that", async () => {
+  it("runs its terminate when it traps exits, and its supervisor waits for terminate", async () => {
     const log: string[] = [];
     const tidy: Callbacks<never> = {
       init: (ctx) => void ctx.trapExit(true),
@@ -91,14 +91,14 @@ describe("a supervisor that ends", () => {
     expect(house.system.isAlive(shop.pid)).toBe(false);
   });
 
-  it("ends with the reason it was told", async () => {
+  it("ends with the reason that it was given", async () => {
     const shop = await house.start({ children: [child("a")] });
     const end = house.system.exited(shop.pid);
     house.system.exit(shop.pid, custom("moving house"));
     expect(await end).toEqual(custom("moving house"));
   });
 
-  it("waits without limit for a branch, as that waits for its own children", async () => {
+  it("waits without limit for a branch, as the branch waits for its own children", async () => {
     const branch = supervisor({ children: [stubbornChild("slow", 60_000)] });
     const root = await house.start({ children: [child("branch", { start: branch })] });
     house.system.exit(root.pid, "shutdown");
@@ -108,7 +108,7 @@ describe("a supervisor that ends", () => {
     expect(house.system.population).toBe(0);
   });
 
-  it("by a kill cannot stop anybody; its children die with it, along their links", async () => {
+  it("by a kill cannot stop its children; they end with it, along their links", async () => {
     const branch = supervisor({ children: [child("b")] });
     const root = await house.start({ children: [child("a"), child("branch", { start: branch })] });
     house.system.exit(root.pid, "kill");
@@ -117,7 +117,7 @@ describe("a supervisor that ends", () => {
     expect(house.news()).toContain("a down: killed");
   });
 
-  it("does not serve requests any more; they end with it", async () => {
+  it("does not serve requests any more; pending requests end with it", async () => {
     const shop = await house.start({ children: [stubbornChild("a", 100)] });
     house.system.exit(shop.pid, "shutdown");
     await house.system.idle();
@@ -127,7 +127,7 @@ describe("a supervisor that ends", () => {
     expect(house.news()).not.toContain("b up");
   });
 
-  it("is what stopping the system does, to the roots in reverse order", async () => {
+  it("stops as in a stop of the system, which stops the roots in reverse order", async () => {
     await house.start({ children: [child("a"), child("b")] });
     await house.start({ children: [child("c")] });
     house.news();

@@ -25,7 +25,7 @@ describe("auto-shutdown", () => {
     expect(await end).toEqual({ type: "shutdown" });
   });
 
-  it("all_significant: the last one does", async () => {
+  it("all_significant: the last significant child that is done ends the supervisor", async () => {
     const shop = await house.start({
       autoShutdown: "all_significant",
       children: [child("a", significant), child("b", { ...significant, restart: "temporary" }), child("c")],
@@ -37,7 +37,7 @@ describe("auto-shutdown", () => {
   });
 
   it.each<AutoShutdown>(["any_significant", "all_significant"])(
-    "%s does not count a child that is terminated, nor one that goes down with a sibling",
+    "%s does not count a child that is terminated, nor a child that is stopped with a sibling",
     async (autoShutdown) => {
       const shop = await house.start({
         strategy: "one_for_all",
@@ -52,7 +52,7 @@ describe("auto-shutdown", () => {
     },
   );
 
-  it("does not count a crash after which the child is started again", async () => {
+  it("does not count a crash after which the child is restarted", async () => {
     const shop = await house.start({ autoShutdown: "any_significant", children: [child("a", significant)] });
     await house.end("a");
     expect(await statuses(shop)).toBe("a running");

@@ -32,7 +32,7 @@ describe("a supervisor", () => {
     expect(house.news()).toEqual(["c up"]);
   });
 
-  it("whose child fails to start stops those that run, in reverse, and does not start either [V8]", async () => {
+  it("whose child fails to start stops the running children in reverse order, and fails to start too [V8]", async () => {
     const error = await house
       .start({ children: [child("a"), child("b"), planned("c", ["fail"]), child("d")] })
       .catch((e: unknown) => e);
@@ -52,7 +52,7 @@ describe("a supervisor", () => {
     expect(house.system.population).toBe(0);
   });
 
-  it("says down to the root which child of which branch it was", async () => {
+  it("names the failed child and its branch, up to the root", async () => {
     const branch = supervisor({ children: [planned("leaf", ["fail"])] });
     const error = await house.start({ children: [child("branch", { start: branch })] }).catch((e) => e);
     expect(error.reason.detail).toMatchObject({
@@ -61,7 +61,7 @@ describe("a supervisor", () => {
     });
   });
 
-  it("goes on after a child that wants to be ignored; its spec stays unless it is temporary", async () => {
+  it("continues after a child that asks to be ignored; the spec stays unless the child is temporary", async () => {
     const start: Callbacks<never> = { init: () => ignore, handle: () => undefined };
     const shop = await house.start({
       children: [child("a", { start }), child("b", { start, restart: "temporary" }), child("c")],
@@ -84,7 +84,7 @@ describe("a supervisor", () => {
     expect(house.news()).toEqual(["b down: killed", "a down: shutdown"]);
   });
 
-  it("that is told to end does not wait for a slow init: it cuts that short and stops the rest in order [V9]", async () => {
+  it("that is told to end does not wait for a slow init: it ends the starting child and stops the rest in order [V9]", async () => {
     const starting = house.start({ children: [child("a"), child("b"), child("c", { start: hanging })] });
     const outcome = starting.catch((e) => e);
     await house.system.idle();
@@ -96,7 +96,7 @@ describe("a supervisor", () => {
     expect(house.system.population).toBe(0);
   });
 
-  it("has a branch in mid-start stop its own children in order, however deep the slow init sits", async () => {
+  it("lets a branch in mid-start stop its own children in order, however deep the slow init is", async () => {
     const inner = supervisor({ children: [child("x"), child("y"), child("z", { start: hanging })] });
     const outer = supervisor({ children: [child("b"), child("inner", { start: inner })] });
     const outcome = house.start({ children: [child("a"), child("outer", { start: outer })] }).catch((e) => e);
@@ -115,7 +115,7 @@ describe("a supervisor", () => {
     ]);
   });
 
-  it("that is told to end during a restart cuts that short as well", async () => {
+  it("that is told to end during a restart interrupts the restart as well", async () => {
     let starts = 0;
     const start: Callbacks<never> = {
       init: () => (starts++ === 0 ? undefined : new Promise(() => undefined)),
@@ -141,7 +141,7 @@ describe("a supervisor", () => {
     expect(await adding).toBe(house.the("b"));
   });
 
-  it("runs onStart in its own process before its children, and fails with what that throws", async () => {
+  it("runs onStart in its own process before its children, and fails with the error that onStart throws", async () => {
     const seen: unknown[] = [];
     const shop = await house.start({
       onStart: (ctx) => seen.push(ctx.self, house.news()),
@@ -156,7 +156,7 @@ describe("a supervisor", () => {
     await expect(bad).rejects.toMatchObject({ code: "ERR_START", cause: { message: "not today" } });
   });
 
-  it("does not start when the name of a child is taken; that is a failed child like any other", async () => {
+  it("does not start when the name of a child is taken, which counts as a failed child", async () => {
     const children = [child("a", { name: "clerk" }), child("b", { name: "clerk" })];
     const error = await house.start({ children }).catch((e) => e);
     expect(error.reason.detail).toMatchObject({ id: "b", reason: { error: { code: "ERR_NAME_TAKEN" } } });

@@ -46,7 +46,7 @@ describe("a system that stops", () => {
     ]);
   });
 
-  it("does so at any depth, and for dynamic children [Q1]", async () => {
+  it("leaves this time to children at any depth, and to dynamic children [Q1]", async () => {
     const Sessions = dynamicSupervisor({ child: slow("session", 20_000) });
     const branch = supervisor({ label: "branch", children: [child("sessions", { start: Sessions })] });
     await system.start(supervisor({ children: [slow("a", 10_000), child("branch", { start: branch })] }));
@@ -64,7 +64,7 @@ describe("a system that stops", () => {
     ]);
   });
 
-  it("kills whole trees at the limit of the stop, and starts nothing again [Q3]", async () => {
+  it("kills whole trees at the limit of the stop, and restarts nothing [Q3]", async () => {
     const branch = supervisor({ children: [slow("b", Number.POSITIVE_INFINITY)] });
     await system.start(
       supervisor({ strategy: "one_for_all", children: [child("a"), child("branch", { start: branch })] }),
@@ -79,7 +79,7 @@ describe("a system that stops", () => {
     expect([system.population, clock.pendingAlarms]).toEqual([0, 0]);
   });
 
-  it("goes on with the next root after one has ended [Q1]", async () => {
+  it("continues with the next root after a root has ended [Q1]", async () => {
     await system.start(supervisor({ label: "first", children: [slow("a", 10_000)] }));
     await system.start(supervisor({ label: "second", children: [slow("b", 20_000)] }));
     expect(await stopIn(40_000)).toEqual([
@@ -92,7 +92,7 @@ describe("a system that stops", () => {
 });
 
 describe("a stop in the middle", () => {
-  it("of a start cuts that short, and stops what runs [Q4]", async () => {
+  it("of a start interrupts the start, and stops the running children [Q4]", async () => {
     const start = system
       .start(supervisor({ children: [slow("a", 8_000), child("b", { start: hanging })] }))
       .catch((error) => diary.push(error.code));
@@ -106,7 +106,7 @@ describe("a stop in the middle", () => {
     await start;
   });
 
-  it("of a restart with backoff ends that, and starts nothing [Q4]", async () => {
+  it("of a restart with backoff ends the wait, and starts nothing [Q4]", async () => {
     await system.start(
       supervisor({
         backoff: { minMs: 1_000, maxMs: 1_000 },
@@ -121,7 +121,7 @@ describe("a stop in the middle", () => {
     expect(await stopIn(30_000)).toEqual(["8500 a killed", "8500 supervisor shutdown"]);
   });
 
-  it("of a restart that hangs ends that, and stops what runs [Q4]", async () => {
+  it("of a restart that hangs ends the restart, and stops the running children [Q4]", async () => {
     let starts = 0;
     const onceOnly: Callbacks<never> = {
       init: () => (++starts > 1 ? new Promise(() => undefined) : undefined),
@@ -135,7 +135,7 @@ describe("a stop in the middle", () => {
     expect(await stopIn(8_000)).toEqual(["0 b killed", "8000 a killed", "8000 supervisor shutdown"]);
   });
 
-  it("of a stop of a child gives that no more than its own time [Q4]", async () => {
+  it("of a stop of a child gives the child no more than its own time [Q4]", async () => {
     const shop = await system.start(supervisor({ children: [slow("a", 8_000), slow("b", 10_000)] }));
     const gone = shop.terminateChild("b").catch((error) => error.code);
     await clock.advance(4_000);
@@ -143,7 +143,7 @@ describe("a stop in the middle", () => {
     expect(await gone).toBeUndefined();
   });
 
-  it("asked for by a child of the tree ends that child in its turn [Q4]", async () => {
+  it("called by a child of the tree ends this child when its turn to stop comes [Q4]", async () => {
     const asks: Callbacks<string> = { handle: () => void system.stop() };
     await system.start(
       supervisor({ children: [slow("a", 8_000), child("asks", { start: asks, name: "asks" }), child("z")] }),
@@ -154,7 +154,7 @@ describe("a stop in the middle", () => {
     expect(news()).toEqual(["0 z shutdown", "0 asks shutdown", "8000 a killed", "8000 supervisor shutdown"]);
   });
 
-  it("of a supervisor's giving up lets that come to its end [Q4]", async () => {
+  it("of a supervisor that is giving up lets the supervisor finish [Q4]", async () => {
     await system.start(
       supervisor({ intensity: 0, children: [slow("a", 8_000), child("b", { start: worker })] }),
     );

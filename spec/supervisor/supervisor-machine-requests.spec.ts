@@ -40,7 +40,7 @@ describe("a request", () => {
     expect(machine.asked(request)).toEqual(["no: restarting"]);
   });
 
-  it("waits until what is in progress is done", () => {
+  it("waits until the work in progress is done", () => {
     const machine = new Machine({ strategy: "one_for_all" }, abc.slice(0, 2)).up();
     machine.exited("a1");
     expect(machine.asked({ ask: "terminate", id: "b" })).toEqual([]);
@@ -50,7 +50,7 @@ describe("a request", () => {
     expect(machine.stopped("b")).toEqual(["ok -"]);
   });
 
-  it("to add a child that does not come up leaves no trace of it", () => {
+  it("to add a child whose start fails leaves no trace of the child", () => {
     const machine = new Machine({}, abc).up();
     machine.asked({ ask: "add", spec: spec("d") });
     expect(machine.tell({ type: "failed", id: "d", reason: broken })).toEqual(["no: start_failed"]);
@@ -62,25 +62,25 @@ describe("auto-shutdown", () => {
   const significant = { significant: true, restart: "transient" } as const;
   const two = [spec("a", significant), spec("b", significant), spec("c")];
 
-  it("any_significant: the first end of one closes the supervisor", () => {
+  it("any_significant: the first end of a significant child closes the supervisor", () => {
     const machine = new Machine({ autoShutdown: "any_significant" }, two).up();
     expect(machine.exited("a1", NORMAL)).toEqual(["stop c1"]);
   });
 
-  it("all_significant: the last one does", () => {
+  it("all_significant: the end of the last significant child closes the supervisor", () => {
     const machine = new Machine({ autoShutdown: "all_significant" }, two).up();
     expect(machine.exited("a1", NORMAL)).toEqual([]);
     expect(machine.exited("b1", NORMAL)).toEqual(["stop c1"]);
   });
 
-  it("does not count one that was terminated", () => {
+  it("does not count a child that was terminated", () => {
     const machine = new Machine({ autoShutdown: "any_significant" }, two).up();
     machine.asked({ ask: "terminate", id: "a" });
     expect(machine.stopped("a")).toEqual(["ok -"]);
     expect(machine.exited("a1", SHUTDOWN)).toEqual([]);
   });
 
-  it("does not count one that is started again", () => {
+  it("does not count a child that is restarted", () => {
     const machine = new Machine({ autoShutdown: "any_significant" }, two).up();
     expect(machine.exited("a1", broken)).toEqual(["restarts a", "start a"]);
   });

@@ -237,7 +237,7 @@ function lived({ config, kinds, commands }: typeof life extends fc.Arbitrary<inf
 }
 
 describe("whatever happens to a supervisor", () => {
-  it("it gets through with it: nothing is left in progress, nobody waits, and everything runs that it says [V13]", () => {
+  it("it finishes: nothing is left in progress, no caller waits, and every child that it lists as running runs [V13]", () => {
     fc.assert(
       fc.property(life, (given) => {
         const world = lived(given);
@@ -260,7 +260,7 @@ describe("whatever happens to a supervisor", () => {
     );
   });
 
-  it("it never restarts more often within a period than it may", () => {
+  it("it never restarts more often within a period than the intensity allows", () => {
     fc.assert(
       fc.property(life, (given) => {
         const { restarts } = lived(given);
@@ -274,7 +274,7 @@ describe("whatever happens to a supervisor", () => {
     );
   });
 
-  it("closing stops all that runs, in the reverse of the list's order, and ends once", () => {
+  it("closing stops all running children in reverse order of the list, and ends once", () => {
     fc.assert(
       fc.property(life, fc.boolean(), (given, twice) => {
         const world = lived(given);

@@ -20,7 +20,7 @@ describe("a booting machine", () => {
     expect(new Machine({}, []).tell({ type: "boot", at: 0 })).toEqual(["up"]);
   });
 
-  it("goes on after an ignored child; a permanent one stays known, a temporary one does not", () => {
+  it("continues after an ignored child; a permanent child stays known, a temporary child does not", () => {
     const machine = new Machine({}, [spec("a"), spec("b", { restart: "temporary" })]);
     machine.tell({ type: "boot", at: 0 });
     expect(machine.tell({ type: "ignored", id: "a" })).toEqual(["start b"]);
@@ -28,7 +28,7 @@ describe("a booting machine", () => {
     expect(machine.statuses).toBe("a stopped");
   });
 
-  it("stops what it has started when a child fails, and says which", () => {
+  it("stops the started children when a child fails, and names the failed child", () => {
     const machine = new Machine({}, abc);
     machine.tell({ type: "boot", at: 0 });
     machine.started("a1");
@@ -40,7 +40,7 @@ describe("a booting machine", () => {
     expect(machine.effects).toEqual([{ type: "exit", reason: end }]);
   });
 
-  it("lets a child that ends meanwhile wait until it is up", () => {
+  it("handles a child that ends meanwhile only when the start is complete", () => {
     const machine = new Machine({}, abc.slice(0, 2));
     machine.tell({ type: "boot", at: 0 });
     machine.started("a1");
@@ -48,7 +48,7 @@ describe("a booting machine", () => {
     expect(machine.started("b1")).toEqual(["up", "restarts a", "start a"]);
   });
 
-  it("gives its start up when it is closed", () => {
+  it("gives up its start when it is closed", () => {
     const machine = new Machine({}, abc);
     machine.tell({ type: "boot", at: 0 });
     machine.started("a1");
@@ -100,12 +100,12 @@ describe("a child that ended by itself", () => {
     expect(machine.statuses).toBe(statuses);
   });
 
-  it("is nobody's business when it is no child any more", () => {
+  it("is ignored when it is no longer a child", () => {
     const machine = new Machine({}, abc).up();
     expect(machine.exited("x9")).toEqual([]);
   });
 
-  it("once more than intensity allows ends everything in reverse order", () => {
+  it("more often than the intensity allows ends all children in reverse order", () => {
     const machine = new Machine({ intensity: 1 }, abc).up();
     machine.exited("a1");
     machine.started("a2");
@@ -114,7 +114,7 @@ describe("a child that ended by itself", () => {
     expect(machine.stopped("b")).toEqual(["exit shutdown"]);
   });
 
-  it("is forgotten by the count once the period has passed, and not a millisecond before", () => {
+  it("no longer counts once the period has passed, and still counts a millisecond before", () => {
     const machine = new Machine({ intensity: 1, periodMs: 100 }, abc).up();
     machine.exited("a1", broken, 0);
     machine.started("a2");
@@ -123,7 +123,7 @@ describe("a child that ended by itself", () => {
     expect(machine.exited("a3", broken, 201)[0]).toBe("gives up on a");
   });
 
-  it("is counted in no list when there is no limit", () => {
+  it("is not stored when there is no limit", () => {
     const machine = new Machine({ intensity: Number.POSITIVE_INFINITY }, abc).up();
     machine.exited("a1");
     expect(machine.state.restarts.length).toBe(0);
@@ -131,7 +131,7 @@ describe("a child that ended by itself", () => {
 });
 
 describe("a restart that fails", () => {
-  it("counts too, and is tried again by way of the mailbox", () => {
+  it("counts too, and is retried by way of the mailbox", () => {
     const machine = new Machine({ intensity: 2 }, abc).up();
     machine.exited("a1");
     expect(machine.tell({ type: "failed", id: "a", reason: broken })).toEqual(["retry a"]);
@@ -141,7 +141,7 @@ describe("a restart that fails", () => {
     expect(machine.tell({ type: "retry", id: "a", at: 0, roll })).toEqual(["gives up on a", "stop c1"]);
   });
 
-  it("is not tried again when the child was terminated in between", () => {
+  it("is not retried when the child was terminated in between", () => {
     const machine = new Machine({}, abc).up();
     machine.exited("a1");
     machine.tell({ type: "failed", id: "a", reason: broken });
@@ -149,7 +149,7 @@ describe("a restart that fails", () => {
     expect(machine.tell({ type: "retry", id: "a", at: 0, roll })).toEqual([]);
   });
 
-  it("of a sibling leaves that one restarting, and nobody else whom nobody would remember", () => {
+  it("of a sibling leaves only this sibling in the state restarting", () => {
     const machine = new Machine({ strategy: "one_for_all" }, abc.slice(0, 2)).up();
     machine.exited("b1");
     machine.stopped("a");
@@ -164,7 +164,7 @@ describe("with backoff", () => {
   const backoff = { minMs: 100, maxMs: 1_000, jitter: 0 };
   const config: Partial<Config> = { backoff, intensity: 100 };
 
-  it("siblings go down at once, and the start waits", () => {
+  it("siblings stop at once, and the start waits", () => {
     const machine = new Machine({ ...config, strategy: "one_for_all" }, abc.slice(0, 2)).up();
     expect(machine.exited("b1")).toEqual(["restarts b", "resume b after 100", "stop a1"]);
     expect(machine.stopped("a")).toEqual([]);
@@ -172,7 +172,7 @@ describe("with backoff", () => {
     expect(machine.started("a2", 100)).toEqual(["start b"]);
   });
 
-  it("a failed start is no calm time, however long the tries take", () => {
+  it("a failed start is no calm time, however long the attempts take", () => {
     const machine = new Machine(config, [spec("a")]).up();
     const waits = [machine.exited("a1")[1]];
     for (let at = 100; waits.length < 6; at += 1_000) {
@@ -183,7 +183,7 @@ describe("with backoff", () => {
     expect(waits.map((wait) => Number(wait?.split(" ").at(-1)))).toEqual([100, 200, 400, 800, 1_000, 1_000]);
   });
 
-  it("a wait that was given up starts nothing in the place of a later one", () => {
+  it("a wait that was given up does not start a child in place of a later wait", () => {
     const machine = new Machine(config, [spec("a")]).up();
     machine.exited("a1", broken, 0);
     machine.asked({ ask: "terminate", id: "a" });
@@ -194,7 +194,7 @@ describe("with backoff", () => {
     expect(machine.tell({ type: "resume", id: "a", at: 260 })).toEqual(["start a"]);
   });
 
-  it("a child that waits comes up after one that it depends on, not before", () => {
+  it("a child that waits starts after the child that it depends on, not before", () => {
     const machine = new Machine({ ...config, strategy: "rest_for_one" }, abc.slice(0, 2)).up();
     machine.exited("b1", broken, 0);
     machine.exited("a1", broken, 50);
@@ -205,7 +205,7 @@ describe("with backoff", () => {
 });
 
 describe("a closing machine", () => {
-  it("starts nothing more: who waited for a restart is stopped when its turn to stop comes", () => {
+  it("starts no more children: a child that waited for a restart is stopped when its turn to stop comes", () => {
     const machine = new Machine({ backoff: { minMs: 100, maxMs: 1_000 } }, abc.slice(0, 2)).up();
     machine.exited("b1");
     machine.tell({ type: "close", reason: SHUTDOWN });
@@ -229,7 +229,7 @@ describe("any single crash", () => {
     strategy === "one_for_all" ||
     (strategy === "rest_for_one" && order.indexOf(other) > order.indexOf(failed));
 
-  it("stops what depends on the failed child, last first, and starts it again, first first", () => {
+  it("stops the children that depend on the failed child, last first, and restarts them, first first", () => {
     const member = fc.record({
       restart: fc.constantFrom("permanent", "transient", "temporary"),
       runs: fc.boolean(),

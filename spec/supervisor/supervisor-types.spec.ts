@@ -78,7 +78,7 @@ describe("the types of a child", () => {
 });
 
 describe("the handles of supervisors", () => {
-  it("are of two types: named children here, children like a template there [V33]", () => {
+  it("are of two types: one for named children, one for children of a template [V33]", () => {
     const use = async (system: System): Promise<void> => {
       const shop = await system.start(supervisor({}));
       expectTypeOf(shop).toEqualTypeOf<SupervisorRef>();

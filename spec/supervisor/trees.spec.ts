@@ -38,7 +38,7 @@ describe("a tree", () => {
     expect(house.news()).toEqual(downs.map((id) => `${id} down: shutdown`));
   });
 
-  it("restarts a branch as a whole, with a new supervisor under the same name and new children under theirs", async () => {
+  it("restarts a branch as a whole, with a new supervisor and new children, each under the old name", async () => {
     const branch = supervisor({ intensity: 0, name: "branch", children: [child("a", { name: "clerk" })] });
     await house.start({ intensity: 3, children: [child("branch", { start: branch })] });
     for (let i = 0; i < 3; i++) {
@@ -51,7 +51,7 @@ describe("a tree", () => {
     }
   });
 
-  it("may be started by a process, which takes the whole of it along", async () => {
+  it("may be started by a process, whose end ends the whole tree", async () => {
     const branch = supervisor({ children: [child("a")] });
     const owner = house.system.spawn(async (ctx) => {
       await ctx.start(branch);
@@ -169,7 +169,7 @@ async function below(system: System, pid: Pid, found: Pid[] = []): Promise<Pid[]
 }
 
 describe("any tree, after any crashes", () => {
-  it("has a living supervisor for every process, and knows of every one [V14]", async () => {
+  it("has a live supervisor for every process, and every process is listed [V14]", async () => {
     await fc.assert(
       fc.asyncProperty(tree, fc.array(blow, { maxLength: 12 }), async (node, blows) => {
         if (node.kind !== "branch") return;
