@@ -16,13 +16,13 @@ beforeEach(() => {
 afterEach(() => system.stop());
 
 describe("a call", () => {
-  it("resolves with what its handler returns, or with what that resolves to", async () => {
+  it("resolves with the value that its handler returns, or that the handler's promise resolves to", async () => {
     const stock = await system.start(Stock, 10);
     expect(await stock.call.take(3)).toBe(7);
     expect(await stock.call.slowly(Promise.resolve(), "a")).toEqual(["a begins", "a ends"]);
   });
 
-  it("that is refused rejects with exactly that error, and the server goes on [B4]", async () => {
+  it("that is refused rejects with exactly the handler's error, and the server goes on [B4]", async () => {
     const stock = await system.start(Stock, 2);
     await expect(stock.call.take(3)).rejects.toEqual(new RangeError("only 2 left"));
     expect(await stock.call.take(2)).toBe(0);
@@ -43,7 +43,7 @@ describe("a call", () => {
     await expect(delivery).rejects.toThrow("no delivery");
   });
 
-  it("that has ended meanwhile shows that to whoever would answer it, and the answer is dropped", async () => {
+  it("that has ended meanwhile shows its end to the code that would answer it, and the answer is dropped", async () => {
     const callers: Caller<string>[] = [];
     const Later = defineServer({
       init: () => ({}),
@@ -64,14 +64,14 @@ describe("a call", () => {
     expect(system.deadLetters).toBe(0);
   });
 
-  it("may be answered with a reply and the server's end", async () => {
+  it("may be answered with a reply and an end of the server", async () => {
     const stock = await system.start(Stock, 4);
     const end = system.exited(stock.pid);
     expect(await stock.call.close()).toBe(4);
     expect(await end).toEqual({ type: "normal" });
   });
 
-  it("whose handler stops the server ends with that reason", async () => {
+  it("whose handler stops the server ends with the reason of the stop", async () => {
     const stock = await system.start(Stock, 4);
     await expect(stock.call.burn()).rejects.toMatchObject({
       code: "ERR_CALLEE_EXITED",
@@ -79,7 +79,7 @@ describe("a call", () => {
     });
   });
 
-  it("waits 5 seconds unless told otherwise", async () => {
+  it("waits 5 seconds by default", async () => {
     const stock = await system.start(Stock, 0);
     const outcomes: string[] = [];
     const note = (name: string) => (error: { code: string }) => outcomes.push(`${name} ${error.code}`);
@@ -105,7 +105,7 @@ describe("a call", () => {
     await expect(delivery).rejects.toBe(reason);
   });
 
-  it("that timed out before the server came to it is not carried out [B5]", async () => {
+  it("that timed out before the server handled it is not executed [B5]", async () => {
     const stock = await system.start(Stock, 10);
     const door = gate();
     stock.cast.note(door.promise, "busy");
@@ -119,7 +119,7 @@ describe("a call", () => {
     expect(await stock.call.left()).toBe(10);
   });
 
-  it("to a server that is gone, or to a name that nobody holds, ends at once", async () => {
+  it("to a server that has ended, or to a name without a holder, ends at once", async () => {
     const stock = await system.start(Stock, 0);
     system.exit(stock.pid, "kill");
     await expect(stock.call.left()).rejects.toMatchObject({
@@ -130,7 +130,7 @@ describe("a call", () => {
     await expect(nobody.call.left()).rejects.toMatchObject({ reason: { type: "noproc" } });
   });
 
-  it("may have any name, those of a handle's own insides included", async () => {
+  it("may have any name, the names of a handle's own members included", async () => {
     const Odd = defineServer({
       init: () => ({}),
       calls: {
@@ -155,7 +155,7 @@ describe("a call", () => {
   });
 
   it.each(["left", "toString"])(
-    "that the server does not have (%s) is refused: it is another server",
+    "that the server does not have (%s) is refused: the handle is for another server",
     async (name) => {
       const Other = defineServer({ init: () => ({}), calls: { something: () => 1 } });
       await system.startWith({ name: "other" }, Other);
@@ -170,7 +170,7 @@ describe("a call", () => {
 });
 
 describe("a call made by a process", () => {
-  it("to itself is an error, and no deadlock", async () => {
+  it("to itself is an error, not a deadlock", async () => {
     const Selfish = defineServer({
       init: (ctx) => ({ ctx }),
       calls: {
@@ -198,7 +198,7 @@ describe("a call made by a process", () => {
     expect(await call).toBe("ERR_PROCESS_EXITED");
   });
 
-  it("that has ended is refused, and so are its casts: nothing is done in the name of the dead", async () => {
+  it("that has ended is refused, and so are casts of a process that has ended", async () => {
     const stock = await system.start(Stock, 10);
     const caller = puppet(system);
     const ctx = await caller.do((ctx) => ({ ctx })).then(({ ctx }) => ctx);

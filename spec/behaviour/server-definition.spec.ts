@@ -24,7 +24,7 @@ describe("a definition", () => {
     expect(define).toThrow(expect.objectContaining({ path, code: "ERR_OPTION" }));
   });
 
-  it("is what it was when it was made: changes to its parts afterwards change no server", async () => {
+  it("does not change after its creation: changes to its parts afterwards affect no server", async () => {
     const calls: Record<string, () => string> = { who: () => "first" };
     const Server = defineServer({ init: () => ({}), calls });
     calls.who = () => "second";
@@ -42,7 +42,7 @@ describe("a definition", () => {
     expect([await one.call.next(), await one.call.next(), await two.call.next()]).toEqual([1, 2, 1]);
   });
 
-  it("names its servers in pids and reports: `server` unless told", async () => {
+  it("names its servers in pids and reports, by default `server`", async () => {
     await using system = new System({ name: "shop" });
     const plain = await system.start(defineServer({ init: () => ({}) }));
     const named = await system.start(defineServer({ init: () => ({}), label: "stock" }));

@@ -59,7 +59,7 @@ const failure = (error: CalleeExitedError): unknown => [error.code, (error.cause
 describe("a handler that throws", () => {
   const start = () => system.start(Shaky);
 
-  it("ends the server: whoever waits for a reply hears of it at once, with the error as cause [B3]", async () => {
+  it("ends the server: each caller that waits for a reply is notified at once, with the error as cause [B3]", async () => {
     const shaky = await system.start(Shaky);
     const calls = [
       shaky.call.wait().catch(failure),
@@ -93,7 +93,7 @@ describe("a handler that throws", () => {
     expect(await end).toMatchObject({ type: "crash", error: { message } });
   });
 
-  it("under a supervisor is started again, and a handle by name goes on with the new server [B6]", async () => {
+  it("under a supervisor leads to a restart, and a handle by name continues with the new server [B6]", async () => {
     await system.start(
       supervisor({ children: [{ id: "shaky", start: Shaky, name: "shaky" }], label: "root" }),
     );
@@ -108,7 +108,7 @@ describe("a handler that throws", () => {
     expect(reports).toEqual([expect.stringContaining("> restarts child ")]);
   });
 
-  it("in mid-handling does not hand the messages behind it to the next server", async () => {
+  it("in the middle of its work does not pass the queued messages to the next server", async () => {
     await system.start(supervisor({ children: [{ id: "shaky", start: Shaky, name: "shaky" }] }));
     const shaky = Shaky.at(system, "shaky");
     const door = gate();
@@ -141,14 +141,14 @@ describe("terminate", () => {
       trapExit,
     });
 
-  it("runs with the state and the reason when the server stops by its own will", async () => {
+  it("runs with the state and the reason when the server stops itself", async () => {
     const server = await system.start(tidy(false));
     server.cast.leave();
     expect(await system.exited(server.pid)).toEqual(custom("left"));
     expect(ends).toEqual(["3 custom"]);
   });
 
-  it("runs when a handler throws; the server's reason stays that crash", async () => {
+  it("runs when a handler throws; the server's reason stays the handler's crash", async () => {
     const server = await system.start(tidy(false));
     await server.call.crash().catch(() => undefined);
     expect(ends).toEqual(["3 crash"]);
@@ -176,7 +176,7 @@ describe("terminate", () => {
     expect(ends).toEqual([]);
   });
 
-  it("that throws makes that the reason", async () => {
+  it("that throws makes its error the reason", async () => {
     const server = await system.start(
       tidy(false, () => {
         throw new Error("no broom");
@@ -189,7 +189,7 @@ describe("terminate", () => {
 });
 
 describe("stop of a handle", () => {
-  it("ends the server in order, with shutdown unless given, after what it has been asked before", async () => {
+  it("ends the server in order, by default with shutdown, after its earlier requests", async () => {
     const ends: string[] = [];
     const Polite = defineServer({
       init: () => ({ served: 0 }),
@@ -221,7 +221,7 @@ describe("stop of a handle", () => {
     expect(system.whereis("t")).toBe(undefined);
   });
 
-  it("of a server that is gone, or of a name that nobody holds, does nothing", async () => {
+  it("of a server that has ended, or of a name without a holder, does nothing", async () => {
     const shaky = await system.start(Shaky);
     system.exit(shaky.pid, "kill");
     shaky.stop();
@@ -229,7 +229,7 @@ describe("stop of a handle", () => {
     expect(system.deadLetters).toBe(0);
   });
 
-  it("refuses what is no reason, where it is asked", async () => {
+  it("refuses an invalid reason, at the caller", async () => {
     const shaky = await system.start(Shaky);
     expect(() => shaky.stop("because" as never)).toThrow(OptionError);
     expect(system.isAlive(shaky.pid)).toBe(true);
@@ -261,7 +261,7 @@ describe("signals", () => {
       trapExit,
     });
 
-  it("DOWN, EXIT and group changes reach their handlers, in the order in which they came", async () => {
+  it("DOWN, EXIT and group changes reach their handlers, in the order in which they arrived", async () => {
     const seen: Signal[] = [];
     const watcher = await system.start(Watcher(true, seen));
     const clerk = puppet(system, { name: "clerk" });
@@ -285,7 +285,7 @@ describe("signals", () => {
     expect(await end).toEqual({ type: "killed" });
   });
 
-  it("an EXIT does not come to a server that does not trap: it goes along", async () => {
+  it("a server that does not trap exits gets no EXIT, and ends with the linked process", async () => {
     const seen: Signal[] = [];
     const watcher = await system.start(Watcher(false, seen));
     const clerk = puppet(system, { name: "clerk" });

@@ -65,7 +65,7 @@ describe("the types of a server", () => {
     await expect(stock.call.end()).rejects.toBeInstanceOf(CalleeExitedError);
   });
 
-  it("let it send messages to itself, which its `info` takes [B1]", async () => {
+  it("let a server send messages to itself, which its `info` takes [B1]", async () => {
     const Clock = defineServer({
       init: (ctx) => {
         ctx.send(ctx.self, "at once");

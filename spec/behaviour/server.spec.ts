@@ -19,7 +19,7 @@ describe("init", () => {
     expect(await (await system.start(Stock, 7)).call.left()).toBe(7);
   });
 
-  it("may take its time; the server has started when it is done, and calls made before wait", async () => {
+  it("may be asynchronous; the server has started when init is done, and earlier calls wait", async () => {
     const door = gate<number>();
     const Slow = defineServer({
       init: async (_ctx) => ({ left: await door.promise }),
@@ -44,7 +44,7 @@ describe("init", () => {
     expect(system.population).toBe(0);
   });
 
-  it("may find that there is nothing to do, or stop, at once or later", async () => {
+  it("may ask to be ignored, or stop, synchronously or asynchronously", async () => {
     const custom = { type: "custom", value: "closed" } as const;
     for (const end of [ignore, stop(custom)]) {
       const definitions = [defineServer({ init: () => end }), defineServer({ init: async () => end })];
@@ -57,7 +57,7 @@ describe("init", () => {
     expect(system.population).toBe(0);
   });
 
-  it("is given the server's context, which it may keep in the state", async () => {
+  it("gets the server's context, which init may keep in the state", async () => {
     const Clock = defineServer({
       init: (ctx) => ({ ctx: ctx as Context<unknown>, ticks: 0 }),
       calls: { ticks: (state) => state.ticks },
@@ -74,7 +74,7 @@ describe("init", () => {
 });
 
 describe("a cast", () => {
-  it("is sent and not waited for; it comes before a call made after it", async () => {
+  it("is sent without waiting; it arrives before a call made after it", async () => {
     const stock = await system.start(Stock, 1);
     expect(stock.cast.restock(5)).toBe(undefined);
     expect(await stock.call.left()).toBe(6);
@@ -87,7 +87,7 @@ describe("a cast", () => {
     expect(await end).toEqual({ type: "shutdown" });
   });
 
-  it("to a server that is gone, or that does not have it, is a dead letter, whoever takes other messages", async () => {
+  it("to a server that has ended, or that has no such cast, is a dead letter, even with `info`", async () => {
     const seen: unknown[] = [];
     const Other = defineServer({ init: () => ({}), info: (_state, message) => seen.push(message) });
     const other = await system.startWith({ name: "other" }, Other);
@@ -143,13 +143,13 @@ describe("a message that is neither call nor cast", () => {
 });
 
 describe("a handle", () => {
-  it("prints as what it addresses", async () => {
+  it("prints as the pid or name that it addresses", async () => {
     const stock = await system.startWith({ label: "stock" }, Stock, 1);
     expect(String(stock)).toBe("<shop.1 stock>");
     expect(String(Stock.at(system, "stock"))).toBe("stock");
   });
 
-  it("by name has the pid of whoever holds the name now", async () => {
+  it("by name has the pid of the current holder of the name", async () => {
     const byName = Stock.at(system, "stock");
     expect(() => byName.pid).toThrow(expect.objectContaining({ code: "ERR_NO_PROCESS" }));
     const stock = await system.startWith({ name: "stock" }, Stock, 1);
