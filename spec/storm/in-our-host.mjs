@@ -122,7 +122,7 @@ async function wordCount(library, mode, work, { dist, venv }) {
   if (complaints.length > 0) complaints.push(...problems.slice(0, 5), JSON.stringify(stopped));
   return {
     name: `our host, ${library.replace("_", ".")}, ${mode}`,
-    text: `${new Set(acked()).size} lines acked, ${words.size} words counted, ${twice} worked on again, ${restarts} restarts`,
+    text: `${new Set(acked()).size} lines acked, ${words.size} words counted, ${twice} retried, ${restarts} restarts`,
     complaints,
   };
 }

@@ -45,8 +45,8 @@ function resultOf(directory, name) {
   if (mode === "throws" && twice === 0) complaints.push("nothing was thrown");
   if (mode === "kills" && killed.length === 0) complaints.push("nothing was killed");
   const text =
-    `${new Set(acked).size} lines acked, ${found.size} words counted, ${twice} worked on again, ` +
-    `${failed.length} fails told to the Java spout, ${killed.length} processes killed`;
+    `${new Set(acked).size} lines acked, ${found.size} words counted, ${twice} retried, ` +
+    `${failed.length} fails reported to the Java spout, ${killed.length} processes killed`;
   return {
     name: `Storm, ${name.replace("java", "Java spout").replace("ours", "our spout").replace("-", ", ")}`,
     text,

@@ -160,19 +160,19 @@ describe("a place in the code", () => {
   test("is the first that is neither the host's, nor a module's, nor the library's", () => {
     const frames = [
       "Array.forEach (<anonymous>)",
-      "Process.activate (/work/signalbox/lib/process/process.ts:1:1)",
-      "World.perform (file:///work/signalbox/lib/testing/simulator/world.ts:1:1)",
+      "Process.activate (/srv/signalbox/lib/process/process.ts:1:1)",
+      "World.perform (file:///srv/signalbox/lib/testing/simulator/world.ts:1:1)",
       "clerk (/home/me/shop/clerk.ts:12:9)",
       "main (/home/me/shop/main.ts:1:1)",
     ];
-    const own = folders("file:///work/signalbox/lib/testing/report/place.ts?v=1");
+    const own = folders("file:///srv/signalbox/lib/testing/report/place.ts?v=1");
     expect(placeOf(stack(...frames), own)).toBe("/home/me/shop/clerk.ts:12:9");
     expect(placeOf(stack(...frames.slice(0, 3)), own)).toBe(undefined);
     // Bundled with the test: then nobody knows whose line it is.
     expect(placeOf(stack(...frames), folders("file:///work/bundle.js"))).toContain("process.ts:1:1");
-    const shipped = folders("file:///work/signalbox/dist/testing/index.js");
+    const shipped = folders("file:///srv/signalbox/dist/testing/index.js");
     const bundled = stack(
-      "World.perform (file:///work/signalbox/dist/testing/index.js:1:1)",
+      "World.perform (file:///srv/signalbox/dist/testing/index.js:1:1)",
       "clerk (/home/me/shop/clerk.ts:12:9)",
     );
     expect(placeOf(bundled, shipped)).toBe("/home/me/shop/clerk.ts:12:9");
