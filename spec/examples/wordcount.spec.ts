@@ -217,7 +217,12 @@ describe("the open lines", () => {
     line: fc.nat({ max: 3 }),
     at: fc.nat({ max: 69 }),
   });
-  test.prop([fc.array(step, { maxLength: 200 })])(
+  const early: { what: "open" | "word" | "close"; line: number; at: number }[] = [
+    { what: "word", line: 2, at: 6 },
+    { what: "open", line: 2, at: 0 },
+    { what: "word", line: 2, at: 6 },
+  ];
+  test.prop([fc.array(step, { maxLength: 200 })], { examples: [[early]] })(
     "agree with a set of everything that was counted",
     (steps) => {
       const lines = new OpenLines();
@@ -234,8 +239,10 @@ describe("the open lines", () => {
           open.delete(line);
         } else if (what === "word") {
           const key = `${line} ${at}`;
-          expect(lines.first(line, at)).toBe(open.has(line) && !counted.has(key));
-          counted.add(key);
+          const isFirst = open.has(line) && !counted.has(key);
+          expect(lines.first(line, at)).toBe(isFirst);
+          // A word of a line that is not open is not counted: it is the first again once the line is open.
+          if (isFirst) counted.add(key);
         }
         expect(lines.size).toBe(open.size);
       }
