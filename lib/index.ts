@@ -2,9 +2,11 @@
  * signalbox: processes with links and exit signals, supervisor trees, servers and dispatch conversations.
  *
  *     process/      floor 1: pids, mailboxes, links, monitors, exit signals, calls, timers, names, groups, scheduler
- *                   context.ts is what a process can do, kernel.ts how one lives and dies, production.ts the host
+ *                   context.ts holds the operations of a process, kernel.ts its start and end, production.ts the host
+ *     graph/        floor 1: graphs as DOT and Mermaid
  *     behaviour/    floor 2: servers, whose messages are calls and casts with inferred types
- *     supervisor/   floor 2: supervisor-machine.ts decides, supervisor.ts carries out; one file for each strategy
+ *     supervisor/   floor 2: restart-rule.ts decides on a restart, one file for each strategy on its siblings;
+ *                   supervisor-machine.ts orders starts and stops, supervisor-process.ts performs them
  *     dispatch/     floor 3: consumer groups, routing functions, and a conversation for each dispatch
  *     system.ts     the System that puts them together
  *     topology/, testing/    entries of their own: signalbox/topology, signalbox/testing
