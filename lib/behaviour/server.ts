@@ -41,7 +41,7 @@ export interface ServerOptions<A extends readonly unknown[], R, C, K> {
   };
   /** The handler of messages that are neither calls nor casts, such as those of `ctx.sendAfter(ctx.self, …)`. */
   readonly info?: (state: StateOf<R>, message: unknown) => unknown;
-  /** Runs before the server exits: when it stops by itself, throws, or traps exits and is told to stop. */
+  /** Runs before the server exits: when it stops by itself, throws, or traps exits and gets a `shutdown` from its parent. */
   readonly terminate?: (state: StateOf<R>, reason: ExitReason) => unknown;
   /** The name of the server in reports. Default `server`. */
   readonly label?: string;

@@ -49,7 +49,7 @@ export interface Rare {
   sender: AsyncContext | undefined;
 }
 
-/** Something the process's code waits for; it is told when the process ends, so that `finally` blocks run. */
+/** A wait of the process's code. It rejects when the process ends, so that `finally` blocks run. */
 export interface Abandonable {
   abandon(error: Error): void;
 }
@@ -188,7 +188,7 @@ export class Process extends Mailbox implements Runnable {
     }
   }
 
-  /** A message that found no room is a dead letter; a call is told why, at once. */
+  /** A message without room becomes a dead letter. A call rejects at once, with the reason. */
   private drop(entry: unknown, capacity: number): void {
     this.kernel.refuse(this.pid, entry, "mailbox-full");
     if (isEntry(entry) && entry instanceof Request) entry.fail(new MailboxFullError(this.pid, capacity));

@@ -247,7 +247,7 @@ export class ProcessSystem implements AsyncDisposable {
   }
 
   /**
-   * Stops the system. The top-level processes are told to shut down one after the other, the last started first. Each has
+   * Stops the system. The top-level processes get a `shutdown` one after the other, the last started first. Each has
    * the `shutdown` time of its spawn, or else the limit `shutdownMs`, and is killed after it. A supervisor takes as long as
    * the shutdown times of its children add up to. After `timeoutMs` the system kills every process that is left.
    *

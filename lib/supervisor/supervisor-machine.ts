@@ -110,7 +110,7 @@ function begin<P>(
   }
 }
 
-/** Handles the exit of a child that was not told to stop. */
+/** Handles the exit of a child that the supervisor did not stop. */
 function exited<P>(
   state: State<P>,
   child: Child<P>,

@@ -58,7 +58,7 @@ export interface OperationHistoryOptions<Op> {
 }
 
 /**
- * A history was told twice that the same operation ended.
+ * The same operation of a history was ended twice.
  *
  * @remedy Call `end` of an operation once.
  */
