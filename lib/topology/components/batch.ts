@@ -3,11 +3,14 @@
 
 import { count, delay } from "../../process/options.js";
 import type {
+  AnyStream,
   BoltContext,
   BoltDefinition,
   Hooks,
   InitContext,
+  InputOption,
   Inputs,
+  InputsOption,
   TupleOf,
 } from "../definition/component.js";
 import type { Fields, Streams, ValuesOf } from "../definition/field.js";
@@ -71,22 +74,10 @@ interface Gathering {
  * });
  */
 export function batchBolt<F extends Fields, S extends Streams = Record<never, never>, State = undefined>(
-  options: BatchOptions<S, State, Tuple<ValuesOf<F>>> & {
-    /** The fields that every stream that the bolt reads must carry. */
-    readonly input: F;
-  },
-): BoltDefinition<
-  {
-    /** The fields that every stream must carry. */
-    readonly "*": F;
-  },
-  S
->;
+  options: BatchOptions<S, State, Tuple<ValuesOf<F>>> & InputOption<F>,
+): BoltDefinition<AnyStream<F>, S>;
 export function batchBolt<I extends Inputs, S extends Streams = Record<never, never>, State = undefined>(
-  options: BatchOptions<S, State, TupleOf<I>> & {
-    /** The streams that the bolt reads, by name, each with the fields that it must carry. */
-    readonly inputs: I;
-  },
+  options: BatchOptions<S, State, TupleOf<I>> & InputsOption<I>,
 ): BoltDefinition<I, S>;
 export function batchBolt(
   options: BatchOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },

@@ -10,11 +10,14 @@ import { type Backoff, checkBackoff } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
 import type {
+  AnyStream,
   BoltContext,
   BoltDefinition,
   Hooks,
   InitContext,
+  InputOption,
   Inputs,
+  InputsOption,
   TupleOf,
 } from "../definition/component.js";
 import { TOPOLOGY_DEFAULTS } from "../definition/config.js";
@@ -91,22 +94,10 @@ const MAX_HELD = 100_000;
  * });
  */
 export function windowBolt<F extends Fields, S extends Streams = Record<never, never>, State = undefined>(
-  options: WindowOptions<S, State, Tuple<ValuesOf<F>>> & {
-    /** The fields that every stream that the bolt reads must carry. */
-    readonly input: F;
-  },
-): BoltDefinition<
-  {
-    /** The fields that every stream must carry. */
-    readonly "*": F;
-  },
-  S
->;
+  options: WindowOptions<S, State, Tuple<ValuesOf<F>>> & InputOption<F>,
+): BoltDefinition<AnyStream<F>, S>;
 export function windowBolt<I extends Inputs, S extends Streams = Record<never, never>, State = undefined>(
-  options: WindowOptions<S, State, TupleOf<I>> & {
-    /** The streams that the bolt reads, by name, each with the fields that it must carry. */
-    readonly inputs: I;
-  },
+  options: WindowOptions<S, State, TupleOf<I>> & InputsOption<I>,
 ): BoltDefinition<I, S>;
 export function windowBolt(
   options: WindowOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },

@@ -204,6 +204,24 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
 /** The streams that a bolt reads, by name; under the name `*`, the fields that every stream must carry. */
 export type Inputs = Streams;
 
+/** The inputs of a bolt that reads any streams with the fields `F`. */
+export type AnyStream<F> = {
+  /** The fields that every stream must carry. */
+  readonly "*": F;
+};
+
+/** States the inputs of a bolt once for all streams that it reads. */
+export interface InputOption<F> {
+  /** The fields that every stream that the bolt reads must carry. */
+  readonly input: F;
+}
+
+/** States the inputs of a bolt by stream. */
+export interface InputsOption<I> {
+  /** The streams that the bolt reads, by name, each with the fields that it must carry. */
+  readonly inputs: I;
+}
+
 /** The tuples of a bolt with these inputs. */
 export type TupleOf<I> = {
   [K in keyof I & string]: Tuple<ValuesOf<I[K]>, K extends "*" ? string : K>;
@@ -316,22 +334,10 @@ export function spout<S extends Streams, State = undefined, Id = unknown>(
  * });
  */
 export function bolt<F extends Fields, S extends Streams = Record<never, never>, State = undefined>(
-  options: BoltOptions<S, State, Tuple<ValuesOf<F>>> & {
-    /** The fields that every stream that the bolt reads must carry. */
-    readonly input: F;
-  },
-): BoltDefinition<
-  {
-    /** The fields that every stream must carry. */
-    readonly "*": F;
-  },
-  S
->;
+  options: BoltOptions<S, State, Tuple<ValuesOf<F>>> & InputOption<F>,
+): BoltDefinition<AnyStream<F>, S>;
 export function bolt<I extends Inputs, S extends Streams = Record<never, never>, State = undefined>(
-  options: BoltOptions<S, State, TupleOf<I>> & {
-    /** The streams that the bolt reads, by name, each with the fields that it must carry. */
-    readonly inputs: I;
-  },
+  options: BoltOptions<S, State, TupleOf<I>> & InputsOption<I>,
 ): BoltDefinition<I, S>;
 export function bolt(
   options: BoltOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },

@@ -33,24 +33,30 @@ export class TopologyError extends SignalboxError {
   }
 }
 
+/** Base of the errors of one task. The text begins with the component and the task. */
+export abstract class TaskError extends SignalboxError {
+  static override readonly name: string = "TaskError";
+  /** Name of the component. */
+  readonly component: string;
+  /** Id of the task, as in {@link TaskContext.task}. */
+  readonly task: number;
+  constructor(component: string, task: number, text: string) {
+    super(`${component} (task ${task}) ${text}`);
+    this.component = component;
+    this.task = task;
+  }
+}
+
 /**
  * A bolt acked or failed a tuple that it had settled before, or that was not its own.
  *
  * @remedy Settle each tuple once, in the task that got it.
  */
-export class SettledError extends SignalboxError {
+export class SettledError extends TaskError {
   static override readonly name: string = "SettledError";
   readonly code = "ERR_TUPLE_SETTLED";
-  /** Name of the bolt. */
-  readonly component: string;
-  /** Id of the task, as in {@link TaskContext.task}. */
-  readonly task: number;
   constructor(component: string, task: number, stream: string) {
-    super(
-      `${component} (task ${task}) has settled this tuple of ${stream} already; ack or fail each tuple once`,
-    );
-    this.component = component;
-    this.task = task;
+    super(component, task, `has settled this tuple of ${stream} already; ack or fail each tuple once`);
   }
 }
 
@@ -60,20 +66,16 @@ export class SettledError extends SignalboxError {
  * @remedy Give the bolt `mode: "manual"`, or leave it to the library: a return from `execute` acks, a throw
  * fails.
  */
-export class BoltModeError extends SignalboxError {
+export class BoltModeError extends TaskError {
   static override readonly name: string = "BoltModeError";
   readonly code = "ERR_BOLT_MODE";
-  /** Name of the bolt. */
-  readonly component: string;
-  /** Id of the task, as in {@link TaskContext.task}. */
-  readonly task: number;
   constructor(component: string, task: number, mode: string) {
     super(
-      `${component} (task ${task}) called ctx.ack or ctx.fail, but its mode is \`${mode}\`: each tuple is settled when ` +
+      component,
+      task,
+      `called ctx.ack or ctx.fail, but its mode is \`${mode}\`: each tuple is settled when ` +
         'execute is done; give the bolt `mode: "manual"` to settle them by calls',
     );
-    this.component = component;
-    this.task = task;
   }
 }
 
@@ -105,20 +107,16 @@ export class FieldError extends SignalboxError {
  *
  * @remedy Emit before `ack`, await before you emit, or pass `anchors` that are not settled.
  */
-export class AnchorError extends SignalboxError {
+export class AnchorError extends TaskError {
   static override readonly name: string = "AnchorError";
   readonly code = "ERR_TUPLE_ANCHOR";
-  /** Name of the bolt. */
-  readonly component: string;
-  /** Id of the task, as in {@link TaskContext.task}. */
-  readonly task: number;
   constructor(component: string, task: number, stream: string) {
     super(
-      `${component} (task ${task}) emitted a tuple anchored to one of ${stream} that it has settled; ` +
+      component,
+      task,
+      `emitted a tuple anchored to one of ${stream} that it has settled; ` +
         "emit before the ack, or give `anchors: []`",
     );
-    this.component = component;
-    this.task = task;
   }
 }
 
@@ -128,22 +126,17 @@ export class AnchorError extends SignalboxError {
  *
  * @remedy Give I/O its own timeout by `ctx.signal`, move CPU work elsewhere, or raise `executeTimeoutMs`.
  */
-export class ExecuteTimeoutError extends SignalboxError {
+export class ExecuteTimeoutError extends TaskError {
   static override readonly name: string = "ExecuteTimeoutError";
   readonly code = "ERR_EXECUTE_TIMEOUT";
-  /** Name of the bolt. */
-  readonly component: string;
-  /** Id of the task, as in {@link TaskContext.task}. */
-  readonly task: number;
   /** The `executeTimeoutMs` of the bolt, in milliseconds. */
   readonly timeoutMs: number;
   constructor(component: string, task: number, work: string, timeoutMs: number) {
     super(
-      `${component} (task ${task}) did not finish ${work} within ${timeoutMs} ms; ` +
-        "if that is no hang, raise its executeTimeoutMs",
+      component,
+      task,
+      `did not finish ${work} within ${timeoutMs} ms; if that is no hang, raise its executeTimeoutMs`,
     );
-    this.component = component;
-    this.task = task;
     this.timeoutMs = timeoutMs;
   }
 }

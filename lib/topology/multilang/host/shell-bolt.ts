@@ -2,6 +2,7 @@
 
 import { EffectLoop } from "../../../process/effect-loop.js";
 import {
+  type AnyStream,
   type BoltContext,
   type BoltDefinition,
   type BoltEmitOptions,
@@ -168,13 +169,7 @@ export function shellBolt<F extends Fields, S extends Streams = Record<never, ne
     /** The streams that the program emits on, each with its fields in the order of the emitted arrays. */
     readonly streams?: S;
   },
-): BoltDefinition<
-  {
-    /** The fields that every stream must carry. */
-    readonly "*": F;
-  },
-  S
->;
+): BoltDefinition<AnyStream<F>, S>;
 export function shellBolt<I extends Inputs, S extends Streams = Record<never, never>>(
   options: ShellBoltOptions & {
     /** The streams that the bolt reads, by name, each with its fields in the order in which the program gets them. */
