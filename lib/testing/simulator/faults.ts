@@ -12,7 +12,7 @@ import type { World } from "./world.js";
 
 /** The targets of a fault, and how often it may strike in one schedule. */
 export interface FaultRule {
-  /** Processes by path. A restarted child has another path, such as `shop/till#2`; `shop/till*` matches all of them. */
+  /** Processes by path. `shop/till` matches the restarted till `shop/till#2`, too; `shop/till#2` matches only that one. */
   readonly of: ProcessPattern | readonly ProcessPattern[];
   /** Times in one schedule. Default 1. */
   readonly atMost?: number;

@@ -5,6 +5,9 @@ import { OptionError } from "../../process/errors.js";
 /**
  * Selects processes by path: a pattern, a regular expression or a function. In a pattern, `*` matches any part of one name and
  * `**` any number of names. `shop/floor/*` matches the children of `shop/floor`; `**\/picker*` matches pickers anywhere.
+ *
+ * A name without a number stands for a process and all that follow it under the same name: `shop/till` matches `shop/till#2`,
+ * the restarted till, too. `shop/till#2` matches only that one.
  */
 export type ProcessPattern = string | RegExp | ((path: string) => boolean);
 
@@ -29,9 +32,17 @@ export function patternMatcher(
       match,
       "a pattern such as `shop/picker*`, a regular expression or a function",
     );
-  const source = match
-    .replace(/[.+?^${}()|[\]\\]/g, "\\$&")
-    .replace(/\*\*\/?|\*/g, (star) => (star === "*" ? "[^/]*" : star === "**" ? ".*" : "(?:.*/)?"));
+  const source = match.replace(/\*\*\/|\/|[^/]+/g, (part) =>
+    part === "**/" ? "(?:.*/)?" : part === "/" ? part : nameSource(part),
+  );
   const pattern = new RegExp(`^${source}$`);
   return (text) => pattern.test(text);
+}
+
+/** The regular expression of one name. */
+function nameSource(name: string): string {
+  const source = name
+    .replace(/[.+?^${}()|[\]\\]/g, "\\$&")
+    .replace(/\*+/g, (stars) => (stars.length > 1 ? ".*" : "[^/]*"));
+  return name.includes("#") ? source : `${source}(?:#\\d+)?`;
 }

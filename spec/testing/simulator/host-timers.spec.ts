@@ -130,6 +130,34 @@ describe("a timer of the host", () => {
     );
     expect(fired).toBe(3);
   });
+
+  test("is allowed to a process that follows one in `allow`", async () => {
+    const fired: string[] = [];
+    await explore(
+      async (sim) => {
+        const system = sim.system({ name: "shop" });
+        for (const what of ["first", "second"]) {
+          const clerk = system.spawn<string>(
+            {
+              handle: (ctx) =>
+                new Promise<void>((resolve) => {
+                  setTimeout(() => {
+                    fired.push(`${what} ${sim.path(ctx.self)}`);
+                    resolve();
+                  }, 1);
+                }),
+            },
+            { label: "clerk" },
+          );
+          system.send(clerk, "go");
+          await sim.quiet();
+          sim.crash(clerk);
+        }
+      },
+      { schedules: 1, recheck: 0, allow: "shop/clerk" },
+    );
+    expect(fired).toEqual(["first shop/clerk", "second shop/clerk#2"]);
+  });
 });
 
 describe("outside of scenarios", () => {

@@ -18,6 +18,22 @@ describe("a pattern", () => {
     ["shop/picker*", "shop/picker0", true],
     ["shop/picker*", "shop/picker", true],
     ["shop/picker*", "shop/picker#2", true],
+    ["shop/till", "shop/till#2", true],
+    ["shop/till", "shop/till#12", true],
+    ["shop/till", "shop/till#", false],
+    ["shop/till", "shop/till#2b", false],
+    ["shop/till#2", "shop/till#2", true],
+    ["shop/till#2", "shop/till", false],
+    ["shop/till#2", "shop/till#3", false],
+    ["shop/till#*", "shop/till#3", true],
+    ["shop/till#*", "shop/till", false],
+    ["shop/floor/till", "shop#3/floor#2/till#2", true],
+    ["shop#3/till", "shop#3/till#2", true],
+    ["shop#3/till", "shop#2/till", false],
+    ["**/till", "shop/floor#2/till#2", true],
+    ["shop/**", "shop#2/a", true],
+    ["shop/*", "shop/till#2", true],
+    ["shop/t**", "shop/t/a/b", true],
     ["shop/picker*", "shop/the picker", false],
     ["shop/*0", "shop/picker10", true],
     ["shop/p*r*", "shop/pickers", true],
@@ -42,7 +58,7 @@ describe("a pattern", () => {
     else expect(fits(pattern, path)).toBe(fit);
   });
 
-  properties.prop([fc.array(fc.stringMatching(/^[^/*]{1,6}$/), { minLength: 1, maxLength: 4 })])(
+  properties.prop([fc.array(fc.stringMatching(/^[^/*#]{1,6}$/), { minLength: 1, maxLength: 4 })])(
     "without a star stands for itself, whatever characters it is made of",
     (names) => {
       const path = names.join("/");
@@ -51,6 +67,8 @@ describe("a pattern", () => {
       expect(fits(path, `x${path}`)).toBe(false);
       expect(fits(`${path}/**`, `${path}/a/b`)).toBe(true);
       expect(fits(`**/${names.at(-1)}`, path)).toBe(true);
+      expect(fits(path, names.map((name) => `${name}#2`).join("/"))).toBe(true);
+      expect(fits(`${path}#2`, path)).toBe(false);
     },
   );
 });
