@@ -32,7 +32,7 @@ export interface NetworkOptions {
     /** Most cuts in one schedule: 1 or more, or Infinity. Default 1. */
     readonly atMost?: number;
     /** Durations of a cut to choose from, in virtual milliseconds. Default 10, 1,000 and 60,000. */
-    readonly ms?: readonly number[];
+    readonly forMs?: readonly number[];
   };
 }
 
@@ -67,12 +67,12 @@ export class SimulatedNetwork {
     const { drop, duplicate, partition } = options;
     if (drop !== undefined) only("network.drop", drop, ["atMost"]);
     if (duplicate !== undefined) only("network.duplicate", duplicate, ["atMost"]);
-    if (partition !== undefined) only("network.partition", partition, ["atMost", "ms"]);
+    if (partition !== undefined) only("network.partition", partition, ["atMost", "forMs"]);
     this.#world = world;
     this.#drops = drop === undefined ? 0 : times("network.drop", drop);
     this.#duplicates = duplicate === undefined ? 0 : times("network.duplicate", duplicate);
     this.#partitions = partition === undefined ? 0 : times("network.partition", partition);
-    this.#lengths = durations("network.partition.ms", partition?.ms ?? PARTITION_MS);
+    this.#lengths = durations("network.partition.forMs", partition?.forMs ?? PARTITION_MS);
     world.strikes.push(() => this.#strike());
     world.faults.remedies.push(() => this.#reconnect());
   }

@@ -27,7 +27,7 @@ export interface CrashRule extends FaultRule {
 /** How long a paused process does not run. */
 export interface PauseRule extends FaultRule {
   /** Durations to choose from, in virtual milliseconds. Default 1, 100 and 10,000. */
-  readonly ms?: readonly number[];
+  readonly forMs?: readonly number[];
 }
 
 /**
@@ -58,7 +58,7 @@ interface Rule {
   readonly of: (path: string) => boolean;
   readonly atMost: number;
   readonly reason: ExitReason | undefined;
-  readonly ms: readonly number[];
+  readonly forMs: readonly number[];
 }
 
 /** Checked rules, created once and used by every schedule. */
@@ -73,7 +73,7 @@ const PAUSES: readonly number[] = [1, 100, 10_000];
 /** The options of each kind of fault. */
 const KNOWN = {
   crash: ["of", "atMost", "reason"],
-  pause: ["of", "atMost", "ms"],
+  pause: ["of", "atMost", "forMs"],
   start: ["of", "atMost"],
   delay: ["of", "atMost"],
   rush: ["atMost"],
@@ -107,7 +107,7 @@ function ruleOf(kind: Kind, given: FaultRule & CrashRule & PauseRule, path: stri
     of: patternMatcher(`${path}.of`, given.of),
     atMost: times(path, given),
     reason: reason === "error" ? undefined : reasonOf(`${path}.reason`, reason),
-    ms: durations(`${path}.ms`, given.ms ?? PAUSES),
+    forMs: durations(`${path}.forMs`, given.forMs ?? PAUSES),
   };
 }
 
@@ -219,7 +219,7 @@ export class Faults {
 
   private pause(actor: Actor, rule: Rule): void {
     // The label names no kind of fault: a fault is rare, but all durations are equally likely.
-    const ms = rule.ms[this.world.oracle.draw(rule.ms.length, "ms:pause")] as number;
+    const ms = rule.forMs[this.world.oracle.draw(rule.forMs.length, "ms:pause")] as number;
     this.world.options.recorder?.fault(actor, `is paused for ${ms} ms`);
     this.world.agenda.park(actor);
     this.pauses.set(actor, this.world.after(ms, { fire: () => this.release(actor) }));

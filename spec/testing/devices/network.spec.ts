@@ -577,7 +577,7 @@ describe("partitions by fault", () => {
   const often: ExploreOptions = { strategy: randomWalk({ rates: { drop: 0.05 } }), schedules: 200 };
 
   test("cut two systems off for one of the times that are given", async () => {
-    const seen = await outcomes(asking({ partition: { ms: [25] } }), often);
+    const seen = await outcomes(asking({ partition: { forMs: [25] } }), often);
     expect(seen.has("")).toBe(true);
     expect(seen.has("15,25,35")).toBe(true);
     for (const failed of seen) expect(failed.split(",").length).toBeLessThanOrEqual(4);
@@ -587,7 +587,7 @@ describe("partitions by fault", () => {
     const lengths = new Map<number, number>();
     await explore(
       async (sim) => {
-        const failed = await asking({ partition: { ms: [5, 80] } })(sim);
+        const failed = await asking({ partition: { forMs: [5, 80] } })(sim);
         const length = failed === "" ? 0 : failed.split(",").length > 2 ? 80 : 5;
         lengths.set(length, (lengths.get(length) ?? 0) + 1);
       },
@@ -599,7 +599,7 @@ describe("partitions by fault", () => {
 
   test("end when it is calm", async () => {
     const seen = await outcomes(
-      asking({ partition: { ms: [10_000] } }, (sim) => sim.calm()),
+      asking({ partition: { forMs: [10_000] } }, (sim) => sim.calm()),
       often,
     );
     expect(seen.size).toBeGreaterThan(2);
@@ -608,7 +608,7 @@ describe("partitions by fault", () => {
 
   test.each(["before", "after"])("do not heal what the scenario has cut, %s it was calm", async (when) => {
     const seen = await outcomes(
-      asking({ partition: { ms: [30] } }, (sim, { network, here, there }) => {
+      asking({ partition: { forMs: [30] } }, (sim, { network, here, there }) => {
         if (when === "after") sim.calm();
         network.cut(here, there);
         sim.calm();
@@ -621,7 +621,7 @@ describe("partitions by fault", () => {
 
   test("are faults in the report", async () => {
     const error = await failureOf(
-      async (sim) => expect(await asking({ partition: { ms: [25] } })(sim)).toBe(""),
+      async (sim) => expect(await asking({ partition: { forMs: [25] } })(sim)).toBe(""),
       often,
     );
     const faults = error.trace.steps.filter((step) => step.type === "fault");
@@ -631,7 +631,7 @@ describe("partitions by fault", () => {
   test("strike between any two steps of an exhaustive search", async () => {
     const seen = await outcomes(
       async (sim) => {
-        const { here, there } = pair(sim, { partition: { ms: [10] } });
+        const { here, there } = pair(sim, { partition: { forMs: [10] } });
         const server = doubler(there);
         return here
           .call(from(here, server.pid, there), double(1))
@@ -696,8 +696,8 @@ describe("a network's options, and who joins it, are checked", () => {
     ["network.drop.atMost", { drop: { atMost: 0 } }],
     ["network.duplicate.atmost", { duplicate: { atmost: 2 } }],
     ["network.partition.atMost", { partition: { atMost: -1 } }],
-    ["network.partition.ms", { partition: { ms: [] } }],
-    ["network.partition.ms[1]", { partition: { ms: [1, -1] } }],
+    ["network.partition.forMs", { partition: { forMs: [] } }],
+    ["network.partition.forMs[1]", { partition: { forMs: [1, -1] } }],
   ];
 
   test.each(wrong)("%s in %j", async (path, options) => {

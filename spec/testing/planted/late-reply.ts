@@ -44,7 +44,7 @@ export const lateReply: Planted = {
   wrong: "a client takes the next reply for its answer, though it may answer a question that has timed out",
   code: "ERR_SIM_INVARIANT",
   says: "what is noted is right or missing",
-  faults: { pause: { of: "shop/list", ms: [HELD_UP_MS] } },
+  faults: { pause: { of: "shop/list", forMs: [HELD_UP_MS] } },
   scenario: (wrong) => async (sim) => {
     const system = sim.system({ name: "shop" });
     const prices = new Map([

@@ -854,7 +854,7 @@ async function register(sim: Simulation, careless: boolean): Promise<void> {
 
 const REGISTER_FAULTS: FaultOptions = {
   crash: [{ of: "s/supervisor/*", atMost: 2 }, { of: ["s/ann", "s/bob", "s/cid"] }],
-  pause: { of: "s/**", ms: [1, 5, 100] },
+  pause: { of: "s/**", forMs: [1, 5, 100] },
   delay: { of: "s/**", atMost: 2 },
   rush: { atMost: 1 },
 };
@@ -864,7 +864,7 @@ const EVERYTHING: FaultOptions = {
     { of: "s/*", atMost: 2 },
     { of: "s/*", reason: "kill" },
   ],
-  pause: { of: "s/*", ms: [1, 5, 100] },
+  pause: { of: "s/*", forMs: [1, 5, 100] },
   delay: { of: "s/*", atMost: 2 },
   rush: { atMost: 2 },
 };
@@ -883,7 +883,7 @@ describe("a call, under any schedule", () => {
           { of: "s/supervisor/*", atMost: 2 },
           { of: ["s/ann", "s/bob", "s/cid"], reason: "kill" },
         ],
-        pause: { of: "s/**", ms: [1, 5, 100] },
+        pause: { of: "s/**", forMs: [1, 5, 100] },
         delay: { of: "s/**", atMost: 2 },
         rush: { atMost: 2 },
       },

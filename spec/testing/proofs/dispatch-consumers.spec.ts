@@ -141,7 +141,7 @@ describe("consumers of several jobs, under any schedule,", () => {
       quick: 300,
       name: "consumers",
       faults: {
-        pause: { of: "s/**", ms: [1, 5, 20] },
+        pause: { of: "s/**", forMs: [1, 5, 20] },
         delay: { of: "s/**", atMost: 2 },
         crash: { of: "s/supervisor/*", atMost: 2, reason: "kill" },
       },

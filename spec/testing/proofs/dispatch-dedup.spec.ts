@@ -197,7 +197,7 @@ describe("dispatches of the same envelope, under any schedule,", () => {
       name: "same envelopes",
       faults: {
         crash: { of: "s/picker*" },
-        pause: { of: "s/**", ms: [1, 5, 100] },
+        pause: { of: "s/**", forMs: [1, 5, 100] },
         delay: { of: "s/**", atMost: 2 },
         rush: { atMost: 1 },
       },
@@ -214,7 +214,7 @@ describe("dispatches of the same envelope, under any schedule,", () => {
           { of: ["s/picker*", "s/ann", "s/bob", "s/cid"], atMost: 2 },
           { of: "s/dispatch*", reason: "kill" },
         ],
-        pause: { of: "s/**", ms: [1, 5, 100] },
+        pause: { of: "s/**", forMs: [1, 5, 100] },
         delay: { of: "s/**", atMost: 2 },
         rush: { atMost: 1 },
       },

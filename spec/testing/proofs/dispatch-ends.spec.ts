@@ -197,7 +197,7 @@ async function settledByAnother(sim: Simulation): Promise<void> {
 }
 
 const UNREST: FaultOptions = {
-  pause: { of: "s/**", ms: [1, 5, 100] },
+  pause: { of: "s/**", forMs: [1, 5, 100] },
   delay: { of: "s/**", atMost: 2 },
   rush: { atMost: 2 },
 };

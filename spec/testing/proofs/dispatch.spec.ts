@@ -77,7 +77,7 @@ async function floor(sim: Simulation, { supervised, manners, maxAttempts }: Floo
 }
 
 const UNREST: FaultOptions = {
-  pause: { of: "s/**", ms: [1, 5, 100] },
+  pause: { of: "s/**", forMs: [1, 5, 100] },
   delay: { of: "s/**", atMost: 3 },
   rush: { atMost: 1 },
 };

@@ -134,7 +134,7 @@ describe("names, under any schedule", () => {
       faults: {
         crash: { of: "s/root/*", atMost: 3 },
         start: { of: "s/root/*" },
-        pause: { of: "**", ms: [1, 20] },
+        pause: { of: "**", forMs: [1, 20] },
       },
       sometimes: [
         "a crash during a restart",

@@ -122,7 +122,7 @@ describe("under any schedule", () => {
         name: "stops with a limit",
         faults: {
           crash: { of: ["s/supervisor", "s/supervisor/**"], atMost: 3 },
-          pause: { of: "s/**", ms: [1, 20] },
+          pause: { of: "s/**", forMs: [1, 20] },
         },
         sometimes: ["it was too short for a child"],
       },

@@ -99,7 +99,7 @@ describe("a supervisor, under any schedule", () => {
           { of: "s/root", reason: "kill" },
         ],
         start: { of: "s/root/*", atMost: 2 },
-        pause: { of: "s/**", ms: [1, 20] },
+        pause: { of: "s/**", forMs: [1, 20] },
       },
       sometimes: ["it has ended", "it has three children"],
     });

@@ -338,7 +338,7 @@ describe("pause", () => {
   });
 
   test("or for one of those that are given", async () => {
-    const seen = await outcomes(answered, { faults: { pause: { of: "shop/clerk", ms: [3, 7] } } });
+    const seen = await outcomes(answered, { faults: { pause: { of: "shop/clerk", forMs: [3, 7] } } });
     expect([...seen].sort()).toEqual([0, 3, 7]);
   });
 
@@ -375,7 +375,10 @@ describe("pause", () => {
         await sim.quiet();
         return heard[0] === calmAt && sim.now === calmAt;
       },
-      { faults: { pause: { of: "shop/clerk", ms: [500] } }, strategy: randomWalk({ rates: { pause: 0.5 } }) },
+      {
+        faults: { pause: { of: "shop/clerk", forMs: [500] } },
+        strategy: randomWalk({ rates: { pause: 0.5 } }),
+      },
     );
     expect([...seen]).toEqual([true]);
   });
@@ -403,7 +406,7 @@ describe("pause", () => {
         return at;
       },
       {
-        faults: { pause: { of: "shop/clerk", ms: [100], atMost: 2 } },
+        faults: { pause: { of: "shop/clerk", forMs: [100], atMost: 2 } },
         strategy: randomWalk({ rates: { pause: 0.6 } }),
       },
     );
@@ -784,7 +787,7 @@ describe("rules", () => {
         return `${system.isAlive(clerk) ? "alive" : "dead"}, heard it at ${heardAt}`;
       },
       {
-        faults: { crash: { of: "shop/clerk" }, pause: { of: "shop/clerk", ms: [20] } },
+        faults: { crash: { of: "shop/clerk" }, pause: { of: "shop/clerk", forMs: [20] } },
         strategy: randomWalk({ rates: { crash: 0.3, pause: 0.3 } }),
       },
     );
