@@ -5,7 +5,7 @@
  *
  *     exploration/      explore.ts runs a scenario under many schedules, schedule.ts runs one; simulation.ts is the `sim` of a
  *                       scenario; shrink.ts makes a failing schedule minimal
- *     devices/          disk.ts and network.ts, which fail like real ones
+ *     devices/          disk.ts and network.ts, which fail like real ones; io.ts, for fakes of everything else
  *     simulator/        world.ts holds the systems of one schedule, and executes one step of what agenda.ts says is
  *                       possible; oracle.ts decides and writes down; faults.ts strikes; built-in-checks.ts finds leaks
  *     strategies/       how schedules are searched: at random, by priorities, by delays, exhaustively
@@ -30,6 +30,7 @@ export {
   PowerLossError,
   SimulatedDisk,
 } from "./devices/disk.js";
+export type { IoFailure, IoOptions } from "./devices/io.js";
 export { type NetworkOptions, SimulatedNetwork } from "./devices/network.js";
 export {
   EXPLORE_DEFAULTS,
@@ -90,7 +91,7 @@ export { type FoundSchedule, ScheduleFailedError } from "./report/failure.js";
 export { traceToMermaid } from "./report/mermaid.js";
 export { renderTrace } from "./report/render.js";
 export { InvalidTokenError, type TokenProblem } from "./report/token.js";
-export type { Trace, TraceEffect, TraceStep } from "./report/trace.js";
+export type { RequestOutcome, Trace, TraceEffect, TraceStep } from "./report/trace.js";
 export type { BuiltInChecks } from "./simulator/built-in-checks.js";
 export type { CrashRule, FaultOptions, FaultRule, PauseRule } from "./simulator/faults.js";
 export type { ProcessPattern } from "./simulator/process-pattern.js";

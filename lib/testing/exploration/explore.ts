@@ -190,7 +190,7 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
     const unwatchRejections = production.watchRejections((owner, error) => {
       const { world } = active;
       if (owner instanceof Actor) {
-        if (owner === world?.main) world.fail(error);
+        if (world?.actors.includes(owner) === true) world.fail(error);
         return true;
       }
       if (!(owner instanceof Pid) || !isSimulated(owner)) return false;

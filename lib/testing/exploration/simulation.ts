@@ -9,6 +9,7 @@ import type { SystemOptions } from "../../process/system.js";
 import { isThenable } from "../../process/thenable.js";
 import { System } from "../../system.js";
 import { type DiskOptions, type DiskPort, SimulatedDisk } from "../devices/disk.js";
+import { type IoOptions, SimulatedIo } from "../devices/io.js";
 import { type NetworkOptions, SimulatedNetwork } from "../devices/network.js";
 import { ModelError, NotConvergedError, SimulationInvariantError } from "../report/errors.js";
 import { structuralText } from "../report/structural-text.js";
@@ -98,6 +99,36 @@ export class Simulation {
       },
       rest,
     );
+  }
+
+  /**
+   * Makes a function that stands for I/O: a fake of an HTTP service, a database, a queue. Calling the returned function sends a
+   * request. `fn` runs in a step of its own, once: this is the effect of the request. The answer arrives in another step. So the
+   * request may be late, fail before or after its effect, or take effect after its caller has crashed or aborted it.
+   *
+   * An AbortSignal among the arguments, or in an object among them, ends the wait of the caller. A request whose caller has
+   * aborted it or has ended takes effect or not, as the simulator decides.
+   *
+   * @param name - stands for the function in reports
+   * @param fn - the effect: it changes the state of the fake and returns the answer, or throws; it may return a promise
+   * @throws OptionError
+   * @example
+   * await explore(async (sim) => {
+   *   const balances = new Map<string, number>();
+   *   const pay = (account: string, cents: number) => {
+   *     balances.set(account, (balances.get(account) ?? 0) + cents);
+   *   };
+   *   const bank = { pay: sim.io("bank.pay", pay, { failures: [new Error("no answer")] }) };
+   *   await bank.pay("ann", 100).catch(() => undefined);
+   * });
+   */
+  io<Args extends readonly unknown[], Answer>(
+    name: string,
+    fn: (...args: Args) => Answer,
+    options: IoOptions<Args, Awaited<Answer>> = {},
+  ): (...args: Args) => Promise<Awaited<Answer>> {
+    const io = new SimulatedIo<Args, Awaited<Answer>>(this.#world, name, fn, options);
+    return (...args) => io.call(args);
   }
 
   /** Virtual milliseconds since the scenario began. */

@@ -1,7 +1,7 @@
 // A schedule as a sequence diagram in Mermaid's language, for reports and pull requests.
 
 import { cut, printable } from "./brief.js";
-import { called, effectsOf, excerpt, happening, summary, time } from "./render.js";
+import { called, effectsOf, excerpt, happening, isFault, summary, time } from "./render.js";
 import type { Trace, TraceEffect, TraceStep } from "./trace.js";
 
 /** As in the text of a schedule, see render.ts; fewer when the text would be too long. */
@@ -55,7 +55,7 @@ class Stage {
       const text = `${step.number} ${happening(step)}`;
       if (step.type === "deliver")
         this.#arrow(this.#alias(step.from), "-->>", actor, `${step.number} arrived: ${step.message}`);
-      else if (step.type === "fault") this.#note(actor, `⚡ ${text}`);
+      else if (isFault(step)) this.#note(actor, `⚡ ${text}`);
       else this.#note(actor, text);
       const { shown, more } = effectsOf(step);
       for (const effect of shown) this.#effect(actor, effect);

@@ -59,7 +59,7 @@ export function excerpt<Step>(
 
 /** @internal The omitted steps in a few words. */
 export function summary(left: readonly TraceStep[]): string {
-  const faults = left.filter(({ type }) => type === "fault").length;
+  const faults = left.filter(isFault).length;
   const which =
     left.length === 1 ? `step ${left[0]?.number}` : `steps ${left[0]?.number} to ${left.at(-1)?.number}`;
   return `${which} left out${faults === 0 ? "" : `, with ${faults} ${faults === 1 ? "fault" : "faults"}`}`;
@@ -74,6 +74,8 @@ export function happening(step: TraceStep): string {
       return `goes on after ${step.from}`;
     case "deliver":
       return `held message from ${step.from} arrived: ${step.message}`;
+    case "effect":
+      return effectOf(step);
     case "timer":
       return `timer: ${step.what}`;
     case "fault":
@@ -81,6 +83,30 @@ export function happening(step: TraceStep): string {
     default:
       return step satisfies never;
   }
+}
+
+/** A request to the outside world. */
+function effectOf({ from, request, outcome }: TraceStep & { readonly type: "effect" }): string {
+  switch (outcome) {
+    case "done":
+      return `does ${request} for ${from}`;
+    case "refused":
+      return `FAULT: fails before it does ${request} for ${from}`;
+    case "answer lost":
+      return `FAULT: does ${request} for ${from}, but the answer is lost`;
+    case "cut off":
+      return `never gets ${request}: ${from} has given up`;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** @internal Whether the simulator injected a fault. */
+export function isFault(step: TraceStep): boolean {
+  return (
+    step.type === "fault" ||
+    (step.type === "effect" && (step.outcome === "refused" || step.outcome === "answer lost"))
+  );
 }
 
 /** @internal Virtual time for people, in milliseconds. */
@@ -115,7 +141,7 @@ function section(steps: readonly TraceStep[], { digits, name }: Format): string[
   for (const step of steps) {
     if (step.at !== now) lines.push(`at ${time(step.at)}`);
     now = step.at;
-    const margin = step.type === "fault" ? FAULT : NO_FAULT;
+    const margin = isFault(step) ? FAULT : NO_FAULT;
     const number = String(step.number).padStart(digits);
     lines.push(`${margin}${number}  ${called(step.process).padEnd(name)}  ${printable(happening(step))}`);
     const { shown, more } = effectsOf(step);

@@ -41,6 +41,12 @@ export type TraceEffect =
       readonly text: string;
     };
 
+/**
+ * What came of a request to the outside world: it took effect; it failed without effect; it took effect, but its caller sees a
+ * failure; or it was cut off with its caller, without effect.
+ */
+export type RequestOutcome = "done" | "refused" | "answer lost" | "cut off";
+
 /** One step of a schedule. Processes are named by their path in the tree. */
 export type TraceStep = {
   /** From 1. */
@@ -75,6 +81,18 @@ export type TraceStep = {
       readonly from: string;
       /** The message, as a short text. */
       readonly message: string;
+    }
+  | {
+      /** A request of `sim.io` took effect, or failed to. */
+      readonly type: "effect";
+      /** Name of the function that was given to `sim.io`. */
+      readonly process: string;
+      /** Path of the process that sent the request. */
+      readonly from: string;
+      /** The arguments of the request, as a short text. */
+      readonly request: string;
+      /** What came of the request. */
+      readonly outcome: RequestOutcome;
     }
   | {
       /** Time went on to `at`, and a timer fired. */

@@ -1,10 +1,10 @@
 // A process from the simulator's view: a number that is the same after the same choices, a path in the tree, and the promises
-// that it awaits. The scenario's own code is actor 0.
+// that it awaits. The scenario's own code is actor 0; fakes of the outside world are actors, too.
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import { DEAD, STARTING, SUSPENDED, TERMINATING } from "../../process/process-state.js";
-import { type DeliverTask, ResumeTask, RunTask } from "./tasks.js";
+import { ResumeTask, RunTask, type SimulatedTask } from "./tasks.js";
 
 /** A promise that an actor's code awaits, and that the simulator settles. */
 export interface Wait {
@@ -27,10 +27,10 @@ export class Actor {
   /** Footprint keys of its state and of its mailbox. */
   readonly state: string;
   readonly mailbox: string;
-  /** The scenario's code has ended. For actor 0 only. */
+  /** The code of the scenario, or of a fake of the outside world, has ended. Without meaning for a process. */
   done = false;
   /** Tasks held back by a pause; undefined when the actor is not paused. */
-  parked: (RunTask | ResumeTask | DeliverTask)[] | undefined = undefined;
+  parked: SimulatedTask[] | undefined = undefined;
   /** Counters for `random` and `id`: the numbers of one actor do not depend on other actors. */
   randoms = 0;
   ids = 0;

@@ -1,12 +1,12 @@
 // The tasks that can run next, in the order in which they became possible; paused tasks; and items in transit.
 
 import type { Actor } from "./actor.js";
-import { DeliverTask, type SimulatedTask } from "./tasks.js";
+import { DeliverTask, EffectTask, type SimulatedTask } from "./tasks.js";
 
 export class Agenda {
   /** In the order in which they became possible. */
   readonly tasks: SimulatedTask[] = [];
-  /** Number of channels so far. */
+  /** Number of channels and requests so far. */
   private channels = 0;
 
   /** Makes a task selectable; if its owner is paused, only after the pause. */
@@ -51,6 +51,11 @@ export class Agenda {
   /** Creates a channel from one actor to another, which delivers items in order. */
   channel(from: Actor, to: Actor, arrive: (item: unknown) => void): DeliverTask {
     return new DeliverTask(-1 - this.channels++, from, to, arrive);
+  }
+
+  /** Creates the task of a request to the outside world. It is possible once it is enabled. */
+  request(outside: Actor, effect: () => void): EffectTask {
+    return new EffectTask(-1 - this.channels++, outside, effect);
   }
 
   /** Puts an item on a channel. Its arrival is a step of its own. */

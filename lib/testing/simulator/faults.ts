@@ -130,6 +130,9 @@ interface ActiveRule {
   left: number;
 }
 
+/** Footprint key of {@link Faults.calm}. */
+const CALM = "calm";
+
 export class Faults {
   private readonly world: World;
   private readonly live: ActiveRule[];
@@ -156,13 +159,21 @@ export class Faults {
     return this.delaysLeft > 0 && !this.calm;
   }
 
+  /** Whether the running step may inject a fault. */
+  get allowed(): boolean {
+    this.world.read(CALM);
+    return !this.calm;
+  }
+
   /** Allows faults again. */
   start(): void {
+    this.world.wrote(CALM);
     this.calm = false;
   }
 
   /** Stops faults, and resumes paused processes. */
   stop(): void {
+    this.world.wrote(CALM);
     this.calm = true;
     for (const actor of this.pauses.keys()) this.release(actor);
     for (const remedy of this.remedies) remedy();

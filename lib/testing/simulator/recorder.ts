@@ -7,7 +7,7 @@ import { STARTING } from "../../process/process-state.js";
 import type { ExitReason } from "../../process/reason.js";
 import { messageText, reasonText } from "../report/message.js";
 import { placeOf } from "../report/place.js";
-import type { TraceEffect, TraceStep } from "../report/trace.js";
+import type { RequestOutcome, TraceEffect, TraceStep } from "../report/trace.js";
 import type { Actor } from "./actor.js";
 import { host } from "./host.js";
 import { Parcel } from "./parcel.js";
@@ -18,6 +18,13 @@ type Doing =
   | { readonly type: "run"; readonly process: string; readonly took: string }
   | { readonly type: "resume"; readonly process: string; readonly from: string }
   | { readonly type: "deliver"; readonly process: string; readonly from: string; readonly message: string }
+  | {
+      readonly type: "effect";
+      readonly process: string;
+      readonly from: string;
+      readonly request: string;
+      readonly outcome: RequestOutcome;
+    }
   | { readonly type: "timer"; readonly process: string; readonly what: string }
   | { readonly type: "fault"; readonly process: string; readonly fault: string };
 
@@ -47,7 +54,7 @@ export class Recorder {
           : this.taken(plain(first));
       this.doing = { type: "run", process, took };
     } else if (task.kind === "resume") this.doing = { type: "resume", process, from: task.what };
-    else
+    else if (task.kind === "deliver")
       this.doing = {
         type: "deliver",
         process,
@@ -80,6 +87,27 @@ export class Recorder {
     if (typeof item === "object" && item !== null)
       this.senders.set(item, this.senders.has(item) ? undefined : from);
     this.effects.push({ type: "send", to: to.path, message: this.show(item), held });
+  }
+
+  /** Code has sent a request to the outside world. */
+  requested(outside: Actor, args: readonly unknown[]): void {
+    this.effects.push({ type: "send", to: outside.path, message: this.arguments(args), held: true });
+  }
+
+  /** The present step decides about a request to the outside world. */
+  decided(outside: Actor, caller: Actor, args: readonly unknown[], outcome: RequestOutcome): void {
+    const request = this.arguments(args);
+    this.doing = { type: "effect", process: outside.path, from: caller.path, request, outcome };
+  }
+
+  /** A request has its answer, which is now on its way. */
+  answered(answer: unknown, fails: boolean): void {
+    if (fails) this.note(`fails with ${this.show(answer)}`);
+    else if (answer !== undefined) this.note(`answers ${this.show(answer)}`);
+  }
+
+  private arguments(args: readonly unknown[]): string {
+    return `(${args.map((one) => this.show(one)).join(", ")})`;
   }
 
   spawned(actor: Actor): void {

@@ -1,4 +1,5 @@
-// The kinds of possible steps: a process runs, code continues after an await, a delayed message arrives.
+// The kinds of possible steps: a process runs, code continues after an await, a delayed message arrives, a request takes effect
+// in the outside world.
 
 import type { PossibleStep } from "../strategies/strategy.js";
 import type { Actor } from "./actor.js";
@@ -81,4 +82,23 @@ export class DeliverTask implements PossibleStep {
   }
 }
 
-export type SimulatedTask = RunTask | ResumeTask | DeliverTask;
+/** A request takes effect in the outside world. */
+export class EffectTask implements PossibleStep {
+  readonly kind = "effect";
+  readonly actor: number;
+  /** Stands for the outside world. */
+  readonly owner: Actor;
+  rank: number | undefined = undefined;
+  /** A request is one step. */
+  readonly pending = 0;
+  readonly next: () => void;
+
+  /** @param number - of the request; below 0, to differ from the numbers of actors */
+  constructor(number: number, owner: Actor, next: () => void) {
+    this.actor = number;
+    this.owner = owner;
+    this.next = next;
+  }
+}
+
+export type SimulatedTask = RunTask | ResumeTask | DeliverTask | EffectTask;

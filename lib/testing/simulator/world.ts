@@ -280,7 +280,7 @@ export class World {
       this.running = undefined;
       origin.scheduler = undefined;
     } else {
-      this.wrote(task.kind === "resume" ? task.owner.state : task.owner.mailbox);
+      if (task.kind !== "effect") this.wrote(task.kind === "resume" ? task.owner.state : task.owner.mailbox);
       task.next();
       if (task.pending > 0) this.agenda.enable(task);
     }
@@ -410,6 +410,14 @@ export class World {
     return actor;
   }
 
+  /** Adds an actor that stands for a part of the outside world. */
+  outside(name: string): Actor {
+    const actor = new Actor(this.actors.length, undefined, undefined, name);
+    actor.done = true;
+    this.actors.push(actor);
+    return actor;
+  }
+
   /** Ends everything at once, and aborts the processes' signals so that they free host resources. Pending promises stay pending. */
   close(): void {
     for (const { process } of this.actors)
@@ -420,5 +428,5 @@ export class World {
 }
 
 function kindNumber(task: SimulatedTask): number {
-  return task.kind === "run" ? 1 : task.kind === "resume" ? 2 : 3;
+  return task.kind === "run" ? 1 : task.kind === "resume" ? 2 : task.kind === "deliver" ? 3 : 0;
 }

@@ -64,9 +64,14 @@ function conflict(a: Deed, b: Deed): boolean {
   return meet(a.writes, b.writes) || meet(a.writes, b.reads) || meet(a.reads, b.writes);
 }
 
-/** A delivery has the number of a channel, which may equal the number of a process. */
+/** A delivery has the number of a channel, and an effect that of a request, which may equal the number of a process. */
 function sameActor(a: TaskName, b: TaskName): boolean {
-  return a.actor === b.actor && (a.kind === "deliver") === (b.kind === "deliver");
+  return a.actor === b.actor && numbered(a) === numbered(b);
+}
+
+/** What the number of a task counts. */
+function numbered({ kind }: TaskName): string {
+  return kind === "resume" ? "run" : kind;
 }
 
 function meet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {

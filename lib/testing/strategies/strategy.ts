@@ -6,10 +6,13 @@ import type { Random } from "../kit/random.js";
 export interface PossibleStep {
   /**
    * `run`: a process takes its next message, or starts. `resume`: code continues after an await. `deliver`: a delayed message
-   * arrives.
+   * arrives. `effect`: a request of `sim.io` takes effect.
    */
-  readonly kind: "run" | "resume" | "deliver";
-  /** Number of its process, or, for a delivery, a negative number of its channel: the same after the same choices. */
+  readonly kind: "run" | "resume" | "deliver" | "effect";
+  /**
+   * Number of its process, or, for a delivery or an effect, a negative number of its channel or request: the same after the same
+   * choices.
+   */
   readonly actor: number;
   /** For the strategy's own use; `undefined` when the task has just become possible. */
   rank: number | undefined;

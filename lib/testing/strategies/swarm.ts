@@ -4,7 +4,20 @@ import { OptionError } from "../../process/errors.js";
 import type { Random } from "../kit/random.js";
 
 /** The part before the ":" in the label of a fault. For any other label, all values are equally likely. */
-export const FAULT_KINDS = ["crash", "pause", "delay", "start", "rush", "drop", "duplicate", "disk"] as const;
+export const FAULT_KINDS = [
+  "crash",
+  "pause",
+  "delay",
+  "start",
+  "rush",
+  "drop",
+  "duplicate",
+  "disk",
+  "io",
+] as const;
+
+/** The last kinds, whose rates are drawn at their first use: a schedule that has none of them does not depend on them. */
+const AT_FIRST_USE: readonly string[] = ["io"];
 
 /** A kind of fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
@@ -58,29 +71,39 @@ export function checkRates(rates: FaultRates | undefined): FaultRates {
  */
 export class FaultDraws {
   private readonly random: Random;
+  private readonly given: FaultRates;
+  /** By index of the kind. */
   private readonly rates: number[] = [];
 
   /** @param given - checked rates that are fixed */
   constructor(random: Random, given: FaultRates) {
     this.random = random;
-    for (const kind of FAULT_KINDS) {
-      // Drawn even for a fixed rate, so that fixing one kind does not change the rates of the others.
-      const off = random.unit() < OFF;
-      const rate = LEAST_RATE * (HIGHEST_RATE / LEAST_RATE) ** random.unit();
-      this.rates.push(given[kind] ?? (off ? 0 : rate));
-    }
+    this.given = given;
+    for (const kind of FAULT_KINDS) if (!AT_FIRST_USE.includes(kind)) this.rates.push(this.drawn(kind));
+  }
+
+  /** Drawn even for a fixed rate, so that fixing one kind does not change the rates of the others. */
+  private drawn(kind: FaultKind): number {
+    const off = this.random.unit() < OFF;
+    const rate = LEAST_RATE * (HIGHEST_RATE / LEAST_RATE) ** this.random.unit();
+    return this.given[kind] ?? (off ? 0 : rate);
   }
 
   /** The rate of a kind in this schedule, from 0 to 1. */
   rate(kind: FaultKind): number {
-    return this.rates[FAULT_KINDS.indexOf(kind)] as number;
+    return this.rateAt(FAULT_KINDS.indexOf(kind));
+  }
+
+  private rateAt(kind: number): number {
+    this.rates[kind] ??= this.drawn(FAULT_KINDS[kind] as FaultKind);
+    return this.rates[kind];
   }
 
   /** A number from 0 to `n` - 1. For a fault mostly 0, according to its rate; for other labels all are equally likely. */
   draw(n: number, label: string): number {
     const kind = kindOf(label);
     if (kind < 0) return this.random.below(n);
-    const rate = this.rates[kind] as number;
+    const rate = this.rateAt(kind);
     if (rate === 0 || this.random.unit() >= rate) return 0;
     return 1 + this.random.below(n - 1);
   }

@@ -77,6 +77,7 @@ interface Actor {
 }
 
 interface SmallTask extends PossibleStep {
+  readonly kind: "run" | "resume" | "deliver";
   readonly owner: Actor;
   readonly held: Message[];
 }
@@ -318,7 +319,7 @@ class World {
       this.tasks.push(this.task(kind, owner, owner.number));
   }
 
-  private task(kind: PossibleStep["kind"], owner: Actor, actor: number): SmallTask {
+  private task(kind: SmallTask["kind"], owner: Actor, actor: number): SmallTask {
     return { kind, owner, actor, rank: undefined, held: [] };
   }
 

@@ -1,0 +1,274 @@
+// Input and output that is not the library's: a fake of the outside world whose requests are steps of the simulator. A request
+// takes effect in a step of its own, and its answer arrives in another; between the two, anything may happen.
+
+import { OptionError } from "../../process/errors.js";
+import { count, text } from "../../process/options.js";
+import { inNameOf } from "../../process/origin.js";
+import { isThenable } from "../../process/thenable.js";
+import type { RequestOutcome } from "../report/trace.js";
+import type { Actor } from "../simulator/actor.js";
+import { durations, only } from "../simulator/options.js";
+import type { World } from "../simulator/world.js";
+
+/**
+ * A failure of a request: an error, or a function of the request's arguments that returns an error. Any other value that the
+ * function returns is the answer, for instance an HTTP response of status 503.
+ */
+export type IoFailure<Args extends readonly unknown[], Answer> = Error | ((...args: Args) => Error | Answer);
+
+/** Options of {@link Simulation.io}. By default a request is neither late nor fails. */
+export interface IoOptions<Args extends readonly unknown[], Answer> {
+  /**
+   * Virtual milliseconds to choose from, for the way of a request to its effect and again for the way of the answer. Default 0.
+   */
+  readonly latencyMs?: number | readonly number[];
+  /** Failures that may strike before the effect, or after the effect: then the effect has happened, and the answer is lost. */
+  readonly failures?: readonly IoFailure<Args, Answer>[];
+  /** Failures that may strike only before the effect, such as a refused connection. */
+  readonly refusals?: readonly IoFailure<Args, Answer>[];
+  /** Most failures and refusals in one schedule: 1 or more, or Infinity. Default 1. */
+  readonly atMost?: number;
+  /**
+   * The things that the effect of a request uses, such as the key of a row. An exhaustive search skips orders of effects that
+   * share nothing. By default each effect may use everything. The keys are those of {@link Simulation.touch}.
+   */
+  readonly key?: (...args: Args) => string | readonly string[];
+  /** Whether the effect changes these things, or only reads them. Default `write`. */
+  readonly access?: "read" | "write";
+}
+
+/** Checked options. */
+interface Plan<Args extends readonly unknown[], Answer> {
+  readonly latencies: readonly number[];
+  readonly failures: readonly IoFailure<Args, Answer>[];
+  readonly refusals: readonly IoFailure<Args, Answer>[];
+  readonly atMost: number;
+  readonly key: ((...args: Args) => string | readonly string[]) | undefined;
+  readonly access: "read" | "write";
+}
+
+/** What happens to a request: its effect with an answer, no effect, an effect without its answer, or nothing at all. */
+const FATES: readonly RequestOutcome[] = ["done", "refused", "answer lost", "cut off"];
+
+interface Fate<Args extends readonly unknown[], Answer> {
+  readonly type: RequestOutcome;
+  readonly failure?: IoFailure<Args, Answer>;
+}
+
+/** The result of code of a fake. */
+type Ended = { readonly value: unknown } | { readonly error: unknown };
+
+/** A request that its caller awaits. */
+interface Request<Args extends readonly unknown[]> {
+  readonly args: Args;
+  readonly caller: Actor;
+  /** Footprint key of its abort. */
+  readonly abortion: string;
+  aborted: boolean;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Each effect reads this key; an effect that may use everything writes it. */
+const EVERYTHING = "io";
+
+/** @throws OptionError */
+function planOf<Args extends readonly unknown[], Answer>(
+  options: IoOptions<Args, Answer>,
+): Plan<Args, Answer> {
+  only("io", options, ["latencyMs", "failures", "refusals", "atMost", "key", "access"]);
+  const { latencyMs = 0, key, access = "write" } = options;
+  if (key !== undefined && typeof key !== "function")
+    throw new OptionError("io.key", key, "a function of the arguments");
+  if (access !== "read" && access !== "write")
+    throw new OptionError("io.access", access, '"read" or "write"');
+  return {
+    latencies: durations("io.latencyMs", typeof latencyMs === "number" ? [latencyMs] : latencyMs),
+    failures: failuresOf("io.failures", options.failures),
+    refusals: failuresOf("io.refusals", options.refusals),
+    atMost: count("io.atMost", options.atMost ?? 1, 1, true),
+    key,
+    access,
+  };
+}
+
+function failuresOf<Failure>(path: string, given: readonly Failure[] = []): readonly Failure[] {
+  if (!Array.isArray(given)) throw new OptionError(path, given, "a list of errors or functions");
+  for (const [index, one] of given.entries())
+    if (!(one instanceof Error) && typeof one !== "function")
+      throw new OptionError(`${path}[${index}]`, one, "an error, or a function that returns an error");
+  return given;
+}
+
+/** A function of the outside world. */
+export class SimulatedIo<Args extends readonly unknown[], Answer> {
+  readonly #world: World;
+  readonly #fn: (...args: Args) => unknown;
+  readonly #plan: Plan<Args, Answer>;
+  /** Stands for the outside world in reports, and owns the promises that the function makes. */
+  readonly #actor: Actor;
+  #left: number;
+  /** Calls of the function whose promise is not settled. */
+  #open = 0;
+
+  /** @throws OptionError */
+  constructor(world: World, name: string, fn: (...args: Args) => unknown, options: IoOptions<Args, Answer>) {
+    if (typeof fn !== "function") throw new OptionError("fn", fn, "a function");
+    this.#plan = planOf(options);
+    this.#world = world;
+    this.#fn = fn;
+    this.#left = this.#plan.atMost;
+    this.#actor = world.outside(text("name", name));
+  }
+
+  /** A request of the running code. Its effect becomes a possible step at once, or after the latency. */
+  call(args: Args): Promise<Answer> {
+    const world = this.#world;
+    const caller = world.current;
+    const signal = signalOf(args);
+    return world.gated<Answer>(this.#actor.path, (resolve, reject) => {
+      if (signal?.aborted === true) {
+        reject(signal.reason);
+        return;
+      }
+      world.options.recorder?.requested(this.#actor, args);
+      const task = world.agenda.request(this.#actor, () => this.#settle(request));
+      const abort = (): void => this.#abort(request, signal?.reason);
+      const forget = (): void => signal?.removeEventListener("abort", abort);
+      signal?.addEventListener("abort", abort);
+      const request: Request<Args> = {
+        args,
+        caller,
+        abortion: `io ${task.actor}`,
+        aborted: false,
+        resolve: (value) => {
+          forget();
+          resolve(value);
+        },
+        reject: (error) => {
+          forget();
+          reject(error);
+        },
+      };
+      this.#later(() => world.agenda.enable(task));
+    });
+  }
+
+  /** The caller does not wait any longer. The request stays on its way. */
+  #abort(request: Request<Args>, reason: unknown): void {
+    request.aborted = true;
+    this.#world.wrote(request.abortion);
+    request.reject(reason);
+  }
+
+  /** The step in which a request takes effect, or does not. */
+  #settle(request: Request<Args>): void {
+    const { recorder } = this.#world.options;
+    const fate = this.#fate(request);
+    this.#world.mark(FATES.indexOf(fate.type));
+    recorder?.decided(this.#actor, request.caller, request.args, fate.type);
+    const happens = fate.type === "done" || fate.type === "answer lost";
+    if (happens) this.#touch(request.args);
+    const result = happens ? this.#attempt(() => this.#fn(...request.args)) : undefined;
+    const { failure } = fate;
+    if (typeof failure === "function")
+      this.#answer(
+        request,
+        this.#attempt(() => failure(...request.args)),
+      );
+    else if (failure !== undefined) this.#answer(request, { error: failure });
+    else if (result !== undefined) this.#answer(request, result);
+  }
+
+  /** What the simulator decides about a request. */
+  #fate({ caller, abortion, aborted }: Request<Args>): Fate<Args, Answer> {
+    const world = this.#world;
+    const { failures, refusals } = this.#plan;
+    world.read(abortion);
+    if (caller.process !== undefined) world.read(caller.state);
+    const gone = aborted || (caller.process !== undefined && !caller.alive);
+    // A request that its caller has given up may have been cut off before it was sent.
+    if (gone && world.oracle.draw(2, `cut off:${this.#actor.path}`) === 1) return { type: "cut off" };
+    const ways = refusals.length + 2 * failures.length;
+    if (ways === 0) return { type: "done" };
+    world.read(this.#budget);
+    if (this.#left === 0 || !world.faults.allowed) return { type: "done" };
+    const choice = world.oracle.draw(1 + ways, `io:${this.#actor.path}`) - 1;
+    if (choice < 0) return { type: "done" };
+    this.#left--;
+    world.wrote(this.#budget);
+    const before = [...refusals, ...failures];
+    const failure = before[choice];
+    if (failure !== undefined) return { type: "refused", failure };
+    return { type: "answer lost", failure: failures[choice - before.length] as IoFailure<Args, Answer> };
+  }
+
+  get #budget(): string {
+    return `io:${this.#actor.path}`;
+  }
+
+  #touch(args: Args): void {
+    const { key, access } = this.#plan;
+    if (key === undefined) {
+      this.#world.interceptor.touched(EVERYTHING, access);
+      return;
+    }
+    this.#world.read(EVERYTHING);
+    const keys = key(...args);
+    for (const one of typeof keys === "string" ? [keys] : keys)
+      this.#world.interceptor.touched(`u:${one}`, access);
+  }
+
+  /** Calls code of the fake. */
+  #attempt(fn: () => unknown): Ended | Promise<Ended> {
+    try {
+      const value = inNameOf(this.#actor, fn);
+      if (!isThenable(value)) return { value };
+      this.#actor.done = ++this.#open === 0;
+      const ended = (end: Ended): Ended => {
+        this.#actor.done = --this.#open === 0;
+        return end;
+      };
+      return value.then(
+        (answer) => ended({ value: answer }),
+        (error: unknown) => ended({ error }),
+      ) as Promise<Ended>;
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  /** Sends an answer: an error, or a value. */
+  #answer(request: Request<Args>, end: Ended | Promise<Ended>): void {
+    if (isThenable(end)) {
+      void (end as Promise<Ended>).then((one) => this.#answer(request, one));
+      return;
+    }
+    const value = "error" in end ? end.error : end.value;
+    const fails = "error" in end || value instanceof Error;
+    this.#world.options.recorder?.answered(value, fails);
+    this.#later(() => {
+      if (fails) request.reject(value);
+      else request.resolve(value as never);
+    });
+  }
+
+  /** Calls `fn` at once, or after a latency. */
+  #later(fn: () => void): void {
+    const { latencies } = this.#plan;
+    const ms = latencies[this.#world.oracle.draw(latencies.length, `latency:${this.#actor.path}`)] as number;
+    if (ms === 0) fn();
+    else this.#world.after(ms, { fire: fn });
+  }
+}
+
+/** An AbortSignal among the arguments, or in an object among them, as in `fetch(url, { signal })`. */
+function signalOf(args: readonly unknown[]): AbortSignal | undefined {
+  for (const arg of args) {
+    if (arg instanceof AbortSignal) return arg;
+    if (typeof arg !== "object" || arg === null) continue;
+    const { signal } = arg as { signal?: unknown };
+    if (signal instanceof AbortSignal) return signal;
+  }
+  return undefined;
+}
