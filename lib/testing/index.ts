@@ -3,8 +3,8 @@
  *
  * A room imports only from rooms below it:
  *
- *     exploration/      explore.ts runs a scenario under many schedules, schedule.ts runs one; simulation.ts is the `sim` of a
- *                       scenario; shrink.ts makes a failing schedule minimal
+ *     exploration/      explorer.ts runs a scenario under many schedules, schedule.ts runs one; simulation.ts is the `sim` of a
+ *                       scenario; findings.ts counts what is new; failing.ts and shrink.ts make a failing schedule minimal
  *     devices/          disk.ts and network.ts, which fail like real ones; io.ts, for fakes of everything else
  *     simulator/        world.ts holds the systems of one schedule, and executes one step of what agenda.ts says is
  *                       possible; oracle.ts decides and writes down; faults.ts strikes; built-in-checks.ts finds leaks
@@ -32,14 +32,9 @@ export {
 } from "./devices/disk.js";
 export type { IoFailure, IoOptions } from "./devices/io.js";
 export { type NetworkOptions, SimulatedNetwork } from "./devices/network.js";
-export {
-  EXPLORE_DEFAULTS,
-  type Exploration,
-  type ExploreOptions,
-  explore,
-  type SimulateOptions,
-  simulate,
-} from "./exploration/explore.js";
+export { explore, simulate } from "./exploration/explore.js";
+export type { Exploration, ExplorationEnd, StrategyYield } from "./exploration/findings.js";
+export { EXPLORE_DEFAULTS, type ExploreOptions, type SimulateOptions } from "./exploration/options.js";
 export type { Scenario } from "./exploration/schedule.js";
 export { arbitrarySchedules } from "./exploration/shrink.js";
 export type {

@@ -1,11 +1,13 @@
 // Runs one schedule of a scenario, from its first step to its last check.
 
 import { isThenable } from "../../process/thenable.js";
+import type { Fingerprints } from "../kit/fingerprints.js";
 import { placeOf } from "../report/place.js";
 import type { Actor } from "../simulator/actor.js";
 import { BuiltInChecker, type BuiltInChecks } from "../simulator/built-in-checks.js";
 import type { FaultPlan } from "../simulator/faults.js";
 import { host } from "../simulator/host.js";
+import { Progress } from "../simulator/progress.js";
 import type { Recorder } from "../simulator/recorder.js";
 import { World } from "../simulator/world.js";
 import type { Chooser } from "../strategies/strategy.js";
@@ -40,6 +42,8 @@ export interface ScheduleResult {
   readonly reached: ReadonlyMap<string, boolean>;
   /** Identifies the state at the end. */
   readonly state: string;
+  /** Fingerprints of the states on the way that no earlier schedule had seen. */
+  readonly fresh: readonly number[];
   readonly actors: number;
   /** Virtual milliseconds that passed. */
   readonly elapsedMs: number;
@@ -54,9 +58,21 @@ export async function runSchedule(
   chooser: Chooser,
   observe: boolean,
   recorder?: Recorder,
+  seen?: Fingerprints,
 ): Promise<ScheduleResult> {
   const { maxSteps, faults, freeze, allowed, patienceMs } = settings;
-  const world = new World({ chooser, maxSteps, faults, freeze, observe, recorder, allowed, patienceMs });
+  const progress = seen === undefined ? undefined : new Progress(seen);
+  const world = new World({
+    chooser,
+    maxSteps,
+    faults,
+    freeze,
+    observe,
+    recorder,
+    progress,
+    allowed,
+    patienceMs,
+  });
   const reached = new Map<string, boolean>();
   const sim = new Simulation(world, reached);
   const checker = settings.checks === false ? undefined : new BuiltInChecker(world, settings.checks);
@@ -92,6 +108,7 @@ export async function runSchedule(
       redundant: chooser.redundant === true,
       reached,
       state: stateOf(world, sim),
+      fresh: progress?.fresh ?? [],
       actors: world.actors.length,
       elapsedMs: world.now,
     };

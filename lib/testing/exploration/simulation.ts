@@ -33,6 +33,9 @@ export interface SimulatedDiskOptions extends DiskOptions {
 
 const WITHIN_MS = 60_000;
 
+/** What happened to the actor that made a choice; greater than all else that happens to actors. */
+const CHOSE = 8;
+
 interface NamedCheck {
   readonly name: string;
   readonly check: SimulationCheck;
@@ -216,7 +219,10 @@ export class Simulation {
   /** A decision of the scenario: a whole number from 0 to `n` - 1, where 0 is the ordinary one. */
   choose(n: number, label = "choice"): number {
     count("n", n, 1);
-    return this.#world.oracle.draw(n, `choice:${label}`);
+    const choice = this.#world.oracle.draw(n, `choice:${label}`);
+    const { current, options } = this.#world;
+    options.progress?.went(current.number, CHOSE + choice);
+    return choice;
   }
 
   /** Chooses one of several values; the first is the ordinary one. */

@@ -36,6 +36,8 @@ export interface SimulatorHost {
   drain(): Promise<void>;
   /** Handles and requests, by kind, that became active since the last call. */
   busy(): string[];
+  /** Real milliseconds since some moment. */
+  now(): number;
   /** Waits in real time until `done` holds, at most `ms`. */
   until(done: () => boolean, ms: number): Promise<boolean>;
   /** Starts to count promises and to guard timers. Returns the function that stops it. Several callers may watch at once. */
@@ -70,6 +72,8 @@ export const host: SimulatorHost = {
     baseline = known;
     return now;
   },
+
+  now: () => clock.now(),
 
   async until(done, ms) {
     const end = clock.now() + ms;

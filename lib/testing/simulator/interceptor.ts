@@ -10,6 +10,9 @@ import { freeze } from "./freeze.js";
 import type { DeliverTask } from "./tasks.js";
 import type { World } from "./world.js";
 
+/** What happened to an actor that has ended; greater than the numbers of kinds of tasks. */
+const ENDED = 4;
+
 /** Nodes of all simulated systems. Needed because a pid drops its process at the end. */
 const simulated = new WeakSet<RemoteNode>();
 
@@ -53,6 +56,7 @@ export class Interceptor implements Interception {
     world.wrote(actor.mailbox);
     world.agenda.disable(actor.run);
     world.faults.died(actor);
+    world.options.progress?.went(actor.number, ENDED);
     world.options.recorder?.exited(actor, reason);
     // Items in transit are treated like items in the mailbox.
     for (const targets of this.pairs.values()) {
@@ -67,6 +71,7 @@ export class Interceptor implements Interception {
     const { recorder, freeze: freezing } = world.options;
     const target = to.tag as Actor;
     world.mark(target.number);
+    world.options.progress?.sent(world.performing?.owner.number ?? 0, target.number);
     world.wrote(target.mailbox);
     if (freezing) freeze(plain(item));
     if (recorder === undefined && !world.faults.delaying && this.pairs.size === 0) return false;

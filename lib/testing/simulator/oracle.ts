@@ -50,7 +50,7 @@ export class Oracle {
 }
 
 /** The ordinary schedule: first come, first served, and no faults. */
-export const ORDINARY: Chooser = { pick: () => 0, draw: () => 0 };
+export const ORDINARY: Chooser = { by: "the ordinary schedule", pick: () => 0, draw: () => 0 };
 
 /**
  * Replays a list of choices. After its end, and where a choice does not fit, it makes the ordinary choice.

@@ -20,6 +20,7 @@ import { type FaultPlan, Faults } from "./faults.js";
 import { host } from "./host.js";
 import { Interceptor } from "./interceptor.js";
 import { Oracle } from "./oracle.js";
+import type { Progress } from "./progress.js";
 import type { Recorder } from "./recorder.js";
 import type { SimulatedTask } from "./tasks.js";
 
@@ -32,6 +33,8 @@ export interface WorldOptions {
   readonly observe: boolean;
   /** Present when the schedule runs for a report. */
   readonly recorder: Recorder | undefined;
+  /** Present when the schedule counts in a search. */
+  readonly progress: Progress | undefined;
   /** Whether the process of a path may use the host's timers and I/O. */
   readonly allowed: (path: string) => boolean;
   /** Most real milliseconds that such a process may take. */
@@ -153,6 +156,7 @@ export class World {
     this.mark(actor.number);
     this.wrote(actor.mailbox);
     this.options.recorder?.settled(actor, what);
+    this.options.progress?.sent(this.performing?.owner.number ?? 0, actor.number);
     actor.resume.push(what, settle);
     if (actor.resume.pending === 1) this.agenda.enable(actor.resume);
   }
@@ -308,6 +312,11 @@ export class World {
     this.steps++;
     this.mark(task === undefined ? -1 : task.actor * 4 + kindNumber(task));
     this.digests.push(this.digest);
+    const { progress } = this.options;
+    if (progress !== undefined) {
+      if (task !== undefined) progress.went(task.owner.number, kindNumber(task));
+      progress.stepped();
+    }
     const { chooser } = this.oracle;
     const footprint = this.footprint();
     // A check after every step reads the state of all processes, so no two steps can swap places.

@@ -57,8 +57,10 @@ export function portfolio(strategies: readonly SearchStrategy[] = usualStrategie
       for (let i = 0; i < members.length; i++) {
         const turn = (index + i) % members.length;
         if (over[turn]) continue;
-        const chooser = (members[turn] as SearchStrategy).begin(begun[turn] as number, random, history);
+        const member = members[turn] as SearchStrategy;
+        const chooser = member.begin(begun[turn] as number, random, history);
         if (chooser !== undefined) {
+          chooser.by ??= member.name;
           begun[turn] = (begun[turn] as number) + 1;
           return chooser;
         }

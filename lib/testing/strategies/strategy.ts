@@ -37,11 +37,13 @@ export interface Chooser {
   draw(n: number, label: string): number;
   /** Called after each step, whether or not there was a choice. The footprint is passed to strategies that observe. */
   ran?(task: PossibleStep, footprint: Footprint | undefined): void;
+  /** Name of the strategy that made it. A strategy that uses others sets it. */
+  by?: string;
   /** True once the schedule can show nothing new. It is abandoned, and counts as redundant. */
   readonly redundant?: boolean;
 }
 
-/** Facts about earlier schedules. */
+/** Facts about earlier schedules, up to some schedule before this one. */
 export interface SearchHistory {
   /** Steps of the longest of the last schedules; 0 before the first. */
   readonly longest: number;

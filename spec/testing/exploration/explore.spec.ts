@@ -400,6 +400,11 @@ describe("options are checked before anything runs", () => {
     ["faults.delay.atMost", { faults: { delay: { of: "a", atMost: 0.5 } } }],
     ["faults.rush.atMost", { faults: { rush: { atMost: -1 } } }],
     ["faults.rush", { faults: { rush: true } }],
+    ["budgetMs", { budgetMs: -1 }],
+    ["plateau", { plateau: 0 }],
+    ["maxStep", { maxStep: 5 }],
+    ["choices", { choices: [1] }],
+    ["options", [1]],
   ];
 
   test.each(wrong)("%s in %j", async (path, options) => {
@@ -408,6 +413,20 @@ describe("options are checked before anything runs", () => {
     expect(error).toBeInstanceOf(OptionError);
     expect((error as OptionError).path).toBe(path);
     expect(runs).toBe(0);
+  });
+
+  test("an unknown option is refused, with the name that was meant", async () => {
+    const misspelled: readonly [given: object, meant: string][] = [
+      [{ maxStep: 5 }, "did you mean maxSteps?"],
+      [{ Schedules: 5 }, "did you mean schedules?"],
+      [{ timeout: 5 }, "there is only faults, maxSteps"],
+    ];
+    for (const [options, meant] of misspelled) {
+      const error = await errorOf(explore(() => undefined, options));
+      expect(error).toMatchObject({ code: "ERR_OPTION", message: expect.stringContaining(meant) });
+    }
+    const single = await errorOf(simulate(() => undefined, { seed: 5 } as object));
+    expect(single).toMatchObject({ code: "ERR_OPTION", path: "seed" });
   });
 
   test("a scenario is a function", async () => {

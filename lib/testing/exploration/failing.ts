@@ -1,0 +1,65 @@
+// What a failing schedule is reported as: the simplest schedule that fails in the same way, step by step.
+
+import { NondeterminismError } from "../report/errors.js";
+import { type FoundSchedule, ScheduleFailedError } from "../report/failure.js";
+import { Recorder } from "../simulator/recorder.js";
+import { alike, kindOf, type Runs } from "./runs.js";
+import type { ScheduleResult } from "./schedule.js";
+import { shrinkChoices, trimmed } from "./shrink.js";
+
+/** The error for a failing schedule. */
+export async function failureOf(runs: Runs, result: ScheduleResult, schedule: number): Promise<Error> {
+  const { shrink, strategy } = runs.plan;
+  const again = await runs.of(result.choices);
+  if (!alike(result, again)) return divergence(runs, result, again);
+  const what = kindOf(result);
+  let tried = 0;
+  const choices =
+    shrink === 0
+      ? result.choices
+      : await shrinkChoices(
+          result.choices,
+          async (candidate) => {
+            tried++;
+            return kindOf(await runs.of(candidate)) === what;
+          },
+          shrink,
+        );
+  const recorder = new Recorder();
+  const simplest = await runs.of(choices, recorder);
+  if (simplest.failure === undefined) return divergence(runs, result, simplest);
+  return failed(runs, simplest, recorder, { schedule, strategy: strategy.name, steps: result.steps, tried });
+}
+
+/** The error for a failing schedule that ran with a recorder. */
+export function failed(
+  runs: Runs,
+  result: ScheduleResult,
+  recorder: Recorder,
+  how: Omit<FoundSchedule, "seed">,
+): Error {
+  const error = result.failure?.error;
+  const failure = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const found: FoundSchedule = { seed: runs.plan.seed, ...how };
+  const trace = { steps: recorder.steps, failure };
+  return new ScheduleFailedError(error, runs.token(result), trace, trimmed(result.choices), found);
+}
+
+/** The error for two runs of the same choices that came to different results. */
+export async function divergence(
+  runs: Runs,
+  result: ScheduleResult,
+  second: ScheduleResult,
+): Promise<NondeterminismError> {
+  const [one, other] = [new Recorder(), new Recorder()];
+  await runs.of(result.choices, one);
+  await runs.of(result.choices, other);
+  const apart = (a: readonly number[], b: readonly number[]): number => {
+    const step = a.findIndex((digest, index) => digest !== b[index]);
+    return step >= 0 ? step : Math.max(0, Math.min(a.length, b.length) - 1);
+  };
+  const step = apart(result.digests, second.digests);
+  const [first, then] = [one.line(step), other.line(step)];
+  const { error } = result.failure ?? { error: undefined };
+  return new NondeterminismError(step + 1, first, then, runs.token(result), error);
+}

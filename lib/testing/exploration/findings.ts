@@ -1,0 +1,143 @@
+// What an exploration has found out: counts, and what was new in which schedule.
+
+import type { SearchHistory } from "../strategies/strategy.js";
+import type { ScheduleResult } from "./schedule.js";
+
+/** What the schedules of one strategy have shown. */
+export interface StrategyYield {
+  /** Schedules that the strategy made. */
+  readonly schedules: number;
+  /** Those of them that showed a state or a label of `sim.sometimes` that no earlier schedule had shown. */
+  readonly newSchedules: number;
+  /** States that they showed first. */
+  readonly newStates: number;
+}
+
+/**
+ * Why an exploration ended. `complete`: every schedule was run. `schedules`: as many as were asked for. `time`: the `budgetMs`
+ * was over. `plateau`: nothing new was seen for a while.
+ */
+export type ExplorationEnd = "complete" | "schedules" | "time" | "plateau";
+
+/** The statistics of an exploration that did not fail. */
+export interface Exploration {
+  /** Name of the search strategy. */
+  readonly strategy: string;
+  /** Schedules that were run. */
+  readonly schedules: number;
+  /** Steps of all schedules. */
+  readonly steps: number;
+  /** Schedules that differ in the order of events. */
+  readonly distinctSchedules: number;
+  /** Different end states: by living processes, by how much each has handled, and by the values of `sim.state`. */
+  readonly distinctStates: number;
+  /** Different states on the way, after any step: by what each process has taken from whom, and what has arrived for it. */
+  readonly visitedStates: number;
+  /** Number of the last schedule, from 1, that showed a new state or a new label of `sim.sometimes`. */
+  readonly lastNew: number;
+  /** What each strategy showed first, by its name; for a portfolio, by the names of its members. */
+  readonly yields: ReadonlyMap<string, StrategyYield>;
+  /** Schedules that were cut off at `maxSteps`. */
+  readonly bounded: number;
+  /** Schedules that were abandoned because they could show nothing new. */
+  readonly redundant: number;
+  /** True when every schedule was run; only an exhaustive strategy can get there. */
+  readonly complete: boolean;
+  /** Why it ended. */
+  readonly ended: ExplorationEnd;
+  /** Labels of `sim.sometimes`, with the number of schedules in which each held. */
+  readonly reached: ReadonlyMap<string, number>;
+  /** Virtual milliseconds of all schedules together. */
+  readonly virtualMs: number;
+}
+
+/** Strategies know the longest of this many last schedules, so that one endless schedule is forgotten. */
+const RECENT = 16;
+
+/** Counts the results of schedules, in the order of the schedules. */
+export class Findings {
+  schedules = 0;
+  lastNew = 0;
+  private readonly strategy: string;
+  private readonly digests = new Set<number>();
+  private readonly states = new Set<string>();
+  private readonly reached = new Map<string, number>();
+  private readonly yields = new Map<string, { schedules: number; newSchedules: number; newStates: number }>();
+  private visited = 0;
+  private steps = 0;
+  private bounded = 0;
+  private redundant = 0;
+  private virtualMs = 0;
+  /** Steps of the last schedules. */
+  private readonly recent: number[] = [];
+  private actors = 0;
+
+  /** @param labels - labels of `sim.sometimes` that some schedule must reach */
+  constructor(strategy: string, labels: readonly string[]) {
+    this.strategy = strategy;
+    for (const label of labels) this.reached.set(label, 0);
+  }
+
+  /** @param by - name of the strategy that made the schedule */
+  count(result: ScheduleResult, by: string): void {
+    const { fresh, redundant } = result;
+    this.recent[this.schedules++ % RECENT] = result.steps;
+    this.steps += result.steps;
+    this.actors = Math.max(this.actors, result.actors);
+    this.virtualMs += result.elapsedMs;
+    if (result.bounded) this.bounded++;
+    if (redundant) this.redundant++;
+    this.digests.add(result.digest);
+    const before = this.states.size;
+    if (!redundant) this.states.add(result.state);
+    const newStates = fresh.length + this.states.size - before;
+    const isNew = this.reach(result.reached) || newStates > 0;
+    this.visited += fresh.length;
+    if (isNew) this.lastNew = this.schedules;
+    const yielded = this.yields.get(by) ?? { schedules: 0, newSchedules: 0, newStates: 0 };
+    yielded.schedules++;
+    yielded.newStates += newStates;
+    if (isNew) yielded.newSchedules++;
+    this.yields.set(by, yielded);
+  }
+
+  /** Returns whether a label was reached for the first time. */
+  private reach(labels: ReadonlyMap<string, boolean>): boolean {
+    let first = false;
+    for (const [label, holds] of labels) {
+      const times = this.reached.get(label) ?? 0;
+      if (holds && times === 0) first = true;
+      this.reached.set(label, times + (holds ? 1 : 0));
+    }
+    return first;
+  }
+
+  /** The facts about the schedules so far that strategies get. */
+  get history(): SearchHistory {
+    return { longest: Math.max(0, ...this.recent), actors: this.actors };
+  }
+
+  /** Labels that no schedule has reached. */
+  get unreached(): readonly string[] {
+    return [...this.reached].filter(([, times]) => times === 0).map(([label]) => label);
+  }
+
+  summary(ended: ExplorationEnd): Exploration {
+    return {
+      strategy: this.strategy,
+      schedules: this.schedules,
+      steps: this.steps,
+      distinctSchedules: this.digests.size,
+      distinctStates: this.states.size,
+      visitedStates: this.visited,
+      lastNew: this.lastNew,
+      yields: this.yields,
+      bounded: this.bounded,
+      redundant: this.redundant,
+      complete: ended === "complete",
+      ended,
+      reached: this.reached,
+      virtualMs: this.virtualMs,
+    };
+  }
+}

@@ -1,0 +1,153 @@
+// The options of an exploration: their defaults, and their checks.
+
+import { OptionError } from "../../process/errors.js";
+import { count, delay, text } from "../../process/options.js";
+import type { BuiltInChecks } from "../simulator/built-in-checks.js";
+import { type FaultOptions, planFaults } from "../simulator/faults.js";
+import { flag, only, words } from "../simulator/options.js";
+import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
+import { portfolio } from "../strategies/portfolio.js";
+import type { SearchStrategy } from "../strategies/strategy.js";
+import type { ScheduleSettings } from "./schedule.js";
+
+/** Defaults of {@link explore} and {@link simulate}. */
+export const EXPLORE_DEFAULTS: {
+  /** Number of schedules to run, unless there is a `budgetMs`. */
+  readonly schedules: number;
+  /** Seed of all randomness: a whole number, 0 or more. */
+  readonly seed: number;
+  /** Steps after which a schedule is cut off. */
+  readonly maxSteps: number;
+  /** One in this many passing schedules runs twice. */
+  readonly recheck: number;
+  /** Most schedules to run to simplify a failing one. */
+  readonly shrink: number;
+  /** Real milliseconds to wait for a process that may use the host's timers and I/O. */
+  readonly patienceMs: number;
+} = { schedules: 1_000, seed: 1, maxSteps: 10_000, recheck: 100, shrink: 2_000, patienceMs: 5_000 };
+
+/** Options of every run of a scenario. */
+export interface SimulateOptions {
+  /** Faults that may strike. None by default. */
+  readonly faults?: FaultOptions;
+  /** Steps after which a schedule is cut off. */
+  readonly maxSteps?: number;
+  /** Whether sent messages are frozen deeply, so that a process that writes to a shared message throws. Default false. */
+  readonly freeze?: boolean;
+  /** Checks of every schedule, whatever the scenario. All are on by default; `false` turns all off. */
+  readonly checks?: BuiltInChecks | false;
+  /** Processes, by path, that may use the host's timers and I/O. The simulator waits for them in real time. */
+  readonly allow?: ProcessPattern | readonly ProcessPattern[];
+  /** Real milliseconds to wait for such a process. */
+  readonly patienceMs?: number;
+}
+
+/** Options of {@link explore}. */
+export interface ExploreOptions extends SimulateOptions {
+  /** Name of the exploration. A token is valid only for an exploration of the same name. */
+  readonly name?: string;
+  /** Number of schedules to run. Default 1,000, or Infinity with a `budgetMs`. */
+  readonly schedules?: number;
+  /**
+   * Real milliseconds after which no further schedule begins, apart from the first. The exploration ends with what it has
+   * explored by then, so the number of schedules depends on the machine. Default: no limit.
+   */
+  readonly budgetMs?: number;
+  /**
+   * Ends the exploration after this many schedules in a row that showed nothing new: no new state, on the way or at the end, and
+   * no new label of `sim.sometimes`. Default Infinity.
+   */
+  readonly plateau?: number;
+  /** Seed of all randomness: the same seed explores the same schedules. */
+  readonly seed?: number;
+  /** The search strategy. Default {@link portfolio}. */
+  readonly strategy?: SearchStrategy;
+  /** One in this many passing schedules runs twice, to detect code outside of the simulator's control; 0 for none. */
+  readonly recheck?: number;
+  /** Most schedules to run to simplify a failing one; 0 for none. */
+  readonly shrink?: number;
+  /** Labels of `sim.sometimes` that at least one schedule must reach, besides those that schedules mention. */
+  readonly sometimes?: readonly string[];
+  /** Runs exactly the schedule of this token. */
+  readonly replay?: string;
+  /** Ends the exploration early: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+const SIMULATE_OPTIONS = ["faults", "maxSteps", "freeze", "checks", "allow", "patienceMs"] as const;
+const EXPLORE_OPTIONS = [
+  ...SIMULATE_OPTIONS,
+  "name",
+  "schedules",
+  "budgetMs",
+  "plateau",
+  "seed",
+  "strategy",
+  "recheck",
+  "shrink",
+  "sometimes",
+  "replay",
+  "signal",
+] as const;
+
+/** The checked options of an exploration. */
+export interface ExplorePlan {
+  readonly settings: ScheduleSettings;
+  readonly strategy: SearchStrategy;
+  readonly schedules: number;
+  readonly budgetMs: number;
+  readonly plateau: number;
+  readonly seed: number;
+  readonly recheck: number;
+  readonly shrink: number;
+  readonly sometimes: readonly string[];
+  readonly replay: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** The name of the exploration, with the options that change what a choice means. */
+  readonly title: string;
+}
+
+/** Checks the options of every run. @throws OptionError */
+function settingsOf(options: SimulateOptions): ScheduleSettings {
+  return {
+    faults: planFaults(options.faults),
+    maxSteps: count("maxSteps", options.maxSteps ?? EXPLORE_DEFAULTS.maxSteps, 1),
+    freeze: flag("freeze", options.freeze ?? false),
+    checks: options.checks ?? {},
+    allowed: options.allow === undefined ? () => false : patternMatcher("allow", options.allow),
+    patienceMs: count("patienceMs", options.patienceMs ?? EXPLORE_DEFAULTS.patienceMs, 1),
+  };
+}
+
+/** @throws OptionError */
+export function planExploration(options: ExploreOptions): ExplorePlan {
+  only("", options, EXPLORE_OPTIONS);
+  const { strategy = portfolio(), schedules, budgetMs, plateau = Number.POSITIVE_INFINITY } = options;
+  if (typeof strategy?.begin !== "function" || typeof strategy.name !== "string")
+    throw new OptionError("strategy", strategy, "a strategy, such as randomWalk() or exhaustive()");
+  const most = budgetMs === undefined ? EXPLORE_DEFAULTS.schedules : Number.POSITIVE_INFINITY;
+  const { faults = {}, freeze = false } = options;
+  return {
+    settings: settingsOf(options),
+    strategy,
+    schedules: count("schedules", schedules ?? most, 1, true),
+    budgetMs: budgetMs === undefined ? Number.POSITIVE_INFINITY : delay("budgetMs", budgetMs),
+    plateau: count("plateau", plateau, 1, true),
+    seed: count("seed", options.seed ?? EXPLORE_DEFAULTS.seed, 0),
+    recheck: count("recheck", options.recheck ?? EXPLORE_DEFAULTS.recheck, 0),
+    shrink: count("shrink", options.shrink ?? EXPLORE_DEFAULTS.shrink, 0),
+    sometimes: words("sometimes", options.sometimes).map((label) => text("sometimes", label)),
+    replay: options.replay,
+    signal: options.signal,
+    title: text("name", options.name ?? "exploration") + JSON.stringify([Object.keys(faults).sort(), freeze]),
+  };
+}
+
+/** The plan of a single schedule. @throws OptionError */
+export function planSimulation(
+  options: SimulateOptions & { readonly choices?: readonly number[] },
+): ExplorePlan {
+  only("", options, [...SIMULATE_OPTIONS, "choices"]);
+  const { choices: _, ...rest } = options;
+  return planExploration({ ...rest, shrink: 0 });
+}
