@@ -139,9 +139,12 @@ export class Simulation {
     return this.#world.now;
   }
 
-  /** Waits for virtual milliseconds. Everything that can run meanwhile runs. */
+  /**
+   * Waits for virtual milliseconds. Everything that can run meanwhile runs. `sleep(0)` goes on at once, in a step of its own: any
+   * other step that is possible may come first.
+   */
   sleep(ms: number): Promise<void> {
-    delay("ms", ms);
+    if (delay("ms", ms) === 0) return this.#world.gated<void>("its turn", (resolve) => resolve());
     return this.#world.gated<void>(`${ms} ms to pass`, (resolve) => {
       this.#world.after(ms, { fire: resolve });
     });
