@@ -1,5 +1,6 @@
 // The hooks by which a simulator sees, holds and orders the events within a system. Production has none, at no cost.
 
+import type { DeadLetterReason } from "./events.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
@@ -21,6 +22,10 @@ export interface Interception {
   died(process: WatchedProcess, reason: ExitReason): void;
   /** An item is about to enter a mailbox. Returns true to hold it; {@link WatchedProcess.arrive} delivers it later. */
   hold(to: WatchedProcess, item: unknown): boolean;
+  /** A receive takes the entry at `index` of the mailbox. Callbacks always take the first one, and call no hook. */
+  took(process: WatchedProcess, index: number): void;
+  /** A message was discarded: nobody will handle it. */
+  lost(to: Pid | string, message: unknown, reason: DeadLetterReason): void;
   /** Withdraws the first held item of a process that `fits` accepts. Returns false if there is none. */
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean;
   /** Code of `owner`, or code outside of processes, is about to await a promise. The hook may replace the promise's ends. */

@@ -277,7 +277,7 @@ export class Kernel implements ScheduledSystem {
 
   deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason): void {
     this.events.deadLetters++;
-    if (typeof to !== "string") this.interception?.met(to);
+    this.interception?.lost(to, message, reason);
     if (this.events.wants.deadLetter) this.events.publish("deadLetter", { to, message, reason });
   }
 

@@ -94,6 +94,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     const { owner: process } = this;
     const index = this.scanned - 1;
     if (!Object.is(process.peek(index), entry) || isGone(entry)) return false;
+    process.kernel.interception?.took(process as WatchedProcess, index);
     process.removeAt(index);
     taken(entry);
     if (process.kernel.carriesContext) process.extras.sender = contextOf(entry);

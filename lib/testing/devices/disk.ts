@@ -16,6 +16,8 @@ export interface DiskPort {
    * step of each operation reads `disk`; a power loss and a sync of everything write it.
    */
   touched(key: string, how: "read" | "write"): void;
+  /** Adds an event to the report, such as `append 5 bytes to log`. Absent when the schedule runs without a report. */
+  readonly noted?: (text: string) => void;
   /** The operations that may fail. An operation that may not fail asks for no choice. By default none may fail. */
   readonly failures?: {
     /** Whether a write may fail with `ENOSPC`. */

@@ -159,7 +159,14 @@ export class SimulatedNetwork {
         if (there.type !== "message") this.#world.interceptor.met(to.pidAt(there.to));
         to.deliver(there);
       };
-      this.#post(from, to, new Parcel(there.type, contentOf(there), arrive));
+      this.#post(
+        from,
+        to,
+        new Parcel(there.type, contentOf(there), arrive, () => ({
+          to: to.pidAt(there.to),
+          from: there.type === "message" ? undefined : from.pidAt(there.from),
+        })),
+      );
     }
     return true;
   }

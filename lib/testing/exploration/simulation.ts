@@ -81,6 +81,7 @@ export class Simulation {
   /** Creates a disk that loses unsynced changes when its power fails. */
   disk(options: SimulatedDiskOptions = {}): SimulatedDisk {
     const world = this.#world;
+    const { recorder } = world.options;
     const { failures = {}, ...rest } = options;
     const may = (what: keyof typeof failures): boolean => failures[what] === true && !world.faults.calm;
     return new SimulatedDisk(
@@ -88,6 +89,7 @@ export class Simulation {
         choose: (n, label) => world.oracle.draw(n, label),
         settle: (fn) => world.resume(world.current, "the disk", fn),
         touched: (key, how) => world.interceptor.touched(key, how),
+        ...(recorder !== undefined && { noted: (text) => recorder.device("disk", text) }),
         failures: {
           get read() {
             return may("read");
@@ -221,18 +223,22 @@ export class Simulation {
 
   /** A decision of the scenario: a whole number from 0 to `n` - 1, where 0 is the ordinary one. */
   choose(n: number, label = "choice"): number {
-    count("n", n, 1);
-    const choice = this.#world.oracle.draw(n, `choice:${label}`);
-    const { current, options } = this.#world;
-    options.progress?.went(current.number, CHOSE + choice);
-    return choice;
+    return this.#choose(n, label, (chosen) => chosen);
   }
 
   /** Chooses one of several values; the first is the ordinary one. */
   oneOf<T>(items: readonly [T, ...T[]], label?: string): T {
     if (!Array.isArray(items) || items.length === 0)
       throw new OptionError("items", items, "a list of values, at least one");
-    return items[this.choose(items.length, label)] as T;
+    return items[this.#choose(items.length, label, (chosen) => items[chosen])] as T;
+  }
+
+  #choose(n: number, label = "choice", value: (chosen: number) => unknown): number {
+    const chosen = this.#world.oracle.draw(count("n", n, 1), `choice:${label}`);
+    const { current, options } = this.#world;
+    options.recorder?.chose(label, value(chosen));
+    options.progress?.went(current.number, CHOSE + chosen);
+    return chosen;
   }
 
   /** Crashes a process now, with an error in its own code or with the given reason. */

@@ -1,7 +1,7 @@
 // A schedule as a sequence diagram in Mermaid's language, for reports and pull requests.
 
 import { cut, printable } from "./brief.js";
-import { called, effectsOf, excerpt, happening, isFault, summary, time } from "./render.js";
+import { called, effectsOf, excerpt, happening, isFault, settled, summary, time } from "./render.js";
 import type { Trace, TraceEffect, TraceStep } from "./trace.js";
 
 /** As in the text of a schedule, see render.ts; fewer when the text would be too long. */
@@ -75,7 +75,16 @@ class Stage {
         this.#note(this.#alias(effect.process), `× exited: ${effect.reason}`);
         break;
       case "settle":
-        this.#note(this.#alias(effect.process), `✓ may go on: ${effect.what}`);
+        this.#note(this.#alias(effect.process), `✓ may go on: ${settled(effect)}`);
+        break;
+      case "lost":
+        this.#arrow(actor, "-x", this.#alias(effect.to), `${effect.message} lost: ${effect.reason}`);
+        break;
+      case "choice":
+        this.#note(actor, `${effect.label}: ${effect.value}`);
+        break;
+      case "device":
+        this.#note(actor, `${effect.device}: ${effect.text}`);
         break;
       case "note":
         this.#note(actor, effect.text);
@@ -120,7 +129,7 @@ class Stage {
     this.#lines.push(() => `Note over ${actor}: ${label(text)}`);
   }
 
-  #arrow(from: string, arrow: "->>" | "-)" | "-->>", to: string, text: string): void {
+  #arrow(from: string, arrow: "->>" | "-)" | "-->>" | "-x", to: string, text: string): void {
     this.#lines.push(() => `${from}${arrow}${to}: ${label(text)}`);
   }
 }

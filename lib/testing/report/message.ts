@@ -3,7 +3,7 @@
 import { CallMessage, CastMessage } from "../../behaviour/server-process.js";
 import { Delivery } from "../../dispatch/delivery.js";
 import { SignalEntry, TaskEntry } from "../../process/entries.js";
-import type { Pid } from "../../process/pid.js";
+import { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
 import { messageOf, Request } from "../../process/request.js";
 import type { Outcome } from "../../supervisor/child-process.js";
@@ -15,6 +15,27 @@ export function reasonText(reason: ExitReason): string {
   return reason.type === "crash" && reason.error instanceof InjectedCrash
     ? "injected crash"
     : formatReason(reason);
+}
+
+/** What an awaited promise gave: the reply of a call, the started process, an exit reason, or an error. */
+export function endingText(
+  what: string,
+  ended: { readonly value: unknown } | { readonly error: unknown },
+  nameOf: (pid: Pid) => string,
+): string | undefined {
+  if ("error" in ended) return `failed: ${messageText(ended.error, nameOf)}`;
+  const { value } = ended;
+  if (what === "an exit") return reasonText(value as ExitReason);
+  if (what === "a start") return `started ${messageText(pidOf(value) ?? value, nameOf)}`;
+  if (value === undefined && what !== "a call") return undefined;
+  const text = messageText(value, nameOf);
+  return what === "a call" ? `reply ${text}` : text;
+}
+
+/** The pid of a process or of a handle such as a server's. */
+function pidOf(value: unknown): Pid | undefined {
+  const { pid } = (value ?? {}) as { pid?: unknown };
+  return pid instanceof Pid ? pid : undefined;
 }
 
 /** @param nameOf - returns the name of a pid */

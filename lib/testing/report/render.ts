@@ -8,7 +8,7 @@ const COLUMNS = 100;
 const FIRST_STEPS = 20;
 const LAST_STEPS = 60;
 /** What a process may do instead of taking a message. A text that was sent would have quotes. */
-const UNSENT = /^(?:starts|wakes)$/;
+const UNSENT = /^(?:starts|wakes|looks at \d+ messages?, none fits)$/;
 /** Effects shown for one step. */
 const EFFECTS = 10;
 /** Process names are padded to this length. Longer names shift their line. */
@@ -21,7 +21,7 @@ const NO_FAULT = "  ";
 /**
  * Writes a schedule as text. Each step shows its number, the process and the event; `!` in the margin marks a fault. The
  * effects of a step stand below it: `→` a message sent, `⇢` a message held, which arrives in a step of its own, `+` a process
- * spawned, `×` a process exited, `✓` a promise settled, `·` a note. The virtual time stands above the first step at that
+ * spawned, `×` a process exited, `✓` a promise settled, `∅` a message lost, `?` a choice, `◦` an event of a device, `·` a note. The virtual time stands above the first step at that
  * time. Of more than 80 steps, the first 20 and the last 60 are shown. Lines are cut at 100 characters, except those of the
  * failure at the end.
  *
@@ -69,9 +69,10 @@ export function summary(left: readonly TraceStep[]): string {
 export function happening(step: TraceStep): string {
   switch (step.type) {
     case "run":
-      return UNSENT.test(step.took) ? step.took : `took ${step.took}`;
+      if (UNSENT.test(step.took)) return step.took;
+      return `took ${step.took}${step.sender === undefined ? "" : ` from ${step.sender}`}`;
     case "resume":
-      return `goes on after ${step.from}`;
+      return `goes on after ${step.from}${given(step.result)}`;
     case "deliver":
       return `held message from ${step.from} arrived: ${step.message}`;
     case "effect":
@@ -107,6 +108,16 @@ export function isFault(step: TraceStep): boolean {
     step.type === "fault" ||
     (step.type === "effect" && (step.outcome === "refused" || step.outcome === "answer lost"))
   );
+}
+
+/** @internal The awaited event and its result. */
+export function settled(effect: TraceEffect & { readonly type: "settle" }): string {
+  return `${effect.what}${effect.result === undefined ? "" : `, ${effect.result}`}`;
+}
+
+/** The value of an awaited promise, after its description. */
+function given(result: string | undefined): string {
+  return result === undefined ? "" : `: ${result}`;
 }
 
 /** @internal Virtual time for people, in milliseconds. */
@@ -162,7 +173,13 @@ function effectText(effect: TraceEffect): string {
     case "exit":
       return `× ${called(effect.process)} exited: ${printable(effect.reason)}`;
     case "settle":
-      return `✓ ${called(effect.process)} may go on: ${printable(effect.what)}`;
+      return `✓ ${called(effect.process)} may go on: ${printable(settled(effect))}`;
+    case "lost":
+      return `∅ ${called(effect.to)}: ${printable(effect.message)} lost, ${printable(effect.reason)}`;
+    case "choice":
+      return `? ${printable(effect.label)}: ${printable(effect.value)}`;
+    case "device":
+      return `◦ ${printable(effect.device)}: ${printable(effect.text)}`;
     case "note":
       return `· ${printable(effect.text)}`;
     default:

@@ -5,6 +5,12 @@ export type TraceEffect =
   | {
       /** A message or signal was sent. */
       readonly type: "send";
+      /** Number of the message in the schedule, from 1. The step that takes the message has the same number. */
+      readonly envelope?: number;
+      /** Path of the sender. The sender of a signal is the process that ended. */
+      readonly from?: string;
+      /** Place of the sending code. */
+      readonly place?: string;
       /** Path of the process that the message goes to. */
       readonly to: string;
       /** The message, as a short text. */
@@ -33,6 +39,36 @@ export type TraceEffect =
       readonly process: string;
       /** The awaited event in a few words, such as `a receive`. */
       readonly what: string;
+      /** The value or the error, such as `reply 97`. */
+      readonly result?: string;
+    }
+  | {
+      /** A message was discarded: nobody will take it. */
+      readonly type: "lost";
+      /** Number of the message, if it was on its way or in a mailbox. */
+      readonly envelope?: number;
+      /** Path of the process, or name, that the message was for. */
+      readonly to: string;
+      /** The message, as a short text. */
+      readonly message: string;
+      /** The cause in a few words, such as `no such process`. */
+      readonly reason: string;
+    }
+  | {
+      /** The scenario or the simulator made a choice other than of the next step. */
+      readonly type: "choice";
+      /** The label of the choice, such as the one given to `sim.choose`. */
+      readonly label: string;
+      /** The chosen value, as a short text. */
+      readonly value: string;
+    }
+  | {
+      /** Something happened in a simulated device, such as a disk. */
+      readonly type: "device";
+      /** The device, such as `disk`. */
+      readonly device: string;
+      /** The event in a few words, such as `append 12 bytes to log`. */
+      readonly text: string;
     }
   | {
       /** The scenario or the simulator added a line. */
@@ -53,6 +89,8 @@ export type TraceStep = {
   readonly number: number;
   /** Virtual milliseconds. */
   readonly at: number;
+  /** Place of the code that ran, as `file:line:column`, where it is known. */
+  readonly place?: string;
   /** The effects of the step, in order. */
   readonly effects: readonly TraceEffect[];
 } & (
@@ -61,8 +99,15 @@ export type TraceStep = {
       readonly type: "run";
       /** Path of the process. */
       readonly process: string;
-      /** `starts`, `wakes`, or the message as a short text, with its sender where that is certain. */
+      /**
+       * The message that the process took, as a short text. Without a message: `starts`; `wakes`; or, when a selective receive
+       * found nothing, `looks at 2 messages, none fits`.
+       */
       readonly took: string;
+      /** Path of the sender of the message. */
+      readonly sender?: string;
+      /** Number of the message; see the effect `send`. */
+      readonly envelope?: number;
     }
   | {
       /** Code went on after an await. */
@@ -71,16 +116,20 @@ export type TraceStep = {
       readonly process: string;
       /** The awaited event in a few words, such as `a receive`. */
       readonly from: string;
+      /** The value or the error, such as `reply 97`. */
+      readonly result?: string;
     }
   | {
       /** A message that was on its way arrived. */
       readonly type: "deliver";
-      /** Path of the process that got the message, or of its system when the message came over a network. */
+      /** Path of the process that got the message. */
       readonly process: string;
-      /** Path of the sender, or of its system when the message came over a network. */
+      /** Path of the sender. */
       readonly from: string;
       /** The message, as a short text. */
       readonly message: string;
+      /** Number of the message; see the effect `send`. */
+      readonly envelope?: number;
     }
   | {
       /** A request of `sim.io` took effect, or failed to. */
@@ -91,6 +140,8 @@ export type TraceStep = {
       readonly from: string;
       /** The arguments of the request, as a short text. */
       readonly request: string;
+      /** Number of the request; see the effect `send`. */
+      readonly envelope?: number;
       /** What came of the request. */
       readonly outcome: RequestOutcome;
     }

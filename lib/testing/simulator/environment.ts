@@ -14,7 +14,11 @@ export function environmentOf(world: World, name: string): Environment {
     wallTime: () => EPOCH + world.now,
     random: () => {
       const actor = world.current;
-      return mix(actor.number, actor.randoms++, world.oracle.draw(RANDOM_VARIANTS, "random"));
+      const variant = world.oracle.draw(RANDOM_VARIANTS, "random");
+      const number = mix(actor.number, actor.randoms++, variant);
+      // The first variant is the ordinary one.
+      if (variant > 0) world.options.recorder?.chose("random number", number);
+      return number;
     },
     id: () => {
       const actor = world.current;

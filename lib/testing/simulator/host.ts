@@ -14,6 +14,7 @@ type Callback = (...args: never[]) => unknown;
 /** Called when code uses a timer of the host. Throws if the code must not use it. */
 export type TimerWatch = (name: string) => void;
 
+const STACK_LINES = 40;
 const realTimeout = globalThis.setTimeout;
 const clock = globalThis.performance;
 
@@ -44,6 +45,8 @@ export interface SimulatorHost {
   watch(timers: TimerWatch): () => void;
   /** The call stack, as text. */
   stack(): string;
+  /** The working folder, from which a report shows places. With forward slashes. */
+  folder(): string;
 }
 
 export const host: SimulatorHost = {
@@ -117,7 +120,16 @@ export const host: SimulatorHost = {
     };
   },
 
-  stack: () => new Error().stack ?? "",
+  stack() {
+    const { stackTraceLimit } = Error;
+    // The code of the test may be behind many lines of the library.
+    Error.stackTraceLimit = STACK_LINES;
+    const stack = new Error().stack ?? "";
+    Error.stackTraceLimit = stackTraceLimit;
+    return stack;
+  },
+
+  folder: () => process.cwd().replaceAll("\\", "/"),
 };
 
 let baseline: string[] = [];

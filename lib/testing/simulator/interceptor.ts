@@ -1,6 +1,7 @@
 // Receives the events of a world's systems: processes that start and end, items sent, promises awaited.
 
 import { plain, SignalEntry } from "../../process/entries.js";
+import type { DeadLetterReason } from "../../process/events.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Access, Interception, Settler } from "../../process/interception.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
@@ -78,9 +79,18 @@ export class Interceptor implements Interception {
     const sender = this.senderOf(item);
     const way = this.pairs.get(sender)?.get(target);
     const held = (way?.pending ?? 0) > 0 || (sender !== target && world.faults.delays(sender, target));
-    recorder?.sent(sender, target, plain(item), held);
+    recorder?.sent(sender, target, item, held);
     if (held) world.agenda.post(way ?? this.way(sender, target, to), item);
     return held;
+  }
+
+  took(process: WatchedProcess, index: number): void {
+    this.world.options.recorder?.took(process.tag as Actor, index);
+  }
+
+  lost(to: Pid | string, message: unknown, reason: DeadLetterReason): void {
+    if (typeof to !== "string") this.met(to);
+    this.world.options.recorder?.lost(to, message, reason);
   }
 
   private way(from: Actor, to: Actor, process: WatchedProcess): DeliverTask {
@@ -115,18 +125,18 @@ export class Interceptor implements Interception {
     const actor = (owner?.tag as Actor | undefined) ?? world.current;
     const wait: Wait = { what, place: world.options.recorder?.place() };
     const { resolve, reject } = ends;
-    const settle = (fn: () => void): void => {
+    const settle = (fn: () => void, ended: { value: unknown } | { error: unknown }): void => {
       if (!actor.waits.delete(wait)) return;
       // A process that takes a message goes on within the same step.
       if (world.performing === actor.run && what === "a receive") fn();
-      else world.resume(actor, what, fn);
+      else world.resume(actor, what, fn, { ended, place: wait.place });
     };
     actor.waits.add(wait);
     ends.resolve = (value) => {
       if (world.options.freeze) freeze(value);
-      settle(() => resolve?.(value));
+      settle(() => resolve?.(value), { value });
     };
-    ends.reject = (error) => settle(() => reject?.(error));
+    ends.reject = (error) => settle(() => reject?.(error), { error });
   }
 
   met(pid: Pid): void {

@@ -1,6 +1,13 @@
 // An item in transit on a simulated network.
 
+import type { Pid } from "../../process/pid.js";
 import type { WireSignal } from "../../process/remote.js";
+
+/** The processes at both ends of a parcel. Without `from` it comes from the running code. */
+export interface Ends {
+  readonly from?: Pid | undefined;
+  readonly to?: Pid | undefined;
+}
 
 /** An item in transit on a simulated network. */
 export class Parcel {
@@ -9,9 +16,12 @@ export class Parcel {
   readonly content: unknown;
   /** Called at the receiver. */
   readonly arrive: () => void;
-  constructor(kind: Parcel["kind"], content: unknown, arrive: () => void) {
+  /** For reports. */
+  readonly ends: () => Ends;
+  constructor(kind: Parcel["kind"], content: unknown, arrive: () => void, ends: () => Ends = () => ({})) {
     this.kind = kind;
     this.content = content;
     this.arrive = arrive;
+    this.ends = ends;
   }
 }

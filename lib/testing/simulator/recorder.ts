@@ -1,66 +1,123 @@
 // Records the events of a schedule as a trace. Exploration runs without a recorder; a failing schedule runs again for its report.
 
-import { isGone, plain, SignalEntry, TaskEntry } from "../../process/entries.js";
-import { EMPTY } from "../../process/mailbox.js";
+import { plain, SignalEntry, TaskEntry } from "../../process/entries.js";
+import type { DeadLetterReason } from "../../process/events.js";
 import type { Pid } from "../../process/pid.js";
 import { STARTING } from "../../process/process-state.js";
 import type { ExitReason } from "../../process/reason.js";
-import { messageText, reasonText } from "../report/message.js";
-import { placeOf } from "../report/place.js";
+import { endingText, messageText, reasonText } from "../report/message.js";
+import { placeOf, relativePlace } from "../report/place.js";
 import type { RequestOutcome, TraceEffect, TraceStep } from "../report/trace.js";
 import type { Actor } from "./actor.js";
 import { host } from "./host.js";
+import { type Letter, Letters } from "./letters.js";
 import { Parcel } from "./parcel.js";
-import type { SimulatedTask } from "./tasks.js";
+import type { DeliverTask, RunTask, SimulatedTask } from "./tasks.js";
 import type { World } from "./world.js";
 
-type Doing =
-  | { readonly type: "run"; readonly process: string; readonly took: string }
-  | { readonly type: "resume"; readonly process: string; readonly from: string }
-  | { readonly type: "deliver"; readonly process: string; readonly from: string; readonly message: string }
-  | {
-      readonly type: "effect";
-      readonly process: string;
-      readonly from: string;
-      readonly request: string;
-      readonly outcome: RequestOutcome;
-    }
-  | { readonly type: "timer"; readonly process: string; readonly what: string }
-  | { readonly type: "fault"; readonly process: string; readonly fault: string };
+/** How an awaited promise ended, and where the code awaits it. */
+export interface Ending {
+  readonly ended: { readonly value: unknown } | { readonly error: unknown };
+  readonly place: string | undefined;
+}
+
+/** The same, as the trace shows it. */
+interface Shown {
+  readonly result: string | undefined;
+  readonly place: string | undefined;
+}
+
+type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+/** The event of a step, without the fields that all steps have. */
+type Doing = DistributedOmit<TraceStep, "number" | "at" | "effects">;
+
+const LOSSES: { readonly [Reason in DeadLetterReason]: string } = {
+  noproc: "no such process",
+  exited: "the process has exited",
+  "mailbox-full": "its mailbox is full",
+  noconnection: "its system is out of reach",
+  unhandled: "it handles no signals",
+};
+
+/** Leaves out the fields that are undefined. */
+function known<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
 
 export class Recorder {
   readonly steps: TraceStep[] = [];
   private world!: World;
   private doing: Doing | undefined = undefined;
   private effects: TraceEffect[] = [];
-  private readonly senders = new WeakMap<object, Actor | undefined>();
+  private readonly letters = new Letters();
+  /** How the promises ended whose code has not gone on yet. */
+  private readonly endings = new Map<Actor, Shown[]>();
+  /** A body runs: until it takes a message, this is where it looks for one. */
+  private searching: { readonly actor: Actor; readonly from: number } | undefined = undefined;
+  /** Requests to the outside world, by their arguments. */
+  private readonly requests = new WeakMap<readonly unknown[], number>();
+  /** The message that arrives over a network in this step. */
+  private arriving: Letter | undefined = undefined;
 
   attach(world: World): void {
     this.world = world;
   }
 
   began(task: SimulatedTask): void {
-    const process = task.owner.path;
-    if (task.kind === "run") {
-      const { process: running } = task.owner;
-      let index = running?.pendingReceive?.scanned ?? 0;
-      while (isGone(running?.peek(index))) index++;
-      const first = running?.peek(index);
-      const starting = running?.state === STARTING;
-      const took = starting
-        ? "starts"
-        : first === undefined || first === EMPTY
-          ? "wakes"
-          : this.taken(plain(first));
-      this.doing = { type: "run", process, took };
-    } else if (task.kind === "resume") this.doing = { type: "resume", process, from: task.what };
-    else if (task.kind === "deliver")
-      this.doing = {
-        type: "deliver",
-        process,
-        from: task.from.path,
-        message: this.show(plain(task.held[0])),
-      };
+    this.searching = undefined;
+    this.arriving = undefined;
+    if (task.kind === "run") this.doing = this.run(task);
+    else if (task.kind === "deliver") this.doing = this.deliver(task);
+    else if (task.kind === "resume") {
+      const { result, place } = this.endings.get(task.owner)?.shift() ?? {};
+      const process = task.owner.path;
+      this.doing = { type: "resume", process, from: task.what, ...known({ result, place }) };
+    }
+  }
+
+  private run({ owner }: RunTask): Doing {
+    const doing = { type: "run", process: owner.path } as const;
+    const { process } = owner;
+    if (process === undefined || process.state === STARTING) return { ...doing, took: "starts" };
+    if (process.handle !== undefined)
+      return process.isEmpty ? { ...doing, took: "wakes" } : { ...doing, ...this.taken(owner, 0) };
+    this.searching = { actor: owner, from: process.pendingReceive?.scanned ?? 0 };
+    return { ...doing, took: "wakes", ...known({ place: this.waitPlace(owner) }) };
+  }
+
+  /** Where the body waits for a message. */
+  private waitPlace(owner: Actor): string | undefined {
+    return [...owner.waits].find(({ what }) => what === "a receive")?.place;
+  }
+
+  private deliver({ from, owner, held }: DeliverTask): Doing {
+    const [item] = held;
+    const letter = this.letters.arriving(wayOf(from, owner), item);
+    const message = this.show(plain(item));
+    const doing = { type: "deliver", message, ...known({ envelope: letter?.envelope }) } as const;
+    if (item instanceof Parcel) {
+      this.arriving = letter;
+      const { to } = item.ends();
+      return { ...doing, process: to ? this.nameOf(to) : owner.path, from: letter?.from ?? from.path };
+    }
+    if (letter !== undefined) this.letters.enter(owner, letter);
+    return { ...doing, process: owner.path, from: from.path };
+  }
+
+  /** A process takes the entry at a place of its mailbox. */
+  took(actor: Actor, index: number): void {
+    if (this.searching?.actor !== actor || this.doing?.type !== "run") return;
+    this.searching = undefined;
+    this.doing = { ...this.doing, ...this.taken(actor, index) };
+  }
+
+  private taken(owner: Actor, index: number): Pick<Doing & { type: "run" }, "took" | "sender" | "envelope"> {
+    const item = owner.process?.peek(index);
+    const letter = this.letters.take(owner, index);
+    const ownText = item instanceof SignalEntry || item instanceof TaskEntry;
+    const sender = ownText ? undefined : letter?.from;
+    return { took: this.show(plain(item)), ...known({ sender, envelope: letter?.envelope }) };
   }
 
   time(system: string): void {
@@ -75,29 +132,60 @@ export class Recorder {
     this.doing = { type: "fault", process: path, fault };
   }
 
-  /** The item that a process takes, and its sender if that is certain. */
-  private taken(item: unknown): string {
-    const from = typeof item === "object" && item !== null ? this.senders.get(item) : undefined;
-    const signal = item instanceof SignalEntry || item instanceof TaskEntry;
-    return `${this.show(item)}${from === undefined || signal ? "" : ` from ${from.path}`}`;
+  /** A message was sent; `item` is as mailboxes hold it. */
+  sent(from: Actor, to: Actor, item: unknown, held: boolean): void {
+    const { arriving } = this;
+    if (arriving !== undefined && !held && from === this.world.main) {
+      // The message was recorded when it was sent to the network.
+      this.arriving = undefined;
+      this.letters.enter(to, { ...arriving, item });
+      return;
+    }
+    const ends = item instanceof Parcel ? item.ends() : undefined;
+    const running = ends === undefined ? from : this.world.current;
+    const sender = ends?.from ? this.nameOf(ends.from) : running.path;
+    const receiver = ends?.to ? this.nameOf(ends.to) : to.path;
+    const letter = this.letters.written(sender, item);
+    this.effects.push({
+      type: "send",
+      ...{ to: receiver, from: sender, message: this.show(plain(item)), held, envelope: letter.envelope },
+      ...known({ place: this.place() }),
+    });
+    if (held) this.letters.hold(wayOf(from, to), letter);
+    else this.letters.enter(to, letter);
   }
 
-  sent(from: Actor, to: Actor, item: unknown, held: boolean): void {
-    // An object that was sent more than once has no certain sender.
-    if (typeof item === "object" && item !== null)
-      this.senders.set(item, this.senders.has(item) ? undefined : from);
-    this.effects.push({ type: "send", to: to.path, message: this.show(item), held });
+  /** A message was discarded: nobody will handle it. */
+  lost(to: Pid | string, message: unknown, why: DeadLetterReason): void {
+    const actor = typeof to === "string" ? undefined : this.world.interceptor.actorOf(to);
+    const letter = actor && this.letters.lost(actor, message);
+    this.effects.push({
+      type: "lost",
+      ...{ to: actor?.path ?? String(to), message: this.show(message), reason: LOSSES[why] },
+      ...known({ envelope: letter?.envelope }),
+    });
   }
 
   /** Code has sent a request to the outside world. */
   requested(outside: Actor, args: readonly unknown[]): void {
-    this.effects.push({ type: "send", to: outside.path, message: this.arguments(args), held: true });
+    const from = this.world.current.path;
+    const { envelope } = this.letters.written(from, args);
+    this.requests.set(args, envelope);
+    this.effects.push({
+      type: "send",
+      ...{ to: outside.path, from, message: this.arguments(args), held: true, envelope },
+      ...known({ place: this.place() }),
+    });
   }
 
   /** The present step decides about a request to the outside world. */
   decided(outside: Actor, caller: Actor, args: readonly unknown[], outcome: RequestOutcome): void {
     const request = this.arguments(args);
-    this.doing = { type: "effect", process: outside.path, from: caller.path, request, outcome };
+    const envelope = this.requests.get(args);
+    this.doing = {
+      type: "effect",
+      ...{ process: outside.path, from: caller.path, request, outcome, ...known({ envelope }) },
+    };
   }
 
   /** A request has its answer, which is now on its way. */
@@ -118,8 +206,23 @@ export class Recorder {
     this.effects.push({ type: "exit", process: actor.path, reason: reasonText(reason) });
   }
 
-  settled(actor: Actor, what: string): void {
-    this.effects.push({ type: "settle", process: actor.path, what });
+  /** @param ending - undefined if the value of the promise is unknown */
+  settled(process: Actor, what: string, ending: Ending | undefined): void {
+    const result = ending && endingText(what, ending.ended, (pid) => this.nameOf(pid));
+    const shown = this.endings.get(process) ?? [];
+    this.endings.set(process, shown);
+    shown.push({ result, place: ending?.place });
+    this.effects.push({ type: "settle", process: process.path, what, ...known({ result }) });
+  }
+
+  /** The scenario or the simulator made a choice. */
+  chose(label: string, value: unknown): void {
+    this.effects.push({ type: "choice", label, value: this.show(value) });
+  }
+
+  /** Something happened in a simulated device. */
+  device(device: string, text: string): void {
+    this.effects.push({ type: "device", device, text });
   }
 
   note(text: string): void {
@@ -128,7 +231,8 @@ export class Recorder {
 
   /** The place of the caller in the code of the test or the service. */
   place(): string | undefined {
-    return placeOf(host.stack());
+    const place = placeOf(host.stack());
+    return place === undefined ? undefined : relativePlace(place, host.folder());
   }
 
   /** Discards events between two steps, which belong to no step. */
@@ -137,10 +241,30 @@ export class Recorder {
   }
 
   ended(): void {
+    this.unfound();
     const doing = this.doing ?? { type: "run" as const, process: "scenario", took: "starts" };
-    this.steps.push({ number: this.steps.length + 1, at: this.world.now, effects: this.effects, ...doing });
+    const place = doing.place ?? this.placeOfEffects();
+    const { effects } = this;
+    const number = this.steps.length + 1;
+    this.steps.push({ ...doing, number, at: this.world.now, effects, ...known({ place }) });
     this.doing = undefined;
     this.effects = [];
+  }
+
+  /** A body has looked at its mailbox and left everything there. */
+  private unfound(): void {
+    const { searching, doing } = this;
+    if (searching === undefined || doing?.type !== "run") return;
+    const looked = (searching.actor.process?.pendingReceive?.scanned ?? 0) - searching.from;
+    if (looked > 0)
+      this.doing = { ...doing, took: `looks at ${looked} message${looked === 1 ? "" : "s"}, none fits` };
+  }
+
+  /** Where the step first sent something: in its own code. */
+  private placeOfEffects(): string | undefined {
+    for (const effect of this.effects)
+      if (effect.type === "send" && effect.place !== undefined) return effect.place;
+    return undefined;
   }
 
   /** A step in a few words. */
@@ -158,11 +282,20 @@ export class Recorder {
     return `${step.process}: ${what}`;
   }
 
+  private nameOf(pid: Pid): string {
+    return this.world.interceptor.actorOf(pid)?.path ?? String(pid);
+  }
+
   private show(item: unknown): string {
-    const nameOf = (pid: Pid): string => this.world.interceptor.actorOf(pid)?.path ?? String(pid);
+    const nameOf = (pid: Pid): string => this.nameOf(pid);
     if (!(item instanceof Parcel)) return messageText(item, nameOf);
     const { kind, content } = item;
     if (kind === "message") return messageText(content, nameOf);
     return content === undefined ? kind : `${kind} (${messageText(content, nameOf)})`;
   }
+}
+
+/** The key of the messages from one actor to another. */
+function wayOf(from: Actor, to: Actor): string {
+  return `${from.number} ${to.number}`;
 }

@@ -21,7 +21,7 @@ import { host } from "./host.js";
 import { Interceptor } from "./interceptor.js";
 import { Oracle } from "./oracle.js";
 import type { Progress } from "./progress.js";
-import type { Recorder } from "./recorder.js";
+import type { Ending, Recorder } from "./recorder.js";
 import type { SimulatedTask } from "./tasks.js";
 
 export interface WorldOptions {
@@ -152,10 +152,10 @@ export class World {
   }
 
   /** Lets code of `actor` continue in a step of its own, which calls `settle`. */
-  resume(actor: Actor, what: string, settle: () => void): void {
+  resume(actor: Actor, what: string, settle: () => void, ending?: Ending): void {
     this.mark(actor.number);
     this.wrote(actor.mailbox);
-    this.options.recorder?.settled(actor, what);
+    this.options.recorder?.settled(actor, what, ending);
     this.options.progress?.sent(this.performing?.owner.number ?? 0, actor.number);
     actor.resume.push(what, settle);
     if (actor.resume.pending === 1) this.agenda.enable(actor.resume);

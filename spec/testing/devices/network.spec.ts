@@ -103,11 +103,12 @@ describe("a message", () => {
     const steps = error.trace.steps.filter((step) => step.process !== "scenario");
     expect(steps.map((step) => [step.type, step.process])).toEqual([
       ["run", "here/clerk"],
-      ["deliver", "there"],
+      ["deliver", "there/office"],
       ["run", "there/office"],
     ]);
-    expect(steps[0]?.effects).toContainEqual({ type: "send", to: "there", message: '"hello"', held: true });
-    expect(steps[1]).toMatchObject({ from: "here", message: '"hello"' });
+    const sent = { type: "send", from: "here/clerk", to: "there/office", message: '"hello"', held: true };
+    expect(steps[0]?.effects).toContainEqual(expect.objectContaining(sent));
+    expect(steps[1]).toMatchObject({ from: "here/clerk", message: '"hello"' });
   });
 
   test("is a copy: the sender does not see the receiver's changes", async () => {

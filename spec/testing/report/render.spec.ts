@@ -89,8 +89,10 @@ const texts = fc.oneof(
   fc.constantFrom("two\nlines", "shop/clerk", "\u2028\u001b[2J", "! 1  a"),
 );
 const effects = fc.record({
-  type: fc.constantFrom("send", "spawn", "exit", "settle", "note"),
+  type: fc.constantFrom("send", "spawn", "exit", "settle", "lost", "choice", "device", "note"),
   ...{
+    ...{ label: texts, value: texts, device: texts },
+    result: fc.option(texts, { nil: undefined }),
     process: texts,
     to: texts,
     message: texts,
@@ -152,6 +154,38 @@ describe("a schedule reads from top to bottom", () => {
     expect(shown("wakes")).toContain("  1  shop/clerk  wakes\n");
     expect(shown('"wakes"')).toContain('  1  shop/clerk  took "wakes"\n');
     expect(shown("wakes up")).toContain("took wakes up\n");
+  });
+
+  it("results, choices, lost messages and devices", () => {
+    const effects: readonly TraceEffect[] = [
+      { type: "settle", process: "shop/clerk", what: "a call", result: "reply 97" },
+      { type: "lost", to: "shop/stock", message: "{n: 1}", reason: "its mailbox is full" },
+      { type: "choice", label: "drink", value: '"tea"' },
+      { type: "device", device: "disk", text: "append 5 bytes to log" },
+    ];
+    const step: TraceStep = {
+      type: "resume",
+      number: 1,
+      at: 0,
+      process: "shop",
+      from: "a call",
+      result: "reply 97",
+      effects,
+    };
+    expect(
+      `\n${renderTrace({ steps: [step, { ...numbered(2), sender: "shop/till" } as TraceStep], failure: undefined })}\n`,
+    ).toMatchInlineSnapshot(`
+      "
+      at 0 ms
+        1  shop        goes on after a call: reply 97
+             ✓ shop/clerk may go on: a call, reply 97
+             ∅ shop/stock: {n: 1} lost, its mailbox is full
+             ? drink: "tea"
+             ◦ disk: append 5 bytes to log
+        2  shop/clerk  took {n: 2} from shop/till
+      nothing failed
+      "
+    `);
   });
 
   it("without steps or failure it says so", () => {

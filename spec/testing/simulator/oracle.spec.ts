@@ -2,25 +2,12 @@
 
 import { fc, test as properties } from "@fast-check/vitest";
 import { OptionError, type Pid, type ReplyTo, System } from "signalbox";
-import { explore, ReplayOutdatedError, type Simulation, simulate, type Trace } from "signalbox/testing";
+import { explore, ReplayOutdatedError, simulate, type Trace } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
 import type { ProcessSystem } from "../../../lib/process/system.js";
 import { ORDINARY, Oracle, Script } from "../../../lib/testing/simulator/oracle.js";
 import type { Chooser, PossibleStep } from "../../../lib/testing/strategies/strategy.js";
-import { failureOf } from "../support/found.js";
-
-/** The ordinary schedule of a scenario, step by step: it is made to fail at its end. */
-async function stepsOf(scenario: (sim: Simulation) => unknown): Promise<Trace["steps"]> {
-  const error = await failureOf(
-    async (sim) => {
-      await scenario(sim);
-      await sim.quiet();
-      throw new Error("the end");
-    },
-    { schedules: 1 },
-  );
-  return error.trace.steps;
-}
+import { stepsOf } from "../support/trace.js";
 
 /** Steps as short texts. */
 function lines(steps: Trace["steps"], of: string): string[] {
@@ -105,7 +92,7 @@ describe("a step", () => {
       );
       for (const message of ["a", "b", "c"]) system.send(clerk, message);
     });
-    expect(lines(steps, "shop/clerk")).toEqual([" starts", ' "a"', ' "b"']);
+    expect(lines(steps, "shop/clerk")).toEqual([" starts", ' "a"', ' "c"']);
   });
 
   test("is a move of time to the next timer", async () => {

@@ -77,7 +77,9 @@ describe("the same seed", () => {
 
   test("gives the trace that it gave on another machine and another Node [T2]", async () => {
     const hash = createHash("sha256");
-    for (let seed = 1; seed <= 40; seed++) hash.update(JSON.stringify((await traceOf(seed)).steps));
-    expect(hash.digest("hex")).toBe("03850c89fab82f390d9ce999e5362c7d15c4d7b85fc818509299595d779c8914");
+    // Places are left out: the column in a stack line is V8's affair.
+    const event = (key: string, value: unknown): unknown => (key === "place" ? undefined : value);
+    for (let seed = 1; seed <= 40; seed++) hash.update(JSON.stringify((await traceOf(seed)).steps, event));
+    expect(hash.digest("hex")).toBe("eefc567ec567fd70119ae8b9a9614fbef5cee34190d035f5251dffb9c1d22cc1");
   });
 });
