@@ -5,7 +5,8 @@
  *
  *     exploration/      explorer.ts runs a scenario under many schedules, schedule.ts runs one; simulation.ts is the `sim` of a
  *                       scenario; findings.ts counts what is new; failing.ts and shrink.ts make a failing schedule minimal
- *     devices/          disk.ts and network.ts, which fail like real ones; io.ts, for fakes of everything else
+ *     devices/          disk.ts and network.ts, which fail like real ones; node.ts, a machine that loses power; io.ts, for fakes
+ *                       of everything else
  *     simulator/        world.ts holds the systems of one schedule, and executes one step of what agenda.ts says is
  *                       possible; oracle.ts decides and writes down; faults.ts strikes; built-in-checks.ts finds leaks
  *     strategies/       how schedules are searched: at random, by priorities, by delays, exhaustively
@@ -30,15 +31,16 @@ export {
   PowerLossError,
   SimulatedDisk,
 } from "./devices/disk.js";
+export type { SimulatedDiskOptions } from "./devices/disk-port.js";
 export type { IoFailure, IoOptions } from "./devices/io.js";
 export { type NetworkOptions, SimulatedNetwork } from "./devices/network.js";
+export { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "./devices/node.js";
 export { explore, simulate } from "./exploration/explore.js";
 export type { Exploration, ExplorationEnd, StrategyYield } from "./exploration/findings.js";
 export { EXPLORE_DEFAULTS, type ExploreOptions, type SimulateOptions } from "./exploration/options.js";
 export type { Scenario } from "./exploration/schedule.js";
 export { arbitrarySchedules } from "./exploration/shrink.js";
 export type {
-  SimulatedDiskOptions,
   Simulation,
   SimulationCheck,
   WithinOptions,
@@ -88,7 +90,7 @@ export { renderTrace } from "./report/render.js";
 export { InvalidTokenError, type TokenProblem } from "./report/token.js";
 export type { RequestOutcome, Trace, TraceEffect, TraceStep } from "./report/trace.js";
 export type { BuiltInChecks } from "./simulator/built-in-checks.js";
-export type { CrashRule, FaultOptions, FaultRule, PauseRule } from "./simulator/faults.js";
+export type { CrashRule, FaultOptions, FaultRule, NodeCrashRule, PauseRule } from "./simulator/faults.js";
 export type { ProcessPattern } from "./simulator/process-pattern.js";
 export { type DelayBoundedOptions, delayBounded } from "./strategies/delay-bounded.js";
 export { type ExhaustiveOptions, exhaustive } from "./strategies/exhaustive.js";

@@ -2,6 +2,7 @@
 // may drop and duplicate messages, and cut systems off from each other.
 
 import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
 import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
 import { remoteNodes, type WireSignal } from "../../process/remote.js";
@@ -56,6 +57,8 @@ export class SimulatedNetwork {
   readonly #ways = new Map<string, DeliverTask>();
   /** Pairs that are cut off. A cut that is a fault has a timer that ends it. */
   readonly #cuts = new Map<string, Timer | undefined>();
+  /** Systems that have lost power, by the systems that have yet to notice. */
+  readonly #unnoticed = new Map<System, Set<System>>();
   readonly #lengths: readonly number[];
   #drops: number;
   #duplicates: number;
@@ -74,6 +77,7 @@ export class SimulatedNetwork {
     this.#partitions = partition === undefined ? 0 : times("network.partition", partition);
     this.#lengths = durations("network.partition.forMs", partition?.forMs ?? PARTITION_MS);
     world.strikes.push(() => this.#strike());
+    world.powerLosses.push((kernel) => this.#lost(kernel));
     world.faults.remedies.push(() => this.#reconnect());
   }
 
@@ -114,13 +118,32 @@ export class SimulatedNetwork {
       const way = this.#ways.get(key);
       if (way !== undefined) this.#world.agenda.clear(way);
     }
-    for (const [system, other] of [
-      [a, b],
-      [b, a],
-    ] as const) {
-      for (const pid of system.processes()) this.#world.interceptor.met(pid);
-      system.nodeDown(other.node.id);
+    this.#nodeDown(a, b);
+    this.#nodeDown(b, a);
+  }
+
+  /**
+   * A system has lost power. Its messages in transit still arrive, then each other system notices in a step of its own. What is
+   * sent to it meanwhile is lost without notice.
+   */
+  #lost(kernel: Kernel): void {
+    const gone = this.#systems.find((system) => system.kernel === kernel);
+    if (gone === undefined) return;
+    for (const other of this.#systems) {
+      if (other === gone || !this.#connected(gone, other)) continue;
+      const unnoticed = this.#unnoticed.get(other) ?? new Set();
+      this.#unnoticed.set(other, unnoticed.add(gone));
+      const notice = (): void => {
+        unnoticed.delete(gone);
+        this.#nodeDown(other, gone);
+      };
+      this.#post(gone, other, new Parcel("end of the connection", undefined, notice));
     }
+  }
+
+  #nodeDown(system: System, other: System): void {
+    for (const pid of system.processes()) this.#world.interceptor.met(pid);
+    system.nodeDown(other.node.id);
   }
 
   #heal(pair: string): void {
@@ -151,7 +174,9 @@ export class SimulatedNetwork {
 
   #send(from: System, node: RemoteNode, signal: WireSignal): boolean {
     const to = this.#systems.find((system) => system.node.id === node.id);
-    if (to === undefined || !this.#connected(from, to)) return false;
+    if (to === undefined) return false;
+    if (this.#unnoticed.get(from)?.has(to) === true) return true;
+    if (!this.#connected(from, to)) return false;
     const copies = signal.type === "message" ? this.#copies(to) : 1;
     for (let copy = 0; copy < copies; copy++) {
       const there = copySignal(signal, this.#wire(from, to));

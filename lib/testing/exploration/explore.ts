@@ -84,13 +84,13 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
     const unwatchRejections = production.watchRejections((owner, error) => {
       const { world } = active;
       if (owner instanceof Actor) {
-        if (world?.actors.includes(owner) === true) world.fail(error);
+        if (world?.actors.includes(owner) === true && !owner.lost) world.fail(error);
         return true;
       }
       if (!(owner instanceof Pid) || !isSimulated(owner)) return false;
       const process = world?.processOf(owner);
       // A rejection from a finished schedule is ignored. A stopped system has no listener any more, so the world decides.
-      if (world === undefined || process === undefined) return true;
+      if (world === undefined || process === undefined || world.isLost(process)) return true;
       if (!process.kernel.stopped) return false;
       if (!(error instanceof ProcessExitedError)) world.fail(error);
       return true;

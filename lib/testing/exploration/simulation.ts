@@ -8,9 +8,11 @@ import { show } from "../../process/show.js";
 import type { SystemOptions } from "../../process/system.js";
 import { isThenable } from "../../process/thenable.js";
 import { System } from "../../system.js";
-import { type DiskOptions, type DiskPort, SimulatedDisk } from "../devices/disk.js";
+import type { SimulatedDisk } from "../devices/disk.js";
+import { diskOf, type SimulatedDiskOptions } from "../devices/disk-port.js";
 import { type IoOptions, SimulatedIo } from "../devices/io.js";
 import { type NetworkOptions, SimulatedNetwork } from "../devices/network.js";
+import { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "../devices/node.js";
 import { ModelError, NotConvergedError, SimulationInvariantError } from "../report/errors.js";
 import { structuralText } from "../report/structural-text.js";
 import { environmentOf } from "../simulator/environment.js";
@@ -23,12 +25,6 @@ export type SimulationCheck = () => unknown;
 export interface WithinOptions {
   /** Most virtual milliseconds to wait. Default 60,000. */
   readonly withinMs?: number;
-}
-
-/** Options of a disk, and which of its operations may fail; by default none may. */
-export interface SimulatedDiskOptions extends DiskOptions {
-  /** The operations that may fail, while faults are allowed. */
-  readonly failures?: NonNullable<DiskPort["failures"]>;
 }
 
 const WITHIN_MS = 60_000;
@@ -80,30 +76,15 @@ export class Simulation {
 
   /** Creates a disk that loses unsynced changes when its power fails. */
   disk(options: SimulatedDiskOptions = {}): SimulatedDisk {
-    const world = this.#world;
-    const { recorder } = world.options;
-    const { failures = {}, ...rest } = options;
-    const may = (what: keyof typeof failures): boolean => failures[what] === true && !world.faults.calm;
-    return new SimulatedDisk(
-      {
-        choose: (n, label) => world.oracle.draw(n, label),
-        settle: (fn) => world.resume(world.current, "the disk", fn),
-        touched: (key, how) => world.interceptor.touched(key, how),
-        ...(recorder !== undefined && { noted: (text) => recorder.device("disk", text) }),
-        failures: {
-          get read() {
-            return may("read");
-          },
-          get write() {
-            return may("write");
-          },
-          get sync() {
-            return may("sync");
-          },
-        },
-      },
-      rest,
-    );
+    return diskOf(this.#world, options);
+  }
+
+  /**
+   * Creates a machine, and boots it in a step of its own. The machine can lose power: by the fault rule `nodeCrash`, or by
+   * `node.crash()`. Then `boot` runs again, with what the disk still holds.
+   */
+  node<T>(name: string, boot: NodeBoot<T>, options: SimulatedNodeOptions = {}): SimulatedNode<T> {
+    return new SimulatedNode(this.#world, name, boot, options);
   }
 
   /**
@@ -181,7 +162,10 @@ export class Simulation {
     }
   }
 
-  /** Stops all faults and resumes paused processes, for the liveness phase of a scenario. */
+  /**
+   * Stops all faults, for the liveness phase of a scenario: paused processes resume, networks that a fault cut are whole again,
+   * and nodes that a fault took down boot.
+   */
   calm(): void {
     this.#world.faults.stop();
   }

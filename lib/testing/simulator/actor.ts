@@ -15,7 +15,7 @@ export interface Wait {
 
 export class Actor {
   readonly number: number;
-  /** Undefined for the scenario's own code. */
+  /** Undefined for the scenario's own code, and for the boot of a node. */
   readonly process: WatchedProcess | undefined;
   readonly parent: Actor | undefined;
   /** Only supervisors handle the EXIT of their parent themselves. Stored here, because an ended process forgets its code. */
@@ -27,8 +27,10 @@ export class Actor {
   /** Footprint keys of its state and of its mailbox. */
   readonly state: string;
   readonly mailbox: string;
-  /** The code of the scenario, or of a fake of the outside world, has ended. Without meaning for a process. */
+  /** The code of the scenario, of a node's boot, or of a fake of the outside world, has ended. Without meaning for a process. */
   done = false;
+  /** Its machine has lost power: its code never continues. */
+  lost = false;
   /** Tasks held back by a pause; undefined when the actor is not paused. */
   parked: SimulatedTask[] | undefined = undefined;
   /** Counters for `random` and `id`: the numbers of one actor do not depend on other actors. */
@@ -88,7 +90,7 @@ export class Actor {
   /** True when its code awaits only promises that the simulator does not settle. */
   get adrift(): boolean {
     const { process } = this;
-    if (this.waits.size > 0 || this.resume.pending > 0) return false;
+    if (this.lost || this.waits.size > 0 || this.resume.pending > 0) return false;
     if (process === undefined) return !this.done;
     const { state } = process;
     return state === SUSPENDED || state === TERMINATING || (state === STARTING && this.run.started);

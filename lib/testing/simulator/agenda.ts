@@ -11,6 +11,7 @@ export class Agenda {
 
   /** Makes a task selectable; if its owner is paused, only after the pause. */
   enable(task: SimulatedTask): void {
+    if (task.owner.lost) return;
     task.rank = undefined;
     (task.owner.parked ?? this.tasks).push(task);
   }

@@ -30,6 +30,16 @@ export interface PauseRule extends FaultRule {
   readonly forMs?: readonly number[];
 }
 
+/** Which nodes lose power, and how long they are down. */
+export interface NodeCrashRule {
+  /** Nodes by name. */
+  readonly of: ProcessPattern | readonly ProcessPattern[];
+  /** Times in one schedule. Default 1. */
+  readonly atMost?: number;
+  /** Virtual milliseconds to choose from until the node boots again. Default 0, 100 and 10,000. */
+  readonly downMs?: readonly number[];
+}
+
 /**
  * The faults that may strike in a schedule.
  *
@@ -38,6 +48,8 @@ export interface PauseRule extends FaultRule {
 export interface FaultOptions {
   /** Ends a process between two steps, whether it works, is idle or awaits. */
   readonly crash?: CrashRule | readonly CrashRule[];
+  /** Lets a node lose power: its processes, its connections and the unsynced writes of its disk. Later it boots again. */
+  readonly nodeCrash?: NodeCrashRule | readonly NodeCrashRule[];
   /** Pauses a process while time passes for the others. */
   readonly pause?: PauseRule;
   /** Makes a process fail before its first step. */
@@ -61,18 +73,36 @@ interface Rule {
   readonly forMs: readonly number[];
 }
 
+interface NodeRule {
+  readonly of: (name: string) => boolean;
+  readonly atMost: number;
+  readonly downMs: readonly number[];
+}
+
+/** A machine that may lose power. */
+export interface FaultyNode {
+  readonly name: string;
+  /** It has power. */
+  readonly powered: boolean;
+  /** It loses power, for so many milliseconds. */
+  lose(downMs: number): void;
+}
+
 /** Checked rules, created once and used by every schedule. */
 export interface FaultPlan {
   readonly rules: readonly Rule[];
+  readonly nodes: readonly NodeRule[];
   readonly delay: { readonly of: (path: string) => boolean; readonly atMost: number } | undefined;
   readonly rushes: number;
 }
 
 const PAUSES: readonly number[] = [1, 100, 10_000];
+const DOWN_MS: readonly number[] = [0, 100, 10_000];
 
 /** The options of each kind of fault. */
 const KNOWN = {
   crash: ["of", "atMost", "reason"],
+  nodeCrash: ["of", "atMost", "downMs"],
   pause: ["of", "atMost", "forMs"],
   start: ["of", "atMost"],
   delay: ["of", "atMost"],
@@ -82,7 +112,7 @@ const KNOWN = {
 /** @throws OptionError */
 export function planFaults(options: FaultOptions = {}): FaultPlan {
   only("faults", options, Object.keys(KNOWN));
-  const { crash, start, pause, delay: held, rush } = options;
+  const { crash, nodeCrash, start, pause, delay: held, rush } = options;
   if (held !== undefined) only("faults.delay", held, KNOWN.delay);
   if (rush !== undefined) only("faults.rush", rush, KNOWN.rush);
   return {
@@ -91,6 +121,7 @@ export function planFaults(options: FaultOptions = {}): FaultPlan {
       ...(start === undefined ? [] : [ruleOf("start", start, "faults.start")]),
       ...(pause === undefined ? [] : [ruleOf("pause", pause, "faults.pause")]),
     ],
+    nodes: list(nodeCrash).map((one, i) => nodeRuleOf(one, `faults.nodeCrash[${i}]`)),
     delay:
       held === undefined
         ? undefined
@@ -108,6 +139,15 @@ function ruleOf(kind: Kind, given: FaultRule & CrashRule & PauseRule, path: stri
     atMost: times(path, given),
     reason: reason === "error" ? undefined : reasonOf(`${path}.reason`, reason),
     forMs: durations(`${path}.forMs`, given.forMs ?? PAUSES),
+  };
+}
+
+function nodeRuleOf(given: NodeCrashRule, path: string): NodeRule {
+  only(path, given, KNOWN.nodeCrash);
+  return {
+    of: patternMatcher(`${path}.of`, given.of),
+    atMost: times(path, given),
+    downMs: durations(`${path}.downMs`, given.downMs ?? DOWN_MS),
   };
 }
 
@@ -136,6 +176,8 @@ const CALM = "calm";
 export class Faults {
   private readonly world: World;
   private readonly live: ActiveRule[];
+  private readonly nodeRules: { readonly rule: NodeRule; left: number }[];
+  readonly nodes: FaultyNode[] = [];
   private readonly delayOf: ((path: string) => boolean) | undefined;
   private delaysLeft: number;
   private rushesLeft: number;
@@ -149,6 +191,7 @@ export class Faults {
   constructor(world: World, plan: FaultPlan) {
     this.world = world;
     this.live = plan.rules.map((rule) => ({ rule, targets: [], left: rule.atMost }));
+    this.nodeRules = plan.nodes.map((rule) => ({ rule, left: rule.atMost }));
     this.delayOf = plan.delay?.of;
     this.delaysLeft = plan.delay?.atMost ?? 0;
     this.rushesLeft = plan.rushes;
@@ -202,7 +245,22 @@ export class Faults {
   strike(): boolean {
     if (this.calm) return false;
     for (const live of this.live) if (live.left > 0 && live.targets.length > 0 && this.one(live)) return true;
+    for (const one of this.nodeRules) if (one.left > 0 && this.strikeNode(one)) return true;
     return this.rushesLeft > 0 && this.rush();
+  }
+
+  private strikeNode(one: { readonly rule: NodeRule; left: number }): boolean {
+    const { oracle } = this.world;
+    const able = this.nodes.filter((node) => node.powered && one.rule.of(node.name));
+    const choice = oracle.draw(able.length + 1, "node:crash");
+    if (choice === 0) return false;
+    one.left--;
+    const { downMs } = one.rule;
+    const ms = downMs[oracle.draw(downMs.length, "ms:down")] as number;
+    const node = able[choice - 1] as FaultyNode;
+    this.world.options.recorder?.faultOf(node.name, `loses power for ${ms} ms`);
+    node.lose(ms);
+    return true;
   }
 
   private one(live: ActiveRule): boolean {

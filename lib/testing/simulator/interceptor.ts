@@ -63,7 +63,8 @@ export class Interceptor implements Interception {
     for (const targets of this.pairs.values()) {
       const way = targets.get(actor);
       if (way === undefined || way.pending === 0) continue;
-      for (const item of world.agenda.clear(way)) process.arrive(item);
+      const items = world.agenda.clear(way);
+      if (!actor.lost) for (const item of items) process.arrive(item);
     }
   }
 
@@ -123,6 +124,10 @@ export class Interceptor implements Interception {
   gate(owner: WatchedProcess | undefined, what: string, ends: Settler): void {
     const { world } = this;
     const actor = (owner?.tag as Actor | undefined) ?? world.current;
+    if (actor.lost) {
+      ends.resolve = ends.reject = () => undefined;
+      return;
+    }
     const wait: Wait = { what, place: world.options.recorder?.place() };
     const { resolve, reject } = ends;
     const settle = (fn: () => void, ended: { value: unknown } | { error: unknown }): void => {

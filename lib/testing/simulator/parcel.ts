@@ -11,7 +11,7 @@ export interface Ends {
 
 /** An item in transit on a simulated network. */
 export class Parcel {
-  readonly kind: WireSignal["type"] | "reply";
+  readonly kind: WireSignal["type"] | "reply" | "end of the connection";
   /** For reports. */
   readonly content: unknown;
   /** Called at the receiver. */

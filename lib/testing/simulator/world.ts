@@ -9,6 +9,7 @@ import type { Settler } from "../../process/interception.js";
 import type { Kernel } from "../../process/kernel.js";
 import { origin, runningOwner } from "../../process/origin.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
+import { losePower } from "../../process/power-loss.js";
 import type { Process } from "../../process/process.js";
 import { type Due, type Timer, TimerQueue } from "../../process/timer-queue.js";
 import { UncontrolledAwaitError } from "../report/errors.js";
@@ -88,6 +89,8 @@ export class World {
   private writes = new Set<string>();
   private drained = true;
   private turn: { readonly kernel: Kernel; readonly context: AsyncContext } | undefined = undefined;
+  /** Called for each system that loses power, before it ends. */
+  readonly powerLosses: ((kernel: Kernel) => void)[] = [];
   /** Faults that are not by rule. Each is called before each step, and returns whether it struck. */
   readonly strikes: (() => boolean)[] = [];
 
@@ -132,13 +135,39 @@ export class World {
     return this.interceptor.actorOf(pid)?.process;
   }
 
+  /** Whether the machine of a process has lost power. */
+  isLost(process: WatchedProcess): boolean {
+    return (process.tag as Actor).lost;
+  }
+
   /** Parent of the processes of a system that no process has started. */
   rootOf(node: RemoteNode): Actor | undefined {
     return this.parts.find((part) => part.kernel.node === node)?.root;
   }
 
+  /** A machine loses power: neither the code of its boot nor its systems ever continue. */
+  lose(boot: Actor, kernels: readonly Kernel[]): void {
+    const roots = this.parts.filter(({ kernel }) => kernels.includes(kernel)).map(({ root }) => root);
+    const processes = this.actors.filter(
+      ({ process }) => process !== undefined && kernels.includes(process.kernel),
+    );
+    for (const actor of [boot, ...roots, ...processes]) {
+      actor.lost = true;
+      actor.waits.clear();
+      actor.parked = undefined;
+    }
+    this.wrote(boot.state);
+    this.agenda.remove(({ owner }) => owner.lost);
+    for (const kernel of kernels) {
+      for (const gone of this.powerLosses) gone(kernel);
+      losePower(kernel);
+    }
+  }
+
   private leave(part: Part): void {
-    this.parts.splice(this.parts.indexOf(part), 1);
+    const index = this.parts.indexOf(part);
+    if (index < 0) return;
+    this.parts.splice(index, 1);
     this.agenda.remove((task) => task.kind !== "resume" && task.owner.process?.kernel === part.kernel);
   }
 
@@ -153,6 +182,7 @@ export class World {
 
   /** Lets code of `actor` continue in a step of its own, which calls `settle`. */
   resume(actor: Actor, what: string, settle: () => void, ending?: Ending): void {
+    if (actor.lost) return;
     this.mark(actor.number);
     this.wrote(actor.mailbox);
     this.options.recorder?.settled(actor, what, ending);

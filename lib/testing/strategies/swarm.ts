@@ -14,10 +14,11 @@ export const FAULT_KINDS = [
   "duplicate",
   "disk",
   "io",
+  "node",
 ] as const;
 
 /** The last kinds, whose rates are drawn at their first use: a schedule that has none of them does not depend on them. */
-const AT_FIRST_USE: readonly string[] = ["io"];
+const AT_FIRST_USE: readonly string[] = ["io", "node"];
 
 /** A kind of fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];

@@ -1,0 +1,40 @@
+// A disk of a simulation: the oracle decides what fails and what a power loss takes.
+
+import type { World } from "../simulator/world.js";
+import { type DiskOptions, type DiskPort, SimulatedDisk } from "./disk.js";
+
+/** Options of a disk, and which of its operations may fail; by default none may. */
+export interface SimulatedDiskOptions extends DiskOptions {
+  /** The operations that may fail, while faults are allowed. */
+  readonly failures?: NonNullable<DiskPort["failures"]>;
+}
+
+/**
+ * @param name - of the disk in reports
+ * @throws OptionError
+ */
+export function diskOf(world: World, options: SimulatedDiskOptions = {}, name = "disk"): SimulatedDisk {
+  const { recorder } = world.options;
+  const { failures = {}, ...rest } = options;
+  const may = (what: keyof typeof failures): boolean => failures[what] === true && world.faults.allowed;
+  return new SimulatedDisk(
+    {
+      choose: (n, label) => world.oracle.draw(n, label),
+      settle: (fn) => world.resume(world.current, "the disk", fn),
+      touched: (key, how) => world.interceptor.touched(key, how),
+      ...(recorder !== undefined && { noted: (text) => recorder.device(name, text) }),
+      failures: {
+        get read() {
+          return may("read");
+        },
+        get write() {
+          return may("write");
+        },
+        get sync() {
+          return may("sync");
+        },
+      },
+    },
+    rest,
+  );
+}

@@ -1,0 +1,209 @@
+// A machine of a simulation: it boots, loses power, and boots again with what its disk still holds.
+//
+//             boot ends
+//   booting ─────────────▶ up
+//      ▲ │                  │
+//      │ └── power loss ──┐ │ power loss
+//      │                  ▼ ▼
+//      └──── restart ──── down
+//
+// Each boot is a life of its own: an actor for its code, and the systems that the code creates. A power loss ends the life; the
+// simulator never continues code of a life that has ended.
+
+import { OptionError, SystemStoppedError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import { text } from "../../process/options.js";
+import { inNameOf } from "../../process/origin.js";
+import type { SystemOptions } from "../../process/system.js";
+import { isThenable } from "../../process/thenable.js";
+import type { Timer } from "../../process/timer-queue.js";
+import { System } from "../../system.js";
+import type { Actor } from "../simulator/actor.js";
+import { environmentOf } from "../simulator/environment.js";
+import type { FaultyNode } from "../simulator/faults.js";
+import { only } from "../simulator/options.js";
+import type { World } from "../simulator/world.js";
+import type { SimulatedDisk } from "./disk.js";
+import { diskOf, type SimulatedDiskOptions } from "./disk-port.js";
+
+/** Options of a {@link SimulatedNode}. */
+export interface SimulatedNodeOptions {
+  /** Options of its disk. */
+  readonly disk?: SimulatedDiskOptions;
+}
+
+/**
+ * The code that a machine runs when it boots: it reads the disk, creates systems and starts their processes. It runs again after
+ * each power loss, so it must recover from whatever the disk holds.
+ */
+export type NodeBoot<T> = (node: SimulatedNode) => T | PromiseLike<T>;
+
+/** One boot, and everything that runs because of it. */
+interface Life<T> {
+  readonly actor: Actor;
+  readonly systems: System[];
+  /** The value of its boot, when that has ended. */
+  ended: { readonly value: T } | undefined;
+}
+
+/**
+ * A machine with a disk and the systems that its boot creates. After a power loss none of its code continues, not even a
+ * `finally` block; its timers are gone, its connections are cut, and each unsynced write of its disk may be lost. Messages that
+ * it has sent may still arrive. When it boots again, its systems are new ones, with new pids.
+ *
+ * @example
+ * await explore(
+ *   async (sim) => {
+ *     const bank = sim.node("bank", async (node) => {
+ *       const log = await node.disk.read("log").catch(() => new Uint8Array());
+ *       return node.system().start(Stock, log.length);
+ *     });
+ *     const stock = await bank.ready();
+ *     await stock.call.take(1);
+ *   },
+ *   { faults: { nodeCrash: { of: "bank", downMs: [100] } } },
+ * );
+ */
+export class SimulatedNode<T = unknown> implements FaultyNode {
+  /** The name by which fault rules select it, and under which its systems stand in reports. */
+  readonly name: string;
+  /** Its disk, which outlives power losses. */
+  readonly disk: SimulatedDisk;
+  readonly #world: World;
+  readonly #boot: NodeBoot<T>;
+  #life: Life<T> | undefined;
+  #boots = 0;
+  /** Ends the time for which a fault keeps it down. */
+  #return: Timer | undefined;
+  #waiting: ((value: T) => void)[] = [];
+
+  /** @internal */
+  constructor(world: World, name: string, boot: NodeBoot<T>, options: SimulatedNodeOptions) {
+    only("node", options, ["disk"]);
+    if (typeof boot !== "function") throw new OptionError("boot", boot, "a function of the node");
+    this.name = text("name", name);
+    if (world.faults.nodes.some((node) => node.name === name))
+      throw new OptionError("name", name, "a name that no other node of this simulation has");
+    this.#world = world;
+    this.#boot = boot;
+    this.disk = diskOf(world, options.disk, `disk of ${name}`);
+    world.faults.nodes.push(this);
+    world.faults.remedies.push(() => {
+      if (this.#return !== undefined) this.restart();
+    });
+    this.restart();
+  }
+
+  /** It has power: its boot runs or has ended. */
+  get powered(): boolean {
+    this.#world.read(this.#key);
+    return this.#life !== undefined;
+  }
+
+  /** Its boot has ended, and it has not lost power since. */
+  get up(): boolean {
+    this.#world.read(this.#key);
+    return this.#life?.ended !== undefined;
+  }
+
+  /** The footprint key of its state. */
+  get #key(): string {
+    return `node:${this.name}`;
+  }
+
+  /** How often it has booted. */
+  get boots(): number {
+    this.#world.read(this.#key);
+    return this.#boots;
+  }
+
+  /** The systems that the present boot has created. */
+  get systems(): readonly System[] {
+    this.#world.read(this.#key);
+    return [...(this.#life?.systems ?? [])];
+  }
+
+  /**
+   * Creates a system on this machine, which loses its processes with the machine.
+   *
+   * @throws SystemStoppedError when the machine is down, or has lost power since the calling code was started
+   */
+  system(options: Omit<SystemOptions, "environment"> = {}): System {
+    const life = this.#life;
+    this.#world.wrote(this.#key);
+    const name = options.name ?? this.name;
+    if (life === undefined || this.#world.current.lost) throw new SystemStoppedError(name);
+    const environment = environmentOf(this.#world, name);
+    const system = new System({ name, report: false, ...options, environment });
+    life.systems.push(system);
+    return system;
+  }
+
+  /** Resolves with the result of the boot when the machine is up: at once, or after its present or next boot. */
+  ready(): Promise<T> {
+    this.#world.wrote(this.#key);
+    return this.#world.gated<T>(`${this.name} to be up`, (resolve) => {
+      const ended = this.#life?.ended;
+      if (ended !== undefined) resolve(ended.value);
+      else this.#waiting.push(resolve);
+    });
+  }
+
+  /** Loses power now, and stays down until {@link SimulatedNode.restart}. Does nothing when it is down. */
+  crash(): void {
+    if (this.#life === undefined) return;
+    this.#world.options.recorder?.note(`the scenario takes the power from ${this.name}`);
+    this.#lose();
+  }
+
+  /** Boots again, in a step of its own. Does nothing when it has power. */
+  restart(): void {
+    if (this.#return !== undefined) this.#world.cancel(this.#return);
+    this.#return = undefined;
+    if (this.#life !== undefined) return;
+    this.#boots++;
+    const actor = this.#world.outside(this.#boots === 1 ? this.name : `${this.name}#${this.#boots}`);
+    const life: Life<T> = { actor, systems: [], ended: undefined };
+    this.#life = life;
+    this.#world.wrote(this.#key);
+    this.#world.resume(actor, "its power came on", () => inNameOf(actor, () => this.#run(life)));
+  }
+
+  /** @internal */
+  lose(downMs: number): void {
+    this.#lose();
+    this.#return = this.#world.after(downMs, { fire: () => this.restart() });
+  }
+
+  #lose(): void {
+    const life = this.#life as Life<T>;
+    this.#life = undefined;
+    this.#world.wrote(this.#key);
+    this.#world.lose(
+      life.actor,
+      life.systems.map(({ kernel }): Kernel => kernel),
+    );
+    for (const loss of this.disk.crash()) this.#world.options.recorder?.note(`power loss: ${loss}`);
+  }
+
+  #run(life: Life<T>): void {
+    const done = (value: T): void => {
+      if (this.#life !== life) return;
+      life.actor.done = true;
+      life.ended = { value };
+      this.#world.wrote(this.#key);
+      for (const go of this.#waiting.splice(0)) go(value);
+    };
+    const failed = (error: unknown): void => {
+      if (this.#life === life) this.#world.fail(error);
+    };
+    life.actor.done = false;
+    try {
+      const result = this.#boot(this as SimulatedNode);
+      if (isThenable(result)) result.then(done, failed);
+      else done(result);
+    } catch (error) {
+      failed(error);
+    }
+  }
+}
