@@ -38,7 +38,10 @@ async function load(file: string): Promise<{ sellsThree: Scenario } | ScheduleFa
 
 describe("the testing guide", () => {
   test("its exploration fails as the page shows", async () => {
-    const error = await load(failing);
+    const folder = process.cwd();
+    // Reports show places from the working folder.
+    process.chdir(dirname(failing));
+    const error = await load(failing).finally(() => process.chdir(folder));
     expect(error).toBeInstanceOf(ScheduleFailedError);
     expect((error as ScheduleFailedError).message).toBe(printed);
   });

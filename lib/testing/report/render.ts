@@ -15,14 +15,16 @@ const EFFECTS = 10;
 const NAME = 28;
 /** Of even longer names, the end is shown. */
 const MOST_NAME = 48;
+/** Most characters of a place. */
+const MOST_PLACE = 40;
 const FAULT = "! ";
 const NO_FAULT = "  ";
 
 /**
- * Writes a schedule as text. Each step shows its number, the process and the event; `!` in the margin marks a fault. The
- * effects of a step stand below it: `→` a message sent, `⇢` a message held, which arrives in a step of its own, `+` a process
- * spawned, `×` a process exited, `✓` a promise settled, `∅` a message lost, `?` a choice, `◦` an event of a device, `·` a note. The virtual time stands above the first step at that
- * time. Of more than 80 steps, the first 20 and the last 60 are shown. Lines are cut at 100 characters, except those of the
+ * Writes a schedule as text. Each step shows its number, the process, the event, and the place of its code where it is known;
+ * `!` in the margin marks a fault. The effects of a step stand below it: `→` a message sent, `⇢` a message held, which arrives
+ * in a step of its own, `+` a process spawned, `×` a process exited, `✓` a promise settled, `∅` a message lost, `?` a choice,
+ * `◦` an event of a device, `·` a note. The virtual time stands above the first step at that time. Of more than 80 steps, the first 20 and the last 60 are shown. Lines are cut at 100 characters, except those of the
  * failure at the end.
  *
  * @example
@@ -154,12 +156,21 @@ function section(steps: readonly TraceStep[], { digits, name }: Format): string[
     now = step.at;
     const margin = isFault(step) ? FAULT : NO_FAULT;
     const number = String(step.number).padStart(digits);
-    lines.push(`${margin}${number}  ${called(step.process).padEnd(name)}  ${printable(happening(step))}`);
+    const line = `${margin}${number}  ${called(step.process).padEnd(name)}  ${printable(happening(step))}`;
+    lines.push(...(step.place === undefined ? [line] : placed(line, step.place, indent)));
     const { shown, more } = effectsOf(step);
     for (const effect of shown) lines.push(indent + effectText(effect));
     if (more !== undefined) lines.push(`${indent}… ${more}`);
   }
   return lines;
+}
+
+/** A step with the place of its code: on the same line if there is room. Of a long place the end is shown. */
+function placed(line: string, place: string, indent: string): string[] {
+  const text = printable(place);
+  const shown = text.length <= MOST_PLACE ? text : `…${printable(text.slice(1 - MOST_PLACE))}`;
+  const whole = `${line} (${shown})`;
+  return whole.length <= COLUMNS ? [whole] : [line, `${indent}(${shown})`];
 }
 
 function effectText(effect: TraceEffect): string {

@@ -23,6 +23,8 @@ export type TraceEffect =
       readonly type: "spawn";
       /** Path of the new process. */
       readonly process: string;
+      /** Place of the code that spawned it, unless that is the library's. */
+      readonly place?: string;
     }
   | {
       /** A process ended. */

@@ -199,7 +199,7 @@ export class Recorder {
   }
 
   spawned(actor: Actor): void {
-    this.effects.push({ type: "spawn", process: actor.path });
+    this.effects.push({ type: "spawn", process: actor.path, ...known({ place: this.place() }) });
   }
 
   exited(actor: Actor, reason: ExitReason): void {
@@ -260,10 +260,11 @@ export class Recorder {
       this.doing = { ...doing, took: `looks at ${looked} message${looked === 1 ? "" : "s"}, none fits` };
   }
 
-  /** Where the step first sent something: in its own code. */
+  /** Where the code of the step first sent or spawned something. */
   private placeOfEffects(): string | undefined {
     for (const effect of this.effects)
-      if (effect.type === "send" && effect.place !== undefined) return effect.place;
+      if ((effect.type === "send" || effect.type === "spawn") && effect.place !== undefined)
+        return effect.place;
     return undefined;
   }
 

@@ -105,6 +105,7 @@ const effects = fc.record({
 const steps = fc.record({
   type: fc.constantFrom("run", "resume", "deliver", "timer", "fault"),
   ...{ process: texts, took: texts, from: texts, message: texts, what: texts, fault: texts },
+  place: fc.option(texts, { nil: undefined }),
   effects: fc.array(effects, { maxLength: 14 }),
   at: fc.constantFrom(0, 0, 0, 5, 2.5),
 }) as unknown as fc.Arbitrary<TraceStep>;
@@ -244,6 +245,15 @@ describe("lines stay lines of 100 characters", () => {
     );
   });
 
+  it("the place of the code stands at the end of a line, or below it when there is no room", () => {
+    const place = "spec/shop.spec.ts:12:9";
+    expect(line({ place })).toBe(`  1  shop/clerk  took {n: 1} (${place})`);
+    const took = "x".repeat(100);
+    expect(line({ place, took } as Partial<TraceStep>, 2)).toBe(`       (${place})`);
+    const far = `${"deep/".repeat(20)}shop.ts:1:1`;
+    expect(line({ place: far })).toBe(`  1  shop/clerk  took {n: 1} (…${far.slice(-39)})`);
+  });
+
   it("a name or message cannot break them, or hide", () => {
     expect(line({ process: "a\nb\u001b[2J" })).toBe("  1  a\\nb\\u{1b}[2J  took {n: 1}");
     expect(line({ took: "a\u202eb" } as Partial<TraceStep>)).toContain("took a\\u{202e}b");
@@ -319,7 +329,10 @@ property.prop([traces])(
     );
     const times = trace.steps.filter(({ at }, i) => i === 0 || at !== trace.steps[i - 1]?.at);
     expect(body.filter((line) => line.startsWith("at "))).toEqual(times.map(({ at }) => `at ${at} ms`));
-    const effects = body.length - steps.length - times.length;
+    // Places below their step; an effect begins with a sign.
+    const places = body.filter((line) => /^ {7,}\(.*\)$/.test(line));
+    expect(places.length).toBeLessThanOrEqual(trace.steps.filter(({ place }) => place !== undefined).length);
+    const effects = body.length - steps.length - times.length - places.length;
     expect(effects).toBe(trace.steps.reduce((sum, { effects }) => sum + Math.min(11, effects.length), 0));
   },
 );

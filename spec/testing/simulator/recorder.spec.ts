@@ -1,5 +1,6 @@
 // The trace of a schedule says what really happened. The processes and the scenario note it themselves, and the two are compared.
 
+import { readFileSync } from "node:fs";
 import { fc, test } from "@fast-check/vitest";
 import { type Context, defineServer, type Pid, type ReplyTo, type System } from "signalbox";
 import { arbitrarySchedules, renderTrace, type Simulation, simulate } from "signalbox/testing";
@@ -258,5 +259,53 @@ describe("the trace tells", () => {
       "shop/full 3 no such process undefined",
       "nobody 4 no such process undefined",
     ]);
+  });
+});
+
+describe("the trace has a place", () => {
+  const source = readFileSync(new URL(import.meta.url), "utf8").split("\n");
+  /** The line of this file, without indentation; it has to have a mark at its end. */
+  const lineAt = (place: string | undefined): string => {
+    const found = /^spec\/testing\/simulator\/recorder\.spec\.ts:(\d+):\d+$/.exec(place ?? "");
+    return /\/\/ (\w+)$/.exec(source[Number(found?.[1]) - 1] ?? "")?.[1] ?? String(place);
+  };
+
+  test("of the code that ran, or went on, and of each send and spawn [T32]", async () => {
+    const steps = await stepsOf(async (sim) => {
+      const system = sim.system({ name: "shop" });
+      const till = await system.start(Till, 10); // started
+      const work = async (ctx: Context<string>): Promise<void> => {
+        const order = await ctx.receive(); // received
+        ctx.send("nobody", order);
+        await till.call.pay(3); // paid
+        await ctx.receive();
+      };
+      const clerk = system.spawn<string>(work, { label: "clerk" }); // spawned
+      const porter = (ctx: Context<string>): void => ctx.send(clerk, "open"); // sent
+      const carrier = system.spawn<string>({ handle: porter }, { label: "porter" });
+      system.send(carrier, "go");
+    });
+    const places = steps.map((step) => `${step.process} ${step.type} ${lineAt(step.place)}`);
+    expect(places).toEqual(
+      expect.arrayContaining([
+        "scenario resume started",
+        "shop/porter run sent",
+        "shop/clerk run received",
+        "shop/clerk resume paid",
+      ]),
+    );
+    const spawned = effectsLike(steps, "spawn").find(({ process }) => process === "shop/clerk");
+    expect(lineAt(spawned?.place)).toBe("spawned");
+    const sent = effectsLike(steps, "send").find(({ message }) => message === '"open"');
+    expect(lineAt(sent?.place)).toBe("sent");
+  });
+
+  test("is missing where only the library ran", async () => {
+    const steps = await stepsOf(async (sim) => {
+      await sim.system({ name: "shop" }).start(Till, 10);
+    });
+    const [start] = stepsLike(steps, "run").filter(({ process }) => process === "shop/server");
+    expect(start).toBeDefined();
+    expect(start?.place).toBeUndefined();
   });
 });
