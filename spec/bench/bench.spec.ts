@@ -17,7 +17,7 @@ import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
-import { simulatedDispatch, simulatedSteps } from "./simulator.js";
+import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import * as xstate from "./xstate.js";
@@ -41,6 +41,8 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["dispatch-crash", 30, dispatchCrash(30)],
   ["crash-to-reroute", 10, crashToReroute(10)],
   ["sim-steps", 1_000, simulatedSteps(1_000)],
+  ["sim-steps-async", 1_000, simulatedAsyncSteps(1_000)],
+  ["sim-steps-host", 500, simulatedHostSteps(500)],
   ["sim-dispatch", 20, simulatedDispatch(20)],
   ["import", 1, importOf("signalbox")],
   ["topology-reliable", 90, topologyReliable(10, 3)],

@@ -146,6 +146,13 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "dispatch-crash", unit: "perSecond", peers: ["pqueue"] },
   { name: "crash-to-reroute", unit: "p99Us", peers: [], target: { type: "below", value: 100 } },
   { name: "sim-steps", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 500_000 } },
+  {
+    name: "sim-steps-async",
+    unit: "perSecond",
+    peers: [],
+    target: { type: "at-least", perSecond: 150_000 },
+  },
+  { name: "sim-steps-host", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 10_000 } },
   { name: "sim-dispatch", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 1_000 } },
   {
     name: "topology-reliable-128",

@@ -7,7 +7,7 @@ import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import type { Program } from "./program.js";
-import { simulatedDispatch, simulatedSteps } from "./simulator.js";
+import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
@@ -32,6 +32,8 @@ export const programs: Readonly<Record<string, Program>> = {
   "dispatch-crash": dispatchCrash(SIZES.dispatchCrash),
   "crash-to-reroute": crashToReroute(SIZES.crashToReroute),
   "sim-steps": simulatedSteps(SIZES.simulatedSteps),
+  "sim-steps-async": simulatedAsyncSteps(SIZES.simulatedAsyncSteps),
+  "sim-steps-host": simulatedHostSteps(SIZES.simulatedHostSteps),
   "sim-dispatch": simulatedDispatch(SIZES.simulatedDispatch),
   "topology-reliable-128": topologyReliable(SIZES.topology, 128),
   "topology-reliable-4096": topologyReliable(SIZES.topology, 4_096),

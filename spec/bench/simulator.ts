@@ -1,7 +1,8 @@
 // The simulator: steps of synchronous processes, and schedules of dispatches whose consumers crash.
 
 import { ConsumerGroup, consumer, type Pid, supervisor } from "signalbox";
-import { explore } from "signalbox/testing";
+import { type ExploreOptions, explore } from "signalbox/testing";
+import { macrotask } from "../support/host.js";
 import type { Program } from "./program.js";
 
 const RING = 10;
@@ -12,6 +13,31 @@ const CRASHES = 3;
 
 /** Tokens in a ring, a hop a step, in orders picked by the default strategies. Counts the steps that processes took. */
 export function simulatedSteps(steps: number): Program {
+  return tokenRing(steps, {}, (hop) => hop());
+}
+
+/** The same with asynchronous handlers, which await a promise of their own before they send. */
+export function simulatedAsyncSteps(steps: number): Program {
+  return tokenRing(steps, {}, async (hop) => {
+    await null;
+    hop();
+  });
+}
+
+/** The same with handlers that may use the host, and wait for its event loop before they send. */
+export function simulatedHostSteps(steps: number): Program {
+  return tokenRing(steps, { allow: "**" }, async (hop) => {
+    await macrotask();
+    hop();
+  });
+}
+
+/** @param step - carries out one hop */
+function tokenRing(
+  steps: number,
+  options: ExploreOptions,
+  step: (hop: () => void) => void | Promise<void>,
+): Program {
   const hops = steps / SCHEDULES / RING;
   return {
     operations: steps,
@@ -26,16 +52,17 @@ export function simulatedSteps(steps: number): Program {
             const next = (i + 1) % RING;
             pids.push(
               system.spawn<number>({
-                handle: (ctx, left) => {
-                  counted++;
-                  if (left > 1) ctx.send(pids[next] as Pid<number>, left - 1);
-                },
+                handle: (ctx, left) =>
+                  step(() => {
+                    counted++;
+                    if (left > 1) ctx.send(pids[next] as Pid<number>, left - 1);
+                  }),
               }),
             );
           }
           for (const pid of pids) system.send(pid, hops);
         },
-        { schedules: SCHEDULES, maxSteps: steps, recheck: 0 },
+        { schedules: SCHEDULES, maxSteps: 10 * steps, recheck: 0, ...options },
       );
       return { counted };
     },

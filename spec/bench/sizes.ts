@@ -19,6 +19,8 @@ export const SIZES = {
   dispatchCrash: 100_000,
   crashToReroute: 20_000,
   simulatedSteps: 500_000,
+  simulatedAsyncSteps: 200_000,
+  simulatedHostSteps: 10_000,
   /** Schedules of ten dispatches each. */
   simulatedDispatch: 1_000,
   /** Sentences of eight words, of which nine edges come. */

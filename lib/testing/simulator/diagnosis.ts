@@ -19,7 +19,7 @@ export async function realWork(adrift: Actor): Promise<Error | undefined> {
   const kinds = host.busy();
   if (kinds.length === 0) return undefined;
   for (let turn = 0, idle = 0; turn < MOST_TURNS && adrift.adrift && idle < IDLE_TURNS; turn++) {
-    await host.drain();
+    await host.turn();
     idle = host.busy().length === 0 ? idle + 1 : 0;
     if (idle === IDLE_TURNS && adrift.adrift) return undefined;
   }

@@ -329,9 +329,12 @@ export class World {
   /** Lets the host finish everything that the last step caused and that needs no I/O. */
   private async settleHost(): Promise<void> {
     this.turn = undefined;
-    await host.microtasks();
-    if (this.performing?.kind !== "deliver") await this.settleReal();
-    await host.drain();
+    // A turn of the event loop could hide that code waits for the host: the code is looked at before.
+    const { batched } = host;
+    await (batched ? host.drain() : host.microtasks());
+    const adrift = this.performing?.kind !== "deliver" && (this.performing?.owner ?? this.main).adrift;
+    if (adrift) await this.settleReal();
+    if (adrift || !batched) await host.drain();
     this.drained = true;
     for (const part of this.parts) part.kernel.turnEnded(this.now);
   }

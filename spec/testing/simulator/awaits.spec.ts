@@ -1,7 +1,9 @@
 // Where code under simulation is interrupted: at awaits of what the simulator settles, and nowhere else.
 
+import type { Pid } from "signalbox";
 import { exhaustive, explore, type Simulation } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
+import { failureOf } from "../support/found.js";
 
 type Wait = (sim: Simulation) => unknown;
 
@@ -66,6 +68,86 @@ describe("an await", () => {
 
   test("of sim.quiet goes on when no other step is possible [T23]", async () => {
     expect(await orders((sim) => sim.quiet(), "scenario")).toEqual(["axb"]);
+  });
+});
+
+describe("the host's queues", () => {
+  const queues: readonly [what: string, later: (fn: () => void) => void][] = [
+    ["promises", (fn) => void Promise.resolve().then(fn)],
+    ["queueMicrotask", (fn) => queueMicrotask(fn)],
+    ["process.nextTick", (fn) => process.nextTick(fn)],
+    ["nextTick behind queueMicrotask", (fn) => queueMicrotask(() => process.nextTick(fn))],
+    ["queueMicrotask behind nextTick", (fn) => process.nextTick(() => queueMicrotask(fn))],
+  ];
+
+  // More steps than the simulator drains in one turn of the event loop.
+  const STEPS = 300;
+
+  test.each(queues)("of %s are empty before the next step, step after step [T4]", async (_what, later) => {
+    await explore(
+      async (sim) => {
+        const system = sim.system();
+        let open = 0;
+        let steps = 0;
+        for (const _ of [1, 2]) {
+          const pid: Pid<number> = system.spawn<number>({
+            handle: async (ctx, left) => {
+              expect(open).toBe(0);
+              open++;
+              steps++;
+              later(() => later(() => open--));
+              if (left > 1) ctx.send(pid, left - 1);
+              await null;
+            },
+          });
+          system.send(pid, STEPS);
+        }
+        await sim.quiet();
+        expect([steps, open]).toEqual([2 * STEPS, 0]);
+      },
+      { schedules: 5 },
+    );
+  });
+
+  test("a rejection that nobody handles ends its process in the step that made it [T9]", async () => {
+    for (const at of [1, 99, 100, 101, 250]) {
+      const error = await failureOf(
+        async (sim) => {
+          const system = sim.system({ name: "shop" });
+          const clerk: Pid<number> = system.spawn<number>(
+            {
+              handle: async (ctx, n) => {
+                ctx.send(clerk, n + 1);
+                await null;
+                if (n === at) void Promise.reject(new Error("dropped"));
+              },
+            },
+            { label: "clerk" },
+          );
+          sim.invariant("the clerk lives", () => system.isAlive(clerk));
+          system.send(clerk, 1);
+          await sim.quiet();
+        },
+        { schedules: 1 },
+      );
+      expect(error.trace.steps.at(-1)).toMatchObject({
+        type: "run",
+        took: expect.stringMatching(new RegExp(`^${at}\\b`)),
+      });
+    }
+  });
+
+  test("a timer of the test fires between schedules, however many steps they have", async () => {
+    let fired = 0;
+    const timer = setInterval(() => fired++, 1);
+    await explore(
+      async (sim) => {
+        for (let i = 0; i < 500; i++) await sim.sleep(0);
+      },
+      { schedules: 100 },
+    );
+    clearInterval(timer);
+    expect(fired).toBeGreaterThan(0);
   });
 });
 
