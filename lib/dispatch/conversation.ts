@@ -409,7 +409,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   private publish(error: DispatchError): void {
     const { events } = this.kernel;
     const { envelope, history } = error;
-    events.deadLetters++;
+    events.countDeadLetter();
     if (events.wants.undeliverable)
       events.publish("undeliverable", { group: this.group.name, envelope, history, error });
   }

@@ -70,13 +70,16 @@ export class Calls {
   ): void {
     const { kernel } = this;
     const target = typeof to === "string" ? kernel.names.find(to) : to.process;
+    if (typeof to !== "string") kernel.shared?.process(to, "read");
     const here = target !== undefined && target.kernel === kernel;
     try {
       const given = options?.timeoutMs;
       const timeoutMs =
         given === undefined ? kernel.limits.callTimeoutMs : delay("timeoutMs", given, 0, true);
+      kernel.shared?.stopping("read");
       if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
       if (here && target === owner) throw new CallSelfError(target.pid);
+      if (options?.signal !== undefined) kernel.shared?.signals();
       options?.signal?.throwIfAborted();
       request.begin(kernel, owner, to, here ? target : undefined, timeoutMs);
       if (options?.signal !== undefined) request.obey(options.signal);

@@ -294,6 +294,7 @@ export class Context<M = unknown> {
    */
   trapExit(flag: boolean): boolean {
     const process = this.#live;
+    process.kernel.shared?.links(process.pid);
     const before = process.trapping;
     process.trapping = flag;
     return before;

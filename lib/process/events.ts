@@ -5,6 +5,7 @@ import { outside } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 import type { CrashReport } from "./report.js";
+import type { SharedState } from "./shared-state.js";
 
 /**
  * Why a message was not handled: there is no such process, the process exited before it handled the message, a bounded
@@ -91,15 +92,27 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   /** Which events have a listener: looked at before an event is built. */
   readonly wants: { [name in Name]?: boolean } = {};
   private readonly enter: (fn: () => void) => void;
+  private readonly shared: SharedState | undefined;
+  private lostMessages = 0;
 
   /** @param enter - runs the listeners in the context of the system */
-  constructor(enter: (fn: () => void) => void) {
+  constructor(enter: (fn: () => void) => void, shared?: SharedState) {
     super();
     this.enter = enter;
+    this.shared = shared;
   }
 
   /** How many messages reached no process, whether or not the event has a listener. */
-  deadLetters = 0;
+  get deadLetters(): number {
+    this.shared?.deadLettersCounted();
+    return this.lostMessages;
+  }
+
+  /** @internal */
+  countDeadLetter(): void {
+    this.shared?.deadLetter();
+    this.lostMessages++;
+  }
 
   override on<T extends Name>(event: T, fn: Listener<T>, context?: unknown): this {
     return super.on(event, fn, context).note();
@@ -134,6 +147,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
 
   /** @internal Calls the listeners. A throw in a listener becomes an unhandled rejection of the host. */
   publish<T extends Name>(event: T, ...args: SystemEventMap[T]): void {
+    this.shared?.listeners("write");
     outside(() =>
       this.enter(() => {
         try {
@@ -146,6 +160,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   }
 
   private note(): this {
+    this.shared?.listeners("write");
     for (const name of Object.keys(this.wants) as Name[]) this.wants[name] = false;
     for (const name of this.eventNames()) this.wants[name] = true;
     return this;

@@ -11,7 +11,9 @@ import { type ExitReason, NOPROC } from "./reason.js";
 export function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | undefined): Promise<ExitReason> {
   return new Promise((resolve, reject) => {
     if (!(pid instanceof Pid)) throw new OptionError("pid", pid, "a pid");
+    if (signal !== undefined) kernel.shared?.signals();
     signal?.throwIfAborted();
+    kernel.shared?.stopping("read");
     if (kernel.stopped) {
       resolve(NOPROC);
       return;

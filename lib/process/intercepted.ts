@@ -25,10 +25,16 @@ export class WatchedProcess extends Process {
 
   /** Whether this process takes an entry or that has ended first makes a difference. */
   override withdraw(entry: Withdrawable): number {
-    this.interception.met(this.pid);
+    this.kernel.shared?.process(this.pid, "write");
     if (!this.interception.recall(this, (item) => item === entry)) return super.withdraw(entry);
     entry.queuedIn = undefined;
     return 0;
+  }
+
+  /** The running code may be another process's. */
+  override perform(code: () => unknown): void {
+    this.kernel.shared?.process(this.pid, "write");
+    super.perform(code);
   }
 
   /** Takes in what was held on its way. */

@@ -4,6 +4,7 @@ import type { DeadLetterReason } from "./events.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
+import type { SharedState } from "./shared-state.js";
 
 /** The two ends of a promise that code awaits. */
 export interface Settler {
@@ -30,12 +31,16 @@ export interface Interception {
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean;
   /** Code of `owner`, or code outside of processes, is about to await a promise. The hook may replace the promise's ends. */
   gate(owner: WatchedProcess | undefined, what: string, ends: Settler): void;
-  /** The running code read or changed the links, the monitors or the existence of a process. */
-  met(pid: Pid): void;
-  /**
-   * The running code read or changed something that processes share. Prefixes of keys: `n:` a name, `g:` a process group, `c:` a
-   * consumer group, `t:` a task of a topology and `l:` the load of one, `disk:` a file of a simulated disk, `net:` a connection of
-   * a simulated network, `u:` a key of `sim.touch`.
-   */
+  /** Whether anybody wants to know what steps read and write. If not, systems have no {@link SharedState}. */
+  readonly observes: boolean;
+  /** The running code read or changed something that processes share. The keys are those of {@link SharedState}. */
   touched(key: string, access: Access): void;
+  /** Stands for a process in keys. It does not depend on what other processes do. */
+  keyOf(pid: Pid): string;
+  /** The key of an object that its creator has made known by asking for the key first. */
+  keyOfObject(object: object): string;
+  /** The number of a new pid or monitor: never twice, and independent of what other processes do. */
+  number(of: "pid" | "monitor"): number;
+  /** The running code read or changed the life, links or monitors of a process. */
+  met(pid: Pid): void;
 }

@@ -29,6 +29,7 @@ import { Reporter, type ReportSettings } from "./report.js";
 import { reportCrash, reportLate, reportUnowned } from "./report-failure.js";
 import { exitedError, failRequests, messageOf, Request } from "./request.js";
 import { contextAware } from "./sender-context.js";
+import { SharedState } from "./shared-state.js";
 import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timer-queue.js";
 
@@ -43,6 +44,8 @@ export class Kernel implements ScheduledSystem {
   readonly scheduler: Scheduler;
   readonly events: SystemEvents;
   readonly interception: Interception | undefined;
+  /** Where code says what it reads and changes, if anybody wants to know. */
+  readonly shared: SharedState | undefined;
   readonly names: Names;
   readonly groups: Groups;
   readonly links: Links = new Links(this);
@@ -70,12 +73,13 @@ export class Kernel implements ScheduledSystem {
     this.carriesContext = carries;
     this.reports = new Reporter(this, reports);
     this.outside = new Pid(node, 0, "outside", undefined);
-    this.events = new SystemEvents((fn) => this.enter(fn));
     this.interception = env.interception;
+    this.shared = env.interception?.observes === true ? new SharedState(env.interception, node) : undefined;
+    this.events = new SystemEvents((fn) => this.enter(fn), this.shared);
     const plain = env.interception === undefined ? Process : WatchedProcess;
     this.processClass = carries ? contextAware(plain) : plain;
-    this.names = new Names(env.interception);
-    this.groups = new Groups(env.interception);
+    this.names = new Names(this.shared);
+    this.groups = new Groups(this.shared);
     this.scheduler = env.createScheduler(this, limits);
     this.unwatch = env.watchRejections((owner, error) => {
       if (!(owner instanceof Pid) || owner.node !== node) return false;
@@ -107,8 +111,10 @@ export class Kernel implements ScheduledSystem {
     options: SpawnOptions | undefined,
     onStart?: (outcome: StartOutcome) => void,
   ): Process {
+    this.shared?.spawned(parent?.pid);
     if (this.stopped) throw new SystemStoppedError(this.node.name);
-    const pid = new Pid<unknown>(this.node, ++this.lastId, options?.label, undefined);
+    const id = this.interception === undefined ? ++this.lastId : this.interception.number("pid");
+    const pid = new Pid<unknown>(this.node, id, options?.label, undefined);
     const process = new this.processClass(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
     if (options !== undefined) {
       if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);
@@ -204,6 +210,7 @@ export class Kernel implements ScheduledSystem {
     if (process.timers !== undefined) for (const timer of members(process.timers)) timer.cancel();
     process.exitReason = reason;
     this.interception?.died(process as WatchedProcess, reason);
+    this.shared?.ended();
     if (rare !== undefined) {
       if (rare.name !== undefined) this.names.release(process);
       if (rare.groups !== undefined) this.groups.leaveAll(process);
@@ -276,7 +283,8 @@ export class Kernel implements ScheduledSystem {
   }
 
   deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason): void {
-    this.events.deadLetters++;
+    this.events.countDeadLetter();
+    if (typeof to !== "string") this.shared?.process(to, "read");
     this.interception?.lost(to, message, reason);
     if (this.events.wants.deadLetter) this.events.publish("deadLetter", { to, message, reason });
   }
@@ -301,6 +309,7 @@ export class Kernel implements ScheduledSystem {
 
   /** The running process with this pid or name. @throws NoProcessError */
   locate(of: Pid<never> | string): Process {
+    if (typeof of !== "string") this.shared?.process(of, "read");
     const process = typeof of === "string" ? this.names.find(of) : of.process;
     if (process === undefined || process.kernel !== this)
       throw new NoProcessError(String(of), this.node.name);

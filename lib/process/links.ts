@@ -34,7 +34,7 @@ export class Links {
    * @param gone - the EXIT that comes if `to` is dead
    */
   link(process: Process, to: Pid, gone: ExitReason = NOPROC): void {
-    this.kernel.interception?.met(to);
+    this.used(process.pid, to);
     if (to === process.pid || includes(process.links, to)) return;
     const other = to.process;
     if (other !== undefined && other.kernel === this.kernel) {
@@ -47,12 +47,13 @@ export class Links {
       process.links = include(process.links, to);
       this.kernel.remote.link(process.pid, to);
     }
+    this.kernel.shared?.listeners("read");
     if (this.kernel.events.wants.link) this.kernel.events.publish("link", { from: process.pid, to });
   }
 
   /** Ends the link at once. Exit signals that arrive along it from now on are dropped. */
   unlink(process: Process, from: Pid): void {
-    this.kernel.interception?.met(from);
+    this.used(process.pid, from);
     if (!includes(process.links, from)) return;
     process.links = exclude(process.links, from);
     const other = from.process;
@@ -62,8 +63,8 @@ export class Links {
 
   /** @param gone - the reason of the DOWN that comes if `target` is dead */
   monitor(process: Process, target: Pid, gone: ExitReason = NOPROC): Monitor {
-    this.kernel.interception?.met(target);
-    const monitor = new Monitor(++this.lastMonitor, process.pid, target);
+    this.kernel.shared?.process(target, "read");
+    const monitor = new Monitor(this.number(), process.pid, target);
     const other = target.process;
     if (other !== undefined && other.kernel === this.kernel) {
       process.watching = include(process.watching, monitor);
@@ -80,8 +81,8 @@ export class Links {
   /** Watches a process for code outside of all processes. */
   watch(target: Pid, ended: (reason: ExitReason) => void, lost: (error: Error) => void): ExitWatch {
     const { kernel } = this;
-    kernel.interception?.met(target);
-    const watch = new ExitWatch(++this.lastMonitor, kernel.outside, target, ended, lost);
+    kernel.shared?.process(target, "read");
+    const watch = new ExitWatch(this.number(), kernel.outside, target, ended, lost);
     const other = target.process;
     if (other !== undefined && other.kernel === kernel) other.watchers = include(other.watchers, watch);
     else if (target.node === kernel.node) ended(NOPROC);
@@ -91,7 +92,7 @@ export class Links {
 
   unwatch(watch: ExitWatch): void {
     const { target } = watch;
-    this.kernel.interception?.met(target);
+    this.kernel.shared?.process(target, "read");
     const other = target.process;
     if (other !== undefined && other.kernel === this.kernel) other.watchers = exclude(other.watchers, watch);
     else if (target.node !== this.kernel.node) this.kernel.remote.unwatch(watch);
@@ -99,7 +100,7 @@ export class Links {
 
   /** Ends a monitor of `process`. With `flush`, a DOWN that is queued goes too. */
   demonitor(process: Process, monitor: Monitor, flush: boolean): void {
-    this.kernel.interception?.met(monitor.target);
+    this.kernel.shared?.process(monitor.target, "read");
     if (monitor.watcher !== process.pid) return;
     process.watching = exclude(process.watching, monitor);
     const other = monitor.target.process;
@@ -109,9 +110,23 @@ export class Links {
     if (flush) removeSignal(process, (signal) => signal.type === "down" && signal.ref === monitor);
   }
 
+  /** Two ends of a link are looked at or changed, or one of them gets an exit signal. */
+  private used(one: Pid, other: Pid): void {
+    const { shared } = this.kernel;
+    if (shared === undefined) return;
+    shared.process(other, "read");
+    shared.links(one);
+    shared.links(other);
+  }
+
+  private number(): number {
+    const { interception } = this.kernel;
+    return interception === undefined ? ++this.lastMonitor : interception.number("monitor");
+  }
+
   /** Applies one exit signal to its receiver, by the table in exit-signal.ts. */
   exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void {
-    this.kernel.interception?.met(to);
+    this.used(from, to);
     const target = to.process;
     if (target === undefined || target.kernel !== this.kernel) {
       if (to.node !== this.kernel.node) this.kernel.remote.exit(from, to, reason, source);
@@ -120,6 +135,7 @@ export class Links {
     const linked = source === "link" && includes(target.links, from);
     if (linked) target.links = exclude(target.links, from);
     const verdict = exitAction(source, linked, reason, target.trapping, from === to);
+    if (verdict === "die") this.kernel.shared?.process(to, "write");
     switch (verdict) {
       case "drop":
         return;
@@ -224,6 +240,8 @@ function notify(process: Process, signal: Signal): void {
 
 /** Takes the first queued signal that fits out of a mailbox. */
 export function removeSignal(process: Process, flushed: (signal: Signal) => boolean): void {
+  process.kernel.shared?.process(process.pid, "write");
+  process.kernel.shared?.mailbox(process.pid, "write");
   const fits = (entry: unknown): boolean =>
     isEntry(entry) && entry instanceof SignalEntry && flushed(entry.signal);
   for (let index = 0; index < process.length; index++) {

@@ -1,30 +1,31 @@
 // Names of processes: one name for one process. A name is free again before other processes are notified of the exit.
 
 import { NameTakenError } from "./errors.js";
-import type { Interception } from "./interception.js";
 import { text } from "./options.js";
 import type { Process } from "./process.js";
+import type { SharedState } from "./shared-state.js";
 
 export class Names {
   private readonly holders = new Map<string, Process>();
-  private readonly interception: Interception | undefined;
+  private readonly shared: SharedState | undefined;
 
-  constructor(interception?: Interception) {
-    this.interception = interception;
+  constructor(shared: SharedState | undefined) {
+    this.shared = shared;
   }
 
   find(name: string): Process | undefined {
-    this.interception?.touched(`n:${name}`, "read");
+    this.shared?.name(name, "read");
     return this.holders.get(name);
   }
 
   /** @throws NameTakenError when the name is taken or the process has another name; OptionError when the name is empty */
   register(name: string, process: Process): void {
+    this.shared?.name(name, "write");
+    this.shared?.nameOf(process.pid);
     const holder = this.holders.get(text("name", name));
     if (holder !== undefined) throw new NameTakenError(name, holder.pid, "held");
     const held = process.rare?.name;
     if (held !== undefined) throw new NameTakenError(name, process.pid, "has-name", held);
-    this.interception?.touched(`n:${name}`, "write");
     this.holders.set(name, process);
     process.extras.name = name;
   }
@@ -36,9 +37,10 @@ export class Names {
 
   /** Frees the name that the process holds, if any. */
   release(process: Process): void {
+    this.shared?.nameOf(process.pid);
     const name = process.rare?.name;
     if (name === undefined || process.rare === undefined) return;
-    this.interception?.touched(`n:${name}`, "write");
+    this.shared?.name(name, "write");
     this.holders.delete(name);
     process.rare.name = undefined;
   }

@@ -73,6 +73,7 @@ export class OwnedTimer implements Due, TimerRef {
       this.post(to, message);
       // As in OTP, an interval ends with its receiver. An interval to a name goes on, since another process may take the
       // name.
+      if (typeof to !== "string") this.kernel.shared?.process(to, "read");
       if (typeof to !== "string" && to.process === undefined && to.node === this.kernel.node) this.cancel();
     } else if (this.owner !== undefined) runIn(this.owner, this.action.run);
   }

@@ -154,9 +154,9 @@ export class Process extends Mailbox implements Runnable {
 
   private measure(): void {
     const { limits, events } = this.kernel;
-    if (this.isDeep(limits.highWater) && events.wants.highWater) {
-      events.publish("highWater", { pid: this.pid, depth: this.depth });
-    }
+    if (!this.isDeep(limits.highWater)) return;
+    this.kernel.shared?.listeners("read");
+    if (events.wants.highWater) events.publish("highWater", { pid: this.pid, depth: this.depth });
   }
 
   /** Applies the overflow policy. False when `message` is not to be queued. */

@@ -129,6 +129,9 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
 
   /** What arrived before the end of the wait still counts: a body that is ready looks at it first. */
   private giveUp(error: unknown): void {
+    const { kernel, pid } = this.owner;
+    kernel.shared?.process(pid, "write");
+    kernel.shared?.mailbox(pid, "read");
     if (this.owner.pendingReceive !== this) return;
     if (this.owner.state === READY) this.ended = { error };
     else this.wake(error);
@@ -164,6 +167,7 @@ export function receive(
       return Promise.reject(error);
     }
   }
+  if (options?.signal !== undefined) process.kernel.shared?.signals();
   if (options?.signal?.aborted) return Promise.reject(options.signal.reason);
   const pendingReceive = new PendingReceive(process, wanted, filter, options);
   process.pendingReceive = pendingReceive;

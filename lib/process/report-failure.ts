@@ -20,6 +20,7 @@ export function reportCrash(
 ): void {
   const { reports, events } = kernel;
   const { pid } = process;
+  kernel.shared?.listeners("read");
   const isPrinted = reports.admits();
   if (!isPrinted && !events.wants.crash) return;
   const said = reports.said(lastMessage);
@@ -42,8 +43,9 @@ export function reportCrash(
  * Reports an error that code of a process threw after the process ended, or while it terminated with another reason. A
  * refused effect is expected and is not reported.
  */
-export function reportLate({ reports, events }: Kernel, pid: Pid, error: unknown): void {
+export function reportLate({ reports, events, shared }: Kernel, pid: Pid, error: unknown): void {
   if (isRefusal(error, pid)) return;
+  shared?.listeners("read");
   if (events.wants.lateError) events.publish("lateError", { pid, error });
   if (!reports.admits()) return;
   const when = pid.process === undefined ? "after its exit" : "while it terminated";

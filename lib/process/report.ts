@@ -8,6 +8,7 @@ import { outside } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 import { decide, type Event, initial, type State } from "./report-limit-machine.js";
+import type { SharedState } from "./shared-state.js";
 import { formatReason, show, stackOf } from "./show.js";
 import type { Due, Timer } from "./timer-queue.js";
 
@@ -158,6 +159,7 @@ interface ReportingSystem {
   readonly env: Environment;
   readonly limits: Limits;
   enter(fn: () => void): void;
+  readonly shared: SharedState | undefined;
   addTimer(delayMs: number, due: Due): Timer;
   cancelTimer(timer: Timer): boolean;
 }
@@ -211,6 +213,7 @@ export class Reporter {
 
   private step(event: Event): boolean {
     const { host } = this;
+    if (this.options.to !== undefined) host.shared?.listeners("write");
     const [limit, effects] = decide(this.limit, event);
     this.limit = limit;
     let prints = false;

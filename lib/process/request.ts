@@ -57,7 +57,7 @@ export interface CallOptions {
  * ends.
  */
 export class Request<R = unknown> extends Entry implements Due, Abandonable, Abortable, Settler, Resumption {
-  open = true;
+  private pending = true;
   message: unknown = undefined;
   callee: Process | undefined = undefined;
   next: Request | undefined = undefined;
@@ -78,6 +78,12 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   /** Something to do once the call has ended, however it did. */
   onClose: (() => void) | undefined = undefined;
   private onReply: ((reply: Reply<never>) => unknown) | undefined = undefined;
+
+  /** False once the call has ended. */
+  get open(): boolean {
+    this.kernel?.shared?.object(this, "read");
+    return this.pending;
+  }
 
   /** A promise of the reply, for code of `owner`, or of nobody. */
   await(kernel: Kernel, owner: Process | undefined): Promise<R> {
@@ -106,6 +112,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     timeoutMs: number,
   ): void {
     this.kernel = kernel;
+    kernel.shared?.created(this);
     this.context = captureSenderContext(kernel);
     this.owner = owner;
     this.to = to;
@@ -156,6 +163,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   private handleReply(reply: Reply<R>): void {
     const { owner, onReply } = this;
+    if (owner !== undefined) owner.kernel.shared?.process(owner.pid, "read");
     if (!owner?.alive || onReply === undefined) return;
     const task = new TaskEntry(() => onReply(reply as Reply<never>));
     // As after an await: where the question was asked, whoever answers.
@@ -183,8 +191,9 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   /** Unties the call from everything. False when it had ended before. */
   private close(): boolean {
-    if (!this.open) return false;
-    this.open = false;
+    this.kernel?.shared?.object(this, this.pending ? "write" : "read");
+    if (!this.pending) return false;
+    this.pending = false;
     if (this.timer !== undefined) this.kernel?.cancelTimer(this.timer);
     if (this.signal !== undefined) unwatchAbort(this.signal, this);
     const owner = this.owner;

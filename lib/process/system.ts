@@ -95,6 +95,7 @@ export class ProcessSystem implements AsyncDisposable {
   }
 
   get stopped(): boolean {
+    this.kernel.shared?.stopping("read");
     return this.kernel.stopped;
   }
 
@@ -191,21 +192,26 @@ export class ProcessSystem implements AsyncDisposable {
 
   /** Whether the process runs in this system. */
   isAlive(pid: Pid): boolean {
+    this.kernel.shared?.process(pid, "read");
     return pid.process !== undefined && pid.process.kernel === this.kernel;
   }
 
   /** Processes alive, oldest first. */
   processes(): Pid<unknown>[] {
+    this.kernel.shared?.counted();
     return this.#all().map((process) => process.pid);
   }
 
   /** How many processes are alive. */
   get population(): number {
+    this.kernel.shared?.counted();
     return this.kernel.population;
   }
 
   /** A snapshot of one process. Undefined when the process does not run in this system. */
   info(pid: Pid): ProcessInfo | undefined {
+    this.kernel.shared?.process(pid, "write");
+    this.kernel.shared?.mailbox(pid, "read");
     const process = pid.process;
     return process === undefined || process.kernel !== this.kernel
       ? undefined
@@ -272,7 +278,9 @@ export class ProcessSystem implements AsyncDisposable {
 
   async #stop(): Promise<void> {
     const kernel = this.kernel;
+    kernel.shared?.stopping("write");
     kernel.stopping = true;
+    kernel.shared?.listedRoots();
     for (const process of this.#all().reverse()) {
       if (process.parent !== undefined || !process.alive || isLast(process)) continue;
       const gone = waitForExit(kernel, process.pid, undefined);
@@ -296,6 +304,7 @@ export class ProcessSystem implements AsyncDisposable {
   #limitStop(timeoutMs: number): void {
     const { kernel } = this;
     const before = this.#stopLimit;
+    kernel.shared?.stopping("read");
     if (kernel.stopped || timeoutMs === Number.POSITIVE_INFINITY) return;
     if (before !== undefined) {
       if (before.deadline <= kernel.env.now() + timeoutMs) return;
@@ -306,7 +315,9 @@ export class ProcessSystem implements AsyncDisposable {
 
   /** Waits for these ends still resolve. The kills are deliberate, so they are not reported as crashes. */
   #killAll(): void {
+    this.kernel.shared?.stopping("write");
     this.kernel.stopped = true;
+    this.kernel.shared?.counted();
     for (const process of this.#all()) this.kernel.end(process, KILLED, undefined, true);
   }
 

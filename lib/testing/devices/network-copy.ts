@@ -74,10 +74,11 @@ function remoteRequest(
   copy: (value: unknown) => unknown,
 ): Request {
   const there = keep(Object.create(request) as Request);
-  there.open = true;
+  let open = true;
+  Object.defineProperty(there, "open", { get: () => open });
   const answer = (content: unknown, settle: (wire: Direction) => void): void => {
-    if (!there.open) return;
-    there.open = false;
+    if (!open) return;
+    open = false;
     wire.back(content, settle);
   };
   there.fulfil = (value) => answer(value, (back) => request.fulfil(copyMessage(value, back)));

@@ -24,6 +24,8 @@ export class Actor {
   readonly resume: ResumeTask;
   readonly waits: Set<Wait> = new Set();
   readonly children: Actor[] = [];
+  /** Its place in the tree, in ordinals: does not depend on the order of steps of other actors, as its number does. */
+  readonly key: string;
   /** Footprint keys of its state and of its mailbox. */
   readonly state: string;
   readonly mailbox: string;
@@ -36,8 +38,13 @@ export class Actor {
   /** Counters for `random` and `id`: the numbers of one actor do not depend on other actors. */
   randoms = 0;
   ids = 0;
+  /** Counters for pids, monitors, and objects that have footprint keys. */
+  pids = 0;
+  monitors = 0;
+  objects = 0;
   /** For each unsettled promise, the place where the code made or awaits it, in order; known when the schedule runs for a report. */
   readonly places: Map<object, { readonly place: string; readonly awaited: boolean }> = new Map();
+  private hashed: number | undefined = undefined;
   private readonly root: string;
   private base: string | undefined = undefined;
   private whole: string | undefined = undefined;
@@ -49,8 +56,9 @@ export class Actor {
     this.parent = parent;
     this.supervises = (process?.behaviour as Callbacks<unknown> | undefined)?.parentExit !== undefined;
     this.root = root;
-    this.state = `a${number}`;
-    this.mailbox = `m${number}`;
+    this.key = parent === undefined ? String(number) : `${parent.key}.${parent.children.length}`;
+    this.state = `a:${this.key}`;
+    this.mailbox = `m:${this.key}`;
     this.run = new RunTask(this);
     this.resume = new ResumeTask(this);
     parent?.children.push(this);
@@ -81,6 +89,16 @@ export class Actor {
   get place(): string | undefined {
     const all = [...this.places.values()];
     return (all.find(({ awaited }) => awaited) ?? all.at(-1))?.place;
+  }
+
+  /** A 32-bit number made of its key. */
+  get hash(): number {
+    if (this.hashed === undefined) {
+      let hash = 0x811c9dc5;
+      for (let i = 0; i < this.key.length; i++) hash = Math.imul(hash ^ this.key.charCodeAt(i), 0x01000193);
+      this.hashed = hash >>> 0;
+    }
+    return this.hashed;
   }
 
   get alive(): boolean {

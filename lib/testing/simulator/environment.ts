@@ -3,6 +3,7 @@
 import type { Environment } from "../../process/environment.js";
 import type { Kernel } from "../../process/kernel.js";
 import { production } from "../../process/production.js";
+import { mix } from "./mix.js";
 import type { World } from "./world.js";
 
 /** Wall time at the beginning of every schedule: 1 January 2025, UTC. */
@@ -15,7 +16,7 @@ export function environmentOf(world: World, name: string): Environment {
     random: () => {
       const actor = world.current;
       const variant = world.oracle.draw(RANDOM_VARIANTS, "random");
-      const number = mix(actor.number, actor.randoms++, variant);
+      const number = mix(actor.hash, actor.randoms++, variant) / 4_294_967_296;
       // The first variant is the ordinary one.
       if (variant > 0) world.options.recorder?.chose("random number", number);
       return number;
@@ -33,12 +34,3 @@ export function environmentOf(world: World, name: string): Environment {
 
 /** Alternatives that a schedule has for each random number. */
 const RANDOM_VARIANTS = 256;
-
-/** A number in [0, 1) for each actor, draw and variant: murmur3's finalizer over the three. */
-function mix(actor: number, draw: number, variant: number): number {
-  let h =
-    Math.imul(actor + 1, 0x9e3779b1) ^ Math.imul(draw + 1, 0x85ebca6b) ^ Math.imul(variant + 1, 0xc2b2ae35);
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return ((h ^ (h >>> 16)) >>> 0) / 4_294_967_296;
-}

@@ -8,6 +8,7 @@ import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { Actor, Wait } from "./actor.js";
 import { freeze } from "./freeze.js";
+import { mix } from "./mix.js";
 import type { DeliverTask } from "./tasks.js";
 import type { World } from "./world.js";
 
@@ -22,9 +23,16 @@ export function isSimulated(pid: Pid): boolean {
   return simulated.has(pid.node);
 }
 
+/** The scenario's own numbers stay below. */
+const FIRST_MIXED = 1_000_000;
+
 export class Interceptor implements Interception {
   private readonly world: World;
   private readonly pids = new Map<Pid, Actor>();
+  /** Footprint keys of calls and timers. */
+  private readonly objects = new WeakMap<object, string>();
+  /** Numbers of pids and monitors that processes have made. */
+  private readonly numbers = new Set<number>();
   /** Channels of delayed messages, by sender and receiver. */
   private readonly pairs = new Map<Actor, Map<Actor, DeliverTask>>();
 
@@ -90,7 +98,6 @@ export class Interceptor implements Interception {
   }
 
   lost(to: Pid | string, message: unknown, reason: DeadLetterReason): void {
-    if (typeof to !== "string") this.met(to);
     this.world.options.recorder?.lost(to, message, reason);
   }
 
@@ -144,8 +151,37 @@ export class Interceptor implements Interception {
     ends.reject = (error) => settle(() => reject?.(error), { error });
   }
 
+  get observes(): boolean {
+    return this.world.options.observe;
+  }
+
+  keyOf(pid: Pid): string {
+    return this.pids.get(pid)?.key ?? `${pid.node.id}.${pid.id}`;
+  }
+
+  keyOfObject(object: object): string {
+    let key = this.objects.get(object);
+    if (key === undefined) {
+      const actor = this.world.current;
+      key = `o:${actor.key}/${++actor.objects}`;
+      this.objects.set(object, key);
+    }
+    return key;
+  }
+
+  /** Processes count up on their own. The scenario's pids and monitors have small numbers, as in production. */
+  number(of: "pid" | "monitor"): number {
+    const actor = this.world.current;
+    const count = of === "pid" ? ++actor.pids : ++actor.monitors;
+    if (actor === this.world.main) return count;
+    let number = FIRST_MIXED + mix(actor.hash, count, of === "pid" ? 0 : 1);
+    while (this.numbers.has(number)) number++;
+    this.numbers.add(number);
+    return number;
+  }
+
   met(pid: Pid): void {
-    this.world.wrote(this.pids.get(pid)?.state ?? String(pid));
+    this.world.wrote(`a:${this.keyOf(pid)}`);
   }
 
   touched(key: string, access: Access): void {

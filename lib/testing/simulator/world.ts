@@ -202,6 +202,7 @@ export class World {
 
   /** Resolves when nothing can go on without time passing. */
   whenQuiet(what: string): Promise<void> {
+    this.wrote("quiet");
     return this.gated<void>(what, (resolve) => this.quiet.push(resolve));
   }
 
@@ -299,25 +300,41 @@ export class World {
 
   private perform(task: SimulatedTask): void {
     this.performing = task;
+    // What was touched between two steps belongs to none.
+    this.reads.clear();
+    this.writes.clear();
     this.options.recorder?.began(task);
     origin.wake();
     origin.current = undefined;
     if (task.kind === "run") {
       const process = task.owner.process as WatchedProcess;
       task.started = true;
-      this.wrote(task.owner.state);
-      // A body searches its mailbox, so the content of the mailbox matters to it.
-      if (process.handle === undefined) this.wrote(task.owner.mailbox);
+      if (this.options.observe) this.observeRun(task.owner, process);
       origin.scheduler = this;
       this.running = process;
       this.contextOf(process.kernel).runInAsyncScope(process.activate, process, 1);
       this.running = undefined;
       origin.scheduler = undefined;
     } else {
-      if (task.kind !== "effect") this.wrote(task.kind === "resume" ? task.owner.state : task.owner.mailbox);
+      if (task.kind === "resume") this.read(task.owner.state);
+      else if (task.kind === "deliver") this.wrote(task.owner.mailbox);
       task.next();
       if (task.pending > 0) this.agenda.enable(task);
     }
+  }
+
+  /**
+   * A process takes from its mailbox. A send at the other end makes no difference to that, unless the process searches the
+   * mailbox, makes room in it, or is watched for its depth.
+   */
+  private observeRun(owner: Actor, process: WatchedProcess): void {
+    this.read(owner.state);
+    if (
+      process.handle === undefined ||
+      process.rare?.mailbox !== undefined ||
+      process.kernel.events.wants.highWater
+    )
+      this.wrote(owner.mailbox);
   }
 
   /** Consecutive steps of one system share a context until the host has run, like the activations of a turn in production. */

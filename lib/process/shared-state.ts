@@ -1,0 +1,137 @@
+// The one place where the library says which shared state the running code reads and changes.
+//
+// A simulator that searches all schedules skips the orders of steps that share nothing, so it has to know all that a step
+// shares with others. Whoever reads or changes a state that belongs to no process, or to another process, says so here, before
+// the access. Two steps conflict if one writes a key that the other reads or writes. Where changes commute, such as additions to
+// a count, the changes read the key and whoever looks at the result writes it: then two changes do not conflict.
+//
+// Only a kernel under an exhaustive search has a SharedState, so everywhere else an access costs one look at a field:
+//
+//     kernel.shared?.name(name, "write");
+//
+// | key           | state                                                    | read by                   | written by                    |
+// |---------------|----------------------------------------------------------|---------------------------|-------------------------------|
+// | `a:process`   | its life, and all that only its own steps use            | its steps, uses of its pid| its end, a look at or change of its insides by others |
+// | `l:process`   | its links, and whether it traps exits                    |                           | link, unlink, trapExit, exit signals |
+// | `x:process`   | the name that it has                                     |                           | register, unregister, exit    |
+// | `k:process`   | the order of its children                                |                           | spawn                         |
+// | `m:process`   | its mailbox, and the promises settled for it             | the end of a receive      | sends; takes where the content matters |
+// | `o:object`    | a call, a timer: open or ended                           | asking whether it is open | its ends                      |
+// | `n:name`      | who has a name                                           | looking it up             | register, unregister, exit    |
+// | `g:group`     | members and monitors of a process group                  | asking for the members    | join, leave, monitors, exit   |
+// | `r:`          | the order of the processes that no process has started   |                           | spawn                         |
+// | `p:`          | which processes are alive                                | spawn, exit               | counting or listing them      |
+// | `d:`          | the number of dead letters                               | a dead letter             | asking for the number         |
+// | `s:`          | whether the system stops or has stopped                  | spawns, calls, waits      | stopping                      |
+// | `e:`          | who listens to events, and what listeners and sinks do   | an event without listener | an event with one, on, off    |
+// | `abort`       | AbortSignals                                             | a wait that has one       | AbortController.abort         |
+// | others        | the floors above: see {@link SharedState.of}             |                           |                               |
+
+import type { Access, Interception } from "./interception.js";
+import type { Pid, RemoteNode } from "./pid.js";
+
+export class SharedState {
+  private readonly interception: Interception;
+  private readonly node: string;
+
+  constructor(interception: Interception, node: RemoteNode) {
+    this.interception = interception;
+    this.node = node.id;
+  }
+
+  /** The life of a process, and everything that only its own steps use. A process's own steps read it. */
+  process(pid: Pid, access: Access): void {
+    this.interception.touched(`a:${this.interception.keyOf(pid)}`, access);
+  }
+
+  /** The links of a process, and whether it traps exits. */
+  links(pid: Pid): void {
+    this.interception.touched(`l:${this.interception.keyOf(pid)}`, "write");
+  }
+
+  mailbox(pid: Pid, access: Access): void {
+    this.interception.touched(`m:${this.interception.keyOf(pid)}`, access);
+  }
+
+  /** The name that a process has. */
+  nameOf(pid: Pid): void {
+    this.interception.touched(`x:${this.interception.keyOf(pid)}`, "write");
+  }
+
+  /** A process is added: to all, and to the children of its parent or to those that no process has started. */
+  spawned(parent: Pid | undefined): void {
+    this.stopping("read");
+    this.interception.touched(`p:${this.node}`, "read");
+    this.interception.touched(
+      parent === undefined ? `r:${this.node}` : `k:${this.interception.keyOf(parent)}`,
+      "write",
+    );
+    this.listeners("read");
+  }
+
+  /** A process has ended. */
+  ended(): void {
+    this.interception.touched(`p:${this.node}`, "read");
+    this.listeners("read");
+  }
+
+  /** Code counts or lists the processes. */
+  counted(): void {
+    this.interception.touched(`p:${this.node}`, "write");
+  }
+
+  /** The processes that no process has started stop in their order. */
+  listedRoots(): void {
+    this.counted();
+    this.interception.touched(`r:${this.node}`, "read");
+  }
+
+  /** A call, a timer or another object that ends once. It is made known by the step that creates it. */
+  object(object: object, access: Access): void {
+    this.interception.touched(this.interception.keyOfObject(object), access);
+  }
+
+  /** Names an object: later on, its key must not depend on who touches it first. */
+  created(object: object): void {
+    this.interception.keyOfObject(object);
+  }
+
+  name(name: string, access: Access): void {
+    this.interception.touched(`n:${this.node}/${name}`, access);
+  }
+
+  group(name: string, access: Access): void {
+    this.interception.touched(`g:${this.node}/${name}`, access);
+  }
+
+  deadLetter(): void {
+    this.interception.touched(`d:${this.node}`, "read");
+    this.listeners("read");
+  }
+
+  deadLettersCounted(): void {
+    this.interception.touched(`d:${this.node}`, "write");
+  }
+
+  stopping(access: Access): void {
+    this.interception.touched(`s:${this.node}`, access);
+  }
+
+  /** The listeners of the system's events and the sink of its reports. They are the user's code, and may share memory. */
+  listeners(access: Access): void {
+    this.interception.touched(`e:${this.node}`, access);
+  }
+
+  /** An AbortSignal limits a wait. One key for all: a signal may depend on others. */
+  signals(): void {
+    this.interception.touched("abort", "read");
+  }
+
+  /**
+   * State of a floor above. The prefix of the key says which: `c:` a consumer group, `t:` a task of a topology, `l:` the load of
+   * one; in the simulator `disk:` a file, `net:` a connection, `u:` a key of `sim.touch`.
+   */
+  of(key: string, access: Access): void {
+    this.interception.touched(key, access);
+  }
+}
