@@ -146,16 +146,28 @@ export const host: SimulatorHost = {
   },
 
   stack() {
-    const { stackTraceLimit } = Error;
+    const { prepareStackTrace, stackTraceLimit } = Error;
     // The code of the test may be behind many lines of the library.
     Error.stackTraceLimit = STACK_LINES;
-    const stack = new Error().stack ?? "";
+    Error.prepareStackTrace = (_error, sites) =>
+      sites.map((site) => `${site.getFileName()}:${site.getPosition()}`).join();
+    const positions = new Error().stack ?? "";
+    Error.prepareStackTrace = prepareStackTrace;
+    const known = stacks.get(positions);
+    const text = known ?? new Error().stack ?? "";
     Error.stackTraceLimit = stackTraceLimit;
-    return stack;
+    if (known !== undefined) return known;
+    if (stacks.size >= MOST_STACKS) stacks.clear();
+    stacks.set(positions, text);
+    return text;
   },
 
-  folder: () => process.cwd().replaceAll("\\", "/"),
+  folder: () => process.cwd().replaceAll("\", "/"),
 };
+
+/** Texts of stacks by the positions of their frames. A text takes long, since source maps are applied to it. */
+const stacks = new Map<string, string>();
+const MOST_STACKS = 10_000;
 
 let baseline: string[] = [];
 
