@@ -6,25 +6,28 @@ import { Recorder } from "../simulator/recorder.js";
 import { alike, kindOf, type Runs } from "./runs.js";
 import type { ScheduleResult } from "./schedule.js";
 import { shrinkChoices, trimmed } from "./shrink.js";
+import { StepLimit } from "./step-limit.js";
 
 /** The error for a failing schedule. */
 export async function failureOf(runs: Runs, result: ScheduleResult, schedule: number): Promise<Error> {
-  const { shrink, strategy } = runs.plan;
+  const { shrink, strategy, settings } = runs.plan;
   const again = await runs.of(result.choices);
   if (!alike(result, again)) return divergence(runs, result, again);
   const what = kindOf(result);
   let tried = 0;
-  const choices =
-    shrink === 0
-      ? result.choices
-      : await shrinkChoices(
-          result.choices,
-          async (candidate) => {
-            tried++;
-            return kindOf(await runs.of(candidate)) === what;
-          },
-          shrink,
-        );
+  const shrunk = async (limit: StepLimit): Promise<readonly number[]> => {
+    if (shrink === 0) return result.choices;
+    const fails = async (candidate: readonly number[]): Promise<boolean> => {
+      tried++;
+      const one = await runs.shortly(candidate, limit.steps);
+      return kindOf(one) === what && limit.accepts(one);
+    };
+    return shrinkChoices(result.choices, fails, shrink);
+  };
+  let choices = await shrunk(new StepLimit(settings.maxSteps, true));
+  // A schedule that was cut off early may end later after all.
+  if (result.bounded && kindOf(await runs.of(choices)) !== what)
+    choices = await shrunk(new StepLimit(settings.maxSteps, false));
   const recorder = new Recorder();
   const simplest = await runs.of(choices, recorder);
   if (simplest.failure === undefined) return divergence(runs, result, simplest);

@@ -37,7 +37,7 @@ export interface Exploration {
   readonly lastNew: number;
   /** What each strategy showed first, by its name; for a portfolio, by the names of its members. */
   readonly yields: ReadonlyMap<string, StrategyYield>;
-  /** Schedules that were cut off at `maxSteps`. */
+  /** Schedules that were cut off at `maxSteps` and did not fail. */
   readonly bounded: number;
   /** Schedules that were abandoned because they could show nothing new. */
   readonly redundant: number;

@@ -18,20 +18,35 @@ export const EXPLORE_DEFAULTS: {
   readonly seed: number;
   /** Steps after which a schedule is cut off. */
   readonly maxSteps: number;
+  /** What becomes of a schedule that has not ended by then. */
+  readonly endless: "fail" | "pass";
   /** One in this many passing schedules runs twice. */
   readonly recheck: number;
   /** Most schedules to run to simplify a failing one. */
   readonly shrink: number;
   /** Real milliseconds to wait for a process that may use the host's timers and I/O. */
   readonly patienceMs: number;
-} = { schedules: 1_000, seed: 1, maxSteps: 10_000, recheck: 100, shrink: 2_000, patienceMs: 5_000 };
+} = {
+  schedules: 1_000,
+  seed: 1,
+  maxSteps: 10_000,
+  endless: "fail",
+  recheck: 100,
+  shrink: 2_000,
+  patienceMs: 5_000,
+};
 
 /** Options of every run of a scenario. */
 export interface SimulateOptions {
   /** Faults that may strike. None by default. */
   readonly faults?: FaultOptions;
-  /** Steps after which a schedule is cut off. */
+  /** Steps after which a schedule is cut off. The second half of so many steps is first come, first served. */
   readonly maxSteps?: number;
+  /**
+   * Whether a schedule that was cut off fails with a {@link LivelockError}, which shows the steps that repeat, or passes and is
+   * counted as `bounded`. A schedule in which a process was kept from running passes in any case. Default `fail`.
+   */
+  readonly endless?: "fail" | "pass";
   /** Whether sent messages are frozen deeply, so that a process that writes to a shared message throws. Default false. */
   readonly freeze?: boolean;
   /** Checks of every schedule, whatever the scenario. All are on by default; `false` turns all off. */
@@ -74,7 +89,15 @@ export interface ExploreOptions extends SimulateOptions {
   readonly signal?: AbortSignal;
 }
 
-const SIMULATE_OPTIONS = ["faults", "maxSteps", "freeze", "checks", "allow", "patienceMs"] as const;
+const SIMULATE_OPTIONS = [
+  "faults",
+  "maxSteps",
+  "endless",
+  "freeze",
+  "checks",
+  "allow",
+  "patienceMs",
+] as const;
 const EXPLORE_OPTIONS = [
   ...SIMULATE_OPTIONS,
   "name",
@@ -109,9 +132,14 @@ export interface ExplorePlan {
 
 /** Checks the options of every run. @throws OptionError */
 function settingsOf(options: SimulateOptions): ScheduleSettings {
+  const maxSteps = count("maxSteps", options.maxSteps ?? EXPLORE_DEFAULTS.maxSteps, 1);
+  const { endless = EXPLORE_DEFAULTS.endless } = options;
+  if (endless !== "fail" && endless !== "pass") throw new OptionError("endless", endless, '"fail" or "pass"');
   return {
     faults: planFaults(options.faults),
-    maxSteps: count("maxSteps", options.maxSteps ?? EXPLORE_DEFAULTS.maxSteps, 1),
+    maxSteps,
+    fairAfter: Math.ceil(maxSteps / 2),
+    endless: endless === "pass",
     freeze: flag("freeze", options.freeze ?? false),
     checks: options.checks ?? {},
     allowed: options.allow === undefined ? () => false : patternMatcher("allow", options.allow),

@@ -22,11 +22,20 @@ export class Runs {
   under(chooser: Chooser, recorder?: Recorder, seen?: Fingerprints): Promise<ScheduleResult> {
     const { settings, strategy } = this.plan;
     const observe = strategy.observes === true && chooser.ran !== undefined;
-    return runSchedule(this.scenario, settings, chooser, observe, recorder, seen);
+    // What is played back ends with ordinary choices anyway; what is enumerated has no others.
+    const given = chooser instanceof Script || strategy.enumerates === true;
+    const all = given ? { ...settings, fairAfter: Number.POSITIVE_INFINITY } : settings;
+    return runSchedule(this.scenario, all, chooser, observe, recorder, seen);
   }
 
   of(choices: readonly number[], recorder?: Recorder): Promise<ScheduleResult> {
     return this.under(new Script(choices), recorder);
+  }
+
+  /** Runs the choices as a schedule that is cut off after `maxSteps` steps. */
+  shortly(choices: readonly number[], maxSteps: number): Promise<ScheduleResult> {
+    const settings = { ...this.plan.settings, maxSteps, fairAfter: Number.POSITIVE_INFINITY };
+    return runSchedule(this.scenario, settings, new Script(choices), false);
   }
 
   token(result: ScheduleResult): string {

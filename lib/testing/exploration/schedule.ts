@@ -5,8 +5,10 @@ import type { Fingerprints } from "../kit/fingerprints.js";
 import { placeOf } from "../report/place.js";
 import type { Actor } from "../simulator/actor.js";
 import { BuiltInChecker, type BuiltInChecks } from "../simulator/built-in-checks.js";
+import type { Cycle } from "../simulator/cycle.js";
 import type { FaultPlan } from "../simulator/faults.js";
 import { host } from "../simulator/host.js";
+import { cycleOf, isFair, livelock } from "../simulator/livelock.js";
 import { Progress } from "../simulator/progress.js";
 import type { Recorder } from "../simulator/recorder.js";
 import { World } from "../simulator/world.js";
@@ -18,6 +20,10 @@ export type Scenario = (sim: Simulation) => unknown;
 
 export interface ScheduleSettings {
   readonly maxSteps: number;
+  /** From this step on a schedule is ordinary. */
+  readonly fairAfter: number;
+  /** Whether a fair schedule that was cut off at `maxSteps` passes. */
+  readonly endless: boolean;
   readonly faults: FaultPlan;
   readonly freeze: boolean;
   readonly checks: BuiltInChecks | false;
@@ -36,6 +42,8 @@ export interface ScheduleResult {
   readonly digests: readonly number[];
   /** Cut off at `maxSteps`. */
   readonly bounded: boolean;
+  /** The repeating end of a schedule that was cut off. */
+  readonly cycle: Cycle | undefined;
   /** Abandoned, because it could show nothing new. */
   readonly redundant: boolean;
   /** Labels of `sometimes`, and whether each held. */
@@ -60,11 +68,12 @@ export async function runSchedule(
   recorder?: Recorder,
   seen?: Fingerprints,
 ): Promise<ScheduleResult> {
-  const { maxSteps, faults, freeze, allowed, patienceMs } = settings;
+  const { maxSteps, fairAfter, faults, freeze, allowed, patienceMs } = settings;
   const progress = seen === undefined ? undefined : new Progress(seen);
   const world = new World({
     chooser,
     maxSteps,
+    fairAfter,
     faults,
     freeze,
     observe,
@@ -93,6 +102,7 @@ export async function runSchedule(
     await world.begin(() => start(scenario, sim, world));
     await world.drive();
     if (world.oracle.broken !== undefined) throw world.oracle.broken.error;
+    if (world.bounded && !settings.endless && isFair(world)) world.fail(livelock(world));
     if (world.failure === undefined && !world.bounded && chooser.redundant !== true) {
       checker?.end();
       sim.conclude();
@@ -105,6 +115,7 @@ export async function runSchedule(
       digest: world.digest,
       digests: world.digests,
       bounded: world.bounded,
+      cycle: world.bounded ? cycleOf(world) : undefined,
       redundant: chooser.redundant === true,
       reached,
       state: stateOf(world, sim),

@@ -96,6 +96,59 @@ export class StuckError extends SignalboxError {
   }
 }
 
+/** @internal The part of a schedule that repeats. */
+export interface Cycling {
+  /** Numbers of its first and last step. */
+  readonly first: number;
+  readonly last: number;
+  readonly times: number;
+  /** The rounds are equal; otherwise they differ in numbers. */
+  readonly exact: boolean;
+  /** Virtual milliseconds of one round. */
+  readonly ms: number;
+  /** The steps in a few words. */
+  readonly lines: readonly string[];
+}
+
+/**
+ * A schedule did not end within `maxSteps` steps, although every process that could run did run. The message shows the steps
+ * that repeat.
+ *
+ * @remedy Give the retry a limit or a random backoff, or break the tie between the processes. If the scenario
+ * is meant to go on for ever, pass `endless: "pass"`; if it is only long, raise `maxSteps`.
+ */
+export class LivelockError extends SignalboxError {
+  static override readonly name: string = "LivelockError";
+  readonly code = "ERR_SIM_LIVELOCK";
+  /** The steps after which the schedule was cut off. */
+  readonly steps: number;
+  /** The steps that repeat, in a few words. Empty when no part of the schedule repeats. */
+  readonly cycle: readonly string[];
+  constructor(
+    steps: number,
+    cycle: Cycling | undefined,
+    ran: readonly string[],
+    nextTimer: number | undefined,
+  ) {
+    const still =
+      nextTimer === undefined
+        ? ""
+        : `\nThe next timer is due at ${nextTimer} ms, but time passes only when nothing can run`;
+    const ending =
+      cycle === undefined
+        ? `. No part of it repeats; at the end these ran: ${ran.join(", ")}`
+        : `: ${roundsOf(cycle)}\n${cycle.lines.map((line) => `  ${line}`).join("\n")}`;
+    super(`the schedule did not end in ${steps} steps${ending}${still}`);
+    this.steps = steps;
+    this.cycle = cycle?.lines ?? [];
+  }
+}
+
+function roundsOf({ first, last, times, exact, ms }: Cycling): string {
+  const which = first === last ? `step ${first} repeats` : `steps ${first} to ${last} repeat`;
+  return `${which}, ${times} times, ${ms} ms each time${exact ? "" : ", the same except for numbers"}`;
+}
+
 /**
  * Processes wait for each other's replies in a circle, so that none of them can go on.
  *

@@ -162,7 +162,7 @@ export const host: SimulatorHost = {
     return text;
   },
 
-  folder: () => process.cwd().replaceAll("\", "/"),
+  folder: () => process.cwd().replaceAll("\\", "/"),
 };
 
 /** Texts of stacks by the positions of their frames. A text takes long, since source maps are applied to it. */

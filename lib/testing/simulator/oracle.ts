@@ -9,7 +9,7 @@ export class Oracle {
   readonly choices: number[] = [];
   /** Number of alternatives of each decision. */
   readonly sizes: number[] = [];
-  readonly chooser: Chooser;
+  chooser: Chooser;
   /** The chooser failed. The calling code may have caught the error, but the schedule is invalid in any case. */
   broken: { readonly error: unknown } | undefined = undefined;
 

@@ -268,6 +268,14 @@ export class Recorder {
     return undefined;
   }
 
+  /** Keeps only the first steps, and adds a line to the last of them. */
+  keep(many: number, text: string): void {
+    this.steps.length = many;
+    const last = this.steps[many - 1];
+    if (last !== undefined)
+      this.steps[many - 1] = { ...last, effects: [...last.effects, { type: "note", text }] };
+  }
+
   /** A step in a few words. */
   line(index: number): string {
     const step = this.steps[index];

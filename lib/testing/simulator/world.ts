@@ -20,7 +20,7 @@ import { realWork, stalemate } from "./diagnosis.js";
 import { type FaultPlan, Faults } from "./faults.js";
 import { host } from "./host.js";
 import { Interceptor } from "./interceptor.js";
-import { Oracle } from "./oracle.js";
+import { ORDINARY, Oracle } from "./oracle.js";
 import type { Progress } from "./progress.js";
 import type { Ending, Recorder } from "./recorder.js";
 import type { SimulatedTask } from "./tasks.js";
@@ -28,6 +28,8 @@ import type { SimulatedTask } from "./tasks.js";
 export interface WorldOptions {
   readonly chooser: Chooser;
   readonly maxSteps: number;
+  /** From this step on the schedule is ordinary, and therefore fair. */
+  readonly fairAfter: number;
   readonly faults: FaultPlan;
   readonly freeze: boolean;
   /** Whether the strategy needs footprints. */
@@ -59,6 +61,8 @@ export class World {
   /** A hash of all events, and its value after each step. */
   digest = 0x811c9dc5;
   readonly digests: number[] = [];
+  /** What ran in each step, as {@link World.labelOf} says; -1 for faults and timers. */
+  readonly trail: number[] = [];
   readonly oracle: Oracle;
   readonly options: WorldOptions;
   readonly agenda: Agenda = new Agenda();
@@ -88,6 +92,8 @@ export class World {
   private reads = new Set<string>();
   private writes = new Set<string>();
   private drained = true;
+  /** Number of steps after which {@link World.cutOff} is called. */
+  private limit: number;
   private turn: { readonly kernel: Kernel; readonly context: AsyncContext } | undefined = undefined;
   /** Called for each system that loses power, before it ends. */
   readonly powerLosses: ((kernel: Kernel) => void)[] = [];
@@ -96,6 +102,7 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.options = options;
+    this.limit = Math.min(options.fairAfter, options.maxSteps);
     this.oracle = new Oracle(options.chooser);
     this.main = this.adopt(undefined, undefined);
     this.faults = new Faults(this, options.faults);
@@ -247,10 +254,7 @@ export class World {
   /** Executes steps until the scenario has ended and nothing can run. */
   async drive(): Promise<void> {
     while (!this.over) {
-      if (this.steps >= this.options.maxSteps) {
-        this.bounded = true;
-        return;
-      }
+      if (this.steps >= this.limit && this.cutOff()) return;
       if (this.agenda.tasks.length === 0 && !this.drained) {
         await this.settleHost();
         continue;
@@ -280,6 +284,15 @@ export class World {
       else this.drained = false;
       this.ended(task);
     }
+  }
+
+  /** The last part of a long schedule is fair, so that whether it ends does not depend on luck. Returns whether it is cut off. */
+  private cutOff(): boolean {
+    const { maxSteps } = this.options;
+    this.bounded = this.steps >= maxSteps;
+    this.oracle.chooser = ORDINARY;
+    this.limit = maxSteps;
+    return this.bounded;
   }
 
   /** A broken invariant of the library fails the schedule, so that there is a trace and a token of it. */
@@ -362,6 +375,7 @@ export class World {
     this.steps++;
     this.mark(task === undefined ? -1 : task.actor * 4 + kindNumber(task));
     this.digests.push(this.digest);
+    this.trail.push(task === undefined ? -1 : this.labelOf(task));
     const { progress } = this.options;
     if (progress !== undefined) {
       if (task !== undefined) progress.went(task.owner.number, kindNumber(task));
@@ -373,6 +387,11 @@ export class World {
     if (task !== undefined) chooser.ran?.(task, this.checked ? undefined : footprint);
     this.options.recorder?.ended();
     this.afterStep();
+  }
+
+  /** A number for the owner and kind of a task. */
+  labelOf(task: SimulatedTask): number {
+    return task.owner.number * 4 + kindNumber(task);
   }
 
   /** Adds an event to the digest: FNV-1a over numbers. */

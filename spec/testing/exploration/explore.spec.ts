@@ -161,7 +161,7 @@ describe("the result of an exploration", () => {
       system.send(self, "go");
       await sim.quiet();
     };
-    const result = await explore(forEver, { schedules: 5, maxSteps: 50 });
+    const result = await explore(forEver, { schedules: 5, maxSteps: 50, endless: "pass" });
     expect(result).toMatchObject({ bounded: 5, steps: 250 });
     expect((await explore(threeSenders, { schedules: 5 })).bounded).toBe(0);
   });

@@ -1,0 +1,99 @@
+// Judges a schedule that was cut off before it ended: what repeats in it, and whether its order of steps was fair.
+
+import { type Cycling, LivelockError } from "../report/errors.js";
+import { happening } from "../report/render.js";
+import type { TraceStep } from "../report/trace.js";
+import { type Cycle, findCycle } from "./cycle.js";
+import type { Recorder } from "./recorder.js";
+import type { World } from "./world.js";
+
+/** Steps of the cycle that the error shows. The report shows all. */
+const MOST_LINES = 12;
+/** Processes that the error names when nothing repeats. */
+const MOST_NAMES = 8;
+/** What differs from round to round in any cycle: the numbers of steps and messages, and the time. */
+const EACH_ITS_OWN: ReadonlySet<string> = new Set(["number", "at", "envelope"]);
+/** The end of the schedule in which each ready process has to run, as a share of the whole. */
+const FAIR_SHARE = 1 / 2;
+
+/**
+ * Whether no process was kept from running: in a fair schedule, what is ready for long enough runs. The oldest task has waited
+ * longest, so it alone is looked at.
+ *
+ * @see Musuvathi and Qadeer, "Fair Stateless Model Checking", 2008
+ */
+export function isFair(world: World): boolean {
+  const oldest = world.agenda.tasks[0];
+  if (oldest === undefined) return true;
+  return world.trail.lastIndexOf(world.labelOf(oldest)) >= world.trail.length * (1 - FAIR_SHARE);
+}
+
+/** The repeating end of a schedule, by which processes ran. A restarted process counts as the one before. */
+export function cycleOf(world: World): Cycle | undefined {
+  const numbers = new Map<string, number>();
+  const kinds = world.actors.map((actor) => {
+    const path = sameIfRestarted(actor.path);
+    const known = numbers.get(path) ?? numbers.size;
+    numbers.set(path, known);
+    return known;
+  });
+  return findCycle(
+    world.trail.map((label) => (label < 0 ? label : (kinds[label >> 2] as number) * 4 + (label & 3))),
+  );
+}
+
+/** A schedule of fewer steps is not cut off to save time. */
+const LEAST_STEPS = 200;
+
+/**
+ * Steps after which a schedule that shrinks from one with this cycle is cut off: enough for a longer way to the cycle, and for
+ * several rounds. Few enough that thousands of endless schedules can be tried.
+ */
+export function enoughSteps({ start, period }: Cycle): number {
+  return Math.max(LEAST_STEPS, 2 * start + 8 * period);
+}
+
+/** The error for a schedule that was cut off. Of a recorded schedule only the steps up to the end of the first round remain. */
+export function livelock(world: World): LivelockError {
+  const { recorder } = world.options;
+  const next = world.timeOfNextTimer;
+  const cycling = recorder === undefined ? undefined : showCycle(world, recorder);
+  const still = cycling !== undefined && cycling.ms === 0 && next !== undefined;
+  return new LivelockError(world.steps, cycling, namesOf(world), still ? next : undefined);
+}
+
+function showCycle(world: World, recorder: Recorder): Cycling | undefined {
+  const { steps } = recorder;
+  const texts = steps.map((step) =>
+    JSON.stringify(step, (key, value) => (EACH_ITS_OWN.has(key) ? undefined : value)),
+  );
+  const exact = findCycle(texts);
+  const found = exact ?? findCycle(texts.map(withoutNumbers)) ?? cycleOf(world);
+  if (found === undefined) return undefined;
+  const { start, period, times } = found;
+  const round = steps.slice(start, start + period);
+  const after = steps[start + period] as TraceStep;
+  recorder.keep(start + period, `from step ${start + 1} on this repeats, ${times} times`);
+  const lines = round.slice(0, MOST_LINES).map((step) => `${step.process}: ${happening(step)}`);
+  if (period > MOST_LINES) lines.push(`… and ${period - MOST_LINES} more`);
+  const ms = after.at - (round[0] as TraceStep).at;
+  return { first: start + 1, last: start + period, times, exact: exact !== undefined, ms, lines };
+}
+
+/** The processes that ran at the end. */
+function namesOf(world: World): readonly string[] {
+  const labels = world.trail.slice(world.trail.length >> 1).filter((label) => label >= 0);
+  const names = new Set(labels.map((label) => sameIfRestarted(world.actors[label >> 2]?.path ?? "")));
+  const shown = [...names].sort();
+  return shown.length > MOST_NAMES
+    ? [...shown.slice(0, MOST_NAMES), `${shown.length - MOST_NAMES} more`]
+    : shown;
+}
+
+function sameIfRestarted(path: string): string {
+  return path.replace(/#\d+/g, "");
+}
+
+function withoutNumbers(text: string): string {
+  return text.replace(/#\d+/g, "").replace(/\d+/g, "0");
+}
