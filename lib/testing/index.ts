@@ -37,12 +37,13 @@ export { type NetworkOptions, SimulatedNetwork } from "./devices/network.js";
 export { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "./devices/node.js";
 export { explore, simulate } from "./exploration/explore.js";
 export type { Exploration, ExplorationEnd, StrategyYield } from "./exploration/findings.js";
+export type { SimulationCheck } from "./exploration/judging.js";
+export type { MonitorCondition, MonitorOptions, Monitors } from "./exploration/monitors.js";
 export { EXPLORE_DEFAULTS, type ExploreOptions, type SimulateOptions } from "./exploration/options.js";
 export type { Scenario } from "./exploration/schedule.js";
 export { arbitrarySchedules } from "./exploration/shrink.js";
 export type {
   Simulation,
-  SimulationCheck,
   WithinOptions,
 } from "./exploration/simulation.js";
 export {

@@ -49,8 +49,8 @@ export function kindOf({ failure }: ScheduleResult): string | undefined {
   if (failure === undefined) return undefined;
   const { error } = failure;
   if (!(error instanceof Error)) return typeof error;
-  const { code, invariant } = error as { code?: unknown; invariant?: unknown };
-  return [error.name, code, invariant].join(" ");
+  const { code, invariant, monitor } = error as Partial<Record<"code" | "invariant" | "monitor", unknown>>;
+  return [error.name, code, invariant, monitor].join(" ");
 }
 
 /** Whether two runs of the same choices came to the same. */

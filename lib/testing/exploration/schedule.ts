@@ -102,7 +102,10 @@ export async function runSchedule(
     await world.begin(() => start(scenario, sim, world));
     await world.drive();
     if (world.oracle.broken !== undefined) throw world.oracle.broken.error;
-    if (world.bounded && !settings.endless && isFair(world)) world.fail(livelock(world));
+    if (world.bounded && isFair(world)) {
+      sim.monitor.cutOff();
+      if (world.failure === undefined && !settings.endless) world.fail(livelock(world));
+    }
     if (world.failure === undefined && !world.bounded && chooser.redundant !== true) {
       checker?.end();
       sim.conclude();

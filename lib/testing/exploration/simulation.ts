@@ -4,22 +4,19 @@ import { OptionError } from "../../process/errors.js";
 import { count, delay, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitInput, toReason } from "../../process/reason.js";
-import { show } from "../../process/show.js";
 import type { SystemOptions } from "../../process/system.js";
-import { isThenable } from "../../process/thenable.js";
 import { System } from "../../system.js";
 import type { SimulatedDisk } from "../devices/disk.js";
 import { diskOf, type SimulatedDiskOptions } from "../devices/disk-port.js";
 import { type IoOptions, SimulatedIo } from "../devices/io.js";
 import { type NetworkOptions, SimulatedNetwork } from "../devices/network.js";
 import { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "../devices/node.js";
-import { ModelError, NotConvergedError, SimulationInvariantError } from "../report/errors.js";
+import { ModelError, NotConvergedError } from "../report/errors.js";
 import { structuralText } from "../report/structural-text.js";
 import { environmentOf } from "../simulator/environment.js";
 import type { World } from "../simulator/world.js";
-
-/** A check. It fails by throwing, by returning `false`, or by returning a text that explains the failure. */
-export type SimulationCheck = () => unknown;
+import { isMet, type NamedCheck, type SimulationCheck, wrongBy } from "./judging.js";
+import { Monitors } from "./monitors.js";
 
 /** Options of waiting for a state. */
 export interface WithinOptions {
@@ -32,11 +29,6 @@ const WITHIN_MS = 60_000;
 /** What happened to the actor that made a choice; greater than all else that happens to actors. */
 const CHOSE = 8;
 
-interface NamedCheck {
-  readonly name: string;
-  readonly check: SimulationCheck;
-}
-
 /**
  * One schedule, as its scenario sees it. All methods act on this schedule only, and all time is virtual.
  *
@@ -45,14 +37,15 @@ interface NamedCheck {
  * await explore(async (sim) => {
  *   const system = sim.system({ name: "shop" });
  *   const stock = await system.start(Stock, 100);
- *   sim.invariant("never oversold", () => system.population >= 0);
+ *   sim.monitor.always("never oversold", () => system.population >= 0);
  *   await Promise.all([stock.call.take(1), stock.call.take(2)]);
  * });
  */
 export class Simulation {
+  /** Properties that have to hold always, at some time, or after something else. */
+  readonly monitor: Monitors;
   readonly #world: World;
   readonly #reached: Map<string, boolean>;
-  readonly #invariants: NamedCheck[] = [];
   readonly #finals: NamedCheck[] = [];
   readonly #states: (() => unknown)[] = [];
 
@@ -60,7 +53,8 @@ export class Simulation {
   constructor(world: World, reached: Map<string, boolean>) {
     this.#world = world;
     this.#reached = reached;
-    world.afterStep = () => this.#checkInvariants();
+    this.monitor = new Monitors(world);
+    world.afterStep = () => this.monitor.stepped();
   }
 
   /** Creates a system under simulation. The simulator provides its clock, timers, randomness, ids and scheduling. */
@@ -148,7 +142,7 @@ export class Simulation {
     const deadline = this.now + withinMs;
     for (;;) {
       await this.quiet();
-      if (this.#judge(goal, holds)) return;
+      if (isMet(goal, holds)) return;
       // A fault may have struck since the quiet moment.
       if (this.#world.agenda.tasks.length > 0) continue;
       const next = this.#world.timeOfNextTimer;
@@ -179,12 +173,6 @@ export class Simulation {
   eventually(goal: string, holds: () => boolean, options?: WithinOptions): Promise<void> {
     this.calm();
     return this.until(goal, holds, options);
-  }
-
-  /** Registers a check that runs after every step from now on. */
-  invariant(name: string, check: SimulationCheck): void {
-    this.#world.checked = true;
-    this.#invariants.push({ name: text("name", name), check });
   }
 
   /** Registers a check that runs at the end, when the scenario is over and nothing can run. */
@@ -253,7 +241,12 @@ export class Simulation {
 
   /** @internal Runs the checks of the end. */
   conclude(): void {
-    for (const one of this.#finals) this.#judgeCheck(one);
+    this.monitor.ended();
+    for (const one of this.#finals) {
+      if (this.#world.failure !== undefined) return;
+      const wrong = wrongBy(one);
+      if (wrong !== undefined) this.#world.fail(wrong);
+    }
   }
 
   /** @internal */
@@ -268,48 +261,4 @@ export class Simulation {
       }
     });
   }
-
-  #checkInvariants(): void {
-    for (const one of this.#invariants) this.#judgeCheck(one);
-  }
-
-  #judgeCheck({ name, check }: NamedCheck): void {
-    if (this.#world.failure !== undefined) return;
-    try {
-      const said = answer(`the check "${name}"`, check());
-      // Assertions of some libraries return an object for chaining.
-      if (said === undefined || said === true || (typeof said === "object" && said !== null)) return;
-      if (said !== false && typeof said !== "string")
-        throw new ModelError(
-          `the check "${name}"`,
-          `returned ${show(said)}`,
-          "it holds with `true` or nothing, and fails with `false`, a text that says what is wrong, or a throw",
-        );
-      this.#world.fail(new SimulationInvariantError(name, said || undefined, undefined));
-    } catch (error) {
-      if (error instanceof ModelError) throw error;
-      this.#world.fail(
-        new SimulationInvariantError(name, error instanceof Error ? error.message : String(error), error),
-      );
-    }
-  }
-
-  #judge(goal: string, holds: () => boolean): boolean {
-    const what = `the condition "${goal}"`;
-    let said: unknown;
-    try {
-      said = holds();
-    } catch (error) {
-      throw new ModelError(what, "threw", error);
-    }
-    return answer(what, said) === true;
-  }
-}
-
-/** The result of a test's function. A promise is an error, because the schedule does not wait for it. */
-function answer(what: string, said: unknown): unknown {
-  if (!isThenable(said)) return said;
-  // A rejection of the promise does not matter any more.
-  said.then(undefined, () => undefined);
-  throw new ModelError(what, "returned a promise", "it must answer at once, from the state at this moment");
 }

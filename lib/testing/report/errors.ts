@@ -137,11 +137,54 @@ export class LivelockError extends SignalboxError {
     const ending =
       cycle === undefined
         ? `. No part of it repeats; at the end these ran: ${ran.join(", ")}`
-        : `: ${roundsOf(cycle)}\n${cycle.lines.map((line) => `  ${line}`).join("\n")}`;
+        : `: ${roundText(cycle)}`;
     super(`the schedule did not end in ${steps} steps${ending}${still}`);
     this.steps = steps;
     this.cycle = cycle?.lines ?? [];
   }
+}
+
+/**
+ * Something that a monitor waits for did not come true: in time, before the schedule ended, or in a fair schedule that does not end.
+ *
+ * @remedy Look at the step from which on it was due, and follow what should have brought it about.
+ */
+export class LivenessError extends SignalboxError {
+  static override readonly name: string = "LivenessError";
+  readonly code = "ERR_SIM_LIVENESS";
+  /** The name that the scenario gave to the monitor. */
+  readonly monitor: string;
+  /** Number of the step from which on it was due. */
+  readonly sinceStep: number;
+  /** @internal */
+  constructor(
+    monitor: string,
+    { type, since, until }: Waiting,
+    withinMs: number,
+    cycle: Cycling | undefined,
+  ) {
+    const steps = until.step - since.step;
+    const during = `in the ${steps === 1 ? "next step" : `next ${steps} steps`}`;
+    const ending = {
+      late: `within ${withinMs} ms, but did not come true by ${until.at} ms, ${during}`,
+      never: `and did not come true ${during}, until the schedule ended`,
+      endless: `and did not come true ${during} of a schedule that does not end${cycle === undefined ? "" : `: ${roundText(cycle)}`}`,
+    }[type];
+    super(`"${monitor}" was due from step ${since.step} on (at ${since.at} ms) ${ending}`);
+    this.monitor = monitor;
+    this.sinceStep = since.step;
+  }
+}
+
+/** @internal Since when a monitor waits in vain, until when, and why that is too long. */
+export interface Waiting {
+  readonly type: "late" | "never" | "endless";
+  readonly since: { readonly step: number; readonly at: number };
+  readonly until: { readonly step: number; readonly at: number };
+}
+
+function roundText(cycle: Cycling): string {
+  return `${roundsOf(cycle)}\n${cycle.lines.map((line) => `  ${line}`).join("\n")}`;
 }
 
 function roundsOf({ first, last, times, exact, ms }: Cycling): string {
@@ -179,7 +222,7 @@ export class InjectedCrash extends SignalboxError {
 }
 
 /**
- * An invariant that the scenario states with `sim.invariant` or `sim.finally` does not hold.
+ * An invariant that the scenario states with `sim.monitor.always` or `sim.finally` does not hold.
  *
  * @remedy Replay the token and follow the steps: the last step broke the invariant.
  */

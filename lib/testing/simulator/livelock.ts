@@ -55,11 +55,16 @@ export function enoughSteps({ start, period }: Cycle): number {
 
 /** The error for a schedule that was cut off. Of a recorded schedule only the steps up to the end of the first round remain. */
 export function livelock(world: World): LivelockError {
-  const { recorder } = world.options;
   const next = world.timeOfNextTimer;
-  const cycling = recorder === undefined ? undefined : showCycle(world, recorder);
+  const cycling = cyclingOf(world);
   const still = cycling !== undefined && cycling.ms === 0 && next !== undefined;
   return new LivelockError(world.steps, cycling, namesOf(world), still ? next : undefined);
+}
+
+/** What repeats at the end of a recorded schedule. The steps after the first round are dropped from the record. */
+export function cyclingOf(world: World): Cycling | undefined {
+  const { recorder } = world.options;
+  return recorder === undefined ? undefined : showCycle(world, recorder);
 }
 
 function showCycle(world: World, recorder: Recorder): Cycling | undefined {
@@ -73,7 +78,8 @@ function showCycle(world: World, recorder: Recorder): Cycling | undefined {
   const { start, period, times } = found;
   const round = steps.slice(start, start + period);
   const after = steps[start + period] as TraceStep;
-  recorder.keep(start + period, `from step ${start + 1} on this repeats, ${times} times`);
+  steps.length = start + period;
+  recorder.remark(`from step ${start + 1} on this repeats, ${times} times`);
   const lines = round.slice(0, MOST_LINES).map((step) => `${step.process}: ${happening(step)}`);
   if (period > MOST_LINES) lines.push(`… and ${period - MOST_LINES} more`);
   const ms = after.at - (round[0] as TraceStep).at;

@@ -268,12 +268,10 @@ export class Recorder {
     return undefined;
   }
 
-  /** Keeps only the first steps, and adds a line to the last of them. */
-  keep(many: number, text: string): void {
-    this.steps.length = many;
-    const last = this.steps[many - 1];
-    if (last !== undefined)
-      this.steps[many - 1] = { ...last, effects: [...last.effects, { type: "note", text }] };
+  /** Adds a line to the last step. */
+  remark(text: string): void {
+    const last = this.steps.pop();
+    if (last !== undefined) this.steps.push({ ...last, effects: [...last.effects, { type: "note", text }] });
   }
 
   /** A step in a few words. */

@@ -200,7 +200,7 @@ describe("an invariant", () => {
           system.spawn(() => {
             order += name;
           });
-        sim.invariant("a is first", () => order === "" || order.startsWith("a"));
+        sim.monitor.always("a is first", () => order === "" || order.startsWith("a"));
         await sim.quiet();
       },
       { strategy: exhaustive() },
@@ -212,7 +212,7 @@ describe("an invariant", () => {
     const system = sim.system();
     let count = 0;
     const counter = system.spawn<string>({ handle: () => void count++ }, { label: "counter" });
-    sim.invariant("at most two", () => check(count));
+    sim.monitor.always("at most two", () => check(count));
     for (const message of ["a", "b", "c"]) system.send(counter, message);
     await sim.quiet();
   };
@@ -257,7 +257,7 @@ describe("an invariant", () => {
         let broken = true;
         await sim.sleep(1);
         broken = false;
-        sim.invariant("not broken", () => !broken);
+        sim.monitor.always("not broken", () => !broken);
         await sim.sleep(1);
       },
       { schedules: 5 },
@@ -287,7 +287,7 @@ describe("an invariant", () => {
   });
 
   test("has a name", async () => {
-    expect(await causeOf((sim) => sim.invariant("", () => true))).toMatchObject({
+    expect(await causeOf((sim) => sim.monitor.always("", () => true))).toMatchObject({
       code: "ERR_OPTION",
       path: "name",
     });

@@ -74,8 +74,8 @@ async function shop(sim: Simulation): Promise<void> {
       });
     job.over = "done";
   };
-  sim.invariant("no consumer begins a job that it must not begin", () => faults[0]);
-  sim.invariant("no consumer has more in flight than its limit", () => {
+  sim.monitor.always("no consumer begins a job that it must not begin", () => faults[0]);
+  sim.monitor.always("no consumer has more in flight than its limit", () => {
     look();
     const wrong = [...views.values()].find(({ inFlight }) => inFlight < 0 || inFlight > MOST);
     return wrong === undefined ? undefined : `${wrong.id} has ${wrong.inFlight} in flight`;
@@ -117,7 +117,7 @@ async function shop(sim: Simulation): Promise<void> {
     // From its leaving on it begins nothing.
     const life = sim.path(first.pid);
     const { id } = first;
-    sim.invariant("a consumer that left begins no job", () => {
+    sim.monitor.always("a consumer that left begins no job", () => {
       if (group.consumers.every((one) => one.id !== id)) leaving.add(life);
       return true;
     });

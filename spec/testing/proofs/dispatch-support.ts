@@ -591,11 +591,11 @@ export class Witness {
   guard(group: ConsumerGroup<string>): void {
     const { sim, system, views, rules } = this;
     const { maxWaiting = Number.POSITIVE_INFINITY } = rules;
-    sim.invariant(
+    sim.monitor.always(
       "no more dispatches wait than the limit",
       () => group.waitingCount >= 0 && group.waitingCount <= maxWaiting,
     );
-    sim.invariant("no consumer has more in flight than its limit", () => {
+    sim.monitor.always("no consumer has more in flight than its limit", () => {
       const wrong = views.find(({ inFlight, maxInFlight }) => inFlight < 0 || inFlight > maxInFlight);
       return wrong === undefined ? undefined : `${wrong.id} has ${wrong.inFlight} in flight`;
     });
@@ -635,7 +635,7 @@ export class Witness {
   /** As strict as it can be: what a living consumer has in flight is what the model of its load says. */
   audit(): void {
     const { sim, system, views, load } = this;
-    sim.invariant("the number in flight is that of the jobs begun and of those that wait", () => {
+    sim.monitor.always("the number in flight is that of the jobs begun and of those that wait", () => {
       for (const { id, pid, inFlight } of views) {
         const due = load.of(sim.path(pid));
         if (system.isAlive(pid) && due !== inFlight) return `${id} has ${inFlight} in flight, not ${due}`;

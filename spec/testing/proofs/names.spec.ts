@@ -95,7 +95,7 @@ async function shop(sim: Simulation): Promise<void> {
   const running = new Map<string, Pid>();
   system.events.on("spawn", ({ pid }) => running.set(pid.label ?? "", pid));
   system.events.on("exit", ({ pid }) => running.delete(pid.label ?? ""));
-  sim.invariant("a child that runs has its name, and no other process has it", () =>
+  sim.monitor.always("a child that runs has its name, and no other process has it", () =>
     ids.every((id) => system.whereis(id) === running.get(id)),
   );
   sim.calm();
