@@ -210,7 +210,7 @@ export class Kernel implements ScheduledSystem {
     if (process.timers !== undefined) for (const timer of members(process.timers)) timer.cancel();
     process.exitReason = reason;
     this.interception?.died(process as WatchedProcess, reason);
-    this.shared?.ended();
+    this.shared?.ended(pid);
     if (rare !== undefined) {
       if (rare.name !== undefined) this.names.release(process);
       if (rare.groups !== undefined) this.groups.leaveAll(process);

@@ -69,8 +69,9 @@ export class SharedState {
     this.listeners("read");
   }
 
-  /** A process has ended. */
-  ended(): void {
+  /** A process has ended. It looks for its name to give it back, and others may have taken the name. */
+  ended(pid: Pid): void {
+    this.nameOf(pid);
     this.interception.touched(`p:${this.node}`, "read");
     this.listeners("read");
   }

@@ -43,6 +43,20 @@ describe("a search with reduction sees the outcomes of one without:", () => {
       ["a: refused; b: registered", "a: registered; b: refused"],
     ));
 
+  test("a name is given to a process that ends, and taken from it", () =>
+    expectAllOutcomes(
+      (sim, seen) => {
+        const system = sim.system();
+        const named: Pid<unknown> = system.spawn({ handle: () => stop() });
+        does(system, () => {
+          seen.taken = system.unregister("the name");
+        });
+        system.register("the name", named);
+        system.send(named, "end");
+      },
+      ["taken: false", "taken: true"],
+    ));
+
   test("a name is registered for a process that takes one itself", () =>
     expectAllOutcomes((sim, seen) => {
       const system = sim.system();
