@@ -1,0 +1,85 @@
+// What the random programs are drawn from. Each theme is a part of the public API whose features meet often.
+
+import fc from "fast-check";
+import type { FaultOptions } from "signalbox/testing";
+import { NO_FAULTS, type Operation, type Operations, type Theme } from "./language.js";
+import { EXITS, LOOKS, NAMES_AND_GROUPS } from "./lifecycle.js";
+import { MESSAGES } from "./messages.js";
+import { DISPATCH, SUPERVISION } from "./services.js";
+import { DISK, WORLD } from "./world.js";
+
+const ALL: Operations = {
+  ...MESSAGES,
+  ...EXITS,
+  ...NAMES_AND_GROUPS,
+  ...LOOKS,
+  ...SUPERVISION,
+  ...DISPATCH,
+  ...WORLD,
+  ...DISK,
+};
+
+function some(...names: readonly string[]): Operations {
+  return Object.fromEntries(names.map((name) => [name, ALL[name] as Operation]));
+}
+
+const PLAIN = {
+  faults: NO_FAULTS,
+  mailboxes: ["unbounded"],
+  schedules: 1_000,
+  most: { procs: 3, script: 3, reaction: 2, scenario: 2 },
+} as const;
+
+const FAULTS: fc.Arbitrary<FaultOptions> = fc.constantFrom<FaultOptions[]>(
+  { crash: { of: "system/a" } },
+  { crash: { of: "system/a", reason: "kill" } },
+  { crash: { of: "system/b", reason: "shutdown" } },
+  { start: { of: "system/a" } },
+  { pause: { of: "system/a", forMs: [10] } },
+  { delay: { of: "system/*" } },
+  { rush: {} },
+);
+
+export const THEMES: Readonly<Record<string, Theme>> = {
+  messages: {
+    ...PLAIN,
+    operations: MESSAGES,
+    kinds: ["body", "callbacks", "server"],
+    mailboxes: ["unbounded", "unbounded", "unbounded", "reject", "drop-newest", "drop-oldest", "exit"],
+  },
+  exits: {
+    ...PLAIN,
+    operations: { ...EXITS, ...some("send", "call") },
+    kinds: ["body", "callbacks", "server"],
+  },
+  names: {
+    ...PLAIN,
+    operations: { ...NAMES_AND_GROUPS, ...LOOKS, ...some("send", "kill", "exit") },
+    kinds: ["body", "callbacks"],
+  },
+  supervision: {
+    ...PLAIN,
+    operations: { ...SUPERVISION, ...some("kill", "exit") },
+    kinds: ["supervisor", "supervisor", "dynamic", "callbacks", "body"],
+    schedules: 400,
+    most: { procs: 2, script: 2, reaction: 1, scenario: 2 },
+  },
+  dispatch: {
+    ...PLAIN,
+    operations: { ...DISPATCH, ...some("kill", "exit") },
+    kinds: ["consumer", "consumer", "callbacks", "body"],
+    most: { procs: 3, script: 1, reaction: 1, scenario: 2 },
+  },
+  world: {
+    ...PLAIN,
+    operations: { ...WORLD, ...DISK, ...some("send") },
+    kinds: ["body", "callbacks"],
+  },
+  faults: {
+    ...PLAIN,
+    operations: { ...MESSAGES, ...EXITS, ...some("register", "whereis", "join", "members") },
+    kinds: ["body", "callbacks", "server"],
+    faults: FAULTS,
+    most: { procs: 3, script: 3, reaction: 1, scenario: 1 },
+  },
+};
