@@ -97,6 +97,22 @@ export class Context<M = unknown> {
   }
 
   /**
+   * Marks a point where this code may do something unlikely but allowed: flush a buffer early, use a tiny batch, drop a cache, ask
+   * again. Under the simulator the point fires in some schedules, as the simulator decides. In production and under `testClock()`
+   * it never fires.
+   *
+   * @param label - names the point in reports and statistics
+   * @param probability - how often the point fires in the schedules in which it is enabled; more than 0, at most 1. Default 0.25
+   * @see "Simulation and Testing" in the documentation of FoundationDB, for its BUGGIFY macro
+   * @example
+   * const batchSize = ctx.buggify("tiny batches") ? 1 : 100;
+   */
+  buggify(label: string, probability?: number): boolean {
+    const { env } = this.#live.kernel;
+    return env.buggify?.(label, probability) === true;
+  }
+
+  /**
    * Sends a message. The message is in the receiver's mailbox when `send` returns, and is handled in a later turn. A
    * message to a process that has exited is counted as a dead letter.
    *

@@ -83,6 +83,8 @@ export interface Environment {
   random(): number;
   /** An id that no other system makes. */
   id(): string;
+  /** Whether a point that code marks with `ctx.buggify` fires now. Absent in production, where none does. */
+  buggify?(label: string, probability?: number): boolean;
   /** @internal */
   createScheduler(host: ScheduledSystem, limits: TurnLimits): Scheduler;
   /** The asynchronous context of the code that calls this. */

@@ -117,6 +117,7 @@ describe("after its exit", () => {
       senderContext: () => ctx.senderContext(),
       now: () => ctx.now(),
       random: () => ctx.random(),
+      buggify: () => ctx.buggify("x"),
       send: () => ctx.send("other", 1),
       call: () => ctx.call("other", () => 1),
       ask: () =>

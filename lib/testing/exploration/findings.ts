@@ -47,6 +47,8 @@ export interface Exploration {
   readonly ended: ExplorationEnd;
   /** Labels of `sim.sometimes`, with the number of schedules in which each held. */
   readonly reached: ReadonlyMap<string, number>;
+  /** Points of `ctx.buggify` that code has passed, with the number of schedules in which each fired: 0 for one that never did. */
+  readonly buggified: ReadonlyMap<string, number>;
   /** Virtual milliseconds of all schedules together. */
   readonly virtualMs: number;
 }
@@ -63,6 +65,7 @@ export class Findings {
   private readonly states = new Set<string>();
   private readonly reached = new Map<string, number>();
   private readonly yields = new Map<string, { schedules: number; newSchedules: number; newStates: number }>();
+  private readonly buggified = new Map<string, number>();
   private visited = 0;
   private steps = 0;
   private bounded = 0;
@@ -91,6 +94,8 @@ export class Findings {
     const before = this.states.size;
     if (!redundant) this.states.add(result.state);
     const newStates = fresh.length + this.states.size - before;
+    for (const [label, fired] of result.buggified)
+      this.buggified.set(label, (this.buggified.get(label) ?? 0) + (fired ? 1 : 0));
     const isNew = this.reach(result.reached) || newStates > 0;
     this.visited += fresh.length;
     if (isNew) this.lastNew = this.schedules;
@@ -137,6 +142,7 @@ export class Findings {
       complete: ended === "complete",
       ended,
       reached: this.reached,
+      buggified: this.buggified,
       virtualMs: this.virtualMs,
     };
   }

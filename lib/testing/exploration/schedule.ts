@@ -48,6 +48,8 @@ export interface ScheduleResult {
   readonly redundant: boolean;
   /** Labels of `sometimes`, and whether each held. */
   readonly reached: ReadonlyMap<string, boolean>;
+  /** Points of `ctx.buggify` that code has passed, and whether each has fired. */
+  readonly buggified: ReadonlyMap<string, boolean>;
   /** Identifies the state at the end. */
   readonly state: string;
   /** Fingerprints of the states on the way that no earlier schedule had seen. */
@@ -121,6 +123,7 @@ export async function runSchedule(
       cycle: world.bounded ? cycleOf(world) : undefined,
       redundant: chooser.redundant === true,
       reached,
+      buggified: world.points,
       state: stateOf(world, sim),
       fresh: progress?.fresh ?? [],
       actors: world.actors.length,

@@ -1,7 +1,9 @@
 // The Environment of a simulated system: clock, randomness, ids and scheduling come from its world.
 
 import type { Environment } from "../../process/environment.js";
+import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { text } from "../../process/options.js";
 import { production } from "../../process/production.js";
 import { mix } from "./mix.js";
 import type { World } from "./world.js";
@@ -25,11 +27,25 @@ export function environmentOf(world: World, name: string): Environment {
       const actor = world.current;
       return `${actor.path}:${++actor.ids}`;
     },
+    buggify: (label, probability) => buggify(world, label, probability),
     createScheduler: (host) => world.join(name, host as Kernel),
     captureContext: production.captureContext,
     watchRejections: production.watchRejections,
     interception: world.interceptor,
   };
+}
+
+/** How often a point fires in a schedule in which it is enabled. */
+const PROBABILITY = 0.25;
+
+function buggify(world: World, label: string, probability = PROBABILITY): boolean {
+  text("label", label);
+  if (!(typeof probability === "number" && probability > 0 && probability <= 1))
+    throw new OptionError("probability", probability, "a number above 0, at most 1");
+  const fires = world.faults.allowed && world.oracle.draw(2, `buggify:${label}`, probability) === 1;
+  if (fires) world.options.recorder?.note(`buggify: ${label}`);
+  world.points.set(label, fires || world.points.get(label) === true);
+  return fires;
 }
 
 /** Alternatives that a schedule has for each random number. */

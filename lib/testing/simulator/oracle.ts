@@ -29,11 +29,15 @@ export class Oracle {
     }
   }
 
-  /** A number from 0 to `size` - 1, where 0 is the ordinary outcome. */
-  draw(size: number, label: string): number {
+  /**
+   * A number from 0 to `size` - 1, where 0 is the ordinary outcome.
+   *
+   * @param probability - of another outcome than 0, if the caller asks for one
+   */
+  draw(size: number, label: string, probability?: number): number {
     if (size < 2) return 0;
     try {
-      return this.note(size, this.chooser.draw(size, label), label);
+      return this.note(size, this.chooser.draw(size, label, probability), label);
     } catch (error) {
       this.broken ??= { error };
       throw error;

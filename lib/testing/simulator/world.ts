@@ -79,6 +79,8 @@ export class World {
   finished = false;
   /** The process that is being activated. The owner of new promises is read from here. */
   running: Process | undefined = undefined;
+  /** Points of `ctx.buggify` that code has passed, and whether each has fired. */
+  readonly points: Map<string, boolean> = new Map();
   private readonly parts: Part[] = [];
   /** Names of all systems so far. */
   private readonly names: string[] = [];

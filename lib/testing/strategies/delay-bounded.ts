@@ -38,8 +38,8 @@ class DelayBounded implements Chooser {
     return first;
   }
 
-  draw(n: number, label: string): number {
-    return this.faults.draw(n, label);
+  draw(n: number, label: string, probability?: number): number {
+    return this.faults.draw(n, label, probability);
   }
 
   ran(): void {

@@ -58,8 +58,8 @@ class Pct implements Chooser {
     return best;
   }
 
-  draw(n: number, label: string): number {
-    return this.faults.draw(n, label);
+  draw(n: number, label: string, probability?: number): number {
+    return this.faults.draw(n, label, probability);
   }
 
   ran(task: PossibleStep): void {

@@ -57,8 +57,8 @@ class Pos implements Chooser {
     return best;
   }
 
-  draw(n: number, label: string): number {
-    return this.faults.draw(n, label);
+  draw(n: number, label: string, probability?: number): number {
+    return this.faults.draw(n, label, probability);
   }
 
   ran(_task: PossibleStep, footprint: Footprint | undefined): void {

@@ -17,8 +17,8 @@ class RandomWalk implements Chooser {
     return this.random.below(tasks.length);
   }
 
-  draw(n: number, label: string): number {
-    return this.faults.draw(n, label);
+  draw(n: number, label: string, probability?: number): number {
+    return this.faults.draw(n, label, probability);
   }
 }
 

@@ -33,8 +33,11 @@ export interface Footprint {
 export interface Chooser {
   /** Index of the task to run next; there are at least two. 0 is the task that became possible first. */
   pick(tasks: readonly PossibleStep[]): number;
-  /** A whole number from 0 to `n` - 1, where 0 is the ordinary outcome; `n` is at least 2. */
-  draw(n: number, label: string): number;
+  /**
+   * A whole number from 0 to `n` - 1, where 0 is the ordinary outcome; `n` is at least 2. `probability` is given for a point of
+   * `ctx.buggify`: how often it fires where it is enabled.
+   */
+  draw(n: number, label: string, probability?: number): number;
   /** Called after each step, whether or not there was a choice. The footprint is passed to strategies that observe. */
   ran?(task: PossibleStep, footprint: Footprint | undefined): void;
   /** Name of the strategy that made it. A strategy that uses others sets it. */

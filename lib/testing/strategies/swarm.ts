@@ -34,6 +34,8 @@ export interface FaultRateOptions {
 
 /** Share of the schedules in which a kind is off. */
 const OFF = 1 / 3;
+/** Share of the schedules in which a point of `ctx.buggify` is enabled, as in FoundationDB. */
+const ENABLED = 0.25;
 const LEAST_RATE = 0.002;
 const HIGHEST_RATE = 0.3;
 
@@ -73,6 +75,8 @@ export function checkRates(rates: FaultRates | undefined): FaultRates {
 export class FaultDraws {
   private readonly random: Random;
   private readonly given: FaultRates;
+  /** Points of `ctx.buggify` that the schedule has passed, and whether each is enabled in it. */
+  private readonly points = new Map<string, boolean>();
   /** By index of the kind. */
   private readonly rates: number[] = [];
 
@@ -81,6 +85,15 @@ export class FaultDraws {
     this.random = random;
     this.given = given;
     for (const kind of FAULT_KINDS) if (!AT_FIRST_USE.includes(kind)) this.rates.push(this.drawn(kind));
+  }
+
+  private fires(label: string, probability: number): boolean {
+    let enabled = this.points.get(label);
+    if (enabled === undefined) {
+      enabled = this.random.unit() < ENABLED;
+      this.points.set(label, enabled);
+    }
+    return enabled && this.random.unit() < probability;
   }
 
   /** Drawn even for a fixed rate, so that fixing one kind does not change the rates of the others. */
@@ -100,8 +113,12 @@ export class FaultDraws {
     return this.rates[kind];
   }
 
-  /** A number from 0 to `n` - 1. For a fault mostly 0, according to its rate; for other labels all are equally likely. */
-  draw(n: number, label: string): number {
+  /**
+   * A number from 0 to `n` - 1. For a fault mostly 0, according to its rate; for a point of `ctx.buggify` 0 unless it is enabled in
+   * this schedule and fires; for other labels all are equally likely.
+   */
+  draw(n: number, label: string, probability?: number): number {
+    if (probability !== undefined) return this.fires(label, probability) ? 1 + this.random.below(n - 1) : 0;
     const kind = kindOf(label);
     if (kind < 0) return this.random.below(n);
     const rate = this.rateAt(kind);
