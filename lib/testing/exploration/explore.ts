@@ -4,7 +4,7 @@ import { OptionError, ProcessExitedError } from "../../process/errors.js";
 import { runningOwner } from "../../process/origin.js";
 import { Pid } from "../../process/pid.js";
 import { production } from "../../process/production.js";
-import { HostTimerError } from "../report/errors.js";
+import { HostIoError, HostTimerError } from "../report/errors.js";
 import { placeOf } from "../report/place.js";
 import { Actor } from "../simulator/actor.js";
 import { host } from "../simulator/host.js";
@@ -80,7 +80,7 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
       new OptionError("explore", "a scenario", "called outside of scenarios: they do not nest"),
     );
   const result = queue.then(async () => {
-    const unwatchTimers = host.watch(onHostTimer);
+    const unwatchHost = host.watch(onHostUse);
     const unwatchRejections = production.watchRejections((owner, error) => {
       const { world } = active;
       if (owner instanceof Actor) {
@@ -101,19 +101,20 @@ function exclusively<T>(work: () => Promise<T>): Promise<T> {
       // Rejections from the end of the last schedule must not reach other listeners.
       await host.drain();
       unwatchRejections?.();
-      unwatchTimers();
+      unwatchHost();
     }
   });
   queue = result.catch(() => undefined);
   return result;
 }
 
-function onHostTimer(name: string): void {
+function onHostUse(kind: "timer" | "io", name: string): void {
   const { world } = active;
   const code = runningOwner();
   const ours = code instanceof Actor || (code instanceof Pid && world?.processOf(code) !== undefined);
   if (world === undefined || !ours || world.options.allowed(world.current.path)) return;
-  const error = new HostTimerError(world.current.path, name, placeOf(host.stack()));
+  const [path, place] = [world.current.path, placeOf(host.stack())];
+  const error = kind === "timer" ? new HostTimerError(path, name, place) : new HostIoError(path, name, place);
   world.fail(error);
   throw error;
 }

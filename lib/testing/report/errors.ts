@@ -57,7 +57,23 @@ export class HostTimerError extends SignalboxError {
   constructor(process: string, name: string, place: string | undefined) {
     super(
       `${process} used the host's ${name}${at(place)}: virtual time does not move it. Use ctx.runAfter, ctx.sendAfter, ` +
-        `receive({ timeoutMs }) or sim.sleep; or name the process in \`allow\` if it needs the timer`,
+        `receive({ timeoutMs }) or sim.sleep, also in fakes; or name the process in \`allow\` if it needs the timer`,
+    );
+  }
+}
+
+/**
+ * Code under simulation began I/O of the host, or work of its threads: its end would come at any time.
+ *
+ * @remedy Pass the function in, and pass a fake made with `sim.io` in tests; or name the process in `allow`.
+ */
+export class HostIoError extends SignalboxError {
+  static override readonly name: string = "HostIoError";
+  readonly code = "ERR_SIM_HOST_IO";
+  constructor(process: string, name: string, place: string | undefined) {
+    super(
+      `${process} called the host's ${name}${at(place)}: the simulator does not control when it ends. Give the code a fake ` +
+        "instead, made with sim.io; or name the process in `allow`, and the simulator waits for it in real time",
     );
   }
 }
@@ -65,7 +81,7 @@ export class HostTimerError extends SignalboxError {
 /**
  * Code awaits something that the simulator does not settle, such as real I/O, and nothing else can run.
  *
- * @remedy Replace the I/O by a fake that the scenario controls: a process, `sim.sleep`, the simulated disk
+ * @remedy Replace the I/O by a fake that the scenario controls: a function of `sim.io`, a process, the simulated disk
  * or network.
  */
 export class UncontrolledAwaitError extends SignalboxError {
@@ -75,7 +91,7 @@ export class UncontrolledAwaitError extends SignalboxError {
     const pending = resources.length > 0 ? ` (active in the host: ${resources.join(", ")})` : "";
     super(
       `${process} awaits something that the simulator does not control${at(place)}${pending}. Replace the work by a fake ` +
-        "that answers by message or call; or name the process in `allow`, and the simulator waits for it in real time",
+        "made with sim.io, or by a process that answers; or name the process in `allow`, and the simulator waits for it in real time",
     );
   }
 }

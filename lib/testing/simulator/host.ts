@@ -1,18 +1,25 @@
 // What the simulator uses of the host: it detects an empty event loop and active handles, and it guards the host's timers
-// against use by simulated code.
+// and I/O against use by simulated code.
 
+import crypto from "node:crypto";
+import dns from "node:dns";
+import dnsPromises from "node:dns/promises";
+import http from "node:http";
+import https from "node:https";
 import { syncBuiltinESMExports } from "node:module";
+import net from "node:net";
 import timers from "node:timers";
 import timersPromises from "node:timers/promises";
 import { promisify } from "node:util";
 import { promiseHooks } from "node:v8";
+import zlib from "node:zlib";
 import { origin } from "../../process/origin.js";
 import { later } from "../kit/event-loop.js";
 
 type Callback = (...args: never[]) => unknown;
 
-/** Called when code uses a timer of the host. Throws if the code must not use it. */
-export type TimerWatch = (name: string) => void;
+/** Called when code uses a timer or begins I/O of the host. Throws if the code must not do that. */
+export type HostWatch = (kind: "timer" | "io", name: string) => void;
 
 const STACK_LINES = 40;
 const realTimeout = globalThis.setTimeout;
@@ -20,7 +27,44 @@ const clock = globalThis.performance;
 
 let watched = 0;
 let unwatch: (() => void) | undefined;
-const watches = new Set<TimerWatch>();
+const watches = new Set<HostWatch>();
+
+/** A function of the host that begins I/O. */
+interface IoFunction {
+  readonly holder: object;
+  readonly name: string;
+  readonly label: string;
+  /** A test may replace the function by a fake, which is not guarded. */
+  readonly real: unknown;
+}
+
+const IO: readonly IoFunction[] = [
+  ...ioOf(globalThis, "", ["fetch"]),
+  ...ioOf(crypto, "crypto.", ["generateKeyPair", "hkdf", "pbkdf2", "scrypt"]),
+  ...ioOf(Object.getPrototypeOf(globalThis.crypto.subtle), "crypto.subtle.", [
+    "decrypt",
+    "deriveBits",
+    "digest",
+  ]),
+  ...ioOf(Object.getPrototypeOf(globalThis.crypto.subtle), "crypto.subtle.", ["encrypt", "sign", "verify"]),
+  ...ioOf(dns, "dns.", ["lookup", "resolve", "resolve4", "resolve6", "resolveSrv", "resolveTxt"]),
+  ...ioOf(dnsPromises, "dns.promises.", [
+    "lookup",
+    "resolve",
+    "resolve4",
+    "resolve6",
+    "resolveSrv",
+    "resolveTxt",
+  ]),
+  ...ioOf(http, "http.", ["get", "request"]),
+  ...ioOf(https, "https.", ["get", "request"]),
+  ...ioOf(net, "net.", ["connect", "createConnection"]),
+  ...ioOf(zlib, "zlib.", ["brotliCompress", "brotliDecompress", "deflate", "gunzip", "gzip", "inflate"]),
+];
+
+function ioOf(holder: object, prefix: string, names: readonly string[]): IoFunction[] {
+  return names.map((name) => ({ holder, name, label: `${prefix}${name}`, real: Reflect.get(holder, name) }));
+}
 
 /** The host, from the simulator's view. */
 export interface SimulatorHost {
@@ -48,8 +92,10 @@ export interface SimulatorHost {
   now(): number;
   /** Waits in real time until `done` holds, at most `ms`. */
   until(done: () => boolean, ms: number): Promise<boolean>;
-  /** Starts to count promises and to guard timers. Returns the function that stops it. Several callers may watch at once. */
-  watch(timers: TimerWatch): () => void;
+  /**
+   * Starts to count promises, and to guard timers and I/O. Returns the function that stops it. Several callers may watch at once.
+   */
+  watch(watch: HostWatch): () => void;
   /** The call stack, as text. */
   stack(): string;
   /** The working folder, from which a report shows places. With forward slashes. */
@@ -115,8 +161,8 @@ export const host: SimulatorHost = {
     return true;
   },
 
-  watch(timers) {
-    watches.add(timers);
+  watch(watch) {
+    watches.add(watch);
     if (watched++ === 0) {
       baseline = process.getActiveResourcesInfo();
       const { promises } = host;
@@ -130,7 +176,7 @@ export const host: SimulatorHost = {
           promises.settled?.(promise);
         },
       }) as unknown as () => void;
-      const restore = guardTimers();
+      const restore = guardHost();
       unwatch = () => {
         unhook();
         restore();
@@ -140,7 +186,7 @@ export const host: SimulatorHost = {
     return () => {
       if (ended) return;
       ended = true;
-      watches.delete(timers);
+      watches.delete(watch);
       if (--watched === 0) unwatch?.();
     };
   },
@@ -180,14 +226,20 @@ const draining: (() => void)[] = [];
 /** Turns of the event loop to wait for work of the host before the wait sleeps between them. */
 const EAGER_TURNS = 50;
 
-/** Replaces the host's timers by guarded ones. */
-function guardTimers(): () => void {
+/** Replaces the host's timers, and its functions that begin I/O, by guarded ones. */
+function guardHost(): () => void {
   const undo: (() => void)[] = [];
-  const guard = (holder: object, name: string, label: string, promised?: unknown): void => {
+  const guard = (
+    holder: object,
+    name: string,
+    label: string,
+    promised?: unknown,
+    kind: "timer" | "io" = "timer",
+  ): void => {
     const real = Reflect.get(holder, name) as Callback;
     const guarded = function (this: unknown, ...args: never[]): unknown {
       if (origin.current !== undefined || origin.scheduler !== undefined)
-        for (const watch of watches) watch(label);
+        for (const watch of watches) watch(kind, label);
       return Reflect.apply(real, this, args);
     };
     const own: PropertyDescriptorMap & { [promisify.custom]?: PropertyDescriptor } =
@@ -208,6 +260,8 @@ function guardTimers(): () => void {
     guard(timers, name, `${name} of node:timers`, promised);
   }
   guard(AbortSignal, "timeout", "AbortSignal.timeout");
+  for (const { holder, name, label, real } of IO)
+    if (Reflect.get(holder, name) === real) guard(holder, name, label, undefined, "io");
   // Updates named imports from these modules.
   syncBuiltinESMExports();
   return () => {
