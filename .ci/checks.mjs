@@ -7,10 +7,17 @@ import { checks as contents } from "./package.mjs";
 import { checks as quickStart } from "./quick-start.mjs";
 import { checks as runtimes } from "./runtimes.mjs";
 import { root, Skipped, work } from "./support.mjs";
+import { checks as viewer } from "./viewer.mjs";
 
 let passed = 0;
 let failed = 0;
-for (const [name, check] of Object.entries({ ...contents, ...quickStart, ...bundles, ...runtimes })) {
+for (const [name, check] of Object.entries({
+  ...contents,
+  ...quickStart,
+  ...bundles,
+  ...runtimes,
+  ...viewer,
+})) {
   try {
     await check();
     passed++;

@@ -5,7 +5,8 @@ import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { folder, install, NODES, nodeBin, packed, program, root, run, Skipped } from "./support.mjs";
+import { command } from "./chromium.mjs";
+import { folder, install, NODES, nodeBin, packed, program, root, run } from "./support.mjs";
 
 const EXPECTED = `links: true, exit, crash, deep end
 dispatch: 51 53 56 60 65 71 78, 3 re-routed
@@ -34,32 +35,9 @@ function smoke(command, args, owners) {
   compare(run(command, [...args, "smoke.mjs"], { cwd: installed(), timeout: 60_000 }), owners);
 }
 
-/** Debian's Chromium: the one that is installed, or one that is unpacked into a temporary folder. */
-function chromium() {
-  for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
-    try {
-      return { path: run("sh", ["-c", `command -v ${name}`]).trim(), libraries: "" };
-    } catch {
-      // The next one.
-    }
-  }
-  const path = folder("chromium");
-  const sh = (script) => run("sh", ["-ec", script], { cwd: path, stdio: ["ignore", "pipe", "ignore"] });
-  try {
-    sh(
-      `apt-get download $(apt-get install --print-uris -qq -y --no-install-recommends chromium | sed -n "s/^'[^']*' \\\\([^_]*\\\\)_.*/\\\\1/p")`,
-    );
-    sh("for one in *.deb; do dpkg-deb -x $one root; done");
-  } catch {
-    throw new Skipped("there is no Chromium, and apt-get cannot download it");
-  }
-  const libraries = sh("find $PWD/root -name '*.so*' -printf '%h\\n' | sort -u | tr '\\n' ':'");
-  return { path: join(path, "root/usr/lib/chromium/chromium"), libraries };
-}
-
 /** Bundles the program for a browser, and reads from the page what it printed. */
 async function inBrowser() {
-  const browser = chromium();
+  const { path, args, env } = command("profile");
   const bundle = await rolldown({
     input: join(installed(), "smoke.mjs"),
     platform: "browser",
@@ -79,22 +57,10 @@ addEventListener("error", (event) => { out.textContent += "error " + event.messa
 addEventListener("unhandledrejection", (event) => { out.textContent += "rejection " + event.reason?.message + event.reason?.stack; });
 ${code}</script>`,
   );
-  const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
   const html = execFileSync(
-    browser.path,
-    [
-      ...args,
-      `--user-data-dir=${folder("profile")}`,
-      "--virtual-time-budget=20000",
-      "--dump-dom",
-      pathToFileURL(page).href,
-    ],
-    {
-      encoding: "utf8",
-      timeout: 90_000,
-      stdio: ["ignore", "pipe", "ignore"],
-      env: { ...process.env, LD_LIBRARY_PATH: browser.libraries },
-    },
+    path,
+    [...args, "--virtual-time-budget=20000", "--dump-dom", pathToFileURL(page).href],
+    { encoding: "utf8", timeout: 90_000, stdio: ["ignore", "pipe", "ignore"], env },
   );
   compare(/<pre id="out">([\s\S]*?)<\/pre>/.exec(html)?.[1] ?? html, "unknown");
 }

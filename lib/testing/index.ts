@@ -3,6 +3,7 @@
  *
  * A room imports only from rooms below it:
  *
+ *     viewer/           page.ts writes a trace as an HTML page: picture.ts says what it shows, client/ is the page's own code
  *     exploration/      explorer.ts runs a scenario under many schedules, schedule.ts runs one; simulation.ts is the `sim` of a
  *                       scenario; findings.ts counts what is new; failing.ts and shrink.ts make a failing schedule minimal
  *     devices/          disk.ts and network.ts, which fail like real ones; node.ts, a machine that loses power; io.ts, for fakes
@@ -89,7 +90,7 @@ export { type FoundSchedule, ScheduleFailedError } from "./report/failure.js";
 export { traceToMermaid } from "./report/mermaid.js";
 export { renderTrace } from "./report/render.js";
 export { InvalidTokenError, type TokenProblem } from "./report/token.js";
-export type { RequestOutcome, Trace, TraceEffect, TraceStep } from "./report/trace.js";
+export type { ProcessChange, RequestOutcome, Trace, TraceEffect, TraceStep } from "./report/trace.js";
 export type { BuiltInChecks } from "./simulator/built-in-checks.js";
 export type { CrashRule, FaultOptions, FaultRule, NodeCrashRule, PauseRule } from "./simulator/faults.js";
 export type { ProcessPattern } from "./simulator/process-pattern.js";
@@ -108,3 +109,4 @@ export type {
 } from "./strategies/strategy.js";
 export type { FaultKind, FaultRateOptions, FaultRates } from "./strategies/swarm.js";
 export { ExplorationDivergedError } from "./strategies/tree.js";
+export { renderViewer } from "./viewer/page.js";

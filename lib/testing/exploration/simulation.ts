@@ -55,6 +55,7 @@ export class Simulation {
     this.#reached = reached;
     this.monitor = new Monitors(world);
     world.afterStep = () => this.monitor.stepped();
+    world.options.recorder?.watch(() => this.#states);
   }
 
   /** Creates a system under simulation. The simulator provides its clock, timers, randomness, ids and scheduling. */

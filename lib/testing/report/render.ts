@@ -173,7 +173,8 @@ function placed(line: string, place: string, indent: string): string[] {
   return whole.length <= COLUMNS ? [whole] : [line, `${indent}(${shown})`];
 }
 
-function effectText(effect: TraceEffect): string {
+/** @internal An effect as one line. */
+export function effectText(effect: TraceEffect): string {
   switch (effect.type) {
     case "send":
       return effect.held

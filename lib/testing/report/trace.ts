@@ -1,5 +1,7 @@
 // What happened in a schedule, step by step, as data: for people (render.ts), for diagrams (mermaid.ts), for reports.
 
+import type { ProcessStatus } from "../../process/info.js";
+
 /** Something that a step did besides changing the state of its own process. */
 export type TraceEffect =
   | {
@@ -85,6 +87,20 @@ export type TraceEffect =
  */
 export type RequestOutcome = "done" | "refused" | "answer lost" | "cut off";
 
+/** A process after a step that changed it. */
+export interface ProcessChange {
+  /** Path of the process. */
+  readonly process: string;
+  /** What the process does: a {@link ProcessStatus}, or `ended`. */
+  readonly status: ProcessStatus | "ended";
+  /** Numbers of the messages in its mailbox, oldest first; see the effect `send`. */
+  readonly mailbox: readonly number[];
+  /** Paths of the processes that it is linked to. */
+  readonly links: readonly string[];
+  /** Paths of the processes that it monitors. */
+  readonly monitors: readonly string[];
+}
+
 /** One step of a schedule. Processes are named by their path in the tree. */
 export type TraceStep = {
   /** From 1. */
@@ -95,6 +111,10 @@ export type TraceStep = {
   readonly place?: string;
   /** The effects of the step, in order. */
   readonly effects: readonly TraceEffect[];
+  /** The processes that differ from before the step. */
+  readonly changes?: readonly ProcessChange[];
+  /** The values of `sim.state` after the step, as short texts, if they differ from before the step. */
+  readonly states?: readonly string[];
 } & (
   | {
       /** A process started, or took a message or signal. */

@@ -2,12 +2,14 @@
 
 import { plain, SignalEntry, TaskEntry } from "../../process/entries.js";
 import type { DeadLetterReason } from "../../process/events.js";
+import { processInfo } from "../../process/info.js";
+import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Pid } from "../../process/pid.js";
 import { STARTING } from "../../process/process-state.js";
 import type { ExitReason } from "../../process/reason.js";
 import { endingText, messageText, reasonText } from "../report/message.js";
 import { placeOf, relativePlace } from "../report/place.js";
-import type { RequestOutcome, TraceEffect, TraceStep } from "../report/trace.js";
+import type { ProcessChange, RequestOutcome, TraceEffect, TraceStep } from "../report/trace.js";
 import type { Actor } from "./actor.js";
 import { host } from "./host.js";
 import { type Letter, Letters } from "./letters.js";
@@ -39,6 +41,10 @@ const LOSSES: { readonly [Reason in DeadLetterReason]: string } = {
   unhandled: "it handles no signals",
 };
 
+function ended(process: string): ProcessChange {
+  return { process, status: "ended", mailbox: [], links: [], monitors: [] };
+}
+
 /** Leaves out the fields that are undefined. */
 function known<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
@@ -60,8 +66,18 @@ export class Recorder {
   /** The message that arrives over a network in this step. */
   private arriving: Letter | undefined = undefined;
 
+  /** What the trace said last about each process, and about the values. */
+  private readonly shown = new Map<Actor, string>();
+  private shownValues = "[]";
+  private values: () => readonly (() => unknown)[] = () => [];
+
   attach(world: World): void {
     this.world = world;
+  }
+
+  /** Shows these values with each step that changes them. */
+  watch(values: () => readonly (() => unknown)[]): void {
+    this.values = values;
   }
 
   began(task: SimulatedTask): void {
@@ -246,9 +262,46 @@ export class Recorder {
     const place = doing.place ?? this.placeOfEffects();
     const { effects } = this;
     const number = this.steps.length + 1;
-    this.steps.push({ ...doing, number, at: this.world.now, effects, ...known({ place }) });
+    const more = known({ place, changes: this.changes(), states: this.states() });
+    this.steps.push({ ...doing, number, at: this.world.now, effects, ...more });
     this.doing = undefined;
     this.effects = [];
+  }
+
+  /** The processes that differ from what the trace said last. */
+  private changes(): ProcessChange[] | undefined {
+    const changes: ProcessChange[] = [];
+    for (const actor of this.world.actors) {
+      const { process } = actor;
+      if (process === undefined) continue;
+      const change = actor.alive ? this.living(actor, process) : ended(actor.path);
+      const text = JSON.stringify(change);
+      if (this.shown.get(actor) !== text) changes.push(change);
+      this.shown.set(actor, text);
+    }
+    return changes.length === 0 ? undefined : changes;
+  }
+
+  private living(actor: Actor, process: WatchedProcess): ProcessChange {
+    const { status, links, monitors } = processInfo(process.kernel, process);
+    const paths = (pids: readonly Pid[]): string[] => pids.map((pid) => this.nameOf(pid));
+    const mailbox = this.letters.mailbox(actor).map(({ envelope }) => envelope);
+    return { process: actor.path, status, mailbox, links: paths(links), monitors: paths(monitors) };
+  }
+
+  /** The values of `sim.state`, if they differ from what the trace said last. */
+  private states(): string[] | undefined {
+    const states = this.values().map((value) => {
+      try {
+        return this.show(value());
+      } catch (error) {
+        return `(threw ${this.show(error)})`;
+      }
+    });
+    const text = JSON.stringify(states);
+    if (text === this.shownValues) return undefined;
+    this.shownValues = text;
+    return states;
   }
 
   /** A body has looked at its mailbox and left everything there. */
