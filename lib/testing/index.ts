@@ -34,7 +34,13 @@ export {
 } from "./devices/disk.js";
 export type { SimulatedDiskOptions } from "./devices/disk-port.js";
 export type { IoFailure, IoOptions } from "./devices/io.js";
-export { type NetworkOptions, SimulatedNetwork } from "./devices/network.js";
+export {
+  type CutOptions,
+  type NetworkFaultRule,
+  type NetworkLinkOptions,
+  type NetworkOptions,
+  SimulatedNetwork,
+} from "./devices/network.js";
 export { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "./devices/node.js";
 export { explore, simulate } from "./exploration/explore.js";
 export type { Exploration, ExplorationEnd, StrategyYield } from "./exploration/findings.js";

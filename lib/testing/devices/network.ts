@@ -1,43 +1,91 @@
 // A network between simulated systems. Each signal arrives in a step of its own; between two systems the order holds. The network
-// may drop and duplicate messages, and cut systems off from each other.
+// may be slow, drop, duplicate and reorder messages, and cut systems off from each other.
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { delay } from "../../process/options.js";
 import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
 import { remoteNodes, type WireSignal } from "../../process/remote.js";
-import type { Timer } from "../../process/timer-queue.js";
 import type { System } from "../../system.js";
-import { durations, only, times } from "../simulator/options.js";
+import { durations, flag, only, times } from "../simulator/options.js";
 import { Parcel } from "../simulator/parcel.js";
-import type { DeliverTask } from "../simulator/tasks.js";
+import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
 import type { World } from "../simulator/world.js";
+import type { SideIndex } from "./connection-machine.js";
 import { contentOf, copySignal, type Direction } from "./network-copy.js";
+import { NetworkLink } from "./network-link.js";
 
-/** Faults of a network. By default there are none, and there are none while the simulation is calm. */
+/** How often a fault of a network may strike in one schedule. */
+export interface NetworkFaultRule {
+  /** Times in one schedule: 1 or more, or Infinity. Default 1. */
+  readonly atMost?: number;
+}
+
+/** Latencies of some links. */
+export interface NetworkLinkOptions {
+  /** The system that sends, by name. Default all. */
+  readonly from?: ProcessPattern;
+  /** The system that receives, by name. Default all. */
+  readonly to?: ProcessPattern;
+  /** Virtual milliseconds that a signal takes, one of them for each signal. The first is the ordinary one. */
+  readonly latencyMs: number | readonly number[];
+}
+
+/**
+ * Latencies and faults of a network. By default signals arrive at once, and there are no faults. There are none while the
+ * simulation is calm.
+ */
 export interface NetworkOptions {
+  /** Virtual milliseconds that a signal takes, one of them for each signal. The first is the ordinary one. Default 0. */
+  readonly latencyMs?: number | readonly number[];
+  /** Other latencies for some links. The first entry that fits counts. */
+  readonly links?: readonly NetworkLinkOptions[];
   /**
    * Messages and replies to drop in one schedule. Links, monitors and exit signals are never dropped; only a cut loses them.
    */
-  readonly drop?: {
-    /** Most drops in one schedule: 1 or more, or Infinity. Default 1. */
-    readonly atMost?: number;
+  readonly drop?: NetworkFaultRule;
+  /**
+   * Messages to deliver twice. The copy arrives at any later time, also over a later connection of the same systems, after a cut.
+   */
+  readonly duplicate?: NetworkFaultRule & {
+    /** Virtual milliseconds between the message and its copy, at least. Default 0, 100 and 10,000. */
+    readonly afterMs?: readonly number[];
   };
-  /** Messages to deliver twice in one schedule. */
-  readonly duplicate?: {
-    /** Most duplicates in one schedule: 1 or more, or Infinity. Default 1. */
-    readonly atMost?: number;
-  };
-  /** Cuts between two systems in one schedule. A cut lasts one of these virtual milliseconds, or until the simulation is calm. */
-  readonly partition?: {
-    /** Most cuts in one schedule: 1 or more, or Infinity. Default 1. */
-    readonly atMost?: number;
+  /** Messages that leave the order of their pair of systems: others overtake them, or they overtake others. */
+  readonly reorder?: NetworkFaultRule;
+  /** Cuts between two systems. A cut ends when the simulation is calm. */
+  readonly partition?: NetworkFaultRule & {
     /** Durations of a cut to choose from, in virtual milliseconds. Default 10, 1,000 and 60,000. */
     readonly forMs?: readonly number[];
+    /** Whether a cut may be in one direction only. Default false. */
+    readonly oneWay?: boolean;
+    /** Whether a cut may be silent. Default false. */
+    readonly silent?: boolean;
   };
+  /** Virtual milliseconds until a side notices the end of a connection, one of them for each side. Default 0. */
+  readonly noticeMs?: number | readonly number[];
+}
+
+/** Options of a cut. */
+export interface CutOptions {
+  /** Whether only what the first system sends is cut. Default false. */
+  readonly oneWay?: boolean;
+  /**
+   * Whether neither side notices. What is sent meanwhile is held, and arrives after the cut, as over TCP. Default false: what is
+   * in transit is lost, and both sides get `noconnection`, each in a step of its own.
+   */
+  readonly silent?: boolean;
 }
 
 const PARTITION_MS: readonly number[] = [10, 1_000, 60_000];
+const DUPLICATE_MS: readonly number[] = [0, 100, 10_000];
+
+interface Latency {
+  readonly from: (name: string) => boolean;
+  readonly to: (name: string) => boolean;
+  readonly ms: readonly number[];
+}
 
 /**
  * Connects the systems that join it. A message arrives as a copy, in which each pid is the receiver's own pid for the same
@@ -45,7 +93,7 @@ const PARTITION_MS: readonly number[] = [10, 1_000, 60_000];
  *
  * @example
  * await explore(async (sim) => {
- *   const network = sim.network({ partition: { atMost: 1 } });
+ *   const network = sim.network({ latencyMs: [1, 20], partition: { oneWay: true } });
  *   const here = network.join(sim.system({ name: "here" }));
  *   const there = network.join(sim.system({ name: "there" }));
  *   await Promise.all([here.stop(), there.stop()]);
@@ -54,28 +102,45 @@ const PARTITION_MS: readonly number[] = [10, 1_000, 60_000];
 export class SimulatedNetwork {
   readonly #world: World;
   readonly #systems: System[] = [];
-  readonly #ways = new Map<string, DeliverTask>();
-  /** Pairs that are cut off. A cut that is a fault has a timer that ends it. */
-  readonly #cuts = new Map<string, Timer | undefined>();
-  /** Systems that have lost power, by the systems that have yet to notice. */
-  readonly #unnoticed = new Map<System, Set<System>>();
-  readonly #lengths: readonly number[];
-  #drops: number;
-  #duplicates: number;
-  #partitions: number;
+  readonly #links = new Map<string, NetworkLink>();
+  readonly #latencies: readonly Latency[];
+  readonly #notices: readonly number[];
+  readonly #duplicateMs: readonly number[];
+  readonly #partitionMs: readonly number[];
+  /** Kinds of cuts that are faults; the first is the ordinary one. */
+  readonly #cuts: readonly CutOptions[];
+  readonly #left: { drop: number; duplicate: number; reorder: number; partition: number };
 
   /** @internal */
   constructor(world: World, options: NetworkOptions) {
-    only("network", options, ["drop", "duplicate", "partition"]);
-    const { drop, duplicate, partition } = options;
+    only("network", options, ["latencyMs", "links", "drop", "duplicate", "reorder", "partition", "noticeMs"]);
+    const { drop, duplicate, reorder, partition } = options;
     if (drop !== undefined) only("network.drop", drop, ["atMost"]);
-    if (duplicate !== undefined) only("network.duplicate", duplicate, ["atMost"]);
-    if (partition !== undefined) only("network.partition", partition, ["atMost", "forMs"]);
+    if (duplicate !== undefined) only("network.duplicate", duplicate, ["atMost", "afterMs"]);
+    if (reorder !== undefined) only("network.reorder", reorder, ["atMost"]);
+    if (partition !== undefined)
+      only("network.partition", partition, ["atMost", "forMs", "oneWay", "silent"]);
     this.#world = world;
-    this.#drops = drop === undefined ? 0 : times("network.drop", drop);
-    this.#duplicates = duplicate === undefined ? 0 : times("network.duplicate", duplicate);
-    this.#partitions = partition === undefined ? 0 : times("network.partition", partition);
-    this.#lengths = durations("network.partition.forMs", partition?.forMs ?? PARTITION_MS);
+    const budget = (path: string, rule: NetworkFaultRule | undefined): number =>
+      rule === undefined ? 0 : times(path, rule);
+    this.#left = {
+      drop: budget("network.drop", drop),
+      duplicate: budget("network.duplicate", duplicate),
+      reorder: budget("network.reorder", reorder),
+      partition: budget("network.partition", partition),
+    };
+    this.#latencies = [
+      ...linksOf(options.links),
+      { from: () => true, to: () => true, ms: oneOrMore("network.latencyMs", options.latencyMs ?? 0) },
+    ];
+    this.#notices = oneOrMore("network.noticeMs", options.noticeMs ?? 0);
+    this.#duplicateMs = durations("network.duplicate.afterMs", duplicate?.afterMs ?? DUPLICATE_MS);
+    this.#partitionMs = durations("network.partition.forMs", partition?.forMs ?? PARTITION_MS);
+    const oneWay = flag("network.partition.oneWay", partition?.oneWay ?? false);
+    const silent = flag("network.partition.silent", partition?.silent ?? false);
+    this.#cuts = [{}, { oneWay: true }, { silent: true }, { oneWay: true, silent: true }].filter(
+      (cut: CutOptions) => (oneWay || cut.oneWay !== true) && (silent || cut.silent !== true),
+    );
     world.strikes.push(() => this.#strike());
     world.powerLosses.push((kernel) => this.#lost(kernel));
     world.faults.remedies.push(() => this.#reconnect());
@@ -98,102 +163,114 @@ export class SimulatedNetwork {
     return system;
   }
 
-  /** Cuts two systems off from each other: signals in transit are lost, and both systems see `noconnection`. */
-  cut(a: System, b: System): void {
-    this.#cut(a, b, undefined);
+  /**
+   * Cuts two systems off from each other until they are healed: what is in transit is lost, and both systems get `noconnection`,
+   * each in a step of its own. With options, only one direction is cut, or neither side notices.
+   */
+  cut(a: System, b: System, options: CutOptions = {}): void {
+    only("cut", options, ["oneWay", "silent"]);
+    const link = this.#link(a, b);
+    this.#world.options.recorder?.note(`the scenario: ${a.name} ${cutText(b, options)}`);
+    this.#cut(link, link.sideOf(a), options);
   }
 
   /** Connects two systems again. */
   heal(a: System, b: System): void {
-    this.#heal(this.#pair(a, b));
+    this.#heal(this.#link(a, b));
   }
 
-  #cut(a: System, b: System, end: Timer | undefined): void {
-    const pair = this.#pair(a, b);
-    const before = this.#cuts.get(pair);
-    if (before !== undefined) this.#world.cancel(before);
-    this.#cuts.set(pair, end);
-    this.#world.wrote(pair);
-    for (const key of [`${a.node.id} ${b.node.id}`, `${b.node.id} ${a.node.id}`]) {
-      const way = this.#ways.get(key);
-      if (way !== undefined) this.#world.agenda.clear(way);
-    }
-    this.#nodeDown(a, b);
-    this.#nodeDown(b, a);
+  #cut(link: NetworkLink, from: SideIndex, { oneWay = false, silent = false }: CutOptions): void {
+    if (link.end !== undefined) this.#world.cancel(link.end);
+    link.end = undefined;
+    link.happen({ type: "cut", ways: oneWay ? [from] : [0, 1], silent });
   }
 
-  /**
-   * A system has lost power. Its messages in transit still arrive, then each other system notices in a step of its own. What is
-   * sent to it meanwhile is lost without notice.
-   */
-  #lost(kernel: Kernel): void {
-    const gone = this.#systems.find((system) => system.kernel === kernel);
-    if (gone === undefined) return;
-    for (const other of this.#systems) {
-      if (other === gone || !this.#connected(gone, other)) continue;
-      const unnoticed = this.#unnoticed.get(other) ?? new Set();
-      this.#unnoticed.set(other, unnoticed.add(gone));
-      const notice = (): void => {
-        unnoticed.delete(gone);
-        this.#nodeDown(other, gone);
-      };
-      this.#post(gone, other, new Parcel("end of the connection", undefined, notice));
-    }
-  }
-
-  #nodeDown(system: System, other: System): void {
-    for (const pid of system.processes()) this.#world.interceptor.met(pid);
-    system.nodeDown(other.node.id);
-  }
-
-  #heal(pair: string): void {
-    const end = this.#cuts.get(pair);
-    if (end !== undefined) this.#world.cancel(end);
-    if (this.#cuts.delete(pair)) this.#world.wrote(pair);
+  #heal(link: NetworkLink): void {
+    if (link.end !== undefined) this.#world.cancel(link.end);
+    link.end = undefined;
+    link.happen({ type: "heal" });
   }
 
   /** Ends the cuts that are faults. */
   #reconnect(): void {
-    for (const [pair, end] of this.#cuts) if (end !== undefined) this.#heal(pair);
+    for (const link of this.#links.values()) if (link.end !== undefined) this.#heal(link);
   }
 
-  /** The key of a pair of systems. */
-  #pair(a: System, b: System): string {
+  /** A system has lost power. What it has sent may still arrive; then the other systems notice. */
+  #lost(kernel: Kernel): void {
+    const gone = this.#systems.find((system) => system.kernel === kernel);
+    if (gone === undefined) return;
+    for (const other of this.#systems) {
+      if (other === gone || other.stopped) continue;
+      const link = this.#link(gone, other);
+      link.happen({ type: "gone", side: link.sideOf(gone) });
+    }
+  }
+
+  #link(a: System, b: System): NetworkLink {
     for (const one of [a, b])
       if (!this.#systems.includes(one))
         throw new OptionError("system", one.name, "a system that has joined this network");
     if (a === b) throw new OptionError("system", a.name, "another system than the first");
-    return `net:${[a.node.id, b.node.id].sort().join(" ")}`;
-  }
-
-  #connected(a: System, b: System): boolean {
-    const pair = this.#pair(a, b);
-    this.#world.read(pair);
-    return !a.stopped && !b.stopped && !this.#cuts.has(pair);
+    const [first, second] = a.node.id < b.node.id ? [a, b] : [b, a];
+    const key = `${first.node.id} ${second.node.id}`;
+    let link = this.#links.get(key);
+    if (link === undefined) {
+      link = new NetworkLink(this.#world, first, second, () =>
+        this.#draw(this.#notices, "notice:connection"),
+      );
+      this.#links.set(key, link);
+    }
+    return link;
   }
 
   #send(from: System, node: RemoteNode, signal: WireSignal): boolean {
     const to = this.#systems.find((system) => system.node.id === node.id);
     if (to === undefined) return false;
-    if (this.#unnoticed.get(from)?.has(to) === true) return true;
-    if (!this.#connected(from, to)) return false;
-    const copies = signal.type === "message" ? this.#copies(to) : 1;
-    for (let copy = 0; copy < copies; copy++) {
-      const there = copySignal(signal, this.#wire(from, to));
-      const arrive = (): void => {
-        if (there.type !== "message") this.#world.interceptor.met(to.pidAt(there.to));
-        to.deliver(there);
-      };
-      this.#post(
-        from,
-        to,
-        new Parcel(there.type, contentOf(there), arrive, () => ({
-          to: to.pidAt(there.to),
-          from: there.type === "message" ? undefined : from.pidAt(there.from),
-        })),
-      );
-    }
+    const link = this.#link(from, to);
+    const side = link.sideOf(from);
+    const fate = link.fate(side);
+    if (fate === "refused" || fate === "lost") return fate === "lost";
+    if (signal.type === "message" && this.#drop(to)) return true;
+    const twice = signal.type === "message" && this.#may("duplicate");
+    const parcel = this.#parcel(from, to, signal);
+    const { arrive } = parcel;
+    const first = !twice
+      ? parcel
+      : new Parcel(
+          parcel.kind,
+          parcel.content,
+          () => {
+            arrive();
+            const ms = this.#draw(this.#duplicateMs, "late:duplicate");
+            this.#world.options.recorder?.note("the network keeps a copy of this message");
+            link.postStale(side, this.#parcel(from, to, signal), ms);
+          },
+          parcel.ends,
+        );
+    this.#post(link, from, to, first);
     return true;
+  }
+
+  #parcel(from: System, to: System, signal: WireSignal): Parcel {
+    const there = copySignal(signal, this.#wire(from, to));
+    const arrive = (): void => {
+      if (there.type !== "message") this.#world.interceptor.met(to.pidAt(there.to));
+      to.deliver(there);
+    };
+    return new Parcel(there.type, contentOf(there), arrive, () => ({
+      to: to.pidAt(there.to),
+      from: there.type === "message" ? undefined : from.pidAt(there.from),
+    }));
+  }
+
+  #post(link: NetworkLink, from: System, to: System, parcel: Parcel): void {
+    const side = link.sideOf(from);
+    const latencies = this.#latencies.find((one) => one.from(from.name) && one.to(to.name)) as Latency;
+    const ms = this.#draw(latencies.ms, "latency:network");
+    const apart = (parcel.kind === "message" || parcel.kind === "reply") && this.#may("reorder");
+    if (apart) link.postApart(side, parcel, ms);
+    else link.post(side, parcel, ms);
   }
 
   #wire(from: System, to: System): Direction {
@@ -201,65 +278,72 @@ export class SimulatedNetwork {
       from,
       to,
       back: (content, settle) => {
-        if (!this.#connected(to, from) || this.#drop(from)) return;
-        this.#post(to, from, new Parcel("reply", content, () => settle(this.#wire(to, from))));
+        const link = this.#link(from, to);
+        const fate = link.fate(link.sideOf(to));
+        if (fate === "refused" || fate === "lost" || this.#drop(from)) return;
+        this.#post(link, to, from, new Parcel("reply", content, () => settle(this.#wire(to, from))));
       },
     };
   }
 
-  #post(from: System, to: System, parcel: Parcel): void {
-    const way = this.#way(from, to);
-    // The next message on this channel queues behind this one, so two steps that send on it cannot swap places.
-    this.#world.wrote(way.owner.mailbox);
-    this.#world.options.recorder?.sent(way.from, way.owner, parcel, true);
-    this.#world.agenda.post(way, parcel);
-  }
-
-  #copies(to: System): number {
-    if (this.#drop(to)) return 0;
-    if (!this.#may(this.#duplicates, "duplicate:message")) return 1;
-    this.#duplicates--;
-    return 2;
-  }
-
   #drop(to: System): boolean {
-    if (!this.#may(this.#drops, "drop:message")) return false;
-    this.#drops--;
+    if (!this.#may("drop")) return false;
     this.#world.options.recorder?.note(`the network drops a message to ${to.name}`);
     return true;
   }
 
-  #may(left: number, label: string): boolean {
-    return left > 0 && !this.#world.faults.calm && this.#world.oracle.draw(2, label) === 1;
+  /** Whether a fault strikes a message. */
+  #may(kind: "drop" | "duplicate" | "reorder"): boolean {
+    if (this.#left[kind] === 0 || !this.#world.faults.allowed) return false;
+    if (this.#world.oracle.draw(2, `${kind}:message`) === 0) return false;
+    this.#left[kind]--;
+    return true;
   }
 
-  #way(from: System, to: System): DeliverTask {
-    const key = `${from.node.id} ${to.node.id}`;
-    let way = this.#ways.get(key);
-    if (way === undefined) {
-      const { main } = this.#world;
-      const [sender, receiver] = [from, to].map((one) => this.#world.rootOf(one.node) ?? main);
-      way = this.#world.agenda.channel(sender ?? main, receiver ?? main, (parcel) =>
-        (parcel as Parcel).arrive(),
-      );
-      this.#ways.set(key, way);
-    }
-    return way;
+  #draw(list: readonly number[], label: string): number {
+    return list[this.#world.oracle.draw(list.length, label)] as number;
   }
 
   #strike(): boolean {
-    if (this.#partitions === 0) return false;
+    if (this.#left.partition === 0) return false;
     const pairs = this.#systems.flatMap((a, i) => this.#systems.slice(i + 1).map((b) => [a, b] as const));
-    const open = pairs.filter(([a, b]) => this.#connected(a, b));
+    const open = pairs.filter(([a, b]) => this.#link(a, b).whole);
     // This fault strikes between two steps; strategies that reduce must know, so the label is listed in independence.ts.
-    const choice = this.#world.oracle.draw(open.length + 1, "drop:connection");
+    const { oracle, options } = this.#world;
+    const choice = oracle.draw(open.length + 1, "drop:connection");
     if (choice === 0) return false;
-    this.#partitions--;
-    const [a, b] = open[choice - 1] as readonly [System, System];
-    const ms = this.#lengths[this.#world.oracle.draw(this.#lengths.length, "ms:connection")] as number;
-    this.#world.options.recorder?.faultOf(a.name, `is cut off from ${b.name} for ${ms} ms`);
-    const pair = this.#pair(a, b);
-    this.#cut(a, b, this.#world.after(ms, { fire: () => this.#heal(pair) }));
+    this.#left.partition--;
+    const cut = this.#cuts[oracle.draw(this.#cuts.length, "cut:connection")] as CutOptions;
+    const pair = open[choice - 1] as readonly [System, System];
+    const turned = cut.oneWay === true && oracle.draw(2, "cut:direction") === 1;
+    const [a, b] = turned ? [pair[1], pair[0]] : pair;
+    const ms = this.#draw(this.#partitionMs, "ms:connection");
+    options.recorder?.faultOf(a.name, `${cutText(b, cut)} for ${ms} ms`);
+    const link = this.#link(a, b);
+    this.#cut(link, link.sideOf(a), cut);
+    link.end = this.#world.after(ms, { fire: () => this.#heal(link) });
     return true;
   }
+}
+
+/** What happens to a system that is cut off from another. */
+function cutText(other: System, { oneWay = false, silent = false }: CutOptions): string {
+  return `${oneWay ? `no longer reaches ${other.name}` : `is cut off from ${other.name}`}${silent ? " without notice" : ""}`;
+}
+
+function oneOrMore(path: string, given: number | readonly number[]): readonly number[] {
+  return typeof given === "number" ? [delay(path, given)] : durations(path, given);
+}
+
+function linksOf(given: readonly NetworkLinkOptions[] = []): readonly Latency[] {
+  if (!Array.isArray(given)) throw new OptionError("network.links", given, "a list of links");
+  return given.map((link: NetworkLinkOptions, index) => {
+    const path = `network.links[${index}]`;
+    only(path, link, ["from", "to", "latencyMs"]);
+    return {
+      from: patternMatcher(`${path}.from`, link.from ?? "*"),
+      to: patternMatcher(`${path}.to`, link.to ?? "*"),
+      ms: oneOrMore(`${path}.latencyMs`, link.latencyMs),
+    };
+  });
 }

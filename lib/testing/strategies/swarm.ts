@@ -15,10 +15,11 @@ export const FAULT_KINDS = [
   "disk",
   "io",
   "node",
+  "reorder",
 ] as const;
 
 /** The last kinds, whose rates are drawn at their first use: a schedule that has none of them does not depend on them. */
-const AT_FIRST_USE: readonly string[] = ["io", "node"];
+const AT_FIRST_USE: readonly string[] = ["io", "node", "reorder"];
 
 /** A kind of fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];

@@ -201,6 +201,7 @@ describe("a message", () => {
         },
       });
       network.cut(a, c);
+      await sim.quiet();
       a.send(from(a, office, c), "a");
       b.send(from(b, office, c), "b");
       b.sendAfter(from(b, office, c), "later", 10);
@@ -499,6 +500,9 @@ describe("a cut", () => {
       const office = there.spawn<string>({ handle: () => void heard++ });
       here.send(from(here, office, there), "lost");
       network.cut(here, there);
+      here.send(from(here, office, there), "lost before the notice");
+      expect(here.deadLetters).toBe(0);
+      await sim.quiet();
       here.send(from(here, office, there), "refused");
       await sim.quiet();
       expect(heard).toBe(0);
@@ -558,7 +562,207 @@ describe("a cut", () => {
   });
 });
 
+describe("the end of a connection", () => {
+  test("is noticed by its two sides at different times, in any order [T25]", async () => {
+    const seen = await outcomes(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const heard: string[] = [];
+      const watcher = (system: System, far: Pid): void =>
+        void system.spawn({
+          init: (ctx) => void ctx.monitor(far),
+          handle: () => undefined,
+          signal: () => void heard.push(system.name),
+        });
+      const office = (system: System): Pid<string> => system.spawn<string>({ handle: () => undefined });
+      watcher(here, from(here, office(there), there));
+      watcher(there, from(there, office(here), here));
+      await sim.quiet();
+      network.cut(here, there);
+      await sim.quiet();
+      return heard.join();
+    });
+    expect([...seen].sort()).toEqual(["here,there", "there,here"]);
+  });
+
+  test("is noticed after one of the times given", async () => {
+    const seen = await outcomes(async (sim) => {
+      const { network, here, there } = pair(sim, { noticeMs: [0, 50] });
+      const silent = there.spawn<Question>({ handle: () => undefined });
+      const asking = errorOf(here.call(from(here, silent, there), double(1)));
+      await sim.quiet();
+      network.cut(here, there);
+      await asking;
+      return sim.now;
+    });
+    expect([...seen].sort()).toEqual([0, 50]);
+  });
+
+  test("comes before whatever the next connection brings", async () => {
+    const seen = await outcomes(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const heard: string[] = [];
+      const far = there.spawn<string>({ handle: () => undefined });
+      const clerk = here.spawn<string>({
+        init: (ctx) => void ctx.monitor(from(here, far, there)),
+        handle: (_ctx, text) => void heard.push(text),
+        signal: () => void heard.push("noconnection"),
+      });
+      await sim.quiet();
+      const known = from(there, clerk, here);
+      there.send(known, "in transit");
+      network.cut(here, there);
+      network.heal(here, there);
+      await sim.quiet();
+      there.send(known, "after");
+      await sim.quiet();
+      return heard.join();
+    });
+    expect([...seen]).toEqual(["noconnection,after"]);
+  });
+});
+
+describe("a silent cut", () => {
+  test("holds what is sent, and nobody notices; afterwards all arrives in its order [T27]", async () => {
+    const seen = await outcomes(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const server = doubler(there);
+      const known = from(here, server.pid, there);
+      network.cut(here, there, { silent: true });
+      const asking = Promise.all([1, 2, 3].map((n) => here.call(known, double(n), { timeoutMs: 1_000 })));
+      await sim.sleep(100);
+      const before = server.asked;
+      network.heal(here, there);
+      return `${before}: ${(await asking).join()}`;
+    });
+    expect([...seen]).toEqual(["0: 2,4,6"]);
+  });
+
+  test("may be in one direction: then a call is handled, and its answer does not come [T27]", async () => {
+    const seen = await outcomes(async (sim) => {
+      const { network, here, there } = pair(sim);
+      const server = doubler(there);
+      const known = from(here, server.pid, there);
+      network.cut(there, here, { silent: true, oneWay: true });
+      const error = await errorOf(here.call(known, double(1), { timeoutMs: 1_000 }));
+      return `${(error as Error).name}, asked ${server.asked}`;
+    });
+    expect([...seen]).toEqual(["CallTimeoutError, asked 1"]);
+  });
+});
+
+describe("latencies", () => {
+  /** The times at which messages arrive that are sent at once. */
+  const arrivals = async (sim: Simulation, options: NetworkOptions, many = 1): Promise<string> => {
+    const { here, there } = pair(sim, options);
+    const heard: string[] = [];
+    const office = there.spawn<number>({ handle: (_ctx, n) => void heard.push(`${n} at ${sim.now}`) });
+    for (let n = 0; n < many; n++) here.send(from(here, office, there), n);
+    await sim.sleep(1_000);
+    return heard.join();
+  };
+
+  test("are one of those given, and keep the order of a pair [T27]", async () => {
+    const seen = await outcomes((sim) => arrivals(sim, { latencyMs: [5, 30] }, 2));
+    expect([...seen].sort()).toEqual(["0 at 30,1 at 30", "0 at 5,1 at 30", "0 at 5,1 at 5"]);
+  });
+
+  test("are those of the first link that fits", async () => {
+    const links = [
+      { from: "there", latencyMs: 1 },
+      { from: "here", to: "t*", latencyMs: [7] },
+    ];
+    expect(await once((sim) => arrivals(sim, { latencyMs: 3, links }))).toBe("0 at 7");
+    expect(await once((sim) => arrivals(sim, { latencyMs: 3, links: links.slice(0, 1) }))).toBe("0 at 3");
+  });
+
+  test("do not bring back what a cut has lost", async () => {
+    const heard = await once(async (sim) => {
+      const { network, here, there } = pair(sim, { latencyMs: 10 });
+      let count = 0;
+      const office = there.spawn<string>({ handle: () => void count++ });
+      here.send(from(here, office, there), "lost");
+      await sim.sleep(5);
+      network.cut(here, there);
+      network.heal(here, there);
+      await sim.sleep(100);
+      return count;
+    });
+    expect(heard).toBe(0);
+  });
+});
+
+describe("messages out of order", () => {
+  const order = (options: NetworkOptions) => async (sim: Simulation) => {
+    const { here, there } = pair(sim, options);
+    const heard: string[] = [];
+    const office = there.spawn<string>({ handle: (_ctx, letter) => void heard.push(letter) });
+    for (const letter of "abc") here.send(from(here, office, there), letter);
+    await sim.sleep(100_000);
+    return heard.join("");
+  };
+  const often: ExploreOptions = {
+    strategy: randomWalk({ rates: { reorder: 0.3, duplicate: 0.3 } }),
+    schedules: 400,
+  };
+
+  test("come by `reorder`, as often as it says [T27]", async () => {
+    const seen = await outcomes(order({ reorder: {} }), often);
+    expect([...seen].sort()).toEqual(["abc", "acb", "bac", "bca", "cab"]);
+  });
+
+  test("are copies that arrive at any later time, by `duplicate` [T27]", async () => {
+    const seen = await outcomes(order({ duplicate: { afterMs: [0, 50] } }), often);
+    expect([...seen].sort()).toEqual(["aabc", "abac", "abbc", "abc", "abca", "abcb", "abcc"]);
+  });
+
+  test("may arrive over a later connection of the same systems [T27]", async () => {
+    const seen = await outcomes(async (sim) => {
+      const { network, here, there } = pair(sim, { duplicate: { afterMs: [500] } });
+      const heard: string[] = [];
+      const office = there.spawn<string>({ handle: (_ctx, text) => void heard.push(text) });
+      here.send(from(here, office, there), "old");
+      await sim.quiet();
+      network.cut(here, there);
+      await sim.sleep(10);
+      network.heal(here, there);
+      here.send(from(here, office, there), "new");
+      await sim.sleep(1_000);
+      return heard.join();
+    }, often);
+    expect(seen).toContain("old,new,old");
+  });
+});
+
 describe("partitions by fault", () => {
+  test("are of the kinds that the options allow, and the report says which [T27]", async () => {
+    const kinds = async (partition: NonNullable<NetworkOptions["partition"]>): Promise<string[]> => {
+      const seen = new Set<string>();
+      for (let seed = 1; seed <= 40; seed++) {
+        const error = await failureOf(
+          async (sim) => {
+            const { here, there } = pair(sim, { partition: { forMs: [5], ...partition } });
+            const asking = here.call(from(here, doubler(there).pid, there), double(1));
+            await Promise.all([asking, sim.sleep(1)]);
+            if (sim.now > 1) throw new Error("late");
+          },
+          { seed, shrink: 0, strategy: randomWalk({ rates: { drop: 0.3 } }) },
+        );
+        for (const step of error.trace.steps)
+          if (step.type === "fault") seen.add(`${step.process} ${step.fault}`);
+      }
+      return [...seen].sort();
+    };
+    expect(await kinds({})).toEqual(["here is cut off from there for 5 ms"]);
+    expect(await kinds({ oneWay: true, silent: true })).toEqual([
+      "here is cut off from there for 5 ms",
+      "here is cut off from there without notice for 5 ms",
+      "here no longer reaches there for 5 ms",
+      "here no longer reaches there without notice for 5 ms",
+      "there no longer reaches here for 5 ms",
+      "there no longer reaches here without notice for 5 ms",
+    ]);
+  });
+
   /** Asks every 10 ms whether it comes through; gives the times at which it did not. */
   const asking =
     (options: NetworkOptions, work?: (sim: Simulation, pair: Pair) => void) => async (sim: Simulation) => {
