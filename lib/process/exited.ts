@@ -19,7 +19,7 @@ export function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | unde
       return;
     }
     const ends: Settler = { resolve, reject };
-    kernel.interception?.gate(undefined, "an exit", ends);
+    kernel.interception?.gate(undefined, "an exit", ends, pid);
     const waiter = {
       aborted: (reason: unknown): void => {
         kernel.links.unwatch(watch);

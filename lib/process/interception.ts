@@ -30,7 +30,7 @@ export interface Interception {
   /** Withdraws the first held item of a process that `fits` accepts. Returns false if there is none. */
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean;
   /** Code of `owner`, or code outside of processes, is about to await a promise. The hook may replace the promise's ends. */
-  gate(owner: WatchedProcess | undefined, what: string, ends: Settler): void;
+  gate(owner: WatchedProcess | undefined, what: string, ends: Settler, about?: Pid): void;
   /** Whether anybody wants to know what steps read and write. If not, systems have no {@link SharedState}. */
   readonly observes: boolean;
   /** The running code read or changed something that processes share. The keys are those of {@link SharedState}. */

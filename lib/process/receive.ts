@@ -41,7 +41,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
   private readonly wanted: Wanted;
   private readonly filter: ((item: never) => boolean) | undefined;
   private readonly options: ReceiveOptions | undefined;
-  private timer: Timer | undefined = undefined;
+  timer: Timer | undefined = undefined;
   resolve!: (item: unknown) => void;
   reject!: (error: unknown) => void;
 

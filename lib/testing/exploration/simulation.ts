@@ -14,6 +14,7 @@ import { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "../devi
 import { ModelError, NotConvergedError } from "../report/errors.js";
 import { structuralText } from "../report/structural-text.js";
 import { environmentOf } from "../simulator/environment.js";
+import { waitsOf } from "../simulator/waits.js";
 import type { World } from "../simulator/world.js";
 import { isMet, type NamedCheck, type SimulationCheck, wrongBy } from "./judging.js";
 import { Monitors } from "./monitors.js";
@@ -152,6 +153,7 @@ export class Simulation {
           goal,
           withinMs,
           next === undefined ? "and no timer is set" : `the next timer is at ${next} ms`,
+          waitsOf(this.#world, this.#world.current),
         );
       await this.#world.gated<void>(`this: ${goal}`, (resolve) => this.#world.afterChange(resolve));
     }

@@ -87,11 +87,18 @@ export class HostIoError extends SignalboxError {
 export class UncontrolledAwaitError extends SignalboxError {
   static override readonly name: string = "UncontrolledAwaitError";
   readonly code = "ERR_SIM_UNCONTROLLED";
-  constructor(process: string, place: string | undefined, resources: readonly string[]) {
+  constructor(
+    process: string,
+    place: string | undefined,
+    resources: readonly string[],
+    others: readonly string[] = [],
+  ) {
     const pending = resources.length > 0 ? ` (active in the host: ${resources.join(", ")})` : "";
     super(
       `${process} awaits something that the simulator does not control${at(place)}${pending}. Replace the work by a fake ` +
-        "made with sim.io, or by a process that answers; or name the process in `allow`, and the simulator waits for it in real time",
+        `made with sim.io, or by a process that answers; or name the process in \`allow\`, and the simulator waits for it in real time${
+          others.length === 0 ? "" : `. Besides:${linesOf(others)}`
+        }`,
     );
   }
 }
@@ -106,7 +113,7 @@ export class StuckError extends SignalboxError {
   readonly code = "ERR_SIM_STUCK";
   constructor(waits: readonly string[]) {
     super(
-      `no process can run, and no timer is set:\n${waits.map((wait) => `  ${wait}`).join("\n")}\n` +
+      `no process can run, and no timer is set:${linesOf(waits)}\n` +
         "A reply or message never comes, and no wait has a timeout",
     );
   }
@@ -200,7 +207,7 @@ export interface Waiting {
 }
 
 function roundText(cycle: Cycling): string {
-  return `${roundsOf(cycle)}\n${cycle.lines.map((line) => `  ${line}`).join("\n")}`;
+  return `${roundsOf(cycle)}${linesOf(cycle.lines)}`;
 }
 
 function roundsOf({ first, last, times, exact, ms }: Cycling): string {
@@ -256,14 +263,13 @@ export class SimulationInvariantError extends SignalboxError {
 /**
  * The system did not reach the expected state within the limit.
  *
- * @remedy Replay the token and look at what still waits; raise the limit when the system is right but
- * slower.
+ * @remedy The message lists who waits for what. Raise the limit when the system is right but slower.
  */
 export class NotConvergedError extends SignalboxError {
   static override readonly name: string = "NotConvergedError";
   readonly code = "ERR_SIM_NOT_CONVERGED";
-  constructor(goal: string, withinMs: number, why: string) {
-    super(`the system did not reach this state within ${withinMs} ms: ${goal} (${why})`);
+  constructor(goal: string, withinMs: number, why: string, waits: readonly string[]) {
+    super(`the system did not reach this state within ${withinMs} ms: ${goal} (${why})${linesOf(waits)}`);
   }
 }
 
@@ -312,6 +318,11 @@ export class ModelError extends SignalboxError {
   constructor(what: string, where: string, cause: unknown) {
     super(`${what} ${where}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
+}
+
+/** Lines below a text. */
+function linesOf(lines: readonly string[]): string {
+  return lines.map((line) => `\n  ${line}`).join("");
 }
 
 function at(place: string | undefined): string {

@@ -3,12 +3,21 @@
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
+import type { Settler } from "../../process/interception.js";
+import type { Pid } from "../../process/pid.js";
 import { DEAD, STARTING, SUSPENDED, TERMINATING } from "../../process/process-state.js";
 import { ResumeTask, RunTask, type SimulatedTask } from "./tasks.js";
 
 /** A promise that an actor's code awaits, and that the simulator settles. */
 export interface Wait {
   readonly what: string;
+  /** The two ends of the promise: a call or a receive in many cases. */
+  readonly of: Settler;
+  /** The process that it is about, if that is known in advance. */
+  readonly about: Pid | undefined;
+  /** Number of the step in which the wait began, and its virtual time. */
+  readonly step: number;
+  readonly at: number;
   /** Position in the source code; known when the schedule runs for a report. */
   readonly place: string | undefined;
 }

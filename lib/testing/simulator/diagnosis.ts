@@ -3,6 +3,7 @@
 import { StuckError, UncontrolledAwaitError } from "../report/errors.js";
 import type { Actor } from "./actor.js";
 import { host } from "./host.js";
+import { waitsOf } from "./waits.js";
 import type { World } from "./world.js";
 
 /** After this many idle turns of the event loop, the earlier work was not the code's, but for instance a test runner's. */
@@ -29,13 +30,7 @@ export async function realWork(adrift: Actor): Promise<Error | undefined> {
 /** The error for a schedule in which nothing can run and no timer is set. */
 export function stalemate(world: World): Error {
   const adrift = world.actors.find((actor) => actor.adrift && actor !== world.main);
-  if (adrift !== undefined) return new UncontrolledAwaitError(adrift.path, adrift.place, []);
-  return new StuckError(world.actors.flatMap((actor) => waitsOf(actor)));
-}
-
-function waitsOf(actor: Actor): string[] {
-  const line = (what: string, place: string | undefined): string =>
-    `${actor.path} awaits ${what}${place === undefined ? "" : ` at ${place}`}`;
-  if (actor.adrift) return [line("something of its own", actor.place)];
-  return [...actor.waits].map((wait) => line(wait.what, wait.place));
+  if (adrift !== undefined)
+    return new UncontrolledAwaitError(adrift.path, adrift.place, [], waitsOf(world, adrift));
+  return new StuckError(waitsOf(world));
 }

@@ -128,14 +128,15 @@ export class Interceptor implements Interception {
     return false;
   }
 
-  gate(owner: WatchedProcess | undefined, what: string, ends: Settler): void {
+  gate(owner: WatchedProcess | undefined, what: string, ends: Settler, about?: Pid): void {
     const { world } = this;
     const actor = (owner?.tag as Actor | undefined) ?? world.current;
     if (actor.lost) {
       ends.resolve = ends.reject = () => undefined;
       return;
     }
-    const wait: Wait = { what, place: world.options.recorder?.place() };
+    const place = world.options.recorder?.place();
+    const wait: Wait = { what, of: ends, about, step: world.steps + 1, at: world.now, place };
     const { resolve, reject } = ends;
     const settle = (fn: () => void, ended: { value: unknown } | { error: unknown }): void => {
       if (!actor.waits.delete(wait)) return;

@@ -212,9 +212,13 @@ describe("waiting for a state", () => {
       await sim.until("it is open", await laterOn(sim, 300), { withinMs: 299 });
     });
     expect(cause).toBeInstanceOf(NotConvergedError);
-    expect((cause as Error).message).toBe(
+    const [first, ...waits] = (cause as Error).message.split("\n");
+    expect(first).toBe(
       "the system did not reach this state within 299 ms: it is open (the next timer is at 300 ms)",
     );
+    expect(waits).toEqual([
+      expect.stringMatching(/^ {2}system\/process awaits a receive, since step 2 \(0 ms\) at /),
+    ]);
   });
 
   test("gives up when no timer is set: nothing will ever happen", async () => {
