@@ -1,19 +1,18 @@
 // The viewer in a browser: it moves forwards and backwards, finds steps, and shows hostile texts as texts.
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium, withPage } from "./chromium.mjs";
-import { folder, install, packed, run } from "./support.mjs";
+import { folder, install, packed, run, version } from "./support.mjs";
 
 const HOSTILE = '</script><img src=x onerror="document.title=1">';
 const STEPS = 600;
 const LANES = 50;
 
 /** Writes pages with the package, as a user does. */
-const PROGRAM = `import { writeFileSync } from "node:fs";
-import { explore, renderViewer } from "signalbox/testing";
-const ring = async (sim) => {
+const PROGRAM = `import { explore } from "signalbox/testing";
+export const ring = async (sim) => {
   const system = sim.system({ name: "ring" });
   const heard = [];
   sim.state(() => heard.length);
@@ -25,8 +24,9 @@ const ring = async (sim) => {
   await sim.quiet();
   throw new Error(${JSON.stringify(HOSTILE).replaceAll("/", "\\/")});
 };
-const { trace } = await explore(ring, { schedules: 1 }).catch((error) => error);
-writeFileSync("ring.html", renderViewer(trace));
+const source = { module: import.meta.url, export: "ring" };
+if (process.argv[2] === "explore")
+  await explore(ring, { schedules: 1, viewer: "kept/", name: "ring", source }).catch(() => undefined);
 `;
 
 async function drive(page) {
@@ -77,14 +77,47 @@ async function drive(page) {
   if (light === (await colour())) throw new Error("light and dark look the same");
 }
 
+/** A project whose exploration has failed. */
+let project;
+function failed() {
+  if (project !== undefined) return project;
+  project = folder("viewer");
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  install(project, packed().path, `fast-check@${version("fast-check")}`);
+  writeFileSync(join(project, "ring.mjs"), PROGRAM);
+  run(process.execPath, ["ring.mjs", "explore"], { cwd: project });
+  return project;
+}
+
+/** Exit code and output of the program. */
+function signalbox(...args) {
+  try {
+    return { code: 0, printed: run("npx", ["signalbox", ...args], { cwd: failed() }) };
+  } catch (error) {
+    return { code: error.status, printed: `${error.stdout}${error.stderr}` };
+  }
+}
+
 export const checks = {
+  "npx signalbox replay shows a kept failure, and runs it again": () => {
+    const expect = (args, code, text) => {
+      const found = signalbox(...args);
+      if (found.code !== code || !found.printed.includes(text))
+        throw new Error(
+          `signalbox ${args.join(" ")}: exit code ${found.code}, ${found.printed.slice(-2_000)}`,
+        );
+    };
+    expect(["replay", "kept/ring.json"], 1, "the schedule still fails in the same way");
+    expect(["replay", "kept/ring.json", "--show", "--html", "again.html"], 0, "FAILED: Error: </script>");
+    expect(["replay", "ring.mjs"], 2, "this is not a failure that signalbox has kept");
+    expect(["--help"], 0, "usage: signalbox replay FILE");
+    const [page, again] = ["kept/ring.html", "again.html"].map((name) =>
+      readFileSync(join(failed(), name), "utf8"),
+    );
+    if (page !== again) throw new Error("the page of the command differs from the one of the exploration");
+  },
   "the viewer of a failing schedule works in Chromium": async () => {
     chromium();
-    const project = folder("viewer");
-    writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-    install(project, packed().path, "fast-check");
-    writeFileSync(join(project, "ring.mjs"), PROGRAM);
-    run(process.execPath, ["ring.mjs"], { cwd: project });
-    await withPage(pathToFileURL(join(project, "ring.html")).href, drive);
+    await withPage(pathToFileURL(join(failed(), "kept/ring.html")).href, drive);
   },
 };

@@ -13,6 +13,7 @@ const config: RolldownOptions = defineConfig({
     index: `${lib}index.ts`,
     "topology/index": `${lib}topology/index.ts`,
     "testing/index": `${lib}testing/index.ts`,
+    "testing/command": `${lib}testing/command/main.ts`,
   },
   platform: "neutral",
   external: /^[^./]/,

@@ -3,7 +3,7 @@
  *
  * A room imports only from rooms below it:
  *
- *     viewer/           page.ts writes a trace as an HTML page: picture.ts says what it shows, client/ is the page's own code
+ *     command/          command.ts is the program `signalbox`, which shows a kept failure and runs it again
  *     exploration/      explorer.ts runs a scenario under many schedules, schedule.ts runs one; simulation.ts is the `sim` of a
  *                       scenario; findings.ts counts what is new; failing.ts and shrink.ts make a failing schedule minimal
  *     devices/          disk.ts and network.ts, which fail like real ones; node.ts, a machine that loses power; io.ts, for fakes
@@ -12,6 +12,7 @@
  *                       possible; oracle.ts decides and writes down; faults.ts strikes; built-in-checks.ts finds leaks
  *     strategies/       how schedules are searched: at random, by priorities, by delays, exhaustively
  *     linearizability/  history.ts records operations, check.ts judges them
+ *     viewer/           page.ts writes a trace as an HTML page: picture.ts says what it shows, client/ is the page's own code
  *     report/           errors.ts and failure.ts explain a failing schedule; token.ts replays it; render.ts and mermaid.ts
  *                       draw it
  *     kit/              clock.ts: a clock for plain tests; probe.ts: a process that expects
@@ -93,6 +94,7 @@ export { type SequentialModel, SequentialModelError } from "./linearizability/mo
 export { LinearizabilityLimitError } from "./linearizability/search.js";
 export * from "./report/errors.js";
 export { type FoundSchedule, ScheduleFailedError } from "./report/failure.js";
+export type { ScenarioSource } from "./report/failure-file.js";
 export { traceToMermaid } from "./report/mermaid.js";
 export { renderTrace } from "./report/render.js";
 export { InvalidTokenError, type TokenProblem } from "./report/token.js";

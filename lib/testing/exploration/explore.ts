@@ -11,6 +11,7 @@ import { host } from "../simulator/host.js";
 import { isSimulated } from "../simulator/interceptor.js";
 import { Explorer } from "./explorer.js";
 import type { Exploration } from "./findings.js";
+import { keeping } from "./keeping.js";
 import { type ExploreOptions, planExploration, planSimulation, type SimulateOptions } from "./options.js";
 import { active, type Scenario } from "./schedule.js";
 
@@ -32,7 +33,8 @@ export function explore(scenario: Scenario, options: ExploreOptions = {}): Promi
   return exclusively(async () => {
     const plan = planExploration(options);
     const explorer = new Explorer(checked(scenario), plan);
-    return plan.replay === undefined ? explorer.explore() : explorer.replay(plan.replay);
+    const result = plan.replay === undefined ? explorer.explore() : explorer.replay(plan.replay);
+    return plan.keep === undefined ? result : keeping(result, plan.keep);
   });
 }
 

@@ -2,12 +2,14 @@
 
 import { OptionError } from "../../process/errors.js";
 import { count, delay, text } from "../../process/options.js";
+import type { ScenarioSource } from "../report/failure-file.js";
 import type { BuiltInChecks } from "../simulator/built-in-checks.js";
 import { type FaultOptions, planFaults } from "../simulator/faults.js";
 import { flag, only, words } from "../simulator/options.js";
 import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
 import { portfolio } from "../strategies/portfolio.js";
 import type { SearchStrategy } from "../strategies/strategy.js";
+import { type KeepPlan, planKeeping } from "./keeping.js";
 import type { ScheduleSettings } from "./schedule.js";
 
 /** Defaults of {@link explore} and {@link simulate}. */
@@ -85,6 +87,13 @@ export interface ExploreOptions extends SimulateOptions {
   readonly sometimes?: readonly string[];
   /** Runs exactly the schedule of this token. */
   readonly replay?: string;
+  /**
+   * Where a failing schedule leaves a page that shows it step by step: a folder, or a file that ends in `.html`. Beside the page
+   * stands a `.json` file of the same name, which `npx signalbox replay` shows and runs again.
+   */
+  readonly viewer?: string;
+  /** Where the scenario is, so that `npx signalbox replay` can run it. The other options must be plain data then. */
+  readonly source?: ScenarioSource;
   /** Ends the exploration early: it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -110,6 +119,8 @@ const EXPLORE_OPTIONS = [
   "shrink",
   "sometimes",
   "replay",
+  "viewer",
+  "source",
   "signal",
 ] as const;
 
@@ -125,6 +136,7 @@ export interface ExplorePlan {
   readonly shrink: number;
   readonly sometimes: readonly string[];
   readonly replay: string | undefined;
+  readonly keep: KeepPlan | undefined;
   readonly signal: AbortSignal | undefined;
   /** The name of the exploration, with the options that change what a choice means. */
   readonly title: string;
@@ -166,6 +178,7 @@ export function planExploration(options: ExploreOptions): ExplorePlan {
     shrink: count("shrink", options.shrink ?? EXPLORE_DEFAULTS.shrink, 0),
     sometimes: words("sometimes", options.sometimes).map((label) => text("sometimes", label)),
     replay: options.replay,
+    keep: planKeeping(options, text("name", options.name ?? "exploration"), SIMULATE_OPTIONS),
     signal: options.signal,
     title: text("name", options.name ?? "exploration") + JSON.stringify([Object.keys(faults).sort(), freeze]),
   };

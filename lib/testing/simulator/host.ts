@@ -4,10 +4,12 @@
 import crypto from "node:crypto";
 import dns from "node:dns";
 import dnsPromises from "node:dns/promises";
+import { mkdirSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { syncBuiltinESMExports } from "node:module";
 import net from "node:net";
+import { dirname, resolve } from "node:path";
 import timers from "node:timers";
 import timersPromises from "node:timers/promises";
 import { promisify } from "node:util";
@@ -98,6 +100,8 @@ export interface SimulatorHost {
   watch(watch: HostWatch): () => void;
   /** The call stack, as text. */
   stack(): string;
+  /** Writes a file, and the folders that it is in. */
+  write(path: string, text: string): void;
   /** The working folder, from which a report shows places. With forward slashes. */
   folder(): string;
 }
@@ -206,6 +210,11 @@ export const host: SimulatorHost = {
     if (stacks.size >= MOST_STACKS) stacks.clear();
     stacks.set(positions, text);
     return text;
+  },
+
+  write(path, text) {
+    mkdirSync(dirname(resolve(path)), { recursive: true });
+    writeFileSync(path, text);
   },
 
   folder: () => process.cwd().replaceAll("\\", "/"),

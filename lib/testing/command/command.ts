@@ -1,0 +1,112 @@
+// `signalbox replay FILE`: shows a kept failure, writes its page, and runs its schedule again. What the command needs of the
+// host it is given.
+
+import { SignalboxError } from "../../process/errors.js";
+import type { ScheduleFailedError } from "../report/failure.js";
+import { type KeptFailure, readFailure } from "../report/failure-file.js";
+import { renderTrace } from "../report/render.js";
+import { renderViewer } from "../viewer/page.js";
+import { type Arguments, parseArguments, USAGE } from "./arguments.js";
+
+/** What the command uses of the host. */
+export interface CommandHost {
+  /** The text of a file. @throws Error when there is none */
+  read(path: string): string;
+  write(path: string, text: string): void;
+  print(text: string): void;
+  complain(text: string): void;
+  /** Loads a module: by path from the working folder, or by URL. */
+  load(module: string): Promise<object>;
+  /** Runs the schedule of a token. Resolves with its failure; undefined when it passes. */
+  replay(scenario: () => unknown, options: object, token: string): Promise<unknown>;
+}
+
+/** The exit codes of the command. */
+export const EXIT: {
+  /** The failure was shown, or its schedule passes now. */
+  readonly fine: number;
+  /** The schedule still fails in the same way. */
+  readonly fails: number;
+  /** Wrong arguments, or a file or module that cannot be used. */
+  readonly misuse: number;
+  /** The schedule fails in another way, or does not fit the scenario any more. */
+  readonly differs: number;
+} = { fine: 0, fails: 1, misuse: 2, differs: 3 };
+
+/** Runs the command. Returns its exit code. */
+export async function command(args: readonly string[], host: CommandHost): Promise<number> {
+  try {
+    const given = parseArguments(args);
+    if (given === "help") {
+      host.print(USAGE);
+      return EXIT.fine;
+    }
+    const failure = readFailure(read(given.file, host));
+    if (given.html !== undefined) {
+      host.write(given.html, renderViewer(failure.trace));
+      host.print(`wrote ${given.html}`);
+    }
+    return await rerun(failure, given, host);
+  } catch (error) {
+    host.complain(`signalbox: ${error instanceof Error ? error.message : String(error)}`);
+    return EXIT.misuse;
+  }
+}
+
+function read(file: string, host: CommandHost): string {
+  try {
+    return host.read(file);
+  } catch (error) {
+    throw new Error(`cannot read ${file}: ${(error as Error).message}`);
+  }
+}
+
+async function rerun(failure: KeptFailure, given: Arguments, host: CommandHost): Promise<number> {
+  const module = given.module ?? failure.source?.module;
+  const name = given.export ?? failure.source?.export;
+  if (given.show || module === undefined || name === undefined) {
+    host.print(`${renderTrace(failure.trace)}\n\nreplay: "${failure.token}"`);
+    return EXIT.fine;
+  }
+  const scenario = await scenarioOf(module, name, host);
+  const options = { ...failure.source?.options, name: failure.name };
+  const error = await host.replay(scenario, options, failure.token);
+  return verdict(failure, error, host);
+}
+
+async function scenarioOf(module: string, name: string, host: CommandHost): Promise<() => unknown> {
+  let exports: object;
+  try {
+    exports = await host.load(module);
+  } catch (error) {
+    throw new Error(
+      `cannot load ${module}: ${(error as Error).message}\nA module in TypeScript needs a Node that runs it, or a loader: ` +
+        "node --import tsx node_modules/.bin/signalbox replay …",
+    );
+  }
+  const scenario: unknown = Reflect.get(exports, name);
+  if (typeof scenario === "function") return scenario as () => unknown;
+  throw new Error(
+    `${module} exports no function ${name}, only: ${Object.keys(exports).join(", ") || "nothing"}`,
+  );
+}
+
+/** Says whether the schedule still fails in the same way. */
+function verdict({ trace }: KeptFailure, error: unknown, host: CommandHost): number {
+  if (error === undefined) {
+    host.print("the schedule passes now");
+    return EXIT.fine;
+  }
+  if (isScheduleFailure(error) && error.trace.failure === trace.failure) {
+    host.print(`${renderTrace(error.trace)}\n\nthe schedule still fails in the same way`);
+    return EXIT.fails;
+  }
+  const now = isScheduleFailure(error) ? renderTrace(error.trace) : String(error);
+  host.print(`${now}\n\nthe schedule does not fail as it did: ${trace.failure}`);
+  return EXIT.differs;
+}
+
+/** Not by class: this module does not load the simulator. */
+function isScheduleFailure(error: unknown): error is ScheduleFailedError {
+  return error instanceof SignalboxError && error.name === "ScheduleFailedError";
+}
