@@ -93,11 +93,16 @@ export class Calls {
 
   /** The timeout of this call begins at the end of the turn. */
   addTimeout(request: Request): void {
-    const { fresh } = this;
+    const { fresh, kernel } = this;
+    // Simulated time stands still during a turn, and a timer has to know who set it.
+    if (kernel.interception !== undefined) {
+      request.timer = kernel.addTimer(request.timeoutMs, request);
+      return;
+    }
     // Those that have ended since are not to be kept until the turn ends.
     while (fresh.length > 0 && !(fresh[fresh.length - 1] as Request).open) fresh.pop();
     fresh.push(request);
-    this.kernel.scheduler.nudge();
+    kernel.scheduler.nudge();
   }
 
   /** The turn has ended: calls that are still open get their timers. True when there are any timers. */

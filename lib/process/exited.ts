@@ -27,7 +27,10 @@ export function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | unde
       },
     };
     const goOn = (resume: () => void): void => {
-      if (signal !== undefined) unwatchAbort(signal, waiter);
+      if (signal !== undefined) {
+        kernel.shared?.signals();
+        unwatchAbort(signal, waiter);
+      }
       kernel.scheduler.resume({ owner: undefined, resume });
     };
     if (signal !== undefined) watchAbort(signal, waiter);

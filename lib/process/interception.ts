@@ -5,6 +5,7 @@ import type { WatchedProcess } from "./intercepted.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 import type { SharedState } from "./shared-state.js";
+import type { TimerQueue } from "./timer-queue.js";
 
 /** The two ends of a promise that code awaits. */
 export interface Settler {
@@ -39,6 +40,8 @@ export interface Interception {
   keyOf(pid: Pid): string;
   /** The key of an object that its creator has made known by asking for the key first. */
   keyOfObject(object: object): string;
+  /** The timers of a new system; `enter` runs code of the system. */
+  timers(enter: (fn: () => void) => void): TimerQueue;
   /** The number of a new pid or monitor: never twice, and independent of what other processes do. */
   number(of: "pid" | "monitor"): number;
   /** The running code read or changed the life, links or monitors of a process. */

@@ -59,7 +59,7 @@ export class Kernel implements ScheduledSystem {
   stopped = false;
   /** `stop` has been called: the system stops its processes one after the other. */
   stopping = false;
-  private readonly timers = new TimerQueue();
+  readonly timers: TimerQueue;
   private readonly unwatch: (() => void) | undefined;
   readonly reports: Reporter;
   private readonly processClass: typeof Process;
@@ -78,6 +78,7 @@ export class Kernel implements ScheduledSystem {
     this.events = new SystemEvents((fn) => this.enter(fn), this.shared);
     const plain = env.interception === undefined ? Process : WatchedProcess;
     this.processClass = carries ? contextAware(plain) : plain;
+    this.timers = env.interception?.timers((fn) => this.enter(fn)) ?? new TimerQueue();
     this.names = new Names(this.shared);
     this.groups = new Groups(this.shared);
     this.scheduler = env.createScheduler(this, limits);

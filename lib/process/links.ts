@@ -168,6 +168,7 @@ export class Links {
     if (watching !== undefined) {
       process.watching = undefined;
       for (const monitor of members(watching)) {
+        this.kernel.shared?.process(monitor.target, "read");
         const target = monitor.target.process;
         if (target !== undefined && target.kernel === this.kernel)
           target.watchers = exclude(target.watchers, monitor);

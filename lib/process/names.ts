@@ -37,6 +37,7 @@ export class Names {
 
   /** Frees the name that the process holds, if any. */
   release(process: Process): void {
+    this.shared?.process(process.pid, "read");
     this.shared?.nameOf(process.pid);
     const name = process.rare?.name;
     if (name === undefined || process.rare === undefined) return;

@@ -48,6 +48,7 @@ export class OwnedTimer implements Due, TimerRef {
   }
 
   get pending(): boolean {
+    this.kernel.shared?.object(this, "read");
     return this.timer.pending;
   }
 
@@ -59,6 +60,8 @@ export class OwnedTimer implements Due, TimerRef {
 
   /** Fires the timer. An interval that fires late keeps its rhythm: periods that were missed completely are skipped. */
   fire(): void {
+    // The death of the owner cancels the timers that have not fired.
+    if (this.owner !== undefined) this.kernel.shared?.process(this.owner.pid, "read");
     if (this.periodMs !== undefined) {
       const late = this.kernel.env.now() - this.timer.deadline;
       this.timer = this.kernel.addTimer(this.periodMs - (late % this.periodMs), this);

@@ -146,7 +146,10 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     if (this.owner.pendingReceive === this) this.owner.pendingReceive = undefined;
     if (this.timer !== undefined) this.owner.kernel.cancelTimer(this.timer);
     const signal = this.options?.signal;
-    if (signal !== undefined) unwatchAbort(signal, this);
+    if (signal !== undefined) {
+      this.owner.kernel.shared?.signals();
+      unwatchAbort(signal, this);
+    }
     this.owner.kernel.scheduler.resume(this);
   }
 }

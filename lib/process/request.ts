@@ -14,6 +14,7 @@ import type { Pid } from "./pid.js";
 import type { Abandonable, Process } from "./process.js";
 import type { ExitReason } from "./reason.js";
 import { captureSenderContext } from "./sender-context.js";
+import type { SharedState } from "./shared-state.js";
 import type { Due, Timer } from "./timer-queue.js";
 
 declare const answers: unique symbol;
@@ -189,11 +190,20 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     this.abandon(reason as Error);
   }
 
+  /** From now on, the deaths of both ends and an abort find nothing to end. */
+  private left(shared: SharedState): void {
+    if (this.owner !== undefined) shared.process(this.owner.pid, "read");
+    if (this.callee !== undefined) shared.process(this.callee.pid, "read");
+    if (this.signal !== undefined) shared.signals();
+  }
+
   /** Unties the call from everything. False when it had ended before. */
   private close(): boolean {
-    this.kernel?.shared?.object(this, this.pending ? "write" : "read");
+    const shared = this.kernel?.shared;
+    shared?.object(this, this.pending ? "write" : "read");
     if (!this.pending) return false;
     this.pending = false;
+    if (shared !== undefined) this.left(shared);
     if (this.timer !== undefined) this.kernel?.cancelTimer(this.timer);
     if (this.signal !== undefined) unwatchAbort(this.signal, this);
     const owner = this.owner;

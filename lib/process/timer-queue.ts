@@ -44,13 +44,21 @@ export class TimerQueue {
 
   add(deadline: number, due: Due): Timer {
     const timer = new Timer(deadline, this.sequence++, due);
+    this.insert(timer);
+    return timer;
+  }
+
+  protected insert(timer: Timer): void {
     this.heap.push(timer);
     this.rise(timer, this.heap.length - 1);
-    return timer;
   }
 
   /** Removes the timer. Returns false when the timer has already fired or been cancelled. */
   cancel(timer: Timer): boolean {
+    return this.remove(timer);
+  }
+
+  private remove(timer: Timer): boolean {
     const index = timer.index;
     if (index < 0) return false;
     timer.index = -1;
@@ -66,7 +74,7 @@ export class TimerQueue {
   take(now: number): Timer | undefined {
     const first = this.heap[0];
     if (first === undefined || first.deadline > now) return undefined;
-    this.cancel(first);
+    this.remove(first);
     return first;
   }
 

@@ -90,6 +90,7 @@ export async function runSchedule(
   if (checker !== undefined) world.atQuiet = () => checker.quiet();
   recorder?.attach(world);
   active.world = world;
+  host.aborts = () => world.wrote("abort");
   if (recorder !== undefined) {
     const waiting = new WeakMap<object, Actor>();
     host.promises.made = (promise, awaited) => {
@@ -132,6 +133,7 @@ export async function runSchedule(
   } finally {
     host.promises.made = undefined;
     host.promises.settled = undefined;
+    host.aborts = undefined;
     active.world = undefined;
     world.close();
   }

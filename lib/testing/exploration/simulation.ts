@@ -125,7 +125,7 @@ export class Simulation {
   sleep(ms: number): Promise<void> {
     if (delay("ms", ms) === 0) return this.#world.gated<void>("its turn", (resolve) => resolve());
     return this.#world.gated<void>(`${ms} ms to pass`, (resolve) => {
-      this.#world.after(ms, { fire: resolve });
+      this.#world.alarm(ms, { fire: resolve });
     });
   }
 

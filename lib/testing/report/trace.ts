@@ -168,9 +168,9 @@ export type TraceStep = {
       readonly outcome: RequestOutcome;
     }
   | {
-      /** Time went on to `at`, and a timer fired. */
+      /** A timer fired. */
       readonly type: "timer";
-      /** Paths of the systems whose timers fired, with commas between; `the simulator` for a timer of its own. */
+      /** The process that set the timer; `the simulator` for the end of a fault. */
       readonly process: string;
       /** The event in a few words. */
       readonly what: string;

@@ -6,7 +6,7 @@ import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Settler } from "../../process/interception.js";
 import type { Pid } from "../../process/pid.js";
 import { DEAD, STARTING, SUSPENDED, TERMINATING } from "../../process/process-state.js";
-import { ResumeTask, RunTask, type SimulatedTask } from "./tasks.js";
+import { ResumeTask, RunTask, type SimulatedTask, type TimerTask } from "./tasks.js";
 
 /** A promise that an actor's code awaits, and that the simulator settles. */
 export interface Wait {
@@ -31,6 +31,8 @@ export class Actor {
   readonly supervises: boolean;
   readonly run: RunTask;
   readonly resume: ResumeTask;
+  /** Its timers, once one of them was due. */
+  timers: TimerTask | undefined = undefined;
   readonly waits: Set<Wait> = new Set();
   readonly children: Actor[] = [];
   /** Its place in the tree, in ordinals: does not depend on the order of steps of other actors, as its number does. */

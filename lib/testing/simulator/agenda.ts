@@ -1,7 +1,8 @@
 // The tasks that can run next, in the order in which they became possible; paused tasks; and items in transit.
 
 import type { Actor } from "./actor.js";
-import { DeliverTask, EffectTask, type SimulatedTask } from "./tasks.js";
+import { DeliverTask, EffectTask, type SimulatedTask, TimerTask } from "./tasks.js";
+import { inOrder } from "./timers.js";
 
 export class Agenda {
   /** In the order in which they became possible. */
@@ -14,6 +15,18 @@ export class Agenda {
     if (task.owner.lost) return;
     task.rank = undefined;
     (task.owner.parked ?? this.tasks).push(task);
+  }
+
+  /** Timers that are due come first, in the order in which they were set. */
+  enableTimers(task: TimerTask): void {
+    if (task.owner.lost) return;
+    task.rank = undefined;
+    const { first } = task;
+    let place = 0;
+    for (let other = this.tasks[0]; other?.kind === "timer"; other = this.tasks[++place])
+      if (first === undefined || other.first === undefined || inOrder(first, other.first) < 0) break;
+    if (place === this.tasks.length) this.tasks.push(task);
+    else this.tasks.splice(place, 0, task);
   }
 
   disable(task: SimulatedTask): void {
@@ -38,7 +51,8 @@ export class Agenda {
 
   /** Pauses an actor: its tasks are held back until {@link Agenda.release}. */
   park(actor: Actor): void {
-    const parked = this.tasks.filter((task) => task.owner === actor);
+    // Its timers fire all the same.
+    const parked = this.tasks.filter((task) => task.owner === actor && task.kind !== "timer");
     for (const task of parked) this.disable(task);
     actor.parked = parked;
   }
@@ -57,6 +71,11 @@ export class Agenda {
   /** Creates the task of a request to the outside world. It is possible once it is enabled. */
   request(outside: Actor, effect: () => void): EffectTask {
     return new EffectTask(-1 - this.channels++, outside, effect);
+  }
+
+  /** Creates the task of an actor's timers. */
+  timers(owner: Actor): TimerTask {
+    return new TimerTask(-1 - this.channels++, owner);
   }
 
   /** Puts an item on a channel. Its arrival is a step of its own. */

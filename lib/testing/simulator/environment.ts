@@ -16,7 +16,7 @@ export function environmentOf(world: World, name: string): Environment {
     now: () => world.now,
     wallTime: () => EPOCH + world.now,
     random: () => {
-      const actor = world.current;
+      const actor = world.setter;
       const variant = world.oracle.draw(RANDOM_VARIANTS, "random");
       const number = mix(actor.hash, actor.randoms++, variant) / 4_294_967_296;
       // The first variant is the ordinary one.
@@ -24,7 +24,7 @@ export function environmentOf(world: World, name: string): Environment {
       return number;
     },
     id: () => {
-      const actor = world.current;
+      const actor = world.setter;
       return `${actor.path}:${++actor.ids}`;
     },
     buggify: (label, probability) => buggify(world, label, probability),

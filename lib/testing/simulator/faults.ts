@@ -305,6 +305,7 @@ export class Faults {
       return false;
     this.rushesLeft--;
     this.world.options.recorder?.fault(this.world.main, "time overtakes queued work");
-    return this.world.passTime();
+    this.world.passTime();
+    return true;
   }
 }

@@ -77,6 +77,8 @@ export interface SimulatorHost {
     made: ((promise: object, awaited: boolean) => void) | undefined;
     settled: ((promise: object) => void) | undefined;
   };
+  /** Called when an AbortController aborts. */
+  aborts: (() => void) | undefined;
   /** Resolves when all microtasks have run, before I/O. */
   microtasks(): Promise<void>;
   /**
@@ -108,6 +110,7 @@ export interface SimulatorHost {
 
 export const host: SimulatorHost = {
   promises: { count: 0, made: undefined, settled: undefined },
+  aborts: undefined,
 
   microtasks() {
     return new Promise((done) => {
@@ -271,6 +274,14 @@ function guardHost(): () => void {
   guard(AbortSignal, "timeout", "AbortSignal.timeout");
   for (const { holder, name, label, real } of IO)
     if (Reflect.get(holder, name) === real) guard(holder, name, label, undefined, "io");
+  const { abort } = AbortController.prototype;
+  AbortController.prototype.abort = function (this: AbortController, ...reason): void {
+    host.aborts?.();
+    Reflect.apply(abort, this, reason);
+  };
+  undo.push(() => {
+    AbortController.prototype.abort = abort;
+  });
   // Updates named imports from these modules.
   syncBuiltinESMExports();
   return () => {

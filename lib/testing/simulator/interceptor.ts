@@ -10,6 +10,7 @@ import type { Actor, Wait } from "./actor.js";
 import { freeze } from "./freeze.js";
 import { mix } from "./mix.js";
 import type { DeliverTask } from "./tasks.js";
+import type { SimulatedTimers } from "./timers.js";
 import type { World } from "./world.js";
 
 /** What happened to an actor that has ended; greater than the numbers of kinds of tasks. */
@@ -163,16 +164,20 @@ export class Interceptor implements Interception {
   keyOfObject(object: object): string {
     let key = this.objects.get(object);
     if (key === undefined) {
-      const actor = this.world.current;
+      const actor = this.world.setter;
       key = `o:${actor.key}/${++actor.objects}`;
       this.objects.set(object, key);
     }
     return key;
   }
 
+  timers(enter: (fn: () => void) => void): SimulatedTimers {
+    return this.world.timersOf(enter);
+  }
+
   /** Processes count up on their own. The scenario's pids and monitors have small numbers, as in production. */
   number(of: "pid" | "monitor"): number {
-    const actor = this.world.current;
+    const actor = this.world.setter;
     const count = of === "pid" ? ++actor.pids : ++actor.monitors;
     if (actor === this.world.main) return count;
     let number = FIRST_MIXED + mix(actor.hash, count, of === "pid" ? 0 : 1);

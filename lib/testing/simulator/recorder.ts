@@ -85,6 +85,8 @@ export class Recorder {
     this.arriving = undefined;
     if (task.kind === "run") this.doing = this.run(task);
     else if (task.kind === "deliver") this.doing = this.deliver(task);
+    else if (task.kind === "timer")
+      this.doing = { type: "timer", process: task.owner.path, what: "a timer fires" };
     else if (task.kind === "resume") {
       const { result, place } = this.endings.get(task.owner)?.shift() ?? {};
       const process = task.owner.path;
@@ -136,8 +138,9 @@ export class Recorder {
     return { took: this.show(plain(item)), ...known({ sender, envelope: letter?.envelope }) };
   }
 
-  time(system: string): void {
-    this.doing ??= { type: "timer", process: system, what: "a timer fires" };
+  /** A fault has lasted its time. */
+  time(): void {
+    this.doing ??= { type: "timer", process: "the simulator", what: "a timer fires" };
   }
 
   fault(actor: Actor, fault: string): void {

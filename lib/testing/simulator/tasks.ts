@@ -1,8 +1,9 @@
-// The kinds of possible steps: a process runs, code continues after an await, a delayed message arrives, a request takes effect
-// in the outside world.
+// The kinds of possible steps: a process runs, code continues after an await, a delayed message arrives, a timer fires, a request
+// takes effect in the outside world.
 
 import type { PossibleStep } from "../strategies/strategy.js";
 import type { Actor } from "./actor.js";
+import type { SimulatedTimer, SimulatedTimers } from "./timers.js";
 
 /** A process takes its next message, or starts. */
 export class RunTask implements PossibleStep {
@@ -101,4 +102,59 @@ export class EffectTask implements PossibleStep {
   }
 }
 
-export type SimulatedTask = RunTask | ResumeTask | DeliverTask | EffectTask;
+/** The timers of one actor that are due, in the order in which it set them. One fires in a step. */
+export class TimerTask implements PossibleStep {
+  readonly kind = "timer";
+  readonly actor: number;
+  readonly owner: Actor;
+  rank: number | undefined = undefined;
+  private readonly due: SimulatedTimer[] = [];
+  /** Timers before this one have fired. */
+  private fired = 0;
+
+  /** @param number - of the actor's timers; below 0, to differ from the numbers of actors */
+  constructor(number: number, owner: Actor) {
+    this.actor = number;
+    this.owner = owner;
+  }
+
+  get pending(): number {
+    return this.due.length - this.fired;
+  }
+
+  /** The timer that fires next. */
+  get first(): SimulatedTimer | undefined {
+    return this.due[this.fired];
+  }
+
+  push(timer: SimulatedTimer): void {
+    timer.task = this;
+    this.due.push(timer);
+  }
+
+  withdraw(timer: SimulatedTimer): void {
+    timer.task = undefined;
+    if (timer === this.first) this.advance();
+    else this.due.splice(this.due.indexOf(timer, this.fired), 1);
+  }
+
+  /** Withdraws the timers of a system. */
+  drop(queue: SimulatedTimers): void {
+    for (const timer of this.due.slice(this.fired)) if (timer.queue === queue) this.withdraw(timer);
+  }
+
+  next(): void {
+    const timer = this.first as SimulatedTimer;
+    this.advance();
+    timer.task = undefined;
+    timer.queue.fire(timer);
+  }
+
+  private advance(): void {
+    if (++this.fired < this.due.length) return;
+    this.due.length = 0;
+    this.fired = 0;
+  }
+}
+
+export type SimulatedTask = RunTask | ResumeTask | DeliverTask | EffectTask | TimerTask;

@@ -24,6 +24,7 @@ import { ORDINARY, Oracle } from "./oracle.js";
 import type { Progress } from "./progress.js";
 import type { Ending, Recorder } from "./recorder.js";
 import type { SimulatedTask } from "./tasks.js";
+import { inOrder, type SimulatedTimer, SimulatedTimers, type TimerHost } from "./timers.js";
 
 export interface WorldOptions {
   readonly chooser: Chooser;
@@ -61,7 +62,7 @@ export class World {
   /** A hash of all events, and its value after each step. */
   digest = 0x811c9dc5;
   readonly digests: number[] = [];
-  /** What ran in each step, as {@link World.labelOf} says; -1 for faults and timers. */
+  /** What ran in each step, as {@link World.labelOf} says; -1 for faults. */
   readonly trail: number[] = [];
   readonly oracle: Oracle;
   readonly options: WorldOptions;
@@ -84,7 +85,13 @@ export class World {
   private readonly parts: Part[] = [];
   /** Names of all systems so far. */
   private readonly names: string[] = [];
+  /** Timers of the simulator itself: they end faults, and fire between steps. */
   private readonly timers = new TimerQueue();
+  /** Timers of the scenario and of the systems. */
+  private readonly alarms: SimulatedTimers[] = [];
+  private timersSet = 0;
+  /** Whose timer fires in the present step. */
+  private firing: Actor | undefined = undefined;
   private readonly quiet: (() => void)[] = [];
   private readonly patient: { readonly fn: () => void; readonly since: number }[] = [];
   /** Called whenever nothing can run. */
@@ -107,6 +114,7 @@ export class World {
     this.limit = Math.min(options.fairAfter, options.maxSteps);
     this.oracle = new Oracle(options.chooser);
     this.main = this.adopt(undefined, undefined);
+    this.timersOf((fn) => fn());
     this.faults = new Faults(this, options.faults);
   }
 
@@ -177,7 +185,20 @@ export class World {
     const index = this.parts.indexOf(part);
     if (index < 0) return;
     this.parts.splice(index, 1);
-    this.agenda.remove((task) => task.kind !== "resume" && task.owner.process?.kernel === part.kernel);
+    this.dropTimers(part.kernel.timers as SimulatedTimers);
+    this.agenda.remove(
+      ({ kind, owner }) => kind !== "resume" && kind !== "timer" && owner.process?.kernel === part.kernel,
+    );
+  }
+
+  /** The system has stopped: its timers do not fire. */
+  private dropTimers(queue: SimulatedTimers): void {
+    this.alarms.splice(this.alarms.indexOf(queue), 1);
+    for (const { timers } of this.actors) {
+      if (timers === undefined || timers.pending === 0) continue;
+      timers.drop(queue);
+      if (timers.pending === 0) this.agenda.disable(timers);
+    }
   }
 
   // ── tasks ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -187,6 +208,11 @@ export class World {
     const owner = runningOwner();
     if (owner instanceof Actor) return owner;
     return (owner === undefined ? undefined : this.interceptor.actorOf(owner as Pid)) ?? this.main;
+  }
+
+  /** The actor that counts as the author of what is created now: in the name of nobody else, the owner of the timer that fires. */
+  get setter(): Actor {
+    return this.firing === undefined || runningOwner() !== undefined ? this.current : this.firing;
   }
 
   /** Lets code of `actor` continue in a step of its own, which calls `settle`. */
@@ -200,7 +226,7 @@ export class World {
     if (actor.resume.pending === 1) this.agenda.enable(actor.resume);
   }
 
-  /** Calls `due.fire` after `ms` virtual milliseconds. */
+  /** Calls `due.fire` after `ms` virtual milliseconds, between two steps: for what the simulator does. */
   after(ms: number, due: Due): Timer {
     return this.timers.add(this.now + ms, due);
   }
@@ -208,6 +234,33 @@ export class World {
   cancel(timer: Timer): void {
     this.timers.cancel(timer);
   }
+
+  /** The same in a step of its own: for what the running code waits for. */
+  alarm(ms: number, due: Due): Timer {
+    return (this.alarms[0] as SimulatedTimers).add(this.now + ms, due);
+  }
+
+  /** The timers of a system. */
+  timersOf(enter: (fn: () => void) => void): SimulatedTimers {
+    const timers = new SimulatedTimers(this.timerHost, enter);
+    this.alarms.push(timers);
+    return timers;
+  }
+
+  private readonly timerHost: TimerHost = {
+    setter: () => this.setter,
+    next: () => ++this.timersSet,
+    touched: (due, how) => {
+      if (!this.options.observe) return;
+      const key = this.interceptor.keyOfObject(due);
+      if (how === "write") this.wrote(key);
+      else if (how === "read") this.read(key);
+    },
+    withdrawn: (task, timer) => {
+      task.withdraw(timer);
+      if (task.pending === 0) this.agenda.disable(task);
+    },
+  };
 
   /** Resolves when nothing can go on without time passing. */
   whenQuiet(what: string): Promise<void> {
@@ -269,8 +322,9 @@ export class World {
         if (this.over) return;
         task = this.agenda.take(index);
         this.perform(task);
-      } else if ((this.timeOfNextTimer ?? Number.POSITIVE_INFINITY) <= this.now) this.passTime();
-      else {
+      } else if ((this.timeOfNextTimer ?? Number.POSITIVE_INFINITY) <= this.now) {
+        if (!this.passTime()) continue;
+      } else {
         this.checkSystems();
         this.atQuiet();
         if (this.over) return;
@@ -280,7 +334,10 @@ export class World {
           this.options.recorder?.between();
           continue;
         }
-        if (this.finished || !(await this.goOn())) return;
+        if (this.finished) return;
+        const passed = await this.goOn();
+        if (passed === undefined) return;
+        if (!passed) continue;
       }
       if (host.promises.count !== made) await this.settleHost();
       else this.drained = false;
@@ -333,8 +390,15 @@ export class World {
     } else {
       if (task.kind === "resume") this.read(task.owner.state);
       else if (task.kind === "deliver") this.wrote(task.owner.mailbox);
+      if (task.kind === "timer") {
+        this.turn = undefined;
+        this.firing = task.owner;
+      }
       task.next();
-      if (task.pending > 0) this.agenda.enable(task);
+      this.firing = undefined;
+      if (task.kind === "timer") {
+        if (task.pending > 0) this.agenda.enableTimers(task);
+      } else if (task.pending > 0) this.agenda.enable(task);
     }
   }
 
@@ -364,15 +428,14 @@ export class World {
     // A turn of the event loop could hide that code waits for the host: the code is looked at before.
     const { batched } = host;
     await (batched ? host.drain() : host.microtasks());
-    const adrift = this.performing?.kind !== "deliver" && (this.performing?.owner ?? this.main).adrift;
+    const { kind } = this.performing ?? {};
+    const adrift = kind !== "deliver" && kind !== "timer" && (this.performing?.owner ?? this.main).adrift;
     if (adrift) await this.settleReal();
     if (adrift || !batched) await host.drain();
     this.drained = true;
-    for (const part of this.parts) part.kernel.turnEnded(this.now);
   }
 
   private ended(task: SimulatedTask | undefined): void {
-    if (!this.drained) for (const part of this.parts) part.kernel.turnEnded(this.now);
     this.performing = undefined;
     this.steps++;
     this.mark(task === undefined ? -1 : task.actor * 4 + kindNumber(task));
@@ -418,20 +481,20 @@ export class World {
     return { reads, writes };
   }
 
-  /** Nothing can run, so time passes. Returns false when no timer is set. */
-  private async goOn(): Promise<boolean> {
+  /** Nothing can run, so time passes. Returns whether that was a step; undefined when the schedule is over. */
+  private async goOn(): Promise<boolean | undefined> {
     const adrift = this.actors.find((actor) => actor.adrift);
     const obstacle = adrift === undefined ? undefined : await realWork(adrift);
-    if (obstacle === undefined && this.passTime()) return true;
+    if (obstacle === undefined && this.timeOfNextTimer !== undefined) return this.passTime();
     this.fail(obstacle ?? stalemate(this));
-    return false;
+    return undefined;
   }
 
   /** The time at which the next timer is due; undefined when none is set. */
   get timeOfNextTimer(): number | undefined {
     let first = this.timers.next;
-    for (const { kernel } of this.parts) {
-      const next = kernel.nextTimer();
+    for (const timers of this.alarms) {
+      const { next } = timers;
       if (next !== undefined && (first === undefined || next < first)) first = next;
     }
     return first;
@@ -453,20 +516,30 @@ export class World {
     return woken.length > 0;
   }
 
-  /** Advances the time to the next timer, and fires all timers due then. Returns false when none is set. */
+  /**
+   * Advances the time to the next timer. The timers that are due now become possible steps, except for the simulator's own, which
+   * fire at once: returns whether there were any of those.
+   */
   passTime(): boolean {
-    const next = this.timeOfNextTimer;
-    if (next === undefined) return false;
-    this.now = Math.max(this.now, next);
-    const due = this.parts.filter(
-      (part) => (part.kernel.nextTimer() ?? Number.POSITIVE_INFINITY) <= this.now,
-    );
-    this.options.recorder?.time(due.map(({ root }) => root.path).join(", ") || "the simulator");
-    for (let timer = this.timers.take(this.now); timer !== undefined; timer = this.timers.take(this.now))
+    const { now: before } = this;
+    this.now = Math.max(before, this.timeOfNextTimer ?? before);
+    let fired = false;
+    for (let timer = this.timers.take(this.now); timer !== undefined; timer = this.timers.take(this.now)) {
+      this.options.recorder?.time();
       timer.due.fire();
-    this.turn = undefined;
-    for (const { kernel } of due) kernel.enter(() => kernel.fireTimers());
-    return true;
+      fired = true;
+    }
+    const due: SimulatedTimer[] = [];
+    for (const timers of this.alarms)
+      for (let timer = timers.take(this.now); timer !== undefined; timer = timers.take(this.now))
+        due.push(timer as SimulatedTimer);
+    for (const timer of due.sort(inOrder)) {
+      const { owner } = timer;
+      owner.timers ??= this.agenda.timers(owner);
+      owner.timers.push(timer);
+      if (owner.timers.pending === 1) this.agenda.enableTimers(owner.timers);
+    }
+    return fired;
   }
 
   /** Handles an await that the simulator does not control: waits in real time where that is allowed, else fails the schedule. */
@@ -507,6 +580,9 @@ export class World {
   }
 }
 
+/** Requests belong to actors that set no timers, and to tasks of other numbers, so both may have one. */
+const KIND_NUMBERS = { effect: 0, run: 1, resume: 2, deliver: 3, timer: 0 } as const;
+
 function kindNumber(task: SimulatedTask): number {
-  return task.kind === "run" ? 1 : task.kind === "resume" ? 2 : task.kind === "deliver" ? 3 : 0;
+  return KIND_NUMBERS[task.kind];
 }

@@ -8,7 +8,7 @@ export interface PossibleStep {
    * `run`: a process takes its next message, or starts. `resume`: code continues after an await. `deliver`: a delayed message
    * arrives. `effect`: a request of `sim.io` takes effect.
    */
-  readonly kind: "run" | "resume" | "deliver" | "effect";
+  readonly kind: "run" | "resume" | "deliver" | "effect" | "timer";
   /**
    * Number of its process, or, for a delivery or an effect, a negative number of its channel or request: the same after the same
    * choices.

@@ -1,5 +1,6 @@
-import { CallTimeoutError, type Pid, type ReplyTo, type System } from "signalbox";
+import { CallTimeoutError, type Pid, type ReplyTo, type System, type TimerRef } from "signalbox";
 import {
+  exhaustive,
   explore,
   NotConvergedError,
   type SearchStrategy,
@@ -81,7 +82,7 @@ describe("virtual time", () => {
     expect(now).toBe(100);
   });
 
-  test("timers that are due together fire in the order in which they were set", async () => {
+  test("in the ordinary schedule, timers that are due together fire in the order in which they were set [T3]", async () => {
     const lines = await once(async (sim) => {
       const system = sim.system();
       const { pid, lines } = diary(sim, system);
@@ -91,6 +92,75 @@ describe("virtual time", () => {
       return lines;
     });
     expect(lines).toEqual(["4: earlier", "5: first", "5: second", "5: third"]);
+  });
+
+  test("timers that are due together: those of one process in the order in which it set them, others in any [T3]", async () => {
+    const seen = new Set<string>();
+    const { complete } = await explore(
+      async (sim) => {
+        const system = sim.system();
+        const { pid, lines } = diary(sim, system);
+        for (const who of ["a", "b"])
+          system.spawn((ctx) => {
+            ctx.sendAfter(pid, `${who}1`, 5);
+            ctx.sendAfter(pid, `${who}2`, 5);
+            return ctx.receive();
+          });
+        await sim.sleep(6);
+        seen.add(lines.map((line) => line.replace("5: ", "")).join(" "));
+      },
+      { strategy: exhaustive(), checks: false },
+    );
+    expect(complete).toBe(true);
+    expect([...seen].sort()).toEqual([
+      "a1 a2 b1 b2",
+      "a1 b1 a2 b2",
+      "a1 b1 b2 a2",
+      "b1 a1 a2 b2",
+      "b1 a1 b2 a2",
+      "b1 b2 a1 a2",
+    ]);
+  });
+
+  test("a process that runs between two timers may cancel the second, which still counts as pending", async () => {
+    const seen = new Set<string>();
+    await explore(
+      async (sim) => {
+        const system = sim.system();
+        const { pid, lines } = diary(sim, system);
+        const timers: TimerRef[] = [];
+        let answer = "";
+        const canceller = system.spawn({
+          handle: (ctx) => {
+            for (const timer of timers) answer = `${timer.pending} ${ctx.cancel(timer)} ${timer.pending}`;
+          },
+        });
+        system.sendAfter(canceller as Pid<unknown>, "cancel", 5);
+        system.spawn((ctx) => {
+          timers.push(ctx.sendAfter(pid, "fired", 5));
+          return ctx.receive();
+        });
+        await sim.sleep(6);
+        seen.add([answer, ...lines].join(", "));
+      },
+      { strategy: exhaustive(), checks: false },
+    );
+    expect([...seen].sort()).toEqual(["false false false, 5: fired", "true true false"]);
+  });
+
+  test("a thousand timers that are due together fire, each in a step", async () => {
+    const fired = await once(async (sim) => {
+      const system = sim.system();
+      let fired = 0;
+      for (let i = 0; i < 1_000; i++)
+        system.spawn((ctx) => {
+          ctx.runAfter(5, () => void fired++);
+          return ctx.receive();
+        });
+      await sim.sleep(6);
+      return fired;
+    });
+    expect(fired).toBe(1_000);
   });
 
   test("an interval keeps its beat", async () => {

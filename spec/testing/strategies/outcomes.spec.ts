@@ -1,7 +1,7 @@
 // An exhaustive search skips orders of independent steps. Each test has steps that share one kind of state of the kernel, in an
 // order that matters, and compares the search with one that skips nothing.
 
-import { type Pid, type ReplyTo, type System, stop } from "signalbox";
+import { type Pid, type ReplyTo, type System, stop, type TimerRef } from "signalbox";
 import { describe, test } from "vitest";
 import { expectAllOutcomes } from "../support/outcomes.js";
 
@@ -419,5 +419,207 @@ describe("a search with reduction sees the outcomes of one without:", () => {
           order.push(who);
           seen.order = order.join("");
         });
+    }));
+
+  test("timers of two processes are due together", () =>
+    expectAllOutcomes(
+      (sim, seen) => {
+        const system = sim.system();
+        const order: string[] = [];
+        const clerk = system.spawn<string>({
+          handle: (_ctx, what) => {
+            order.push(what);
+            seen.order = order.join("");
+          },
+        });
+        for (const who of ["a", "b"])
+          system.spawn((ctx) => {
+            ctx.sendAfter(clerk, who, 10);
+            return ctx.receive();
+          });
+      },
+      ["order: ab", "order: ba"],
+    ));
+
+  test("a callee looks whether the call is still open", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const clerk = system.spawn<ReplyTo<string>>({
+        handle: (ctx, replyTo) => {
+          ctx.runAfter(5, () => {
+            seen.open = replyTo.open;
+          });
+        },
+      });
+      const caller = system.spawn((ctx) => ctx.call(clerk, (replyTo: ReplyTo<string>) => replyTo));
+      system.spawn((ctx) => {
+        ctx.runAfter(5, () => ctx.exit(caller, "kill"));
+        return ctx.receive();
+      });
+    }));
+
+  test("a call times out when its reply comes", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const clerk = system.spawn<ReplyTo<string>>({
+        handle: (ctx, replyTo) => void ctx.runAfter(10, () => ctx.reply(replyTo, "done")),
+      });
+      system.spawn(async (ctx) => {
+        seen.caller = await ctx
+          .call(clerk, (replyTo: ReplyTo<string>) => replyTo, { timeoutMs: 10 })
+          .catch(() => "timed out");
+      });
+    }));
+
+  test("a process cancels the timer of another", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const clerk = counter(system, seen);
+      const timers: TimerRef[] = [];
+      system.spawn((ctx) => {
+        timers.push(ctx.sendAfter(clerk, "late", 10));
+        return ctx.receive();
+      });
+      system.spawn((ctx) => {
+        ctx.runAfter(10, () => {
+          seen.cancelled = timers.map((timer) => ctx.cancel(timer));
+        });
+        return ctx.receive();
+      });
+    }));
+
+  test("a process asks whether the timer of another has fired", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const clerk = counter(system, seen);
+      const timers: TimerRef[] = [];
+      system.spawn((ctx) => {
+        timers.push(ctx.sendAfter(clerk, "late", 10));
+        return ctx.receive();
+      });
+      system.spawn((ctx) => {
+        ctx.runAfter(10, () => {
+          seen.pending = timers.map(({ pending }) => pending);
+        });
+        return ctx.receive();
+      });
+    }));
+
+  test("a timer is cancelled by the death of its owner", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const clerk = counter(system, seen);
+      const owner = system.spawn((ctx) => {
+        ctx.sendAfter(clerk, "late", 10);
+        return ctx.receive();
+      });
+      system.spawn((ctx) => {
+        ctx.runAfter(10, () => ctx.exit(owner, "kill"));
+        return ctx.receive();
+      });
+    }));
+
+  test("a receive ends when a message comes", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const clerk = system.spawn<string>(async (ctx) => {
+        seen.clerk = await ctx.receive({ timeoutMs: 10 }).catch(() => "nothing");
+      });
+      system.sendAfter(clerk, "a message", 10);
+    }));
+
+  test("a call times out when its callee dies", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const clerk = system.spawn<ReplyTo<string>>({ handle: () => undefined });
+      system.spawn(async (ctx) => {
+        await ctx
+          .call(clerk, (replyTo: ReplyTo<string>) => replyTo, { timeoutMs: 10 })
+          .catch((error: Error) => {
+            seen.caller = error.name;
+          });
+      });
+      does(system, () => void system.sendAfter(killer, "now", 10));
+      const killer = system.spawn<unknown>({ handle: () => system.exit(clerk, "kill") });
+    }));
+
+  test("a reply comes when the call is aborted", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const controller = new AbortController();
+      const clerk = system.spawn<ReplyTo<string>>({ handle: (ctx, replyTo) => ctx.reply(replyTo, "done") });
+      system.spawn(async (ctx) => {
+        const { signal } = controller;
+        seen.caller = await ctx
+          .call(clerk, (replyTo: ReplyTo<string>) => replyTo, { signal })
+          .catch(() => "aborted");
+      });
+      system.spawn((ctx) => {
+        ctx.runAfter(10, () => controller.abort());
+        return ctx.receive();
+      });
+      does(system, () => controller.abort());
+    }));
+
+  test("a process that watches another is killed when that one ends", () =>
+    expectAllOutcomes(
+      (sim, seen) => {
+        const system = sim.system();
+        const clerk = system.spawn((ctx) => ctx.receive());
+        const watcher = system.spawn({
+          init: (ctx) => void ctx.monitor(clerk),
+          handle: () => undefined,
+          signal: () => {
+            seen.watcher = "heard of the end";
+          },
+        });
+        system.spawn((ctx) => {
+          ctx.runAfter(10, () => ctx.exit(watcher, "kill"));
+          return ctx.receive();
+        });
+        system.spawn((ctx) => {
+          ctx.runAfter(10, () => ctx.exit(clerk, "kill"));
+          return ctx.receive();
+        });
+      },
+      ["", "watcher: heard of the end"],
+    ));
+
+  test("a name is freed when its holder ends", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const clerk = system.spawn((ctx) => ctx.receive(), { name: "clerk" });
+      does(system, () => {
+        seen.freed = system.unregister("clerk");
+      });
+      does(system, () => system.exit(clerk, "kill"));
+    }));
+
+  test("code waits for the end of a process until it is aborted", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const controller = new AbortController();
+      const clerk = system.spawn((ctx) => ctx.receive());
+      system.exited(clerk, { signal: controller.signal }).then(
+        () => {
+          seen.wait = "it ended";
+        },
+        () => {
+          seen.wait = "aborted";
+        },
+      );
+      does(system, () => controller.abort());
+      does(system, () => system.exit(clerk, "kill"));
+    }));
+
+  test("a receive is aborted when a message comes", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const controller = new AbortController();
+      const clerk = system.spawn<string>(async (ctx) => {
+        seen.clerk = await ctx.receive({ signal: controller.signal }).catch(() => "aborted");
+      });
+      does(system, () => system.send(clerk, "a message"));
+      does(system, () => controller.abort());
     }));
 });

@@ -1,0 +1,77 @@
+// The timers of a simulated system. Timers that are due are not fired together: each fires in a step of its own. The timers of one
+// actor fire in the order in which it set them, those of several actors in any order, since in production nothing but chance
+// decides which of two clocks is read first.
+
+import { type Due, Timer, TimerQueue } from "../../process/timer-queue.js";
+import type { Actor } from "./actor.js";
+import type { TimerTask } from "./tasks.js";
+
+/** What the timers need of their world. */
+export interface TimerHost {
+  /** The actor that sets a timer now. */
+  setter(): Actor;
+  /** A number higher than all before. */
+  next(): number;
+  /** The running code sets or ends a timer, or looks whether it has ended. */
+  touched(timer: Due, how: "set" | "read" | "write"): void;
+  /** A timer was cancelled when it was due already. */
+  withdrawn(task: TimerTask, timer: SimulatedTimer): void;
+}
+
+export class SimulatedTimer extends Timer {
+  readonly owner: Actor;
+  /** In the order of creation, over all systems. */
+  readonly order: number;
+  readonly queue: SimulatedTimers;
+  /** Where it waits to be fired, once it is due. */
+  task: TimerTask | undefined = undefined;
+
+  constructor(queue: SimulatedTimers, deadline: number, owner: Actor, order: number, due: Due) {
+    super(deadline, order, due);
+    this.queue = queue;
+    this.owner = owner;
+    this.order = order;
+  }
+
+  override get pending(): boolean {
+    return super.pending || this.task !== undefined;
+  }
+}
+
+export class SimulatedTimers extends TimerQueue {
+  /** Runs code of the system. */
+  readonly enter: (fn: () => void) => void;
+  private readonly host: TimerHost;
+
+  constructor(host: TimerHost, enter: (fn: () => void) => void) {
+    super();
+    this.host = host;
+    this.enter = enter;
+  }
+
+  override add(deadline: number, due: Due): SimulatedTimer {
+    const { host } = this;
+    host.touched(due, "set");
+    const timer = new SimulatedTimer(this, deadline, host.setter(), host.next(), due);
+    this.insert(timer);
+    return timer;
+  }
+
+  override cancel(timer: SimulatedTimer): boolean {
+    this.host.touched(timer.due, timer.pending ? "write" : "read");
+    if (timer.task === undefined) return super.cancel(timer);
+    this.host.withdrawn(timer.task, timer);
+    return true;
+  }
+
+  /** Fires a timer that is due. */
+  fire(timer: SimulatedTimer): void {
+    this.host.touched(timer.due, "write");
+    this.enter(() => timer.due.fire());
+  }
+}
+
+/** By deadline, then by creation. */
+export function inOrder(a: SimulatedTimer, b: SimulatedTimer): number {
+  return a.deadline - b.deadline || a.order - b.order;
+}
