@@ -155,6 +155,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   /** A caller gave up. After the last one the envelope is taken back at once; the process ends in its own turn. */
   leave(why: unknown): void {
     this.touchGroup();
+    this.kernel.shared?.process(this.process.pid, "write");
     if (requestsTo(this.process).length > 0) return;
     this.disclaim();
     this.apply(WITHDRAWN);
@@ -415,7 +416,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   }
 
   private touchGroup(): void {
-    this.group.touched(this.kernel);
+    this.group.touched("write");
   }
 
   private now(): number {

@@ -3,12 +3,14 @@
 
 import { Recallable } from "../process/entries.js";
 import type { DeadLetterReason } from "../process/events.js";
+import type { Access } from "../process/interception.js";
 import { exclude, include } from "../process/one-or-many.js";
 import { inNameOf } from "../process/origin.js";
 import type { Process } from "../process/process.js";
 import { processSignal } from "../process/process-signal.js";
 import { crash, custom, type ExitReason } from "../process/reason.js";
 import { exitedError } from "../process/request.js";
+import { search } from "../process/shared-state.js";
 import type { Envelope } from "./envelope.js";
 import type { Member } from "./member.js";
 
@@ -58,6 +60,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
     this.#conversation = conversation;
     this.#consumer = member.pid.process;
     this.member = member;
+    search.shared?.created(this);
     member.take();
   }
 
@@ -75,6 +78,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
    * @example consumer((url: string, { signal }) => fetch(url, { signal }).then((page) => page.text()));
    */
   get signal(): AbortSignal {
+    if (search.shared !== undefined) this.#touched("read");
     if (this.#abort === undefined) {
       this.#abort = processSignal((listener) => this.#consumer?.perform(listener));
       if (this.#withdrawn) this.#abort.abort(this.#reason);
@@ -105,6 +109,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
 
   /** Called by the kernel in place of a dead letter: the conversation finds another consumer. */
   override returned(why: DeadLetterReason): void {
+    if (search.shared !== undefined) this.#touched("write");
     if (why === "exited") this.untaken = true;
     else this.#settle({ type: "rejected", reason: custom(why), final: false });
   }
@@ -118,6 +123,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   /** @internal The dispatch has ended. If the delivery waits in the mailbox, it is taken back. */
   withdraw(): void {
     const consumer = this.#consumer;
+    if (search.shared !== undefined) this.#touched("write");
     this.#withdrawn = true;
     if (this.queuedIn !== undefined) {
       consumer?.withdraw(this);
@@ -135,6 +141,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   /** @internal Aborts the signal with the error of the dispatch. */
   abort(reason: unknown): void {
     const consumer = this.#consumer;
+    if (search.shared !== undefined) this.#touched("write");
     if (!this.#withdrawn || this.settlement !== undefined || consumer?.alive !== true) return;
     this.#reason = reason;
     inNameOf(consumer.pid, () => this.#abort?.abort(reason));
@@ -142,23 +149,26 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
 
   /** @internal Whether `error` is the end of a job whose signal was aborted. */
   isAbort(error: unknown): boolean {
+    if (search.shared !== undefined) this.#touched("read");
     const { aborted, reason } = this.#abort?.signal ?? {};
     return aborted === true && (error === reason || (error instanceof Error && error.name === "AbortError"));
   }
 
   /** @internal Frees the slot, once. */
   free(): void {
+    if (search.shared !== undefined) this.#touched("write");
     if (!this.#held) return;
     this.#held = false;
     const consumer = this.#consumer;
     if (consumer === undefined) return;
     if (this.#withdrawn && consumer.rare !== undefined)
       consumer.rare.waits = exclude(consumer.rare.waits, this);
-    this.member.free(consumer.kernel);
+    this.member.free();
   }
 
   #settle(settlement: Settlement): boolean {
     const consumer = this.#consumer;
+    if (search.shared !== undefined) this.#touched("write");
     if (consumer !== undefined && !consumer.alive) throw exitedError(consumer);
     if (this.settlement !== undefined) return false;
     this.settlement = settlement;
@@ -166,5 +176,11 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
     if (this.#withdrawn || !this.#conversation.alive) return false;
     this.#conversation.deliver(this);
     return true;
+  }
+
+  /** The conversation and the consumer both decide by this delivery. */
+  #touched(access: Access): void {
+    search.shared?.object(this, access);
+    for (const { pid } of [this.member, this.#conversation]) search.shared?.process(pid, "read");
   }
 }

@@ -2,10 +2,12 @@
 
 import type { Callbacks } from "../process/behaviour.js";
 import { NoProcessError, OptionError } from "../process/errors.js";
+import type { Access } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
 import { count, delay, text } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
+import { search } from "../process/shared-state.js";
 import { show } from "../process/show.js";
 import { Deduplication } from "./dedup.js";
 import type { DispatchOptions } from "./dispatch.js";
@@ -90,21 +92,25 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   /** The members at this moment. The list does not change: a join or a leave makes a new one. The counters are live. */
   get consumers(): readonly ConsumerView[] {
+    this.touched("read");
     this.#view ??= Object.freeze([...this.#members]);
     return this.#view;
   }
 
   /** Dispatches that wait for a slot or for a member. */
   get waitingCount(): number {
+    this.touched("read");
     return this.#queue.places.size;
   }
 
   get route(): RoutingFunction<T> | IsolatedRoute<T> {
+    this.touched("read");
     return this.#route;
   }
 
   /** Dispatches that begin later use the new function. Dispatches in flight keep the one that they began with. */
   set route(route: RoutingFunction<T> | IsolatedRoute<T>) {
+    this.touched("write");
     this.#route = checkRoute(route);
   }
 
@@ -116,11 +122,15 @@ export class ConsumerGroup<T = unknown, R = unknown> {
    * @example pickers.join(system.spawn(consumer(pick)), { id: "north", maxInFlight: 10, tags: { item: "tea" } });
    */
   join(pid: Pid<never>, options: JoinOptions = {}): ConsumerView {
+    // The groups of a consumer matter to its end, and to the step in which it leaves all.
+    if (pid instanceof Pid) search.shared?.process(pid, "write");
+    this.touched("write");
     const process = pid instanceof Pid ? pid.process : undefined;
     if (process === undefined)
       throw new NoProcessError(pid instanceof Pid ? String(pid) : show(pid), this.name);
     const registration = new Member(pid, checkJoin(pid, options), this);
     const taken = this.#members.find((member) => member.id === registration.id);
+    if (taken !== undefined) search.shared?.process(taken.pid, "read");
     if (taken?.pid.process !== undefined) {
       throw new OptionError(
         "id",
@@ -132,7 +142,6 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     const before = this.#left.get(pid);
     if (before !== undefined) registration.takeOverFrom(before);
     this.#left.delete(pid);
-    this.touched(process.kernel);
     this.#become([...this.#members, registration]);
     groupsOf.set(pid, (groupsOf.get(pid) ?? new Set()).add(this));
     this.#watch(process.kernel, pid);
@@ -142,11 +151,9 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   /** Removes a consumer, by id or pid. It gets no more envelopes, and finishes those in flight. False when it is no member. */
   leave(consumer: string | Pid): boolean {
+    this.touched("write");
     const members = this.#members.filter((one) => one.id === consumer || one.pid === consumer);
-    for (const member of members) {
-      if (member.pid.process !== undefined) this.touched(member.pid.process.kernel);
-      this.#remove(member);
-    }
+    for (const member of members) this.#remove(member);
     return members.length > 0;
   }
 
@@ -178,6 +185,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   /** Has the group's watcher monitor the member. Each system with members has one watcher, a process of the group. */
   #watch(kernel: Kernel, pid: Pid<never>): void {
     let watcher = this.#watchers.get(kernel);
+    if (watcher !== undefined) search.shared?.process(watcher, "read");
     if (watcher?.process === undefined) {
       const watched = new Set<Pid>();
       const watch: Callbacks<Pid> = {
@@ -190,7 +198,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
         signal: (_ctx, signal) => {
           if (signal.type !== "down") return;
           watched.delete(signal.pid);
-          this.touched(kernel);
+          this.touched("write");
           for (const member of this.#members) if (member.pid === signal.pid) this.#remove(member);
         },
       };
@@ -204,9 +212,9 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     kernel.send(watcher, pid);
   }
 
-  /** @internal Notifies a simulator: members and counters are shared by all conversations. */
-  touched(kernel: Kernel): void {
-    kernel.interception?.touched(`c:${this.name}`, "write");
+  /** @internal Notifies an exhaustive search: members, counters and the queue are shared by all who use the group. */
+  touched(access: Access): void {
+    search.shared?.of(`c:${this.name}`, access);
   }
 
   // ── for conversations ─────────────────────────────────────────────────────────────────────────────────────────
@@ -217,6 +225,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
    */
   candidates(kernel: Kernel, excluded: readonly Member[], isTrusted: boolean): readonly Member[] {
     const members = this.#members;
+    if (search.shared !== undefined) for (const { pid } of members) search.shared.process(pid, "read");
     for (let i = 0; i < members.length; i++) {
       if (!isCandidate(members[i] as Member, kernel, excluded))
         return members.filter((one) => isCandidate(one, kernel, excluded));
@@ -263,6 +272,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   /** @internal Whether a slot is reserved for the dispatch. */
   isOffered(dispatch: WaitingDispatch): boolean {
+    this.touched("read");
     return offerTo(this.#queue, dispatch) !== undefined;
   }
 
@@ -278,6 +288,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   /** False when the queue turned a dispatch away. Waking is a message, so no effect leads to another event here. */
   #apply(event: Event<WaitingDispatch, Member>): boolean {
+    this.touched("write");
     const [queue, effects] = decide(this.#queue, event);
     this.#queue = queue;
     let isAdmitted = true;

@@ -20,6 +20,7 @@ export class Handoff {
   /** The dispatch has ended. The consumer cannot be notified, so its slot is held until the window is over. */
   withdraw(): void {
     const { kernel, member } = this;
+    kernel.shared?.process(member.pid, "read");
     if (member.pid.process === undefined) this.free();
     else kernel.addTimer(Math.max(0, this.endsAt - kernel.env.now()), { fire: () => this.free() });
   }
@@ -29,6 +30,6 @@ export class Handoff {
   free(): void {
     if (!this.held) return;
     this.held = false;
-    this.member.free(this.kernel);
+    this.member.free();
   }
 }

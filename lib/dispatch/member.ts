@@ -1,8 +1,9 @@
 // A member of a consumer group, with its live counters. Routing functions choose among members.
 
+import type { Access } from "../process/interception.js";
 import { invariant } from "../process/invariant.js";
-import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
+import { search } from "../process/shared-state.js";
 
 /**
  * Whether a consumer takes another envelope.
@@ -87,14 +88,14 @@ export interface MemberGroup {
   freed(consumer: Member): void;
   /** The consumer has exited. */
   lost(consumer: Member): void;
-  touched(kernel: Kernel): void;
+  /** Notifies an exhaustive search. */
+  touched(access: Access): void;
 }
 
 /** A consumer in its group, from join to leave. */
 export class Member implements ConsumerView {
   readonly id: string;
   readonly pid: Pid;
-  delivered = 0;
   readonly maxInFlight: number;
   readonly maxBuffer: number;
   readonly weight: number;
@@ -103,6 +104,7 @@ export class Member implements ConsumerView {
   /** Slots reserved for dispatches that were woken for them and have not chosen yet. The queue counts them. */
   reserved = 0;
   private slots = 0;
+  private forwarded = 0;
   private successor: Member | undefined = undefined;
   private readonly group: MemberGroup;
 
@@ -118,13 +120,20 @@ export class Member implements ConsumerView {
   }
 
   get inFlight(): number {
+    if (search.shared !== undefined) this.looked("read");
     return this.pid.process === undefined ? 0 : this.slots;
   }
 
   /** An envelope is forwarded to the consumer: it takes a slot. */
   take(): void {
+    if (search.shared !== undefined) this.group.touched("write");
     this.slots++;
-    this.delivered++;
+    this.forwarded++;
+  }
+
+  get delivered(): number {
+    this.group.touched("read");
+    return this.forwarded;
   }
 
   /** The consumer left and joins again. The envelopes that it still works on take slots here. */
@@ -134,19 +143,26 @@ export class Member implements ConsumerView {
   }
 
   /** One envelope is settled or taken back: its slot is free. Once for each {@link take}, however the dispatch ended. */
-  free(kernel: Kernel): void {
+  free(): void {
+    if (search.shared !== undefined) {
+      this.looked("read");
+      this.group.touched("write");
+    }
     if (this.successor !== undefined) {
-      this.successor.free(kernel);
+      this.successor.free();
       return;
     }
     invariant(this.slots > 0, "a slot that is freed was taken");
     this.slots--;
-    this.group.touched(kernel);
     if (this.pid.process === undefined) this.group.lost(this);
     else this.group.freed(this);
   }
 
   get bufferDepth(): number {
+    if (search.shared !== undefined) {
+      this.looked("write");
+      search.shared.mailbox(this.pid, "read");
+    }
     return this.pid.process?.depth ?? 0;
   }
 
@@ -154,5 +170,11 @@ export class Member implements ConsumerView {
     const depth = this.maxBuffer === Number.POSITIVE_INFINITY ? 0 : this.bufferDepth;
     const kept = this.group.isOffering ? 0 : this.reserved;
     return pressureOf(this.inFlight + kept, this.maxInFlight, depth, this.maxBuffer);
+  }
+
+  /** Whether the consumer lives matters. Its own steps change the depth of its mailbox, and only read its life. */
+  private looked(access: Access): void {
+    search.shared?.process(this.pid, access);
+    this.group.touched("read");
   }
 }

@@ -34,6 +34,8 @@ export class DispatchRequest<T> extends Request<Outcome<T>> {
 
   /** Called by the kernel when the deadline of this caller has passed. */
   override fire(): void {
+    const { kernel, pid } = this.of.process;
+    kernel.shared?.process(pid, "write");
     this.isOverdue = true;
     this.of.process.deliver(DEADLINE);
   }

@@ -23,6 +23,8 @@ export function startDispatch<T, R = unknown>(
   options: DispatchOptions<T> | undefined,
 ): Promise<Outcome<T, R>> {
   try {
+    kernel.shared?.stopping("read");
+    if (options?.signal !== undefined) kernel.shared?.signals();
     if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
     options?.signal?.throwIfAborted();
     const settings = options === undefined ? group.settings : settingsOf(options, group.settings);
@@ -31,7 +33,7 @@ export function startDispatch<T, R = unknown>(
     const envelope: Envelope<T> = isOwn ? payload : new BareEnvelope(payload as T, kernel.env);
     let inFlight: Conversation<T> | undefined;
     if (isOwn) {
-      group.touched(kernel);
+      group.touched("write");
       const receipt = group.dedup.receipt(envelope.id, kernel.env.now());
       if (receipt !== undefined)
         return Promise.resolve({ envelope, ...receipt, duplicate: true } as Outcome<T, R>);

@@ -30,6 +30,12 @@
 import type { Access, Interception } from "./interception.js";
 import type { Pid, RemoteNode } from "./pid.js";
 
+/**
+ * The shared state of the search that runs in this thread. Objects that belong to no system, such as consumer groups, have no
+ * kernel to ask.
+ */
+export const search: { shared: SharedState | undefined } = { shared: undefined };
+
 export class SharedState {
   private readonly interception: Interception;
   private readonly node: string;

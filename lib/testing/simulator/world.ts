@@ -11,6 +11,7 @@ import { origin, runningOwner } from "../../process/origin.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import { losePower } from "../../process/power-loss.js";
 import type { Process } from "../../process/process.js";
+import { SharedState, search } from "../../process/shared-state.js";
 import { type Due, type Timer, TimerQueue } from "../../process/timer-queue.js";
 import { UncontrolledAwaitError } from "../report/errors.js";
 import type { Chooser, Footprint } from "../strategies/strategy.js";
@@ -113,6 +114,7 @@ export class World {
     this.options = options;
     this.limit = Math.min(options.fairAfter, options.maxSteps);
     this.oracle = new Oracle(options.chooser);
+    if (options.observe) search.shared = new SharedState(this.interceptor, { name: "", id: "" });
     this.main = this.adopt(undefined, undefined);
     this.timersOf((fn) => fn());
     this.faults = new Faults(this, options.faults);
@@ -573,6 +575,7 @@ export class World {
 
   /** Ends everything at once, and aborts the processes' signals so that they free host resources. Pending promises stay pending. */
   close(): void {
+    search.shared = undefined;
     for (const { process } of this.actors)
       process?.rare?.abort?.abort(new SystemStoppedError(process.kernel.node.name));
     for (const part of [...this.parts]) part.kernel.close();

@@ -103,4 +103,8 @@ export const DISPATCH: Operations = {
     fc.record({}),
     (me) => me.stage.consumers.join(me.process.self, { id: `${me.name} again`, acknowledges: false }).id,
   ),
+  "look at the loads": operation("anyone", fc.record({}), (me) =>
+    me.stage.consumers.consumers.map((one) => `${one.id} ${one.inFlight} ${one.delivered} ${one.pressure}`),
+  ),
+  "look at who waits": operation("anyone", fc.record({}), (me) => me.stage.consumers.waitingCount),
 };

@@ -56,6 +56,7 @@ export const THEMES: Readonly<Record<string, Theme>> = {
     ...PLAIN,
     operations: { ...NAMES_AND_GROUPS, ...LOOKS, ...some("send", "kill", "exit") },
     kinds: ["body", "callbacks"],
+    most: { procs: 4, script: 2, reaction: 2, scenario: 2 },
   },
   supervision: {
     ...PLAIN,
