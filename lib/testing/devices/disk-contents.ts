@@ -6,13 +6,19 @@
 //                         └────────▶ adrift      a sync failed: reads still see it, and no later sync makes it durable
 //                         failed sync
 //
-// A power loss decides the fate of each dirty or adrift change on its own, because a file system may write changes in any order
-// (Pillai et al., "All File Systems Are Not Created Equal", 2014). A failed sync marks pages clean (Rebello et al., "Can
-// Applications Recover from fsync Failures?", 2020).
+// A power loss takes each dirty or adrift change with even odds. Each has its own fate, because a file system may write changes in
+// any order (Pillai et al., "All File Systems Are Not Created Equal", 2014); a disk may also keep the order. A failed sync marks
+// pages clean (Rebello et al., "Can Applications Recover from fsync Failures?", 2020).
 
 /** A change of a file's content. */
 type FileChange =
-  | { readonly type: "write"; readonly offset: number; readonly bytes: Uint8Array }
+  | {
+      readonly type: "write";
+      readonly offset: number;
+      /** The offset was the end of the file. */
+      readonly appends: boolean;
+      readonly bytes: Uint8Array;
+    }
   | { readonly type: "truncate"; readonly size: number };
 
 /**
@@ -41,9 +47,18 @@ interface Cached<C, T> {
 type Names = ReadonlyMap<string, number>;
 type File = Cached<Uint8Array, FileChange>;
 
-export interface Disk {
+/** What a power loss may do. */
+export interface DiskModel {
   /** Size of the blocks that are written atomically, counted from the beginning of the file. With 1, a write may tear anywhere. */
   readonly sector: number;
+  /** Changes become durable in their order. */
+  readonly ordered: boolean;
+  /** Names become durable in their order, and the sync of a file covers all names. */
+  readonly journaled: boolean;
+}
+
+export interface Disk {
+  readonly model: DiskModel;
   readonly directory: Cached<Names, NameChange>;
   /** Files by number, including unlinked files that a power loss could bring back. */
   readonly files: ReadonlyMap<number, File>;
@@ -57,12 +72,12 @@ export interface Sync {
   readonly before: number;
 }
 
-/** Returns a number from 0 to `n` - 1, where 0 means that nothing is lost; `n` is at least 2. */
+/** Returns a number from 0 to `n` - 1, where 0 means that less is lost; `n` is at least 2. */
 export type Choose = (n: number, label: string) => number;
 
-export function emptyDisk(sector: number): Disk {
+export function emptyDisk(model: DiskModel): Disk {
   const none: Names = new Map();
-  return { sector, directory: { durable: none, seen: none, changes: [] }, files: new Map(), made: 0 };
+  return { model, directory: { durable: none, seen: none, changes: [] }, files: new Map(), made: 0 };
 }
 
 /** The names of all files, sorted. */
@@ -82,7 +97,7 @@ export function write(disk: Disk, name: string, offset: number | "end", bytes: U
   if (file === undefined) return write(create(disk, name), name, offset, bytes);
   if (bytes.length === 0) return disk;
   const at = offset === "end" ? (disk.files.get(file) as File).seen.length : offset;
-  return changeFile(disk, file, { type: "write", offset: at, bytes });
+  return changeFile(disk, file, { type: "write", offset: at, appends: offset === "end", bytes });
 }
 
 /** Shortens the file, or extends it with zeros. Undefined when there is no such file. */
@@ -125,35 +140,56 @@ export function synced(disk: Disk, { of, before }: Sync, failed: boolean): Disk 
   const files = new Map(disk.files);
   for (const [number, file] of files)
     if (of === number || of === "everything") files.set(number, marked(file, applyToFile, before, state));
-  const { directory } = disk;
-  const done = typeof of === "number" ? directory : marked(directory, applyToNames, before, state);
+  const { directory, model } = disk;
+  const withNames = typeof of !== "number" || (model.journaled && !failed);
+  const done = withNames ? marked(directory, applyToNames, before, state) : directory;
   return withoutOrphans({ ...disk, files, directory: done });
 }
 
 /**
  * A power loss. Returns the disk afterwards, and one line for each change that did not survive whole.
  *
- * Every change that is not durable has its own fate. Choice 0 is always that it survives, so a shrunk schedule loses only what
- * its failure needs. A change of the directory survives or is lost. A write survives, is lost, is torn, or extends the file
- * without its bytes, which are zeros then.
+ * Each change that is not durable survives or not. If the disk keeps their order, the changes after the first one that does not
+ * survive are lost. Choice 0 is always that a change survives, so a shrunk schedule loses only what its failure needs. A change of
+ * the directory that does not survive is lost. A write is lost, is torn, or extends the file without its bytes, which are zeros
+ * then.
  */
 export function crash(disk: Disk, choose: Choose): readonly [disk: Disk, losses: readonly string[]] {
+  const { model } = disk;
   const losses: string[] = [];
-  const left = survived(disk.directory, applyToNames, ({ what }) => {
-    if (choose(2, `disk:crash ${what.name}`) === 0) return what;
-    losses.push(`lost: ${describeName(what)}`);
+  const first = model.ordered ? firstLoss(disk, choose) : undefined;
+  let kept = true;
+  const left = survived(disk.directory, applyToNames, ({ what, number }) => {
+    const survives = first === undefined ? choose(2, `loss:${what.name}`) === 0 : number < first;
+    kept = survives && (kept || !model.journaled);
+    if (kept) return what;
+    losses.push(`${what.name}: ${describeName(what)} lost`);
     return undefined;
   });
   const files = new Map<number, File>();
   for (const [name, number] of left) {
-    const bytes = survived(disk.files.get(number) as File, applyToFile, ({ what }, before) => {
-      const fate = fateOf(what, before.length, disk.sector, name, choose);
-      if (fate.how !== "whole") losses.push(`${fate.how}: ${describeWrite(what)} "${name}"`);
-      return fate.change;
+    const bytes = survived(disk.files.get(number) as File, applyToFile, (change, before) => {
+      const { what } = change;
+      const survives = first === undefined ? choose(2, `loss:${name}`) === 0 : change.number < first;
+      if (survives) return what;
+      const later = first !== undefined && change.number > first;
+      const { how, change: rest } = later ? LOST : damageOf(what, before.length, model.sector, name, choose);
+      losses.push(`${name}: ${describeWrite(what)} ${how}`);
+      return rest;
     });
     files.set(number, { durable: bytes, seen: bytes, changes: [] });
   }
   return [{ ...disk, directory: { durable: left, seen: left, changes: [] }, files }, losses];
+}
+
+/** The number of the first change that does not survive, on a disk that keeps their order. */
+function firstLoss({ directory, files }: Disk, choose: Choose): number {
+  const changes = [directory, ...files.values()].flatMap(
+    (cached): readonly Change<unknown>[] => cached.changes,
+  );
+  const pending = changes.filter(({ state }) => state !== "durable").sort((a, b) => a.number - b.number);
+  const first = pending.find(() => choose(2, "loss:disk") === 1);
+  return first?.number ?? Number.POSITIVE_INFINITY;
 }
 
 // ── one file, one directory ─────────────────────────────────────────────────────────────────────────────────────────
@@ -243,24 +279,25 @@ function survived<C, T>(
   }, durable);
 }
 
-interface Fate {
+/** What is left of a change that did not survive whole. */
+interface Damage {
   readonly how: string;
   readonly change: FileChange | undefined;
 }
 
-function fateOf(what: FileChange, size: number, sector: number, name: string, choose: Choose): Fate {
-  const fates = ["whole", "lost"];
-  const cuts = what.type === "write" ? cutsOf(what.offset, what.bytes.length, sector) : 0;
-  if (cuts > 0) fates.push("torn");
-  const end = what.type === "write" ? what.offset + what.bytes.length : 0;
-  if (end > size) fates.push("zeros");
-  const how = fates[choose(fates.length, `disk:crash ${name}`)] as string;
-  if (how === "lost") return { how, change: undefined };
-  if (how === "zeros") return { how, change: { type: "truncate", size: end } };
-  if (how === "whole" || what.type !== "write") return { how, change: what };
-  const cut = cuts === 1 ? 0 : choose(cuts, `disk:tear ${name}`);
+const LOST: Damage = { how: "lost", change: undefined };
+
+function damageOf(what: FileChange, size: number, sector: number, name: string, choose: Choose): Damage {
+  if (what.type !== "write") return LOST;
+  const end = what.offset + what.bytes.length;
+  const cuts = cutsOf(what.offset, what.bytes.length, sector);
+  const ways = ["lost", ...(cuts > 0 ? ["torn"] : []), ...(end > size ? ["zeros"] : [])];
+  const way = ways.length === 1 ? "lost" : ways[choose(ways.length, `damage:${name}`)];
+  if (way === "lost") return LOST;
+  if (way === "zeros") return { how: "left as zeros", change: { type: "truncate", size: end } };
+  const cut = cuts === 1 ? 0 : choose(cuts, `tear:${name}`);
   const left = (lastCut(end, sector) - cut) * sector - what.offset;
-  return { how: `torn after ${left} bytes`, change: { ...what, bytes: what.bytes.subarray(0, left) } };
+  return { how: `torn after ${left}`, change: { ...what, bytes: what.bytes.subarray(0, left) } };
 }
 
 /** Number of places between the first and the last byte of a write at which it can tear. */
@@ -274,14 +311,12 @@ function lastCut(end: number, sector: number): number {
 }
 
 function describeName(what: NameChange): string {
-  if (what.type === "unlink") return `the removal of "${what.name}"`;
-  return what.from === undefined
-    ? `the creation of "${what.name}"`
-    : `the renaming of "${what.from}" to "${what.name}"`;
+  if (what.type === "unlink") return "removal";
+  return what.from === undefined ? "creation" : `renaming from ${what.from}`;
 }
 
 function describeWrite(what: FileChange): string {
-  return what.type === "truncate"
-    ? `the truncation to ${what.size} bytes of`
-    : `the write of ${what.bytes.length} bytes at ${what.offset} to`;
+  if (what.type === "truncate") return `truncation to ${what.size} bytes`;
+  const { appends, offset, bytes } = what;
+  return appends ? `append of ${bytes.length} bytes` : `write of ${bytes.length} bytes at ${offset}`;
 }

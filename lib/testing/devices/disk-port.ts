@@ -1,5 +1,6 @@
 // A disk of a simulation: the oracle decides what fails and what a power loss takes.
 
+import { only } from "../simulator/options.js";
 import type { World } from "../simulator/world.js";
 import { type DiskOptions, type DiskPort, SimulatedDisk } from "./disk.js";
 
@@ -16,6 +17,7 @@ export interface SimulatedDiskOptions extends DiskOptions {
 export function diskOf(world: World, options: SimulatedDiskOptions = {}, name = "disk"): SimulatedDisk {
   const { recorder } = world.options;
   const { failures = {}, ...rest } = options;
+  only("disk.failures", failures, ["read", "write", "sync"]);
   const may = (what: keyof typeof failures): boolean => failures[what] === true && world.faults.allowed;
   return new SimulatedDisk(
     {

@@ -3,6 +3,7 @@
 
 import { OptionError, SignalboxError } from "../../process/errors.js";
 import { count, text } from "../../process/options.js";
+import { flag, only } from "../simulator/options.js";
 import * as machine from "./disk-contents.js";
 
 /** The connection of a disk to the simulator. */
@@ -36,6 +37,16 @@ export interface DiskOptions {
    * anywhere. Disks promise 512.
    */
   readonly sector?: number;
+  /**
+   * Whether changes become durable in their order: after a power loss the changes up to some point are there, the next one may be
+   * torn, and all later ones are lost. Default false: each change has its own fate.
+   */
+  readonly ordered?: boolean;
+  /**
+   * Whether names become durable in their order, and the sync of a file covers all earlier changes of names, as on ext4. Default
+   * false: a name is durable only after {@link SimulatedDisk.syncDirectory}, as in POSIX.
+   */
+  readonly journaled?: boolean;
 }
 
 /** `EIO`: the disk could not read or sync. `ENOENT`: there is no such file. `ENOSPC`: the disk is full. */
@@ -117,10 +128,15 @@ export class SimulatedDisk {
   #disk: machine.Disk;
   #generation = 0;
 
-  /** @throws OptionError unless the sector is a whole number of at least 1 */
+  /** @throws OptionError unless the sector is a whole number of at least 1, and the other options are booleans */
   constructor(port: DiskPort, options: DiskOptions = {}) {
+    only("disk", options, ["sector", "ordered", "journaled"]);
     this.#port = port;
-    this.#disk = machine.emptyDisk(count("sector", options.sector ?? 1, 1));
+    this.#disk = machine.emptyDisk({
+      sector: count("sector", options.sector ?? 1, 1),
+      ordered: flag("ordered", options.ordered ?? false),
+      journaled: flag("journaled", options.journaled ?? false),
+    });
   }
 
   /** Number of power losses so far. */
@@ -134,6 +150,7 @@ export class SimulatedDisk {
       count("offset", offset, 0);
       const end = length === undefined ? undefined : offset + count("length", length, 0);
       const bytes = this.#content(file, "open");
+      this.#note(`read ${file}`);
       if (this.#fails("read", file)) throw new DiskFault("EIO", "read", file);
       const copy = bytes.slice(offset, end);
       return () => copy;
@@ -155,6 +172,7 @@ export class SimulatedDisk {
     return this.#operate(() => {
       count("size", size, 0);
       this.#touchFile(file, "write");
+      this.#note(`truncate ${file} to ${size} bytes`);
       return this.#done(machine.truncate(this.#disk, file, size), "open", file);
     });
   }
@@ -164,6 +182,7 @@ export class SimulatedDisk {
     return this.#operate(() => {
       this.#touchFile(file, "write");
       this.#touchDirectory("write");
+      this.#note(`remove ${file}`);
       return this.#done(machine.remove(this.#disk, file), "unlink", file);
     });
   }
@@ -174,6 +193,7 @@ export class SimulatedDisk {
       this.#touchFile(from, "write");
       this.#touchFile(to, "write");
       this.#touchDirectory("write");
+      this.#note(`rename ${from} to ${to}`);
       return this.#done(machine.rename(this.#disk, from, to), "rename", from);
     });
   }
@@ -214,8 +234,8 @@ export class SimulatedDisk {
   }
 
   /**
-   * A power loss. Each unsynced change survives, is lost, is torn, or leaves zeros where it extended the file; the simulator
-   * chooses, and choice 0 is that the change survives. Operations in flight reject with a {@link PowerLossError} when their turn
+   * A power loss. Each unsynced change survives with even odds. Otherwise it is lost, is torn, or leaves zeros where it extended
+   * the file. Choice 0 is that the change survives. Operations in flight reject with a {@link PowerLossError} when their turn
    * comes. The disk can be used again at once by the code that starts next.
    *
    * @returns one line for each change that did not survive whole
@@ -225,6 +245,7 @@ export class SimulatedDisk {
     const [left, losses] = machine.crash(this.#disk, (n, label) => this.#port.choose(n, label));
     this.#disk = left;
     this.#generation++;
+    for (const loss of losses) this.#note(`power loss: ${loss}`);
     return losses;
   }
 
@@ -265,6 +286,11 @@ export class SimulatedDisk {
     this.#touchFile(file, "write");
     if (machine.content(this.#disk, file) === undefined) this.#touchDirectory("write");
     const written = this.#room(file, bytes.length);
+    const what =
+      offset === "end"
+        ? `append ${bytes.length} bytes to ${file}`
+        : `write ${bytes.length} bytes at ${offset} of ${file}`;
+    this.#note(written < bytes.length ? `${what}: only ${written} fit` : what);
     // Copied: the caller may change its bytes after the call.
     this.#disk = machine.write(this.#disk, file, offset, Uint8Array.from(bytes.subarray(0, written)));
     if (written < bytes.length) throw new DiskFault("ENOSPC", "write", file);
@@ -276,7 +302,7 @@ export class SimulatedDisk {
     if (this.#port.failures?.write !== true || length === 0) return length;
     const how = this.#port.choose(length > 1 ? 3 : 2, `disk:write ${file}`);
     if (how < 2) return how === 0 ? length : 0;
-    return length === 2 ? 1 : length - 1 - this.#port.choose(length - 1, `disk:tear ${file}`);
+    return length === 2 ? 1 : length - 1 - this.#port.choose(length - 1, `tear:${file}`);
   }
 
   #sync(sync: machine.Sync | undefined, key: string, file?: string): () => void {
@@ -291,8 +317,15 @@ export class SimulatedDisk {
         if (now !== file) this.#port.touched(`disk:${now}`, "write");
       }
       this.#disk = machine.synced(this.#disk, sync, failed);
+      this.#note(
+        `sync of ${file ?? (key === "disk" ? "everything" : "the directory")} ${failed ? "failed" : "done"}`,
+      );
       if (failed) throw new DiskFault("EIO", "fsync", file);
     };
+  }
+
+  #note(text: string): void {
+    this.#port.noted?.(text);
   }
 
   #fails(what: "read" | "sync", file?: string): boolean {

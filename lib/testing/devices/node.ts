@@ -183,7 +183,7 @@ export class SimulatedNode<T = unknown> implements FaultyNode {
       life.actor,
       life.systems.map(({ kernel }): Kernel => kernel),
     );
-    for (const loss of this.disk.crash()) this.#world.options.recorder?.note(`power loss: ${loss}`);
+    this.disk.crash();
   }
 
   #run(life: Life<T>): void {

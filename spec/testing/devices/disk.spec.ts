@@ -1,8 +1,11 @@
 // The simulated disk as code meets it: what it promises, how it fails, and which careless protocols it finds out.
 
 import { test as check, fc } from "@fast-check/vitest";
+import { explore, renderTrace } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { SimulatedDisk } from "../../../lib/testing/devices/disk.js";
+import { causeOf, failureOf } from "../support/found.js";
+import { slack } from "../support/toy.js";
 import { bytes, EveryChoice, Socket, text } from "./disk-support.js";
 
 const plugged = (
@@ -195,7 +198,7 @@ describe("a failure", () => {
       const { disk, socket } = plugged([2, choice]);
       await expect(socket.run(disk.append("log", bytes("abcde")))).rejects.toMatchObject({ code: "ENOSPC" });
       expect(await read(socket, disk)).toBe(part);
-      expect(socket.labels.slice(0, 2)).toEqual(["disk:write log 3", "disk:tear log 4"]);
+      expect(socket.labels.slice(0, 2)).toEqual(["disk:write log 3", "tear:log 4"]);
     }
     const { disk, socket } = plugged([2]);
     await expect(socket.run(disk.append("log", bytes("ab")))).rejects.toMatchObject({ code: "ENOSPC" });
@@ -221,7 +224,7 @@ describe("a failure", () => {
     });
     expect(await read(socket, disk)).toBe("abc");
     await socket.run(disk.syncAll());
-    expect(disk.crash()).toEqual(['lost: the write of 3 bytes at 0 to "log"']);
+    expect(disk.crash()).toEqual(["log: append of 3 bytes lost"]);
     expect(await read(socket, disk)).toBe("");
   });
 
@@ -243,15 +246,15 @@ describe("a power loss", () => {
     await socket.run(disk.sync("log"));
     await socket.run(disk.append("log", bytes("ef")));
     await socket.run(disk.append("tmp", bytes("")));
-    expect(disk.crash()).toEqual(['lost: the write of 2 bytes at 4 to "log"']);
+    expect(disk.crash()).toEqual(["log: append of 2 bytes lost"]);
     expect(await socket.run(disk.list())).toEqual(["log", "tmp"]);
     expect(await read(socket, disk)).toBe("abcd");
   });
 
   it("takes the content of a file when only the directory was synced, and the name when only the file was", async () => {
     for (const [sync, loss] of [
-      ["syncDirectory", 'lost: the write of 2 bytes at 0 to "log"'],
-      ["sync", 'lost: the creation of "log"'],
+      ["syncDirectory", "log: append of 2 bytes lost"],
+      ["sync", "log: creation lost"],
     ] as const) {
       const { disk, socket } = plugged([1], SOUND);
       void disk.append("log", bytes("ab"));
@@ -261,10 +264,10 @@ describe("a power loss", () => {
   });
 
   it("keeps sectors of the given size whole", async () => {
-    const socket = new Socket([0, 2], SOUND);
+    const socket = new Socket([0, 1, 1], SOUND);
     const disk = new SimulatedDisk(socket, { sector: 512 });
     await socket.run(disk.append("log", new Uint8Array(700).fill(1)));
-    expect(disk.crash()).toEqual(['torn after 512 bytes: the write of 700 bytes at 0 to "log"']);
+    expect(disk.crash()).toEqual(["log: append of 700 bytes torn after 512"]);
     expect(await socket.run(disk.size("log"))).toBe(512);
   });
 
@@ -303,7 +306,7 @@ describe("a power loss", () => {
     const { disk, socket } = plugged([0, 1], SOUND);
     await socket.run(disk.append("log", bytes("ab")));
     void disk.sync("log");
-    expect(disk.crash()).toEqual(['lost: the write of 2 bytes at 0 to "log"']);
+    expect(disk.crash()).toEqual(["log: append of 2 bytes lost"]);
   });
 });
 
@@ -686,5 +689,48 @@ describe("a log whose writer", () => {
       log,
     );
     expect(acknowledged(all)).toEqual(["paid;"]);
+  });
+});
+
+describe("the disk of a simulation", () => {
+  it("loses an unsynced write in half of the schedules, with the default strategy [T26]", async () => {
+    let lost = 0;
+    const schedules = 400;
+    await explore(
+      async (sim) => {
+        const disk = sim.disk();
+        await disk.append("log", bytes("ab"));
+        await disk.syncAll();
+        await disk.append("log", bytes("cd"));
+        if (disk.crash().length > 0) lost++;
+      },
+      { schedules, recheck: 0 },
+    );
+    // The first schedule is the ordinary one, which loses nothing.
+    expect(Math.abs(lost / (schedules - 1) - 1 / 2)).toBeLessThan(slack(1 / 2, schedules));
+  });
+
+  it("names operation and loss in the report", async () => {
+    const error = await failureOf(async (sim) => {
+      const disk = sim.disk();
+      await disk.append("wal.log", new Uint8Array(37));
+      await disk.syncDirectory();
+      disk.crash();
+      if ((await disk.size("wal.log")) !== 37) throw new Error("torn");
+    }, {});
+    expect(renderTrace(error.trace)).toMatch(/disk: append 37 bytes to wal\.log\n/);
+    expect(renderTrace(error.trace)).toMatch(
+      /disk: power loss: wal\.log: append of 37 bytes (lost|torn after \d+)\n/,
+    );
+  });
+
+  it.each([
+    ["disk.failures.open", { failures: { open: true } }],
+    ["disk.size", { size: 5 }],
+    ["ordered", { ordered: 1 }],
+    ["journaled", { journaled: "yes" }],
+  ])("has options that are checked: %s", async (path, options) => {
+    const cause = await causeOf((sim) => void sim.disk(options as never), { schedules: 1 });
+    expect(cause).toMatchObject({ code: "ERR_OPTION", path });
   });
 });
