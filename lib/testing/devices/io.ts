@@ -132,14 +132,14 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
         return;
       }
       world.options.recorder?.requested(this.#actor, args);
-      const task = world.agenda.request(this.#actor, () => this.#settle(request));
+      const task = world.agenda.request(caller, this.#actor, () => this.#settle(request));
       const abort = (): void => this.#abort(request, signal?.reason);
       const forget = (): void => signal?.removeEventListener("abort", abort);
       signal?.addEventListener("abort", abort);
       const request: Request<Args> = {
         args,
         caller,
-        abortion: `io ${task.actor}`,
+        abortion: `io ${task.key}`,
         aborted: false,
         resolve: (value) => {
           forget();

@@ -67,7 +67,12 @@ export class Actor {
     this.parent = parent;
     this.supervises = (process?.behaviour as Callbacks<unknown> | undefined)?.parentExit !== undefined;
     this.root = root;
-    this.key = parent === undefined ? String(number) : `${parent.key}.${parent.children.length}`;
+    this.key =
+      parent === undefined
+        ? number > 0
+          ? `@${root}`
+          : String(number)
+        : `${parent.key}.${parent.children.length}`;
     this.state = `a:${this.key}`;
     this.mailbox = `m:${this.key}`;
     this.run = new RunTask(this);

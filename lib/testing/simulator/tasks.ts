@@ -20,6 +20,10 @@ export class RunTask implements PossibleStep {
   get actor(): number {
     return this.owner.number;
   }
+
+  get key(): string {
+    return this.owner.key;
+  }
 }
 
 /** Code of a process or of the scenario continues: one promise a step, in the order in which they were settled. */
@@ -35,6 +39,10 @@ export class ResumeTask implements PossibleStep {
 
   get actor(): number {
     return this.owner.number;
+  }
+
+  get key(): string {
+    return this.owner.key;
   }
 
   get pending(): number {
@@ -62,13 +70,15 @@ export class DeliverTask implements PossibleStep {
   readonly actor: number;
   readonly from: Actor;
   readonly owner: Actor;
+  readonly key: string;
   rank: number | undefined = undefined;
   readonly held: unknown[] = [];
   private readonly arrive: (item: unknown) => void;
 
   /** @param number - of the channel; below 0, to differ from the numbers of actors */
-  constructor(number: number, from: Actor, to: Actor, arrive: (item: unknown) => void) {
+  constructor(number: number, key: string, from: Actor, to: Actor, arrive: (item: unknown) => void) {
     this.actor = number;
+    this.key = key;
     this.from = from;
     this.owner = to;
     this.arrive = arrive;
@@ -93,10 +103,12 @@ export class EffectTask implements PossibleStep {
   /** A request is one step. */
   readonly pending = 0;
   readonly next: () => void;
+  readonly key: string;
 
   /** @param number - of the request; below 0, to differ from the numbers of actors */
-  constructor(number: number, owner: Actor, next: () => void) {
+  constructor(number: number, key: string, owner: Actor, next: () => void) {
     this.actor = number;
+    this.key = key;
     this.owner = owner;
     this.next = next;
   }
@@ -120,6 +132,10 @@ export class TimerTask implements PossibleStep {
 
   get pending(): number {
     return this.due.length - this.fired;
+  }
+
+  get key(): string {
+    return this.owner.key;
   }
 
   /** The timer that fires next. */

@@ -6,21 +6,22 @@ import type { Random } from "../kit/random.js";
 export interface PossibleStep {
   /**
    * `run`: a process takes its next message, or starts. `resume`: code continues after an await. `deliver`: a delayed message
-   * arrives. `effect`: a request of `sim.io` takes effect.
+   * arrives. `timer`: a timer fires. `effect`: a request of `sim.io` takes effect.
    */
   readonly kind: "run" | "resume" | "deliver" | "effect" | "timer";
   /**
-   * Number of its process, or, for a delivery or an effect, a negative number of its channel or request: the same after the same
-   * choices.
+   * Number of its process, or, for a delivery, a timer or an effect, a negative number of its channel, owner or request: the same
+   * after the same choices. Two processes may have each other's numbers in another order of independent steps.
    */
   readonly actor: number;
+  /** Names the task among those of its kind, also in other orders of independent steps. */
+  readonly key?: string;
   /** For the strategy's own use; `undefined` when the task has just become possible. */
   rank: number | undefined;
 }
 
 /**
- * The keys that one step read and wrote: `a3` the state of actor 3, `m3` its mailbox, `n:name` a name, `g:group` a process group,
- * and others (see `Interception.touched`). Two steps can swap places if neither writes what the other reads or writes.
+ * The keys that one step read and wrote, by the table in lib/process/shared-state.ts. Two steps can swap places if neither writes what the other reads or writes.
  */
 export interface Footprint {
   /** The keys that the step read. */
