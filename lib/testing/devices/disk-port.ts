@@ -22,7 +22,7 @@ export function diskOf(world: World, options: SimulatedDiskOptions = {}, name = 
   return new SimulatedDisk(
     {
       choose: (n, label) => world.oracle.draw(n, label),
-      settle: (fn) => world.resume(world.current, "the disk", fn),
+      settle: (fn) => world.resume(world.current, "the disk", fn, recorder && { place: recorder.place() }),
       touched: (key, how) => world.interceptor.touched(key, how),
       ...(recorder !== undefined && { noted: (text) => recorder.device(name, text) }),
       failures: {

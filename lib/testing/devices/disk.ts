@@ -258,6 +258,7 @@ export class SimulatedDisk {
       end = begin();
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
+      this.#note(`fails with ${error.message}`);
       end = () => {
         throw error;
       };
@@ -273,6 +274,7 @@ export class SimulatedDisk {
           }
           return;
         }
+        this.#note("the operation is cut off by the power loss");
         // The code that would have awaited the promise died in the power loss, so nobody handles the rejection.
         promise.catch(() => undefined);
         reject(new PowerLossError(generation));

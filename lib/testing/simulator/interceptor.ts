@@ -9,6 +9,7 @@ import type { ExitReason } from "../../process/reason.js";
 import type { Actor, Wait } from "./actor.js";
 import { freeze } from "./freeze.js";
 import { mix } from "./mix.js";
+import type { Ending } from "./recorder.js";
 import type { DeliverTask } from "./tasks.js";
 import type { SimulatedTimers } from "./timers.js";
 import type { World } from "./world.js";
@@ -136,21 +137,22 @@ export class Interceptor implements Interception {
       ends.resolve = ends.reject = () => undefined;
       return;
     }
-    const place = world.options.recorder?.place();
+    const { recorder } = world.options;
+    const place = recorder?.place();
     const wait: Wait = { what, of: ends, about, step: world.steps + 1, at: world.now, place };
     const { resolve, reject } = ends;
-    const settle = (fn: () => void, ended: { value: unknown } | { error: unknown }): void => {
+    const settle = (fn: () => void, ended?: Ending["ended"]): void => {
       if (!actor.waits.delete(wait)) return;
       // A process that takes a message goes on within the same step.
       if (world.performing === actor.run && what === "a receive") fn();
-      else world.resume(actor, what, fn, { ended, place: wait.place });
+      else world.resume(actor, what, fn, ended && { ended, place });
     };
     actor.waits.add(wait);
     ends.resolve = (value) => {
       if (world.options.freeze) freeze(value);
-      settle(() => resolve?.(value), { value });
+      settle(() => resolve?.(value), recorder && { value });
     };
-    ends.reject = (error) => settle(() => reject?.(error), { error });
+    ends.reject = (error) => settle(() => reject?.(error), recorder && { error });
   }
 
   get observes(): boolean {

@@ -19,7 +19,8 @@ import type { World } from "./world.js";
 
 /** How an awaited promise ended, and where the code awaits it. */
 export interface Ending {
-  readonly ended: { readonly value: unknown } | { readonly error: unknown };
+  /** Undefined if it is not known yet. */
+  readonly ended?: { readonly value: unknown } | { readonly error: unknown };
   readonly place: string | undefined;
 }
 
@@ -227,7 +228,7 @@ export class Recorder {
 
   /** @param ending - undefined if the value of the promise is unknown */
   settled(process: Actor, what: string, ending: Ending | undefined): void {
-    const result = ending && endingText(what, ending.ended, (pid) => this.nameOf(pid));
+    const result = ending?.ended && endingText(what, ending.ended, (pid) => this.nameOf(pid));
     const shown = this.endings.get(process) ?? [];
     this.endings.set(process, shown);
     shown.push({ result, place: ending?.place });

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { test } from "@fast-check/vitest";
 import { type Context, defineServer, type Pid, type ReplyTo, type System } from "signalbox";
-import { arbitrarySchedules, renderTrace, type Simulation } from "signalbox/testing";
+import { arbitrarySchedules, renderTrace, type SearchStrategy, type Simulation } from "signalbox/testing";
 import { describe, expect } from "vitest";
 import { errorOf } from "../support/found.js";
 import { programs, runProgram } from "../support/programs.js";
@@ -80,6 +80,13 @@ function abroad(sim: Simulation): { here: System; asker: Pid<string> } {
   return { here, asker };
 }
 
+/** Decides each time for what is least ordinary, but never for another step. */
+const LAST: SearchStrategy = {
+  name: "last",
+  enumerates: true,
+  begin: () => ({ pick: () => 0, draw: (n) => n - 1 }),
+};
+
 const Till = defineServer({
   init: (_ctx, cash: number) => ({ cash }),
   calls: {
@@ -119,14 +126,16 @@ describe("the trace tells", () => {
     const values: unknown[] = [];
     const steps = await stepsOf(
       (sim) => {
+        values.length = 0;
         const system = sim.system({ name: "shop" });
         values.push(sim.oneOf(["tea", "milk"], "drink"), sim.choose(3, "cups"));
         system.spawn((ctx) => void values.push(ctx.random()));
       },
-      { schedules: 2, strategy: { name: "last", begin: () => ({ pick: () => 0, draw: (n) => n - 1 }) } },
+      { strategy: LAST, shrink: 0 },
     );
     const choices = effectsLike(steps, "choice").map(({ label, value }) => `${label}: ${value}`);
-    expect(choices).toEqual([`drink: "${values[0]}"`, `cups: ${values[1]}`]);
+    expect(values.slice(0, 2)).toEqual(["milk", 2]);
+    expect(choices).toEqual([`drink: "milk"`, "cups: 2", `random number: ${values[2]}`]);
   });
 
   test("messages that nobody takes", async () => {
@@ -151,6 +160,49 @@ describe("the trace tells", () => {
       "shop/full 2 its mailbox is full 2",
       "shop/full 3 no such process undefined",
       "nobody 4 no such process undefined",
+    ]);
+  });
+
+  test("operations of a disk, their failures, and what a power loss takes", async () => {
+    const seen: string[] = [];
+    let losses: readonly string[] = [];
+    const steps = await stepsOf(
+      async (sim) => {
+        seen.length = 0;
+        const disk = sim.disk({ failures: { write: true, sync: true } });
+        const bytes = new Uint8Array(5);
+        const settled = async (work: Promise<unknown>): Promise<void> => {
+          seen.push(await work.then(() => "done", String));
+        };
+        await settled(disk.append("log", bytes));
+        sim.calm();
+        await settled(disk.append("log", bytes));
+        await settled(disk.sync("log"));
+        await settled(disk.rename("none", "log"));
+        const open = settled(disk.write("log", 1, bytes));
+        losses = disk.crash();
+        await open;
+      },
+      { strategy: LAST, shrink: 0 },
+    );
+    expect(seen.map((end) => end.split(",")[0])).toEqual([
+      expect.stringContaining("ENOSPC"),
+      "done",
+      "done",
+      expect.stringContaining("ENOENT"),
+      expect.stringContaining("the power was lost"),
+    ]);
+    expect(losses.length).toBeGreaterThan(0);
+    expect(effectsLike(steps, "device").map(({ text }) => text)).toEqual([
+      "append 5 bytes to log: only 1 fit",
+      "fails with ENOSPC: no space left on device, write 'log'",
+      "append 5 bytes to log",
+      "sync of log done",
+      "rename none to log",
+      "fails with ENOENT: no such file or directory, rename 'none'",
+      "write 5 bytes at 1 of log",
+      ...losses.map((loss) => `power loss: ${loss}`),
+      "the operation is cut off by the power loss",
     ]);
   });
 });
