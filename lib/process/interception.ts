@@ -2,7 +2,7 @@
 
 import type { DeadLetterReason } from "./events.js";
 import type { WatchedProcess } from "./intercepted.js";
-import type { Pid } from "./pid.js";
+import type { Pid, RemoteNode } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 import type { SharedState } from "./shared-state.js";
 import type { TimerQueue } from "./timer-queue.js";
@@ -32,8 +32,8 @@ export interface Interception {
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean;
   /** Code of `owner`, or code outside of processes, is about to await a promise. The hook may replace the promise's ends. */
   gate(owner: WatchedProcess | undefined, what: string, ends: Settler, about?: Pid): void;
-  /** Whether anybody wants to know what steps read and write. If not, systems have no {@link SharedState}. */
-  readonly observes: boolean;
+  /** The record of a new system for what steps read and write; undefined when nobody wants to know. */
+  sharedState(node: RemoteNode): SharedState | undefined;
   /** The running code read or changed something that processes share. The keys are those of {@link SharedState}. */
   touched(key: string, access: Access): void;
   /** Stands for a process in keys. It does not depend on what other processes do. */

@@ -29,7 +29,7 @@ import { Reporter, type ReportSettings } from "./report.js";
 import { reportCrash, reportLate, reportUnowned } from "./report-failure.js";
 import { exitedError, failRequests, messageOf, Request } from "./request.js";
 import { contextAware } from "./sender-context.js";
-import { SharedState } from "./shared-state.js";
+import type { SharedState } from "./shared-state.js";
 import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timer-queue.js";
 
@@ -74,7 +74,7 @@ export class Kernel implements ScheduledSystem {
     this.reports = new Reporter(this, reports);
     this.outside = new Pid(node, 0, "outside", undefined);
     this.interception = env.interception;
-    this.shared = env.interception?.observes === true ? new SharedState(env.interception, node) : undefined;
+    this.shared = env.interception?.sharedState(node);
     this.events = new SystemEvents((fn) => this.enter(fn), this.shared);
     const plain = env.interception === undefined ? Process : WatchedProcess;
     this.processClass = carries ? contextAware(plain) : plain;

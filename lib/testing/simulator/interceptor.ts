@@ -6,6 +6,7 @@ import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Access, Interception, Settler } from "../../process/interception.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
+import { SharedState } from "../../process/shared-state.js";
 import type { Actor, Wait } from "./actor.js";
 import { freeze } from "./freeze.js";
 import { mix } from "./mix.js";
@@ -155,8 +156,8 @@ export class Interceptor implements Interception {
     ends.reject = (error) => settle(() => reject?.(error), recorder && { error });
   }
 
-  get observes(): boolean {
-    return this.world.options.observe;
+  sharedState(node: RemoteNode): SharedState | undefined {
+    return this.world.options.observe ? new SharedState(this, node) : undefined;
   }
 
   keyOf(pid: Pid): string {
