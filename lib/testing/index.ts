@@ -5,7 +5,7 @@
  *
  *     command/          command.ts is the program `signalbox`, which shows a kept failure and runs it again
  *     exploration/      explorer.ts runs a scenario under many schedules, schedule.ts runs one; simulation.ts is the `sim` of a
- *                       scenario; findings.ts counts what is new; failing.ts and shrink.ts make a failing schedule minimal
+ *                       scenario; findings.ts counts what is new; minimize.ts and shrink.ts simplify a failing schedule
  *     devices/          disk.ts and network.ts, which fail like real ones; node.ts, a machine that loses power; io.ts, for fakes
  *                       of everything else
  *     simulator/        world.ts holds the systems of one schedule, and executes one step of what agenda.ts says is
@@ -93,7 +93,7 @@ export {
 export { type SequentialModel, SequentialModelError } from "./linearizability/model.js";
 export { LinearizabilityLimitError } from "./linearizability/search.js";
 export * from "./report/errors.js";
-export { type FoundSchedule, ScheduleFailedError } from "./report/failure.js";
+export { type FoundSchedule, type OtherFailure, ScheduleFailedError } from "./report/failure.js";
 export type { ScenarioSource } from "./report/failure-file.js";
 export { traceToMermaid } from "./report/mermaid.js";
 export { renderTrace } from "./report/render.js";

@@ -51,7 +51,7 @@ export class Explorer {
     const { choices, sizes, scenario } = decodeToken(token);
     if (scenario !== scenarioHash(plan.title)) throw new ReplayOutdatedError(-1, plan.title, 0, 0);
     const recorder = new Recorder();
-    const result = await runs.under(new Script(choices, sizes), recorder);
+    const result = await runs.under(new Script(choices, sizes), { recorder });
     findings.count(result, "replay");
     if (result.failure !== undefined)
       throw failed(runs, result, recorder, {
@@ -59,6 +59,7 @@ export class Explorer {
         strategy: "replay",
         steps: result.steps,
         tried: 0,
+        others: [],
       });
     return findings.summary("schedules");
   }
@@ -81,7 +82,8 @@ export class Explorer {
       if (left === 0) [history, left] = [findings.history, sizes.next().value];
       const chooser = this.chooser(index, history);
       if (chooser === undefined) return "complete";
-      const result = await this.runs.under(chooser, undefined, this.seen);
+      const observe = this.plan.strategy.observes === true && chooser.ran !== undefined;
+      const result = await this.runs.under(chooser, { seen: this.seen, observe });
       await this.counted(result, chooser.by ?? this.plan.strategy.name);
       if (this.isRechecked(index) && !result.redundant) await this.recheck(result);
       if (findings.schedules - findings.lastNew >= plateau) return "plateau";

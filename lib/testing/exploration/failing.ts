@@ -2,7 +2,9 @@
 
 import { NondeterminismError } from "../report/errors.js";
 import { type FoundSchedule, ScheduleFailedError } from "../report/failure.js";
+import { Script } from "../simulator/oracle.js";
 import { Recorder } from "../simulator/recorder.js";
+import { type Minimized, minimize } from "./minimize.js";
 import { alike, kindOf, type Runs } from "./runs.js";
 import type { ScheduleResult } from "./schedule.js";
 import { shrinkChoices, trimmed } from "./shrink.js";
@@ -10,28 +12,43 @@ import { StepLimit } from "./step-limit.js";
 
 /** The error for a failing schedule. */
 export async function failureOf(runs: Runs, result: ScheduleResult, schedule: number): Promise<Error> {
-  const { shrink, strategy, settings } = runs.plan;
+  const { shrink, strategy } = runs.plan;
   const again = await runs.of(result.choices);
   if (!alike(result, again)) return divergence(runs, result, again);
+  const { choices, tried, others } =
+    shrink === 0
+      ? { choices: result.choices, tried: 0, others: [] }
+      : await (result.bounded ? minimizeEndless(runs, result) : minimize(runs, result, again));
+  const recorder = new Recorder();
+  const simplest = await runs.of(choices, recorder);
+  if (simplest.failure === undefined) return divergence(runs, result, simplest);
+  return failed(runs, simplest, recorder, {
+    schedule,
+    strategy: strategy.name,
+    steps: result.steps,
+    tried,
+    others: others.map(({ error, result }) => ({ failure: textOf(error), token: runs.token(result) })),
+  });
+}
+
+/** Simplifies a schedule that did not end. */
+async function minimizeEndless(runs: Runs, result: ScheduleResult): Promise<Minimized> {
+  const { shrink, settings } = runs.plan;
   const what = kindOf(result);
   let tried = 0;
   const shrunk = async (limit: StepLimit): Promise<readonly number[]> => {
-    if (shrink === 0) return result.choices;
     const fails = async (candidate: readonly number[]): Promise<boolean> => {
       tried++;
-      const one = await runs.shortly(candidate, limit.steps);
+      const one = await runs.under(new Script(candidate), { maxSteps: limit.steps });
       return kindOf(one) === what && limit.accepts(one);
     };
     return shrinkChoices(result.choices, fails, shrink);
   };
   let choices = await shrunk(new StepLimit(settings.maxSteps, true));
   // A schedule that was cut off early may end later after all.
-  if (result.bounded && kindOf(await runs.of(choices)) !== what)
+  if (kindOf(await runs.of(choices)) !== what)
     choices = await shrunk(new StepLimit(settings.maxSteps, false));
-  const recorder = new Recorder();
-  const simplest = await runs.of(choices, recorder);
-  if (simplest.failure === undefined) return divergence(runs, result, simplest);
-  return failed(runs, simplest, recorder, { schedule, strategy: strategy.name, steps: result.steps, tried });
+  return { choices, tried, others: [] };
 }
 
 /** The error for a failing schedule that ran with a recorder. */
@@ -42,10 +59,13 @@ export function failed(
   how: Omit<FoundSchedule, "seed">,
 ): Error {
   const error = result.failure?.error;
-  const failure = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const found: FoundSchedule = { seed: runs.plan.seed, ...how };
-  const trace = { steps: recorder.steps, failure };
+  const trace = { steps: recorder.steps, failure: textOf(error) };
   return new ScheduleFailedError(error, runs.token(result), trace, trimmed(result.choices), found);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
 /** The error for two runs of the same choices that came to different results. */

@@ -26,6 +26,8 @@ export const EXPLORE_DEFAULTS: {
   readonly recheck: number;
   /** Most schedules to run to simplify a failing one. */
   readonly shrink: number;
+  /** Real milliseconds after which a failing schedule is not simplified any further. */
+  readonly shrinkMs: number;
   /** Real milliseconds to wait for a process that may use the host's timers and I/O. */
   readonly patienceMs: number;
 } = {
@@ -35,6 +37,7 @@ export const EXPLORE_DEFAULTS: {
   endless: "fail",
   recheck: 100,
   shrink: 2_000,
+  shrinkMs: 30_000,
   patienceMs: 5_000,
 };
 
@@ -83,6 +86,11 @@ export interface ExploreOptions extends SimulateOptions {
   readonly recheck?: number;
   /** Most schedules to run to simplify a failing one; 0 for none. */
   readonly shrink?: number;
+  /**
+   * Real milliseconds after which a failing schedule is not simplified any further. Where this limit comes before `shrink`, the
+   * reported schedule depends on the machine; Infinity for no such limit.
+   */
+  readonly shrinkMs?: number;
   /** Labels of `sim.sometimes` that at least one schedule must reach, besides those that schedules mention. */
   readonly sometimes?: readonly string[];
   /** Runs exactly the schedule of this token. */
@@ -117,6 +125,7 @@ const EXPLORE_OPTIONS = [
   "strategy",
   "recheck",
   "shrink",
+  "shrinkMs",
   "sometimes",
   "replay",
   "viewer",
@@ -134,6 +143,7 @@ export interface ExplorePlan {
   readonly seed: number;
   readonly recheck: number;
   readonly shrink: number;
+  readonly shrinkMs: number;
   readonly sometimes: readonly string[];
   readonly replay: string | undefined;
   readonly keep: KeepPlan | undefined;
@@ -176,6 +186,7 @@ export function planExploration(options: ExploreOptions): ExplorePlan {
     seed: count("seed", options.seed ?? EXPLORE_DEFAULTS.seed, 0),
     recheck: count("recheck", options.recheck ?? EXPLORE_DEFAULTS.recheck, 0),
     shrink: count("shrink", options.shrink ?? EXPLORE_DEFAULTS.shrink, 0),
+    shrinkMs: delay("shrinkMs", options.shrinkMs ?? EXPLORE_DEFAULTS.shrinkMs, 0, true),
     sometimes: words("sometimes", options.sometimes).map((label) => text("sometimes", label)),
     replay: options.replay,
     keep: planKeeping(options, text("name", options.name ?? "exploration"), SIMULATE_OPTIONS),

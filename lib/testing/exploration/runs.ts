@@ -9,6 +9,16 @@ import type { Chooser } from "../strategies/strategy.js";
 import type { ExplorePlan } from "./options.js";
 import { runSchedule, type Scenario, type ScheduleResult } from "./schedule.js";
 
+interface RunOptions {
+  readonly recorder?: Recorder | undefined;
+  /** The states that earlier schedules have seen, if the schedule counts in a search. */
+  readonly seen?: Fingerprints;
+  /** Steps after which the schedule is cut off, if fewer than usual. */
+  readonly maxSteps?: number | undefined;
+  /** Whether the chooser needs footprints. */
+  readonly observe?: boolean;
+}
+
 export class Runs {
   readonly plan: ExplorePlan;
   private readonly scenario: Scenario;
@@ -18,24 +28,20 @@ export class Runs {
     this.plan = plan;
   }
 
-  /** @param seen - the states that earlier schedules have seen, if the schedule counts in a search */
-  under(chooser: Chooser, recorder?: Recorder, seen?: Fingerprints): Promise<ScheduleResult> {
+  under(
+    chooser: Chooser,
+    { recorder, seen, maxSteps, observe = false }: RunOptions = {},
+  ): Promise<ScheduleResult> {
     const { settings, strategy } = this.plan;
-    const observe = strategy.observes === true && chooser.ran !== undefined;
     // What is played back ends with ordinary choices anyway; what is enumerated has no others.
-    const given = chooser instanceof Script || strategy.enumerates === true;
-    const all = given ? { ...settings, fairAfter: Number.POSITIVE_INFINITY } : settings;
+    const isSearched = seen !== undefined && strategy.enumerates !== true;
+    const fairAfter = isSearched ? settings.fairAfter : Number.POSITIVE_INFINITY;
+    const all = { ...settings, fairAfter, maxSteps: maxSteps ?? settings.maxSteps };
     return runSchedule(this.scenario, all, chooser, observe, recorder, seen);
   }
 
   of(choices: readonly number[], recorder?: Recorder): Promise<ScheduleResult> {
-    return this.under(new Script(choices), recorder);
-  }
-
-  /** Runs the choices as a schedule that is cut off after `maxSteps` steps. */
-  shortly(choices: readonly number[], maxSteps: number): Promise<ScheduleResult> {
-    const settings = { ...this.plan.settings, maxSteps, fairAfter: Number.POSITIVE_INFINITY };
-    return runSchedule(this.scenario, settings, new Script(choices), false);
+    return this.under(new Script(choices), { recorder });
   }
 
   token(result: ScheduleResult): string {

@@ -1,6 +1,7 @@
 // The error for a failed schedule: the failure, the steps that led to it, and the token that replays it.
 
 import { SignalboxError } from "../../process/errors.js";
+import { cut } from "./brief.js";
 import { traceToMermaid } from "./mermaid.js";
 import { renderSteps } from "./render.js";
 import type { Trace } from "./trace.js";
@@ -17,6 +18,16 @@ export interface FoundSchedule {
   readonly steps: number;
   /** Number of schedules that were run to shrink it. */
   readonly tried: number;
+  /** Failures of other bugs that were met while the schedule was shrunk. */
+  readonly others: readonly OtherFailure[];
+}
+
+/** A failure of another bug than the reported one. */
+export interface OtherFailure {
+  /** The failure in one line. */
+  readonly failure: string;
+  /** Replays its schedule, which was not shrunk. */
+  readonly token: string;
 }
 
 /**
@@ -50,10 +61,13 @@ export class ScheduleFailedError extends SignalboxError {
   }
 }
 
+/** Of the line of another failure. */
+const MOST_CHARACTERS = 120;
+
 function textOf(
   trace: Trace,
   token: string,
-  { schedule, strategy, seed, steps, tried }: FoundSchedule,
+  { schedule, strategy, seed, steps, tried, others }: FoundSchedule,
 ): string {
   const after = trace.steps.length;
   const shrunk = after < steps ? `, shrunk from ${steps} (${tried} tried)` : "";
@@ -64,5 +78,11 @@ function textOf(
     renderSteps(trace.steps),
     "",
     `replay: "${token}"`,
+    ...(others.length === 0 ? [] : ["", "other failures met while it was shrunk:"]),
+    ...others.map((other) => `  ${lineOf(other.failure)}\n  replay: "${other.token}"`),
   ].join("\n");
+}
+
+function lineOf(failure: string): string {
+  return cut(failure.replace(/\s+/g, " "), MOST_CHARACTERS);
 }

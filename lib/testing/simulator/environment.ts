@@ -17,7 +17,7 @@ export function environmentOf(world: World, name: string): Environment {
     wallTime: () => EPOCH + world.now,
     random: () => {
       const actor = world.setter;
-      const variant = world.oracle.draw(RANDOM_VARIANTS, "random");
+      const variant = world.oracle.draw(RANDOM_VARIANTS, "random", undefined, actor.number);
       const number = mix(actor.hash, actor.randoms++, variant) / 4_294_967_296;
       // The first variant is the ordinary one.
       if (variant > 0) world.options.recorder?.chose("random number", number);

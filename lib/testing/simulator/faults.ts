@@ -236,7 +236,7 @@ export class Faults {
   /** Decides whether this message is delayed. */
   delays(from: Actor, to: Actor): boolean {
     if (!this.delaying || from.process === undefined || this.delayOf?.(to.path) !== true) return false;
-    if (this.world.oracle.draw(2, "delay:message") === 0) return false;
+    if (this.world.oracle.draw(2, "delay:message", undefined, from.number) === 0) return false;
     this.delaysLeft--;
     return true;
   }

@@ -33,11 +33,12 @@ export class Oracle {
    * A number from 0 to `size` - 1, where 0 is the ordinary outcome.
    *
    * @param probability - of another outcome than 0, if the caller asks for one
+   * @param actor - number of the actor that it is for, if known
    */
-  draw(size: number, label: string, probability?: number): number {
+  draw(size: number, label: string, probability?: number, actor?: number): number {
     if (size < 2) return 0;
     try {
-      return this.note(size, this.chooser.draw(size, label, probability), label);
+      return this.note(size, this.chooser.draw(size, label, probability, actor), label);
     } catch (error) {
       this.broken ??= { error };
       throw error;

@@ -36,9 +36,10 @@ export interface Chooser {
   pick(tasks: readonly PossibleStep[]): number;
   /**
    * A whole number from 0 to `n` - 1, where 0 is the ordinary outcome; `n` is at least 2. `probability` is given for a point of
-   * `ctx.buggify`: how often it fires where it is enabled.
+   * `ctx.buggify`: how often it fires where it is enabled. `actor` is the number of
+   * the actor that the draw is for, if known.
    */
-  draw(n: number, label: string, probability?: number): number;
+  draw(n: number, label: string, probability?: number, actor?: number): number;
   /** Called after each step, whether or not there was a choice. The footprint is passed to strategies that observe. */
   ran?(task: PossibleStep, footprint: Footprint | undefined): void;
   /** Name of the strategy that made it. A strategy that uses others sets it. */

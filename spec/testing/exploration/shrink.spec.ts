@@ -1,10 +1,13 @@
 // Failing schedules become simple ones, and schedules go together with other input in fast-check.
 
+import { strict as assert } from "node:assert";
 import { fc, test as properties } from "@fast-check/vitest";
 import type { Pid } from "signalbox";
-import { arbitrarySchedules, type Scenario, ScheduleFailedError, simulate } from "signalbox/testing";
+import { arbitrarySchedules, explore, type Scenario, ScheduleFailedError, simulate } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
+import { shapeOf } from "../../../lib/testing/exploration/failure-identity.js";
 import { shrinkChoices, trimmed } from "../../../lib/testing/exploration/shrink.js";
+import { ELECTION_FAULTS, election } from "../support/election.js";
 import { failureOf } from "../support/found.js";
 
 const list = fc.array(fc.oneof(fc.constant(0), fc.nat(6)), { maxLength: 40 });
@@ -118,6 +121,95 @@ describe("the shortest schedule found", () => {
     );
     const expected = error.cause instanceof RangeError ? [2, 2] : [2];
     expect(error.choices).toEqual(expected);
+  });
+});
+
+describe("shrinking keeps to one bug", () => {
+  /** Two bugs that fail with the same class and code: an assertion each. */
+  const twoBugs: Scenario = (sim) => {
+    const [a, b] = [sim.choose(3), sim.choose(3)];
+    if (a === 2 && b === 2) assert.equal(a + b, 0);
+    if (a === 2) assert.equal(a, 0);
+  };
+
+  /** The failure of a schedule whose choices fail with the first of them. */
+  async function firstBug(): Promise<ScheduleFailedError> {
+    for (let seed = 1; ; seed++) {
+      const error = await failureOf(twoBugs, { schedules: 1_000, seed });
+      if (error.choices.length === 2) return error;
+    }
+  }
+
+  test("another assertion of the same kind is another bug: it is listed, with a token [T17]", async () => {
+    const error = await firstBug();
+    expect(error.choices).toEqual([2, 2]);
+    expect((error.cause as Error).message).toContain("4 !== 0");
+    const [other] = error.found.others;
+    expect(error.found.others).toHaveLength(1);
+    expect(other?.failure).toContain("2 !== 0");
+    expect(error.message).toContain("other failures met while it was shrunk:");
+    expect(error.message).toContain(`replay: "${other?.token}"`);
+    const replayed = await failureOf(twoBugs, { replay: other?.token as string });
+    expect((replayed.cause as Error).message).toContain("2 !== 0");
+  });
+
+  test("numbers, ids and values in the text do not make another bug", async () => {
+    const error = await failureOf(
+      (sim) => {
+        const [a, b] = [sim.choose(200), sim.choose(200)];
+        if (a > 0) throw new Error(`order ${a} of "shop-${b}" is lost: [${a}, ${b}]`);
+      },
+      { schedules: 100 },
+    );
+    expect(error.choices).toEqual([1]);
+    expect(error.found.others).toEqual([]);
+  });
+
+  test.each([
+    ["94 !== 97", "12 !== 5"],
+    ["expected [ 1, [ 2 ] ] to deeply equal {}", "expected [] to deeply equal { a: 1 }"],
+    ["c came before a: abc", "c came before a: cba"],
+    ['no "tea" at shop/till#2', 'no "milk" at shop/till#13'],
+    ["no answer from a1b2c3d4-77\n  at one place", "no answer from 99ee-0b\n  at another"],
+  ])("%s has the shape of %s", (one, other) => {
+    expect(shapeOf(one)).toBe(shapeOf(other));
+  });
+
+  test.each([
+    ["94 !== 97", "94 === 97"],
+    ["expected 1 to be 2", "expected 1 to be less than 2"],
+    ["no tea", "no milk"],
+  ])("%s has another shape than %s", (one, other) => {
+    expect(shapeOf(one)).not.toBe(shapeOf(other));
+  });
+
+  test("in a limit of real time, however small", async () => {
+    const error = await failureOf(twoBugs, { schedules: 1_000, shrinkMs: 0 });
+    expect(error.found.tried).toBe(0);
+    expect(error.trace.steps.length).toBeGreaterThan(0);
+  });
+});
+
+describe("a long schedule", () => {
+  test("of five nodes that elect leaders is told in less than 150 steps, in the median", async () => {
+    const options = { faults: ELECTION_FAULTS, shrinkMs: Number.POSITIVE_INFINITY };
+    const lengths: { readonly found: number; readonly told: number }[] = [];
+    for (const seed of [1, 4, 5]) {
+      const error = await failureOf(election(true, 3_000), { ...options, seed });
+      expect(error.cause).toMatchObject({ invariant: "a term has one leader" });
+      lengths.push({ found: error.found.steps, told: error.trace.steps.length });
+    }
+    const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[1] as number;
+    expect(median(lengths.map(({ found }) => found))).toBeGreaterThan(300);
+    expect(median(lengths.map(({ told }) => told))).toBeLessThan(150);
+    await explore(election(false, 3_000), { schedules: 20, faults: ELECTION_FAULTS });
+  });
+
+  test("fails like the found one, whichever parts were left out", async () => {
+    const error = await failureOf(election(true, 3_000), { seed: 3, faults: ELECTION_FAULTS, shrink: 400 });
+    expect(error.found.tried).toBeLessThanOrEqual(400);
+    const options = { faults: ELECTION_FAULTS, replay: error.token };
+    expect((await failureOf(election(true, 3_000), options)).trace).toEqual(error.trace);
   });
 });
 

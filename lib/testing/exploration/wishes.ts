@@ -1,0 +1,130 @@
+// A schedule as wishes: which step is to come before which, and what each draw is to be. A decision is named by what it is
+// about, such as "the third run of actor 5", and not by its place in a list. So wishes can be left out one by one, and the
+// others keep their meaning; in a list of choices, everything behind a change shifts.
+
+import type { Chooser, PossibleStep } from "../strategies/strategy.js";
+import { FAULT_KINDS } from "../strategies/swarm.js";
+
+/** A step, or a draw other than 0. */
+export interface Wish {
+  readonly address: string;
+  /** Number of the actor that it is about; undefined for a draw that belongs to none. */
+  readonly actor: number | undefined;
+  /** Of a draw. */
+  readonly draw: { readonly value: number; readonly label: string; readonly isFault: boolean } | undefined;
+}
+
+/** Faults that are not among the kinds with rates. */
+const OTHER_FAULTS: readonly string[] = ["cut off", "io", "ms", "latency", "partition"];
+
+function isFault(label: string): boolean {
+  const kind = label.split(":", 1)[0] as string;
+  return (FAULT_KINDS as readonly string[]).includes(kind) || OTHER_FAULTS.includes(kind);
+}
+
+/** Names steps and draws. */
+class Addresses {
+  private readonly steps = new Map<number, number>();
+  private readonly draws = new Map<string, number>();
+  private last = "";
+
+  /** The address of a task if it ran now. */
+  step({ kind, actor }: PossibleStep): string {
+    return `${kind} ${actor} ${this.steps.get(keyOf(kind, actor)) ?? 0}`;
+  }
+
+  ran(task: PossibleStep): string {
+    const address = this.step(task);
+    const key = keyOf(task.kind, task.actor);
+    this.steps.set(key, (this.steps.get(key) ?? 0) + 1);
+    this.last = address;
+    return address;
+  }
+
+  /** The next draw for an actor, or after a step. */
+  draw(label: string, actor: number | undefined): string {
+    const base = `${label} ${actor ?? `after ${this.last}`}`;
+    const ordinal = this.draws.get(base) ?? 0;
+    this.draws.set(base, ordinal + 1);
+    return `${base} ${ordinal}`;
+  }
+}
+
+const KINDS: readonly PossibleStep["kind"][] = ["run", "resume", "deliver", "effect"];
+
+function keyOf(kind: PossibleStep["kind"], actor: number): number {
+  return actor * KINDS.length + KINDS.indexOf(kind);
+}
+
+/** Lets another chooser decide, and writes down its decisions as wishes. */
+export class WishWriter implements Chooser {
+  readonly wishes: Wish[] = [];
+  private readonly addresses = new Addresses();
+  private readonly chooser: Chooser;
+
+  constructor(chooser: Chooser) {
+    this.chooser = chooser;
+  }
+
+  pick(tasks: readonly PossibleStep[]): number {
+    return this.chooser.pick(tasks);
+  }
+
+  draw(n: number, label: string, probability?: number, actor?: number): number {
+    const value = this.chooser.draw(n, label, probability, actor);
+    const address = this.addresses.draw(label, actor);
+    if (value > 0) this.wishes.push({ address, actor, draw: { value, label, isFault: isFault(label) } });
+    return value;
+  }
+
+  ran(task: PossibleStep): void {
+    this.wishes.push({ address: this.addresses.ran(task), actor: task.actor, draw: undefined });
+  }
+}
+
+/**
+ * Follows wishes as far as possible. The task that became possible first runs next, unless it has a place in the wished order and
+ * another task has an earlier one. A draw without a wish is ordinary.
+ */
+export class Follower implements Chooser {
+  private readonly order = new Map<string, number>();
+  private readonly draws = new Map<string, number>();
+  private readonly addresses = new Addresses();
+  private readonly last: ReadonlySet<number>;
+
+  /** @param last - actors that run only when no other can */
+  constructor(wishes: readonly Wish[], last: ReadonlySet<number> = new Set()) {
+    this.last = last;
+    for (const [place, { address, draw }] of wishes.entries()) {
+      if (draw === undefined) this.order.set(address, place);
+      else this.draws.set(address, draw.value);
+    }
+  }
+
+  pick(tasks: readonly PossibleStep[]): number {
+    let first = -1;
+    let place = Number.POSITIVE_INFINITY;
+    for (const [index, task] of tasks.entries()) {
+      if (this.last.has(task.actor)) continue;
+      const wished = this.order.get(this.addresses.step(task));
+      if (first < 0) {
+        first = index;
+        if (wished === undefined) break;
+      }
+      if (wished !== undefined && wished < place) {
+        first = index;
+        place = wished;
+      }
+    }
+    return Math.max(0, first);
+  }
+
+  draw(n: number, label: string, _probability?: number, actor?: number): number {
+    const value = this.draws.get(this.addresses.draw(label, actor)) ?? 0;
+    return value < n ? value : 0;
+  }
+
+  ran(task: PossibleStep): void {
+    this.addresses.ran(task);
+  }
+}
