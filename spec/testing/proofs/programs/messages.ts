@@ -98,6 +98,9 @@ export const MESSAGES: Operations = {
   sendAfter: operation("anyone", fc.record({ to: target, ms }), (me, { to, ms }) => {
     me.timers.push(port(me).sendAfter(me.stage.pid(to), { ...me.message(4), hops: 0 }, ms));
   }),
+  sendInterval: operation("process", fc.record({ to: target }), (me, { to }) => {
+    me.timers.push(me.process.sendInterval(me.stage.pid(to), { ...me.message(5), hops: 0 }, 20));
+  }),
   runAfter: operation("process", fc.record({ ms }), (me, { ms }) => {
     me.process.runAfter(ms, () => me.say("timer runs"));
   }),
