@@ -2,7 +2,7 @@
 // schedules can be run, and fast-check can make it smaller still.
 
 import fc from "fast-check";
-import type { FaultOptions } from "signalbox/testing";
+import type { FaultOptions, NetworkOptions } from "signalbox/testing";
 import type { Actor } from "./stage.js";
 
 /** One instruction: its name, and its arguments. */
@@ -52,6 +52,8 @@ export interface Program {
   readonly procs: readonly Proc[];
   readonly scenario: readonly Instruction[];
   readonly faults: FaultOptions;
+  /** Connects two systems, which have every other process each. Undefined for one system. */
+  readonly network: NetworkOptions | undefined;
 }
 
 /** What programs are drawn from. */
@@ -59,6 +61,7 @@ export interface Theme {
   readonly operations: Operations;
   readonly kinds: readonly Proc["kind"][];
   readonly faults: fc.Arbitrary<FaultOptions>;
+  readonly network: fc.Arbitrary<NetworkOptions | undefined>;
   readonly mailboxes: readonly Proc["mailbox"][];
   /** Schedules of a program that is searched in full. */
   readonly schedules: number;
@@ -120,6 +123,7 @@ export function programs(theme: Theme): fc.Arbitrary<Program> {
       procs: fc.array(proc, { minLength: 2, maxLength: theme.most.procs }),
       scenario: instructions(theme.operations, ["anyone", "scenario"], theme.most.scenario),
       faults: theme.faults,
+      network: theme.network,
     }),
   );
 }

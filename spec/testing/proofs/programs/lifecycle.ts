@@ -15,18 +15,18 @@ function reasonOf(given: string): ExitInput {
 }
 
 export const EXITS: Operations = {
-  link: operation("process", fc.record({ to: target }), (me, { to }) => me.process.link(me.stage.pid(to))),
+  link: operation("process", fc.record({ to: target }), (me, { to }) => me.process.link(me.pid(to))),
   unlink: operation("process", fc.record({ from: target, flush }), (me, { from, flush }) =>
-    me.process.unlink(me.stage.pid(from), { flush }),
+    me.process.unlink(me.pid(from), { flush }),
   ),
   monitor: operation("process", fc.record({ of: target }), (me, { of }) => {
-    me.monitors.push(me.process.monitor(me.stage.pid(of)));
+    me.monitors.push(me.process.monitor(me.pid(of)));
   }),
   "monitor by name": operation("process", fc.record({ name }), (me, { name }) => {
     me.monitors.push(me.process.monitor(name));
   }),
   demonitor: operation("process", fc.record({ flush }), (me, { flush }) => {
-    const monitor = me.monitors.pop() ?? me.process.monitor(me.stage.pid(0));
+    const monitor = me.monitors.pop() ?? me.process.monitor(me.pid(0));
     me.process.demonitor(monitor, { flush });
   }),
   trapExit: operation("process", fc.record({ flag: fc.boolean() }), (me, { flag }) =>
@@ -37,17 +37,17 @@ export const EXITS: Operations = {
     return me.process.exit(reasonOf(reason));
   }),
   "exit signal": operation("anyone", fc.record({ to: target, reason: word }), (me, { to, reason }) => {
-    const pid = me.stage.pid(to);
-    if (me.ctx === undefined) me.stage.system.exit(pid, reasonOf(reason));
+    const pid = me.pid(to);
+    if (me.ctx === undefined) me.system.exit(pid, reasonOf(reason));
     else me.ctx.exit(pid, reasonOf(reason));
   }),
   kill: operation("anyone", fc.record({ to: target }), (me, { to }) => {
-    const pid = me.stage.pid(to);
-    if (me.ctx === undefined) me.stage.system.exit(pid, "kill");
+    const pid = me.pid(to);
+    if (me.ctx === undefined) me.system.exit(pid, "kill");
     else me.ctx.exit(pid, "kill");
   }),
   "exit signal by name": operation("anyone", fc.record({ name }), (me, { name }) => {
-    if (me.ctx === undefined) me.stage.system.exit(name, "kill");
+    if (me.ctx === undefined) me.system.exit(name, "kill");
     else me.ctx.exit(name, "kill");
   }),
   spawn: operation("process", fc.record({}), (me) => {
@@ -66,39 +66,35 @@ export const EXITS: Operations = {
     me.process.exit(kid, reasonOf(reason));
   }),
   "await an exit": operation("anyone", fc.record({ of: target }), async (me, { of }) =>
-    reasonText(await me.stage.system.exited(me.stage.pid(of))),
+    reasonText(await me.system.exited(me.pid(of))),
   ),
   "await an exit with signal": operation("anyone", fc.record({ of: target }), async (me, { of }) => {
     const { stage } = me;
     stage.sim.touch("signal 0", "read");
-    return reasonText(
-      await stage.system.exited(stage.pid(of), { signal: stage.aborts[0]?.signal as AbortSignal }),
-    );
+    return reasonText(await me.system.exited(me.pid(of), { signal: stage.aborts[0]?.signal as AbortSignal }));
   }),
   "stop the system": operation("anyone", fc.record({}), (me) => {
-    me.stage.system.stop().then(() => me.say("stopped"));
+    me.system.stop().then(() => me.say("stopped"));
   }),
 };
 
 export const NAMES_AND_GROUPS: Operations = {
   register: operation("process", fc.record({ name }), (me, { name }) => me.process.register(name)),
   "register another": operation("anyone", fc.record({ name, who: target }), (me, { name, who }) =>
-    (me.ctx ?? me.stage.system).register(name, me.stage.pid(who)),
+    (me.ctx ?? me.system).register(name, me.pid(who)),
   ),
   unregister: operation("process", fc.record({}), (me) => me.process.unregister()),
-  "unregister a name": operation("anyone", fc.record({ name }), (me, { name }) =>
-    me.stage.system.unregister(name),
-  ),
+  "unregister a name": operation("anyone", fc.record({ name }), (me, { name }) => me.system.unregister(name)),
   whereis: operation("anyone", fc.record({ name }), (me, { name }) =>
-    me.stage.nameOf((me.ctx ?? me.stage.system).whereis(name)),
+    me.stage.nameOf((me.ctx ?? me.system).whereis(name)),
   ),
   join: operation("process", fc.record({}), (me) => me.process.join("g")),
   leave: operation("process", fc.record({}), (me) => me.process.leave("g")),
   members: operation("anyone", fc.record({}), (me) =>
-    (me.ctx ?? me.stage.system).members("g").map((pid) => me.stage.nameOf(pid)),
+    (me.ctx ?? me.system).members("g").map((pid) => me.stage.nameOf(pid)),
   ),
   publish: operation("anyone", fc.record({}), (me) => {
-    const { system } = me.stage;
+    const { system } = me;
     const port = me.ctx ?? system;
     for (const pid of port.members("g")) port.send(pid, me.message(6));
   }),
@@ -109,20 +105,18 @@ export const NAMES_AND_GROUPS: Operations = {
 };
 
 export const LOOKS: Operations = {
-  isAlive: operation("anyone", fc.record({ of: target }), (me, { of }) =>
-    me.stage.system.isAlive(me.stage.pid(of)),
-  ),
+  isAlive: operation("anyone", fc.record({ of: target }), (me, { of }) => me.system.isAlive(me.pid(of))),
   info: operation("anyone", fc.record({ of: target }), (me, { of }) => {
     const { stage } = me;
-    const info = stage.system.info(stage.pid(of));
+    const info = me.system.info(me.pid(of));
     if (info === undefined) return "none";
     const { status, mailboxDepth, handled, links, monitors, monitoredBy, trapExit, name, groups } = info;
     const names = [links, monitors, monitoredBy].map((list) => list.map((pid) => stage.nameOf(pid)).join());
     return [status, mailboxDepth, handled, trapExit, name, groups, ...names].join(" ");
   }),
-  population: operation("anyone", fc.record({}), (me) => me.stage.system.population),
+  population: operation("anyone", fc.record({}), (me) => me.system.population),
   processes: operation("anyone", fc.record({}), (me) =>
-    me.stage.system.processes().map((pid) => me.stage.nameOf(pid)),
+    me.system.processes().map((pid) => me.stage.nameOf(pid)),
   ),
-  "dead letters": operation("anyone", fc.record({}), (me) => me.stage.system.deadLetters),
+  "dead letters": operation("anyone", fc.record({}), (me) => me.system.deadLetters),
 };

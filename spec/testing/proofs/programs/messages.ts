@@ -11,7 +11,7 @@ const name: fc.Arbitrary<string> = fc.constantFrom("x", "y");
 
 /** What an actor outside of all processes does through the system, a process does through its context. */
 function port(me: Actor): Pick<NonNullable<Actor["ctx"]>, "send" | "call" | "sendAfter" | "cancel"> {
-  return me.ctx ?? me.stage.system;
+  return me.ctx ?? me.system;
 }
 
 const asks =
@@ -21,7 +21,7 @@ const asks =
 
 export const MESSAGES: Operations = {
   send: operation("anyone", fc.record({ to: target, tag }), (me, { to, tag }) =>
-    port(me).send(me.stage.pid(to), me.message(tag)),
+    port(me).send(me.pid(to), me.message(tag)),
   ),
   "send by name": operation("anyone", fc.record({ name, tag }), (me, { name, tag }) =>
     port(me).send(name, me.message(tag)),
@@ -45,10 +45,10 @@ export const MESSAGES: Operations = {
     me.met(signal);
   }),
   call: operation("anyone", fc.record({ to: target, tag }), (me, { to, tag }) =>
-    port(me).call(me.stage.pid(to), asks(me, tag), { timeoutMs: 30 }),
+    port(me).call(me.pid(to), asks(me, tag), { timeoutMs: 30 }),
   ),
   "call with timeout": operation("anyone", fc.record({ to: target, ms }), (me, { to, ms }) =>
-    port(me).call(me.stage.pid(to), asks(me, 1), { timeoutMs: ms }),
+    port(me).call(me.pid(to), asks(me, 1), { timeoutMs: ms }),
   ),
   "call with signal": operation(
     "anyone",
@@ -56,7 +56,7 @@ export const MESSAGES: Operations = {
     (me, { to, signal }) => {
       const { stage } = me;
       stage.sim.touch(`signal ${signal}`, "read");
-      return port(me).call(stage.pid(to), asks(me, 2), {
+      return port(me).call(me.pid(to), asks(me, 2), {
         signal: stage.aborts[signal]?.signal as AbortSignal,
       });
     },
@@ -67,7 +67,7 @@ export const MESSAGES: Operations = {
   }),
   "call in the background": operation("anyone", fc.record({ to: target }), (me, { to }) => {
     port(me)
-      .call(me.stage.pid(to), asks(me, 3), { timeoutMs: 20 })
+      .call(me.pid(to), asks(me, 3), { timeoutMs: 20 })
       .then(
         (reply) => me.say(`background: ${reply}`),
         (error) => me.say(`background: ${error.name}`),
@@ -75,7 +75,7 @@ export const MESSAGES: Operations = {
   }),
   ask: operation("callbacks", fc.record({ to: target }), (me, { to }) =>
     me.process.ask(
-      me.stage.pid(to),
+      me.pid(to),
       asks(me, 3),
       (reply) => me.say(`reply ${reply.ok ? reply.value : (reply.error as Error).name}`),
       { timeoutMs: 20 },
@@ -96,16 +96,16 @@ export const MESSAGES: Operations = {
     return server === undefined ? SKIPPED : server.stop();
   }),
   sendAfter: operation("anyone", fc.record({ to: target, ms }), (me, { to, ms }) => {
-    me.timers.push(port(me).sendAfter(me.stage.pid(to), { ...me.message(4), hops: 0 }, ms));
+    me.timers.push(port(me).sendAfter(me.pid(to), { ...me.message(4), hops: 0 }, ms));
   }),
   sendInterval: operation("process", fc.record({ to: target }), (me, { to }) => {
-    me.timers.push(me.process.sendInterval(me.stage.pid(to), { ...me.message(5), hops: 0 }, 20));
+    me.timers.push(me.process.sendInterval(me.pid(to), { ...me.message(5), hops: 0 }, 20));
   }),
   runAfter: operation("process", fc.record({ ms }), (me, { ms }) => {
     me.process.runAfter(ms, () => me.say("timer runs"));
   }),
   "cancel own timer": operation("anyone", fc.record({}), (me) => {
-    const timer = me.timers.pop() ?? me.stage.system.sendAfter(me.stage.pid(0), me.message(8), 10);
+    const timer = me.timers.pop() ?? me.system.sendAfter(me.pid(0), me.message(8), 10);
     return port(me).cancel(timer);
   }),
   "cancel another's timer": operation("anyone", fc.record({ which: fc.nat(3) }), (me, { which }) => {

@@ -16,7 +16,7 @@ function supervising(
     fc.record({ to: target, child: fc.constantFrom("1", "2") }),
     (me, { to, child }) => {
       const ref = me.stage.supervisorAt(to);
-      return ref === undefined ? SKIPPED : args(me, ref, `${me.stage.nameOf(me.stage.pid(to))}${child}`);
+      return ref === undefined ? SKIPPED : args(me, ref, `${me.stage.nameOf(me.pid(to))}${child}`);
     },
   );
 }
@@ -34,10 +34,8 @@ export const SUPERVISION: Operations = {
     (await ref.whichChildren(LIMIT)).map(({ id, pid, status }) => `${id} ${me.stage.nameOf(pid)} ${status}`),
   ),
   countChildren: supervising(async (_me, ref) => JSON.stringify(await ref.countChildren(LIMIT))),
-  "crash a supervised child": supervising((me, _ref, id) => me.stage.system.exit(id, new TypeError("crash"))),
-  "send to a supervised child": supervising((me, _ref, id) =>
-    (me.ctx ?? me.stage.system).send(id, me.message(7)),
-  ),
+  "crash a supervised child": supervising((me, _ref, id) => me.system.exit(id, new TypeError("crash"))),
+  "send to a supervised child": supervising((me, _ref, id) => (me.ctx ?? me.system).send(id, me.message(7))),
   startLike: operation("anyone", fc.record({ to: target }), async (me, { to }) => {
     const ref = me.stage.dynamicAt(to);
     if (ref === undefined) return SKIPPED;
@@ -69,7 +67,8 @@ async function dispatched(
   id: string | undefined,
   deadlineMs: number,
 ): Promise<string> {
-  const { system, consumers } = me.stage;
+  const { system } = me;
+  const { consumers } = me.stage;
   const payload = id === undefined ? me.message(about) : system.envelope(me.message(about), { id });
   try {
     const outcome = await (me.ctx === undefined
@@ -96,7 +95,7 @@ export const DISPATCH: Operations = {
   ),
   "dispatch once": operation("anyone", fc.record({ tag }), (me, { tag }) => dispatched(me, tag, "e", 30)),
   "leave the consumers": operation("anyone", fc.record({ who: target }), (me, { who }) =>
-    me.stage.consumers.leave(me.stage.pid(who)),
+    me.stage.consumers.leave(me.pid(who)),
   ),
   "join the consumers": operation(
     "process",

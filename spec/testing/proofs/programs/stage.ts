@@ -27,7 +27,7 @@ import {
   supervisor,
   type TimerRef,
 } from "signalbox";
-import type { SimulatedDisk, Simulation } from "signalbox/testing";
+import type { SimulatedDisk, SimulatedNetwork, Simulation } from "signalbox/testing";
 import { type Instruction, NAMES, type Operations, type Proc, type Program } from "./language.js";
 
 /** What processes send each other. */
@@ -62,10 +62,19 @@ export class Actor {
   readonly likes: Pid[] = [];
   readonly kept: ReplyTo<string>[] = [];
 
+  /** Where it runs. */
+  readonly system: System;
+
   constructor(stage: Stage, name: string, ctx: BodyContext<Message> | undefined) {
     this.stage = stage;
+    this.system = stage.systemOf(ctx?.self);
     this.name = name;
     this.ctx = ctx;
+  }
+
+  /** Which process a number means, as code of this actor's system sees it. */
+  pid(number: number): Pid<Message> {
+    return this.stage.pid(number, this.system);
   }
 
   /** For what only a process can do. */
@@ -181,7 +190,9 @@ export function reasonText(reason: ExitReason): string {
 /** Everything of one schedule of a program. */
 export class Stage {
   readonly sim: Simulation;
-  readonly system: System;
+  /** One, or two that a network connects. */
+  readonly systems: readonly [System, ...System[]];
+  readonly network: SimulatedNetwork | undefined;
   readonly program: Program;
   readonly operations: Operations;
   /** Instructions that were performed. */
@@ -202,7 +213,13 @@ export class Stage {
     this.program = program;
     this.operations = operations;
     this.seen = seen;
-    this.system = sim.system({ name: "system", limits: LIMITS });
+    const first = sim.system({ name: "system", limits: LIMITS });
+    if (program.network === undefined) this.systems = [first];
+    else {
+      this.network = sim.network(program.network);
+      this.systems = [first, sim.system({ name: "other", limits: LIMITS })];
+      for (const system of this.systems) this.network.join(system);
+    }
     this.disk = sim.disk();
     const variant = program.procs.find(({ kind }) => kind === "consumer")?.variant ?? 0;
     this.consumers = new ConsumerGroup({
@@ -227,14 +244,28 @@ export class Stage {
     if (pid === undefined) return "nobody";
     const known = this.names.get(pid);
     if (known !== undefined) return known;
-    const path = this.sim.path(pid).replace(/^system\//, "");
+    const path = this.sim.path(pid).replace(/^(system|other)\//, "");
     // Processes of nobody are numbered in the order in which they come.
     return path.includes("/") ? path : path.replace(/#\d+$/, "");
   }
 
   /** Which process a number means. */
-  pid(number: number): Pid<Message> {
-    return this.pids[number % this.pids.length] as Pid<Message>;
+  pid(number: number, from: System = this.system): Pid<Message> {
+    const pid = this.pids[number % this.pids.length] as Pid<Message>;
+    const home = this.systemOf(pid);
+    if (home === from) return pid;
+    const foreign = from.pidAt(home.address(pid)) as Pid<Message>;
+    this.names.set(foreign, this.nameOf(pid));
+    return foreign;
+  }
+
+  /** The first system is the scenario's. */
+  get system(): System {
+    return this.systems[0];
+  }
+
+  systemOf(pid: Pid<never> | undefined): System {
+    return this.systems.find(({ node }) => node === pid?.node) ?? this.system;
   }
 
   proc(number: number): Proc {
@@ -246,12 +277,12 @@ export class Stage {
     const scenario = new Actor(this, "scenario", undefined);
     program.procs.forEach((proc, index) => {
       const name = NAMES[index] as string;
-      const pid = this.spawn(name, proc);
+      const pid = this.spawn(name, proc, this.systems[index % this.systems.length] as System);
       this.names.set(pid, name);
       this.pids.push(pid);
     });
     for (const [index, pid] of this.pids.entries()) {
-      if (program.procs[index]?.variant !== 7) continue;
+      if (program.procs[index]?.variant !== 7 || this.systemOf(pid) !== system) continue;
       this.alarms.push(system.sendAfter(pid, { tag: 9, hops: 0, from: "alarm" }, 10));
     }
     void scenario.perform(program.scenario);
@@ -260,12 +291,12 @@ export class Stage {
 
   /** What every actor met, and what is left, in one text. */
   outcome(): string {
-    const { system } = this;
+    const { system, systems } = this;
     const logs = [...this.logs]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, log]) => `${name}: ${log.join("; ")}`);
-    const alive = system
-      .processes()
+    const alive = systems
+      .flatMap((one) => one.processes())
       .map((pid) => this.nameOf(pid))
       .sort();
     const names = ["x", "y"].map((name) => `${name}=${this.nameOf(system.whereis(name))}`);
@@ -273,14 +304,13 @@ export class Stage {
     const shared = [...this.shared].sort().map(([key, value]) => `${key}=${value}`);
     return [
       ...logs,
-      `alive ${alive}; ${names}; members ${members}; shared ${shared}; dead letters ${system.deadLetters}`,
+      `alive ${alive}; ${names}; members ${members}; shared ${shared}; dead letters ${systems.map((one) => one.deadLetters)}`,
     ].join("\n");
   }
 
   // ── processes ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private spawn(name: string, proc: Proc): Pid<Message> {
-    const { system } = this;
+  private spawn(name: string, proc: Proc, system: System): Pid<Message> {
     const mailbox =
       proc.mailbox === "unbounded" ? undefined : ({ capacity: 1, overflow: proc.mailbox } as const);
     const options: SpawnOptions = { label: name, trapExit: proc.trap, ...(mailbox && { mailbox }) };

@@ -1,12 +1,12 @@
 // What the random programs are drawn from. Each theme is a part of the public API whose features meet often.
 
 import fc from "fast-check";
-import type { FaultOptions } from "signalbox/testing";
+import type { FaultOptions, NetworkOptions } from "signalbox/testing";
 import { NO_FAULTS, type Operation, type Operations, type Theme } from "./language.js";
 import { EXITS, LOOKS, NAMES_AND_GROUPS } from "./lifecycle.js";
 import { MESSAGES } from "./messages.js";
 import { DISPATCH, SUPERVISION } from "./services.js";
-import { DISK, WORLD } from "./world.js";
+import { DISK, NETWORK, WORLD } from "./world.js";
 
 const ALL: Operations = {
   ...MESSAGES,
@@ -25,6 +25,7 @@ function some(...names: readonly string[]): Operations {
 
 const PLAIN = {
   faults: NO_FAULTS,
+  network: fc.constant(undefined),
   mailboxes: ["unbounded"],
   schedules: 1_000,
   most: { procs: 3, script: 3, reaction: 2, scenario: 2 },
@@ -38,6 +39,17 @@ const FAULTS: fc.Arbitrary<FaultOptions> = fc.constantFrom<FaultOptions[]>(
   { pause: { of: "system/a", forMs: [10] } },
   { delay: { of: "system/*" } },
   { rush: {} },
+);
+
+const NETWORKS: fc.Arbitrary<NetworkOptions> = fc.constantFrom<NetworkOptions[]>(
+  {},
+  { latencyMs: [0, 10] },
+  { drop: {} },
+  { duplicate: { afterMs: [0] } },
+  { reorder: {} },
+  { partition: { forMs: [10] } },
+  { partition: { forMs: [10], silent: true } },
+  { noticeMs: [0, 10] },
 );
 
 export const THEMES: Readonly<Record<string, Theme>> = {
@@ -75,6 +87,27 @@ export const THEMES: Readonly<Record<string, Theme>> = {
     ...PLAIN,
     operations: { ...WORLD, ...DISK, ...some("send") },
     kinds: ["body", "callbacks"],
+  },
+  network: {
+    ...PLAIN,
+    operations: {
+      ...NETWORK,
+      ...some(
+        "send",
+        "call",
+        "call with timeout",
+        "ask",
+        "receive",
+        "link",
+        "unlink",
+        "monitor",
+        "demonitor",
+      ),
+      ...some("exit", "exit signal", "kill", "trapExit", "await an exit", "stop the system", "sendAfter"),
+    },
+    kinds: ["body", "callbacks"],
+    network: NETWORKS,
+    most: { procs: 2, script: 2, reaction: 1, scenario: 2 },
   },
   faults: {
     ...PLAIN,

@@ -1,6 +1,7 @@
 // Instructions: what the simulation gives a program. Choices, declared memory, time, a disk.
 
 import fc from "fast-check";
+import type { System } from "signalbox";
 import { type Operations, operation } from "./language.js";
 import { SKIPPED } from "./stage.js";
 
@@ -28,7 +29,7 @@ export const WORLD: Operations = {
   now: operation("anyone", fc.record({}), (me) => me.stage.sim.now),
   sleep: operation("anyone", fc.record({ ms }), (me, { ms }) => me.stage.sim.sleep(ms)),
   quiet: operation("scenario", fc.record({}), (me) => me.stage.sim.quiet()),
-  idle: operation("scenario", fc.record({}), (me) => me.stage.system.idle()),
+  idle: operation("scenario", fc.record({}), (me) => me.system.idle()),
   calm: operation("scenario", fc.record({}), (me) => me.stage.sim.calm()),
 };
 
@@ -51,4 +52,15 @@ export const DISK: Operations = {
   "power loss": operation("anyone", fc.record({}), (me) =>
     me.stage.disk.generation > 0 ? SKIPPED : void me.stage.disk.crash(),
   ),
+};
+
+export const NETWORK: Operations = {
+  cut: operation("anyone", fc.record({ silent: fc.boolean() }), (me, { silent }) => {
+    const { network, systems } = me.stage;
+    network?.cut(systems[0], systems[1] as System, { silent });
+  }),
+  heal: operation("anyone", fc.record({}), (me) => {
+    const { network, systems } = me.stage;
+    network?.heal(systems[0], systems[1] as System);
+  }),
 };
