@@ -91,6 +91,14 @@ export class Context<M = unknown> {
     return this.#live.kernel.env.now();
   }
 
+  /**
+   * Milliseconds since 1970 by the system's clock. Unlike {@link Context.now} it may jump, forwards and back, and differs between
+   * machines. Use it instead of `Date.now`: the simulator controls it.
+   */
+  wallTime(): number {
+    return this.#live.kernel.env.wallTime();
+  }
+
   /** A random number in [0, 1) from the system's Environment. Use it instead of `Math.random`: tests can repeat it. */
   random(): number {
     return this.#live.kernel.env.random();

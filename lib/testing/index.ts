@@ -50,10 +50,7 @@ export type { MonitorCondition, MonitorOptions, Monitors } from "./exploration/m
 export { EXPLORE_DEFAULTS, type ExploreOptions, type SimulateOptions } from "./exploration/options.js";
 export type { Scenario } from "./exploration/schedule.js";
 export { arbitrarySchedules } from "./exploration/shrink.js";
-export type {
-  Simulation,
-  WithinOptions,
-} from "./exploration/simulation.js";
+export type { SimulatedSystemOptions, Simulation, WithinOptions } from "./exploration/simulation.js";
 export {
   CLOCK_DEFAULTS,
   ClockLimitError,
@@ -100,6 +97,7 @@ export { renderTrace } from "./report/render.js";
 export { InvalidTokenError, type TokenProblem } from "./report/token.js";
 export type { ProcessChange, RequestOutcome, Trace, TraceEffect, TraceStep } from "./report/trace.js";
 export type { BuiltInChecks } from "./simulator/built-in-checks.js";
+export type { ClockOptions } from "./simulator/clock.js";
 export type { CrashRule, FaultOptions, FaultRule, NodeCrashRule, PauseRule } from "./simulator/faults.js";
 export type { ProcessPattern } from "./simulator/process-pattern.js";
 export { type DelayBoundedOptions, delayBounded } from "./strategies/delay-bounded.js";

@@ -116,6 +116,7 @@ describe("after its exit", () => {
       wrap: "allowed",
       senderContext: () => ctx.senderContext(),
       now: () => ctx.now(),
+      wallTime: () => ctx.wallTime(),
       random: () => ctx.random(),
       buggify: () => ctx.buggify("x"),
       send: () => ctx.send("other", 1),

@@ -19,6 +19,7 @@ import { isThenable } from "../../process/thenable.js";
 import type { Timer } from "../../process/timer-queue.js";
 import { System } from "../../system.js";
 import type { Actor } from "../simulator/actor.js";
+import { type ClockOptions, SimulatedClock } from "../simulator/clock.js";
 import { environmentOf } from "../simulator/environment.js";
 import type { FaultyNode } from "../simulator/faults.js";
 import { only } from "../simulator/options.js";
@@ -30,6 +31,8 @@ import { diskOf, type SimulatedDiskOptions } from "./disk-port.js";
 export interface SimulatedNodeOptions {
   /** Options of its disk. */
   readonly disk?: SimulatedDiskOptions;
+  /** Its clock, which all of its systems share. */
+  readonly clock?: ClockOptions;
 }
 
 /**
@@ -71,6 +74,7 @@ export class SimulatedNode<T = unknown> implements FaultyNode {
   readonly disk: SimulatedDisk;
   readonly #world: World;
   readonly #boot: NodeBoot<T>;
+  readonly #clock: SimulatedClock;
   #life: Life<T> | undefined;
   #boots = 0;
   /** Ends the time for which a fault keeps it down. */
@@ -79,7 +83,7 @@ export class SimulatedNode<T = unknown> implements FaultyNode {
 
   /** @internal */
   constructor(world: World, name: string, boot: NodeBoot<T>, options: SimulatedNodeOptions) {
-    only("node", options, ["disk"]);
+    only("node", options, ["disk", "clock"]);
     if (typeof boot !== "function") throw new OptionError("boot", boot, "a function of the node");
     this.name = text("name", name);
     if (world.faults.nodes.some((node) => node.name === name))
@@ -87,6 +91,7 @@ export class SimulatedNode<T = unknown> implements FaultyNode {
     this.#world = world;
     this.#boot = boot;
     this.disk = diskOf(world, options.disk, `disk of ${name}`);
+    this.#clock = new SimulatedClock(world, name, options.clock);
     world.faults.nodes.push(this);
     world.faults.remedies.push(() => {
       if (this.#return !== undefined) this.restart();
@@ -133,7 +138,7 @@ export class SimulatedNode<T = unknown> implements FaultyNode {
     this.#world.wrote(this.#key);
     const name = options.name ?? this.name;
     if (life === undefined || this.#world.current.lost) throw new SystemStoppedError(name);
-    const environment = environmentOf(this.#world, name);
+    const environment = environmentOf(this.#world, name, this.#clock);
     const system = new System({ name, report: false, ...options, environment });
     life.systems.push(system);
     return system;
@@ -167,6 +172,13 @@ export class SimulatedNode<T = unknown> implements FaultyNode {
     this.#life = life;
     this.#world.wrote(this.#key);
     this.#world.resume(actor, "its power came on", () => inNameOf(actor, () => this.#run(life)));
+  }
+
+  /** Sets its wall clock forward, or back by a number below 0. Timers and `ctx.now()` do not follow. */
+  jumpClock(byMs: number): void {
+    if (!Number.isFinite(byMs)) throw new OptionError("byMs", byMs, "a finite number of milliseconds");
+    this.#world.options.recorder?.note(`the scenario sets the clock of ${this.name} by ${byMs} ms`);
+    this.#clock.jump(byMs);
   }
 
   /** @internal */

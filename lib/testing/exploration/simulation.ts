@@ -13,11 +13,18 @@ import { type NetworkOptions, SimulatedNetwork } from "../devices/network.js";
 import { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "../devices/node.js";
 import { ModelError, NotConvergedError } from "../report/errors.js";
 import { structuralText } from "../report/structural-text.js";
+import { type ClockOptions, SimulatedClock } from "../simulator/clock.js";
 import { environmentOf } from "../simulator/environment.js";
 import { waitsOf } from "../simulator/waits.js";
 import type { World } from "../simulator/world.js";
 import { isMet, type NamedCheck, type SimulationCheck, wrongBy } from "./judging.js";
 import { Monitors } from "./monitors.js";
+
+/** Options of a simulated system: those of every system, without an environment, and its clock. */
+export interface SimulatedSystemOptions extends Omit<SystemOptions, "environment"> {
+  /** How its clock goes wrong. By default it is right. */
+  readonly clock?: ClockOptions;
+}
 
 /** Options of waiting for a state. */
 export interface WithinOptions {
@@ -60,9 +67,10 @@ export class Simulation {
   }
 
   /** Creates a system under simulation. The simulator provides its clock, timers, randomness, ids and scheduling. */
-  system(options: Omit<SystemOptions, "environment"> = {}): System {
+  system({ clock, ...options }: SimulatedSystemOptions = {}): System {
     const name = options.name ?? "system";
-    return new System({ report: false, ...options, environment: environmentOf(this.#world, name) });
+    const environment = environmentOf(this.#world, name, new SimulatedClock(this.#world, name, clock));
+    return new System({ report: false, ...options, environment });
   }
 
   /** Creates a network for systems of this simulation. */

@@ -5,16 +5,15 @@ import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { text } from "../../process/options.js";
 import { production } from "../../process/production.js";
+import type { SimulatedClock } from "./clock.js";
 import { mix } from "./mix.js";
+import type { SimulatedTimers } from "./timers.js";
 import type { World } from "./world.js";
 
-/** Wall time at the beginning of every schedule: 1 January 2025, UTC. */
-const EPOCH = 1_735_689_600_000;
-
-export function environmentOf(world: World, name: string): Environment {
+export function environmentOf(world: World, name: string, clock: SimulatedClock): Environment {
   return {
-    now: () => world.now,
-    wallTime: () => EPOCH + world.now,
+    now: () => clock.now(),
+    wallTime: () => clock.wallTime(),
     random: () => {
       const actor = world.setter;
       const variant = world.oracle.draw(RANDOM_VARIANTS, "random", undefined, actor.number);
@@ -28,7 +27,11 @@ export function environmentOf(world: World, name: string): Environment {
       return `${actor.path}:${++actor.ids}`;
     },
     buggify: (label, probability) => buggify(world, label, probability),
-    createScheduler: (host) => world.join(name, host as Kernel),
+    createScheduler: (host) => {
+      const kernel = host as Kernel;
+      (kernel.timers as SimulatedTimers).clock = clock;
+      return world.join(name, kernel);
+    },
     captureContext: production.captureContext,
     watchRejections: production.watchRejections,
     interception: world.interceptor,

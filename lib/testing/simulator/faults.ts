@@ -56,7 +56,10 @@ export interface FaultOptions {
   readonly start?: FaultRule;
   /** Delays a message to these processes, so that messages of other senders overtake it. Each pair's order holds. */
   readonly delay?: FaultRule;
-  /** Lets time pass to the next timer although processes are ready, so that a timeout overtakes queued messages. */
+  /**
+   * Lets time pass to the next timer of a process although others are ready, so that a timeout overtakes queued messages. Sleeps
+   * of the scenario are not overtaken.
+   */
   readonly rush?: {
     /** Times in one schedule: 1 or more, or Infinity. Default 1. */
     readonly atMost?: number;
@@ -301,8 +304,8 @@ export class Faults {
   }
 
   private rush(): boolean {
-    if (this.world.timeOfNextTimer === undefined || this.world.oracle.draw(2, "rush:time") === 0)
-      return false;
+    // A scenario that sleeps waits for what happens until then, so its sleeps are not overtaken.
+    if (!this.world.sleepsOn || this.world.oracle.draw(2, "rush:time") === 0) return false;
     this.rushesLeft--;
     this.world.options.recorder?.fault(this.world.main, "time overtakes queued work");
     this.world.passTime();

@@ -39,6 +39,8 @@ export class SimulatedTimer extends Timer {
 }
 
 export class SimulatedTimers extends TimerQueue {
+  /** The clock that the deadlines are about; by default the true time. */
+  clock: { now(): number; trueTime(local: number): number } | undefined = undefined;
   /** Runs code of the system. */
   readonly enter: (fn: () => void) => void;
   private readonly host: TimerHost;
@@ -62,6 +64,17 @@ export class SimulatedTimers extends TimerQueue {
     if (timer.task === undefined) return super.cancel(timer);
     this.host.withdrawn(timer.task, timer);
     return true;
+  }
+
+  /** The true time at which the first timer is due. */
+  get nextTime(): number | undefined {
+    const { next } = this;
+    return next === undefined || this.clock === undefined ? next : this.clock.trueTime(next);
+  }
+
+  /** Removes and returns the first timer that is due at a true time. */
+  takeDue(now: number): SimulatedTimer | undefined {
+    return this.take(this.clock?.now() ?? now) as SimulatedTimer | undefined;
   }
 
   /** Fires a timer that is due. */

@@ -496,10 +496,16 @@ export class World {
   get timeOfNextTimer(): number | undefined {
     let first = this.timers.next;
     for (const timers of this.alarms) {
-      const { next } = timers;
+      const next = timers.nextTime;
       if (next !== undefined && (first === undefined || next < first)) first = next;
     }
     return first;
+  }
+
+  /** Whether time can pass to the next timer without the end of a sleep of the scenario. */
+  get sleepsOn(): boolean {
+    const next = this.timeOfNextTimer;
+    return next !== undefined && next < (this.alarms[0]?.nextTime ?? Number.POSITIVE_INFINITY);
   }
 
   /** Calls `fn` at the next quiet moment after another step, or when no further step is possible. */
@@ -533,8 +539,8 @@ export class World {
     }
     const due: SimulatedTimer[] = [];
     for (const timers of this.alarms)
-      for (let timer = timers.take(this.now); timer !== undefined; timer = timers.take(this.now))
-        due.push(timer as SimulatedTimer);
+      for (let timer = timers.takeDue(this.now); timer !== undefined; timer = timers.takeDue(this.now))
+        due.push(timer);
     for (const timer of due.sort(inOrder)) {
       const { owner } = timer;
       owner.timers ??= this.agenda.timers(owner);

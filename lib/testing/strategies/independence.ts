@@ -14,7 +14,15 @@ import { DrawFork, isEnumerated, kindOf, Path, TaskFork, type TaskName } from ".
  * Faults that strike between two steps, whose effects are in no footprint: kinds of draws, or whole labels. Whether such a fault
  * can strike depends on the state of its target, never on the last step.
  */
-const BETWEEN_STEPS: readonly string[] = ["crash", "pause", "start", "rush", "node", "drop:connection"];
+const BETWEEN_STEPS: readonly string[] = [
+  "crash",
+  "pause",
+  "start",
+  "rush",
+  "node",
+  "clock",
+  "drop:connection",
+];
 
 const NOTHING: ReadonlySet<string> = new Set();
 

@@ -16,10 +16,11 @@ export const FAULT_KINDS = [
   "io",
   "node",
   "reorder",
+  "clock",
 ] as const;
 
 /** The last kinds, whose rates are drawn at their first use: a schedule that has none of them does not depend on them. */
-const AT_FIRST_USE: readonly string[] = ["io", "node", "reorder"];
+const AT_FIRST_USE: readonly string[] = ["io", "node", "reorder", "clock"];
 
 /** A kind of fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];

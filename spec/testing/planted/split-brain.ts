@@ -7,7 +7,7 @@ const BEAT_MS = 10;
 const LEASE_MS = 15;
 /** Longer than the lease, so that the primary has stopped by then. */
 const TAKEOVER_MS = 25;
-const BEATS = 5;
+const BEATS = 4;
 
 /** Each of the two tells the other its time, and the last time that it was told. */
 interface Beat {

@@ -408,6 +408,19 @@ describe("rush", () => {
     expect([...seen].sort()).toEqual(["deadline", "work"]);
   });
 
+  test("does not overtake a sleep of the scenario [T29]", async () => {
+    const seen = new Set<string>();
+    await explore(
+      async (sim) => {
+        const work = deadline(sim);
+        await sim.sleep(5);
+        seen.add(`${await work} ${sim.now}`);
+      },
+      { schedules: 500, faults: { rush: { atMost: 3 } } },
+    );
+    expect([...seen]).toEqual(["work 20"]);
+  });
+
   test("is shown in the report as a fault", async () => {
     const error = await failureOf(async (sim) => expect(await deadline(sim)).toBe("work"), {
       schedules: 500,
@@ -425,7 +438,9 @@ describe("rush", () => {
     };
     const rushes = async (rush: { readonly atMost?: number }): Promise<number> => {
       const scenario = async (sim: Simulation): Promise<void> => {
-        for (const ms of [1, 2, 3]) void sim.sleep(ms);
+        const bells = sim.system({ name: "bells" });
+        const bell = bells.spawn<string>({ handle: () => undefined });
+        for (const ms of [1, 2, 3]) bells.sendAfter(bell, "rings", ms);
         await deadline(sim);
         throw new Error("the end");
       };
