@@ -163,7 +163,7 @@ export class Recorder {
     }
     const ends = item instanceof Parcel ? item.ends() : undefined;
     const running = ends === undefined ? from : this.world.current;
-    const sender = ends?.from ? this.nameOf(ends.from) : running.path;
+    const sender = ends?.from ? this.nameOf(ends.from) : this.senderOf(running);
     const receiver = ends?.to ? this.nameOf(ends.to) : to.path;
     const letter = this.letters.written(sender, item);
     this.effects.push({
@@ -173,6 +173,12 @@ export class Recorder {
     });
     if (held) this.letters.hold(wayOf(from, to), letter);
     else this.letters.enter(to, letter);
+  }
+
+  /** Path of the running code. No code runs while a timer fires: its message is from the process that set it. */
+  private senderOf(running: Actor): string {
+    const { doing } = this;
+    return running === this.world.main && doing?.type === "timer" ? doing.process : running.path;
   }
 
   /** A message was discarded: nobody will handle it. */

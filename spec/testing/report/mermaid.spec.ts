@@ -56,7 +56,7 @@ const FORMS: readonly RegExp[] = [
   `participant (p\\d+) as (${LABEL})`,
   `Note over (p\\d+): (${LABEL})`,
   `Note over (p\\d+),(p\\d+): (${LABEL})`,
-  `(p\\d+)(?:->>|-\\)|-->>)(p\\d+): (${LABEL})`,
+  `(p\\d+)(?:->>|-\\)|-->>|-x)(p\\d+): (${LABEL})`,
 ].map((form) => new RegExp(`^ {2}${form}$`, "u"));
 const WORDS = /\bend\b|^(?:no)?wrap:|style|classDef/i;
 
@@ -83,6 +83,28 @@ function labelsOf(diagram: string): string[] {
 }
 
 // ── drawn ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+describe("effects of one step", () => {
+  it("are arrows from who sent to who gets, and notes", () => {
+    const effects: readonly TraceEffect[] = [
+      { type: "send", from: "shop/clerk", to: "shop/till", message: "1", held: false },
+      { type: "lost", to: "shop/till", message: "2", reason: "its mailbox is full" },
+      { type: "settle", process: "shop/clerk", what: "a call", result: "reply 3" },
+      { type: "choice", label: "drink", value: '"tea"' },
+      { type: "device", device: "disk", text: "sync of log done" },
+    ];
+    const diagram = traceToMermaid({ steps: [took(1, "shop", effects)], failure: undefined });
+    expect(diagram.split("\n").slice(-7)).toEqual([
+      "  Note over p1: 1 took {n: 1}",
+      "  p2->>p3: 1",
+      "  p1-xp3: 2 lost: its mailbox is full",
+      "  Note over p2: ✓ may go on: a call, reply 3",
+      "  Note over p1: drink: #34;tea#34;",
+      "  Note over p1: disk: sync of log done",
+      "",
+    ]);
+  });
+});
 
 describe("a schedule is drawn", () => {
   it("with its processes, messages, faults, exits and the failure", () => {
@@ -293,7 +315,7 @@ const texts = fc.oneof(
   fc.array(nasty, { maxLength: 3 }).map((parts) => parts.join(" ")),
 );
 const effects = fc.record({
-  type: fc.constantFrom("send", "spawn", "exit", "settle", "note"),
+  type: fc.constantFrom("send", "spawn", "exit", "settle", "lost", "choice", "device", "note"),
   ...{
     process: texts,
     to: texts,
@@ -303,9 +325,13 @@ const effects = fc.record({
     what: texts,
     text: texts,
   },
+  ...{ label: texts, value: texts, device: texts, result: texts, sender: texts },
+  from: fc.option(texts, { nil: undefined }),
 }) as fc.Arbitrary<TraceEffect>;
 const steps = fc.record({
-  type: fc.constantFrom("run", "resume", "deliver", "timer", "fault"),
+  type: fc.constantFrom("run", "resume", "deliver", "effect", "timer", "fault"),
+  ...{ request: texts, outcome: fc.constantFrom("done", "refused", "answer lost", "cut off") },
+  ...{ sender: texts, result: texts, place: texts },
   ...{ process: texts, took: texts, from: texts, message: texts, what: texts, fault: texts },
   ...{ effects: fc.array(effects, { maxLength: 12 }), at: fc.nat(2), number: fc.nat() },
 }) as unknown as fc.Arbitrary<TraceStep>;

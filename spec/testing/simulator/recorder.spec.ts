@@ -43,6 +43,27 @@ describe("the trace tells which message a step took, and who sent it", () => {
     ).toEqual(["starts", "looks at 2 messages, none fits"]);
   });
 
+  test("of a timer: from the process that set it", async () => {
+    const steps = await stepsOf(async (sim) => {
+      const system = sim.system({ name: "shop" });
+      const clerk = system.spawn<string>({ handle: () => undefined }, { label: "clerk" });
+      system.spawn(
+        (ctx) => {
+          ctx.sendAfter(clerk, "noon", 5);
+          return ctx.receive();
+        },
+        { label: "clock" },
+      );
+      system.sendAfter(clerk, "closing", 9);
+      await sim.sleep(20);
+    });
+    const taken = stepsLike(steps, "run").filter(({ process }) => process === "shop/clerk");
+    expect(taken.map(({ took, sender }) => `${took} from ${sender}`)).toEqual([
+      '"noon" from shop/clock',
+      '"closing" from scenario',
+    ]);
+  });
+
   test("over a network: from a process and its node, to a process", async () => {
     const steps = await stepsOf(async (sim) => {
       const { here, asker } = abroad(sim);
