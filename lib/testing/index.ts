@@ -46,6 +46,7 @@ export { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "./devic
 export { explore, simulate } from "./exploration/explore.js";
 export type { Exploration, ExplorationEnd, StrategyYield } from "./exploration/findings.js";
 export type { SimulationCheck } from "./exploration/judging.js";
+export type { OutdatedSchedule } from "./exploration/kept-schedules.js";
 export type { MonitorCondition, MonitorOptions, Monitors } from "./exploration/monitors.js";
 export { EXPLORE_DEFAULTS, type ExploreOptions, type SimulateOptions } from "./exploration/options.js";
 export type { Scenario } from "./exploration/schedule.js";

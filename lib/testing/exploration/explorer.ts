@@ -3,13 +3,14 @@
 import { Fingerprints } from "../kit/fingerprints.js";
 import { Random } from "../kit/random.js";
 import { NeverReachedError, ReplayOutdatedError } from "../report/errors.js";
+import { ScheduleFailedError } from "../report/failure.js";
 import { decodeToken, scenarioHash } from "../report/token.js";
 import { host } from "../simulator/host.js";
 import { ORDINARY, Script } from "../simulator/oracle.js";
 import { Recorder } from "../simulator/recorder.js";
 import type { Chooser, SearchHistory } from "../strategies/strategy.js";
 import { divergence, failed, failureOf } from "./failing.js";
-import { type Exploration, type ExplorationEnd, Findings } from "./findings.js";
+import { type Exploration, type ExplorationEnd, Findings, KEPT } from "./findings.js";
 import type { ExplorePlan } from "./options.js";
 import { alike, Runs } from "./runs.js";
 import type { Scenario, ScheduleResult } from "./schedule.js";
@@ -40,28 +41,54 @@ export class Explorer {
   }
 
   async explore(): Promise<Exploration> {
-    const ended = await this.search();
-    const { findings } = this;
+    const { findings, plan } = this;
+    await this.runKept();
+    const ended = await this.search().catch((error: unknown) => {
+      if (error instanceof ScheduleFailedError) plan.kept?.add(error.token);
+      throw error;
+    });
     if (findings.unreached.length > 0) throw new NeverReachedError(findings.unreached, findings.schedules);
-    return findings.summary(ended);
+    return findings.summary(ended, plan.kept?.outdated);
+  }
+
+  /** Runs the schedules that failed in earlier explorations. */
+  private async runKept(): Promise<void> {
+    const { kept } = this.plan;
+    if (kept === undefined) return;
+    try {
+      for (const token of kept.tokens()) {
+        this.plan.signal?.throwIfAborted();
+        await this.play(token, KEPT).catch((error: unknown) => {
+          if (!(error instanceof ReplayOutdatedError)) throw error;
+          kept.drop(token, error);
+        });
+      }
+    } finally {
+      kept.warn();
+    }
   }
 
   async replay(token: string): Promise<Exploration> {
+    await this.play(token, "replay");
+    return this.findings.summary("schedules");
+  }
+
+  /** Runs the schedule of a token, and counts it. @throws ScheduleFailedError; ReplayOutdatedError */
+  private async play(token: string, by: string): Promise<void> {
     const { runs, findings, plan } = this;
     const { choices, sizes, scenario } = decodeToken(token);
     if (scenario !== scenarioHash(plan.title)) throw new ReplayOutdatedError(-1, plan.title, 0, 0);
     const recorder = new Recorder();
     const result = await runs.under(new Script(choices, sizes), { recorder });
-    findings.count(result, "replay");
+    findings.count(result, by);
     if (result.failure !== undefined)
       throw failed(runs, result, recorder, {
-        schedule: 1,
-        strategy: "replay",
+        schedule: findings.schedules,
+        strategy: by,
         steps: result.steps,
         tried: 0,
         others: [],
       });
-    return findings.summary("schedules");
   }
 
   async one(choices: readonly number[]): Promise<Exploration> {

@@ -1,6 +1,7 @@
 // What an exploration has found out: counts, and what was new in which schedule.
 
 import type { SearchHistory } from "../strategies/strategy.js";
+import type { OutdatedSchedule } from "./kept-schedules.js";
 import type { ScheduleResult } from "./schedule.js";
 
 /** What the schedules of one strategy have shown. */
@@ -49,12 +50,19 @@ export interface Exploration {
   readonly reached: ReadonlyMap<string, number>;
   /** Points of `ctx.buggify` that code has passed, with the number of schedules in which each fired: 0 for one that never did. */
   readonly buggified: ReadonlyMap<string, number>;
+  /** Kept schedules of the option `corpus` that failed once and pass now. They count as schedules, too. */
+  readonly regressions: number;
+  /** Kept schedules that no longer fit the scenario, and did not run. */
+  readonly outdated: readonly OutdatedSchedule[];
   /** Virtual milliseconds of all schedules together. */
   readonly virtualMs: number;
 }
 
 /** Strategies know the longest of this many last schedules, so that one endless schedule is forgotten. */
 const RECENT = 16;
+
+/** Makes the kept schedules. */
+export const KEPT = "kept schedules";
 
 /** Counts the results of schedules, in the order of the schedules. */
 export class Findings {
@@ -127,7 +135,8 @@ export class Findings {
     return [...this.reached].filter(([, times]) => times === 0).map(([label]) => label);
   }
 
-  summary(ended: ExplorationEnd): Exploration {
+  /** @param outdated - kept schedules that did not run */
+  summary(ended: ExplorationEnd, outdated: readonly OutdatedSchedule[] = []): Exploration {
     return {
       strategy: this.strategy,
       schedules: this.schedules,
@@ -142,6 +151,8 @@ export class Findings {
       complete: ended === "complete",
       ended,
       reached: this.reached,
+      regressions: this.yields.get(KEPT)?.schedules ?? 0,
+      outdated,
       buggified: this.buggified,
       virtualMs: this.virtualMs,
     };

@@ -10,6 +10,7 @@ import { type ProcessPattern, patternMatcher } from "../simulator/process-patter
 import { portfolio } from "../strategies/portfolio.js";
 import type { SearchStrategy } from "../strategies/strategy.js";
 import { type KeepPlan, planKeeping } from "./keeping.js";
+import { KeptSchedules } from "./kept-schedules.js";
 import type { ScheduleSettings } from "./schedule.js";
 
 /** Defaults of {@link explore} and {@link simulate}. */
@@ -93,6 +94,11 @@ export interface ExploreOptions extends SimulateOptions {
   readonly shrinkMs?: number;
   /** Labels of `sim.sometimes` that at least one schedule must reach, besides those that schedules mention. */
   readonly sometimes?: readonly string[];
+  /**
+   * Path of a folder for failing schedules. Each exploration has a file of tokens there. They run first, before the search: one that
+   * passes by now counts in `regressions`, one that no longer fits is listed in `outdated` and in a warning of the process.
+   */
+  readonly corpus?: string;
   /** Runs exactly the schedule of this token. */
   readonly replay?: string;
   /**
@@ -127,6 +133,7 @@ const EXPLORE_OPTIONS = [
   "shrink",
   "shrinkMs",
   "sometimes",
+  "corpus",
   "replay",
   "viewer",
   "source",
@@ -145,6 +152,7 @@ export interface ExplorePlan {
   readonly shrink: number;
   readonly shrinkMs: number;
   readonly sometimes: readonly string[];
+  readonly kept: KeptSchedules | undefined;
   readonly replay: string | undefined;
   readonly keep: KeepPlan | undefined;
   readonly signal: AbortSignal | undefined;
@@ -177,6 +185,8 @@ export function planExploration(options: ExploreOptions): ExplorePlan {
     throw new OptionError("strategy", strategy, "a strategy, such as randomWalk() or exhaustive()");
   const most = budgetMs === undefined ? EXPLORE_DEFAULTS.schedules : Number.POSITIVE_INFINITY;
   const { faults = {}, freeze = false } = options;
+  const name = text("name", options.name ?? "exploration");
+  const title = name + JSON.stringify([Object.keys(faults).sort(), freeze]);
   return {
     settings: settingsOf(options),
     strategy,
@@ -188,10 +198,11 @@ export function planExploration(options: ExploreOptions): ExplorePlan {
     shrink: count("shrink", options.shrink ?? EXPLORE_DEFAULTS.shrink, 0),
     shrinkMs: delay("shrinkMs", options.shrinkMs ?? EXPLORE_DEFAULTS.shrinkMs, 0, true),
     sometimes: words("sometimes", options.sometimes).map((label) => text("sometimes", label)),
+    kept: options.corpus === undefined ? undefined : new KeptSchedules(options.corpus, name, title),
     replay: options.replay,
-    keep: planKeeping(options, text("name", options.name ?? "exploration"), SIMULATE_OPTIONS),
+    keep: planKeeping(options, name, SIMULATE_OPTIONS),
     signal: options.signal,
-    title: text("name", options.name ?? "exploration") + JSON.stringify([Object.keys(faults).sort(), freeze]),
+    title,
   };
 }
 

@@ -4,7 +4,7 @@
 import crypto from "node:crypto";
 import dns from "node:dns";
 import dnsPromises from "node:dns/promises";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { syncBuiltinESMExports } from "node:module";
@@ -104,6 +104,17 @@ export interface SimulatorHost {
   stack(): string;
   /** Writes a file, and the folders that it is in. */
   write(path: string, text: string): void;
+  /** The text of a file; undefined when there is none. */
+  read(path: string): string | undefined;
+  /**
+   * Replaces the content of a file as a whole, so that a reader sees all of the old or all of the new content. Of several
+   * processes that change the file at the same time, each changes what the one before it has written.
+   *
+   * @param next - gives the new content; the same content when nothing is to change
+   */
+  change(path: string, next: (content: string | undefined) => string | undefined): void;
+  /** Emits a warning of the process. */
+  warn(text: string): void;
   /** The working folder, from which a report shows places. With forward slashes. */
   folder(): string;
 }
@@ -220,8 +231,69 @@ export const host: SimulatorHost = {
     writeFileSync(path, text);
   },
 
+  read(path) {
+    try {
+      return readFileSync(path, "utf8");
+    } catch (error) {
+      if ((error as { code?: unknown }).code === "ENOENT") return undefined;
+      throw error;
+    }
+  },
+
+  change(path, next) {
+    mkdirSync(dirname(resolve(path)), { recursive: true });
+    const unlock = lock(`${path}.lock`);
+    try {
+      const content = host.read(path);
+      const changed = next(content);
+      if (changed === undefined || changed === content) return;
+      const draft = `${path}.${process.pid}.tmp`;
+      writeFileSync(draft, changed);
+      renameSync(draft, path);
+    } finally {
+      unlock();
+    }
+  },
+
+  warn(text) {
+    process.emitWarning(text, { code: "SIGNALBOX_TESTING" });
+  },
+
   folder: () => process.cwd().replaceAll("\\", "/"),
 };
+
+/** A lock that is older belongs to a process that was killed. */
+const STALE_LOCK_MS = 5_000;
+const LOCK_PAUSE_MS = 5;
+
+/** Makes a folder that only one process at a time can make. Returns the function that removes it. */
+function lock(path: string): () => void {
+  const remove = (): void => {
+    try {
+      rmdirSync(path);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "ENOENT") throw error;
+    }
+  };
+  for (const end = clock.now() + STALE_LOCK_MS; ; ) {
+    try {
+      mkdirSync(path);
+      return remove;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "EEXIST") throw error;
+      if (clock.now() > end && isStale(path)) remove();
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS);
+    }
+  }
+}
+
+function isStale(path: string): boolean {
+  try {
+    return Date.now() - statSync(path).mtimeMs > STALE_LOCK_MS;
+  } catch {
+    return false;
+  }
+}
 
 /** Texts of stacks by the positions of their frames. A text takes long, since source maps are applied to it. */
 const stacks = new Map<string, string>();
