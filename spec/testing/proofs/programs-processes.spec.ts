@@ -1,9 +1,11 @@
 // Random programs about processes and what they send, see and register: a search with reduction has the same outcomes as one without.
 
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { sized } from "../../support/proof.js";
 import type { Theme } from "./programs/language.js";
 import { compare, occurrences } from "./programs/property.js";
+import { instructionTable } from "./programs/table.js";
 import { THEMES } from "./programs/themes.js";
 
 describe.each<[string, number, number]>([
@@ -23,5 +25,17 @@ describe.each<[string, number, number]>([
   it("perform each of their instructions, most of them often", async () => {
     const counts = await occurrences(theme, 400);
     for (const op of Object.keys(theme.operations)) expect(counts.get(op) ?? 0, op).toBeGreaterThan(1);
+  });
+});
+
+describe("the instructions of random programs", () => {
+  it("are in the table of the decision, and are many", () => {
+    const page = readFileSync(
+      new URL("../../../docs/decisions/0041-random-programs.md", import.meta.url),
+      "utf8",
+    );
+    expect(page).toContain(instructionTable());
+    const names = new Set(Object.values(THEMES).flatMap(({ operations }) => Object.keys(operations)));
+    expect(names.size).toBeGreaterThan(80);
   });
 });

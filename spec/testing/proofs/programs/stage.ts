@@ -148,14 +148,15 @@ export class Actor {
   }
 
   private meet(replyTo: ReplyTo<string>, { manners }: Proc): void {
-    const late = this.kept.shift();
-    if (late !== undefined) this.ctx?.reply(late, `late of ${this.name}`);
+    const kept = this.kept.shift();
     if (manners === "answers") this.ctx?.reply(replyTo, this.name);
     else if (manners === "refuses") this.ctx?.refuse(replyTo, new TypeError("refused"));
-    else if (manners === "answers late") this.kept.push(replyTo);
-    else if (manners === "asks whether it is open") {
-      this.say(replyTo.open ? "open" : "closed");
-      this.ctx?.reply(replyTo, this.name);
+    else if (manners !== "never answers") {
+      this.kept.push(replyTo);
+      if (kept === undefined) return;
+      // To look and to answer are two accesses: each has to be declared for itself.
+      if (manners === "answers late") this.ctx?.reply(kept, `late of ${this.name}`);
+      else this.say(kept.open ? "open" : "closed");
     }
   }
 
