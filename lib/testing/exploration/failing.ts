@@ -2,6 +2,7 @@
 
 import { NondeterminismError } from "../report/errors.js";
 import { type FoundSchedule, ScheduleFailedError } from "../report/failure.js";
+import { enoughSteps } from "../simulator/livelock.js";
 import { Script } from "../simulator/oracle.js";
 import { Recorder } from "../simulator/recorder.js";
 import { type Minimized, minimize } from "./minimize.js";
@@ -19,7 +20,8 @@ export async function failureOf(runs: Runs, result: ScheduleResult, schedule: nu
     shrink === 0
       ? { choices: result.choices, tried: 0, others: [] }
       : await (result.bounded ? minimizeEndless(runs, result) : minimize(runs, result, again));
-  const recorder = new Recorder();
+  const { cycle } = result.bounded ? await runs.of(choices) : result;
+  const recorder = new Recorder(cycle === undefined ? undefined : enoughSteps(cycle));
   const simplest = await runs.of(choices, recorder);
   if (simplest.failure === undefined) return divergence(runs, result, simplest);
   return failed(runs, simplest, recorder, {

@@ -168,7 +168,7 @@ function settingsOf(options: SimulateOptions): ScheduleSettings {
   return {
     faults: planFaults(options.faults),
     maxSteps,
-    fairAfter: Math.ceil(maxSteps / 2),
+    fairTail: false,
     endless: endless === "pass",
     freeze: flag("freeze", options.freeze ?? false),
     checks: options.checks ?? {},

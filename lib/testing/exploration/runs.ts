@@ -34,9 +34,8 @@ export class Runs {
   ): Promise<ScheduleResult> {
     const { settings, strategy } = this.plan;
     // What is played back ends with ordinary choices anyway; what is enumerated has no others.
-    const isSearched = seen !== undefined && strategy.enumerates !== true;
-    const fairAfter = isSearched ? settings.fairAfter : Number.POSITIVE_INFINITY;
-    const all = { ...settings, fairAfter, maxSteps: maxSteps ?? settings.maxSteps };
+    const fairTail = seen !== undefined && strategy.enumerates !== true;
+    const all = { ...settings, fairTail, maxSteps: maxSteps ?? settings.maxSteps };
     return runSchedule(this.scenario, all, chooser, observe, recorder, seen);
   }
 

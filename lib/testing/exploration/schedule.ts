@@ -20,8 +20,8 @@ export type Scenario = (sim: Simulation) => unknown;
 
 export interface ScheduleSettings {
   readonly maxSteps: number;
-  /** From this step on a schedule is ordinary. */
-  readonly fairAfter: number;
+  /** Whether the second half of `maxSteps` steps is ordinary. */
+  readonly fairTail: boolean;
   /** Whether a fair schedule that was cut off at `maxSteps` passes. */
   readonly endless: boolean;
   readonly faults: FaultPlan;
@@ -70,12 +70,12 @@ export async function runSchedule(
   recorder?: Recorder,
   seen?: Fingerprints,
 ): Promise<ScheduleResult> {
-  const { maxSteps, fairAfter, faults, freeze, allowed, patienceMs } = settings;
+  const { maxSteps, fairTail, faults, freeze, allowed, patienceMs } = settings;
   const progress = seen === undefined ? undefined : new Progress(seen);
   const world = new World({
     chooser,
     maxSteps,
-    fairAfter,
+    fairTail,
     faults,
     freeze,
     observe,

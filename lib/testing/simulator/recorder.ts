@@ -55,6 +55,7 @@ function known<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], un
 export class Recorder {
   readonly steps: TraceStep[] = [];
   private world!: World;
+  private readonly placed: number;
   private doing: Doing | undefined = undefined;
   private effects: TraceEffect[] = [];
   private readonly letters = new Letters();
@@ -71,6 +72,11 @@ export class Recorder {
   private readonly shown = new Map<Actor, string>();
   private shownValues = "[]";
   private values: () => readonly (() => unknown)[] = () => [];
+
+  /** @param placed - steps whose places are recorded: a schedule that does not end has many more than its report shows */
+  constructor(placed: number = Number.POSITIVE_INFINITY) {
+    this.placed = placed;
+  }
 
   attach(world: World): void {
     this.world = world;
@@ -257,6 +263,7 @@ export class Recorder {
 
   /** The place of the caller in the code of the test or the service. */
   place(): string | undefined {
+    if (this.world.steps > this.placed) return undefined;
     const place = placeOf(host.stack());
     return place === undefined ? undefined : relativePlace(place, host.folder());
   }

@@ -30,8 +30,8 @@ import { inOrder, type SimulatedTimer, SimulatedTimers, type TimerHost } from ".
 export interface WorldOptions {
   readonly chooser: Chooser;
   readonly maxSteps: number;
-  /** From this step on the schedule is ordinary, and therefore fair. */
-  readonly fairAfter: number;
+  /** Whether the second half of `maxSteps` steps is ordinary, and therefore fair. */
+  readonly fairTail: boolean;
   readonly faults: FaultPlan;
   readonly freeze: boolean;
   /** Whether the strategy needs footprints. */
@@ -102,6 +102,8 @@ export class World {
   private reads = new Set<string>();
   private writes = new Set<string>();
   private drained = true;
+  /** What was possible after half of `maxSteps` steps. */
+  halfway: readonly SimulatedTask[] = [];
   /** Number of steps after which {@link World.cutOff} is called. */
   private limit: number;
   private turn: { readonly kernel: Kernel; readonly context: AsyncContext } | undefined = undefined;
@@ -112,7 +114,7 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.options = options;
-    this.limit = Math.min(options.fairAfter, options.maxSteps);
+    this.limit = Math.ceil(options.maxSteps / 2);
     this.oracle = new Oracle(options.chooser);
     if (options.observe) search.shared = new SharedState(this.interceptor, { name: "", id: "" });
     this.main = this.adopt(undefined, undefined);
@@ -347,13 +349,15 @@ export class World {
     }
   }
 
-  /** The last part of a long schedule is fair, so that whether it ends does not depend on luck. Returns whether it is cut off. */
+  /** Half way, whether a schedule ends ceases to depend on luck. Returns whether it is cut off. */
   private cutOff(): boolean {
-    const { maxSteps } = this.options;
+    const { maxSteps, fairTail } = this.options;
     this.bounded = this.steps >= maxSteps;
-    this.oracle.chooser = ORDINARY;
+    if (this.bounded) return true;
     this.limit = maxSteps;
-    return this.bounded;
+    this.halfway = [...this.agenda.tasks];
+    if (fairTail) this.oracle.chooser = ORDINARY;
+    return false;
   }
 
   /** A broken invariant of the library fails the schedule, so that there is a trace and a token of it. */

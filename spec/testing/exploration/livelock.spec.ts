@@ -1,6 +1,6 @@
 // Schedules that do not end.
 
-import type { BodyContext, Pid, ReplyTo } from "signalbox";
+import type { BodyContext, Context, Pid, ReplyTo } from "signalbox";
 import {
   explore,
   LivelockError,
@@ -138,6 +138,31 @@ describe("a schedule that does not end", () => {
       { maxSteps: 1_000 },
     );
     expect((cause as Error).message).toContain("100 ms each time, the same except for numbers");
+  });
+
+  test("may start a new process in each round", async () => {
+    const error = await failureOf(
+      async (sim) => {
+        const system = sim.system({ name: "shop" });
+        const hire = (ctx: Context<string>): void =>
+          void ctx.spawnLink(() => Promise.reject(new Error("ill")), { label: "clerk" });
+        const keeper = system.spawn<string>(
+          {
+            init: hire,
+            handle: hire,
+            signal: (ctx) => void ctx.sendAfter(ctx.self, "hire", 100),
+          },
+          { label: "keeper", trapExit: true },
+        );
+        await system.exited(keeper);
+      },
+      { maxSteps: 500 },
+    );
+    expect(error.cause).toMatchObject({
+      code: "ERR_SIM_LIVELOCK",
+      message: expect.stringContaining("100 ms each time"),
+    });
+    expect(error.trace.steps.length).toBeLessThanOrEqual(12);
   });
 
   test("says that time stands still, if a timer waits for the processes to rest", async () => {
