@@ -185,7 +185,7 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
     const world = this.#world;
     const { failures, refusals } = this.#plan;
     world.read(abortion);
-    if (caller.process !== undefined) world.read(caller.state);
+    if (caller !== world.main) world.read(caller.state);
     const gone = aborted || caller.lost || (caller.process !== undefined && !caller.alive);
     // A request that its caller has given up may have been cut off before it was sent.
     if (gone && world.oracle.draw(2, `cut off:${this.#actor.path}`) === 1) return { type: "cut off" };

@@ -261,6 +261,33 @@ describe("a caller that is gone", () => {
   });
 });
 
+describe("a machine that loses power", () => {
+  test.each(["boot", "process"] as const)(
+    "leaves the requests of its %s behind, and hears no answer [T21]",
+    async (where) => {
+      const [seen] = await all(async (sim) => {
+        let held = 0;
+        let told = 0;
+        const pay = sim.io("bank", () => void held++, { latencyMs: 5 });
+        const work = async (): Promise<void> => {
+          await pay();
+          told++;
+        };
+        const node = sim.node("shop", async (one) => {
+          const system = one.system();
+          if (where === "boot") await work();
+          else system.send(system.spawn<string>({ handle: work }), "go");
+        });
+        await sim.quiet();
+        node.crash();
+        await sim.sleep(100);
+        return { held, told };
+      });
+      expect([...seen].sort()).toEqual(['{"held":0,"told":0}', '{"held":1,"told":0}']);
+    },
+  );
+});
+
 describe("an AbortSignal", () => {
   const aborting = (given: (signal: AbortSignal) => unknown[]) => async (sim: Simulation) => {
     let held = 0;
