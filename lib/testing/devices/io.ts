@@ -112,7 +112,12 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
   #open = 0;
 
   /** @throws OptionError */
-  constructor(world: World, name: string, fn: (...args: Args) => unknown, options: IoOptions<Args, Answer>) {
+  constructor(
+    world: World,
+    name: string,
+    fn: (...args: Args) => Answer | PromiseLike<Answer>,
+    options: IoOptions<Args, Answer>,
+  ) {
     if (typeof fn !== "function") throw new OptionError("fn", fn, "a function");
     this.#plan = planOf(options);
     this.#world = world;

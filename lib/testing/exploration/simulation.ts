@@ -114,10 +114,10 @@ export class Simulation {
    */
   io<Args extends readonly unknown[], Answer>(
     name: string,
-    fn: (...args: Args) => Answer,
-    options: IoOptions<Args, Awaited<Answer>> = {},
-  ): (...args: Args) => Promise<Awaited<Answer>> {
-    const io = new SimulatedIo<Args, Awaited<Answer>>(this.#world, name, fn, options);
+    fn: (...args: Args) => Answer | PromiseLike<Answer>,
+    options: IoOptions<Args, Answer> = {},
+  ): (...args: Args) => Promise<Answer> {
+    const io = new SimulatedIo(this.#world, name, fn, options);
     return (...args) => io.call(args);
   }
 
