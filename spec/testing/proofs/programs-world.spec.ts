@@ -1,4 +1,4 @@
-// Random programs about devices, networks and faults: a search with reduction has the same outcomes as one without.
+// Random programs about devices, networks, requests and faults: a search with reduction has the same outcomes as one without.
 
 import { describe, expect, it } from "vitest";
 import { sized } from "../../support/proof.js";
@@ -9,6 +9,7 @@ import { THEMES } from "./programs/themes.js";
 describe.each<[string, number, number]>([
   ["world", 6, 0.02],
   ["network", 3, 0.015],
+  ["requests", 6, 0.02],
   ["faults", 8, 0.04],
 ])("random programs about %s", (name, quick, share) => {
   const theme = THEMES[name] as Theme;

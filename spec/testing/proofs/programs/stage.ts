@@ -29,6 +29,7 @@ import {
 } from "signalbox";
 import type { SimulatedDisk, SimulatedNetwork, Simulation } from "signalbox/testing";
 import { type Instruction, NAMES, type Operations, type Proc, type Program } from "./language.js";
+import { Store } from "./store.js";
 
 /** What processes send each other. */
 export interface Message {
@@ -205,6 +206,7 @@ export class Stage {
   readonly shared: Map<string, string> = new Map();
   readonly consumers: ConsumerGroup<Message, string>;
   readonly disk: SimulatedDisk;
+  readonly store: Store;
   private readonly logs = new Map<string, string[]>();
   private readonly names = new Map<Pid<never>, string>();
   private readonly starts = new Map<string, number>();
@@ -222,6 +224,7 @@ export class Stage {
       for (const system of this.systems) this.network.join(system);
     }
     this.disk = sim.disk();
+    this.store = new Store(sim);
     const variant = program.procs.find(({ kind }) => kind === "consumer")?.variant ?? 0;
     this.consumers = new ConsumerGroup({
       name: "consumers",
@@ -303,9 +306,11 @@ export class Stage {
     const names = ["x", "y"].map((name) => `${name}=${this.nameOf(system.whereis(name))}`);
     const members = system.members("g").map((pid) => this.nameOf(pid));
     const shared = [...this.shared].sort().map(([key, value]) => `${key}=${value}`);
+    const rows = ["u", "v"].map((row) => `${row}=${this.store.peek(row)}`);
     return [
       ...logs,
-      `alive ${alive}; ${names}; members ${members}; shared ${shared}; dead letters ${systems.map((one) => one.deadLetters)}`,
+      `alive ${alive}; ${names}; members ${members}; shared ${shared}; rows ${rows}`,
+      `dead letters ${systems.map((one) => one.deadLetters)}`,
     ].join("\n");
   }
 

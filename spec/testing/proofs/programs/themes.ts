@@ -5,6 +5,7 @@ import type { FaultOptions, NetworkOptions } from "signalbox/testing";
 import { NO_FAULTS, type Operation, type Operations, type Theme } from "./language.js";
 import { EXITS, LOOKS, NAMES_AND_GROUPS } from "./lifecycle.js";
 import { MESSAGES } from "./messages.js";
+import { REQUESTS } from "./requests.js";
 import { DISPATCH, SUPERVISION } from "./services.js";
 import { DISK, NETWORK, WORLD } from "./world.js";
 
@@ -108,6 +109,12 @@ export const THEMES: Readonly<Record<string, Theme>> = {
     kinds: ["body", "callbacks"],
     network: NETWORKS,
     most: { procs: 2, script: 2, reaction: 1, scenario: 2 },
+  },
+  requests: {
+    ...PLAIN,
+    operations: { ...REQUESTS, ...some("send") },
+    kinds: ["body", "callbacks"],
+    most: { procs: 3, script: 2, reaction: 1, scenario: 2 },
   },
   faults: {
     ...PLAIN,
