@@ -62,15 +62,33 @@ type Ended = { readonly value: unknown } | { readonly error: unknown };
 interface Request<Args extends readonly unknown[]> {
   readonly args: Args;
   readonly caller: Actor;
-  /** Footprint key of its abort. */
-  readonly abortion: string;
-  aborted: boolean;
-  readonly resolve: (value: never) => void;
-  readonly reject: (error: unknown) => void;
+  readonly signal: AbortSignal | undefined;
+  /** Settles the promise of the caller, unless the caller has aborted. */
+  readonly end: (fails: boolean, value: unknown) => void;
 }
 
-/** Each effect reads this key; an effect that may use everything writes it. */
+/** Footprint key of all that requests use: an effect without keys changes it, and every other use reads it. */
 const EVERYTHING = "io";
+/** Footprint key of reading everything: such an effect writes it, and each change of one thing reads it. */
+const SCAN = "io scan";
+
+/** The running code uses everything that requests use. */
+function useEverything(world: World, access: "read" | "write"): void {
+  if (access === "write") {
+    world.wrote(EVERYTHING);
+    return;
+  }
+  world.read(EVERYTHING);
+  // Two scans do not matter to each other, but a key that all changes of single things write would order these.
+  world.wrote(SCAN);
+}
+
+/** The running code uses one thing that it shares outside of messages, by the key of {@link Simulation.touch}. */
+export function use(world: World, key: string, access: "read" | "write"): void {
+  world.read(EVERYTHING);
+  if (access === "write") world.read(SCAN);
+  world.interceptor.touched(`u:${key}`, access);
+}
 
 /** @throws OptionError */
 function planOf<Args extends readonly unknown[], Answer>(
@@ -132,38 +150,35 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
     const caller = world.current;
     const signal = signalOf(args);
     return world.gated<Answer>(this.#actor.path, (resolve, reject) => {
-      if (signal?.aborted === true) {
-        reject(signal.reason);
+      if (this.#isAborted(signal)) {
+        reject(signal?.reason);
         return;
       }
       world.options.recorder?.requested(this.#actor, args);
-      const task = world.agenda.request(caller, this.#actor, () => this.#settle(request));
-      const abort = (): void => this.#abort(request, signal?.reason);
-      const forget = (): void => signal?.removeEventListener("abort", abort);
+      const abort = (): void => reject(signal?.reason);
       signal?.addEventListener("abort", abort);
       const request: Request<Args> = {
         args,
         caller,
-        abortion: `io ${task.key}`,
-        aborted: false,
-        resolve: (value) => {
-          forget();
-          resolve(value);
-        },
-        reject: (error) => {
-          forget();
-          reject(error);
+        signal,
+        end: (fails, value) => {
+          // Whether the abort or the answer comes first matters.
+          this.#isAborted(signal);
+          signal?.removeEventListener("abort", abort);
+          if (fails) reject(value);
+          else resolve(value as never);
         },
       };
+      const task = world.agenda.request(caller, this.#actor, () => this.#settle(request));
       this.#later(() => world.agenda.enable(task));
     });
   }
 
-  /** The caller does not wait any longer. The request stays on its way. */
-  #abort(request: Request<Args>, reason: unknown): void {
-    request.aborted = true;
-    this.#world.wrote(request.abortion);
-    request.reject(reason);
+  #isAborted(signal: AbortSignal | undefined): boolean {
+    if (signal === undefined) return false;
+    // Each call of `AbortController.abort` writes this key.
+    this.#world.read("abort");
+    return signal.aborted;
   }
 
   /** The step in which a request takes effect, or does not. */
@@ -186,12 +201,11 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
   }
 
   /** What the simulator decides about a request. */
-  #fate({ caller, abortion, aborted }: Request<Args>): Fate<Args, Answer> {
+  #fate({ caller, signal }: Request<Args>): Fate<Args, Answer> {
     const world = this.#world;
     const { failures, refusals } = this.#plan;
-    world.read(abortion);
     if (caller !== world.main) world.read(caller.state);
-    const gone = aborted || caller.lost || (caller.process !== undefined && !caller.alive);
+    const gone = this.#isAborted(signal) || caller.lost || (caller.process !== undefined && !caller.alive);
     // A request that its caller has given up may have been cut off before it was sent.
     if (gone && world.oracle.draw(2, `cut off:${this.#actor.path}`) === 1) return { type: "cut off" };
     const ways = refusals.length + 2 * failures.length;
@@ -215,13 +229,11 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
   #touch(args: Args): void {
     const { key, access } = this.#plan;
     if (key === undefined) {
-      this.#world.interceptor.touched(EVERYTHING, access);
+      useEverything(this.#world, access);
       return;
     }
-    this.#world.read(EVERYTHING);
     const keys = key(...args);
-    for (const one of typeof keys === "string" ? [keys] : keys)
-      this.#world.interceptor.touched(`u:${one}`, access);
+    for (const one of typeof keys === "string" ? [keys] : keys) use(this.#world, one, access);
   }
 
   /** Calls code of the fake. */
@@ -252,10 +264,7 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
     const value = "error" in end ? end.error : end.value;
     const fails = "error" in end || value instanceof Error;
     this.#world.options.recorder?.answered(value, fails);
-    this.#later(() => {
-      if (fails) request.reject(value);
-      else request.resolve(value as never);
-    });
+    this.#later(() => request.end(fails, value));
   }
 
   /** Calls `fn` at once, or after a latency. */

@@ -8,7 +8,7 @@ import type { SystemOptions } from "../../process/system.js";
 import { System } from "../../system.js";
 import type { SimulatedDisk } from "../devices/disk.js";
 import { diskOf, type SimulatedDiskOptions } from "../devices/disk-port.js";
-import { type IoOptions, SimulatedIo } from "../devices/io.js";
+import { type IoOptions, SimulatedIo, use } from "../devices/io.js";
 import { type NetworkOptions, SimulatedNetwork } from "../devices/network.js";
 import { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "../devices/node.js";
 import { ModelError, NotConvergedError } from "../report/errors.js";
@@ -247,7 +247,7 @@ export class Simulation {
    * needs to know, because it skips orders of steps that share nothing.
    */
   touch(key: string, access: "read" | "write" = "write"): void {
-    this.#world.interceptor.touched(`u:${key}`, access);
+    use(this.#world, key, access);
   }
 
   /** @internal Runs the checks of the end. */
