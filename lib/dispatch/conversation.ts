@@ -310,6 +310,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   }
 
   private unselected(why: NoConsumerReason): Event<Member> {
+    this.kernel.shared?.stopping("read");
     if (this.kernel.stopping) return { type: "stopping" };
     return { type: "unselected", why, patient: this.settings.patienceMs > 0 };
   }

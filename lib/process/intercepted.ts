@@ -26,6 +26,7 @@ export class WatchedProcess extends Process {
   /** Whether this process takes an entry or that has ended first makes a difference. */
   override withdraw(entry: Withdrawable): number {
     this.kernel.shared?.process(this.pid, "write");
+    this.kernel.shared?.mailbox(this.pid, "write");
     if (!this.interception.recall(this, (item) => item === entry)) return super.withdraw(entry);
     entry.queuedIn = undefined;
     return 0;

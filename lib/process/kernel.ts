@@ -365,6 +365,7 @@ export class Kernel implements ScheduledSystem {
 
   /** Stops the scheduler and releases everything that belongs to the host. */
   close(): void {
+    this.shared?.stopping("write");
     this.stopped = true;
     this.scheduler.stop();
     this.remote.close();

@@ -54,6 +54,7 @@ export class OwnedTimer implements Due, TimerRef {
 
   /** Returns false when the timer has already fired or been cancelled. */
   cancel(): boolean {
+    if (this.owner !== undefined) this.kernel.shared?.process(this.owner.pid, "read");
     if (this.owner !== undefined) this.owner.timers = exclude(this.owner.timers, this);
     return this.kernel.cancelTimer(this.timer);
   }

@@ -282,6 +282,7 @@ export class ProcessSystem implements AsyncDisposable {
     kernel.stopping = true;
     kernel.shared?.listedRoots();
     for (const process of this.#all().reverse()) {
+      kernel.shared?.process(process.pid, "read");
       if (process.parent !== undefined || !process.alive || isLast(process)) continue;
       const gone = waitForExit(kernel, process.pid, undefined);
       kernel.links.exit(kernel.outside, process.pid, SHUTDOWN, "exit");
