@@ -1,19 +1,14 @@
 // Exploration: runs a scenario under one schedule after another, and makes the first failing schedule as simple as possible.
 
-import { OptionError, ProcessExitedError } from "../../process/errors.js";
-import { runningOwner } from "../../process/origin.js";
-import { Pid } from "../../process/pid.js";
-import { production } from "../../process/production.js";
-import { HostIoError, HostTimerError } from "../report/errors.js";
-import { placeOf } from "../report/place.js";
-import { Actor } from "../simulator/actor.js";
+import { OptionError } from "../../process/errors.js";
 import { host } from "../simulator/host.js";
-import { isSimulated } from "../simulator/interceptor.js";
+import { exclusively } from "./exclusive.js";
 import { Explorer } from "./explorer.js";
 import type { Exploration } from "./findings.js";
 import { keeping } from "./keeping.js";
 import { type ExploreOptions, planExploration, planSimulation, type SimulateOptions } from "./options.js";
-import { active, type Scenario } from "./schedule.js";
+import type { Scenario } from "./schedule.js";
+import { THREAD } from "./thread.js";
 
 /**
  * Runs a scenario under many schedules, each with its own order of steps and its own faults. Fails with the simplest failing
@@ -30,6 +25,7 @@ import { active, type Scenario } from "./schedule.js";
  * });
  */
 export function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
+  if (host.work !== undefined) return Promise.reject(nested());
   return exclusively(async () => {
     const plan = planExploration(options);
     const explorer = new Explorer(checked(scenario), plan);
@@ -66,57 +62,13 @@ export function simulate(
   );
 }
 
+/** In a thread of an exploration, the module of the scenario must not explore as it is loaded. */
+function nested(): OptionError {
+  return new OptionError("source.module", THREAD, "a module that does not explore as it is loaded");
+}
+
 /** @throws OptionError */
 function checked(scenario: Scenario): Scenario {
   if (typeof scenario === "function") return scenario;
   throw new OptionError("scenario", scenario, "a function of the simulation");
-}
-
-let queue: Promise<unknown> = Promise.resolve();
-
-/** Runs explorations one after another: they share the host's microtasks and timers. */
-function exclusively<T>(work: () => Promise<T>): Promise<T> {
-  const code = runningOwner();
-  if (active.world !== undefined && code !== undefined)
-    return Promise.reject(
-      new OptionError("explore", "a scenario", "called outside of scenarios: they do not nest"),
-    );
-  const result = queue.then(async () => {
-    const unwatchHost = host.watch(onHostUse);
-    const unwatchRejections = production.watchRejections((owner, error) => {
-      const { world } = active;
-      if (owner instanceof Actor) {
-        if (world?.actors.includes(owner) === true && !owner.lost) world.fail(error);
-        return true;
-      }
-      if (!(owner instanceof Pid) || !isSimulated(owner)) return false;
-      const process = world?.processOf(owner);
-      // A rejection from a finished schedule is ignored. A stopped system has no listener any more, so the world decides.
-      if (world === undefined || process === undefined || world.isLost(process)) return true;
-      if (!process.kernel.stopped) return false;
-      if (!(error instanceof ProcessExitedError)) world.fail(error);
-      return true;
-    });
-    try {
-      return await work();
-    } finally {
-      // Rejections from the end of the last schedule must not reach other listeners.
-      await host.drain();
-      unwatchRejections?.();
-      unwatchHost();
-    }
-  });
-  queue = result.catch(() => undefined);
-  return result;
-}
-
-function onHostUse(kind: "timer" | "io", name: string): void {
-  const { world } = active;
-  const code = runningOwner();
-  const ours = code instanceof Actor || (code instanceof Pid && world?.processOf(code) !== undefined);
-  if (world === undefined || !ours || world.options.allowed(world.current.path)) return;
-  const [path, place] = [world.current.path, placeOf(host.stack())];
-  const error = kind === "timer" ? new HostTimerError(path, name, place) : new HostIoError(path, name, place);
-  world.fail(error);
-  throw error;
 }

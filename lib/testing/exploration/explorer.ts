@@ -1,19 +1,19 @@
 // The search: one schedule after another, until one fails or there is nothing left to do.
 
 import { Fingerprints } from "../kit/fingerprints.js";
-import { Random } from "../kit/random.js";
 import { NeverReachedError, ReplayOutdatedError } from "../report/errors.js";
 import { ScheduleFailedError } from "../report/failure.js";
 import { decodeToken, scenarioHash } from "../report/token.js";
 import { host } from "../simulator/host.js";
-import { ORDINARY, Script } from "../simulator/oracle.js";
+import { Script } from "../simulator/oracle.js";
 import { Recorder } from "../simulator/recorder.js";
-import type { Chooser, SearchHistory } from "../strategies/strategy.js";
+import { Crew } from "./crew.js";
 import { divergence, failed, failureOf } from "./failing.js";
 import { type Exploration, type ExplorationEnd, Findings, KEPT } from "./findings.js";
 import type { ExplorePlan } from "./options.js";
-import { alike, Runs } from "./runs.js";
-import type { Scenario, ScheduleResult } from "./schedule.js";
+import { Runs } from "./runs.js";
+import type { Scenario } from "./schedule.js";
+import { type Outcome, runShare } from "./share.js";
 
 /** Schedules in the first blocks, and in every later one. */
 const FIRST_BLOCKS = [1, 7, 8, 16, 32, 64, 128] as const;
@@ -93,51 +93,68 @@ export class Explorer {
 
   async one(choices: readonly number[]): Promise<Exploration> {
     const result = await this.runs.of(choices);
-    await this.counted(result, "simulate");
+    const failed = result.failure !== undefined;
+    await this.counted({ index: 0, by: "simulate", result, failed, second: undefined });
     return this.findings.summary("schedules");
   }
 
   private async search(): Promise<ExplorationEnd> {
+    const { crew: plan, signal } = this.plan;
+    if (plan === undefined) return this.searchBlocks(undefined);
+    const crew = new Crew(plan, signal);
+    try {
+      return await this.searchBlocks(crew);
+    } finally {
+      await crew.end();
+    }
+  }
+
+  private async searchBlocks(crew: Crew | undefined): Promise<ExplorationEnd> {
     const { schedules, budgetMs, plateau, signal } = this.plan;
     const { findings } = this;
     const deadline = host.now() + budgetMs;
-    const sizes = blocks();
-    let [history, left] = [findings.history, sizes.next().value];
-    for (let index = 0; index < schedules; index++, left--) {
+    let index = 0;
+    for (const size of blocks()) {
       signal?.throwIfAborted();
-      if (index > 0 && host.now() > deadline) return "time";
-      if (left === 0) [history, left] = [findings.history, sizes.next().value];
-      const chooser = this.chooser(index, history);
-      if (chooser === undefined) return "complete";
-      const observe = this.plan.strategy.observes === true && chooser.ran !== undefined;
-      const result = await this.runs.under(chooser, { seen: this.seen, observe });
-      await this.counted(result, chooser.by ?? this.plan.strategy.name);
-      if (this.isRechecked(index) && !result.redundant) await this.recheck(result);
-      if (findings.schedules - findings.lastNew >= plateau) return "plateau";
+      const block = {
+        first: index,
+        last: Math.min(schedules, index + size),
+        history: findings.history,
+        budgetMs: deadline - host.now(),
+      };
+      const outcomes =
+        crew === undefined ? runShare(this.runs, { ...block, seen: this.seen }) : await crew.run(block);
+      for await (const outcome of outcomes) {
+        // A thread whose time was over has left gaps behind it.
+        if (outcome.index !== index) return "time";
+        await this.counted(crew === undefined ? outcome : this.merged(outcome));
+        index++;
+        signal?.throwIfAborted();
+        if (findings.schedules - findings.lastNew >= plateau) return "plateau";
+        if (host.now() > deadline && index < schedules && crew === undefined) return "time";
+      }
+      if (index === schedules) return "schedules";
+      if (host.now() > deadline) return "time";
+      if (index < block.last) return "complete";
     }
     return "schedules";
   }
 
-  /** The chooser of a schedule; undefined when the search is complete. */
-  private chooser(index: number, history: SearchHistory): Chooser | undefined {
-    const { strategy, seed } = this.plan;
-    if (strategy.enumerates === true) return strategy.begin(index, new Random(seed, index), history);
-    return index === 0 ? ORDINARY : strategy.begin(index - 1, new Random(seed, index), history);
+  /** An outcome of another thread, which does not know what the others have seen. */
+  private merged(outcome: Outcome): Outcome {
+    const fresh = outcome.result.fresh.filter((state) => this.seen.add(state));
+    return { ...outcome, result: { ...outcome.result, fresh } };
   }
 
-  private async counted(result: ScheduleResult, by: string): Promise<void> {
-    this.findings.count(result, by);
-    if (result.failure !== undefined) throw await failureOf(this.runs, result, this.findings.schedules);
-  }
-
-  private isRechecked(index: number): boolean {
-    const { recheck } = this.plan;
-    return recheck > 0 && index % recheck === 0;
-  }
-
-  /** Runs a schedule again: the result must be the same. */
-  private async recheck(result: ScheduleResult): Promise<void> {
-    const second = await this.runs.of(result.choices);
-    if (!alike(result, second)) throw await divergence(this.runs, result, second);
+  private async counted({ result, by, failed, second }: Outcome): Promise<void> {
+    const { findings, runs } = this;
+    findings.count(result, by);
+    if (second !== undefined) throw await divergence(runs, result, second);
+    if (!failed) return;
+    // The failure of another thread stays there.
+    const here = result.failure === undefined ? await runs.of(result.choices) : result;
+    throw here.failure === undefined
+      ? await divergence(runs, result, here)
+      : await failureOf(runs, here, findings.schedules);
   }
 }

@@ -39,13 +39,14 @@ export function planKeeping<Key extends string>(
   return { path: bare, name, source: known };
 }
 
-function sourceOf(source: ScenarioSource): ScenarioSource {
+/** @throws OptionError */
+export function sourceOf(source: ScenarioSource): ScenarioSource {
   only("source", source, ["module", "export"]);
   return { module: text("source.module", source.module), export: text("source.export", source.export) };
 }
 
-/** The options as a file can hold them. */
-function plain<Key extends string>(
+/** The options as a file can hold them, or another thread get them. @throws OptionError */
+export function plain<Key extends string>(
   options: { readonly [key in Key]?: unknown },
   keys: readonly Key[],
 ): object {

@@ -5,11 +5,13 @@ import { count, delay, text } from "../../process/options.js";
 import type { ScenarioSource } from "../report/failure-file.js";
 import type { BuiltInChecks } from "../simulator/built-in-checks.js";
 import { type FaultOptions, planFaults } from "../simulator/faults.js";
+import { host } from "../simulator/host.js";
 import { flag, only, words } from "../simulator/options.js";
 import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
 import { portfolio } from "../strategies/portfolio.js";
 import type { SearchStrategy } from "../strategies/strategy.js";
-import { type KeepPlan, planKeeping } from "./keeping.js";
+import type { CrewPlan } from "./crew-plan.js";
+import { type KeepPlan, plain, planKeeping, sourceOf } from "./keeping.js";
 import { KeptSchedules } from "./kept-schedules.js";
 import type { ScheduleSettings } from "./schedule.js";
 
@@ -106,7 +108,14 @@ export interface ExploreOptions extends SimulateOptions {
    * stands a `.json` file of the same name, which `npx signalbox replay` shows and runs again.
    */
   readonly viewer?: string;
-  /** Where the scenario is, so that `npx signalbox replay` can run it. The other options must be plain data then. */
+  /**
+   * Number of cores that run schedules, or `all`. Default 1. With more than one, the exploration needs the `source` of the
+   * scenario, and its strategy is one of signalbox that does not enumerate. The result is the same as on one core.
+   */
+  readonly cores?: number | "all";
+  /**
+   * Where the scenario is, so that `npx signalbox replay` and other `cores` can run it. The other options must be plain data then.
+   */
   readonly source?: ScenarioSource;
   /** Ends the exploration early: it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
@@ -136,6 +145,7 @@ const EXPLORE_OPTIONS = [
   "corpus",
   "replay",
   "viewer",
+  "cores",
   "source",
   "signal",
 ] as const;
@@ -155,6 +165,8 @@ export interface ExplorePlan {
   readonly kept: KeptSchedules | undefined;
   readonly replay: string | undefined;
   readonly keep: KeepPlan | undefined;
+  /** Undefined for an exploration on one core. */
+  readonly crew: CrewPlan | undefined;
   readonly signal: AbortSignal | undefined;
   /** The name of the exploration, with the options that change what a choice means. */
   readonly title: string;
@@ -201,8 +213,26 @@ export function planExploration(options: ExploreOptions): ExplorePlan {
     kept: options.corpus === undefined ? undefined : new KeptSchedules(options.corpus, name, title),
     replay: options.replay,
     keep: planKeeping(options, name, SIMULATE_OPTIONS),
+    crew: planCrew(options, strategy),
     signal: options.signal,
     title,
+  };
+}
+
+/** @throws OptionError */
+function planCrew(options: ExploreOptions, strategy: SearchStrategy): CrewPlan | undefined {
+  const { cores = 1, source } = options;
+  const threads = cores === "all" ? host.cores() : count("cores", cores, 1);
+  if (threads === 1) return undefined;
+  if (source === undefined)
+    throw new OptionError("source", source, "the module and the export of the scenario, for other cores");
+  if (strategy.recipe === undefined)
+    throw new OptionError("strategy", strategy.name, "a random strategy of signalbox, on several cores");
+  return {
+    threads,
+    source: sourceOf(source),
+    options: plain(options, [...SIMULATE_OPTIONS, "seed", "recheck"]),
+    strategy: strategy.recipe,
   };
 }
 

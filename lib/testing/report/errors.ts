@@ -24,6 +24,20 @@ export class ReplayOutdatedError extends SignalboxError {
 }
 
 /**
+ * A thread of an exploration on several cores cannot load the scenario, ended, or does not answer.
+ *
+ * @remedy The module of `source` must export the scenario, and be loadable by Node as it is: it must not explore as it is loaded. For
+ * TypeScript, start Node with the loader that it needs; or run on one core.
+ */
+export class ThreadError extends SignalboxError {
+  static override readonly name: string = "ThreadError";
+  readonly code = "ERR_SIM_THREAD";
+  constructor(why: string) {
+    super(`a thread of the exploration failed: ${why}. With \`cores: 1\` the scenario runs in this thread`);
+  }
+}
+
+/**
  * The same choices led to another step than before: something in the code is outside of the simulator's
  * control.
  *

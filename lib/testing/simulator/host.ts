@@ -9,11 +9,13 @@ import http from "node:http";
 import https from "node:https";
 import { syncBuiltinESMExports } from "node:module";
 import net from "node:net";
+import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import timers from "node:timers";
 import timersPromises from "node:timers/promises";
 import { promisify } from "node:util";
 import { promiseHooks } from "node:v8";
+import { parentPort, Worker, workerData } from "node:worker_threads";
 import zlib from "node:zlib";
 import { origin } from "../../process/origin.js";
 import { later } from "../kit/event-loop.js";
@@ -25,6 +27,7 @@ export type HostWatch = (kind: "timer" | "io", name: string) => void;
 
 const STACK_LINES = 40;
 const realTimeout = globalThis.setTimeout;
+const realClear = globalThis.clearTimeout;
 const clock = globalThis.performance;
 
 let watched = 0;
@@ -115,8 +118,48 @@ export interface SimulatorHost {
   change(path: string, next: (content: string | undefined) => string | undefined): void;
   /** Emits a warning of the process. */
   warn(text: string): void;
+  /** Calls `fn` after real milliseconds. Returns the function that cancels it. */
+  after(ms: number, fn: () => void): () => void;
+  /** Number of threads that can work at the same time. */
+  cores(): number;
+  /** Starts a thread that loads a module. The module finds the data in `work`. */
+  thread(module: string, data: unknown, events: ThreadEvents): SimulatorThread;
+  /** In such a thread: its data, and the way to the thread that started it. */
+  readonly work: ThreadWork | undefined;
   /** The working folder, from which a report shows places. With forward slashes. */
   folder(): string;
+}
+
+/** A thread, for the one that started it. */
+export interface SimulatorThread {
+  tell(message: unknown): void;
+  end(): Promise<void>;
+}
+
+/** What a thread does, for the one that started it. */
+export interface ThreadEvents {
+  /** It has sent a message. */
+  said(message: unknown): void;
+  /** It has ended by itself. */
+  ended(why: string): void;
+}
+
+/** The thread that started this one. */
+export interface ThreadWork {
+  readonly data: unknown;
+  say(message: unknown): void;
+  hear(listener: (message: unknown) => void): void;
+}
+
+function workOfThread(): ThreadWork | undefined {
+  const given = (workerData as { signalbox?: { data: unknown } } | null | undefined)?.signalbox;
+  if (given === undefined || parentPort === null) return undefined;
+  const port = parentPort;
+  return {
+    data: given.data,
+    say: (message) => port.postMessage(message),
+    hear: (listener) => port.on("message", listener),
+  };
 }
 
 export const host: SimulatorHost = {
@@ -258,6 +301,33 @@ export const host: SimulatorHost = {
   warn(text) {
     process.emitWarning(text, { code: "SIGNALBOX_TESTING" });
   },
+
+  after(ms, fn) {
+    const timer = realTimeout(fn, ms);
+    return () => realClear(timer);
+  },
+
+  cores: () => availableParallelism(),
+
+  thread(module, data, { said, ended }) {
+    const worker = new Worker("import(require('node:worker_threads').workerData.signalbox.module);", {
+      eval: true,
+      workerData: { signalbox: { module, data } },
+    });
+    let ending = false;
+    worker.on("message", said);
+    worker.on("error", (error) => ended(error instanceof Error ? error.message : String(error)));
+    worker.on("exit", (code) => ending || ended(`it exited with code ${code}`));
+    return {
+      tell: (message) => worker.postMessage(message),
+      async end() {
+        ending = true;
+        await worker.terminate();
+      },
+    };
+  },
+
+  work: workOfThread(),
 
   folder: () => process.cwd().replaceAll("\\", "/"),
 };

@@ -79,6 +79,7 @@ export function delayBounded(options: DelayBoundedOptions = {}): SearchStrategy 
   const rates = checkRates(options.rates);
   return {
     name: `delay-bounded(${delays})`,
+    recipe: { kind: "delay-bounded", options },
     begin: (_index, random, history) => new DelayBounded(delays, rates, random, history),
   };
 }

@@ -105,6 +105,7 @@ export function pct(options: PctOptions = {}): SearchStrategy {
   const rates = checkRates(options.rates);
   return {
     name: `PCT(${depth})`,
+    recipe: { kind: "PCT", options },
     begin: (_index, random, history) => new Pct(depth, rates, random, history),
   };
 }

@@ -46,7 +46,9 @@ export function portfolio(strategies: readonly SearchStrategy[] = usualStrategie
   const members: readonly SearchStrategy[] = [...strategies];
   const begun: number[] = members.map(() => 0);
   const over: boolean[] = members.map(() => false);
+  const recipes = members.flatMap(({ recipe }) => recipe ?? []);
   return {
+    ...(recipes.length === members.length && { recipe: { kind: "portfolio", members: recipes } }),
     name: `portfolio of ${members.map((member) => member.name).join(", ")}`,
     observes: members.some((member) => member.observes === true),
     begin: (index, random, history) => {

@@ -97,6 +97,7 @@ export function pos(options: FaultRateOptions = {}): SearchStrategy {
   const rates = checkRates(options.rates);
   return {
     name: "POS",
+    recipe: { kind: "POS", options },
     observes: true,
     begin: (_index, random, history) => new Pos(rates, random, history),
   };

@@ -34,7 +34,11 @@ class RandomWalk implements Chooser {
  */
 export function randomWalk(options: FaultRateOptions = {}): SearchStrategy {
   const rates = checkRates(options.rates);
-  return { name: "random walk", begin: (_index, random) => new RandomWalk(random, rates) };
+  return {
+    name: "random walk",
+    recipe: { kind: "random walk", options },
+    begin: (_index, random) => new RandomWalk(random, rates),
+  };
 }
 
 /** A strategy with priorities lets a task be overtaken at least this often. */

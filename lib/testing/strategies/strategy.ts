@@ -1,6 +1,7 @@
 // The interface of strategies. A strategy makes all decisions; the rest of the simulator executes and records them.
 
 import type { Random } from "../kit/random.js";
+import type { FaultRateOptions } from "./swarm.js";
 
 /** A task that can run next. Each step runs one of them. */
 export interface PossibleStep {
@@ -56,10 +57,20 @@ export interface SearchHistory {
   readonly actors: number;
 }
 
+/** A strategy as plain data, so that another thread can make the same one. */
+export interface StrategyRecipe {
+  readonly kind: "random walk" | "POS" | "PCT" | "delay-bounded" | "portfolio";
+  readonly options?: FaultRateOptions;
+  /** Of a portfolio. */
+  readonly members?: readonly StrategyRecipe[];
+}
+
 /** A way to search schedules. */
 export interface SearchStrategy {
   /** Name of the strategy in reports and statistics. */
   readonly name: string;
+  /** How another thread makes it; undefined for a strategy that only one thread can have. */
+  readonly recipe?: StrategyRecipe;
   /** Needs the footprints of steps, which cost some speed. */
   readonly observes?: boolean;
   /** Enumerates schedules, including the ordinary one. */
