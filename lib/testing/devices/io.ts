@@ -69,7 +69,10 @@ interface Request<Args extends readonly unknown[]> {
 
 /** Footprint key of all that requests use: an effect without keys changes it, and every other use reads it. */
 const EVERYTHING = "io";
-/** Footprint key of reading everything: such an effect writes it, and each change of one thing reads it. */
+/**
+ * Footprint key of reading everything: such an effect writes it, and each change of one thing reads it. So the changes of different
+ * things do not conflict; two effects that read everything do, which costs schedules and misses none.
+ */
 const SCAN = "io scan";
 
 /** The running code uses everything that requests use. */
@@ -79,7 +82,6 @@ function useEverything(world: World, access: "read" | "write"): void {
     return;
   }
   world.read(EVERYTHING);
-  // Two scans do not matter to each other, but a key that all changes of single things write would order these.
   world.wrote(SCAN);
 }
 
@@ -191,13 +193,14 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
     if (happens) this.#touch(request.args);
     const result = happens ? this.#attempt(() => this.#fn(...request.args)) : undefined;
     const { failure } = fate;
-    if (typeof failure === "function")
-      this.#answer(
-        request,
-        this.#attempt(() => failure(...request.args)),
-      );
-    else if (failure !== undefined) this.#answer(request, { error: failure });
+    if (failure !== undefined) this.#answer(request, this.#failing(failure, request.args));
     else if (result !== undefined) this.#answer(request, result);
+  }
+
+  #failing(failure: IoFailure<Args, Answer>, args: Args): Ended | Promise<Ended> {
+    if (typeof failure !== "function") return { error: failure };
+    const end = this.#attempt(() => failure(...args));
+    return "value" in end && end.value instanceof Error ? { error: end.value } : end;
   }
 
   /** What the simulator decides about a request. */
@@ -261,8 +264,8 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
       void (end as Promise<Ended>).then((one) => this.#answer(request, one));
       return;
     }
-    const value = "error" in end ? end.error : end.value;
-    const fails = "error" in end || value instanceof Error;
+    const fails = "error" in end;
+    const value = fails ? end.error : end.value;
     this.#world.options.recorder?.answered(value, fails);
     this.#later(() => request.end(fails, value));
   }

@@ -79,6 +79,7 @@ describe("a request", () => {
       });
       expect(await errorOf(broken())).toBe(no);
       expect(await errorOf(sim.io("d", () => Promise.reject(closed))())).toBe(closed);
+      expect(await sim.io("e", () => no)()).toBe(no);
     });
   });
 
