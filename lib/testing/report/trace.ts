@@ -8,7 +8,7 @@ export type TraceEffect =
       /** A message or signal was sent. */
       readonly type: "send";
       /** Number of the message in the schedule, from 1. The step that takes the message has the same number. */
-      readonly envelope?: number;
+      readonly letter?: number;
       /** Path of the sender. The sender of a signal is the process that ended. */
       readonly from?: string;
       /** Place of the sending code. */
@@ -50,7 +50,7 @@ export type TraceEffect =
       /** A message was discarded: nobody will take it. */
       readonly type: "lost";
       /** Number of the message, if it was on its way or in a mailbox. */
-      readonly envelope?: number;
+      readonly letter?: number;
       /** Path of the process, or name, that the message was for. */
       readonly to: string;
       /** The message, as a short text. */
@@ -129,7 +129,7 @@ export type TraceStep = {
       /** Path of the sender of the message. */
       readonly sender?: string;
       /** Number of the message; see the effect `send`. */
-      readonly envelope?: number;
+      readonly letter?: number;
     }
   | {
       /** Code went on after an await. */
@@ -151,7 +151,7 @@ export type TraceStep = {
       /** The message, as a short text. */
       readonly message: string;
       /** Number of the message; see the effect `send`. */
-      readonly envelope?: number;
+      readonly letter?: number;
     }
   | {
       /** A request of `sim.io` took effect, or failed to. */
@@ -163,7 +163,7 @@ export type TraceStep = {
       /** The arguments of the request, as a short text. */
       readonly request: string;
       /** Number of the request; see the effect `send`. */
-      readonly envelope?: number;
+      readonly letter?: number;
       /** What came of the request. */
       readonly outcome: RequestOutcome;
     }

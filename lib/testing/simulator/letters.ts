@@ -10,7 +10,7 @@ import type { Actor } from "./actor.js";
 /** One message on its way or in a mailbox. */
 export interface Letter {
   /** From 1, in the order of sending. */
-  readonly envelope: number;
+  readonly number: number;
   /** Path of the sender. */
   readonly from: string;
   /** As the mailbox holds it. */
@@ -27,7 +27,7 @@ export class Letters {
 
   /** A new letter. */
   written(from: string, item: unknown): Letter {
-    return { envelope: ++this.count, from, item };
+    return { number: ++this.count, from, item };
   }
 
   /** A letter is on its way. */

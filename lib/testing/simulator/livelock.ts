@@ -12,7 +12,8 @@ const MOST_LINES = 12;
 /** Processes that the error names when nothing repeats. */
 const MOST_NAMES = 8;
 /** What may differ from round to round in any cycle: numbers of steps and messages, the time, and places, which may be unknown. */
-const EACH_ITS_OWN: ReadonlySet<string> = new Set(["number", "at", "envelope", "place", "changes"]);
+const EACH_ITS_OWN: ReadonlySet<string> = new Set(["number", "at", "letter", "place", "changes"]);
+
 /**
  * Whether no process was kept from running through the second half of the schedule: in a fair schedule, what is possible for long
  * enough happens.

@@ -120,7 +120,7 @@ export class Recorder {
     const [item] = held;
     const letter = this.letters.arriving(wayOf(from, owner), item);
     const message = this.show(plain(item));
-    const doing = { type: "deliver", message, ...known({ envelope: letter?.envelope }) } as const;
+    const doing = { type: "deliver", message, ...known({ letter: letter?.number }) } as const;
     if (item instanceof Parcel) {
       this.arriving = letter;
       const { to } = item.ends();
@@ -137,12 +137,12 @@ export class Recorder {
     this.doing = { ...this.doing, ...this.taken(actor, index) };
   }
 
-  private taken(owner: Actor, index: number): Pick<Doing & { type: "run" }, "took" | "sender" | "envelope"> {
+  private taken(owner: Actor, index: number): Pick<Doing & { type: "run" }, "took" | "sender" | "letter"> {
     const item = owner.process?.peek(index);
     const letter = this.letters.take(owner, index);
     const ownText = item instanceof SignalEntry || item instanceof TaskEntry;
     const sender = ownText ? undefined : letter?.from;
-    return { took: this.show(plain(item)), ...known({ sender, envelope: letter?.envelope }) };
+    return { took: this.show(plain(item)), ...known({ sender, letter: letter?.number }) };
   }
 
   /** A fault has lasted its time. */
@@ -174,7 +174,7 @@ export class Recorder {
     const letter = this.letters.written(sender, item);
     this.effects.push({
       type: "send",
-      ...{ to: receiver, from: sender, message: this.show(plain(item)), held, envelope: letter.envelope },
+      ...{ to: receiver, from: sender, message: this.show(plain(item)), held, letter: letter.number },
       ...known({ place: this.place() }),
     });
     if (held) this.letters.hold(wayOf(from, to), letter);
@@ -194,18 +194,18 @@ export class Recorder {
     this.effects.push({
       type: "lost",
       ...{ to: actor?.path ?? String(to), message: this.show(message), reason: LOSSES[why] },
-      ...known({ envelope: letter?.envelope }),
+      ...known({ letter: letter?.number }),
     });
   }
 
   /** Code has sent a request to the outside world. */
   requested(outside: Actor, args: readonly unknown[]): void {
     const from = this.world.current.path;
-    const { envelope } = this.letters.written(from, args);
-    this.requests.set(args, envelope);
+    const { number } = this.letters.written(from, args);
+    this.requests.set(args, number);
     this.effects.push({
       type: "send",
-      ...{ to: outside.path, from, message: this.arguments(args), held: true, envelope },
+      ...{ to: outside.path, from, message: this.arguments(args), held: true, letter: number },
       ...known({ place: this.place() }),
     });
   }
@@ -213,10 +213,10 @@ export class Recorder {
   /** The present step decides about a request to the outside world. */
   decided(outside: Actor, caller: Actor, args: readonly unknown[], outcome: RequestOutcome): void {
     const request = this.arguments(args);
-    const envelope = this.requests.get(args);
+    const letter = this.requests.get(args);
     this.doing = {
       type: "effect",
-      ...{ process: outside.path, from: caller.path, request, outcome, ...known({ envelope }) },
+      ...{ process: outside.path, from: caller.path, request, outcome, ...known({ letter }) },
     };
   }
 
@@ -302,7 +302,7 @@ export class Recorder {
   private living(actor: Actor, process: WatchedProcess): ProcessChange {
     const { status, links, monitors } = processInfo(process.kernel, process);
     const paths = (pids: readonly Pid[]): string[] => pids.map((pid) => this.nameOf(pid));
-    const mailbox = this.letters.mailbox(actor).map(({ envelope }) => envelope);
+    const mailbox = this.letters.mailbox(actor).map(({ number }) => number);
     return { process: actor.path, status, mailbox, links: paths(links), monitors: paths(monitors) };
   }
 

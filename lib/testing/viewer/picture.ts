@@ -37,7 +37,7 @@ export interface ShownChange {
 /** A message, from the step that sent it to the step that took it; or a reply, from the step that gave it to the one that went on. */
 export interface Arrow {
   /** Number of a message; undefined for a reply. */
-  readonly envelope?: number;
+  readonly letter?: number;
   readonly text: string;
   readonly from: Point;
   /** Undefined while nobody has taken the message. */
@@ -88,9 +88,9 @@ function messagesOf({ steps }: Trace): ReadonlyMap<number, string> {
   const texts = new Map<number, string>();
   for (const { effects } of steps)
     for (const effect of effects)
-      if (effect.type === "send" && effect.envelope !== undefined)
+      if (effect.type === "send" && effect.letter !== undefined)
         texts.set(
-          effect.envelope,
+          effect.letter,
           `${effect.message}${effect.from === undefined ? "" : ` from ${effect.from}`}`,
         );
   return texts;
@@ -113,7 +113,7 @@ function shown(step: TraceStep, lanes: Lanes, messages: ReadonlyMap<number, stri
     changes: (step.changes ?? []).map((change) => ({
       ...change,
       lane: lanes.of(change.process),
-      mailbox: change.mailbox.map((envelope) => messages.get(envelope) ?? `message ${envelope}`),
+      mailbox: change.mailbox.map((letter) => messages.get(letter) ?? `message ${letter}`),
     })),
     ...(step.states !== undefined && { states: step.states }),
   };
@@ -127,7 +127,7 @@ function lineOf(effect: TraceEffect): string {
 
 /** The number of the message that a step takes. A message held on its way arrives first, which takes nothing. */
 function takenBy(step: TraceStep): number | undefined {
-  return step.type === "run" || step.type === "effect" ? step.envelope : undefined;
+  return step.type === "run" || step.type === "effect" ? step.letter : undefined;
 }
 
 function arrowsOf(steps: readonly TraceStep[], lanes: Lanes): Arrow[] {
@@ -141,16 +141,16 @@ function messageArrows(steps: readonly TraceStep[], lanes: Lanes): Arrow[] {
     const taken = takenBy(step);
     if (taken !== undefined) takes.set(taken, { step: index, lane: lanes.of(step.process) });
     for (const effect of step.effects)
-      if (effect.type === "lost" && effect.envelope !== undefined) lost.add(effect.envelope);
+      if (effect.type === "lost" && effect.letter !== undefined) lost.add(effect.letter);
   }
   return steps.flatMap((step, index) =>
     step.effects.flatMap((effect) => {
-      if (effect.type !== "send" || effect.envelope === undefined) return [];
-      const { envelope, message: text, from: sender = step.process, to } = effect;
-      const taken = takes.get(envelope);
+      if (effect.type !== "send" || effect.letter === undefined) return [];
+      const { letter, message: text, from: sender = step.process, to } = effect;
+      const taken = takes.get(letter);
       const from = { step: index, lane: lanes.of(sender) };
       const way = { from, ...(taken !== undefined && { to: taken }), target: lanes.of(to) };
-      return [{ envelope, text, ...way, lost: lost.has(envelope) }];
+      return [{ letter, text, ...way, lost: lost.has(letter) }];
     }),
   );
 }

@@ -16,11 +16,11 @@ describe("the trace tells which message a step took, and who sent it", () => {
       const { taken, trace } = await runProgram(program, choices);
       const { steps } = trace;
       const said = stepsLike(steps, "run")
-        .filter(({ envelope }) => envelope !== undefined)
+        .filter(({ letter }) => letter !== undefined)
         .map(({ process, took, sender }) => `${process} took ${took} from ${sender}`);
       expect(said).toEqual(taken);
-      const envelopes = effectsLike(steps, "send").map(({ envelope }) => envelope);
-      expect(envelopes).toEqual(envelopes.map((_, index) => index + 1));
+      const letters = effectsLike(steps, "send").map(({ letter }) => letter);
+      expect(letters).toEqual(letters.map((_, index) => index + 1));
     },
   );
 
@@ -175,7 +175,7 @@ describe("the trace tells", () => {
       system.send("nobody", 4);
     });
     const lost = effectsLike(steps, "lost").map(
-      ({ to, message, reason, envelope }) => `${to} ${message} ${reason} ${envelope}`,
+      ({ to, message, reason, letter }) => `${to} ${message} ${reason} ${letter}`,
     );
     expect(lost).toEqual([
       "shop/full 2 its mailbox is full 2",

@@ -13,26 +13,26 @@ import { effectsLike, stepsOf } from "../support/trace.js";
 function mailboxesAfter(steps: readonly TraceStep[]): Map<string, string[]> {
   const mailboxes = new Map<string, number[]>();
   const texts = new Map<number, string>();
-  const drop = (envelope: number | undefined): void => {
+  const drop = (letter: number | undefined): void => {
     for (const [process, mailbox] of mailboxes)
       mailboxes.set(
         process,
-        mailbox.filter((one) => one !== envelope),
+        mailbox.filter((one) => one !== letter),
       );
   };
   for (const step of steps) {
-    if (step.type === "run") drop(step.envelope);
-    if (step.type === "deliver") mailboxes.get(step.process)?.push(step.envelope as number);
+    if (step.type === "run") drop(step.letter);
+    if (step.type === "deliver") mailboxes.get(step.process)?.push(step.letter as number);
     for (const effect of step.effects) {
       if (effect.type === "spawn") mailboxes.set(effect.process, []);
       if (effect.type === "exit") mailboxes.delete(effect.process);
-      if (effect.type === "lost") drop(effect.envelope);
+      if (effect.type === "lost") drop(effect.letter);
       if (effect.type !== "send") continue;
-      texts.set(effect.envelope as number, `${effect.message} from ${effect.from}`);
-      if (!effect.held) mailboxes.get(effect.to)?.push(effect.envelope as number);
+      texts.set(effect.letter as number, `${effect.message} from ${effect.from}`);
+      if (!effect.held) mailboxes.get(effect.to)?.push(effect.letter as number);
     }
   }
-  const shown = (mailbox: number[]): string[] => mailbox.map((envelope) => texts.get(envelope) as string);
+  const shown = (mailbox: number[]): string[] => mailbox.map((letter) => texts.get(letter) as string);
   return new Map([...mailboxes].map(([process, mailbox]) => [process, shown(mailbox)]));
 }
 
@@ -63,7 +63,7 @@ describe("of any program and schedule", () => {
       const { trace, taken } = await runProgram(program, choices);
       const { arrows, lanes } = pictureOf(trace);
       for (const { from, to } of arrows) if (to !== undefined) expect(to.step).toBeGreaterThan(from.step);
-      const messages = arrows.filter(({ envelope }) => envelope !== undefined);
+      const messages = arrows.filter(({ letter }) => letter !== undefined);
       expect(messages).toHaveLength(effectsLike(trace.steps, "send").length);
       const ends = messages
         .flatMap(({ to, from, text }) => (to === undefined ? [] : [{ to, from, text }]))

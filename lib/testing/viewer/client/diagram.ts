@@ -81,14 +81,14 @@ function lifelines({ lanes, steps }: Picture, width: number): SVGElement[] {
 }
 
 /** A line from the step that sends to the step that takes. A message that nobody took leads a little way to its receiver. */
-function lineOf({ envelope, from, to, target, lost }: Arrow, width: number): SVGElement {
+function lineOf({ letter, from, to, target, lost }: Arrow, width: number): SVGElement {
   const [x1, y1] = [middle(from.lane, width), row(from.step)];
   const x2 = middle(target, width);
   const y2 = to === undefined ? y1 + ROW : row(to.step);
   const bend = from.lane === target ? width / 3 : 0;
   const path = `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 + bend} ${y2} ${x2} ${y2}`;
   const fate = lost ? " lost" : to === undefined ? " open" : "";
-  const kind = `message${envelope === undefined ? " reply" : fate}`;
+  const kind = `message${letter === undefined ? " reply" : fate}`;
   return shape("path", { class: kind, d: path, "marker-end": to === undefined ? "" : "url(#head)" });
 }
 
