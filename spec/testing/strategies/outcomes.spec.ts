@@ -622,4 +622,56 @@ describe("a search with reduction sees the outcomes of one without:", () => {
       does(system, () => system.send(clerk, "a message"));
       does(system, () => controller.abort());
     }));
+
+  test("an exit signal comes when callbacks begin to trap", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const clerk = system.spawn<unknown>({
+        handle: (ctx) => void ctx.trapExit(true),
+        signal: () => {
+          seen.clerk = "lives";
+        },
+        parentExit: () => {
+          seen.clerk = "lives";
+        },
+      });
+      system.send(clerk, "trap");
+      system.spawn((ctx) => {
+        ctx.exit(clerk, { type: "shutdown" });
+        return ctx.receive();
+      });
+    }));
+
+  test("a call without a limit is aborted when its callee looks at it", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      const controller = new AbortController();
+      const held: ReplyTo<string>[] = [];
+      const clerk = system.spawn<ReplyTo<string>>({ handle: (_ctx, replyTo) => void held.push(replyTo) });
+      const options = { signal: controller.signal, timeoutMs: Number.POSITIVE_INFINITY };
+      system.call(clerk, (replyTo: ReplyTo<string>) => replyTo, options).catch(() => undefined);
+      const looker = system.spawn<unknown>({
+        handle: () => {
+          seen.open = held.map(({ open }) => open);
+        },
+      });
+      system.sendAfter(looker, "look", 10);
+      system.spawn((ctx) => {
+        ctx.runAfter(10, () => controller.abort());
+        return ctx.receive();
+      });
+    }));
+
+  test("a listener comes when a process crashes", () =>
+    expectAllOutcomes((sim, seen) => {
+      const system = sim.system();
+      system.spawn(() => {
+        throw new Error("a crash");
+      });
+      does(system, () => {
+        system.events.on("crash", ({ reason }) => {
+          seen.crash = reason.type;
+        });
+      });
+    }));
 });
