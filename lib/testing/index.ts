@@ -44,7 +44,7 @@ export {
 } from "./devices/network.js";
 export { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "./devices/node.js";
 export { explore, simulate } from "./exploration/explore.js";
-export type { Exploration, ExplorationEnd, StrategyYield } from "./exploration/findings.js";
+export type { Exploration, ExplorationEnd } from "./exploration/findings.js";
 export type { SimulationCheck } from "./exploration/judging.js";
 export type { OutdatedSchedule } from "./exploration/kept-schedules.js";
 export type { MonitorCondition, MonitorOptions, Monitors } from "./exploration/monitors.js";
@@ -113,6 +113,7 @@ export type {
   PossibleStep,
   SearchHistory,
   SearchStrategy,
+  StrategyYield,
 } from "./strategies/strategy.js";
 export type { FaultKind, FaultRateOptions, FaultRates } from "./strategies/swarm.js";
 export { ExplorationDivergedError } from "./strategies/tree.js";

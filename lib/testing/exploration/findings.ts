@@ -1,18 +1,8 @@
 // What an exploration has found out: counts, and what was new in which schedule.
 
-import type { SearchHistory } from "../strategies/strategy.js";
+import type { SearchHistory, StrategyYield } from "../strategies/strategy.js";
 import type { OutdatedSchedule } from "./kept-schedules.js";
 import type { ScheduleResult } from "./schedule.js";
-
-/** What the schedules of one strategy have shown. */
-export interface StrategyYield {
-  /** Schedules that the strategy made. */
-  readonly schedules: number;
-  /** Those of them that showed a state or a label of `sim.sometimes` that no earlier schedule had shown. */
-  readonly newSchedules: number;
-  /** States that they showed first. */
-  readonly newStates: number;
-}
 
 /**
  * Why an exploration ended. `complete`: every schedule was run. `schedules`: as many as were asked for. `time`: the `budgetMs`
@@ -127,7 +117,8 @@ export class Findings {
 
   /** The facts about the schedules so far that strategies get. */
   get history(): SearchHistory {
-    return { longest: Math.max(0, ...this.recent), actors: this.actors };
+    const yields = new Map([...this.yields].map(([name, yielded]) => [name, { ...yielded }]));
+    return { longest: Math.max(0, ...this.recent), actors: this.actors, yields };
   }
 
   /** Labels that no schedule has reached. */

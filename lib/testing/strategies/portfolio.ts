@@ -1,11 +1,12 @@
 // Several strategies by turns: each finds bugs that the others are slow to find.
 
 import { OptionError } from "../../process/errors.js";
+import type { Random } from "../kit/random.js";
 import { delayBounded } from "./delay-bounded.js";
 import { pct } from "./pct.js";
 import { pos } from "./pos.js";
 import { randomWalk } from "./random-walk.js";
-import type { SearchStrategy } from "./strategy.js";
+import type { SearchHistory, SearchStrategy } from "./strategy.js";
 import type { FaultRateOptions } from "./swarm.js";
 
 /**
@@ -26,9 +27,32 @@ export function usualStrategies(options: FaultRateOptions = {}): SearchStrategy[
   ];
 }
 
+/** Schedules before the first guided one. */
+const UNGUIDED = 256;
+
+function isGuided(index: number): boolean {
+  return index >= UNGUIDED && index % 2 === 1;
+}
+
+/** A member by chance, in proportion to the square of the new states that its schedules have shown so far, on average. */
+function mostNew(members: readonly SearchStrategy[], random: Random, { yields }: SearchHistory): number {
+  const rates = members.map(({ name }) => {
+    const { schedules, newStates } = yields?.get(name) ?? { schedules: 1, newStates: 1 };
+    return (newStates / schedules) ** 2;
+  });
+  const sum = rates.reduce((total, rate) => total + rate, 0);
+  let left = random.unit() * sum;
+  const chosen = rates.findIndex((rate) => {
+    left -= rate;
+    return left < 0;
+  });
+  return Math.max(0, chosen);
+}
+
 /**
- * Lets its members provide schedules by turns: of `n` members, number `i % n` provides schedule `i`. Each member counts its own
- * schedules from 0. A member that has no schedule left passes its turns to the next one; when no member has one, the search is
+ * Lets its members provide schedules by turns: of `n` members, number `i % n` provides schedule `i`. From schedule 256 on, every
+ * second one comes from a member by chance, in proportion to the square of the new states that its schedules have shown so far, on average: where some
+ * members only repeat what is known, the others get half of their turns. Each member counts its own schedules from 0. A member that has no schedule left passes its turns to the next one; when no member has one, the search is
  * over. The portfolio observes if a member does.
  *
  * @param strategies - at least one; by default {@link usualStrategies}
@@ -56,8 +80,11 @@ export function portfolio(strategies: readonly SearchStrategy[] = usualStrategie
         begun.fill(0);
         over.fill(false);
       }
+      // Every second schedule: the others would be turns of every second member only.
+      const byTurns = index < UNGUIDED ? index : index >> 1;
+      const first = isGuided(index) ? mostNew(members, random, history) : byTurns;
       for (let i = 0; i < members.length; i++) {
-        const turn = (index + i) % members.length;
+        const turn = (first + i) % members.length;
         if (over[turn]) continue;
         const member = members[turn] as SearchStrategy;
         const chooser = member.begin(begun[turn] as number, random, history);

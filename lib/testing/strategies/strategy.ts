@@ -49,12 +49,24 @@ export interface Chooser {
   readonly redundant?: boolean;
 }
 
+/** What the schedules of one strategy have shown. */
+export interface StrategyYield {
+  /** Schedules that the strategy made. */
+  readonly schedules: number;
+  /** Those of them that showed a state or a label of `sim.sometimes` that no earlier schedule had shown. */
+  readonly newSchedules: number;
+  /** States that they showed first. */
+  readonly newStates: number;
+}
+
 /** Facts about earlier schedules, up to some schedule before this one. */
 export interface SearchHistory {
   /** Steps of the longest of the last schedules; 0 before the first. */
   readonly longest: number;
   /** Most actors in one schedule so far. */
   readonly actors: number;
+  /** What each strategy showed first, by its name. */
+  readonly yields?: ReadonlyMap<string, StrategyYield>;
 }
 
 /** A strategy as plain data, so that another thread can make the same one. */
