@@ -92,7 +92,7 @@ export class SimulatedNode<T = unknown> implements FaultyNode {
     this.#boot = boot;
     this.disk = diskOf(world, options.disk, `disk of ${name}`);
     this.#clock = new SimulatedClock(world, name, options.clock);
-    world.faults.nodes.push(this);
+    world.faults.register(this);
     world.faults.remedies.push(() => {
       if (this.#return !== undefined) this.restart();
     });

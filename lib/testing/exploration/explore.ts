@@ -15,7 +15,7 @@ import { THREAD } from "./thread.js";
  * schedule found. The first schedule is the ordinary one: first come, first served, no faults.
  *
  * @throws ScheduleFailedError when a schedule fails; OptionError; InvalidTokenError and ReplayOutdatedError for a token that
- * does not fit; NondeterminismError when the same choices lead to different runs; NeverReachedError
+ * does not fit; NondeterminismError when the same choices lead to different runs; NeverReachedError; UnmatchedRuleError
  * @example
  * await explore(async (sim) => {
  *   const system = sim.system({ name: "shop" });

@@ -1,7 +1,7 @@
 // The search: one schedule after another, until one fails or there is nothing left to do.
 
 import { Fingerprints } from "../kit/fingerprints.js";
-import { NeverReachedError, ReplayOutdatedError } from "../report/errors.js";
+import { NeverReachedError, ReplayOutdatedError, UnmatchedRuleError } from "../report/errors.js";
 import { ScheduleFailedError } from "../report/failure.js";
 import { decodeToken, scenarioHash } from "../report/token.js";
 import { host } from "../simulator/host.js";
@@ -47,6 +47,8 @@ export class Explorer {
       if (error instanceof ScheduleFailedError) plan.kept?.add(error.token);
       throw error;
     });
+    if (findings.idleRules.length > 0)
+      throw new UnmatchedRuleError(findings.idleRules, [...findings.paths], findings.schedules);
     if (findings.unreached.length > 0) throw new NeverReachedError(findings.unreached, findings.schedules);
     return findings.summary(ended, plan.kept?.outdated);
   }

@@ -54,6 +54,9 @@ const RECENT = 16;
 /** Makes the kept schedules. */
 export const KEPT = "kept schedules";
 
+/** Paths that are kept for the error of a rule that matches nothing. */
+const MOST_PATHS = 200;
+
 /** Counts the results of schedules, in the order of the schedules. */
 export class Findings {
   schedules = 0;
@@ -64,6 +67,10 @@ export class Findings {
   private readonly reached = new Map<string, number>();
   private readonly yields = new Map<string, { schedules: number; newSchedules: number; newStates: number }>();
   private readonly buggified = new Map<string, number>();
+  /** Fault rules that have matched nothing so far; undefined before the first schedule. */
+  private idle: ReadonlySet<string> | undefined = undefined;
+  /** Paths of processes and names of nodes, as long as a rule has matched nothing. */
+  readonly paths: Set<string> = new Set();
   private visited = 0;
   private steps = 0;
   private bounded = 0;
@@ -88,6 +95,7 @@ export class Findings {
     this.virtualMs += result.elapsedMs;
     if (result.bounded) this.bounded++;
     if (redundant) this.redundant++;
+    this.match(result);
     this.digests.add(result.digest);
     const before = this.states.size;
     if (!redundant) this.states.add(result.state);
@@ -102,6 +110,17 @@ export class Findings {
     yielded.newStates += newStates;
     if (isNew) yielded.newSchedules++;
     this.yields.set(by, yielded);
+  }
+
+  private match({ idle, paths }: ScheduleResult): void {
+    const before = this.idle;
+    this.idle = before === undefined ? new Set(idle) : new Set(idle.filter((rule) => before.has(rule)));
+    if (this.idle.size > 0) for (const path of paths) if (this.paths.size < MOST_PATHS) this.paths.add(path);
+  }
+
+  /** Fault rules that have matched nothing in any schedule. */
+  get idleRules(): readonly string[] {
+    return [...(this.idle ?? [])];
   }
 
   /** Returns whether a label was reached for the first time. */

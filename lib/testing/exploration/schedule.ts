@@ -55,6 +55,10 @@ export interface ScheduleResult {
   /** Fingerprints of the states on the way that no earlier schedule had seen. */
   readonly fresh: readonly number[];
   readonly actors: number;
+  /** Fault rules that have matched nothing. */
+  readonly idle: readonly string[];
+  /** If there are such rules: paths of all processes, and names of all nodes. */
+  readonly paths: readonly string[];
   /** Virtual milliseconds that passed. */
   readonly elapsedMs: number;
 }
@@ -128,6 +132,7 @@ export async function runSchedule(
       state: stateOf(world, sim),
       fresh: progress?.fresh ?? [],
       actors: world.actors.length,
+      ...matchesOf(world),
       elapsedMs: world.now,
     };
   } finally {
@@ -152,6 +157,13 @@ function start(scenario: Scenario, sim: Simulation, world: World): void {
   } catch (error) {
     world.fail(error);
   }
+}
+
+/** The rules that have matched nothing, and what there was to match. */
+function matchesOf({ faults, actors }: World): Pick<ScheduleResult, "idle" | "paths"> {
+  if (faults.idle.size === 0) return { idle: [], paths: [] };
+  const processes = actors.filter(({ process }) => process !== undefined).map(({ path }) => path);
+  return { idle: [...faults.idle.keys()], paths: [...processes, ...faults.nodes.map(({ name }) => name)] };
 }
 
 /** The living processes, how much each has handled, and the states of the scenario. */

@@ -321,6 +321,65 @@ export class NeverReachedError extends SignalboxError {
 }
 
 /**
+ * A rule of `faults` matched no process or node in any schedule, so its fault never struck.
+ *
+ * @remedy Correct the pattern; the message lists paths that existed, the most similar first. Remove the rule if
+ * there is nothing to match.
+ */
+export class UnmatchedRuleError extends SignalboxError {
+  static override readonly name: string = "UnmatchedRuleError";
+  readonly code = "ERR_SIM_UNMATCHED";
+  /** The rules, with their patterns. */
+  readonly rules: readonly string[];
+  constructor(rules: readonly string[], paths: readonly string[], schedules: number) {
+    super(
+      rules
+        .map((rule) => {
+          const near = nearest(rule.slice(rule.indexOf(" of ") + 4), paths);
+          const there = near.length === 0 ? "there were none" : `there were, for example, ${near.join(", ")}`;
+          return `the rule ${rule} matches nothing in ${schedules} schedules: ${there}`;
+        })
+        .join("\n"),
+    );
+    this.rules = rules;
+  }
+}
+
+/** Paths that an error lists. */
+const MOST_NEAR = 5;
+
+/** The paths that are most like a pattern. */
+function nearest(pattern: string, paths: readonly string[]): readonly string[] {
+  return paths
+    .map((path) => ({ path, distance: distance(pattern.replaceAll("*", ""), path) }))
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, MOST_NEAR)
+    .map(({ path }) => path);
+}
+
+/** Edit distance, in which missing letters of the pattern cost little: stars stand for any number of them. */
+function distance(pattern: string, path: string): number {
+  let row = Array.from({ length: path.length + 1 }, (_, column) => column / path.length / 2);
+  for (const [index, letter] of [...pattern].entries()) {
+    const next = [index + 1];
+    for (let column = 1; column <= path.length; column++) {
+      const [left, above, diagonal] = [next[column - 1], row[column], row[column - 1]] as [
+        number,
+        number,
+        number,
+      ];
+      next[column] = Math.min(
+        diagonal + (path[column - 1] === letter ? 0 : 1),
+        above + 1,
+        left + 1 / path.length / 2,
+      );
+    }
+    row = next;
+  }
+  return row.at(-1) as number;
+}
+
+/**
  * A function that the test gave to the simulator threw, or returned a value that it may not return. `cause`
  * is the error.
  *

@@ -70,6 +70,8 @@ type Kind = "crash" | "pause" | "start";
 
 interface Rule {
   readonly kind: Kind;
+  /** Where it stands in the options, with its pattern: for errors. */
+  readonly text: string;
   readonly of: (path: string) => boolean;
   readonly atMost: number;
   readonly reason: ExitReason | undefined;
@@ -77,6 +79,7 @@ interface Rule {
 }
 
 interface NodeRule {
+  readonly text: string;
   readonly of: (name: string) => boolean;
   readonly atMost: number;
   readonly downMs: readonly number[];
@@ -95,7 +98,9 @@ export interface FaultyNode {
 export interface FaultPlan {
   readonly rules: readonly Rule[];
   readonly nodes: readonly NodeRule[];
-  readonly delay: { readonly of: (path: string) => boolean; readonly atMost: number } | undefined;
+  readonly delay:
+    | { readonly text: string; readonly of: (path: string) => boolean; readonly atMost: number }
+    | undefined;
   readonly rushes: number;
 }
 
@@ -128,7 +133,11 @@ export function planFaults(options: FaultOptions = {}): FaultPlan {
     delay:
       held === undefined
         ? undefined
-        : { of: patternMatcher("faults.delay.of", held.of), atMost: times("faults.delay", held) },
+        : {
+            text: ruleText("faults.delay", held),
+            of: patternMatcher("faults.delay.of", held.of),
+            atMost: times("faults.delay", held),
+          },
     rushes: rush === undefined ? 0 : times("faults.rush", rush),
   };
 }
@@ -138,6 +147,7 @@ function ruleOf(kind: Kind, given: FaultRule & CrashRule & PauseRule, path: stri
   const { reason = "error" } = given;
   return {
     kind,
+    text: ruleText(path, given),
     of: patternMatcher(`${path}.of`, given.of),
     atMost: times(path, given),
     reason: reason === "error" ? undefined : reasonOf(`${path}.reason`, reason),
@@ -148,10 +158,16 @@ function ruleOf(kind: Kind, given: FaultRule & CrashRule & PauseRule, path: stri
 function nodeRuleOf(given: NodeCrashRule, path: string): NodeRule {
   only(path, given, KNOWN.nodeCrash);
   return {
+    text: ruleText(path, given),
     of: patternMatcher(`${path}.of`, given.of),
     atMost: times(path, given),
     downMs: durations(`${path}.downMs`, given.downMs ?? DOWN_MS),
   };
+}
+
+function ruleText(path: string, { of }: { readonly of: ProcessPattern | readonly ProcessPattern[] }): string {
+  const patterns: readonly ProcessPattern[] = Array.isArray(of) ? of : [of as ProcessPattern];
+  return `${path} of ${patterns.map((one) => (typeof one === "function" ? "a function" : String(one))).join(", ")}`;
 }
 
 function reasonOf(path: string, given: ExitInput): ExitReason {
@@ -181,6 +197,8 @@ export class Faults {
   private readonly live: ActiveRule[];
   private readonly nodeRules: { readonly rule: NodeRule; left: number }[];
   readonly nodes: FaultyNode[] = [];
+  /** Rules that have not matched any process or node of this schedule: where they stand, and what they match. */
+  readonly idle: Map<string, (path: string) => boolean>;
   private readonly delayOf: ((path: string) => boolean) | undefined;
   private delaysLeft: number;
   private rushesLeft: number;
@@ -195,6 +213,10 @@ export class Faults {
     this.world = world;
     this.live = plan.rules.map((rule) => ({ rule, targets: [], left: rule.atMost }));
     this.nodeRules = plan.nodes.map((rule) => ({ rule, left: rule.atMost }));
+    this.idle = new Map();
+    for (const { text, of } of [...plan.rules, ...(plan.delay === undefined ? [] : [plan.delay])])
+      this.idle.set(text, of);
+    for (const { text } of plan.nodes) this.idle.set(text, () => false);
     this.delayOf = plan.delay?.of;
     this.delaysLeft = plan.delay?.atMost ?? 0;
     this.rushesLeft = plan.rushes;
@@ -227,6 +249,13 @@ export class Faults {
 
   born(actor: Actor): void {
     for (const { rule, targets } of this.live) if (rule.of(actor.path)) targets.push(actor);
+    for (const [text, of] of this.idle) if (of(actor.path)) this.idle.delete(text);
+  }
+
+  /** A machine joins the world. */
+  register(node: FaultyNode): void {
+    this.nodes.push(node);
+    for (const { rule } of this.nodeRules) if (rule.of(node.name)) this.idle.delete(rule.text);
   }
 
   died(actor: Actor): void {
