@@ -53,6 +53,9 @@ export const EXITS: Operations = {
   spawn: operation("process", fc.record({}), (me) => {
     me.kids.push(me.process.spawn(me.stage.kid([]), { label: "kid" }));
   }),
+  "spawn outside": operation("anyone", fc.record({}), (me) => {
+    me.system.spawn(me.stage.kid([]), { label: `spawned by ${me.name}` });
+  }),
   spawnLink: operation("process", fc.record({}), (me) => {
     me.kids.push(me.process.spawnLink(me.stage.kid([]), { label: "kid" }));
   }),
@@ -105,6 +108,14 @@ export const NAMES_AND_GROUPS: Operations = {
 };
 
 export const LOOKS: Operations = {
+  "listen to exits": operation("anyone", fc.record({}), (me) => {
+    me.system.events.on("exit", ({ pid, reason }) => {
+      me.say(`exit of ${me.stage.nameOf(pid)}: ${reasonText(reason)}`);
+    });
+  }),
+  "listen to dead letters": operation("anyone", fc.record({}), (me) => {
+    me.system.events.on("deadLetter", ({ reason }) => me.say(`dead letter: ${reason}`));
+  }),
   isAlive: operation("anyone", fc.record({ of: target }), (me, { of }) => me.system.isAlive(me.pid(of))),
   info: operation("anyone", fc.record({ of: target }), (me, { of }) => {
     const { stage } = me;

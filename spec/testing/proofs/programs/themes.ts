@@ -62,12 +62,16 @@ export const THEMES: Readonly<Record<string, Theme>> = {
   },
   exits: {
     ...PLAIN,
-    operations: { ...EXITS, ...some("send", "call") },
+    operations: { ...EXITS, ...some("send", "call", "processes") },
     kinds: ["body", "callbacks", "server"],
   },
   names: {
     ...PLAIN,
-    operations: { ...NAMES_AND_GROUPS, ...LOOKS, ...some("send", "kill", "exit") },
+    operations: {
+      ...NAMES_AND_GROUPS,
+      ...LOOKS,
+      ...some("send", "kill", "exit", "spawn outside", "stop the system"),
+    },
     kinds: ["body", "callbacks"],
     most: { procs: 4, script: 2, reaction: 2, scenario: 2 },
   },
