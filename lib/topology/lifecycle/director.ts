@@ -115,7 +115,7 @@ export class Director implements Callbacks<DirectorMessage> {
     this.current = run;
     this.work = new TopologyWork(run);
     for (const root of orphansOf(this.blueprint, run)) {
-      kernel.interception?.met(root.pid);
+      kernel.shared?.process(root.pid, "write");
       this.orphans.add(ctx.monitor(root.pid as never));
     }
     if (this.orphans.size === 0) this.startTree();

@@ -37,5 +37,5 @@ export function orphansOf(blueprint: Blueprint, run: RunningTopology): readonly 
 }
 
 function touched({ kernel, name }: RunningTopology, how: "read" | "write"): void {
-  kernel.interception?.touched(`t:${name}/orphans`, how);
+  kernel.shared?.of(`t:${name}/orphans`, how);
 }

@@ -72,7 +72,7 @@ export class RunningTopology {
     this.kernel = kernel;
     this.log = log;
     this.startedAt = kernel.env.now();
-    this.hooks = new SimulatorHooks(blueprint.name, kernel.interception);
+    this.hooks = new SimulatorHooks(blueprint.name, kernel.shared);
     this.registry = new Registry(this);
   }
 

@@ -1,67 +1,68 @@
 // What a running topology reports to a simulator: which shared state a step reads and changes. Without a simulator nothing
 // is reported.
 
-import type { Access, Interception } from "../../process/interception.js";
+import type { Access } from "../../process/interception.js";
 import type { Process } from "../../process/process.js";
+import type { SharedState } from "../../process/shared-state.js";
 import { SYSTEM } from "./acker-plan.js";
 import type { TaskSlot } from "./task-slots.js";
 
 export class SimulatorHooks {
   private readonly topology: string;
-  private readonly interception: Interception | undefined;
+  private readonly shared: SharedState | undefined;
 
-  constructor(topology: string, interception: Interception | undefined) {
+  constructor(topology: string, shared: SharedState | undefined) {
     this.topology = topology;
-    this.interception = interception;
+    this.shared = shared;
   }
 
   /** Another process fills the slot, or the slot gets tuples that it did not, or no more. */
   slotChanged(slot: TaskSlot): void {
-    this.interception?.touched(`t:${this.topology}/${slot.id}`, "write");
+    this.shared?.of(`t:${this.topology}/${slot.id}`, "write");
   }
 
   /** A decision depends on the process that fills the slot. */
   slotRead(slot: TaskSlot): void {
-    const { interception } = this;
-    if (interception === undefined) return;
-    interception.touched(`t:${this.topology}/${slot.id}`, "read");
-    interception.met(slot.pid);
+    const { shared } = this;
+    if (shared === undefined) return;
+    shared.of(`t:${this.topology}/${slot.id}`, "read");
+    shared.process(slot.pid, "write");
   }
 
   systemChanged(): void {
-    this.interception?.touched(`t:${this.topology}/${SYSTEM}`, "write");
+    this.shared?.of(`t:${this.topology}/${SYSTEM}`, "write");
   }
 
   /** A decision depends on the process of the system task. */
   systemRead(system: Process | undefined): void {
-    const { interception } = this;
-    if (interception === undefined) return;
-    interception.touched(`t:${this.topology}/${SYSTEM}`, "read");
-    if (system !== undefined) interception.met(system.pid);
+    const { shared } = this;
+    if (shared === undefined) return;
+    shared.of(`t:${this.topology}/${SYSTEM}`, "read");
+    if (system !== undefined) shared.process(system.pid, "write");
   }
 
   /** The load of a task changes, or decides where a tuple goes. */
   load(slot: TaskSlot, access: Access): void {
-    if (slot.component.slots.length > 1) this.interception?.touched(`l:${this.topology}/${slot.id}`, access);
+    if (slot.component.slots.length > 1) this.shared?.of(`l:${this.topology}/${slot.id}`, access);
   }
 
   /** Whether a component has to wait for others, or emits, changes or decides. */
   flow(component: string, access: Access): void {
-    this.interception?.touched(`t:${this.topology}/${component}`, access);
+    this.shared?.of(`t:${this.topology}/${component}`, access);
   }
 
   /** The ticks of the ackers so far. */
   beats(access: Access): void {
-    this.interception?.touched(`t:${this.topology}/beats`, access);
+    this.shared?.of(`t:${this.topology}/beats`, access);
   }
 
   /** The trees that an acker knows. */
   ackedTrees(acker: TaskSlot, access: Access): void {
-    this.interception?.touched(`a:${this.topology}/${acker.id}`, access);
+    this.shared?.of(`a:${this.topology}/${acker.id}`, access);
   }
 
   /** The trees of a spout's task, by the id of its slot, or the losses of a bolt, by its name. */
   trees(owner: string, access: Access): void {
-    this.interception?.touched(`t:${this.topology}/${owner}/trees`, access);
+    this.shared?.of(`t:${this.topology}/${owner}/trees`, access);
   }
 }

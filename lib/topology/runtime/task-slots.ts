@@ -306,7 +306,7 @@ export class ComponentRun {
   /** Reports to a simulator that this component may have to wait, or may go on. */
   private touched(): void {
     const { kernel, name } = this.run;
-    kernel.interception?.touched(`t:${name}/${this.name}`, "write");
+    kernel.shared?.of(`t:${name}/${this.name}`, "write");
   }
 
   /** A task runs that did not run before. It may have room when others have none. */
