@@ -334,6 +334,8 @@ export class Faults {
 
   private rush(): boolean {
     // A scenario that sleeps waits for what happens until then, so its sleeps are not overtaken.
+    // Nor does time leap over a timer that is due.
+    if (this.world.agenda.tasks[0]?.kind === "timer") return false;
     if (!this.world.sleepsOn || this.world.oracle.draw(2, "rush:time") === 0) return false;
     this.rushesLeft--;
     this.world.options.recorder?.fault(this.world.main, "time overtakes queued work");

@@ -148,6 +148,22 @@ describe("virtual time", () => {
     expect([...seen].sort()).toEqual(["false false false, 5: fired", "true true false"]);
   });
 
+  test("a timer never fires late, however often time overtakes queued work [T3]", async () => {
+    await explore(
+      async (sim) => {
+        const system = sim.system();
+        for (const ms of [5, 50])
+          system.spawn((ctx) => {
+            ctx.runAfter(ms, () => expect(sim.now).toBe(ms));
+            return ctx.receive();
+          });
+        for (let i = 0; i < 5; i++) system.spawn((ctx) => ctx.receive());
+        await sim.sleep(100);
+      },
+      { faults: { rush: { atMost: 3 } }, schedules: 300 },
+    );
+  });
+
   test("a thousand timers that are due together fire, each in a step", async () => {
     const fired = await once(async (sim) => {
       const system = sim.system();
