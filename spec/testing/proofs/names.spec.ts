@@ -152,12 +152,13 @@ describe("names, under any schedule", () => {
         const system = sim.system({ name: "s" });
         const idle = { handle: () => undefined };
         system.spawn(idle, { name: "till" });
+        sim.system({ name: "other" }).spawn(idle, { label: "victim" });
         expect(() => system.spawn(idle, { label: "refused", name: "till" })).toThrow(NameTakenError);
         await sim.quiet();
         expect(system.population).toBe(1);
         expect(system.processes()).toHaveLength(1);
       },
-      { name: "refused", faults: { crash: { of: "s/refused" } } },
+      { name: "refused", faults: { crash: { of: ["s/refused", "other/victim"] } } },
     );
   });
 });
