@@ -73,7 +73,6 @@ export const EXITS: Operations = {
   ),
   "await an exit with signal": operation("anyone", fc.record({ of: target }), async (me, { of }) => {
     const { stage } = me;
-    stage.sim.touch("signal 0", "read");
     return reasonText(await me.system.exited(me.pid(of), { signal: stage.aborts[0]?.signal as AbortSignal }));
   }),
   "stop the system": operation("anyone", fc.record({}), (me) => {

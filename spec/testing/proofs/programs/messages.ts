@@ -55,14 +55,12 @@ export const MESSAGES: Operations = {
     fc.record({ to: target, signal: fc.nat(1) }),
     (me, { to, signal }) => {
       const { stage } = me;
-      stage.sim.touch(`signal ${signal}`, "read");
       return port(me).call(me.pid(to), asks(me, 2), {
         signal: stage.aborts[signal]?.signal as AbortSignal,
       });
     },
   ),
   abort: operation("anyone", fc.record({ signal: fc.nat(1) }), (me, { signal }) => {
-    me.stage.sim.touch(`signal ${signal}`);
     me.stage.aborts[signal]?.abort(new Error("aborted"));
   }),
   "call in the background": operation("anyone", fc.record({ to: target }), (me, { to }) => {

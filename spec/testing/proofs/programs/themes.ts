@@ -122,7 +122,7 @@ export const THEMES: Readonly<Record<string, Theme>> = {
   },
   faults: {
     ...PLAIN,
-    operations: { ...MESSAGES, ...EXITS, ...some("register", "whereis", "join", "members") },
+    operations: { ...MESSAGES, ...EXITS, ...some("register", "whereis", "join", "members", "calm") },
     kinds: ["body", "callbacks", "server"],
     faults: FAULTS,
     most: { procs: 3, script: 3, reaction: 1, scenario: 1 },

@@ -28,7 +28,7 @@ export const WORLD: Operations = {
   }),
   now: operation("anyone", fc.record({}), (me) => me.stage.sim.now),
   sleep: operation("anyone", fc.record({ ms }), (me, { ms }) => me.stage.sim.sleep(ms)),
-  quiet: operation("scenario", fc.record({}), (me) => me.stage.sim.quiet()),
+  quiet: operation("anyone", fc.record({}), (me) => me.stage.sim.quiet()),
   idle: operation("scenario", fc.record({}), (me) => me.system.idle()),
   calm: operation("scenario", fc.record({}), (me) => me.stage.sim.calm()),
 };
