@@ -308,7 +308,7 @@ export class SimulatedNetwork {
     if (this.#left.partition === 0) return false;
     const pairs = this.#systems.flatMap((a, i) => this.#systems.slice(i + 1).map((b) => [a, b] as const));
     const open = pairs.filter(([a, b]) => this.#link(a, b).whole);
-    // This fault strikes between two steps; strategies that reduce must know, so the label is listed in independence.ts.
+    // This fault strikes between two steps; strategies that reduce must know, so the label is listed in reduced-walk.ts.
     const { oracle, options } = this.#world;
     const choice = oracle.draw(open.length + 1, "drop:connection");
     if (choice === 0) return false;

@@ -204,6 +204,8 @@ export class Faults {
   private rushesLeft: number;
   /** Paused actors, with the timers that end the pauses. */
   private readonly pauses = new Map<Actor, Timer>();
+  /** What the last fault did is in the footprint of the present step. */
+  hasFootprint = false;
   /** No fault may strike at present. */
   calm = false;
   /** Undo lasting faults that are not by rule. */
@@ -248,7 +250,11 @@ export class Faults {
   }
 
   born(actor: Actor): void {
-    for (const { rule, targets } of this.live) if (rule.of(actor.path)) targets.push(actor);
+    for (const { rule, targets } of this.live) {
+      if (!rule.of(actor.path)) continue;
+      targets.push(actor);
+      this.world.read(CALM);
+    }
     for (const [text, of] of this.idle) if (of(actor.path)) this.idle.delete(text);
   }
 
@@ -261,7 +267,9 @@ export class Faults {
   died(actor: Actor): void {
     for (const { targets } of this.live) {
       const index = targets.indexOf(actor);
-      if (index >= 0) targets.splice(index, 1);
+      if (index < 0) continue;
+      targets.splice(index, 1);
+      this.world.read(CALM);
     }
   }
 
@@ -300,12 +308,27 @@ export class Faults {
     // A start fails before the process has run at all.
     const targets = rule.kind === "start" ? live.targets.filter((actor) => !actor.run.started) : live.targets;
     const able = rule.kind === "pause" ? targets.filter((actor) => actor.parked === undefined) : targets;
-    const choice = this.world.oracle.draw(able.length + 1, `${rule.kind}:process`);
+    const names = this.world.options.observe
+      ? able.map((actor) => `${this.live.indexOf(live)} ${actor.key}`)
+      : undefined;
+    const choice = this.world.oracle.draw(
+      able.length + 1,
+      `${rule.kind}:process`,
+      undefined,
+      undefined,
+      names,
+    );
     if (choice === 0) return false;
     live.left--;
     const actor = able[choice - 1] as Actor;
     if (rule.kind === "pause") this.pause(actor, rule);
-    else this.crash(actor, rule.reason, rule.kind === "start" ? "fails to start" : "crashes");
+    else {
+      this.crash(actor, rule.reason, rule.kind === "start" ? "fails to start" : "crashes");
+      this.hasFootprint = true;
+      this.world.read(CALM);
+      this.world.wrote(actor.state);
+      this.world.wrote(actor.mailbox);
+    }
     return true;
   }
 

@@ -87,13 +87,26 @@ export class Interceptor implements Interception {
     world.options.progress?.sent(world.performing?.owner.number ?? 0, target.number);
     world.wrote(target.mailbox);
     if (freezing) freeze(plain(item));
-    if (recorder === undefined && !world.faults.delaying && this.pairs.size === 0) return false;
+    if (recorder === undefined && !world.faults.delaying && this.pairs.size === 0) {
+      this.arrives(target, item);
+      return false;
+    }
     const sender = this.senderOf(item);
     const way = this.pairs.get(sender)?.get(target);
     const held = (way?.pending ?? 0) > 0 || (sender !== target && world.faults.delays(sender, target));
     recorder?.sent(sender, target, item, held);
-    if (held) world.agenda.post(way ?? this.way(sender, target, to), item);
+    if (held) {
+      const channel = way ?? this.way(sender, target, to);
+      if (world.options.observe) world.wrote(world.causes.put(`d${channel.key}`, item));
+      world.agenda.post(channel, item);
+    } else this.arrives(target, item);
     return held;
+  }
+
+  /** An item enters a mailbox. */
+  private arrives(to: Actor, item: unknown): void {
+    const { world } = this;
+    if (world.options.observe) world.wrote(world.causes.put(`m${to.key}`, item));
   }
 
   took(process: WatchedProcess, index: number): void {
@@ -106,7 +119,10 @@ export class Interceptor implements Interception {
 
   private way(from: Actor, to: Actor, process: WatchedProcess): DeliverTask {
     const targets = this.pairs.get(from) ?? new Map<Actor, DeliverTask>();
-    const way = this.world.agenda.channel(from, to, (item) => process.arrive(item));
+    const way = this.world.agenda.channel(from, to, (item) => {
+      this.arrives(to, item);
+      process.arrive(item);
+    });
     this.pairs.set(from, targets);
     targets.set(to, way);
     return way;

@@ -33,12 +33,13 @@ export class Oracle {
    * A number from 0 to `size` - 1, where 0 is the ordinary outcome.
    *
    * @param probability - of another outcome than 0, if the caller asks for one
-   * @param actor - number of the actor that it is for, if known
+   * @param actor - the number of the actor that the draw is for
+   * @param names - for a fault between steps: what each outcome from 1 on does
    */
-  draw(size: number, label: string, probability?: number, actor?: number): number {
+  draw(size: number, label: string, probability?: number, actor?: number, names?: readonly string[]): number {
     if (size < 2) return 0;
     try {
-      return this.note(size, this.chooser.draw(size, label, probability, actor), label);
+      return this.note(size, this.chooser.draw(size, label, probability, actor, names), label);
     } catch (error) {
       this.broken ??= { error };
       throw error;

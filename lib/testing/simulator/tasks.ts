@@ -54,6 +54,11 @@ export class ResumeTask implements PossibleStep {
     return this.settled[0]?.what ?? "nothing";
   }
 
+  /** Identifies the next one. */
+  get head(): unknown {
+    return this.settled[0]?.settle;
+  }
+
   push(what: string, settle: () => void): void {
     this.settled.push({ what, settle });
   }

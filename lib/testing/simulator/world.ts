@@ -2,6 +2,7 @@
 // it. The world decides nothing, and leaves nothing to the host.
 
 import { checkConsistency } from "../../process/consistency.js";
+import { isGone } from "../../process/entries.js";
 import type { AsyncContext, Scheduler } from "../../process/environment.js";
 import { SystemStoppedError } from "../../process/errors.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
@@ -11,12 +12,14 @@ import { origin, runningOwner } from "../../process/origin.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import { losePower } from "../../process/power-loss.js";
 import type { Process } from "../../process/process.js";
+import { READY } from "../../process/process-state.js";
 import { SharedState, search } from "../../process/shared-state.js";
 import { type Due, type Timer, TimerQueue } from "../../process/timer-queue.js";
 import { UncontrolledAwaitError } from "../report/errors.js";
 import type { Chooser, Footprint } from "../strategies/strategy.js";
 import { Actor } from "./actor.js";
 import { Agenda } from "./agenda.js";
+import { Causes } from "./causes.js";
 import { realWork, stalemate } from "./diagnosis.js";
 import { type FaultPlan, Faults } from "./faults.js";
 import { host } from "./host.js";
@@ -70,6 +73,8 @@ export class World {
   readonly agenda: Agenda = new Agenda();
   readonly interceptor: Interceptor = new Interceptor(this);
   readonly faults: Faults;
+  /** The items that are queued, with the steps that put them there; used when the strategy observes. */
+  readonly causes: Causes = new Causes();
   readonly actors: Actor[] = [];
   /** The scenario's own code. */
   readonly main: Actor;
@@ -224,6 +229,7 @@ export class World {
     if (actor.lost) return;
     this.mark(actor.number);
     this.wrote(actor.mailbox);
+    if (this.options.observe) this.wrote(this.causes.put(`r${actor.key}`, settle));
     this.options.recorder?.settled(actor, what, ending);
     this.options.progress?.sent(this.performing?.owner.number ?? 0, actor.number);
     actor.resume.push(what, settle);
@@ -320,6 +326,8 @@ export class World {
       }
       const made = host.promises.count;
       let task: SimulatedTask | undefined;
+      this.oracle.chooser.offered?.(this.agenda.tasks);
+      if (this.over) return;
       if (this.struck()) this.drained = false;
       else if (this.agenda.tasks.length > 0) {
         const index = this.oracle.pick(this.agenda.tasks);
@@ -370,6 +378,9 @@ export class World {
   }
 
   private struck(): boolean {
+    // What was touched between two steps belongs to none.
+    this.reads.clear();
+    this.writes.clear();
     if (this.faults.strike()) return true;
     if (this.faults.calm) return false;
     for (const strike of this.strikes) if (strike()) return true;
@@ -394,9 +405,13 @@ export class World {
       this.running = undefined;
       origin.scheduler = undefined;
     } else {
-      if (task.kind === "resume") this.read(task.owner.state);
-      else if (task.kind === "deliver") this.wrote(task.owner.mailbox);
-      if (task.kind === "timer") {
+      if (task.kind === "resume") {
+        this.read(task.owner.state);
+        this.caused(`r${task.key}`, task.head);
+      } else if (task.kind === "deliver") {
+        this.wrote(task.owner.mailbox);
+        this.caused(`d${task.key}`, task.held[0]);
+      } else if (task.kind === "timer") {
         this.turn = undefined;
         this.firing = task.owner;
       }
@@ -414,12 +429,23 @@ export class World {
    */
   private observeRun(owner: Actor, process: WatchedProcess): void {
     this.read(owner.state);
-    if (
-      process.handle === undefined ||
-      process.rare?.mailbox !== undefined ||
-      process.kernel.events.wants.highWater
-    )
+    const { handle, rare, kernel } = process;
+    // Of these, which item they take depends on what else is in the mailbox.
+    if (handle === undefined || rare?.mailbox !== undefined) {
       this.wrote(owner.mailbox);
+      return;
+    }
+    if (kernel.events.wants.highWater) this.wrote(owner.mailbox);
+    if (process.state !== READY) return;
+    let index = 0;
+    while (isGone(process.peek(index))) index++;
+    this.caused(`m${owner.key}`, process.peek(index));
+  }
+
+  /** The present step takes an item out of a queue. */
+  private caused(queue: string, item: unknown): void {
+    const key = this.options.observe ? this.causes.take(queue, item) : undefined;
+    if (key !== undefined) this.read(key);
   }
 
   /** Consecutive steps of one system share a context until the host has run, like the activations of a turn in production. */
@@ -455,7 +481,10 @@ export class World {
     const { chooser } = this.oracle;
     const footprint = this.footprint();
     // A check after every step reads the state of all processes, so no two steps can swap places.
-    if (task !== undefined) chooser.ran?.(task, this.checked ? undefined : footprint);
+    const known = this.checked ? undefined : footprint;
+    if (task !== undefined) chooser.ran?.(task, known);
+    else if (this.faults.hasFootprint) chooser.struck?.(known);
+    this.faults.hasFootprint = false;
     this.options.recorder?.ended();
     this.afterStep();
   }

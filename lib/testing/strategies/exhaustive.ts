@@ -2,7 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
-import { ReducedWalk } from "./independence.js";
+import { ReducedWalk } from "./reduced-walk.js";
 import type { Chooser, PossibleStep, SearchStrategy } from "./strategy.js";
 import { END_TEXT, ExplorationDivergedError, isEnumerated, Walk } from "./tree.js";
 
@@ -131,10 +131,10 @@ function sizeText(size: number | undefined): string {
  * scenarios with few steps; in larger ones a random strategy finds bugs sooner.
  *
  * Every order of tasks and every value of every draw gives a schedule. Random numbers are the exception: they keep their ordinary
- * values. Of the schedules that differ only in the order of independent steps, one is explored in full (`reduction`); where
- * draws have different consequences, sometimes two. Two steps are independent if their footprints share nothing that one of
- * them writes. A step without a footprint, and a fault between steps, depends on everything. A schedule that turns out
- * equivalent to an explored one is abandoned and counts as redundant.
+ * values. Of the schedules that differ only in the order of independent steps, one is explored in full (`reduction`). Two steps
+ * are independent if their footprints share nothing that one of them writes. A step without a footprint depends on everything, as
+ * do faults between steps, except crashes and failures to start. A schedule that turns out equivalent to an explored one is
+ * abandoned and counts as redundant.
  *
  * Equivalent schedules end in the same state, but pass through different states. So a check after every step that reads several
  * processes sees only some of the states: search without reduction for such a check.

@@ -29,20 +29,28 @@ export interface Footprint {
   readonly reads: ReadonlySet<string>;
   /** The keys that the step wrote. */
   readonly writes: ReadonlySet<string>;
+  /** The step touches the same keys whatever it reads. */
+  readonly isFixed?: boolean;
 }
 
 /** Makes the decisions of one schedule. */
 export interface Chooser {
+  /** Called before each step, and before the faults that can strike in its place, with the tasks that can run, if any. */
+  offered?(tasks: readonly PossibleStep[]): void;
   /** Index of the task to run next; there are at least two. 0 is the task that became possible first. */
   pick(tasks: readonly PossibleStep[]): number;
   /**
-   * A whole number from 0 to `n` - 1, where 0 is the ordinary outcome; `n` is at least 2. `probability` is given for a point of
-   * `ctx.buggify`: how often it fires where it is enabled. `actor` is the number of
-   * the actor that the draw is for, if known.
+   * A whole number from 0 to `n` - 1, where 0 is the ordinary outcome; `n` is at least 2.
+   *
+   * @param probability - for a point of `ctx.buggify`: how often it fires where it is enabled
+   * @param actor - the number of the actor that the draw is for, if known
+   * @param names - for a fault between steps: what each outcome from 1 on does, the same in equivalent schedules
    */
-  draw(n: number, label: string, probability?: number, actor?: number): number;
+  draw(n: number, label: string, probability?: number, actor?: number, names?: readonly string[]): number;
   /** Called after each step, whether or not there was a choice. The footprint is passed to strategies that observe. */
   ran?(task: PossibleStep, footprint: Footprint | undefined): void;
+  /** Called after a fault between steps, if its footprint is known. */
+  struck?(footprint: Footprint | undefined): void;
   /** Name of the strategy that made it. A strategy that uses others sets it. */
   by?: string;
   /** True once the schedule can show nothing new. It is abandoned, and counts as redundant. */

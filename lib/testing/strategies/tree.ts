@@ -170,6 +170,66 @@ export class Path<T extends TaskFork = TaskFork, D extends DrawFork = DrawFork> 
   }
 }
 
+/** A decision that an execution comes to. */
+export type Decision =
+  | { readonly tasks: readonly TaskName[] }
+  | { readonly tasks?: undefined; readonly n: number; readonly label: string };
+
+export function taskDecision(tasks: readonly PossibleStep[]): Decision {
+  return { tasks: tasks.map(({ kind, actor }) => ({ kind, actor })) };
+}
+
+export function drawDecision(n: number, label: string): Decision {
+  return { n, label };
+}
+
+function isSame(a: Decision, b: Decision): boolean {
+  if (a.tasks === undefined) return b.tasks === undefined && a.n === b.n && a.label === b.label;
+  return (
+    a.tasks.length === b.tasks?.length &&
+    a.tasks.every(({ kind, actor }, i) => b.tasks?.[i]?.kind === kind && b.tasks[i]?.actor === actor)
+  );
+}
+
+function decisionText(decision: Decision): string {
+  return decision.tasks === undefined ? drawText(decision.n, decision.label) : tasksText(decision.tasks);
+}
+
+/** The decisions of the present schedule. An execution must come to those that an earlier one came to in the same way. */
+export class Decisions {
+  private readonly met: Decision[] = [];
+  /** Number of decisions of the present execution. */
+  depth = 0;
+  private diverged: ExplorationDivergedError | undefined;
+
+  meet(decision: Decision): void {
+    const expected = this.met[this.depth];
+    if (expected === undefined) this.met.push(decision);
+    else if (!isSame(expected, decision)) throw this.diverge(expected, decisionText(decision));
+    this.depth++;
+  }
+
+  /** Called at the end of the execution, which must have come to all expected decisions. */
+  close(): void {
+    // Code under test may have caught the error of a decision.
+    if (this.diverged !== undefined) throw this.diverged;
+    const expected = this.met[this.depth];
+    if (expected !== undefined) throw this.diverge(expected, END_TEXT);
+  }
+
+  /** Starts an execution that must come to the first decisions of the last one, and then to others that are known. */
+  turn(length: number, expected: readonly Decision[]): void {
+    this.met.length = length;
+    this.met.push(...expected);
+    this.depth = 0;
+  }
+
+  private diverge(expected: Decision, actual: string): ExplorationDivergedError {
+    this.diverged ??= new ExplorationDivergedError(this.depth + 1, decisionText(expected), actual);
+    return this.diverged;
+  }
+}
+
 /** Walks through the whole tree, one schedule after another. */
 export class Walk implements Chooser {
   private readonly path = new Path();

@@ -177,6 +177,7 @@ describe("with reduction", () => {
       const tasks = [1, 2, 3].map((actor): PossibleStep => ({ kind: "run", actor, rank: undefined }));
       let order = "";
       while (tasks.length > 0 && !chooser.redundant && !order.includes("1")) {
+        chooser.offered?.(tasks);
         const [task] = tasks.splice(tasks.length > 1 ? chooser.pick(tasks) : 0, 1) as [PossibleStep];
         order += task.actor;
         if (task.actor !== 1) chooser.ran?.(task, { reads: new Set(), writes: new Set() });
@@ -295,8 +296,9 @@ describe("with reduction", () => {
             return choice;
           };
           const ran = run(program, {
+            offered: (tasks) => chooser.offered?.(tasks),
             pick: (tasks) => answer(chooser.pick(tasks)),
-            draw: (n, label) => answer(chooser.draw(n, label)),
+            draw: (...args) => answer(chooser.draw(...args)),
             ran: (task, footprint) => chooser.ran?.(task, footprint),
           });
           expect(answers.every((choice) => choice === 0)).toBe(true);
@@ -367,8 +369,9 @@ describe("with reduction", () => {
 
 function blindfold(chooser: Chooser): Chooser {
   return {
+    offered: (tasks) => chooser.offered?.(tasks),
     pick: (tasks) => chooser.pick(tasks),
-    draw: (n, label) => chooser.draw(n, label),
+    draw: (...args) => chooser.draw(...args),
     ran: (task) => chooser.ran?.(task, undefined),
     get redundant() {
       return chooser.redundant === true;

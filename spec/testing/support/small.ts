@@ -118,10 +118,13 @@ class World {
     for (const script of program.scripts.keys()) this.born(`${script}`, script);
     for (const [i, { to, tag }] of program.start.entries())
       this.put(this.actors[to] as Actor, { id: `start ${i}`, tag, value: i });
+    this.writes.clear();
   }
 
   run(): Ran {
     while (this.failure === undefined && !this.chooser.redundant) {
+      this.chooser.offered?.(this.tasks);
+      if (this.chooser.redundant) break;
       if (this.strike()) continue;
       if (this.tasks.length === 0) {
         if (!this.passTime()) break;
@@ -157,6 +160,7 @@ class World {
     if (kind === "deliver") {
       const message = task.held.shift() as Message;
       what = message.id;
+      this.reads.add(`q:${message.id}`);
       if (task.held.length > 0) this.tasks.push(task);
       this.writes.add(`m${owner.number}`);
       this.put(owner, message);
@@ -164,6 +168,7 @@ class World {
       const queue = kind === "run" ? owner.mailbox : owner.settled;
       const message = queue.shift() as Message;
       what = message.id;
+      this.reads.add(`q:${message.id}`);
       owner.steps++;
       owner.state = mix(mix(owner.state, message.tag), message.value);
       this.writes.add(`a${owner.number}`);
@@ -188,14 +193,15 @@ class World {
         const to = this.actors[op.to] as Actor;
         const key = `${self.path}>${to.path}`;
         const pair =
-          this.pairs.get(key) ?? this.task("deliver", to, this.numberOf(key, PAIRS, this.pairs.size));
+          this.pairs.get(key) ?? this.task("deliver", to, this.numberOf(key, PAIRS, this.pairs.size), key);
         this.pairs.set(key, pair);
+        this.writes.add(`q:${id}`);
         if (pair.held.push({ id, tag: op.tag, value: self.state }) === 1) this.tasks.push(pair);
         return;
       }
       case "settle": {
         const to = this.actors[op.to] as Actor;
-        this.writes.add(`m${to.number}`);
+        this.writes.add(`m${to.number}`).add(`q:${id}`);
         if (to.alive && to.settled.push({ id, tag: 9, value: self.state }) === 1) this.enable("resume", to);
         return;
       }
@@ -246,8 +252,8 @@ class World {
     writes.clear();
   }
 
-  private draw(n: number, label: string): number {
-    const value = this.chooser.draw(n, label);
+  private draw(n: number, label: string, names?: readonly string[]): number {
+    const value = this.chooser.draw(n, label, undefined, undefined, names);
     if (label === "random") return value;
     this.choices.push(value);
     this.sizes.push(-n);
@@ -274,7 +280,14 @@ class World {
     const targets = this.actors
       .filter((actor) => actor.alive && able(actor))
       .sort((a, b) => (a.path < b.path ? -1 : 1));
-    const choice = targets.length === 0 ? 0 : this.draw(targets.length + 1, label);
+    const choice =
+      targets.length === 0
+        ? 0
+        : this.draw(
+            targets.length + 1,
+            label,
+            targets.map(({ path }) => path),
+          );
     if (choice === 0) return false;
     const target = targets[choice - 1] as Actor;
     this.barrier(`${label} ${target.path}`);
@@ -296,6 +309,7 @@ class World {
     if (timer === undefined) return false;
     this.barrier(`${how}${timer.message.id}`);
     this.put(timer.owner, timer.message);
+    this.writes.clear();
     return true;
   }
 
@@ -311,6 +325,7 @@ class World {
   }
 
   private put(to: Actor, message: Message): void {
+    this.writes.add(`q:${message.id}`);
     if (to.alive && to.mailbox.push(message) === 1) this.enable("run", to);
   }
 
@@ -319,8 +334,8 @@ class World {
       this.tasks.push(this.task(kind, owner, owner.number));
   }
 
-  private task(kind: SmallTask["kind"], owner: Actor, actor: number): SmallTask {
-    return { kind, owner, actor, rank: undefined, held: [] };
+  private task(kind: SmallTask["kind"], owner: Actor, actor: number, key = owner.path): SmallTask {
+    return { kind, owner, actor, key, rank: undefined, held: [] };
   }
 
   private born(path: string, script: number): Actor {
