@@ -69,7 +69,7 @@ describe("a supervisor, under any schedule", () => {
 
   it("leaves no child behind when it crashes, is killed, or loses its parent or supervisor [V14]", async () => {
     await explored(twoLevels, {
-      quick: 600,
+      quick: 1_400,
       name: "two levels",
       faults: {
         crash: [
