@@ -107,13 +107,15 @@ export const NAMES_AND_GROUPS: Operations = {
 };
 
 export const LOOKS: Operations = {
-  "listen to exits": operation("anyone", fc.record({}), (me) => {
-    me.system.events.on("exit", ({ pid, reason }) => {
-      me.say(`exit of ${me.stage.nameOf(pid)}: ${reasonText(reason)}`);
+  "listen to exits": operation("anyone", fc.record({}), ({ system, stage, name }) => {
+    const heard = stage.log(`heard by ${name}`);
+    system.events.on("exit", ({ pid, reason }) => {
+      heard.push(`exit of ${stage.nameOf(pid)}: ${reasonText(reason)}`);
     });
   }),
-  "listen to dead letters": operation("anyone", fc.record({}), (me) => {
-    me.system.events.on("deadLetter", ({ reason }) => me.say(`dead letter: ${reason}`));
+  "listen to dead letters": operation("anyone", fc.record({}), ({ system, stage, name }) => {
+    const heard = stage.log(`heard by ${name}`);
+    system.events.on("deadLetter", ({ reason }) => heard.push(`dead letter: ${reason}`));
   }),
   isAlive: operation("anyone", fc.record({ of: target }), (me, { of }) => me.system.isAlive(me.pid(of))),
   info: operation("anyone", fc.record({ of: target }), (me, { of }) => {
