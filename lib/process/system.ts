@@ -266,6 +266,7 @@ export class ProcessSystem implements AsyncDisposable {
    */
   stop(options?: StopOptions): Promise<void> {
     const given = options?.timeoutMs;
+    this.kernel.shared?.stopping("read");
     if (given !== undefined || this.#stopping === undefined)
       this.#limitStop(delay("timeoutMs", given ?? this.kernel.limits.stopTimeoutMs, 0, true));
     this.#stopping ??= this.#stop();

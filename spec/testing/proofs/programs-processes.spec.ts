@@ -3,6 +3,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { sized } from "../../support/proof.js";
+import { TWO_STOPS } from "./programs/examples.js";
+import { judge } from "./programs/judge.js";
 import type { Theme } from "./programs/language.js";
 import { compare, occurrences } from "./programs/property.js";
 import { instructionTable } from "./programs/table.js";
@@ -38,4 +40,9 @@ describe("the instructions of random programs", () => {
     const names = new Set(Object.values(THEMES).flatMap(({ operations }) => Object.keys(operations)));
     expect(names.size).toBeGreaterThan(80);
   });
+});
+
+it("a program in which two processes stop the system and a third spawns has the same outcomes", async () => {
+  const { full, missing, strange } = await judge(TWO_STOPS, (THEMES.names as Theme).operations, 5_000);
+  expect({ full, missing, strange }).toEqual({ full: true, missing: [], strange: [] });
 });
