@@ -38,6 +38,8 @@ export interface Interception {
   touched(key: string, access: Access): void;
   /** Stands for a process in keys. It does not depend on what other processes do. */
   keyOf(pid: Pid): string;
+  /** The running code adds a process to a system (`write`), or sees the order in which all were added (`read`). */
+  spawnOrder(node: string, access: Access): void;
   /** The key of an object that its creator has made known by asking for the key first. */
   keyOfObject(object: object): string;
   /** The timers of a new system; `enter` runs code of the system. */

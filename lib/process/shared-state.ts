@@ -21,6 +21,7 @@
 // | `g:group`     | members and monitors of a process group                  | asking for the members    | join, leave, monitors, exit   |
 // | `r:`          | the order of the processes that no process has started   |                           | spawn                         |
 // | `p:`          | which processes are alive                                | spawn, exit               | counting or listing them      |
+// | `P:`          | the order of all processes, if any code sees it          | listing them              | spawn                         |
 // | `d:`          | the number of dead letters                               | a dead letter             | asking for the number         |
 // | `s:`          | whether the system stops or has stopped                  | spawns, calls, waits      | stopping                      |
 // | `e:`          | who listens to events, and what listeners and sinks do   | an event without listener | an event with one, on, off    |
@@ -72,6 +73,7 @@ export class SharedState {
       parent === undefined ? `r:${this.node}` : `k:${this.interception.keyOf(parent)}`,
       "write",
     );
+    this.interception.spawnOrder(this.node, "write");
     this.listeners("read");
   }
 
@@ -85,6 +87,12 @@ export class SharedState {
   /** Code counts or lists the processes. */
   counted(): void {
     this.interception.touched(`p:${this.node}`, "write");
+  }
+
+  /** Code goes through all processes in the order in which they were added. */
+  listed(): void {
+    this.counted();
+    this.interception.spawnOrder(this.node, "read");
   }
 
   /** The processes that no process has started stop in their order. */

@@ -198,7 +198,7 @@ export class ProcessSystem implements AsyncDisposable {
 
   /** Processes alive, oldest first. */
   processes(): Pid<unknown>[] {
-    this.kernel.shared?.counted();
+    this.kernel.shared?.listed();
     return this.#all().map((process) => process.pid);
   }
 
@@ -319,7 +319,7 @@ export class ProcessSystem implements AsyncDisposable {
   #killAll(): void {
     this.kernel.shared?.stopping("write");
     this.kernel.stopped = true;
-    this.kernel.shared?.counted();
+    this.kernel.shared?.listed();
     for (const process of this.#all()) this.kernel.end(process, KILLED, undefined, true);
   }
 

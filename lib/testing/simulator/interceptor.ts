@@ -176,6 +176,13 @@ export class Interceptor implements Interception {
     return this.world.options.observe ? new SharedState(this, node) : undefined;
   }
 
+  /** Hardly any code sees the order of all processes, so spawns depend on each other only in a search that asks for it. */
+  spawnOrder(node: string, access: Access): void {
+    const { chooser } = this.world.oracle;
+    if (access === "read") chooser.sawSpawnOrder?.();
+    if (chooser.ordersSpawns === true) this.touched(`P:${node}`, access);
+  }
+
   keyOf(pid: Pid): string {
     return this.pids.get(pid)?.key ?? `${pid.node.id}.${pid.id}`;
   }

@@ -172,6 +172,10 @@ export function exhaustive(options: ExhaustiveOptions = {}): SearchStrategy {
         search = bounded ? new Levels(preemptions) : reduced ? new ReducedWalk() : new Walk();
         return search;
       }
+      if (search instanceof ReducedWalk && search.isBlind) {
+        search = new ReducedWalk(true);
+        return search;
+      }
       return search?.turn() === true ? search : undefined;
     },
   };

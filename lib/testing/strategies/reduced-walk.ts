@@ -68,6 +68,9 @@ function keyOf({ kind, actor, key }: PossibleStep): string {
 /** Walks through the tree of schedules, with one walk for each class of equivalent ones. */
 export class ReducedWalk implements Chooser {
   redundant = false;
+  readonly ordersSpawns: boolean;
+  /** Code saw the order of spawns, which the footprints do not tell: the search has missed orders, and has to begin anew. */
+  isBlind = false;
   /** How often a plan could not be followed. */
   misled = 0;
   private readonly decisions = new Decisions();
@@ -88,6 +91,14 @@ export class ReducedWalk implements Chooser {
   private drawn: Draw[] = [];
   /** The plan of the last step. */
   private follow: Following = ANYTHING;
+
+  constructor(ordersSpawns = false) {
+    this.ordersSpawns = ordersSpawns;
+  }
+
+  sawSpawnOrder(): void {
+    this.isBlind = !this.ordersSpawns;
+  }
 
   /** Whether a schedule is left. Not needed before the first schedule. */
   turn(): boolean {

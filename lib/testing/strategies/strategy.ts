@@ -51,6 +51,10 @@ export interface Chooser {
   ran?(task: PossibleStep, footprint: Footprint | undefined): void;
   /** Called after a fault between steps, if its footprint is known. */
   struck?(footprint: Footprint | undefined): void;
+  /** Code saw the order in which all processes of a system were spawned. */
+  sawSpawnOrder?(): void;
+  /** Spawns depend on each other: their order is in the footprints. */
+  readonly ordersSpawns?: boolean;
   /** Name of the strategy that made it. A strategy that uses others sets it. */
   by?: string;
   /** True once the schedule can show nothing new. It is abandoned, and counts as redundant. */

@@ -224,6 +224,24 @@ describe("a search with reduction sees the outcomes of one without:", () => {
       });
     }));
 
+  test("code sees the order in which others have spawned", () =>
+    expectAllOutcomes(
+      async (sim, seen) => {
+        const system = sim.system();
+        for (const label of ["a", "b"])
+          system.spawn((ctx) => {
+            ctx.spawn((child) => child.receive(), { label });
+            return ctx.receive();
+          });
+        await sim.quiet();
+        seen.order = system
+          .processes()
+          .map(({ label }) => label)
+          .filter((label) => label !== undefined);
+      },
+      ["order: a,b", "order: b,a"],
+    ));
+
   test("code asks for the members of a group", () =>
     expectAllOutcomes((sim, seen) => {
       const system = sim.system();
