@@ -150,3 +150,9 @@ export class TaskEntry extends Entry {
     this.run = run;
   }
 }
+
+/** Whether an entry of a mailbox can be withdrawn by another process, as calls and deliveries can. */
+export function isWithdrawable(item: unknown): item is Entry | Recallable {
+  if (isEntry(item)) return !(item instanceof SignalEntry || item instanceof TaskEntry);
+  return isReturnable(item) && item instanceof Recallable;
+}

@@ -1,6 +1,14 @@
 // The process of a system whose Environment intercepts: a class of its own, so that production's is none the slower.
 
-import { type Entry, isEntry, Recallable, SignalEntry, TaskEntry, type Withdrawable } from "./entries.js";
+import {
+  type Entry,
+  isEntry,
+  isWithdrawable,
+  Recallable,
+  SignalEntry,
+  TaskEntry,
+  type Withdrawable,
+} from "./entries.js";
 import type { Interception } from "./interception.js";
 import { Process } from "./process.js";
 import { DEAD } from "./process-state.js";
@@ -30,6 +38,12 @@ export class WatchedProcess extends Process {
     if (!this.interception.recall(this, (item) => item === entry)) return super.withdraw(entry);
     entry.queuedIn = undefined;
     return 0;
+  }
+
+  /** A call or a delivery can be withdrawn until it is taken. */
+  protected override open(entry: unknown): unknown {
+    if (isWithdrawable(entry)) this.kernel.shared?.object(entry, "read");
+    return super.open(entry);
   }
 
   /** The running code may be another process's. */

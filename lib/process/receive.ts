@@ -2,7 +2,7 @@
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import { type Body, Stop } from "./behaviour.js";
-import { contextOf, isEntry, isGone, isSpecial, SignalEntry, taken } from "./entries.js";
+import { contextOf, isEntry, isGone, isSpecial, isWithdrawable, SignalEntry, taken } from "./entries.js";
 import type { Resumption } from "./environment.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
@@ -96,6 +96,8 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     if (!Object.is(process.peek(index), entry) || isGone(entry)) return false;
     process.kernel.interception?.took(process as WatchedProcess, index);
     process.removeAt(index);
+    if (process.kernel.shared !== undefined && isWithdrawable(entry))
+      process.kernel.shared.object(entry, "read");
     taken(entry);
     if (process.kernel.carriesContext) process.extras.sender = contextOf(entry);
     return true;

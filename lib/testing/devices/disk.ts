@@ -141,6 +141,7 @@ export class SimulatedDisk {
 
   /** Number of power losses so far. */
   get generation(): number {
+    this.#port.touched("disk", "read");
     return this.#generation;
   }
 

@@ -16,7 +16,7 @@ function body(script: readonly Instruction[], options: Partial<Proc> = {}): Proc
 }
 
 /** A process stops the system, another one has done so before or not, and a third spawns. The theme is `names`. */
-export const TWO_STOPS: Program = {
+const TWO_STOPS: Program = {
   procs: [
     body([{ op: "stop the system" }], { variant: 1 }),
     body([], { trap: true, variant: 6 }),
@@ -27,3 +27,30 @@ export const TWO_STOPS: Program = {
   faults: {},
   network: undefined,
 };
+
+/** The power of the disk is lost once, by whoever comes first. The theme is `world`. */
+const TWO_POWER_LOSSES: Program = {
+  procs: [body([{ op: "power loss" }]), body([{ op: "power loss" }])],
+  scenario: [{ op: "remove a file", file: "f" } as Instruction],
+  faults: {},
+  network: undefined,
+};
+
+/** A caller crashes before or after its call is taken. The theme is `faults`. */
+const CRASHED_CALLER: Program = {
+  procs: [
+    { ...body([]), kind: "server", manners: "answers late" },
+    body([{ op: "call in the background", to: 0 } as Instruction], { variant: 1 }),
+    body([]),
+  ],
+  scenario: [],
+  faults: { crash: { of: "system/b", reason: "shutdown" } },
+  network: undefined,
+};
+
+/** Programs by what they show, and the themes that they are of. */
+export const EXAMPLES: readonly (readonly [title: string, theme: string, Program])[] = [
+  ["two processes stop the system, and a third spawns", "names", TWO_STOPS],
+  ["two processes let the power fail unless it has failed", "world", TWO_POWER_LOSSES],
+  ["a caller crashes before or after its call is taken", "faults", CRASHED_CALLER],
+];
