@@ -186,11 +186,12 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
   /** The step in which a request takes effect, or does not. */
   #settle(request: Request<Args>): void {
     const { recorder } = this.#world.options;
+    // What a step shares must not depend on its draws, so that the search can tell what another draw would have shared.
+    this.#touch(request.args);
     const fate = this.#fate(request);
     this.#world.mark(FATES.indexOf(fate.type));
     recorder?.decided(this.#actor, request.caller, request.args, fate.type);
     const happens = fate.type === "done" || fate.type === "answer lost";
-    if (happens) this.#touch(request.args);
     const result = happens ? this.#attempt(() => this.#fn(...request.args)) : undefined;
     const { failure } = fate;
     if (failure !== undefined) this.#answer(request, this.#failing(failure, request.args));

@@ -48,9 +48,21 @@ const CRASHED_CALLER: Program = {
   network: undefined,
 };
 
+/** A request may be refused, and then uses nothing. The theme is `requests`. */
+const REFUSED_REQUEST: Program = {
+  procs: [
+    { ...body([{ op: "get a row", row: "u" } as Instruction, { op: "dump all rows" }]), kind: "callbacks" },
+    { ...body([{ op: "append to a row", row: "u" } as Instruction]), kind: "callbacks" },
+  ],
+  scenario: [{ op: "append to a row", row: "u" } as Instruction],
+  faults: {},
+  network: undefined,
+};
+
 /** Programs by what they show, and the themes that they are of. */
 export const EXAMPLES: readonly (readonly [title: string, theme: string, Program])[] = [
   ["two processes stop the system, and a third spawns", "names", TWO_STOPS],
   ["two processes let the power fail unless it has failed", "world", TWO_POWER_LOSSES],
+  ["a request is refused after another one has been answered", "requests", REFUSED_REQUEST],
   ["a caller crashes before or after its call is taken", "faults", CRASHED_CALLER],
 ];
