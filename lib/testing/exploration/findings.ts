@@ -88,7 +88,8 @@ export class Findings {
 
   /** @param by - name of the strategy that made the schedule */
   count(result: ScheduleResult, by: string): void {
-    const { fresh, redundant } = result;
+    const { fresh, redundant, anew } = result;
+    if (anew) this.redundant = this.schedules;
     this.recent[this.schedules++ % RECENT] = result.steps;
     this.steps += result.steps;
     this.actors = Math.max(this.actors, result.actors);

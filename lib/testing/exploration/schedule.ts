@@ -46,6 +46,8 @@ export interface ScheduleResult {
   readonly cycle: Cycle | undefined;
   /** Abandoned, because it could show nothing new. */
   readonly redundant: boolean;
+  /** The search began anew: all earlier schedules are redundant. */
+  readonly anew: boolean;
   /** Labels of `sometimes`, and whether each held. */
   readonly reached: ReadonlyMap<string, boolean>;
   /** Points of `ctx.buggify` that code has passed, and whether each has fired. */
@@ -95,16 +97,7 @@ export async function runSchedule(
   recorder?.attach(world);
   active.world = world;
   host.aborts = () => world.wrote("abort");
-  if (recorder !== undefined) {
-    const waiting = new WeakMap<object, Actor>();
-    host.promises.made = (promise, awaited) => {
-      const place = placeOf(host.stack());
-      if (place === undefined) return;
-      world.current.places.set(promise, { place, awaited });
-      waiting.set(promise, world.current);
-    };
-    host.promises.settled = (promise) => waiting.get(promise)?.places.delete(promise);
-  }
+  if (recorder !== undefined) recordPlaces(world);
   try {
     await world.begin(() => start(scenario, sim, world));
     await world.drive();
@@ -127,6 +120,7 @@ export async function runSchedule(
       bounded: world.bounded,
       cycle: world.bounded ? cycleOf(world) : undefined,
       redundant: chooser.redundant === true,
+      anew: chooser.isAnew === true,
       reached,
       buggified: world.points,
       state: stateOf(world, sim),
@@ -142,6 +136,18 @@ export async function runSchedule(
     active.world = undefined;
     world.close();
   }
+}
+
+/** Keeps for each promise the place in the code that made or awaits it. */
+function recordPlaces(world: World): void {
+  const waiting = new WeakMap<object, Actor>();
+  host.promises.made = (promise, awaited) => {
+    const place = placeOf(host.stack());
+    if (place === undefined) return;
+    world.current.places.set(promise, { place, awaited });
+    waiting.set(promise, world.current);
+  };
+  host.promises.settled = (promise) => waiting.get(promise)?.places.delete(promise);
 }
 
 function start(scenario: Scenario, sim: Simulation, world: World): void {

@@ -2,6 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
+import { CautiousWalk } from "./cautious-walk.js";
 import { ReducedWalk } from "./reduced-walk.js";
 import type { Chooser, PossibleStep, SearchStrategy } from "./strategy.js";
 import { END_TEXT, ExplorationDivergedError, isEnumerated, Walk } from "./tree.js";
@@ -126,6 +127,18 @@ function sizeText(size: number | undefined): string {
   return size > 0 ? `a choice of ${size} tasks` : `a draw of ${-size}`;
 }
 
+/** Another search in place of one whose schedules show that its reduction is not sound for this scenario; else undefined. */
+function restarted(search: Search | undefined): Search | undefined {
+  if (!(search instanceof ReducedWalk || search instanceof CautiousWalk)) return undefined;
+  const isUnsure = search instanceof ReducedWalk && search.isUnsure;
+  const isBlind = search.sawOrder && !search.ordersSpawns;
+  if (!isUnsure && !isBlind) return undefined;
+  const ordersSpawns = search.ordersSpawns || search.sawOrder;
+  return isUnsure || search instanceof CautiousWalk
+    ? new CautiousWalk(ordersSpawns)
+    : new ReducedWalk(ordersSpawns, true);
+}
+
 /**
  * Enumerates schedules until none is left. A property that holds in all of them holds for this scenario with certainty. Use it for
  * scenarios with few steps; in larger ones a random strategy finds bugs sooner.
@@ -172,11 +185,10 @@ export function exhaustive(options: ExhaustiveOptions = {}): SearchStrategy {
         search = bounded ? new Levels(preemptions) : reduced ? new ReducedWalk() : new Walk();
         return search;
       }
-      if (search instanceof ReducedWalk && search.isBlind) {
-        search = new ReducedWalk(true);
-        return search;
-      }
-      return search?.turn() === true ? search : undefined;
+      const isLeft = search?.turn() === true;
+      const other = restarted(search);
+      search = other ?? search;
+      return isLeft || other !== undefined ? search : undefined;
     },
   };
 }

@@ -8,6 +8,9 @@
 // can strike, but need not: it is planned where it could strike last, and its races move it to earlier places.
 //
 // Where a plan cannot be followed, because a footprint did not tell all, the search tries another task in that place as well.
+//
+// With draws and faults, plans can miss outcomes: random programs have shown it. So the first of them makes the search begin anew,
+// with cautious-walk.ts.
 
 import { chainOf, type Deed, deedOf, faultKey, isFault } from "./dependence.js";
 import { HappensBefore, type Place } from "./happens-before.js";
@@ -69,10 +72,12 @@ function keyOf({ kind, actor, key }: PossibleStep): string {
 export class ReducedWalk implements Chooser {
   redundant = false;
   readonly ordersSpawns: boolean;
-  /** Code saw the order of spawns, which the footprints do not tell: the search has missed orders, and has to begin anew. */
-  isBlind = false;
-  /** How often a plan could not be followed. */
-  misled = 0;
+  /** See {@link Chooser.isAnew}. */
+  isAnew: boolean;
+  /** See {@link Chooser.sawSpawnOrder}. */
+  sawOrder = false;
+  /** The schedules have draws or faults: plans can miss outcomes. */
+  isUnsure = false;
   private readonly decisions = new Decisions();
   private readonly order = new HappensBefore();
   private readonly precedes = (early: number, late: number): boolean =>
@@ -92,16 +97,19 @@ export class ReducedWalk implements Chooser {
   /** The plan of the last step. */
   private follow: Following = ANYTHING;
 
-  constructor(ordersSpawns = false) {
+  /** @param isAnew - it takes the place of another search */
+  constructor(ordersSpawns = false, isAnew = false) {
     this.ordersSpawns = ordersSpawns;
+    this.isAnew = isAnew;
   }
 
   sawSpawnOrder(): void {
-    this.isBlind = !this.ordersSpawns;
+    this.sawOrder = true;
   }
 
   /** Whether a schedule is left. Not needed before the first schedule. */
   turn(): boolean {
+    this.isAnew = false;
     this.decisions.close();
     if (!this.redundant) this.end();
     this.redundant = false;
@@ -151,6 +159,7 @@ export class ReducedWalk implements Chooser {
 
   draw(n: number, label: string, _probability?: number, _actor?: number, names?: readonly string[]): number {
     if (this.redundant || !isEnumerated(label)) return 0;
+    this.isUnsure = true;
     return isBetweenSteps(label) ? this.drawFault(n, label, names) : this.drawWithin(n, label);
   }
 
@@ -202,10 +211,7 @@ export class ReducedWalk implements Chooser {
       const values = this.drawn.map((one) => one.value);
       while (value < n - 1 && state.sleeps(branch.offer, [...values, value])) value++;
     }
-    if (value >= n) {
-      this.misled++;
-      value = 0;
-    }
+    if (value >= n) value = 0;
     this.decisions.meet(drawDecision(n, label));
     this.drawn.push({ n, label, value });
     return value;
@@ -280,7 +286,6 @@ export class ReducedWalk implements Chooser {
       }
       state.plans.push(...last);
     }
-    if (isLost) this.misled++;
     const { isFree, isGuess } = this.follow;
     if (isLost || (isFree && !(isGuess && tasks.some((offer) => state.isAsleep(offer))))) state.plansAny();
     if (!state.turn()) this.redundant = true;
@@ -305,7 +310,6 @@ export class ReducedWalk implements Chooser {
       return;
     }
     const isMet = plan.deed === undefined || sameDraws(plan.draws, drawn);
-    if (!isMet) this.misled++;
     this.follow = isMet ? plan : anyOf(offer.key);
     const deed = deedOf(offer.chain, footprint);
     const place = this.order.add(offer.key, deed, offer.enabler, offer.key !== QUIET);

@@ -57,6 +57,8 @@ export interface Chooser {
   readonly ordersSpawns?: boolean;
   /** Name of the strategy that made it. A strategy that uses others sets it. */
   by?: string;
+  /** This is the first schedule of a search that began anew: all earlier ones count as redundant. */
+  readonly isAnew?: boolean;
   /** True once the schedule can show nothing new. It is abandoned, and counts as redundant. */
   readonly redundant?: boolean;
 }

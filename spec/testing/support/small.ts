@@ -367,12 +367,18 @@ export function run(program: Program, chooser: Chooser): Ran {
   return new World(program, chooser).run();
 }
 
+/** The search began anew: what it has run so far is redundant. */
+export function abandon(runs: Ran[]): void {
+  for (const [index, ran] of runs.entries()) runs[index] = { ...ran, redundant: true };
+}
+
 /** All that a strategy makes of a program. Throws when it does not come to an end. */
 export function explore(program: Program, strategy: SearchStrategy, most = 50_000): Ran[] {
   const all: Ran[] = [];
   for (let index = 0; index < most; index++) {
     const chooser = strategy.begin(index, new Random(index), { longest: 0, actors: 0 });
     if (chooser === undefined) return all;
+    if (chooser.isAnew === true) abandon(all);
     all.push(run(program, chooser));
   }
   throw new Error(`more than ${most} schedules`);

@@ -189,6 +189,11 @@ export function reasonText(reason: ExitReason): string {
   return reason.type === "custom" ? `custom ${reason.value}` : reason.type;
 }
 
+/** All processes. `system.processes()` shows the order of spawns, so a search would have to order them. */
+function* processesOf({ kernel }: System): Generator<Pid<unknown>> {
+  for (let process = kernel.newest; process !== undefined; process = process.next) yield process.pid;
+}
+
 /** Everything of one schedule of a program. */
 export class Stage {
   readonly sim: Simulation;
@@ -299,10 +304,7 @@ export class Stage {
     const logs = [...this.logs]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, log]) => `${name}: ${log.join("; ")}`);
-    const alive = systems
-      .flatMap((one) => one.processes())
-      .map((pid) => this.nameOf(pid))
-      .sort();
+    const alive = systems.flatMap((one) => [...processesOf(one)].map((pid) => this.nameOf(pid))).sort();
     const names = ["x", "y"].map((name) => `${name}=${this.nameOf(system.whereis(name))}`);
     const members = system.members("g").map((pid) => this.nameOf(pid));
     const shared = [...this.shared].sort().map(([key, value]) => `${key}=${value}`);
