@@ -91,10 +91,11 @@ describe("a point of ctx.buggify", () => {
 
   test("is explored both ways by an exhaustive search", async () => {
     const seen = new Set<number>();
-    const { complete, schedules } = await explore(async (sim) => void seen.add(await passing("x", 3)(sim)), {
-      strategy: exhaustive(),
-    });
-    expect([complete, schedules, [...seen].sort()]).toEqual([true, 8, [0, 1, 2, 3]]);
+    const { complete, schedules, redundant } = await explore(
+      async (sim) => void seen.add(await passing("x", 3)(sim)),
+      { strategy: exhaustive() },
+    );
+    expect([complete, schedules - redundant, [...seen].sort()]).toEqual([true, 8, [0, 1, 2, 3]]);
   });
 
   test("stands in the report, shrinks to the firings that matter, and replays", async () => {
