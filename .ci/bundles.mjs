@@ -4,9 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { ENTRIES } from "../.config/entries.mjs";
 import { folder, root, run } from "./support.mjs";
-
-const ENTRIES = ["index", "topology/index", "testing/index"];
 
 /** One minified bundle of all entries, in which each entry is a namespace. */
 async function minified() {

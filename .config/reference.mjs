@@ -13,6 +13,8 @@ const hook = `
 register(`data:text/javascript,${encodeURIComponent(hook)}`);
 const { Application, OptionDefaults, ReflectionKind } = await import("typedoc");
 
+const { ENTRIES } = await import("./entries.mjs");
+
 const root = fileURLToPath(new URL("..", import.meta.url));
 const LEAST = 0.98;
 /** Each of these begins something, so its TSDoc shows how. */
@@ -23,7 +25,7 @@ const STARTS = [
 ];
 
 const app = await Application.bootstrap({
-  entryPoints: ["index", "topology/index", "testing/index"].map((name) => `${root}lib/${name}.ts`),
+  entryPoints: ENTRIES.map((name) => `${root}lib/${name}.ts`),
   tsconfig: `${root}tsconfig.json`,
   name: "signalbox",
   readme: `${root}README.md`,

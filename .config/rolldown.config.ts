@@ -2,17 +2,16 @@
 // copies of the floor: two kernels in one process, and neither knows the pids of the other.
 
 import { defineConfig, type RolldownOptions } from "rolldown";
+import { ENTRIES } from "./entries.mjs";
 
 const lib = new URL("../lib/", import.meta.url).pathname;
 
 /** The floors that several entries use, lowest first. */
-const SHARED = ["process", "graph", "behaviour", "supervisor", "dispatch"];
+const SHARED = ["process", "graph", "behaviour", "supervisor", "dispatch", "service"];
 
 const config: RolldownOptions = defineConfig({
   input: {
-    index: `${lib}index.ts`,
-    "topology/index": `${lib}topology/index.ts`,
-    "testing/index": `${lib}testing/index.ts`,
+    ...Object.fromEntries(ENTRIES.map((name) => [name, `${lib}${name}.ts`])),
     "testing/command": `${lib}testing/command/main.ts`,
   },
   platform: "neutral",

@@ -1,5 +1,5 @@
-export { type Caller, Deferred, defer, Refusal, refuse, replyAndStop, StopReply } from "./replies.js";
-export { defineServer, type ServerDefinition, type ServerOptions } from "./server.js";
-export { UnknownRequestError } from "./server-process.js";
-export { type CallerOptions, ServerRef } from "./server-ref.js";
-export type { Calls, Casts, Handler, ReplyOf, StateOf } from "./types.js";
+export { type Caller, Deferred, defer, Refusal, refuse, replyAndStop, StopReply } from "./server/replies.js";
+export { defineServer, type ServerDefinition, type ServerOptions } from "./server/server.js";
+export { UnknownRequestError } from "./server/server-process.js";
+export { type CallerOptions, ServerRef } from "./server/server-ref.js";
+export type { Calls, Casts, Handler, ReplyOf, StateOf } from "./server/types.js";

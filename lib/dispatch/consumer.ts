@@ -1,7 +1,7 @@
 // The usual consumer: a function works on the payload, and the way it ends settles the delivery. A consumer whose parent stops
 // it takes no new envelope, finishes the jobs that it has begun, and ends.
 
-import { Refusal } from "../behaviour/replies.js";
+import { Refusal } from "../behaviour/server/replies.js";
 import { type Callbacks, Stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";

@@ -21,6 +21,23 @@ export function codeBlocks(markdown: string): Block[] {
   return blocks;
 }
 
+/** A block of code, and what the page says that it prints. */
+export interface Program extends Block {
+  /** The block fenced as `text` that follows directly. */
+  readonly prints: string | undefined;
+}
+
+/** The blocks fenced as `ts` at the top level of a page, each with the `text` below it. */
+export function programs(markdown: string): Program[] {
+  const nodes = fromMarkdown(markdown).children;
+  return nodes.flatMap((node, i) => {
+    if (node.type !== "code" || node.lang !== "ts") return [];
+    const below = nodes[i + 1];
+    const prints = below?.type === "code" && below.lang === "text" ? below.value.trim() : undefined;
+    return [{ code: node.value, line: (node.position?.start.line ?? 0) + 1, prints }];
+  });
+}
+
 /** A file of a page. */
 export interface PageFile {
   readonly path: string;

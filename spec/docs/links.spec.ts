@@ -13,7 +13,7 @@ const pages = [
   "README.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
-  ...["docs", "docs/decisions", "spec/otp"].flatMap((folder) =>
+  ...["docs", "docs/guide", "docs/decisions", "spec/otp"].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((name) => name.endsWith(".md"))
       .map((name) => `${folder}/${name}`),

@@ -2,9 +2,9 @@
 
 import { type Caller, defer, defineServer, System, stop, UnknownRequestError } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
-import { gate } from "../support/gate.js";
-import { puppet } from "../support/puppet.js";
+import { type TestClock, testClock } from "../../../lib/testing/kit/clock.js";
+import { gate } from "../../support/gate.js";
+import { puppet } from "../../support/puppet.js";
 import { Stock } from "./stock.js";
 
 let clock: TestClock;

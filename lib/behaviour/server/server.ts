@@ -1,14 +1,14 @@
 // A server: a state that calls and casts read and change, after OTP's gen_server. The types of the messages are inferred.
 
-import type { Context } from "../process/context.js";
-import type { DownSignal, ExitSignal, GroupSignal } from "../process/entries.js";
-import { OptionError } from "../process/errors.js";
-import type { Kernel } from "../process/kernel.js";
-import { text } from "../process/options.js";
-import type { Pid } from "../process/pid.js";
-import type { ExitReason } from "../process/reason.js";
-import { type Launch, launch, type Startable } from "../process/start.js";
-import type { ProcessSystem } from "../process/system.js";
+import type { Context } from "../../process/context.js";
+import type { DownSignal, ExitSignal, GroupSignal } from "../../process/entries.js";
+import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import { text } from "../../process/options.js";
+import type { Pid } from "../../process/pid.js";
+import type { ExitReason } from "../../process/reason.js";
+import { type Launch, launch, type Startable } from "../../process/start.js";
+import type { ProcessSystem } from "../../process/system.js";
 import { serverProcess } from "./server-process.js";
 import { callMethods, castMethods, ServerRef } from "./server-ref.js";
 import type { Handler, StateOf } from "./types.js";

@@ -13,9 +13,9 @@ import {
   supervisor,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
-import { gate } from "../support/gate.js";
-import { puppet } from "../support/puppet.js";
+import { type TestClock, testClock } from "../../../lib/testing/kit/clock.js";
+import { gate } from "../../support/gate.js";
+import { puppet } from "../../support/puppet.js";
 
 let clock: TestClock;
 let system: System;

@@ -1,12 +1,12 @@
 // The process of a server: it passes calls and casts to their handlers, and the results of calls back to the callers.
 
-import { type Callbacks, ignore, Stop, stop } from "../process/behaviour.js";
-import type { Context } from "../process/context.js";
-import type { Signal } from "../process/entries.js";
-import { SignalboxError } from "../process/errors.js";
-import type { ExitReason } from "../process/reason.js";
-import { Request } from "../process/request.js";
-import { isThenable } from "../process/thenable.js";
+import { type Callbacks, ignore, Stop, stop } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { Signal } from "../../process/entries.js";
+import { SignalboxError } from "../../process/errors.js";
+import type { ExitReason } from "../../process/reason.js";
+import { Request } from "../../process/request.js";
+import { isThenable } from "../../process/thenable.js";
 import { Deferred, Refusal, StopReply } from "./replies.js";
 
 /** A call as the server receives it: the request itself is the message. */

@@ -1,6 +1,6 @@
 // How the type of a handle is inferred from the definition of a server.
 
-import type { ignore, Stop } from "../process/behaviour.js";
+import type { ignore, Stop } from "../../process/behaviour.js";
 import type { Deferred, Refusal, StopReply } from "./replies.js";
 
 /** A handler of a call or cast. It gets the state and then the arguments of the caller. */

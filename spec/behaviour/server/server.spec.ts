@@ -2,8 +2,8 @@
 
 import { type Context, defineServer, ignore, type Pid, System, stop } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
-import { gate } from "../support/gate.js";
+import { type TestClock, testClock } from "../../../lib/testing/kit/clock.js";
+import { gate } from "../../support/gate.js";
 import { Stock } from "./stock.js";
 
 let clock: TestClock;

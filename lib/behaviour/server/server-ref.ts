@@ -1,11 +1,11 @@
 // The handle of a server, with its calls and casts as methods. The classes behind them are created once per definition.
 
-import type { Context } from "../process/context.js";
-import { NoProcessError } from "../process/errors.js";
-import type { Kernel } from "../process/kernel.js";
-import type { Pid } from "../process/pid.js";
-import { type ExitInput, toReason } from "../process/reason.js";
-import type { CallOptions } from "../process/request.js";
+import type { Context } from "../../process/context.js";
+import { NoProcessError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Pid } from "../../process/pid.js";
+import { type ExitInput, toReason } from "../../process/reason.js";
+import type { CallOptions } from "../../process/request.js";
 import { CallMessage, CastMessage, StopMessage } from "./server-process.js";
 import type { Calls, Casts } from "./types.js";
 

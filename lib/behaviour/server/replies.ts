@@ -1,7 +1,7 @@
 // What a call handler may return instead of the reply itself: a later reply, a refusal, or a reply after which the server stops.
 
-import { Stop } from "../process/behaviour.js";
-import { type ExitInput, toReason } from "../process/reason.js";
+import { Stop } from "../../process/behaviour.js";
+import { type ExitInput, toReason } from "../../process/reason.js";
 
 /** The open end of one call, for a handler that answers later. */
 export interface Caller<R> {
