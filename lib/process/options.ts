@@ -41,3 +41,9 @@ export function address(path: string, value: unknown): Pid<unknown> | string {
   if (typeof value === "string" || value instanceof Pid) return value;
   throw new OptionError(path, value, "a pid or a registered name");
 }
+
+/** Requires a boolean. @throws OptionError */
+export function flag(path: string, given: unknown): boolean {
+  if (typeof given === "boolean") return given;
+  throw new OptionError(path, given, "true or false");
+}

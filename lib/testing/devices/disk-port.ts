@@ -1,6 +1,6 @@
 // A disk of a simulation: the oracle decides what fails and what a power loss takes.
 
-import { only } from "../simulator/options.js";
+import { only } from "../../process/known-options.js";
 import type { World } from "../simulator/world.js";
 import { type DiskOptions, type DiskPort, SimulatedDisk } from "./disk.js";
 

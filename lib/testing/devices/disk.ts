@@ -2,8 +2,8 @@
 // disk-contents.ts decides what the disk holds and what a power loss leaves.
 
 import { OptionError, SignalboxError } from "../../process/errors.js";
-import { count, text } from "../../process/options.js";
-import { flag, only } from "../simulator/options.js";
+import { only } from "../../process/known-options.js";
+import { count, flag, text } from "../../process/options.js";
 import * as machine from "./disk-contents.js";
 
 /** The connection of a disk to the simulator. */

@@ -2,12 +2,13 @@
 // takes effect in a step of its own, and its answer arrives in another; between the two, anything may happen.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { count, text } from "../../process/options.js";
 import { inNameOf } from "../../process/origin.js";
 import { isThenable } from "../../process/thenable.js";
 import type { RequestOutcome } from "../report/trace.js";
 import type { Actor } from "../simulator/actor.js";
-import { durations, only } from "../simulator/options.js";
+import { durations } from "../simulator/options.js";
 import type { World } from "../simulator/world.js";
 
 /**

@@ -3,12 +3,13 @@
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
-import { delay } from "../../process/options.js";
+import { only } from "../../process/known-options.js";
+import { delay, flag } from "../../process/options.js";
 import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
 import { remoteNodes, type WireSignal } from "../../process/remote.js";
 import type { System } from "../../system.js";
-import { durations, flag, only, times } from "../simulator/options.js";
+import { durations, times } from "../simulator/options.js";
 import { Parcel } from "../simulator/parcel.js";
 import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
 import type { World } from "../simulator/world.js";

@@ -12,6 +12,7 @@
 
 import { OptionError, SystemStoppedError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
 import { inNameOf } from "../../process/origin.js";
 import type { SystemOptions } from "../../process/system.js";
@@ -22,7 +23,6 @@ import type { Actor } from "../simulator/actor.js";
 import { type ClockOptions, SimulatedClock } from "../simulator/clock.js";
 import { environmentOf } from "../simulator/environment.js";
 import type { FaultyNode } from "../simulator/faults.js";
-import { only } from "../simulator/options.js";
 import type { World } from "../simulator/world.js";
 import type { SimulatedDisk } from "./disk.js";
 import { diskOf, type SimulatedDiskOptions } from "./disk-port.js";

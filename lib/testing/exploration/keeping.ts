@@ -1,12 +1,12 @@
 // What a failing schedule leaves behind: a page for a browser, and a file for `npx signalbox replay`.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
 import { deepEqual } from "../kit/inspect.js";
 import { ScheduleFailedError } from "../report/failure.js";
 import { type KeptFailure, type ScenarioSource, writeFailure } from "../report/failure-file.js";
 import { host } from "../simulator/host.js";
-import { only } from "../simulator/options.js";
 import { renderViewer } from "../viewer/page.js";
 
 /** Where a failure goes, and what is known of its scenario. */

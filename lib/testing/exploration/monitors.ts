@@ -1,9 +1,9 @@
 // The monitors of a schedule: `sim.monitor`. They look at the state after every step.
 
+import { only } from "../../process/known-options.js";
 import { delay, text } from "../../process/options.js";
 import { LivenessError } from "../report/errors.js";
 import { cyclingOf } from "../simulator/livelock.js";
-import { only } from "../simulator/options.js";
 import type { World } from "../simulator/world.js";
 import { isMet, type NamedCheck, type SimulationCheck, wrongBy } from "./judging.js";
 import {

@@ -1,12 +1,13 @@
 // The options of an exploration: their defaults, and their checks.
 
 import { OptionError } from "../../process/errors.js";
-import { count, delay, text } from "../../process/options.js";
+import { only } from "../../process/known-options.js";
+import { count, delay, flag, text } from "../../process/options.js";
 import type { ScenarioSource } from "../report/failure-file.js";
 import type { BuiltInChecks } from "../simulator/built-in-checks.js";
 import { type FaultOptions, planFaults } from "../simulator/faults.js";
 import { host } from "../simulator/host.js";
-import { flag, only, words } from "../simulator/options.js";
+import { words } from "../simulator/options.js";
 import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
 import { portfolio } from "../strategies/portfolio.js";
 import type { SearchStrategy } from "../strategies/strategy.js";

@@ -1,6 +1,7 @@
 // Checks that every schedule makes, whatever the scenario: children without a supervisor, duplicate monitors, mailboxes that
 // only grow, calls in a circle, awaits that never end.
 
+import { only } from "../../process/known-options.js";
 import { members } from "../../process/one-or-many.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
@@ -8,7 +9,6 @@ import { STARTING, SUSPENDED, TERMINATING } from "../../process/process-state.js
 import { Request } from "../../process/request.js";
 import { LeftBehindError, UncontrolledAwaitError, WaitCycleError } from "../report/errors.js";
 import type { Actor } from "./actor.js";
-import { only } from "./options.js";
 import type { World } from "./world.js";
 
 /** The checks of every schedule. Each is on unless it is `false`. */

@@ -1,7 +1,8 @@
 // The clock of a simulated system or node. The simulator counts true time; each clock says something else, if its options say so.
 
 import { OptionError } from "../../process/errors.js";
-import { only, times } from "./options.js";
+import { only } from "../../process/known-options.js";
+import { times } from "./options.js";
 import type { World } from "./world.js";
 
 /** How a clock goes wrong. By default a clock is right. */

@@ -2,11 +2,12 @@
 // after the scenario has called `calm`.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { crash, type ExitInput, type ExitReason, KILLED, toReason } from "../../process/reason.js";
 import type { Timer } from "../../process/timer-queue.js";
 import { InjectedCrash } from "../report/errors.js";
 import type { Actor } from "./actor.js";
-import { durations, only, times } from "./options.js";
+import { durations, times } from "./options.js";
 import { type ProcessPattern, patternMatcher } from "./process-pattern.js";
 import type { World } from "./world.js";
 
