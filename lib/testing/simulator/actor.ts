@@ -40,6 +40,8 @@ export class Actor {
   /** Footprint keys of its state and of its mailbox. */
   readonly state: string;
   readonly mailbox: string;
+  /** Both: what each of its own steps may change. */
+  readonly changes: readonly [state: string, mailbox: string];
   /** The code of the scenario, of a node's boot, or of a fake of the outside world, has ended. Without meaning for a process. */
   done = false;
   /** Its machine has lost power: its code never continues. */
@@ -75,6 +77,7 @@ export class Actor {
         : `${parent.key}.${parent.children.length}`;
     this.state = `a:${this.key}`;
     this.mailbox = `m:${this.key}`;
+    this.changes = [this.state, this.mailbox];
     this.run = new RunTask(this);
     this.resume = new ResumeTask(this);
     parent?.children.push(this);

@@ -97,7 +97,7 @@ export class Interceptor implements Interception {
     recorder?.sent(sender, target, item, held);
     if (held) {
       const channel = way ?? this.way(sender, target, to);
-      if (world.options.observe) world.wrote(world.causes.put(`d${channel.key}`, item));
+      world.queued("d", channel.key, item);
       world.agenda.post(channel, item);
     } else this.arrives(target, item);
     return held;
@@ -105,8 +105,7 @@ export class Interceptor implements Interception {
 
   /** An item enters a mailbox. */
   private arrives(to: Actor, item: unknown): void {
-    const { world } = this;
-    if (world.options.observe) world.wrote(world.causes.put(`m${to.key}`, item));
+    this.world.queued("m", to.key, item);
   }
 
   took(process: WatchedProcess, index: number): void {

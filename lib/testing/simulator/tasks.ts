@@ -24,6 +24,10 @@ export class RunTask implements PossibleStep {
   get key(): string {
     return this.owner.key;
   }
+
+  get changes(): readonly string[] {
+    return this.owner.changes;
+  }
 }
 
 /** Code of a process or of the scenario continues: one promise a step, in the order in which they were settled. */
@@ -43,6 +47,10 @@ export class ResumeTask implements PossibleStep {
 
   get key(): string {
     return this.owner.key;
+  }
+
+  get changes(): readonly string[] {
+    return this.owner.changes;
   }
 
   get pending(): number {
@@ -76,6 +84,8 @@ export class DeliverTask implements PossibleStep {
   readonly from: Actor;
   readonly owner: Actor;
   readonly key: string;
+  /** It adds to the mailbox of its receiver. */
+  readonly changes: readonly string[];
   rank: number | undefined = undefined;
   readonly held: unknown[] = [];
   private readonly arrive: (item: unknown) => void;
@@ -86,6 +96,7 @@ export class DeliverTask implements PossibleStep {
     this.key = key;
     this.from = from;
     this.owner = to;
+    this.changes = [to.mailbox];
     this.arrive = arrive;
   }
 
@@ -141,6 +152,10 @@ export class TimerTask implements PossibleStep {
 
   get key(): string {
     return this.owner.key;
+  }
+
+  get changes(): readonly string[] {
+    return this.owner.changes;
   }
 
   /** The timer that fires next. */

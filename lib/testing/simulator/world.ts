@@ -73,7 +73,7 @@ export class World {
   readonly agenda: Agenda = new Agenda();
   readonly interceptor: Interceptor = new Interceptor(this);
   readonly faults: Faults;
-  /** The items that are queued, with the steps that put them there; used when the strategy observes. */
+  /** The items that are queued, with the steps that put them there; used when the chooser traces causes. */
   readonly causes: Causes = new Causes();
   readonly actors: Actor[] = [];
   /** The scenario's own code. */
@@ -219,7 +219,7 @@ export class World {
     return (owner === undefined ? undefined : this.interceptor.actorOf(owner as Pid)) ?? this.main;
   }
 
-  /** The actor that counts as the author of what is created now: in the name of nobody else, the owner of the timer that fires. */
+  /** The author of what is created now: the actor whose code runs. While a timer fires outside of all actors, its owner. */
   get setter(): Actor {
     return this.firing === undefined || runningOwner() !== undefined ? this.current : this.firing;
   }
@@ -229,7 +229,7 @@ export class World {
     if (actor.lost) return;
     this.mark(actor.number);
     this.wrote(actor.mailbox);
-    if (this.options.observe) this.wrote(this.causes.put(`r${actor.key}`, settle));
+    this.queued("r", actor.key, settle);
     this.options.recorder?.settled(actor, what, ending);
     this.options.progress?.sent(this.performing?.owner.number ?? 0, actor.number);
     actor.resume.push(what, settle);
@@ -378,9 +378,7 @@ export class World {
   }
 
   private struck(): boolean {
-    // What was touched between two steps belongs to none.
-    this.reads.clear();
-    this.writes.clear();
+    this.forget();
     if (this.faults.strike()) return true;
     if (this.faults.calm) return false;
     for (const strike of this.strikes) if (strike()) return true;
@@ -389,9 +387,7 @@ export class World {
 
   private perform(task: SimulatedTask): void {
     this.performing = task;
-    // What was touched between two steps belongs to none.
-    this.reads.clear();
-    this.writes.clear();
+    this.forget();
     this.options.recorder?.began(task);
     origin.wake();
     origin.current = undefined;
@@ -407,10 +403,10 @@ export class World {
     } else {
       if (task.kind === "resume") {
         this.read(task.owner.state);
-        this.caused(`r${task.key}`, task.head);
+        this.caused("r", task.key, task.head);
       } else if (task.kind === "deliver") {
         this.wrote(task.owner.mailbox);
-        this.caused(`d${task.key}`, task.held[0]);
+        this.caused("d", task.key, task.held[0]);
       } else if (task.kind === "timer") {
         this.turn = undefined;
         this.firing = task.owner;
@@ -436,16 +432,23 @@ export class World {
       return;
     }
     if (kernel.events.wants.highWater) this.wrote(owner.mailbox);
-    if (process.state !== READY) return;
+    if (process.state !== READY || !this.oracle.chooser.tracesCauses) return;
     let index = 0;
     while (isGone(process.peek(index))) index++;
-    this.caused(`m${owner.key}`, process.peek(index));
+    this.caused("m", owner.key, process.peek(index));
+  }
+
+  /** The present step puts an item into a queue: the mailbox of an actor, a channel, or what the actor's code awaits. */
+  queued(queue: "m" | "d" | "r", key: string, item: unknown): void {
+    if (this.options.observe && this.oracle.chooser.tracesCauses)
+      this.wrote(this.causes.put(queue + key, item));
   }
 
   /** The present step takes an item out of a queue. */
-  private caused(queue: string, item: unknown): void {
-    const key = this.options.observe ? this.causes.take(queue, item) : undefined;
-    if (key !== undefined) this.read(key);
+  private caused(queue: "m" | "d" | "r", key: string, item: unknown): void {
+    if (!this.options.observe || !this.oracle.chooser.tracesCauses) return;
+    const cause = this.causes.take(queue + key, item);
+    if (cause !== undefined) this.read(cause);
   }
 
   /** Consecutive steps of one system share a context until the host has run, like the activations of a turn in production. */
@@ -506,6 +509,12 @@ export class World {
 
   read(key: string): void {
     if (this.options.observe) this.reads.add(key);
+  }
+
+  /** What was touched between two steps belongs to none. Clearing an empty set would still allocate. */
+  private forget(): void {
+    if (this.reads.size > 0) this.reads.clear();
+    if (this.writes.size > 0) this.writes.clear();
   }
 
   private footprint(): Footprint | undefined {

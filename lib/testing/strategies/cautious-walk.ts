@@ -148,6 +148,7 @@ class ReducedDrawFork extends DrawFork {
 export class CautiousWalk implements Chooser {
   redundant = false;
   readonly ordersSpawns: boolean;
+  readonly tracesCauses = true;
   /** It always takes the place of another search. */
   isAnew = true;
   /** See {@link Chooser.sawSpawnOrder}. */

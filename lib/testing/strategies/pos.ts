@@ -5,30 +5,18 @@ import { Patience } from "./random-walk.js";
 import type { Chooser, Footprint, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
 import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
 
-const SMALL_A = 97;
-const SMALL_M = 109;
-const DIGIT_0 = 48;
-
-/** The number of the actor whose state (`a3`) or mailbox (`m3`) the key stands for; -1 for any other key. */
-function actorOf(key: string): number {
-  const first = key.charCodeAt(0);
-  if ((first !== SMALL_A && first !== SMALL_M) || key.length === 1) return -1;
-  let actor = 0;
-  for (let i = 1; i < key.length; i++) {
-    const digit = key.charCodeAt(i) - DIGIT_0;
-    if (!(digit >= 0 && digit <= 9)) return -1;
-    actor = actor * 10 + digit;
-  }
-  return actor;
+/** Whether a step touched what the task is known to change. */
+function conflicts({ reads, writes }: Footprint, { changes = [] }: PossibleStep): boolean {
+  for (const key of changes) if (writes.has(key) || reads.has(key)) return true;
+  return false;
 }
 
 class Pos implements Chooser {
   private readonly random: Random;
   private readonly faults: FaultDraws;
   private readonly patience: Patience;
-  /** For each actor, the pick after which a step last conflicted with the actor's next task. */
-  private readonly conflicts = new Map<number, number>();
-  private picks = 0;
+  /** What the steps since the last pick have touched. */
+  private touched: Footprint[] = [];
   private fair = false;
 
   constructor(rates: FaultRates, random: Random, history: SearchHistory) {
@@ -53,7 +41,7 @@ class Pos implements Chooser {
         bestRank = task.rank;
       }
     }
-    this.picks++;
+    if (this.touched.length > 0) this.touched = [];
     return best;
   }
 
@@ -62,19 +50,12 @@ class Pos implements Chooser {
   }
 
   ran(_task: PossibleStep, footprint: Footprint | undefined): void {
-    if (footprint === undefined) return;
-    for (const key of footprint.writes) this.mark(key);
-    for (const key of footprint.reads) this.mark(key);
+    if (footprint !== undefined) this.touched.push(footprint);
   }
 
-  private mark(key: string): void {
-    const actor = actorOf(key);
-    if (actor >= 0) this.conflicts.set(actor, this.picks);
-  }
-
-  /** Before it runs, a task is assumed to write the state and mailbox of its actor. A delivery's number is no actor's. */
   private conflicted(task: PossibleStep): boolean {
-    return this.conflicts.get(task.actor) === this.picks;
+    for (const footprint of this.touched) if (conflicts(footprint, task)) return true;
+    return false;
   }
 }
 
@@ -84,7 +65,8 @@ class Pos implements Chooser {
  * that must wait for a chain of `k` others comes last with probability 1 / (k + 1), instead of 2^-k on a random walk. POS
  * observes: footprints cost some speed.
  *
- * Before it runs, a task is known only to take from its actor's mailbox and to change the actor's state. Ranks are not fair: once
+ * Before it runs, a task is known only to take from its actor's mailbox and to change the actor's state; a delivery, to add to the
+ * mailbox of its receiver. Ranks are not fair: once
  * a task has been overtaken 1,000 times, and as often as half the longest schedule has steps, the rest of the schedule is a
  * random walk.
  *

@@ -72,6 +72,7 @@ function keyOf({ kind, actor, key }: PossibleStep): string {
 export class ReducedWalk implements Chooser {
   redundant = false;
   readonly ordersSpawns: boolean;
+  readonly tracesCauses = true;
   /** See {@link Chooser.isAnew}. */
   isAnew: boolean;
   /** See {@link Chooser.sawSpawnOrder}. */

@@ -17,12 +17,15 @@ export interface PossibleStep {
   readonly actor: number;
   /** Names the task among those of its kind, also in other orders of independent steps. */
   readonly key?: string;
+  /** Keys of footprints that the step is known to change, before it runs. */
+  readonly changes?: readonly string[];
   /** For the strategy's own use; `undefined` when the task has just become possible. */
   rank: number | undefined;
 }
 
 /**
- * The keys that one step read and wrote, by the table in lib/process/shared-state.ts. Two steps can swap places if neither writes what the other reads or writes.
+ * The keys that one step read and wrote, by the table in lib/process/shared-state.ts. Two steps can swap places if neither writes
+ * what the other reads or writes.
  */
 export interface Footprint {
   /** The keys that the step read. */
@@ -53,6 +56,8 @@ export interface Chooser {
   struck?(footprint: Footprint | undefined): void;
   /** Code saw the order in which all processes of a system were spawned. */
   sawSpawnOrder?(): void;
+  /** Footprints say which step queued the item that a step took. */
+  readonly tracesCauses?: boolean;
   /** Spawns depend on each other: their order is in the footprints. */
   readonly ordersSpawns?: boolean;
   /** Name of the strategy that made it. A strategy that uses others sets it. */

@@ -59,7 +59,8 @@ export function run(make: () => Toy, chooser?: Chooser, most = 10_000): ToyRun {
     return choice;
   };
   const possible = (name: string): void => {
-    tasks.push({ kind: "run", actor: names.indexOf(name), rank: undefined });
+    const actor = names.indexOf(name);
+    tasks.push({ kind: "run", actor, changes: [`a:${actor}`, `m:${actor}`], rank: undefined });
   };
   const deliver = (to: string, message: string): void => {
     const mailbox = mailboxes.get(to) as string[];
@@ -79,10 +80,10 @@ export function run(make: () => Toy, chooser?: Chooser, most = 10_000): ToyRun {
     current = names[task.actor] as string;
     const mailbox = mailboxes.get(current) as string[];
     const message = mailbox.shift() as string;
-    const footprint = { reads: new Set<string>(), writes: new Set([`a${task.actor}`]) } satisfies Footprint;
+    const footprint = { reads: new Set<string>(), writes: new Set([`a:${task.actor}`]) } satisfies Footprint;
     toy.actors[current]?.(message, {
       send: (to, sent) => {
-        footprint.writes.add(`m${names.indexOf(to)}`);
+        footprint.writes.add(`m:${names.indexOf(to)}`);
         deliver(to, sent);
       },
       draw: (n, label) => choose(n, () => (chooser as Chooser).draw(n, label)),
