@@ -3,6 +3,7 @@
 import type { BodyContext } from "./body-context.js";
 import type { Context } from "./context.js";
 import type { Signal } from "./entries.js";
+import type { Inspected } from "./inspected.js";
 import { type ExitInput, type ExitReason, toReason } from "./reason.js";
 
 /**
@@ -37,6 +38,11 @@ export interface Callbacks<M> {
    * @internal A stopping system ends it after all others: others bring its end about.
    */
   readonly isLast?: boolean;
+  /**
+   * @internal How inspection reads the state of the process and replaces its definition. Called when the process is inspected,
+   * between two messages.
+   */
+  inspected?(ctx: Context<M>): Inspected;
   /** Runs once before the process exits: when it stops by itself, throws, or traps exits and gets the EXIT of its parent. */
   terminate?(ctx: Context<M>, reason: ExitReason): unknown;
 }

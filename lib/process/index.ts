@@ -7,6 +7,7 @@ export type { AsyncContext, Environment } from "./environment.js";
 export * from "./errors.js";
 export type { DeadLetterReason, SystemEventMap, SystemEvents } from "./events.js";
 export type { ProcessInfo, ProcessStatus } from "./info.js";
+export type { StateOfDefinition, Swappable } from "./inspected.js";
 export { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
 export type { Monitor } from "./monitor.js";
 export { outside, ownerOf } from "./origin.js";

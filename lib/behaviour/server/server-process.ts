@@ -55,6 +55,9 @@ export class UnknownRequestError extends SignalboxError {
   }
 }
 
+/** What a server is to inspection. */
+export const SERVER = "server";
+
 type Loose = (state: unknown, ...args: readonly unknown[]) => unknown;
 
 /** The definition of a server, without the types of its author. */
@@ -65,10 +68,12 @@ export interface LooseServer {
   readonly signals?: { readonly [type in Signal["type"]]?: (state: unknown, signal: Signal) => unknown };
   readonly info?: (state: unknown, message: unknown) => unknown;
   readonly terminate?: (state: unknown, reason: ExitReason) => unknown;
+  readonly format?: (state: never) => unknown;
 }
 
 export function serverProcess(server: LooseServer, args: readonly unknown[]): Callbacks<never> {
-  const { calls, casts, signals, info, terminate } = server;
+  let { calls, casts, signals, info } = server;
+  let definition = server;
   let state: unknown;
   const keep = (made: unknown): unknown => {
     if (made instanceof Stop || made === ignore) return made;
@@ -94,7 +99,8 @@ export function serverProcess(server: LooseServer, args: readonly unknown[]): Ca
     if (message instanceof StopMessage) return stop(message.reason);
     return info === undefined ? unhandled(ctx, message) : onlyStop(info(state, message));
   };
-  return {
+  const terminate = (_ctx: unknown, reason: ExitReason): unknown => definition.terminate?.(state, reason);
+  const callbacks: Callbacks<never> = {
     init: (ctx) => {
       const made = server.init(ctx, ...args);
       return isThenable(made) ? Promise.resolve(made).then(keep) : keep(made);
@@ -104,10 +110,24 @@ export function serverProcess(server: LooseServer, args: readonly unknown[]): Ca
       const handler = signals?.[signal.type];
       return handler === undefined ? unhandled(ctx, signal) : onlyStop(handler(state, signal));
     },
-    ...(terminate === undefined
-      ? {}
-      : { terminate: (_ctx: unknown, reason: ExitReason) => terminate(state, reason) }),
+    inspected: () => ({
+      kind: SERVER,
+      state: () => state,
+      format: definition.format,
+      swap: {
+        definition,
+        replace: (next, migrated) => {
+          definition = next as LooseServer;
+          ({ calls, casts, signals, info } = definition);
+          state = migrated;
+          callbacks.terminate = terminate;
+        },
+      },
+    }),
   };
+  // Without `terminate` a process ends faster.
+  if (server.terminate !== undefined) callbacks.terminate = terminate;
+  return callbacks;
 }
 
 function unhandled(ctx: Context<never>, message: unknown): undefined {

@@ -3,13 +3,14 @@
 import type { Context } from "../../process/context.js";
 import type { DownSignal, ExitSignal, GroupSignal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
+import { type Swappable, successor } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
 import { text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
-import { serverProcess } from "./server-process.js";
+import { type LooseServer, SERVER, serverProcess } from "./server-process.js";
 import { callMethods, castMethods, ServerRef } from "./server-ref.js";
 import type { Handler, StateOf } from "./types.js";
 
@@ -43,6 +44,11 @@ export interface ServerOptions<A extends readonly unknown[], R, C, K> {
   readonly info?: (state: StateOf<R>, message: unknown) => unknown;
   /** Runs before the server exits: when it stops by itself, throws, or traps exits and gets a `shutdown` from its parent. */
   readonly terminate?: (state: StateOf<R>, reason: ExitReason) => unknown;
+  /**
+   * What inspection shows of the state. Use it to hide secrets and to leave out what is large. It must not change the state.
+   * Default: all of it.
+   */
+  readonly format?: (state: StateOf<R>) => unknown;
   /** The name of the server in reports. Default `server`. */
   readonly label?: string;
   /** Whether the server traps exits, so that `terminate` runs when its supervisor stops it. Default false. */
@@ -50,7 +56,9 @@ export interface ServerOptions<A extends readonly unknown[], R, C, K> {
 }
 
 /** The result of `defineServer`: start it, make it a child of a supervisor, or get handles of running servers. */
-export interface ServerDefinition<A extends readonly unknown[], C, K> extends Startable<A, ServerRef<C, K>> {
+export interface ServerDefinition<A extends readonly unknown[], C, K, S = unknown>
+  extends Startable<A, ServerRef<C, K>>,
+    Swappable<S> {
   /**
    * A handle of a running server, by its pid or by its registered name. A handle by name still works after a restart of the
    * server: `Stock.at(system, "stock")`.
@@ -77,14 +85,16 @@ export function defineServer<
   R,
   C = Record<never, never>,
   K = Record<never, never>,
->(options: ServerOptions<A, R, C, K>): ServerDefinition<A, C, K> {
-  const { init, info, terminate } = options;
+>(options: ServerOptions<A, R, C, K>): ServerDefinition<A, C, K, StateOf<R>> {
+  const { init, info, terminate, format } = options;
   checkFunction("init", init);
   const calls = checkHandlers("calls", options.calls);
   const casts = checkHandlers("casts", options.casts);
   const signals = checkHandlers("signals", options.signals);
   if (info !== undefined) checkFunction("info", info);
   if (terminate !== undefined) checkFunction("terminate", terminate);
+  if (format !== undefined) checkFunction("format", format);
+  const server = { init, calls, casts, signals, info, terminate, format } as unknown as LooseServer;
   const label = text("label", options.label ?? "server");
   const { trapExit = false } = options;
   const makeCalls = callMethods(Object.keys(calls));
@@ -93,8 +103,9 @@ export function defineServer<
     new ServerRef<C, K>(address, kernel, makeCalls, makeCasts);
   return {
     at: (system, address) => ref(address, system.kernel),
+    [successor]: { kind: SERVER, definition: server },
     [launch]: (args): Launch<ServerRef<C, K>> => ({
-      behaviour: serverProcess({ init, calls, casts, signals, info, terminate } as never, args),
+      behaviour: serverProcess(server, args),
       options: { label, trapExit },
       ref,
     }),

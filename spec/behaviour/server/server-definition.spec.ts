@@ -16,6 +16,7 @@ describe("a definition", () => {
     [{ signals: { down: "log" } }, "signals.down"],
     [{ info: "log" }, "info"],
     [{ terminate: 1 }, "terminate"],
+    [{ format: "left" }, "format"],
     [{ label: "" }, "label"],
   ])("with %j is refused at %s", (part, path) => {
     const options = { init: () => ({}), ...part } as ServerOptions<[], unknown, unknown, unknown>;
