@@ -33,6 +33,7 @@ import { outcomeOf } from "./outcome.js";
 import { type DispatchRequest, requestsTo } from "./request.js";
 import { type RoutingFunction, takesOf } from "./route.js";
 import type { FullSettings } from "./settings.js";
+import type { DispatchTap } from "./taps.js";
 import "./events.js";
 
 const DONE = stop();
@@ -52,6 +53,8 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   /** What the consumer of the current attempt was given. It holds one of the consumer's slots. */
   private held: Delivery<T> | Handoff | undefined = undefined;
   private patienceTimer: TimerRef | undefined = undefined;
+  /** Telemetry of this dispatch, while it is on. */
+  tap: DispatchTap | undefined = undefined;
 
   constructor(
     group: ConsumerGroup<T>,
@@ -176,7 +179,9 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
     let event: Event<Member> | undefined = first;
     while (event !== undefined) {
       const decision: ReturnType<typeof decide<Member>> = decide(this.settings, this.state, event);
+      const before = this.state;
       this.state = decision[0];
+      this.tap?.decided(event, before, this.state);
       const effects = decision[1];
       event = undefined;
       for (let i = 0; i < effects.length; i++) {
@@ -346,6 +351,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
       ? new Delivery(envelope, attempt, process, consumer)
       : new Handoff(consumer, kernel, settings.handoffMs);
     this.held = held;
+    this.tap?.delivering(held, attempt);
     ctx.link(consumer.pid);
     try {
       if (held instanceof Delivery) consumer.pid.process?.deliverRequest(held);

@@ -46,6 +46,7 @@ export function startDispatch<T, R = unknown>(
     if (inFlight === undefined) {
       conversation.process = kernel.spawn(conversation, undefined, CONVERSATION);
       adoptContext(conversation.process.pid);
+      kernel.taps?.dispatching(conversation as Conversation<unknown>, owner);
       if (isOwn) conversation.claim();
     }
     const { process } = conversation;

@@ -83,11 +83,12 @@ export class Calls {
       options?.signal?.throwIfAborted();
       request.begin(kernel, owner, to, here ? target : undefined, timeoutMs);
       if (options?.signal !== undefined) request.obey(options.signal);
+      kernel.taps?.called(request as Request);
       if (here) target.deliverRequest(request as Request);
       else if (typeof to === "string" || to.node === kernel.node) request.calleeExited(NOPROC);
       else kernel.remote.request(to, request as Request);
     } catch (error) {
-      request.fail(error);
+      request.fail(error, "undelivered");
     }
   }
 

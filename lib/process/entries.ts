@@ -74,6 +74,8 @@ export interface Withdrawable {
 /** A {@link Returnable} that may end before its receiver comes to it. */
 export abstract class Recallable extends Returnable implements Withdrawable {
   queuedIn: Withdrawable["queuedIn"] = undefined;
+  /** What telemetry notes about it. */
+  tap: unknown = undefined;
   /** Where it is handled, in a system whose messages carry their sender's context. */
   context: AsyncContext | undefined = undefined;
 }
@@ -153,6 +155,7 @@ export class TaskEntry extends Entry {
 
 /** Whether an entry of a mailbox can be withdrawn by another process, as calls and deliveries can. */
 export function isWithdrawable(item: unknown): item is Entry | Recallable {
-  if (isEntry(item)) return !(item instanceof SignalEntry || item instanceof TaskEntry);
+  if (isEntry(item))
+    return !(item instanceof SignalEntry || item instanceof TaskEntry || item instanceof ContextMessage);
   return isReturnable(item) && item instanceof Recallable;
 }

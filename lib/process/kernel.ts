@@ -30,6 +30,7 @@ import { reportCrash, reportLate, reportUnowned } from "./report-failure.js";
 import { exitedError, failRequests, messageOf, Request } from "./request.js";
 import { contextAware } from "./sender-context.js";
 import type { SharedState } from "./shared-state.js";
+import type { Taps } from "./taps.js";
 import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timer-queue.js";
 
@@ -62,7 +63,9 @@ export class Kernel implements ScheduledSystem {
   readonly timers: TimerQueue;
   private readonly unwatch: (() => void) | undefined;
   readonly reports: Reporter;
-  private readonly processClass: typeof Process;
+  /** Telemetry, while it is on. */
+  taps: Taps | undefined = undefined;
+  private processClass: typeof Process;
   private lastId = 0;
 
   constructor(node: RemoteNode, env: Environment, limits: Limits, reports: ReportSettings, carries: boolean) {
@@ -76,8 +79,7 @@ export class Kernel implements ScheduledSystem {
     this.interception = env.interception;
     this.shared = env.interception?.sharedState(node);
     this.events = new SystemEvents((fn) => this.enter(fn), this.shared);
-    const plain = env.interception === undefined ? Process : WatchedProcess;
-    this.processClass = carries ? contextAware(plain) : plain;
+    this.processClass = this.classOfProcesses();
     this.timers = env.interception?.timers((fn) => this.enter(fn)) ?? new TimerQueue();
     this.names = new Names(this.shared);
     this.groups = new Groups(this.shared);
@@ -97,6 +99,18 @@ export class Kernel implements ScheduledSystem {
    */
   enter<R>(fn: () => R): R {
     return this.freshContext().runInAsyncScope(fn);
+  }
+
+  /** Turns telemetry on, or off. It sees the messages of processes that are started from now on. */
+  tap(taps: Taps | undefined): void {
+    this.taps = taps;
+    this.processClass = this.classOfProcesses();
+  }
+
+  private classOfProcesses(): typeof Process {
+    const plain = this.interception === undefined ? Process : WatchedProcess;
+    const seen = this.taps?.classOf(plain) ?? plain;
+    return this.carriesContext ? contextAware(seen) : seen;
   }
 
   /** A copy of the system's context. Each turn has a copy of its own. */
@@ -127,6 +141,7 @@ export class Kernel implements ScheduledSystem {
     pid.process = process;
     this.enlist(process);
     this.interception?.born(process as WatchedProcess);
+    this.taps?.spawned(process, onStart !== undefined);
     if (this.events.wants.spawn) this.events.publish("spawn", { pid, parent: parent?.pid });
     // Code that awaits the start needs the process before the outcome, so such a process starts in a turn of its own.
     if (onStart !== undefined) process.extras.onStart = onStart;
@@ -166,6 +181,7 @@ export class Kernel implements ScheduledSystem {
     const tell = process.rare?.onStart;
     if (tell === undefined) return;
     (process.rare as { onStart: unknown }).onStart = undefined;
+    this.taps?.started(process, outcome);
     tell(outcome);
   }
 
@@ -216,6 +232,7 @@ export class Kernel implements ScheduledSystem {
       if (rare.name !== undefined) this.names.release(process);
       if (rare.groups !== undefined) this.groups.leaveAll(process);
     }
+    this.taps?.ended(process, reason);
     if (!process.isEmpty) for (const entry of process.drain()) this.refuse(pid, entry, "exited");
     if (process.requests !== undefined) failRequests(process, reason);
     if (!lonely || process.watching !== undefined) this.links.announce(process, reason);

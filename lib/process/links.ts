@@ -149,9 +149,11 @@ export class Links {
           const { behaviour } = target;
           if (typeof behaviour !== "function" && behaviour.shutdown?.(target.ctx, reason) === true) return;
         }
+        this.kernel.taps?.felled(target, from);
         this.kernel.end(target, reason, undefined, source === "link");
         return;
       case "killed":
+        this.kernel.taps?.felled(target, from);
         this.kernel.end(target, KILLED);
         return;
       case "message":

@@ -191,7 +191,8 @@ export class Process extends Mailbox implements Runnable {
   /** A message without room becomes a dead letter. A call rejects at once, with the reason. */
   private drop(entry: unknown, capacity: number): void {
     this.kernel.refuse(this.pid, entry, "mailbox-full");
-    if (isEntry(entry) && entry instanceof Request) entry.fail(new MailboxFullError(this.pid, capacity));
+    if (isEntry(entry) && entry instanceof Request)
+      entry.fail(new MailboxFullError(this.pid, capacity), "undelivered");
   }
 
   /** It has ended, and lets go of what it worked with: the scheduler or a promise may hold a dead process for long. */

@@ -99,6 +99,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     if (process.kernel.shared !== undefined && isWithdrawable(entry))
       process.kernel.shared.object(entry, "read");
     taken(entry);
+    process.kernel.taps?.took(process, entry);
     if (process.kernel.carriesContext) process.extras.sender = contextOf(entry);
     return true;
   }

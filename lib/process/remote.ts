@@ -184,7 +184,7 @@ export class Remote implements RemotePort {
       { label: "call" },
     );
     watch.extras.waits = include(watch.extras.waits, {
-      abandon: () => request.fail(new SystemStoppedError(kernel.node.name)),
+      abandon: () => request.fail(new SystemStoppedError(kernel.node.name), "callee-exited"),
     });
     request.onClose = () => kernel.end(watch, NORMAL);
   }

@@ -15,6 +15,7 @@ import type { Abandonable, Process } from "./process.js";
 import type { ExitReason } from "./reason.js";
 import { captureSenderContext } from "./sender-context.js";
 import type { SharedState } from "./shared-state.js";
+import type { CallOutcome, CallTap } from "./taps.js";
 import type { Due, Timer } from "./timer-queue.js";
 
 declare const answers: unique symbol;
@@ -79,6 +80,8 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   /** Something to do once the call has ended, however it did. */
   onClose: (() => void) | undefined = undefined;
   private onReply: ((reply: Reply<never>) => unknown) | undefined = undefined;
+  /** Telemetry of this call, while it is on. */
+  tap: CallTap | undefined = undefined;
 
   /** False once the call has ended. */
   get open(): boolean {
@@ -137,14 +140,16 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   fulfil(value: R): void {
     if (!this.close()) return;
+    this.tap?.ended("replied", undefined);
     if (this.resolve !== undefined) {
       this.reject = undefined;
       this.goOn(value);
     } else this.handleReply({ ok: true, value });
   }
 
-  fail(error: unknown): void {
+  fail(error: unknown, outcome: CallOutcome = "refused"): void {
     if (!this.close()) return;
+    this.tap?.ended(outcome, error);
     if (this.reject !== undefined) {
       this.resolve = undefined;
       this.goOn(error);
@@ -174,20 +179,20 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   /** The callee died, or was never there. */
   calleeExited(reason: ExitReason): void {
-    this.fail(new CalleeExitedError(String(this.to), reason));
+    this.fail(new CalleeExitedError(String(this.to), reason), "callee-exited");
   }
 
   /** The timeout. */
   fire(): void {
-    this.fail(new CallTimeoutError(String(this.to), this.timeoutMs));
+    this.fail(new CallTimeoutError(String(this.to), this.timeoutMs), "timeout");
   }
 
-  abandon(error: Error): void {
-    this.fail(error);
+  abandon(error: Error, outcome: CallOutcome = "caller-exited"): void {
+    this.fail(error, outcome);
   }
 
   aborted(reason: unknown): void {
-    this.abandon(reason as Error);
+    this.abandon(reason as Error, "aborted");
   }
 
   /** From now on, the deaths of both ends and an abort find nothing to end. */

@@ -1,6 +1,6 @@
 // The process of a system whose messages carry their sender's context: a class of its own, so that others pay nothing.
 
-import { ContextMessage, contextOf, type Entry, plain, TaskEntry } from "./entries.js";
+import { ContextMessage, contextOf, type Entry, TaskEntry } from "./entries.js";
 import type { AsyncContext } from "./environment.js";
 import type { Kernel } from "./kernel.js";
 import type { Pid } from "./pid.js";
@@ -43,8 +43,7 @@ function contextAwareClass(Base: typeof Process): typeof Process {
 
     protected override open(entry: unknown): unknown {
       const context = this.home ?? contextOf(entry);
-      const item = plain(entry);
-      return context === undefined ? super.open(item) : context.runInAsyncScope(super.open, this, item);
+      return context === undefined ? super.open(entry) : context.runInAsyncScope(super.open, this, entry);
     }
 
     protected override rouse(): number {

@@ -32,6 +32,7 @@ export function launchChild<M>(
     own === undefined && name === undefined
       ? { label }
       : { ...own, label, ...(name === undefined ? {} : { name }) };
+  kernel.taps?.launching(ctx.self, id);
   const child = spawnAwaited(kernel, supervisor, behaviour, options, spec.startTimeoutMs, (outcome) => {
     kernel.send(ctx.self, { type: "outcome", id, outcome });
   });

@@ -96,7 +96,7 @@ export type DynamicEffect<P> =
   | { readonly type: "time-up-after"; readonly delayMs: number }
   /** More orders are left: the supervisor comes back to them after its other messages. */
   | { readonly type: "go-on" }
-  | { readonly type: "report-restart"; readonly restart: Restarting }
+  | { readonly type: "report-restart"; readonly key: string; readonly restart: Restarting }
   /** A child failed and is not restarted. */
   | { readonly type: "report-exit"; readonly reason: ExitReason }
   | { readonly type: "exit"; readonly reason: ExitReason };
@@ -340,6 +340,7 @@ function restart<P>(
   const { id } = config.spec;
   const report: DynamicEffect<P> = {
     type: "report-restart",
+    key: child.key,
     restart: { id, reason, strategy: "one_for_one", siblings: [], intensityLeft, delayMs },
   };
   if (intensityLeft < 0) {

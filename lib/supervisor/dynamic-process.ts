@@ -181,7 +181,7 @@ class DynamicProcess {
         ctx.send(ctx.self, GO_ON);
         return undefined;
       case "report-restart":
-        this.reports.restart(effect.restart);
+        this.reports.restart(effect.restart, effect.key);
         return undefined;
       case "report-exit":
         this.reports.leave(spec.id, effect.reason);

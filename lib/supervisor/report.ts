@@ -23,6 +23,15 @@ declare module "../process/events.js" {
   }
 }
 
+declare module "../process/taps.js" {
+  interface Taps {
+    /** @param key - tells the child from all others of its supervisor */
+    launching(supervisor: Pid, key: string): void;
+    /** @param key - of the child that has ended */
+    restarted(supervisor: Pid, key: string, restart: Restarting, gaveUp: boolean): void;
+  }
+}
+
 /** How many earlier exits the report of a supervisor that gives up lists. */
 const HISTORY = 10;
 
@@ -39,12 +48,17 @@ export class RestartReports<M> {
     this.quiet = quiet;
   }
 
-  /** Reports a restart, or that the supervisor gives up. */
-  restart(restart: Restarting): void {
+  /**
+   * Reports a restart, or that the supervisor gives up.
+   *
+   * @param key - tells the child from all others of its supervisor
+   */
+  restart(restart: Restarting, key: string = restart.id): void {
     const { ctx, periodMs } = this;
     const { kernel } = ctx.self.process as Process;
     const { id, reason, strategy, siblings, intensityLeft: left, delayMs } = restart;
     const gaveUp = left < 0;
+    kernel.taps?.restarted(ctx.self, key, restart, gaveUp);
     if (kernel.events.wants.restart)
       kernel.events.publish("restart", { ...restart, supervisor: ctx.self, gaveUp });
     const at = kernel.env.now();

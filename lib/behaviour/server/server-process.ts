@@ -25,6 +25,8 @@ export class CallMessage extends Request {
 export class CastMessage {
   readonly method: string;
   readonly args: readonly unknown[];
+  /** What telemetry notes about the cast. */
+  tap: unknown = undefined;
   constructor(method: string, args: readonly unknown[]) {
     this.method = method;
     this.args = args;

@@ -69,6 +69,7 @@ export function castMethods(names: readonly string[]): MethodsOf {
     static send(casts: ServerCasts, message: CastMessage): void {
       const from = casts.#from;
       if (from !== undefined && !from.alive) throw from.signal.reason;
+      casts.#kernel.taps?.cast(message, message.method, casts.#to, from?.self.process);
       casts.#kernel.send(casts.#to, message);
     }
   }

@@ -1,0 +1,57 @@
+// Where telemetry taps into the library: the one place that names what it gets to see. A system without telemetry pays one look
+// at the field `kernel.taps` at each of these places, and nothing for a message:
+//
+//     kernel.taps?.called(request);
+//
+// | tap                      | called                                                                    | from          |
+// |--------------------------|---------------------------------------------------------------------------|---------------|
+// | `classOf`                | once, for the class of the processes that are started from now on         | kernel.ts     |
+// | `spawned`                | a process was added; it has not run yet                                   | kernel.ts     |
+// | `started`                | an awaited start has ended                                                | kernel.ts     |
+// | `felled`                 | an exit signal is about to end a process                                  | links.ts      |
+// | `ended`                  | a process has ended; nobody has been notified yet                         | kernel.ts     |
+// | `called`                 | a call is about to be delivered; its end goes to `request.tap`            | calls.ts      |
+// | `took`                   | a function body took a message out of its mailbox                         | receive.ts    |
+// | `cast`                   | a cast is about to be sent                                                | behaviours    |
+// | `launching`, `restarted` | a supervisor starts a child, restarts one, or gives up                    | supervisor/   |
+// | `dispatching`            | a dispatch begins; its attempts and its end go to `conversation.tap`      | dispatch/     |
+//
+// A higher floor adds its taps by declaration merging.
+
+import type { StartOutcome } from "./behaviour.js";
+import type { Pid } from "./pid.js";
+import type { Process } from "./process.js";
+import type { ExitReason } from "./reason.js";
+import type { Request } from "./request.js";
+
+/**
+ * How a call ended. `undelivered`: the mailbox of the callee was full. `aborted`: by the AbortSignal of the call. `refused`: the
+ * callee answered with an error.
+ */
+export type CallOutcome =
+  | "replied"
+  | "refused"
+  | "timeout"
+  | "aborted"
+  | "callee-exited"
+  | "caller-exited"
+  | "undelivered";
+
+/** What follows one call. */
+export interface CallTap {
+  /** The call has ended. Called once. */
+  ended(outcome: CallOutcome, error: unknown): void;
+}
+
+export interface Taps {
+  classOf(plain: typeof Process): typeof Process;
+  /** @param awaited - somebody waits for the end of the start: `started` will be called */
+  spawned(process: Process, awaited: boolean): void;
+  started(process: Process, outcome: StartOutcome): void;
+  felled(process: Process, by: Pid): void;
+  ended(process: Process, reason: ExitReason): void;
+  called(request: Request): void;
+  took(process: Process, entry: unknown): void;
+  /** @param message - what is sent; the tap may note something in its field `tap` */
+  cast(message: { tap: unknown }, method: string, to: Pid<never> | string, from: Process | undefined): void;
+}
