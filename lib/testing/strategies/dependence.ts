@@ -4,7 +4,7 @@ import type { Footprint, PossibleStep } from "./strategy.js";
 
 /** What one step did, as far as other steps can depend on it. */
 export interface Deed {
-  /** Steps of one chain always depend on each other: those of an actor, of a channel, of one fault. */
+  /** Steps of one chain always depend on each other: those of an actor, of a channel. */
   readonly chain: string;
   readonly reads: ReadonlySet<string>;
   readonly writes: ReadonlySet<string>;
@@ -44,13 +44,4 @@ export function chainOf({ kind, actor, key }: PossibleStep): string {
 /** Whether a step that reads the key can only come after the step that wrote it: the key stands for a message. */
 export function isCause(key: string): boolean {
   return key.startsWith("q");
-}
-
-/** Names a fault. A task has the name of its kind and actor. */
-export function faultKey(label: string, name: string | number): string {
-  return `!${label} ${name}`;
-}
-
-export function isFault(key: string): boolean {
-  return key.startsWith("!");
 }

@@ -1,15 +1,13 @@
 // Wakeup trees: Abdulla, Aronsson, Jonsson and Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order Reduction",
 // 2017. A branch is the beginning of a schedule that is not equivalent to any explored one.
 
-import { type Deed, dependent, isFault } from "./dependence.js";
-import { beginsWith, type Draw, sameDraws } from "./sleep.js";
+import { type Deed, dependent } from "./dependence.js";
 
 /** A step that is to be run. */
 export interface Planned {
   /** Names its task. */
   readonly key: string;
-  readonly draws: readonly Draw[];
-  /** Unknown if the task has not run with these draws yet. It may draw more. */
+  /** Unknown if the task has not run yet. */
   readonly deed: Deed | undefined;
   /** The steps that are to follow, each in a schedule of its own. */
   readonly after: Planned[];
@@ -25,7 +23,6 @@ export type Following = Pick<Planned, "after" | "isFree" | "isGuess">;
 /** A step that can run in another place than that in which it ran. */
 export interface Movable {
   readonly key: string;
-  readonly draws: readonly Draw[];
   /** Unknown for a task that did not run. It may depend on everything. */
   readonly deed: Deed | undefined;
   /** Its index in the schedule in which it ran. */
@@ -50,29 +47,21 @@ export function isApart(sequence: readonly Movable[], deed: Deed): boolean {
 
 /**
  * Whether a planned step can come first of every continuation of a sequence (a weak initial): it is a step of the sequence that
- * nothing precedes, or a task without draws, which is independent of the sequence and has to run at some time. Returns its place
- * in the sequence, or -1 if it is no step of it; undefined if it cannot come first.
+ * nothing precedes, or a task that is independent of the sequence and has to run at some time. Returns its place in the sequence, or -1 if it is no step of it; undefined if it cannot come first.
  */
 function weakInitial(sequence: readonly Movable[], one: Planned, precedes: Precedes): number | undefined {
   const place = sequence.findIndex(({ key }) => key === one.key);
   if (place >= 0) {
-    const { draws } = sequence[place] as Movable;
-    // What follows a guess follows it whatever it draws.
-    const isAny = one.deed === undefined && !(one.isGuess && draws.length > 0);
     // Before the others it might do something else.
     if ((sequence[place] as Movable).isGuess === true && place > 0) return undefined;
-    const isSame = isAny ? beginsWith(draws, one.draws) : sameDraws(draws, one.draws);
-    return isSame && isInitial(sequence, place, precedes) ? place : undefined;
+    return isInitial(sequence, place, precedes) ? place : undefined;
   }
-  if (isFault(one.key) || one.draws.length > 0 || one.deed === undefined) return undefined;
-  return isApart(sequence, one.deed) ? -1 : undefined;
+  return one.deed !== undefined && isApart(sequence, one.deed) ? -1 : undefined;
 }
 
-/** Whether the search from a planned state is complete in itself: a task without draws goes on, which each schedule has to run. */
+/** Whether the search from a planned state is complete in itself: something goes on that each schedule has to run. */
 function isSolid({ isFree, isGuess, after }: Following): boolean {
-  return (
-    (isFree && !isGuess) || after.some((one) => !isFault(one.key) && one.draws.length === 0 && isSolid(one))
-  );
+  return (isFree && !isGuess) || after.some(isSolid);
 }
 
 /**
@@ -130,26 +119,25 @@ function add(plans: Planned[], one: Planned): void {
   }
 }
 
-/** Whether a planned task can turn out to be independent of a sequence, with all its draws. */
+/** Whether a planned task can turn out to be independent of a sequence. */
 function mayBeApart(sequence: readonly Movable[], { key, deed }: Planned): boolean {
-  if (isFault(key) || sequence.some((step) => step.key === key)) return false;
+  if (sequence.some((step) => step.key === key)) return false;
   return deed === undefined || isApart(sequence, deed);
 }
 
-/** A plan to run a task with these draws, with further draws of any values, and with anything after it. */
-export function anyOf(key: string, draws: readonly Draw[] = [], isGuess = false): Planned {
-  return { key, draws, deed: undefined, after: [], isFree: true, isGuess };
+/** A plan to run a task, with anything after it. */
+export function anyOf(key: string): Planned {
+  return { key, deed: undefined, after: [], isFree: true, isGuess: false };
 }
 
 /** A plan of one sequence. */
 function chained(sequence: readonly Movable[], isGuess: boolean): Planned {
   let next: Planned | undefined;
   for (let i = sequence.length - 1; i >= 0; i--) {
-    const { key, draws, deed } = sequence[i] as Movable;
+    const { key, deed } = sequence[i] as Movable;
     const isLast = next === undefined;
     next = {
       key,
-      draws,
       deed,
       after: next === undefined ? [] : [next],
       isFree: isLast,
