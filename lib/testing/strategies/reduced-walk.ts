@@ -168,12 +168,12 @@ export class ReducedWalk implements Chooser {
   /** Decides what comes next, if that is not decided yet: what is planned, else any task. */
   private choose(state: State): void {
     if (state.branch !== undefined) return;
-    const { after, isFree, isGuess } = this.follow;
+    const { after, isFree } = this.follow;
     let isLost = false;
     for (const one of after)
       if (state.offerOf(one.key) === undefined) isLost = true;
       else state.plans.push(one);
-    if (isLost || (isFree && !(isGuess && state.sleeps))) state.plansAny();
+    if (isLost || isFree) state.plansAny();
     if (!state.turn()) this.redundant = true;
   }
 

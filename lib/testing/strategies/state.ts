@@ -47,11 +47,6 @@ export class State {
     return (this.tasks?.length ?? 0) < 2;
   }
 
-  /** Whether any of its tasks need not be explored. */
-  get sleeps(): boolean {
-    return this.tasks?.some((offer) => this.sleep.has(offer)) === true;
-  }
-
   offerOf(key: string): Offer | undefined {
     return this.tasks?.find((offer) => offer.key === key);
   }

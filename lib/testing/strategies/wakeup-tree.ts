@@ -13,7 +13,7 @@ export interface Planned {
   readonly after: Planned[];
   /** Any task may follow. */
   isFree: boolean;
-  /** Any task may follow only if no task sleeps: it was not known what the step does. */
+  /** It was not known what the step does: no other plan counts as equivalent. */
   isGuess: boolean;
 }
 
