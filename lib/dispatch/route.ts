@@ -1,6 +1,7 @@
 // Routing functions: pure functions that choose one consumer for one envelope. A topology's groupings have the same type.
 
 import { OptionError } from "../process/errors.js";
+import { hash, mix } from "../process/stable-hash.js";
 import type { Envelope } from "./envelope.js";
 import type { IsolatedRoute } from "./isolated.js";
 import type { ConsumerView } from "./member.js";
@@ -235,18 +236,4 @@ const TRAITS = ["affinityKey", "label", "interchangeable", "fields"] as const;
 function checkKey(name: string, key: unknown): void {
   if (typeof key !== "function")
     throw new OptionError(`${name}(key)`, key, "a function from an envelope to its key");
-}
-
-/** FNV-1a with a final mix, 32 bits: even for short, similar strings. @param seed - each seed gives another hash */
-export function hash(text: string, seed = 0x811c9dc5): number {
-  let h = seed;
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
-  return mix(h) >>> 0;
-}
-
-/** Spreads each bit of a number over all 32 bits. No two numbers give the same result. */
-export function mix(bits: number): number {
-  let h = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return h ^ (h >>> 16);
 }

@@ -5,6 +5,7 @@ import type { Context } from "./context.js";
 import type { Signal } from "./entries.js";
 import type { Inspected } from "./inspected.js";
 import { type ExitInput, type ExitReason, toReason } from "./reason.js";
+import type { Claim } from "./via.js";
 
 /**
  * A process written as one function. The function runs once, receives messages when it chooses to, and the process exits
@@ -88,8 +89,8 @@ export const deferStart: unique symbol = Symbol("signalbox.deferStart");
 export interface SpawnOptions {
   /** The text that stands for the process in logs and in its pid. A label is no address; see `name`. */
   readonly label?: string;
-  /** Registers the process under this name before it runs. */
-  readonly name?: string;
+  /** Registers the process under this name, or under this key of a registry (`registry.claim(key)`), before it runs. */
+  readonly name?: string | Claim;
   /** Whether the process traps exits from its start on. Default false. */
   readonly trapExit?: boolean;
   /** A bound for the mailbox. Without it the mailbox grows as needed. */

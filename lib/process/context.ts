@@ -15,6 +15,7 @@ import { type ReceiveOptions, receive, type Wanted } from "./receive.js";
 import { type CallOptions, exitedError, type Reply, type ReplyTo, type Request } from "./request.js";
 import { type ContextRunner, contextRunner } from "./sender-context.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
+import { actual } from "./via.js";
 
 /** A pid, or the name a process is registered under. */
 export type Address<M> = Pid<M> | string;
@@ -303,7 +304,7 @@ export class Context<M = unknown> {
     if (second !== undefined) {
       const to = address("to", first);
       const reason = toReason(second);
-      const pid = typeof to === "string" ? process.kernel.names.find(to)?.pid : to;
+      const pid = typeof to === "string" ? process.kernel.names.find(to)?.pid : actual(to);
       if (pid !== undefined) process.kernel.links.exit(process.pid, pid, reason, "exit");
       this.#live;
       return;

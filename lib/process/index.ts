@@ -45,3 +45,4 @@ export type { CallOptions, Reply, ReplyTo } from "./request.js";
 export type { ContextRunner } from "./sender-context.js";
 export type { Startable, StartOptions } from "./start.js";
 export type { StopOptions, SystemLimits, SystemOptions } from "./system.js";
+export type { Claim, Via } from "./via.js";

@@ -33,6 +33,7 @@ import type { SharedState } from "./shared-state.js";
 import type { Taps } from "./taps.js";
 import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timer-queue.js";
+import type { Claim } from "./via.js";
 
 export class Kernel implements ScheduledSystem {
   readonly node: RemoteNode;
@@ -135,7 +136,7 @@ export class Kernel implements ScheduledSystem {
       if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);
       if (options.shutdown !== undefined)
         process.extras.shutdownMs = delay("shutdown", options.shutdown, 0, true);
-      if (options.name !== undefined) this.names.register(options.name, process);
+      if (options.name !== undefined) this.name(options.name, process);
       if (options.trapExit === true) process.trapping = true;
     }
     pid.process = process;
@@ -151,6 +152,11 @@ export class Kernel implements ScheduledSystem {
     }
     this.scheduler.ready(process);
     return process;
+  }
+
+  private name(name: string | Claim, process: Process): void {
+    if (typeof name === "object" && typeof name?.claim === "function") name.claim(process);
+    else this.names.register(name as string, process);
   }
 
   /** Handles the end of `init`, or the start of a process without one. */
@@ -231,6 +237,7 @@ export class Kernel implements ScheduledSystem {
     if (rare !== undefined) {
       if (rare.name !== undefined) this.names.release(process);
       if (rare.groups !== undefined) this.groups.leaveAll(process);
+      if (rare.holdings !== undefined) for (const holding of rare.holdings) holding.release(process);
     }
     this.taps?.ended(process, reason);
     if (!process.isEmpty) for (const entry of process.drain()) this.refuse(pid, entry, "exited");

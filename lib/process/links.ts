@@ -31,12 +31,13 @@ export class Links {
   /**
    * Links two processes. Linking twice, or linking a process to itself, has no effect.
    *
-   * @param gone - the EXIT that comes if `to` is dead
+   * @param gone - the EXIT that comes if `address` is dead
    */
-  link(process: Process, to: Pid, gone: ExitReason = NOPROC): void {
+  link(process: Process, address: Pid, gone: ExitReason = NOPROC): void {
+    const other = address.process;
+    const to = other?.pid ?? address;
     this.used(process.pid, to);
     if (to === process.pid || includes(process.links, to)) return;
-    const other = to.process;
     if (other !== undefined && other.kernel === this.kernel) {
       process.links = include(process.links, to);
       other.links = include(other.links, process.pid);
@@ -52,20 +53,22 @@ export class Links {
   }
 
   /** Ends the link at once. Exit signals that arrive along it from now on are dropped. */
-  unlink(process: Process, from: Pid): void {
+  unlink(process: Process, address: Pid): void {
+    const other = address.process;
+    const from = other?.pid ?? address;
     this.used(process.pid, from);
     if (!includes(process.links, from)) return;
     process.links = exclude(process.links, from);
-    const other = from.process;
     if (other !== undefined && other.kernel === this.kernel) other.links = exclude(other.links, process.pid);
     else if (from.node !== this.kernel.node) this.kernel.remote.unlink(process.pid, from);
   }
 
-  /** @param gone - the reason of the DOWN that comes if `target` is dead */
-  monitor(process: Process, target: Pid, gone: ExitReason = NOPROC): Monitor {
+  /** @param gone - the reason of the DOWN that comes if `address` is dead */
+  monitor(process: Process, address: Pid, gone: ExitReason = NOPROC): Monitor {
+    const other = address.process;
+    const target = other?.pid ?? address;
     this.kernel.shared?.process(target, "read");
     const monitor = new Monitor(this.number(), process.pid, target);
-    const other = target.process;
     if (other !== undefined && other.kernel === this.kernel) {
       process.watching = include(process.watching, monitor);
       other.watchers = include(other.watchers, monitor);
@@ -79,11 +82,12 @@ export class Links {
   }
 
   /** Watches a process for code outside of all processes. */
-  watch(target: Pid, ended: (reason: ExitReason) => void, lost: (error: Error) => void): ExitWatch {
+  watch(address: Pid, ended: (reason: ExitReason) => void, lost: (error: Error) => void): ExitWatch {
     const { kernel } = this;
+    const other = address.process;
+    const target = other?.pid ?? address;
     kernel.shared?.process(target, "read");
     const watch = new ExitWatch(this.number(), kernel.outside, target, ended, lost);
-    const other = target.process;
     if (other !== undefined && other.kernel === kernel) other.watchers = include(other.watchers, watch);
     else if (target.node === kernel.node) ended(NOPROC);
     else kernel.remote.watch(watch);

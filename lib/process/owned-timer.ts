@@ -3,13 +3,13 @@
 
 import { TaskEntry } from "./entries.js";
 import type { AsyncContext } from "./environment.js";
-import { MailboxFullError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { captureSenderContext } from "./sender-context.js";
 import type { Due, Timer } from "./timer-queue.js";
+import { post, Via } from "./via.js";
 
 /** A reference to a timer. Pass the reference to `ctx.cancel` or `system.cancel`. */
 export interface TimerRef {
@@ -74,22 +74,13 @@ export class OwnedTimer implements Due, TimerRef {
   private act(): void {
     if ("to" in this.action) {
       const { to, message } = this.action;
-      this.post(to, message);
-      // As in OTP, an interval ends with its receiver. An interval to a name goes on, since another process may take the
-      // name.
-      if (typeof to !== "string") this.kernel.shared?.process(to, "read");
-      if (typeof to !== "string" && to.process === undefined && to.node === this.kernel.node) this.cancel();
+      post(this.kernel, to, message);
+      // As in OTP, an interval ends with its receiver. An interval to a name or a key goes on, since another process may take
+      // that.
+      if (typeof to === "string" || to instanceof Via) return;
+      this.kernel.shared?.process(to, "read");
+      if (to.process === undefined && to.node === this.kernel.node) this.cancel();
     } else if (this.owner !== undefined) runIn(this.owner, this.action.run);
-  }
-
-  /** Sends the message. No code could catch a MailboxFullError of a timer, so the message becomes a dead letter instead. */
-  private post(to: Pid<unknown> | string, message: unknown): void {
-    try {
-      this.kernel.send(to, message);
-    } catch (error) {
-      if (!(error instanceof MailboxFullError)) throw error;
-      this.kernel.deadLetter(to, message, "mailbox-full");
-    }
   }
 }
 

@@ -58,5 +58,7 @@ export class Pid<in M = never> {
 }
 
 Object.defineProperty(Pid.prototype, Symbol.for("nodejs.util.inspect.custom"), {
-  value: Pid.prototype.toString,
+  value(this: Pid): string {
+    return this.toString();
+  },
 });

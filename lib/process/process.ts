@@ -30,11 +30,14 @@ import { reportLate } from "./report-failure.js";
 import { Request } from "./request.js";
 import { reportEarlyEnd } from "./start.js";
 import { isThenable } from "./thenable.js";
+import type { Holding } from "./via.js";
 
 /** What only some processes have: kept apart, so that an idle process stays small. */
 export interface Rare {
   name: string | undefined;
   groups: Set<string> | undefined;
+  /** What holds entries of the process: registries, partitions. */
+  holdings: Set<Holding> | undefined;
   abort: AbortController | undefined;
   onStart: ((outcome: StartOutcome) => void) | undefined;
   mailbox: MailboxLimits | undefined;
@@ -102,6 +105,7 @@ export class Process extends Mailbox implements Runnable {
     this.rare ??= {
       name: undefined,
       groups: undefined,
+      holdings: undefined,
       abort: undefined,
       onStart: undefined,
       mailbox: undefined,

@@ -17,6 +17,7 @@
 // | `k:process`   | the order of its children                                |                           | spawn                         |
 // | `m:process`   | its mailbox, and the promises settled for it             | the end of a receive      | sends; takes where the content matters |
 // | `o:object`    | a call, a timer: open or ended                           | asking whether it is open | its ends                      |
+// | `o:object/…`  | one key of a registry; a partition; `*` all of a registry | looking it up            | register, unregister, exit    |
 // | `n:name`      | who has a name                                           | looking it up             | register, unregister, exit    |
 // | `g:group`     | members and monitors of a process group                  | asking for the members    | join, leave, monitors, exit   |
 // | `r:`          | the order of the processes that no process has started   |                           | spawn                         |
@@ -109,6 +110,11 @@ export class SharedState {
   /** Names an object: later on, its key must not depend on who touches it first. */
   created(object: object): void {
     this.interception.keyOfObject(object);
+  }
+
+  /** One part of an object that has many, such as a key of a registry. */
+  part(object: object, part: string, access: Access): void {
+    this.interception.touched(`${this.interception.keyOfObject(object)}/${part}`, access);
   }
 
   name(name: string, access: Access): void {

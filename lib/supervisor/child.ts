@@ -4,6 +4,7 @@ import type { Behaviour } from "../process/behaviour.js";
 import { OptionError } from "../process/errors.js";
 import { delay, oneOf, text } from "../process/options.js";
 import { isStartable, type Launch, launch, type Startable } from "../process/start.js";
+import type { Claim } from "../process/via.js";
 
 /** When a supervisor restarts a child: always (`permanent`), after an abnormal exit (`transient`), or never (`temporary`). */
 export type Restart = "permanent" | "transient" | "temporary";
@@ -42,8 +43,8 @@ export interface ChildOptions {
   readonly type?: ChildType;
   /** How many milliseconds the `init` of the child may take. Default `Infinity`, as in OTP. */
   readonly startTimeoutMs?: number;
-  /** Registers the child under this name. */
-  readonly name?: string;
+  /** Registers the child under this name, or under this key of a registry (`registry.claim(key)`). */
+  readonly name?: string | Claim;
   /** @internal Asked when the child is stopped: `true` leaves it no time at all. */
   readonly hurry?: () => boolean;
 }
@@ -66,7 +67,7 @@ export type ChildSpec<S extends ChildStart = ChildStart> = ChildOptions & {
 export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "hurry">> {
   readonly start: ChildStart;
   readonly args: readonly unknown[];
-  readonly name: string | undefined;
+  readonly name: string | Claim | undefined;
   readonly hurry: (() => boolean) | undefined;
 }
 
@@ -136,7 +137,8 @@ export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShut
   );
   const args = spec.args ?? [];
   if (!Array.isArray(args)) throw new OptionError(`${where}.args`, args, "an array of arguments");
-  const name = spec.name === undefined ? undefined : text(`${where}.name`, spec.name);
+  const { name } = spec;
+  if (name !== undefined && typeof (name as Claim | null)?.claim !== "function") text(`${where}.name`, name);
   return {
     id,
     start: spec.start,

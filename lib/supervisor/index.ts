@@ -12,6 +12,14 @@ export { CHILD_DEFAULTS } from "./child.js";
 export { type DynamicSupervisorOptions, dynamicSupervisor } from "./dynamic.js";
 export { ChildError } from "./errors.js";
 export { SUPERVISION_DEFAULTS, type SupervisionOptions } from "./options.js";
+export {
+  PARTITION_DEFAULTS,
+  type PartitionHandle,
+  type PartitionSupervisorOptions,
+  PartitionSupervisorRef,
+  partitionSupervisor,
+} from "./partition.js";
+export type { PartitionKey } from "./partition-table.js";
 export type { RestartStrategy } from "./protocol.js";
 export { type ChildProblem, type ChildStatus, FailedChild } from "./protocol.js";
 export {

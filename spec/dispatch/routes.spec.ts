@@ -15,7 +15,7 @@ import {
   where,
 } from "signalbox";
 import { describe, expect, it } from "vitest";
-import { hash } from "../../lib/dispatch/route.js";
+import { hash } from "../../lib/process/stable-hash.js";
 import { chiSquare, limit } from "../support/evenness.js";
 import { context, envelopeOf, view } from "./support.js";
 

@@ -22,7 +22,10 @@ import {
   match,
   outside,
   ownerOf,
+  type PartitionSupervisorRef,
   type Pid,
+  partitionSupervisor,
+  Registry,
   type ReplyTo,
   type ReportLogger,
   type RoutingFunction,
@@ -119,6 +122,10 @@ declare function serve(sim: Simulation, orders: readonly number[]): Promise<void
 declare const running: TopologyRef;
 declare const wordCount: Topology;
 declare const Session: Startable<readonly [string], unknown>;
+declare const sessions: Registry<string, { since: number }, string>;
+declare const hits: Registry<string, number>;
+declare const topics: Registry<string, undefined, Order>;
+declare const counters: PartitionSupervisorRef<typeof Stock>;
 declare function openPool(): Promise<void>;
 declare function shutDown(error: unknown): void;
 
@@ -193,6 +200,9 @@ export const rest: () => readonly unknown[] = () => [
   sticky,
   weighted,
   where,
+  () => [sessions, hits, topics, counters],
+  partitionSupervisor,
+  Registry,
 ];
 export const topologies: readonly unknown[] = [
   batchBolt,

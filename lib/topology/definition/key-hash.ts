@@ -1,6 +1,6 @@
 // The key of a tuple: a hash of some of its fields.
 
-import { hash, mix } from "../../dispatch/route.js";
+import { hash, mix } from "../../process/stable-hash.js";
 
 /**
  * Makes a function that hashes the values of these fields. Values are hashed one by one and not concatenated, so that

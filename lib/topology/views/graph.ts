@@ -1,6 +1,5 @@
 // A topology as a graph: components are nodes, subscriptions are edges.
 
-import { hash } from "../../dispatch/route.js";
 import {
   checkDirection,
   checkEdge,
@@ -13,6 +12,7 @@ import {
   type NodeLook,
   PALETTE,
 } from "../../graph/graph.js";
+import { hash } from "../../process/stable-hash.js";
 import type { Blueprint, ComponentPlan, Subscription } from "../definition/blueprint.js";
 
 /** How a topology is drawn, where that differs from the defaults. */

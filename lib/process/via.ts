@@ -1,0 +1,68 @@
+// Addresses that are looked up at each use, and what a process gives back when it ends. A registry's key is such an address,
+// and so is a partition of a partition supervisor.
+
+import type { Context } from "./context.js";
+import { MailboxFullError } from "./errors.js";
+import type { Kernel } from "./kernel.js";
+import { Pid } from "./pid.js";
+import type { Process } from "./process.js";
+
+/** What a process takes when it is spawned under a `name` that is no text: the `claim` of a registry. */
+export interface Claim {
+  /** @internal Takes it for a process that has not run yet. Throws when another process has it. */
+  claim(process: Process): void;
+}
+
+/** Something that holds entries of processes. It drops the entries of a process that ends. */
+export interface Holding {
+  /** Called before other processes learn of the end. Must not throw. */
+  release(process: Process): void;
+}
+
+/** Has `release` called when the process ends. */
+export function holdFor(process: Process, holding: Holding): void {
+  process.extras.holdings ??= new Set();
+  process.extras.holdings.add(holding);
+}
+
+/**
+ * The address of whoever holds a key now. It can stand wherever a pid can: `ctx.send`, `ctx.call`, `ctx.monitor`, the `at` of
+ * a server. Sends and calls look the holder up each time, so the address outlives restarts. A link or a monitor belongs to the
+ * holder of the moment. Without a holder, messages are dead letters and calls reject with `noproc`.
+ */
+export abstract class Via<in M = never> extends Pid<M> {
+  /** @internal */
+  constructor(kernel: Kernel, label: string) {
+    super(kernel.node, 0, label, undefined);
+  }
+
+  /** @internal The holder, if there is one. */
+  abstract override get process(): Process | undefined;
+
+  /** What it is the address of. */
+  override toString(): string {
+    return this.label as string;
+  }
+}
+
+/** The process at an address: an address that is looked up becomes the pid of its holder. */
+export function actual(pid: Pid): Pid {
+  return pid.process?.pid ?? pid;
+}
+
+/** Sends a message that no code could catch a MailboxFullError of: without room, it becomes a dead letter. */
+export function post(kernel: Kernel, to: Pid | string, message: unknown): void {
+  try {
+    kernel.send(to, message);
+  } catch (error) {
+    if (!(error instanceof MailboxFullError)) throw error;
+    kernel.deadLetter(to, message, "mailbox-full");
+  }
+}
+
+/** The process of a `ctx` or a pid. @throws ProcessExitedError of a `ctx`, NoProcessError of a pid */
+export function processOf(kernel: Kernel, owner: Context<never> | Pid): Process {
+  if (owner instanceof Pid) return kernel.locate(owner);
+  if (!owner.alive) throw owner.signal.reason;
+  return kernel.locate(owner.self);
+}
