@@ -6,8 +6,23 @@ export {
   type RegistryOptions,
   type RegistryOwner,
 } from "./registry/registry.js";
-export { type Caller, Deferred, defer, Refusal, refuse, replyAndStop, StopReply } from "./server/replies.js";
+export { BadReturnError, UnknownRequestError } from "./server/errors.js";
+export {
+  Answer,
+  type Caller,
+  Deferred,
+  defer,
+  type Next,
+  NoReply,
+  noReply,
+  Ready,
+  Refusal,
+  ready,
+  refuse,
+  reply,
+  replyAndStop,
+  StopReply,
+} from "./server/replies.js";
 export { defineServer, type ServerDefinition, type ServerOptions } from "./server/server.js";
-export { UnknownRequestError } from "./server/server-process.js";
 export { type CallerOptions, ServerRef } from "./server/server-ref.js";
-export type { Calls, Casts, Handler, ReplyOf, StateOf } from "./server/types.js";
+export type { CallScope, Calls, Casts, Handler, HandlerScope, ReplyOf, StateOf } from "./server/types.js";

@@ -81,6 +81,7 @@ export class Calls {
       if (here && target === owner) throw new CallSelfError(target.pid);
       if (options?.signal !== undefined) kernel.shared?.signals();
       options?.signal?.throwIfAborted();
+      if (options?.withdraw === false) request.isKept = true;
       request.begin(kernel, owner, to, here ? target : undefined, timeoutMs);
       if (options?.signal !== undefined) request.obey(options.signal);
       kernel.taps?.called(request as Request);

@@ -180,16 +180,16 @@ export class Context<M = unknown> {
     process.kernel.calls.ask(process, to, build, onReply, options);
   }
 
-  /** Answers a call. The answer is discarded when the call has already ended. */
+  /** Answers a call. When the call has already ended, the answer is discarded and the event `discardedReply` emitted. */
   reply<R>(to: ReplyTo<R>, value: R): void {
     this.#live;
-    (to as unknown as Request<R>).fulfil(value);
+    (to as unknown as Request<R>).answer(value);
   }
 
   /** Answers a call with an error: the call rejects with exactly that error. The callee goes on. */
   refuse(to: ReplyTo<never>, error: Error): void {
     this.#live;
-    (to as unknown as Request).fail(error);
+    (to as unknown as Request).refuse(error);
   }
 
   /** Starts a process without a link to this one. Its first turn comes later. */

@@ -127,6 +127,44 @@ export class CalleeExitedError extends SignalboxError {
 }
 
 /**
+ * A callee replied to a call that it had answered before. The first reply counts, and this one is discarded.
+ * Carried by the event `discardedReply`; nobody throws it.
+ *
+ * @remedy Find the second reply with the stack of the error. `open` of the caller is false once the call is
+ * answered.
+ */
+export class DoubleReplyError extends SignalboxError {
+  static override readonly name: string = "DoubleReplyError";
+  readonly code = "ERR_DOUBLE_REPLY";
+  /** The pid or the name to which the call was made. */
+  readonly callee: string;
+  constructor(callee: string) {
+    super(`${callee} replied a second time to one call; the first reply counts, and this one is discarded`);
+    this.callee = callee;
+  }
+}
+
+/**
+ * A callee replied to a call whose caller waits no more: it timed out, was aborted or exited. The reply is
+ * discarded, and `cause` says how the wait ended. Carried by the event `discardedReply`; nobody throws it.
+ *
+ * @remedy Nothing, if it is rare. Otherwise give callers more time, or look at `open` of the caller before
+ * the work.
+ */
+export class LateReplyError extends SignalboxError {
+  static override readonly name: string = "LateReplyError";
+  readonly code = "ERR_LATE_REPLY";
+  /** The pid or the name to which the call was made. */
+  readonly callee: string;
+  constructor(callee: string, ending: unknown) {
+    super(`${callee} replied to a call that nobody waits for any more; the reply is discarded`, {
+      cause: ending,
+    });
+    this.callee = callee;
+  }
+}
+
+/**
  * A process called itself and would have waited for its own reply.
  *
  * @remedy Do the work directly, or send a message to `ctx.self` and handle it later.
@@ -199,12 +237,15 @@ export class StartError extends SignalboxError {
   readonly code = "ERR_START";
   /** The exit reason of the process; `shutdown` with a detail when `init` took too long or returned `ignore`. */
   readonly reason: ExitReason;
-  constructor(what: string, reason: ExitReason) {
+  /** Whether `init` returned `ignore`: there was nothing to run, and nothing is wrong. */
+  readonly ignored: boolean;
+  constructor(what: string, reason: ExitReason, ignored = false) {
     super(
       `${what} did not start: ${formatReason(reason)}`,
       reason.type === "crash" ? { cause: reason.error } : undefined,
     );
     this.reason = reason;
+    this.ignored = ignored;
   }
 }
 

@@ -1,6 +1,7 @@
 // The events of a system, emitted through eventemitter3. An event without a listener costs nothing.
 
 import { EventEmitter } from "eventemitter3";
+import type { DoubleReplyError, LateReplyError } from "./errors.js";
 import { outside } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
@@ -12,6 +13,28 @@ import type { SharedState } from "./shared-state.js";
  * mailbox was full, the node is unreachable, or a signal arrived at a process without a `signal` callback.
  */
 export type DeadLetterReason = "noproc" | "exited" | "mailbox-full" | "noconnection" | "unhandled";
+
+/** A reply that reached nobody. */
+export interface DiscardedReply {
+  /** The process that was called: a pid, or the name that the caller used. */
+  readonly callee: Pid | string;
+  /** The process that made the call. Undefined when code outside of all processes did. */
+  readonly caller: Pid | undefined;
+  /** What the callee replied: a value, or the error of a refusal. */
+  readonly reply:
+    | {
+        readonly ok: true;
+        /** The value of the reply. */
+        readonly value: unknown;
+      }
+    | {
+        readonly ok: false;
+        /** The error of the refusal. */
+        readonly error: unknown;
+      };
+  /** Why the reply reached nobody: it was the second one, or it was too late. */
+  readonly error: DoubleReplyError | LateReplyError;
+}
 
 /** The events of a system and what each carries. Higher floors add theirs by declaration merging. */
 export interface SystemEventMap {
@@ -53,8 +76,12 @@ export interface SystemEventMap {
       readonly message: unknown;
       /** Why the message was not handled. */
       readonly reason: DeadLetterReason;
+      /** Says more where there is more to say: UnknownRequestError for a cast that a server does not have. */
+      readonly error?: Error;
     },
   ];
+  /** A reply was discarded, because its call had ended before. */
+  discardedReply: [DiscardedReply];
   /** A mailbox has reached the limit `highWater`. Emitted again at each doubling. */
   highWater: [
     {
@@ -94,6 +121,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   private readonly enter: (fn: () => void) => void;
   private readonly shared: SharedState | undefined;
   private lostMessages = 0;
+  private lostReplies = 0;
 
   /** @param enter - runs the listeners in the context of the system */
   constructor(enter: (fn: () => void) => void, shared?: SharedState) {
@@ -112,6 +140,18 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   countDeadLetter(): void {
     this.shared?.deadLetter();
     this.lostMessages++;
+  }
+
+  /** How many replies were discarded because their calls had ended, whether or not the event has a listener. */
+  get discardedReplies(): number {
+    this.shared?.deadLettersCounted();
+    return this.lostReplies;
+  }
+
+  /** @internal */
+  countDiscardedReply(): void {
+    this.shared?.deadLetter();
+    this.lostReplies++;
   }
 
   override on<T extends Name>(event: T, fn: Listener<T>, context?: unknown): this {

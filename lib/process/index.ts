@@ -5,7 +5,7 @@ export type { Address, Context } from "./context.js";
 export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
 export type { AsyncContext, Environment } from "./environment.js";
 export * from "./errors.js";
-export type { DeadLetterReason, SystemEventMap, SystemEvents } from "./events.js";
+export type { DeadLetterReason, DiscardedReply, SystemEventMap, SystemEvents } from "./events.js";
 export type { ProcessInfo, ProcessStatus } from "./info.js";
 export type { StateOfDefinition, Swappable } from "./inspected.js";
 export { type Limits, SYSTEM_DEFAULTS } from "./limits.js";

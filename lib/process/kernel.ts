@@ -8,7 +8,7 @@ import { Calls } from "./calls.js";
 import { ContextMessage, isEntry, isReturnable, type Signal } from "./entries.js";
 import type { AsyncContext, Environment, Runnable, ScheduledSystem, Scheduler } from "./environment.js";
 import { NoProcessError, SystemStoppedError } from "./errors.js";
-import { type DeadLetterReason, SystemEvents } from "./events.js";
+import { type DeadLetterReason, type DiscardedReply, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
 import { WatchedProcess } from "./intercepted.js";
 import type { Interception } from "./interception.js";
@@ -307,11 +307,24 @@ export class Kernel implements ScheduledSystem {
     else if (entry instanceof Request && entry.open) this.deadLetter(to, entry.message, reason);
   }
 
-  deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason): void {
+  /** @param why - builds the error that says more, for listeners only */
+  deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason, why?: () => Error): void {
     this.events.countDeadLetter();
     if (typeof to !== "string") this.shared?.process(to, "read");
     this.interception?.lost(to, message, reason);
-    if (this.events.wants.deadLetter) this.events.publish("deadLetter", { to, message, reason });
+    if (this.events.wants.deadLetter)
+      this.events.publish("deadLetter", {
+        to,
+        message,
+        reason,
+        ...(why === undefined ? {} : { error: why() }),
+      });
+  }
+
+  /** Counts a reply to a call that had ended. `describe` builds the event, whose error has a stack, for listeners only. */
+  discardReply(describe: () => DiscardedReply): void {
+    this.events.countDiscardedReply();
+    if (this.events.wants.discardedReply) this.events.publish("discardedReply", describe());
   }
 
   /**

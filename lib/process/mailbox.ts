@@ -27,6 +27,13 @@ class Ring {
     this.size++;
   }
 
+  unshift(item: unknown): void {
+    if (this.size === this.items.length) this.grow();
+    this.head = (this.head - 1) & (this.items.length - 1);
+    this.items[this.head] = item;
+    this.size++;
+  }
+
   shift(): unknown {
     const item = this.items[this.head];
     this.items[this.head] = EMPTY;
@@ -122,6 +129,15 @@ export class Mailbox {
       this.ring = new Ring();
       this.ring.push(item);
     } else this.ring.push(item);
+  }
+
+  /** Puts an entry before all others. */
+  unshift(item: unknown): void {
+    if (this.first !== EMPTY) {
+      this.ring ??= new Ring();
+      this.ring.unshift(this.first);
+    }
+    this.first = item;
   }
 
   /** Takes the oldest entry, or returns {@link EMPTY}. */

@@ -28,6 +28,7 @@ import { crash, type ExitReason } from "./reason.js";
 import { type PendingReceive, resumeBody, startBody } from "./receive.js";
 import { reportLate } from "./report-failure.js";
 import { Request } from "./request.js";
+import { captureSenderContext } from "./sender-context.js";
 import { reportEarlyEnd } from "./start.js";
 import { isThenable } from "./thenable.js";
 import type { Holding } from "./via.js";
@@ -144,6 +145,18 @@ export class Process extends Mailbox implements Runnable {
       this.state = READY;
       this.scheduler.ready(this);
     } else this.measure();
+  }
+
+  /**
+   * Queues a task of the process itself before everything that waits. Called within a turn of the process, or before its first
+   * one, so that nothing has to wake it.
+   */
+  runNext(run: () => unknown): void {
+    const task = new TaskEntry(run);
+    task.context = captureSenderContext(this.kernel);
+    this.mixed = true;
+    this.unshift(task);
+    if (this.rare?.mailbox !== undefined) this.rare.unbounded++;
   }
 
   private queueBehind(message: unknown): boolean {

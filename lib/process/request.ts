@@ -4,7 +4,13 @@
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import { ContextMessage, Entry, isEntry, SignalEntry, TaskEntry } from "./entries.js";
 import type { Resumption } from "./environment.js";
-import { CalleeExitedError, CallTimeoutError, ProcessExitedError } from "./errors.js";
+import {
+  CalleeExitedError,
+  CallTimeoutError,
+  DoubleReplyError,
+  LateReplyError,
+  ProcessExitedError,
+} from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
@@ -52,6 +58,11 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Ends the wait early; the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /**
+   * Whether a request that still waits in the mailbox of the callee is withdrawn when the wait ends early. `false` has the
+   * callee handle the request anyway, as in OTP, and its reply is discarded. Default true. Always false between two nodes.
+   */
+  readonly withdraw?: boolean;
 }
 
 /**
@@ -59,7 +70,10 @@ export interface CallOptions {
  * ends.
  */
 export class Request<R = unknown> extends Entry implements Due, Abandonable, Abortable, Settler, Resumption {
-  private pending = true;
+  /** `open`, or how the call ended. */
+  private status: CallOutcome | "open" = "open";
+  /** Stays in the mailbox of the callee when its wait ends early. */
+  isKept = false;
   message: unknown = undefined;
   callee: Process | undefined = undefined;
   next: Request | undefined = undefined;
@@ -86,7 +100,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   /** False once the call has ended. */
   get open(): boolean {
     this.kernel?.shared?.object(this, "read");
-    return this.pending;
+    return this.status === "open";
   }
 
   /** A promise of the reply, for code of `owner`, or of nobody. */
@@ -138,8 +152,37 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     watchAbort(signal, this);
   }
 
+  /** The reply of the callee. */
+  answer(value: R): void {
+    if (this.status === "open") this.fulfil(value);
+    else this.discard(true, value);
+  }
+
+  /** The callee answers with an error. */
+  refuse(error: Error): void {
+    if (this.status === "open") this.fail(error, "refused");
+    else this.discard(false, error);
+  }
+
+  /** Whoever replies to a call that has ended hears nothing of it; the system counts the reply and emits an event. */
+  private discard(ok: boolean, reply: unknown): void {
+    const { kernel, owner, to } = this;
+    if (kernel === undefined) return;
+    kernel.shared?.object(this, "read");
+    const { status, ending } = this;
+    kernel.discardReply(() => ({
+      callee: to,
+      caller: owner?.pid,
+      reply: ok ? { ok, value: reply } : { ok, error: reply },
+      error:
+        status === "replied" || status === "refused"
+          ? new DoubleReplyError(String(to))
+          : new LateReplyError(String(to), ending),
+    }));
+  }
+
   fulfil(value: R): void {
-    if (!this.close()) return;
+    if (!this.close("replied")) return;
     this.tap?.ended("replied", undefined);
     if (this.resolve !== undefined) {
       this.reject = undefined;
@@ -148,8 +191,9 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   }
 
   fail(error: unknown, outcome: CallOutcome = "refused"): void {
-    if (!this.close()) return;
+    if (!this.close(outcome)) return;
     this.tap?.ended(outcome, error);
+    this.ending = error;
     if (this.reject !== undefined) {
       this.resolve = undefined;
       this.goOn(error);
@@ -203,11 +247,11 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   }
 
   /** Unties the call from everything. False when it had ended before. */
-  private close(): boolean {
+  private close(outcome: CallOutcome): boolean {
     const shared = this.kernel?.shared;
-    shared?.object(this, this.pending ? "write" : "read");
-    if (!this.pending) return false;
-    this.pending = false;
+    shared?.object(this, this.status === "open" ? "write" : "read");
+    if (this.status !== "open") return false;
+    this.status = outcome;
     if (shared !== undefined) this.left(shared);
     if (this.timer !== undefined) this.kernel?.cancelTimer(this.timer);
     if (this.signal !== undefined) unwatchAbort(this.signal, this);
@@ -220,7 +264,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
       if (this.next !== undefined) this.next.previous = this.previous;
       this.next = undefined;
       this.previous = undefined;
-      if (this.queuedIn === callee) {
+      if (this.queuedIn === callee && !this.isKept) {
         callee.withdraw(this);
         this.message = undefined;
       }

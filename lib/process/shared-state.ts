@@ -23,7 +23,7 @@
 // | `r:`          | the order of the processes that no process has started   |                           | spawn                         |
 // | `p:`          | which processes are alive                                | spawn, exit               | counting or listing them      |
 // | `P:`          | the order of all processes, if any code sees it          | listing them              | spawn                         |
-// | `d:`          | the number of dead letters                               | a dead letter             | asking for the number         |
+// | `d:`          | the numbers of dead letters and of discarded replies     | one more of them          | asking for a number           |
 // | `s:`          | whether the system stops or has stopped                  | spawns, calls, waits      | stopping                      |
 // | `e:`          | who listens to events, and what listeners and sinks do   | an event without listener | an event with one, on, off    |
 // | `abort`       | AbortSignals                                             | a wait that has one       | AbortController.abort         |

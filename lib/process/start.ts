@@ -64,7 +64,8 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
       }
       if (parent !== undefined)
         removeSignal(parent, (signal) => signal.type === "exit" && signal.from === pid);
-      const error = new StartError(String(pid), outcome.type === "ignored" ? IGNORED : outcome.reason);
+      const ignored = outcome.type === "ignored";
+      const error = new StartError(String(pid), ignored ? IGNORED : outcome.reason, ignored);
       kernel.scheduler.resume({ owner, resume: () => ends.reject?.(error) });
     });
     if (parent !== undefined) kernel.links.link(parent, child.pid, child.exitReason);

@@ -13,6 +13,7 @@ const LINKS = traceFile("links");
 const TREES = traceFile("supervisors");
 const links = parseTraces(readFileSync(LINKS, "utf8"));
 const trees = parseTraces(readFileSync(TREES, "utf8"));
+const servers = parseTraces(readFileSync(traceFile("server"), "utf8"));
 
 function traceFile(name: string): string {
   return new URL(`./traces/${name}.json`, import.meta.url).pathname;
@@ -25,6 +26,10 @@ describe("the traces of a real OTP node", () => {
 
   test("supervisors start, restart, stop and answer as in OTP [V15]", async () => {
     expect(await replay(trees)).toEqual({ passed: 400, failed: 0, differences: [] });
+  });
+
+  test("servers continue, time out, reply later and stop as in OTP [B7]", async () => {
+    expect(await replay(servers)).toEqual({ passed: 400, failed: 0, differences: [] });
   });
 });
 
@@ -104,6 +109,46 @@ const shop: Scenario = {
   ],
 };
 
+/** A server that is asked twice: the first caller waits for the second, which is answered after a continue has run. */
+const desk: Scenario = {
+  id: "desk",
+  trap: false,
+  init: [["ok"]],
+  on: {
+    "call q1": [[["noreply", ["continue", "c1"]], "save"], [["stop", "boom", 2]]],
+    "continue c1": [[["noreply", 40]]],
+    timeout: [[["noreply"], ["reply_saved", 1]]],
+  },
+  terminate: ["crash", "bang"],
+  steps: [
+    { op: "start", result: "ok", seen: [["init"]] },
+    {
+      op: ["call", "k1", "q1", 100],
+      seen: [
+        ["call", "q1", "k1"],
+        ["continue", "c1"],
+      ],
+    },
+    { op: ["sleep", 60], seen: [["timeout"]], results: { k1: ["reply", 1] } },
+    {
+      op: [
+        "burst",
+        [
+          ["call", "k2", "q1", "infinity"],
+          ["stop", "k3", "bang"],
+        ],
+      ],
+      seen: [
+        ["call", "q1", "k2"],
+        ["terminate", "boom"],
+      ],
+      results: { k2: ["reply", 2], k3: ["exit", "bang"] },
+      exit: "bang",
+    },
+    { op: ["call", "k4", "q1", 100], results: { k4: ["exit", "noproc"] } },
+  ],
+};
+
 /** The scenario with another `seen` in one of its steps. */
 function doctored(scenario: Scenario, step: number, seen: Seen): Scenario {
   const steps = scenario.steps.map((one, index) => (index === step ? { ...one, ...seen } : one));
@@ -114,6 +159,7 @@ describe("a trace that says something else", () => {
   test("is no difference when it says what happens here", async () => {
     expect(await replayScenario(pair)).toEqual([]);
     expect(await replayScenario(shop)).toEqual([]);
+    expect(await replayScenario(desk)).toEqual([]);
   });
 
   test("is told by scenario and step, with what differs alone, for both kinds of process", async () => {
@@ -192,6 +238,9 @@ describe("a trace that says something else", () => {
     died: [["p9", "a lie"]],
     alive: ["p9"],
     order: [["started", "p9"]],
+    seen: [["call", "a lie", "k9"]],
+    results: { k9: ["reply", "a lie"] },
+    exit: "a lie",
   };
 
   const place = fc.record({ scenario: fc.nat(), step: fc.nat(), field: fc.nat() });
@@ -202,6 +251,7 @@ describe("a trace that says something else", () => {
       for (const [scenarios, fields] of [
         [links, ["result", "received", "died", "alive"]],
         [trees, ["result", "order", "died"]],
+        [servers, ["result", "seen", "results", "exit"]],
       ] as const) {
         const scenario = scenarios[at.scenario % scenarios.length] as Scenario;
         const step = at.step % scenario.steps.length;
@@ -272,6 +322,36 @@ describe("npm run conformance", () => {
     ["a scenario without an id", '[{"steps":[]}]', /: scenario 0 has no id$/],
     ["a scenario without steps", '[{"id":"a"}]', /: scenario a has no steps$/],
     ["no tree", '[{"id":"a","tree":["sup","s1"],"steps":[]}]', /: scenario a: its tree is not one$/],
+    [
+      "no table",
+      '[{"id":"a","trap":true,"init":[["ok"]],"terminate":"ok","on":1,"steps":[]}]',
+      /: scenario a: on is no table$/,
+    ],
+    [
+      "a cell that is none",
+      '[{"id":"a","trap":true,"init":[["ok"]],"terminate":"ok","on":{"timeout":[["noreply"],3]},"steps":[]}]',
+      /: scenario a: on\["timeout"\] is no list of reactions$/,
+    ],
+    [
+      "no init",
+      '[{"id":"a","trap":true,"init":[],"terminate":"ok","on":{},"steps":[]}]',
+      /: scenario a: init is no reaction$/,
+    ],
+    [
+      "no terminate",
+      '[{"id":"a","trap":true,"init":[["ok"]],"terminate":["linger"],"on":{},"steps":[]}]',
+      /: scenario a: terminate is none$/,
+    ],
+    [
+      "no trap",
+      '[{"id":"a","init":[["ok"]],"terminate":"ok","on":{},"steps":[]}]',
+      /: scenario a: trap is neither true nor false$/,
+    ],
+    [
+      "an unknown operation in a burst",
+      '[{"id":"a","trap":true,"init":[["ok"]],"terminate":"ok","on":{},"steps":[{"op":["burst",[["sleep",20]]]}]}]',
+      /scenario a, step 0: .*\["burst",\[\["sleep",20\]\]\]$/,
+    ],
     [
       "an unknown operation",
       '[{"id":"a","steps":[{"op":["jump","p1"]}]}]',

@@ -1,6 +1,8 @@
 // Replays traces on the production scheduler and tells where this library did something else than OTP.
 
 import { isDeepStrictEqual } from "node:util";
+import { BEHAVIOUR_FIELDS, type BehaviourScenario } from "./behaviours.js";
+import { FORMATS } from "./formats.js";
 import { LinksRun, type ProcessKind } from "./links.js";
 import { TreeRun } from "./supervisors.js";
 import type { LinkScenario, Scenario, Seen, TreeScenario } from "./trace.js";
@@ -41,6 +43,7 @@ export async function replay(scenarios: readonly Scenario[]): Promise<Outcome> {
 /** Replays one scenario, on a system of its own. A links scenario is carried out by both kinds of process in turn. */
 export async function replayScenario(scenario: Scenario): Promise<Difference[]> {
   if ("tree" in scenario) return replayTree(scenario);
+  if ("on" in scenario) return replayBehaviour(scenario);
   return [...(await replayLinks(scenario, "bodies")), ...(await replayLinks(scenario, "callbacks"))];
 }
 
@@ -63,6 +66,19 @@ async function replayTree(scenario: TreeScenario): Promise<Difference[]> {
     const unordered = trace.unordered === true;
     const seen = await run.step(op);
     const [expected, got] = differing(TREE_FIELDS, sorted(trace, unordered), sorted(seen, unordered));
+    if (expected !== undefined) differences.push({ scenario: scenario.id, step, op, expected, got });
+  }
+  await run.close();
+  return differences;
+}
+
+async function replayBehaviour(scenario: BehaviourScenario): Promise<Difference[]> {
+  const format = FORMATS.find((one) => one.fits({ ...scenario }));
+  if (format === undefined) throw new Error(`scenario ${scenario.id} has no known format`);
+  const run = format.run(scenario);
+  const differences: Difference[] = [];
+  for (const [step, { op, ...trace }] of scenario.steps.entries()) {
+    const [expected, got] = differing(BEHAVIOUR_FIELDS, trace, await run.step(op));
     if (expected !== undefined) differences.push({ scenario: scenario.id, step, op, expected, got });
   }
   await run.close();

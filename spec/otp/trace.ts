@@ -1,4 +1,8 @@
-// The two trace formats as types, and the check that a file holds nothing else: README.md beside this says what they mean.
+// The trace formats, and the check that a file holds nothing else: README.md beside this says what they mean. Those of
+// behaviours are listed in formats.ts.
+
+import { type BehaviourScenario, isBehaviourOp } from "./behaviours.js";
+import { FORMATS } from "./formats.js";
 
 export type LinkOp =
   | readonly ["spawn", process: string, trap: boolean]
@@ -69,7 +73,7 @@ export interface TreeScenario {
   readonly steps: readonly (Seen & { readonly op: TreeOp })[];
 }
 
-export type Scenario = LinkScenario | TreeScenario;
+export type Scenario = LinkScenario | TreeScenario | BehaviourScenario;
 
 /** The text is no trace file. The message says where, in one line. */
 export class TraceError extends Error {
@@ -150,13 +154,22 @@ const TREE_OPS: { readonly [name in Exclude<TreeOp, "start">[0]]: readonly Check
 
 function checkScenario(value: unknown, index: number): void {
   if (!isObject(value)) throw new TraceError(`scenario ${index} is not an object`);
-  const { id, tree, steps } = value as Seen;
+  const { id, tree, on, steps } = value as Seen;
   if (typeof id !== "string") throw new TraceError(`scenario ${index} has no id`);
   if (tree !== undefined && !isRoot(tree)) throw new TraceError(`scenario ${id}: its tree is not one`);
+  if (on !== undefined) {
+    const problem = FORMATS.find((format) => format.fits(value as Seen))?.problem(value as Seen);
+    if (problem !== undefined) throw new TraceError(`scenario ${id}: ${problem}`);
+  }
   if (!Array.isArray(steps)) throw new TraceError(`scenario ${id} has no steps`);
   for (const [number, step] of steps.entries()) {
     const op: unknown = isObject(step) ? (step as Seen).op : undefined;
-    const known = tree === undefined ? isOp(op, LINK_OPS) : op === "start" || isOp(op, TREE_OPS);
+    const known =
+      on !== undefined
+        ? isBehaviourOp(op)
+        : tree === undefined
+          ? isOp(op, LINK_OPS)
+          : op === "start" || isOp(op, TREE_OPS);
     if (!known)
       throw new TraceError(`scenario ${id}, step ${number}: unknown operation ${JSON.stringify(op)}`);
   }

@@ -1,167 +1,328 @@
-// The process of a server: it passes calls and casts to their handlers, and the results of calls back to the callers.
+// The process of a server: it passes calls, casts and other messages to their handlers, and does what the results say.
+//
+// After a handler, in this order: the reply goes out, then a `continue` runs or an idle timeout begins, then the next message
+// comes. Rules: "The rules of gen_server that the traces exercise", spec/otp/README.md.
 
-import { type Callbacks, ignore, Stop, stop } from "../../process/behaviour.js";
+import { type Callbacks, deferStart, ignore, Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
-import type { Signal } from "../../process/entries.js";
-import { SignalboxError } from "../../process/errors.js";
+import { type Signal, TaskEntry } from "../../process/entries.js";
+import type { Inspected } from "../../process/inspected.js";
+import type { TimerRef } from "../../process/owned-timer.js";
+import type { Process } from "../../process/process.js";
 import type { ExitReason } from "../../process/reason.js";
-import { Request } from "../../process/request.js";
 import { isThenable } from "../../process/thenable.js";
-import { Deferred, Refusal, StopReply } from "./replies.js";
-
-/** A call as the server receives it: the request itself is the message. */
-export class CallMessage extends Request {
-  readonly method: string;
-  readonly args: readonly unknown[];
-  constructor(method: string, args: readonly unknown[]) {
-    super();
-    this.method = method;
-    this.args = args;
-    this.message = this;
-  }
-}
-
-/** A cast as the server receives it. */
-export class CastMessage {
-  readonly method: string;
-  readonly args: readonly unknown[];
-  /** What telemetry notes about the cast. */
-  tap: unknown = undefined;
-  constructor(method: string, args: readonly unknown[]) {
-    this.method = method;
-    this.args = args;
-  }
-}
-
-/** The request of a handle to stop the server. */
-export class StopMessage {
-  readonly reason: ExitReason;
-  constructor(reason: ExitReason) {
-    this.reason = reason;
-  }
-}
-
-/**
- * A server got a call or cast that its definition does not have. The handle probably belongs to another
- * kind of server.
- *
- * @remedy Use the handle that `start` or `at` of the right definition returned.
- */
-export class UnknownRequestError extends SignalboxError {
-  static override readonly name: string = "UnknownRequestError";
-  /** Stable across versions: match on this rather than on the text. */
-  readonly code = "ERR_UNKNOWN_REQUEST";
-  /** The library creates these errors. */
-  constructor(kind: string, method: string, known: readonly string[]) {
-    super(`this server has no ${kind} "${method}"; it has ${known.length === 0 ? "none" : known.join(", ")}`);
-  }
-}
+import { BadReturnError, UnknownRequestError } from "./errors.js";
+import { CallMessage, CastMessage, OpenCall, StopMessage } from "./messages.js";
+import {
+  Answer,
+  type Caller,
+  Deferred,
+  type Next,
+  NoReply,
+  Ready,
+  Refusal,
+  Result,
+  StopReply,
+} from "./replies.js";
+import type { CallScope } from "./types.js";
 
 /** What a server is to inspection. */
 export const SERVER = "server";
 
-type Loose = (state: unknown, ...args: readonly unknown[]) => unknown;
+type Loose = (this: CallScope, state: unknown, ...args: readonly unknown[]) => unknown;
 
 /** The definition of a server, without the types of its author. */
 export interface LooseServer {
   readonly init: (ctx: Context<never>, ...args: readonly unknown[]) => unknown;
   readonly calls: Readonly<Record<string, Loose>>;
   readonly casts: Readonly<Record<string, Loose>>;
-  readonly signals?: { readonly [type in Signal["type"]]?: (state: unknown, signal: Signal) => unknown };
-  readonly info?: (state: unknown, message: unknown) => unknown;
-  readonly terminate?: (state: unknown, reason: ExitReason) => unknown;
-  readonly format?: (state: never) => unknown;
+  readonly signals: { readonly [type in Signal["type"]]?: Loose };
+  readonly info: Loose | undefined;
+  readonly idle: Loose | undefined;
+  readonly idleMs: number;
+  readonly terminate: Loose | undefined;
+  readonly format: ((state: never) => unknown) | undefined;
 }
 
-export function serverProcess(server: LooseServer, args: readonly unknown[]): Callbacks<never> {
-  let { calls, casts, signals, info } = server;
-  let definition = server;
-  let state: unknown;
-  const keep = (made: unknown): unknown => {
-    if (made instanceof Stop || made === ignore) return made;
-    state = made;
-    return undefined;
-  };
-  const handle = (ctx: Context<never>, message: unknown): unknown => {
-    if (message instanceof CallMessage) {
-      const handler = calls[message.method];
-      if (handler === undefined) {
-        message.fail(new UnknownRequestError("call", message.method, Object.keys(calls)));
-        return undefined;
-      }
-      const result = handler(state, ...message.args);
-      return isThenable(result)
-        ? Promise.resolve(result).then((value) => answer(message, value))
-        : answer(message, result);
+/** What `this` is in the handlers of one server. */
+class Scope implements CallScope {
+  readonly ctx: Context<unknown>;
+  /** The call that is being handled, or was handled last. */
+  call: CallMessage | undefined = undefined;
+  constructor(ctx: Context<unknown>) {
+    this.ctx = ctx;
+  }
+  get caller(): Caller<unknown> {
+    // In types, only handlers of calls have a caller.
+    return this.call === undefined ? (undefined as never) : new OpenCall(this.call);
+  }
+}
+
+/** One wait of an idle timeout. */
+interface IdleWait {
+  readonly timer: TimerRef | undefined;
+}
+
+const AFTER_CALL = "a value, reply, noReply, defer, refuse, replyAndStop or stop";
+const AFTER_MESSAGE = "noReply, stop or a value, which is ignored";
+const AFTER_INIT = "the state, ready, stop or ignore";
+
+export class ServerProcess implements Callbacks<never> {
+  /** Present if the definition has one: without it a process ends faster. */
+  terminate?: (ctx: Context<never>, reason: ExitReason) => unknown;
+  private server!: LooseServer;
+  private readonly args: readonly unknown[];
+  private scope!: Scope;
+  private state: unknown = undefined;
+  private idleWait: IdleWait | undefined = undefined;
+  /** Sends the reply of a `replyAndStop`, once `terminate` has run. */
+  private farewell: (() => void) | undefined = undefined;
+
+  constructor(server: LooseServer, args: readonly unknown[]) {
+    this.server = server;
+    this.args = args;
+    this.follow(server);
+  }
+
+  private follow(server: LooseServer): void {
+    this.server = server;
+    if (server.terminate === undefined) delete this.terminate;
+    else this.terminate = (_ctx, reason) => this.leave(reason);
+  }
+
+  init(ctx: Context<never>): unknown {
+    this.scope = new Scope(ctx as unknown as Context<unknown>);
+    let made: unknown;
+    try {
+      made = this.server.init(ctx, ...this.args);
+    } catch (thrown) {
+      made = returned(thrown);
     }
+    return isThenable(made)
+      ? Promise.resolve(made).then(
+          (value) => this.begin(value),
+          (thrown) => this.begin(returned(thrown)),
+        )
+      : this.begin(made);
+  }
+
+  private begin(made: unknown): unknown {
+    if (made === ignore || (made instanceof Stop && !(made instanceof StopReply))) return made;
+    if (made instanceof Ready) {
+      this.state = made.state;
+      this.goOn("init", undefined, made.next);
+    } else if (isResult(made) || made === deferStart) throw badReturn("init", undefined, made, AFTER_INIT);
+    else {
+      this.state = made;
+      this.rest();
+    }
+    return undefined;
+  }
+
+  handle(ctx: Context<never>, message: unknown): unknown {
+    if (this.idleWait !== undefined) this.stirred();
+    if (message instanceof CallMessage) return this.call(message);
+    const { casts, info } = this.server;
     if (message instanceof CastMessage) {
-      const handler = casts[message.method];
-      return handler === undefined ? unhandled(ctx, message) : onlyStop(handler(state, ...message.args));
+      const { method, args } = message;
+      const handler = casts[method];
+      if (handler !== undefined) return this.run("casts", method, handler, args);
+      return this.unhandled(ctx, message, () => new UnknownRequestError("cast", method, Object.keys(casts)));
     }
     if (message instanceof StopMessage) return stop(message.reason);
-    return info === undefined ? unhandled(ctx, message) : onlyStop(info(state, message));
-  };
-  const terminate = (_ctx: unknown, reason: ExitReason): unknown => definition.terminate?.(state, reason);
-  const callbacks: Callbacks<never> = {
-    init: (ctx) => {
-      const made = server.init(ctx, ...args);
-      return isThenable(made) ? Promise.resolve(made).then(keep) : keep(made);
-    },
-    handle,
-    signal: (ctx, signal) => {
-      const handler = signals?.[signal.type];
-      return handler === undefined ? unhandled(ctx, signal) : onlyStop(handler(state, signal));
-    },
-    inspected: () => ({
+    return info === undefined ? this.unhandled(ctx, message) : this.run("info", undefined, info, [message]);
+  }
+
+  signal(ctx: Context<never>, signal: Signal): unknown {
+    if (this.idleWait !== undefined) this.stirred();
+    const handler = this.server.signals[signal.type];
+    return handler === undefined
+      ? this.unhandled(ctx, signal)
+      : this.run("signals", signal.type, handler, [signal]);
+  }
+
+  private call(call: CallMessage): unknown {
+    const handler = this.server.calls[call.method];
+    if (handler === undefined) {
+      call.refuse(new UnknownRequestError("call", call.method, Object.keys(this.server.calls)));
+      return this.rest();
+    }
+    const { scope } = this;
+    scope.call = call;
+    let result: unknown;
+    try {
+      result = handler.call(scope, this.state, ...call.args);
+    } catch (thrown) {
+      result = returned(thrown);
+    }
+    if (isPlain(result)) {
+      call.answer(result);
+      return this.rest();
+    }
+    return isThenable(result)
+      ? Promise.resolve(result).then(
+          (value) => this.settle(call, value),
+          (thrown) => this.settle(call, returned(thrown)),
+        )
+      : this.settle(call, result);
+  }
+
+  /** Ends a call as its handler decided. Returns the Stop that ends the server, if there is one. */
+  private settle(call: CallMessage, result: unknown): Stop | undefined {
+    if (result instanceof Stop) {
+      if (!(result instanceof StopReply)) return result;
+      const { value } = result;
+      if (this.terminate === undefined) call.answer(value);
+      else this.farewell = () => call.answer(value);
+      return result;
+    }
+    if (!isResult(result)) {
+      call.answer(result);
+      return this.rest();
+    }
+    if (result instanceof Answer) call.answer(result.value);
+    else if (result instanceof Refusal) call.refuse(result.error);
+    else if (result instanceof Deferred) result.begin(new OpenCall(call));
+    else if (!(result instanceof NoReply)) throw badReturn("calls", call.method, result, AFTER_CALL);
+    return this.goOn("calls", call.method, (result as Result).next);
+  }
+
+  /** Runs a handler that has nobody to reply to. */
+  private run(part: string, name: string | undefined, handler: Loose, args: readonly unknown[]): unknown {
+    const { scope } = this;
+    scope.call = undefined;
+    let result: unknown;
+    try {
+      result = handler.call(scope, this.state, ...args);
+    } catch (thrown) {
+      result = returned(thrown);
+    }
+    if (isPlain(result)) return this.rest();
+    return isThenable(result)
+      ? Promise.resolve(result).then(
+          (value) => this.done(part, name, value),
+          (thrown) => this.done(part, name, returned(thrown)),
+        )
+      : this.done(part, name, result);
+  }
+
+  private done(part: string, name: string | undefined, result: unknown): Stop | undefined {
+    if (result instanceof NoReply) return this.goOn(part, name, result.next);
+    if (result instanceof StopReply || (isResult(result) && !(result instanceof Stop)))
+      throw badReturn(part, name, result, AFTER_MESSAGE);
+    return result instanceof Stop ? result : this.rest();
+  }
+
+  // ── before the next message ───────────────────────────────────────────────────────────────────────────────────
+
+  private goOn(part: string, name: string | undefined, next: Next | undefined): undefined {
+    if (next?.continue !== undefined) {
+      const work = next.continue;
+      this.process.runNext(() => this.run("continue", undefined, work, []));
+    } else if (next?.idleMs !== undefined) {
+      if (this.server.idle === undefined)
+        throw badReturn(part, name, next, "idleMs when the definition has the handler `idle`");
+      this.awaitIdle(next.idleMs);
+    } else this.rest();
+    return undefined;
+  }
+
+  /** The handler said nothing of what comes next: the definition may. */
+  private rest(): undefined {
+    const { idleMs } = this.server;
+    if (idleMs !== Number.POSITIVE_INFINITY) this.awaitIdle(idleMs);
+    return undefined;
+  }
+
+  private awaitIdle(idleMs: number): void {
+    if (idleMs === Number.POSITIVE_INFINITY) return;
+    // What waits already is handled before the task, and cancels the wait.
+    const isDue = (): unknown => (this.idleWait === wait ? this.idled() : undefined);
+    const timer = idleMs === 0 ? undefined : this.scope.ctx.runAfter(idleMs, isDue);
+    const wait: IdleWait = { timer };
+    this.idleWait = wait;
+    if (idleMs === 0) this.process.deliverSignal(new TaskEntry(isDue));
+  }
+
+  private idled(): unknown {
+    this.idleWait = undefined;
+    const { idle } = this.server;
+    return idle === undefined ? undefined : this.run("idle", undefined, idle, []);
+  }
+
+  /** A message has come. */
+  private stirred(): void {
+    const timer = this.idleWait?.timer;
+    this.idleWait = undefined;
+    if (timer !== undefined) this.scope.ctx.cancel(timer);
+  }
+
+  private unhandled(ctx: Context<never>, message: unknown, why?: () => Error): undefined {
+    const { process } = ctx.self;
+    process?.kernel.deadLetter(process.pid, message, "unhandled", why);
+    return this.rest();
+  }
+
+  private get process(): Process {
+    return this.scope.ctx.self.process as Process;
+  }
+
+  inspected(): Inspected {
+    const { server } = this;
+    return {
       kind: SERVER,
-      state: () => state,
-      format: definition.format,
+      state: () => this.state,
+      format: server.format,
       swap: {
-        definition,
+        definition: server,
         replace: (next, migrated) => {
-          definition = next as LooseServer;
-          ({ calls, casts, signals, info } = definition);
-          state = migrated;
-          callbacks.terminate = terminate;
+          this.follow(next as LooseServer);
+          this.state = migrated;
         },
       },
-    }),
-  };
-  // Without `terminate` a process ends faster.
-  if (server.terminate !== undefined) callbacks.terminate = terminate;
-  return callbacks;
-}
+    };
+  }
 
-function unhandled(ctx: Context<never>, message: unknown): undefined {
-  const { process } = ctx.self;
-  process?.kernel.deadLetter(process.pid, message, "unhandled");
-}
+  // ── the end ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Ends a call as its handler decided. Returns the Stop that ends the server, if there is one. */
-function answer(call: CallMessage, result: unknown): Stop | undefined {
-  if (result instanceof Deferred) {
-    result.begin({
-      get open() {
-        return call.open;
-      },
-      reply: (value) => call.fulfil(value),
-      refuse: (error) => call.fail(error),
-    });
+  /** A last reply goes out after `terminate`, even when that throws. */
+  private leave(reason: ExitReason): unknown {
+    const { farewell } = this;
+    this.scope.call = undefined;
+    let result: unknown;
+    try {
+      result = this.server.terminate?.call(this.scope, this.state, reason);
+    } catch (error) {
+      farewell?.();
+      throw error;
+    }
+    if (farewell === undefined) return result;
+    if (isThenable(result)) return Promise.resolve(result).finally(farewell);
+    farewell();
     return undefined;
   }
-  if (result instanceof Refusal) {
-    call.fail(result.error);
-    return undefined;
-  }
-  if (result instanceof Stop) {
-    if (result instanceof StopReply) call.fulfil(result.value);
-    return result;
-  }
-  call.fulfil(result);
-  return undefined;
 }
 
-/** The result of a cast is ignored, unless it is a promise to await or a Stop. */
-function onlyStop(result: unknown): unknown {
-  return result instanceof Stop || isThenable(result) ? result : undefined;
+/** Neither a promise nor a result of the library: by far the most handlers return such a value. */
+function isPlain(result: unknown): boolean {
+  return (
+    typeof result === "number" ||
+    result === undefined ||
+    typeof result === "string" ||
+    typeof result === "boolean"
+  );
+}
+
+function isResult(value: unknown): boolean {
+  return value instanceof Result || value instanceof Stop || value === ignore;
+}
+
+/** As in OTP, a result that is thrown counts as returned. Anything else that is thrown is an error. */
+function returned(thrown: unknown): unknown {
+  if (isResult(thrown)) return thrown;
+  throw thrown;
+}
+
+function badReturn(part: string, name: string | undefined, result: unknown, allowed: string): BadReturnError {
+  return new BadReturnError(name === undefined ? part : `${part}.${name}`, result, allowed);
 }

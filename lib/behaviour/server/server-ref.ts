@@ -6,7 +6,7 @@ import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitInput, toReason } from "../../process/reason.js";
 import type { CallOptions } from "../../process/request.js";
-import { CallMessage, CastMessage, StopMessage } from "./server-process.js";
+import { CallMessage, CastMessage, StopMessage } from "./messages.js";
 import type { Calls, Casts } from "./types.js";
 
 /** Options for the calls of a handle, and the process that makes them. */

@@ -1,18 +1,21 @@
 // A server: a state that calls and casts read and change, after OTP's gen_server. The types of the messages are inferred.
 
+import type { MailboxLimits } from "../../process/behaviour.js";
+import { checkBound } from "../../process/bound.js";
 import type { Context } from "../../process/context.js";
 import type { DownSignal, ExitSignal, GroupSignal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
 import { type Swappable, successor } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
-import { text } from "../../process/options.js";
+import { only } from "../../process/known-options.js";
+import { delay, flag, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
-import { type LooseServer, SERVER, serverProcess } from "./server-process.js";
+import { type LooseServer, SERVER, ServerProcess } from "./server-process.js";
 import { callMethods, castMethods, ServerRef } from "./server-ref.js";
-import type { Handler, StateOf } from "./types.js";
+import type { Handler, HandlerScope, StateOf } from "./types.js";
 
 /**
  * The definition of a server. Handlers change the state in place. The server awaits each handler before it takes the
@@ -20,30 +23,38 @@ import type { Handler, StateOf } from "./types.js";
  */
 export interface ServerOptions<A extends readonly unknown[], R, C, K> {
   /**
-   * Creates the state. The server counts as started when `init` has ended. `init` may throw, or return `ignore` or
-   * `stop(reason)`.
+   * Creates the state. The server counts as started when `init` has ended. `init` may throw, or return `ready(state, next)`,
+   * `ignore` or `stop(reason)`.
    */
   readonly init: (ctx: Context<unknown>, ...args: A) => R;
   /**
-   * Requests with a reply: the result of a handler is the reply. A handler may also return `defer(…)`, `refuse(error)`,
-   * `replyAndStop(value, reason)` or `stop(reason)`. A throw crashes the server and ends all its open calls.
+   * Requests with a reply: the result of a handler is the reply. A handler may also return `reply(value, next)`, `noReply(next)`,
+   * `defer(…)`, `refuse(error)`, `replyAndStop(value, reason)` or `stop(reason)`. A throw crashes the server and ends all its open
+   * calls. Arrow functions get the state and the arguments; methods also have `this.caller` and `this.ctx`.
    */
   readonly calls?: C & Record<string, Handler<StateOf<R>>>;
-  /** Requests without a reply. A throw crashes the server. */
-  readonly casts?: K & Record<string, Handler<StateOf<R>>>;
-  /** Handlers of signals: EXIT (when trapping), DOWN and group changes. */
+  /** Requests without a reply. A throw crashes the server. A handler may return `noReply(next)` or `stop(reason)`. */
+  readonly casts?: K & Record<string, Handler<StateOf<R>, HandlerScope>>;
+  /** Handlers of signals: EXIT (when trapping), DOWN and group changes. They may return what those of casts may. */
   readonly signals?: {
     /** Called for an EXIT, when the server traps exits. */
-    readonly exit?: (state: StateOf<R>, signal: ExitSignal) => unknown;
+    readonly exit?: (this: HandlerScope, state: StateOf<R>, signal: ExitSignal) => unknown;
     /** Called for the DOWN of a monitored process. */
-    readonly down?: (state: StateOf<R>, signal: DownSignal) => unknown;
+    readonly down?: (this: HandlerScope, state: StateOf<R>, signal: DownSignal) => unknown;
     /** Called for a change in a monitored group. */
-    readonly group?: (state: StateOf<R>, signal: GroupSignal) => unknown;
+    readonly group?: (this: HandlerScope, state: StateOf<R>, signal: GroupSignal) => unknown;
   };
   /** The handler of messages that are neither calls nor casts, such as those of `ctx.sendAfter(ctx.self, …)`. */
-  readonly info?: (state: StateOf<R>, message: unknown) => unknown;
+  readonly info?: (this: HandlerScope, state: StateOf<R>, message: unknown) => unknown;
+  /**
+   * Called when the server has got no message for `idleMs` milliseconds. Every message ends the wait, and the handler of that
+   * message begins the next one. After `idle` itself another wait begins only if `idle` or the definition says so.
+   */
+  readonly idle?: (this: HandlerScope, state: StateOf<R>) => unknown;
+  /** How long the server waits for a message before it calls `idle`, unless a handler returns another `idleMs`. Default `Infinity`. */
+  readonly idleMs?: number;
   /** Runs before the server exits: when it stops by itself, throws, or traps exits and gets a `shutdown` from its parent. */
-  readonly terminate?: (state: StateOf<R>, reason: ExitReason) => unknown;
+  readonly terminate?: (this: HandlerScope, state: StateOf<R>, reason: ExitReason) => unknown;
   /**
    * What inspection shows of the state. Use it to hide secrets and to leave out what is large. It must not change the state.
    * Default: all of it.
@@ -51,6 +62,8 @@ export interface ServerOptions<A extends readonly unknown[], R, C, K> {
   readonly format?: (state: StateOf<R>) => unknown;
   /** The name of the server in reports. Default `server`. */
   readonly label?: string;
+  /** A bound for the mailbox. Without it the mailbox grows as needed. A start or a child spec may give another one. */
+  readonly mailbox?: MailboxLimits;
   /** Whether the server traps exits, so that `terminate` runs when its supervisor stops it. Default false. */
   readonly trapExit?: boolean;
 }
@@ -65,6 +78,21 @@ export interface ServerDefinition<A extends readonly unknown[], C, K, S = unknow
    */
   at(system: ProcessSystem, address: Pid<never> | string): ServerRef<C, K>;
 }
+
+const OPTIONS: readonly (keyof ServerOptions<[], unknown, unknown, unknown>)[] = [
+  "init",
+  "calls",
+  "casts",
+  "signals",
+  "info",
+  "idle",
+  "idleMs",
+  "terminate",
+  "format",
+  "label",
+  "mailbox",
+  "trapExit",
+];
 
 /**
  * Defines a server: a process with a state, calls that reply and casts that do not.
@@ -86,17 +114,32 @@ export function defineServer<
   C = Record<never, never>,
   K = Record<never, never>,
 >(options: ServerOptions<A, R, C, K>): ServerDefinition<A, C, K, StateOf<R>> {
-  const { init, info, terminate, format } = options;
+  only("", options, OPTIONS);
+  const { init, info, idle, terminate, format } = options;
   checkFunction("init", init);
   const calls = checkHandlers("calls", options.calls);
   const casts = checkHandlers("casts", options.casts);
   const signals = checkHandlers("signals", options.signals);
   if (info !== undefined) checkFunction("info", info);
+  if (idle !== undefined) checkFunction("idle", idle);
   if (terminate !== undefined) checkFunction("terminate", terminate);
+  const idleMs = delay("idleMs", options.idleMs ?? Number.POSITIVE_INFINITY, 0, true);
+  if (idleMs !== Number.POSITIVE_INFINITY) checkFunction("idle", idle);
   if (format !== undefined) checkFunction("format", format);
-  const server = { init, calls, casts, signals, info, terminate, format } as unknown as LooseServer;
   const label = text("label", options.label ?? "server");
-  const { trapExit = false } = options;
+  const trapExit = flag("trapExit", options.trapExit ?? false);
+  const mailbox = options.mailbox === undefined ? {} : { mailbox: checkBound(options.mailbox) };
+  const server = {
+    init,
+    calls,
+    casts,
+    signals,
+    info,
+    idle,
+    idleMs,
+    terminate,
+    format,
+  } as unknown as LooseServer;
   const makeCalls = callMethods(Object.keys(calls));
   const makeCasts = castMethods(Object.keys(casts));
   const ref = (address: Pid<never> | string, kernel: Kernel): ServerRef<C, K> =>
@@ -105,8 +148,8 @@ export function defineServer<
     at: (system, address) => ref(address, system.kernel),
     [successor]: { kind: SERVER, definition: server },
     [launch]: (args): Launch<ServerRef<C, K>> => ({
-      behaviour: serverProcess(server, args),
-      options: { label, trapExit },
+      behaviour: new ServerProcess(server, args),
+      options: { label, trapExit, ...mailbox },
       ref,
     }),
   };

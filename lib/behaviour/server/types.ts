@@ -1,19 +1,45 @@
 // How the type of a handle is inferred from the definition of a server.
 
 import type { ignore, Stop } from "../../process/behaviour.js";
-import type { Deferred, Refusal, StopReply } from "./replies.js";
+import type { Context } from "../../process/context.js";
+import type { Answer, Caller, Deferred, NoReply, Ready, Refusal, StopReply } from "./replies.js";
 
-/** A handler of a call or cast. It gets the state and then the arguments of the caller. */
-export type Handler<S> = (state: S, ...args: never[]) => unknown;
+/** `this` in a handler that is written as a method or a `function`: `take(state, n: number) { … }`. */
+export interface HandlerScope {
+  /** The context of the server's process. */
+  readonly ctx: Context<unknown>;
+}
+
+/** `this` in the handler of a call. */
+export interface CallScope extends HandlerScope {
+  /**
+   * The caller, and the means to answer it before or after the handler returns. Read it before the first `await` of a handler
+   * that keeps it: afterwards it is the caller of a later call.
+   */
+  readonly caller: Caller<unknown>;
+}
+
+/** A handler of a call or cast. It gets the state and then the arguments of the caller; as a method, also `this`. */
+export type Handler<S, This = CallScope> = (this: This, state: S, ...args: never[]) => unknown;
 
 /** The state that an `init` makes. */
-export type StateOf<R> = Exclude<Awaited<R>, Stop | typeof ignore>;
+export type StateOf<R> = PlainState<Awaited<R>>;
+
+type PlainState<R> = R extends Ready<infer S> ? S : R extends Stop | typeof ignore ? never : R;
 
 /** The reply that a caller gets when a handler returns `R`. */
 export type ReplyOf<R> = PlainReply<Awaited<R>>;
 
 type PlainReply<R> =
-  R extends Deferred<infer D> ? D : R extends StopReply<infer V> ? V : R extends Refusal | Stop ? never : R;
+  R extends Deferred<infer D>
+    ? D
+    : R extends Answer<infer V> | StopReply<infer V>
+      ? V
+      : R extends NoReply<infer L>
+        ? L
+        : R extends Refusal | Stop
+          ? never
+          : R;
 
 /** The calls of a server, as methods of its handle. */
 export type Calls<C> = {

@@ -1,6 +1,6 @@
 // A signal that crosses a simulated network arrives as a copy: pids in it are the receiver's own, and replies travel back.
 
-import { CallMessage, CastMessage } from "../../behaviour/server/server-process.js";
+import { CallMessage, CastMessage } from "../../behaviour/server/messages.js";
 import { Pid } from "../../process/pid.js";
 import { formatReason } from "../../process/reason.js";
 import type { WireSignal } from "../../process/remote.js";

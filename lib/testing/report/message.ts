@@ -1,6 +1,6 @@
 // A mailbox item in a few words: the library's own kinds of message by the names that users know.
 
-import { CallMessage, CastMessage } from "../../behaviour/server/server-process.js";
+import { CallMessage, CastMessage } from "../../behaviour/server/messages.js";
 import { Delivery } from "../../dispatch/delivery.js";
 import { SignalEntry, TaskEntry } from "../../process/entries.js";
 import { Pid } from "../../process/pid.js";

@@ -1,6 +1,6 @@
 // Makes messages immutable when they are sent. If two processes share a mutable object, the one that writes to it throws.
 
-import { CallMessage, CastMessage } from "../../behaviour/server/server-process.js";
+import { CallMessage, CastMessage } from "../../behaviour/server/messages.js";
 import { Delivery } from "../../dispatch/delivery.js";
 import { Request } from "../../process/request.js";
 

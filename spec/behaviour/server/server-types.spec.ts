@@ -2,10 +2,15 @@
 
 import {
   CalleeExitedError,
+  type Caller,
+  type Context,
   defer,
   defineServer,
   ignore,
+  noReply,
+  ready,
   refuse,
+  reply,
   replyAndStop,
   type ServerRef,
   System,
@@ -90,6 +95,51 @@ describe("the types of a server", () => {
     expect(await clock.call.again()).toBe("server");
     await system.idle();
     expect(await clock.call.heard()).toEqual(expect.arrayContaining(["at once", "again"]));
+  });
+
+  it("come through results that say more, and `this` has the caller and the context [B1]", async () => {
+    const Desk = defineServer({
+      init: (_ctx, size: number) => (size > 0 ? ready({ size }, { idleMs: size }) : stop()),
+      calls: {
+        grow: (state, n: number) => {
+          state.size += n;
+          return reply(state.size, { continue: () => undefined });
+        },
+        queue(state, _name: string) {
+          expectTypeOf(state).toEqualTypeOf<{ size: number }>();
+          expectTypeOf(this.caller).toEqualTypeOf<Caller<unknown>>();
+          expectTypeOf(this.ctx).toEqualTypeOf<Context<unknown>>();
+          this.caller.reply("soon");
+          return noReply<string>();
+        },
+        maybe: (state) => (state.size > 1 ? reply("big", { idleMs: 1 }) : state.size),
+      },
+      casts: {
+        shrink(state, n: number) {
+          expectTypeOf(this.ctx).toEqualTypeOf<Context<unknown>>();
+          // @ts-expect-error nobody waits for a cast
+          expect(this.caller).toBeUndefined();
+          state.size -= n;
+        },
+      },
+      info(state) {
+        expectTypeOf(state).toEqualTypeOf<{ size: number }>();
+        expectTypeOf(this.ctx).toEqualTypeOf<Context<unknown>>();
+      },
+      idle: (state) => {
+        expectTypeOf(state).toEqualTypeOf<{ size: number }>();
+      },
+    });
+    await using system = new System({ report: false });
+    const desk = await system.start(Desk, 5);
+    expectTypeOf(desk.call.grow).toEqualTypeOf<(n: number) => Promise<number>>();
+    expectTypeOf(desk.call.queue).toEqualTypeOf<(_name: string) => Promise<string>>();
+    expectTypeOf(desk.call.maybe).toEqualTypeOf<() => Promise<string | number>>();
+    expectTypeOf(desk.cast.shrink).toEqualTypeOf<(n: number) => void>();
+    desk.cast.shrink(3);
+    expect(await desk.call.grow(1)).toBe(3);
+    expect(await desk.call.queue("Ada")).toBe("soon");
+    expect(await desk.call.maybe()).toBe("big");
   });
 
   it("are errors where they do not fit", () => {

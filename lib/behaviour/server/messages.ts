@@ -1,0 +1,58 @@
+// What a server's mailbox holds: calls, casts and the request to stop.
+
+import type { Pid } from "../../process/pid.js";
+import type { ExitReason } from "../../process/reason.js";
+import { Request } from "../../process/request.js";
+import type { Caller } from "./replies.js";
+
+/** A call as the server receives it: the request itself is the message. */
+export class CallMessage extends Request {
+  readonly method: string;
+  readonly args: readonly unknown[];
+  constructor(method: string, args: readonly unknown[]) {
+    super();
+    this.method = method;
+    this.args = args;
+    this.message = this;
+  }
+}
+
+/** A cast as the server receives it. */
+export class CastMessage {
+  readonly method: string;
+  readonly args: readonly unknown[];
+  /** What telemetry notes about the cast. */
+  tap: unknown = undefined;
+  constructor(method: string, args: readonly unknown[]) {
+    this.method = method;
+    this.args = args;
+  }
+}
+
+/** The request of a handle to stop the server. */
+export class StopMessage {
+  readonly reason: ExitReason;
+  constructor(reason: ExitReason) {
+    this.reason = reason;
+  }
+}
+
+/** The server's end of a call. */
+export class OpenCall implements Caller<unknown> {
+  readonly #call: CallMessage;
+  constructor(call: CallMessage) {
+    this.#call = call;
+  }
+  get pid(): Pid | undefined {
+    return this.#call.owner?.pid;
+  }
+  get open(): boolean {
+    return this.#call.open;
+  }
+  reply(value: unknown): void {
+    this.#call.answer(value);
+  }
+  refuse(error: Error): void {
+    this.#call.refuse(error);
+  }
+}
