@@ -28,6 +28,7 @@ export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
  * | `transport` | the transport threw when it was given a signal |
  * | `host` | the host lacks a feature that the system uses |
  * | `log` | a component of a topology logged a line |
+ * | `application` | a service stops, or has ended |
  * | `suppressed` | the limit left out reports within the last second |
  */
 export type ReportEvent =
@@ -39,6 +40,7 @@ export type ReportEvent =
   | "transport"
   | "host"
   | "log"
+  | "application"
   | "suppressed";
 
 /** One report. */
@@ -65,7 +67,11 @@ export interface Report {
 }
 
 /** Receives reports. The text comes first, for a sink that needs nothing else. */
-export type ReportSink = (text: string, report: Report) => void;
+export interface ReportSink {
+  (text: string, report: Report): void;
+  /** Writes what the sink still holds. A service awaits this before it ends. */
+  readonly flush?: () => unknown;
+}
 
 /** Where reports go and what they contain. */
 export interface ReportOptions {
@@ -87,7 +93,12 @@ export function consoleReport(): ReportSink {
 }
 
 /** The methods of a logger that reports call. pino, bunyan and similar loggers have these methods. */
-export type ReportLogger = { readonly [level in ReportLevel]: (fields: object, text: string) => void };
+export type ReportLogger = {
+  readonly [level in ReportLevel]: (fields: object, text: string) => void;
+} & {
+  /** Writes what the logger still holds, and calls back; or returns a promise. Called before a service ends. */
+  readonly flush?: ((done: (error?: unknown) => void) => unknown) | (() => unknown);
+};
 
 /**
  * A sink that passes each report to a logger with pino's order of arguments: the fields first (`event`, `pid`, `path`,
@@ -96,7 +107,7 @@ export type ReportLogger = { readonly [level in ReportLevel]: (fields: object, t
  * @example new System({ report: loggerReport(pino()) });
  */
 export function loggerReport(logger: ReportLogger): ReportSink {
-  return (text, { level, event, pid, path, reason, error, message }) =>
+  const sink = (text: string, { level, event, pid, path, reason, error, message }: Report): void =>
     logger[level](
       {
         event,
@@ -108,6 +119,16 @@ export function loggerReport(logger: ReportLogger): ReportSink {
       },
       text,
     );
+  return Object.assign(sink, { flush: () => flushLogger(logger) });
+}
+
+/** pino's `flush` calls back; others return a promise, or are done when they return. */
+function flushLogger(logger: ReportLogger): unknown {
+  if (logger.flush === undefined) return undefined;
+  if (logger.flush.length === 0) return (logger.flush as () => unknown)();
+  return new Promise<void>((resolve, reject) => {
+    logger.flush?.((error?: unknown) => (error ? reject(error) : resolve()));
+  });
 }
 
 /** A process ended abnormally, and no process was linked to it or monitored it. */
@@ -193,6 +214,11 @@ export class Reporter {
         }
       }),
     );
+  }
+
+  /** Resolves when the sink has written all reports. */
+  async flush(): Promise<void> {
+    await this.options.to?.flush?.();
   }
 
   /** The form of a message that a report may show. */
