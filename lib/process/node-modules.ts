@@ -7,9 +7,12 @@ interface NodeModules {
   readonly "node:async_hooks": typeof import("node:async_hooks");
   readonly "node:child_process": typeof import("node:child_process");
   readonly "node:fs": typeof import("node:fs");
+  readonly "node:http": typeof import("node:http");
   readonly "node:os": typeof import("node:os");
   readonly "node:path": typeof import("node:path");
   readonly "node:process": typeof import("node:process");
+  readonly "node:stream": typeof import("node:stream");
+  readonly "node:timers": typeof import("node:timers");
   readonly "node:v8": typeof import("node:v8");
   readonly "node:worker_threads": typeof import("node:worker_threads");
 }
@@ -33,9 +36,12 @@ function required<Name extends keyof NodeModules>(name: Name): NodeModules[Name]
 export const node: {
   readonly childProcess: NodeModules["node:child_process"];
   readonly fs: NodeModules["node:fs"];
+  readonly http: NodeModules["node:http"];
   readonly os: NodeModules["node:os"];
   readonly path: NodeModules["node:path"];
   readonly process: NodeModules["node:process"];
+  readonly stream: NodeModules["node:stream"];
+  readonly timers: NodeModules["node:timers"];
   readonly workerThreads: NodeModules["node:worker_threads"];
 } = {
   get childProcess() {
@@ -43,6 +49,9 @@ export const node: {
   },
   get fs() {
     return required("node:fs");
+  },
+  get http() {
+    return required("node:http");
   },
   get os() {
     return required("node:os");
@@ -52,6 +61,12 @@ export const node: {
   },
   get process() {
     return required("node:process");
+  },
+  get stream() {
+    return required("node:stream");
+  },
+  get timers() {
+    return required("node:timers");
   },
   get workerThreads() {
     return required("node:worker_threads");

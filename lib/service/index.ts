@@ -1,7 +1,45 @@
 /**
  * signalbox/service: what a whole service needs around its supervision tree.
  *
+ *     application/  run: start, signals, drain, exit codes, configuration
+ *     http/         httpServer: an HTTP server as a supervised process, each request a process
+ *
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.
  */
 
-export {};
+export type { Phase } from "./application/application-machine.js";
+export type {
+  ConfigurationOptions,
+  SchemaIssue,
+  SchemaPathSegment,
+  SchemaResult,
+  SchemaTypes,
+  StandardSchema,
+} from "./application/configuration.js";
+export { type Cause, type Ending, EXIT_CODES, type Outcome } from "./application/ending.js";
+export {
+  ConfigurationError,
+  type ConfigurationProblem,
+  ServiceStartError,
+} from "./application/errors.js";
+export type { Host } from "./application/host.js";
+export {
+  APPLICATION_DEFAULTS,
+  type ApplicationLimits,
+  type RunOptions,
+  type SignalAction,
+  type SignalActions,
+} from "./application/options.js";
+export { type ConfigOf, type RunArguments, run, type TreeArguments } from "./application/run.js";
+export { Service } from "./application/service.js";
+export {
+  type FetchHandler,
+  HTTP_DEFAULTS,
+  type HttpServerDefinition,
+  type HttpServerOptions,
+  HttpServerRef,
+  httpServer,
+  type NodeListener,
+} from "./http/http-server.js";
+export type { CreateServer, HttpAddress } from "./http/node-http.js";
+export type { RequestContext } from "./http/request-process.js";

@@ -48,6 +48,7 @@ import {
   weighted,
   where,
 } from "signalbox";
+import { httpServer, run } from "signalbox/service";
 import {
   arbitrarySchedules,
   assertLinearizable,
@@ -124,6 +125,7 @@ declare const Stock: Startable<readonly [number], typeof stock>;
 declare function serve(sim: Simulation, orders: readonly number[]): Promise<void>;
 declare const running: TopologyRef;
 declare const wordCount: Topology;
+declare const Shop: Startable<readonly [], unknown>;
 declare const Session: Startable<readonly [string], unknown>;
 declare const sessions: Registry<string, { since: number }, string>;
 declare const hits: Registry<string, number>;
@@ -237,3 +239,4 @@ export const topologies: readonly unknown[] = [
   componentMetrics,
   TaskMeter,
 ];
+export const services: readonly unknown[] = [httpServer, run, () => Shop];

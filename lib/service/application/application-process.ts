@@ -1,0 +1,360 @@
+// The process of a service: the parent of the tree's root. It turns messages and signals into events of application-machine.ts, and
+// performs the effects. It decides nothing.
+
+import { type Callbacks, deferStart, type StartOutcome, type Stop, stop } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import { EffectLoop } from "../../process/effect-loop.js";
+import type { Signal } from "../../process/entries.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { TimerRef } from "../../process/owned-timer.js";
+import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
+import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
+import type { ReportLevel } from "../../process/report.js";
+import type { ReplyTo } from "../../process/request.js";
+import { showThrown } from "../../process/show.js";
+import { type Launch, launch, reportEarlyEnd, type Startable, spawnAwaited } from "../../process/start.js";
+import type { RestartReport } from "../../supervisor/report.js";
+import {
+  type Config,
+  decide,
+  type Effect,
+  type Event,
+  initial,
+  type Phase,
+  type State,
+  type TimerName,
+} from "./application-machine.js";
+import { descendants, labelPath, notStarted } from "./descendants.js";
+import { type Cause, type Ending, endingOf, failedPart } from "./ending.js";
+import { ConfigurationError } from "./errors.js";
+
+/** What the process of a service understands. */
+export type ApplicationMessage =
+  | { readonly type: "event"; readonly event: Event }
+  | { readonly type: "signal"; readonly signal: string }
+  | { readonly type: "configured"; readonly tree: Startable<readonly unknown[], unknown> }
+  | { readonly type: "outcome"; readonly outcome: StartOutcome }
+  | { readonly type: "await-start"; readonly replyTo: ReplyTo<unknown> };
+
+/** What a service is made of. */
+export interface Application {
+  readonly name: string;
+  readonly limits: Config;
+  readonly args: readonly unknown[];
+  /** Reads the configuration and makes the tree. */
+  configure(): Promise<Startable<readonly unknown[], unknown>>;
+  /** Runs before the tree stops. */
+  onDrain(cause: Cause): unknown;
+  /** Runs at a signal that the user has a handler for. Undefined: the signal asks for the stop. */
+  handlerOf(signal: string): (() => unknown) | undefined;
+}
+
+/** What the handle of a service knows of its process. The process writes it, also the last time. */
+export interface Progress {
+  phase: Phase;
+  ending: Ending | undefined;
+}
+
+export function applicationBehaviour(app: Application, progress: Progress): Callbacks<ApplicationMessage> {
+  let process: ApplicationProcess;
+  return {
+    init: (ctx) => {
+      process = new ApplicationProcess(ctx, app, progress);
+      return process.dispatch({ type: "boot" }) ?? deferStart;
+    },
+    handle: (_ctx, message) => process.receive(message),
+    signal: (_ctx, signal) => process.onSignal(signal),
+    parentExit: () => process.dispatch({ type: "cause", cause: { type: "stop" } }),
+    terminate: () => process.release(),
+  };
+}
+
+/** Holds the machine's state, and what the effects in progress need. */
+class ApplicationProcess {
+  private readonly ctx: Context<ApplicationMessage>;
+  private readonly kernel: Kernel;
+  private readonly app: Application;
+  private readonly progress: Progress;
+  private readonly loop: EffectLoop<State, Event, Effect>;
+  private readonly timers = new Map<TimerName, TimerRef>();
+  private readonly waiting: ReplyTo<unknown>[] = [];
+  private tree: Startable<readonly unknown[], unknown> | undefined;
+  private root: Pid | undefined;
+  private ref: { readonly value: unknown } | undefined;
+  /** What the root ends with, once its launch is known. */
+  private makeRef: (() => unknown) | undefined;
+  /** The root is a supervisor that has given up. */
+  private gaveUp = false;
+  private killed: readonly string[] = [];
+  private hasExited = false;
+
+  constructor(ctx: Context<ApplicationMessage>, app: Application, progress: Progress) {
+    this.ctx = ctx;
+    this.kernel = (ctx.self.process as Process).kernel;
+    this.app = app;
+    this.progress = progress;
+    this.loop = new EffectLoop<State, Event, Effect>(initial(app.limits), decide, (effect) =>
+      this.perform(effect),
+    );
+    this.kernel.events.on("restart", this.onRestart);
+  }
+
+  /** Lets the machine decide, and does what it says. Gives the end of this process, when that is what it says. */
+  dispatch(event: Event): Stop | undefined {
+    this.loop.dispatch(event);
+    return this.hasExited ? stop() : undefined;
+  }
+
+  receive(message: ApplicationMessage): Stop | undefined {
+    switch (message.type) {
+      case "event":
+        return this.dispatch(message.event);
+      case "signal": {
+        const handler = this.app.handlerOf(message.signal);
+        if (handler === undefined)
+          return this.dispatch({ type: "signal", signal: message.signal, at: this.ctx.now() });
+        this.run(`the handler of ${message.signal}`, handler, undefined);
+        return undefined;
+      }
+      case "configured":
+        this.tree = message.tree;
+        return this.dispatch({ type: "configured" });
+      case "outcome":
+        return this.startEnded(message.outcome);
+      case "await-start":
+        if (this.ref === undefined) this.waiting.push(message.replyTo);
+        else this.ctx.reply(message.replyTo, this.ref.value);
+        return undefined;
+      default:
+        return message satisfies never;
+    }
+  }
+
+  onSignal(signal: Signal): Stop | undefined {
+    if (signal.type !== "exit" || signal.from !== this.root) return undefined;
+    return this.dispatch({ type: "root-ended", cause: this.endOfRoot(signal.reason) });
+  }
+
+  /** Nothing of this process is left behind. */
+  release(): void {
+    this.kernel.events.off("restart", this.onRestart);
+  }
+
+  private readonly onRestart = ({ gaveUp, supervisor }: RestartReport): void => {
+    if (gaveUp && supervisor === this.root) this.gaveUp = true;
+  };
+
+  private startEnded(outcome: StartOutcome): Stop | undefined {
+    switch (outcome.type) {
+      case "started":
+        this.ref = { value: this.makeRef?.() };
+        for (const replyTo of this.waiting.splice(0)) this.ctx.reply(replyTo, this.ref.value);
+        this.ctx.started();
+        return this.dispatch({ type: "started" });
+      case "ignored":
+        return this.dispatch({ type: "root-ended", cause: this.endOfRoot(IGNORED) });
+      case "failed":
+        return this.dispatch({ type: "root-ended", cause: this.endOfRoot(outcome.reason) });
+      default:
+        return outcome satisfies never;
+    }
+  }
+
+  /** The end of a root that has not started is a failed start, unless somebody asked for the stop meanwhile. */
+  private endOfRoot(reason: ExitReason): Cause {
+    if (this.ref === undefined && this.loop.state.phase === "starting") return startCause(reason);
+    const { forced, timedOut } = this.loop.state;
+    // The kill was this process's own.
+    if (forced || timedOut) return { type: "stop" };
+    return { type: "root", reason, gaveUp: this.gaveUp };
+  }
+
+  private perform(effect: Effect): unknown {
+    const { ctx } = this;
+    switch (effect.type) {
+      case "configure":
+        void this.configure();
+        return undefined;
+      case "launch":
+        return this.launch();
+      case "announce":
+        return this.announce(effect.phase);
+      case "arm":
+        this.timers.set(
+          effect.timer,
+          ctx.sendAfter(
+            ctx.self,
+            { type: "event", event: { type: "time-up", timer: effect.timer } },
+            effect.delayMs,
+          ),
+        );
+        return undefined;
+      case "disarm": {
+        const timer = this.timers.get(effect.timer);
+        if (timer !== undefined) ctx.cancel(timer);
+        return undefined;
+      }
+      case "blame-start": {
+        const slow = this.root === undefined ? undefined : notStarted(this.kernel, this.root);
+        const part = slow === undefined ? "the configuration" : labelPath(slow, this.root as Pid);
+        this.loop.dispatch({
+          type: "cause",
+          cause: { type: "start", reason: SHUTDOWN, part, timedOut: true },
+        });
+        return undefined;
+      }
+      case "note":
+        return this.note(effect.cause);
+      case "hook": {
+        const cause = this.loop.state.cause as Cause;
+        this.run("onDrain", () => this.app.onDrain(cause), { type: "hook-ended" });
+        return undefined;
+      }
+      case "shut-down":
+        if (this.root !== undefined) ctx.exit(this.root, SHUTDOWN);
+        return undefined;
+      case "kill":
+        return this.kill();
+      case "exit":
+        return this.exit();
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  private async configure(): Promise<void> {
+    const { ctx } = this;
+    try {
+      ctx.send(ctx.self, { type: "configured", tree: await this.app.configure() });
+    } catch (error) {
+      const cause: Cause =
+        error instanceof ConfigurationError ? { type: "configuration", error } : startCause(crash(error));
+      // Nobody needs to know any more when this process has ended meanwhile.
+      if (ctx.alive) ctx.send(ctx.self, { type: "event", event: { type: "cause", cause } });
+    }
+  }
+
+  private launch(): void {
+    const { ctx, kernel } = this;
+    const self = ctx.self.process as Process;
+    let given: Launch<unknown>;
+    let child: Process;
+    try {
+      given = (this.tree as Startable<readonly unknown[], unknown>)[launch](this.app.args);
+      const { behaviour, options } = given;
+      child = spawnAwaited(kernel, self, behaviour, options, Number.POSITIVE_INFINITY, (outcome) =>
+        kernel.send(ctx.self, { type: "outcome", outcome }),
+      );
+    } catch (error) {
+      this.loop.dispatch({ type: "root-ended", cause: startCause(crash(error)) });
+      return;
+    }
+    const { pid } = child;
+    this.root = pid;
+    this.makeRef = () => given.ref(pid as Pid<never>, kernel);
+    kernel.links.link(self, pid, child.exitReason);
+    reportEarlyEnd(kernel, child);
+  }
+
+  /** Runs code of the user. An error in it is reported, and the service goes on. */
+  private run(what: string, fn: () => unknown, then: Event | undefined): void {
+    const { ctx } = this;
+    const run = async (): Promise<void> => {
+      try {
+        await fn();
+      } catch (error) {
+        if (!ctx.alive) return;
+        this.report("error", `${this.app.name}: ${what} failed`, error);
+      }
+      if (then !== undefined && ctx.alive) ctx.send(ctx.self, { type: "event", event: then });
+    };
+    void run();
+  }
+
+  private announce(phase: Phase): void {
+    const { kernel, app, progress } = this;
+    kernel.shared?.of(`app:${app.name}`, "write");
+    progress.phase = phase;
+    if (kernel.events.wants.application)
+      kernel.events.publish("application", { name: app.name, phase, cause: this.loop.state.cause });
+  }
+
+  /** Reports why the service begins to end. The report of its end says the rest. */
+  private note(cause: Cause): void {
+    const { name, limits } = this.app;
+    if (cause.type === "signal")
+      this.report("info", `${name}: ${cause.signal}; it stops within ${limits.drainTimeoutMs} ms`);
+    else if (cause.type === "host")
+      this.report(
+        "error",
+        `${name}: an error that belongs to no process (${cause.origin}); the service stops`,
+        cause.error,
+      );
+  }
+
+  private kill(): void {
+    const { ctx, kernel, root } = this;
+    if (root === undefined) return;
+    const all = descendants(kernel, root);
+    const parents = new Set(all.map((process) => process.parent));
+    const leaves = all.filter((process) => !parents.has(process.pid));
+    if (this.killed.length === 0)
+      this.killed = leaves.slice(0, MAX_NAMED).map(({ pid }) => labelPath(pid, root) || "the root");
+    // The youngest first: each is still linked to its parent, who knows of the kill, so that nobody reports it as a crash.
+    for (const process of all.reverse()) ctx.exit(process.pid, "kill");
+  }
+
+  private exit(): void {
+    const { state } = this.loop;
+    const { name, limits } = this.app;
+    const ending = endingOf({
+      name,
+      cause: state.cause ?? { type: "stop" },
+      forced: state.forced,
+      timedOut: state.timedOut,
+      killed: this.killed,
+      ...limits,
+    });
+    this.kernel.shared?.of(`app:${name}`, "write");
+    this.progress.ending = ending;
+    this.hasExited = true;
+    if (ending.outcome !== "clean") this.report("error", ending.text);
+  }
+
+  private report(level: ReportLevel, text: string, error?: unknown): void {
+    this.kernel.reports.write({
+      level,
+      event: "application",
+      pid: this.ctx.self,
+      path: this.app.name,
+      error,
+      text: error === undefined ? text : `${text}\n${showThrown(error)}`,
+    });
+  }
+}
+
+/** Most processes that the report of a kill names. */
+const MAX_NAMED = 10;
+
+const IGNORED: ExitReason = { type: "shutdown", detail: "its init returned `ignore`" };
+
+function startCause(reason: ExitReason): Cause {
+  return { type: "start", ...failedPart(reason), timedOut: false };
+}
+
+declare module "../../process/events.js" {
+  interface SystemEventMap {
+    /** A service enters a phase of its life. */
+    application: [
+      {
+        /** The name of the service. */
+        readonly name: string;
+        /** The phase that begins. */
+        readonly phase: Phase;
+        /** What ends the service, once something does. */
+        readonly cause: Cause | undefined;
+      },
+    ];
+  }
+}

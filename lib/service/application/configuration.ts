@@ -1,0 +1,159 @@
+// The configuration of a service, checked at its start by the schema library of the user's choice.
+//
+// The interface is that of Standard Schema (https://standardschema.dev), which zod, valibot, arktype and others implement. It is
+// small and fixed, so that it is declared here rather than depended on.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { crash } from "../../process/reason.js";
+import { formatReason } from "../../process/show.js";
+import { ConfigurationError, type ConfigurationProblem } from "./errors.js";
+
+/** A schema of any library that implements Standard Schema, version 1. `Output` is what a valid value becomes. */
+export interface StandardSchema<Output = unknown> {
+  /** The part of a schema that all libraries share. */
+  readonly "~standard": {
+    /** The version of the standard. */
+    readonly version: 1;
+    /** The name of the library. */
+    readonly vendor: string;
+    /** Checks a value. */
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    /** Carries the types; absent at run time. */
+    readonly types?: SchemaTypes<Output> | undefined;
+  };
+}
+
+/** The types of a schema. */
+export interface SchemaTypes<Output> {
+  /** What the schema takes. */
+  readonly input: unknown;
+  /** What a valid value becomes. */
+  readonly output: Output;
+}
+
+/** The result of a check: a value, or what is wrong. */
+export type SchemaResult<Output> =
+  | {
+      /** The checked value, with defaults and conversions applied. */
+      readonly value: Output;
+      /** Absent when the value is valid. */
+      readonly issues?: undefined;
+    }
+  | {
+      /** What is wrong. */
+      readonly issues: readonly SchemaIssue[];
+    };
+
+/** One thing that is wrong with a value. */
+export interface SchemaIssue {
+  /** What is wrong. */
+  readonly message: string;
+  /** Where it is: keys, or objects that hold a key. */
+  readonly path?: readonly (PropertyKey | SchemaPathSegment)[] | undefined;
+}
+
+/** A part of a path, as some libraries have it. */
+export interface SchemaPathSegment {
+  /** The key. */
+  readonly key: PropertyKey;
+}
+
+/** The configuration of a service: its schema, and where it comes from. */
+export interface ConfigurationOptions<Schema extends StandardSchema = StandardSchema> {
+  /** The schema: zod, valibot, arktype or another library that implements Standard Schema. */
+  readonly schema: Schema;
+  /** The raw values, such as `process.env` or a parsed file. A function is called at the start, and may be asynchronous. */
+  readonly from: unknown;
+}
+
+/** @throws OptionError */
+export function checkConfigurationOptions(path: string, given: ConfigurationOptions): void {
+  only(path, given, ["schema", "from"]);
+  const standard = (given.schema as Partial<StandardSchema> | null | undefined)?.["~standard"];
+  if (typeof standard?.validate !== "function" || standard.version !== 1)
+    throw new OptionError(
+      `${path}.schema`,
+      given.schema,
+      "a schema that implements Standard Schema, version 1, such as zod's or valibot's",
+    );
+  if (given.from === undefined)
+    throw new OptionError(`${path}.from`, given.from, "the values to check, such as process.env");
+}
+
+/** Reads and checks a configuration. @throws ConfigurationError with everything that is wrong */
+export async function readConfiguration({ schema, from }: ConfigurationOptions): Promise<unknown> {
+  let raw: unknown;
+  let result: SchemaResult<unknown>;
+  try {
+    raw = typeof from === "function" ? await from() : from;
+    result = await schema["~standard"].validate(raw);
+  } catch (error) {
+    const message = masked(formatReason(crash(error)), raw, []);
+    throw new ConfigurationError([{ path: "", message: `it could not be checked: ${message}` }]);
+  }
+  if (result.issues === undefined) return result.value;
+  throw new ConfigurationError(result.issues.map((issue) => problemOf(issue, raw)));
+}
+
+function problemOf(issue: SchemaIssue, raw: unknown): ConfigurationProblem {
+  const path = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
+  return { path: path.map(String).join("."), message: masked(String(issue.message), raw, path) };
+}
+
+/** Values of this length or more are hidden wherever they appear in a message … */
+const LONG = 6;
+/** … those of this length or more where they stand by themselves, and shorter ones where they are quoted. */
+const SHORT = 3;
+
+/** Stands for a value in a message. */
+const HIDDEN = "(hidden)";
+
+/** Settings of such names are hidden wherever their values appear. */
+const SECRET = /pass|secret|token|key|auth|credential|cookie|private|dsn|url|uri|connection/i;
+
+/** Most values of a configuration that are looked for in a message. */
+const MAX_VALUES = 10_000;
+
+/**
+ * A message without the values that it may quote. Some libraries say what they received. Hidden are the value at the path and all
+ * values below it, and everywhere the values of settings whose names say that they are secret.
+ */
+function masked(message: string, raw: unknown, path: readonly PropertyKey[]): string {
+  let at = raw;
+  for (const key of path)
+    at = typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined;
+  const hidden = new Set([...texts(at, false), ...texts(raw, true)]);
+  // Longer ones first: a value may contain another one.
+  return [...hidden].sort((a, b) => b.length - a.length).reduce((text, value) => hide(text, value), message);
+}
+
+function hide(text: string, value: string): string {
+  const quoted = JSON.stringify(value).slice(1, -1);
+  return [value, quoted].reduce((rest, one) => {
+    if (one.length >= LONG) return rest.replaceAll(one, HIDDEN);
+    // A short value may be a part of an ordinary word, and a very short one a word: those are hidden where they are quoted.
+    const escaped = one.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const [before, after] = one.length >= SHORT ? ["(?<!\\w)", "(?!\\w)"] : ["(?<=[\"'`])", "(?=[\"'`])"];
+    return rest.replaceAll(new RegExp(`${before}${escaped}${after}`, "g"), HIDDEN);
+  }, text);
+}
+
+/** The texts and numbers in a value, as texts. */
+function texts(value: unknown, secretOnly: boolean): string[] {
+  const found: string[] = [];
+  const seen = new Set<object>();
+  const visit = (item: unknown, wanted: boolean): void => {
+    if (found.length >= MAX_VALUES) return;
+    if (typeof item === "object" && item !== null) {
+      if (seen.has(item)) return;
+      seen.add(item);
+      for (const [key, inner] of Object.entries(item)) visit(inner, wanted || SECRET.test(key));
+    } else if (wanted && (typeof item === "string" || typeof item === "number" || typeof item === "bigint")) {
+      const text = String(item);
+      if (text !== "") found.push(text);
+    }
+  };
+  visit(value, !secretOnly);
+  return found;
+}

@@ -1,0 +1,202 @@
+// The options of `run`, their defaults in one table, and their checks.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { delay, text } from "../../process/options.js";
+import { production } from "../../process/production.js";
+import type { SystemOptions } from "../../process/system.js";
+import { System } from "../../system.js";
+import {
+  type ConfigurationOptions,
+  checkConfigurationOptions,
+  type StandardSchema,
+} from "./configuration.js";
+import type { Cause } from "./ending.js";
+import { type Host, isSignal, nodeHost } from "./host.js";
+import type { Service } from "./service.js";
+
+/** The limits of a service, in milliseconds. */
+export interface ApplicationLimits {
+  /** How long the start may take, the check of the configuration included. */
+  readonly startTimeoutMs: number;
+  /** How long a service that is told to stop goes on serving, not ready any more, so that load balancers notice. */
+  readonly drainDelayMs: number;
+  /** How long the whole stop may take, `drainDelayMs` included. Then all processes that are left are killed. */
+  readonly drainTimeoutMs: number;
+  /** How long the reports and the output of the program may take to be written at the end. */
+  readonly flushTimeoutMs: number;
+  /**
+   * How long the Node process may go on after its last service has ended, if something such as an open socket keeps it. Then it is
+   * ended.
+   */
+  readonly lingerMs: number;
+}
+
+/** The default of every limit of a service. */
+export const APPLICATION_DEFAULTS: ApplicationLimits = {
+  startTimeoutMs: 60_000,
+  drainDelayMs: 0,
+  drainTimeoutMs: 25_000,
+  flushTimeoutMs: 2_000,
+  lingerMs: 1_000,
+};
+
+/**
+ * What a signal does: `stop` asks for the stop, and forces it the second time. A function runs instead, and an error in it is
+ * reported. `false` leaves the signal to the host.
+ */
+export type SignalAction = "stop" | ((service: Service<unknown>) => unknown) | false;
+
+/** Signals by name. `SIGTERM` and `SIGINT` stop the service unless given otherwise. */
+export type SignalActions = { readonly [signal in NodeJS.Signals]?: SignalAction };
+
+/** Options of `run`. */
+export interface RunOptions<Schema extends StandardSchema | undefined = StandardSchema | undefined>
+  extends Partial<ApplicationLimits> {
+  /** What the service is called in reports. Default: the name of the system, or `service`. */
+  readonly name?: string;
+  /**
+   * The system to run in, or the options of a new one. A system of its own ends with the service; a given system goes on.
+   */
+  readonly system?: System | SystemOptions;
+  /** The configuration, checked before anything starts. The tree's function gets the result. */
+  readonly config?: Schema extends StandardSchema ? ConfigurationOptions<Schema> : never;
+  /** What signals do. `false`: the service listens to none. */
+  readonly signals?: SignalActions | false;
+  /**
+   * Whether an error that belongs to no process stops the service: an uncaught exception, or an unhandled rejection. Default true.
+   * `false` leaves these to Node and to listeners of your own.
+   */
+  readonly hostErrors?: boolean;
+  /** Stops the service when it is aborted. */
+  readonly signal?: AbortSignal;
+  /**
+   * Runs after the service is not ready any more and before its tree stops. For what is not in the tree. An error is reported, and
+   * the stop goes on.
+   */
+  readonly onDrain?: (cause: Cause) => unknown;
+  /** Runs after the tree has stopped, before the service ends: to flush exporters and logs. An error in it is reported. */
+  readonly flush?: () => unknown;
+  /**
+   * The host. Default: the Node process, or none for a system with a clock of its own, such as the simulator's. `false`: the service
+   * touches nothing of the host, as a test wants it: no signals, no exit code, no end.
+   */
+  readonly host?: Host | false;
+}
+
+/** Checked options. */
+export interface Settings {
+  readonly name: string;
+  readonly limits: ApplicationLimits;
+  readonly system: System;
+  /** The system ends with the service. */
+  readonly ownsSystem: boolean;
+  readonly config: ConfigurationOptions | undefined;
+  readonly signals: ReadonlyMap<string, "stop" | ((service: Service<unknown>) => unknown)>;
+  readonly hostErrors: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly onDrain: (cause: Cause) => unknown;
+  readonly flush: () => unknown;
+  readonly host: Host | undefined;
+}
+
+const KNOWN: readonly (keyof RunOptions | "args")[] = [
+  ...(Object.keys(APPLICATION_DEFAULTS) as (keyof ApplicationLimits)[]),
+  "args",
+  "name",
+  "system",
+  "config",
+  "signals",
+  "hostErrors",
+  "signal",
+  "onDrain",
+  "flush",
+  "host",
+];
+
+/** @throws OptionError */
+export function checkOptions(options: RunOptions): Settings {
+  only("", options, KNOWN);
+  const limits = checkLimits(options);
+  const { system: given, config, hostErrors = true, signal, onDrain = nothing, flush = nothing } = options;
+  if (config !== undefined) checkConfigurationOptions("config", config);
+  if (typeof hostErrors !== "boolean") throw new OptionError("hostErrors", hostErrors, "true or false");
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw new OptionError("signal", signal, "an AbortSignal");
+  for (const [path, hook] of Object.entries({ onDrain, flush }))
+    if (typeof hook !== "function") throw new OptionError(path, hook, "a function");
+  const signals = checkSignals(options.signals);
+  const name = options.name === undefined ? undefined : text("name", options.name);
+  const ownsSystem = !(given instanceof System);
+  const system = ownsSystem ? new System({ name: name ?? "service", ...given }) : given;
+  const host = checkHost(options.host, system);
+  const called = name ?? (ownsSystem && given?.name === undefined ? "service" : system.name);
+  return {
+    name: called,
+    limits,
+    system,
+    ownsSystem,
+    config,
+    signals,
+    hostErrors,
+    signal,
+    onDrain,
+    flush,
+    host,
+  };
+}
+
+function nothing(): void {}
+
+function checkLimits(options: Partial<ApplicationLimits>): ApplicationLimits {
+  const limits: Record<string, number> = {};
+  for (const [name, usual] of Object.entries(APPLICATION_DEFAULTS))
+    limits[name] = delay(name, options[name as keyof ApplicationLimits] ?? usual, 0, name !== "drainDelayMs");
+  const checked = limits as unknown as ApplicationLimits;
+  const { drainDelayMs, drainTimeoutMs } = checked;
+  if (drainDelayMs > 0 && drainDelayMs >= drainTimeoutMs)
+    throw new OptionError(
+      "drainDelayMs",
+      drainDelayMs,
+      `less than drainTimeoutMs (${drainTimeoutMs}), which limits the delay and the stop together`,
+    );
+  return checked;
+}
+
+function checkSignals(given: SignalActions | false | undefined): Settings["signals"] {
+  const actions = new Map<string, Exclude<SignalAction, false>>();
+  if (given === false) return actions;
+  const all: SignalActions = { SIGTERM: "stop", SIGINT: "stop", ...given };
+  if (given !== undefined && (typeof given !== "object" || given === null))
+    throw new OptionError("signals", given, 'an object such as { SIGHUP: "stop" }, or false');
+  for (const [name, action] of Object.entries(all)) {
+    const path = `signals.${name}`;
+    if (given !== undefined && name in given && !isSignal(name))
+      throw new OptionError(path, action, "a signal that a program can listen to on this platform");
+    if (action === false || action === undefined) continue;
+    if (action !== "stop" && typeof action !== "function")
+      throw new OptionError(path, action, '"stop", a function, or false');
+    actions.set(name, action);
+  }
+  return actions;
+}
+
+const METHODS: readonly (keyof Host)[] = [
+  "onSignal",
+  "onError",
+  "keepAlive",
+  "after",
+  "flush",
+  "setExitCode",
+  "exit",
+];
+
+function checkHost(given: Host | false | undefined, system: System): Host | undefined {
+  if (given === false) return undefined;
+  // A system with another clock is a test's, and the Node process is not its host.
+  if (given === undefined) return system.kernel.env === production ? nodeHost : undefined;
+  for (const method of METHODS)
+    if (typeof given?.[method] !== "function")
+      throw new OptionError("host", given, `false, or an object with the methods ${METHODS.join(", ")}`);
+  return given;
+}

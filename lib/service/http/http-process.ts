@@ -1,0 +1,172 @@
+// The process of an HTTP server: it turns the events of Node's server into events of http-machine.ts, and performs the effects.
+
+import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import { EffectLoop } from "../../process/effect-loop.js";
+import type { Signal } from "../../process/entries.js";
+import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
+import { type ExitReason, formatReason, isOrderly } from "../../process/reason.js";
+import { pathOf } from "../../process/report.js";
+import type { ReplyTo } from "../../process/request.js";
+import { showThrown } from "../../process/show.js";
+import { decide, type Effect, type Event, initial, type State } from "./http-machine.js";
+import type { FetchHandler, NodeListener } from "./http-server.js";
+import {
+  answer,
+  type CreateServer,
+  type HttpAddress,
+  type IncomingMessage,
+  listen,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "./node-http.js";
+import { handleRequest } from "./request-process.js";
+
+/** What the process of an HTTP server understands. */
+export interface HttpMessage {
+  readonly type: "address";
+  readonly replyTo: ReplyTo<HttpAddress>;
+}
+
+export interface HttpConfig {
+  readonly handle: FetchHandler | NodeListener;
+  readonly port: number;
+  readonly host: string | undefined;
+  readonly maxInFlight: number;
+  readonly server: ServerOptions;
+  readonly createServer: CreateServer;
+  readonly onListening: ((address: HttpAddress) => void) | undefined;
+}
+
+export function httpBehaviour(config: HttpConfig): Callbacks<HttpMessage> {
+  let process: HttpProcess;
+  return {
+    init: (ctx) => {
+      process = new HttpProcess(ctx, config);
+      return process.listen();
+    },
+    handle: (ctx, { replyTo }) => ctx.reply(replyTo, process.address as HttpAddress),
+    signal: (_ctx, signal) => process.onSignal(signal),
+    parentExit: (_ctx, reason) => process.dispatch({ type: "stop", reason }),
+  };
+}
+
+interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+}
+
+class HttpProcess {
+  address: HttpAddress | undefined;
+  private readonly ctx: Context<HttpMessage>;
+  private readonly config: HttpConfig;
+  private readonly server: Server;
+  private readonly loop: EffectLoop<State, Event, Effect>;
+  private readonly requests = new Map<Pid, Exchange>();
+  private readonly draining = new AbortController();
+  /** The request that the machine decides on. */
+  private arrived: Exchange | undefined;
+  private end: Stop | undefined;
+
+  constructor(ctx: Context<HttpMessage>, config: HttpConfig) {
+    this.ctx = ctx;
+    this.config = config;
+    this.loop = new EffectLoop<State, Event, Effect>(initial(config.maxInFlight), decide, (effect) =>
+      this.perform(effect),
+    );
+    const arrive = ctx.wrap((incoming: IncomingMessage, outgoing: ServerResponse) => {
+      this.arrived = { incoming, outgoing };
+      this.dispatch({ type: "request" });
+    });
+    const server = config.createServer(config.server, arrive);
+    this.server = server;
+    // However this process ends, nothing of it stays open.
+    ctx.signal.addEventListener("abort", () => {
+      server.close();
+      server.closeAllConnections();
+    });
+  }
+
+  async listen(): Promise<void> {
+    const { server, ctx, config } = this;
+    this.address = await listen(server, config.port, config.host);
+    const fail = (error: unknown): void => {
+      throw error;
+    };
+    server.on("error", ctx.wrap(fail));
+    config.onListening?.(this.address);
+  }
+
+  dispatch(event: Event): Stop | undefined {
+    this.loop.dispatch(event);
+    return this.end;
+  }
+
+  onSignal(signal: Signal): Stop | undefined {
+    if (signal.type !== "exit") return undefined;
+    const exchange = this.requests.get(signal.from);
+    if (exchange === undefined) return stop(signal.reason);
+    this.requests.delete(signal.from);
+    if (!isOrderly(signal.reason)) this.report(signal.from, exchange, signal.reason);
+    // Nothing happens when the response is complete.
+    answer(exchange.outgoing, 500);
+    return this.dispatch({ type: "request-ended" });
+  }
+
+  private perform(effect: Effect): unknown {
+    const { server, arrived } = this;
+    switch (effect.type) {
+      case "serve":
+        return this.serve(arrived as Exchange);
+      case "turn-away":
+        return answer((arrived as Exchange).outgoing, 503, { "retry-after": "1", connection: "close" });
+      case "stop-accepting":
+        server.close();
+        this.draining.abort(new Error("the server stops"));
+        for (const { outgoing } of this.requests.values()) closeAfter(outgoing);
+        return undefined;
+      case "close-idle":
+        return server.closeIdleConnections();
+      case "exit":
+        this.end = stop(effect.reason);
+        return undefined;
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  private serve(exchange: Exchange): void {
+    const { incoming, outgoing } = exchange;
+    const { handle } = this.config;
+    const { signal } = this.draining;
+    if (signal.aborted) closeAfter(outgoing);
+    const pid = this.ctx.spawnLink<never>((ctx) => handleRequest(ctx, handle, incoming, outgoing, signal), {
+      label: "request",
+    });
+    this.requests.set(pid, exchange);
+  }
+
+  private report(pid: Pid, { incoming }: Exchange, reason: ExitReason): void {
+    const { reports } = (this.ctx.self.process as Process).kernel;
+    if (!reports.admits()) return;
+    const error = reason.type === "crash" ? reason.error : undefined;
+    // A query may hold secrets.
+    const path = incoming.url?.split("?")[0];
+    reports.write({
+      level: "error",
+      event: "crash",
+      pid,
+      path: `${pathOf(this.ctx.self)}/request`,
+      reason,
+      error,
+      text: `${pid} failed to answer ${incoming.method} ${path}: ${formatReason(reason)}${error === undefined ? "" : `\n${showThrown(error)}`}`,
+    });
+  }
+}
+
+/** The connection ends with this response. */
+function closeAfter(outgoing: ServerResponse): void {
+  if (!outgoing.headersSent) outgoing.setHeader("connection", "close");
+}

@@ -1,0 +1,147 @@
+// An HTTP server as a supervised process. Each request is a process of its own, linked to the server's.
+
+import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import { only } from "../../process/known-options.js";
+import { count, text } from "../../process/options.js";
+import { Pid } from "../../process/pid.js";
+import type { CallOptions } from "../../process/request.js";
+import { type Launch, launch, type Startable } from "../../process/start.js";
+import type { ProcessSystem } from "../../process/system.js";
+import { type HttpMessage, httpBehaviour } from "./http-process.js";
+import {
+  type CreateServer,
+  createHttpServer,
+  type HttpAddress,
+  type IncomingMessage,
+  type ServerOptions,
+  type ServerResponse,
+} from "./node-http.js";
+import type { RequestContext } from "./request-process.js";
+
+/** A request handler in the style of Node: Express, `getRequestListener` of @hono/node-server, or your own. */
+export type NodeListener = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  context: RequestContext,
+) => unknown;
+
+/** A request handler in the style of fetch: a Hono app, for instance, or an object of your own. */
+export interface FetchHandler {
+  /** Answers a request. */
+  fetch(request: Request, context: RequestContext): Response | Promise<Response>;
+}
+
+/** Options of an HTTP server. */
+export interface HttpServerOptions {
+  /** The port. 0 lets the operating system choose: see `onListening`. */
+  readonly port: number;
+  /** The address to listen at, such as `127.0.0.1`. Default: all addresses of the machine. */
+  readonly host?: string;
+  /** How many requests may be in flight. Further ones are answered with 503. Default 10,000. */
+  readonly maxInFlight?: number;
+  /** Options of Node's server, such as `requestTimeout` and `maxHeaderSize`. */
+  readonly server?: ServerOptions;
+  /** Makes the server. Default: `createServer` of node:http. Pass that of node:https together with `server: { key, cert }`. */
+  readonly createServer?: CreateServer;
+  /** Called when the server listens. */
+  readonly onListening?: (address: HttpAddress) => void;
+  /** The name of the server in reports. Default `http server`. */
+  readonly label?: string;
+}
+
+/** The defaults of an HTTP server. */
+export const HTTP_DEFAULTS: {
+  /** How many requests may be in flight. */
+  readonly maxInFlight: number;
+} = { maxInFlight: 10_000 };
+
+/** The handle of a running HTTP server. */
+export class HttpServerRef {
+  readonly #address: Pid<HttpMessage> | string;
+  readonly #kernel: Kernel;
+
+  /** @internal */
+  constructor(address: Pid<never> | string, kernel: Kernel) {
+    this.#address = address as Pid<HttpMessage> | string;
+    this.#kernel = kernel;
+  }
+
+  /** Where the server listens. @throws CalleeExitedError when it does not run */
+  address(options?: CallOptions): Promise<HttpAddress> {
+    return this.#kernel.calls.call(
+      undefined,
+      this.#address,
+      (replyTo): HttpMessage => ({ type: "address", replyTo }),
+      options,
+    );
+  }
+
+  /** The pid or the name of the server's process. */
+  toString(): string {
+    return String(this.#address);
+  }
+}
+
+/** The result of `httpServer()`: a child of a supervisor, or the tree of a service. */
+export interface HttpServerDefinition extends Startable<readonly [], HttpServerRef> {
+  /** A handle of a running HTTP server, by its pid or by its registered name. @throws OptionError */
+  at(system: ProcessSystem, address: Pid | string): HttpServerRef;
+}
+
+/**
+ * Defines an HTTP server as a process for a supervisor. It has started when it listens; a port that is taken is a failed start. Each
+ * request is a process: an error in a handler is reported and answered with 500, and the other requests go on.
+ *
+ * When the server is told to stop, it accepts no more connections, closes idle ones, and lets the requests in flight end. It has the
+ * `shutdown` time of its child spec for that (5,000 ms unless given); then the supervisor kills it, and the connections are closed.
+ *
+ * @param handler - an object with `fetch(request)`, such as a Hono app; or a listener of Node, such as an Express app
+ * @throws OptionError
+ * @example
+ * const hello = { fetch: (request: Request) => new Response(`you asked for ${new URL(request.url).pathname}`) };
+ * const Web = supervisor({ children: [{ id: "http", start: httpServer(hello, { port: 8080 }), shutdown: 20_000 }] });
+ */
+export function httpServer(
+  handler: FetchHandler | NodeListener,
+  options: HttpServerOptions,
+): HttpServerDefinition {
+  only("", options, ["port", "host", "maxInFlight", "server", "createServer", "onListening", "label"]);
+  const { host, server = {}, createServer = createHttpServer, onListening } = options;
+  const port = count("port", options.port, 0);
+  if (port > 65_535) throw new OptionError("port", port, "a port, 0 to 65535");
+  if (host !== undefined) text("host", host);
+  if (typeof server !== "object" || server === null)
+    throw new OptionError("server", server, "an object of options of Node's HTTP server");
+  for (const [path, fn] of Object.entries({ createServer, onListening }))
+    if (fn !== undefined && typeof fn !== "function") throw new OptionError(path, fn, "a function");
+  const maxInFlight = count("maxInFlight", options.maxInFlight ?? HTTP_DEFAULTS.maxInFlight, 1, true);
+  const label = text("label", options.label ?? "http server");
+  const handle = checkHandler(handler);
+  const config = { handle, port, host, maxInFlight, server, createServer, onListening };
+  return {
+    at: (system, address) => {
+      if (address instanceof Pid || (typeof address === "string" && address !== ""))
+        return new HttpServerRef(address, system.kernel);
+      throw new OptionError(
+        "address",
+        address,
+        "the pid of an HTTP server, or the name it is registered under",
+      );
+    },
+    [launch]: (): Launch<HttpServerRef> => ({
+      behaviour: httpBehaviour(config),
+      options: { label, trapExit: true },
+      ref: (pid, kernel) => new HttpServerRef(pid, kernel),
+    }),
+  };
+}
+
+function checkHandler(handler: FetchHandler | NodeListener): FetchHandler | NodeListener {
+  if (typeof handler === "function" || typeof handler?.fetch === "function") return handler;
+  throw new OptionError(
+    "handler",
+    handler,
+    "an object with fetch(request), or a listener (incoming, outgoing)",
+  );
+}
