@@ -153,6 +153,14 @@ export class TaskEntry extends Entry {
   }
 }
 
+/** A request of an inspector. A process that an inspector has suspended runs it too, ahead of all that waits. */
+export class InspectionTask extends TaskEntry {
+  /** Runs it where it was sent from. */
+  perform(): unknown {
+    return this.context === undefined ? this.run() : this.context.runInAsyncScope(this.run);
+  }
+}
+
 /** Whether an entry of a mailbox can be withdrawn by another process, as calls and deliveries can. */
 export function isWithdrawable(item: unknown): item is Entry | Recallable {
   if (isEntry(item))

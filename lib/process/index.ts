@@ -8,6 +8,17 @@ export * from "./errors.js";
 export type { DeadLetterReason, DiscardedReply, SystemEventMap, SystemEvents } from "./events.js";
 export type { ProcessInfo, ProcessStatus } from "./info.js";
 export type { StateOfDefinition, Swappable } from "./inspected.js";
+export {
+  type InspectOptions,
+  Inspector,
+  inspect,
+  type StateOptions,
+  type Suspension,
+  type SwapOptions,
+} from "./inspection.js";
+export * from "./inspection-errors.js";
+export { TRACE_DEFAULTS, Trace, type TraceListener, type TraceOptions } from "./inspection-stream.js";
+export type { TraceEvent } from "./inspection-trace.js";
 export { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
 export type { Monitor } from "./monitor.js";
 export { outside, ownerOf } from "./origin.js";

@@ -5,13 +5,30 @@ import { ExitWatch } from "./monitor.js";
 import { members } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
-import { DEAD, IDLE, READY, RUNNING, STARTING, type State, SUSPENDED, TERMINATING } from "./process-state.js";
+import {
+  DEAD,
+  HELD,
+  IDLE,
+  READY,
+  RUNNING,
+  STARTING,
+  type State,
+  SUSPENDED,
+  TERMINATING,
+} from "./process-state.js";
 
 /**
- * `waiting` for a message, `ready` to run, `running`, `suspended` in an await of its own code, `starting` or
- * `terminating`.
+ * `waiting` for a message, `ready` to run, `running`, `suspended` in an await of its own code, `starting`,
+ * `terminating`, or `held` by an inspector that has suspended the process.
  */
-export type ProcessStatus = "starting" | "waiting" | "ready" | "running" | "suspended" | "terminating";
+export type ProcessStatus =
+  | "starting"
+  | "waiting"
+  | "ready"
+  | "running"
+  | "suspended"
+  | "terminating"
+  | "held";
 
 /** A snapshot of one process. */
 export interface ProcessInfo {
@@ -49,6 +66,7 @@ const STATUS: Record<State, ProcessStatus> = {
   [SUSPENDED]: "suspended",
   [TERMINATING]: "terminating",
   [DEAD]: "terminating",
+  [HELD]: "held",
 };
 
 export function processInfo(kernel: Kernel, process: Process): ProcessInfo {

@@ -1,6 +1,9 @@
 // What inspection needs of a behaviour and of a definition: how to read the state, and how to replace the definition. A
 // behaviour that has a state offers it by `inspected` of its Callbacks; inspection.ts is the other side.
 
+import type { Process } from "./process.js";
+import { snapshot } from "./snapshot.js";
+
 /** What inspection sees of one process. All members are used between two messages of the process, after its `init`. */
 export interface Inspected {
   /** What the process is, for people: `server`, `state machine`, `supervisor`. */
@@ -9,8 +12,16 @@ export interface Inspected {
   state(): unknown;
   /** What of the state may be shown, by the running definition. Absent: all of it. May throw. */
   readonly format?: ((state: never) => unknown) | undefined;
+  /** The call or cast that a message is, for traces. Undefined for any other message. */
+  readonly describe?: (message: unknown) => Described | undefined;
   /** Absent: the process runs no definition that a swap could replace. */
   readonly swap?: SwapPoint | undefined;
+}
+
+/** A message with a method and arguments. */
+export interface Described {
+  readonly method: string;
+  readonly args: readonly unknown[];
 }
 
 /** Where the definition of a running process is replaced. */
@@ -45,4 +56,33 @@ export type StateOfDefinition<D> = D extends Swappable<infer S> ? S : never;
 
 export function isSwappable(value: unknown): value is Swappable<unknown> {
   return typeof value === "object" && value !== null && successor in value;
+}
+
+/** What the behaviour of a process offers, if it offers anything. */
+export function inspectedOf(
+  process: Process,
+  behaviour: Process["behaviour"] = process.behaviour,
+): Inspected | undefined {
+  return typeof behaviour === "function" ? undefined : behaviour.inspected?.(process.ctx);
+}
+
+/**
+ * A copy of what may be shown of the state. Of plain callbacks, these are the fields of the object. A body has none.
+ *
+ * @throws what the formatter throws
+ */
+export function formattedState(
+  process: Process,
+  behaviour: Process["behaviour"] = process.behaviour,
+): unknown {
+  if (typeof behaviour === "function") return undefined;
+  const inspected = inspectedOf(process, behaviour);
+  if (inspected === undefined) return fieldsOf(behaviour);
+  const state = inspected.state();
+  return snapshot(inspected.format === undefined ? state : inspected.format(state as never));
+}
+
+function fieldsOf(behaviour: object): unknown {
+  const fields = Object.entries(behaviour).filter(([, value]) => typeof value !== "function");
+  return fields.length === 0 ? undefined : snapshot(Object.fromEntries(fields));
 }

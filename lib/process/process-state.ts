@@ -1,6 +1,9 @@
 // Where a process is in its life.
 
-/** `SUSPENDED`: the code of the process awaits something that is not its mailbox. */
+/**
+ * `SUSPENDED`: the code of the process awaits something that is not its mailbox. `HELD`: an inspector has suspended the
+ * process; it takes no messages.
+ */
 export const STARTING = 0;
 export const IDLE = 1;
 export const READY = 2;
@@ -8,6 +11,7 @@ export const RUNNING = 3;
 export const SUSPENDED = 4;
 export const TERMINATING = 5;
 export const DEAD = 6;
+export const HELD = 7;
 export type State =
   | typeof STARTING
   | typeof IDLE
@@ -15,4 +19,5 @@ export type State =
   | typeof RUNNING
   | typeof SUSPENDED
   | typeof TERMINATING
-  | typeof DEAD;
+  | typeof DEAD
+  | typeof HELD;

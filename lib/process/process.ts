@@ -16,6 +16,8 @@ import {
 } from "./entries.js";
 import type { AsyncContext, Runnable, Scheduler } from "./environment.js";
 import { MailboxFullError } from "./errors.js";
+import { attend, type Hold, heard } from "./hold.js";
+import type { Tracer } from "./inspection-trace.js";
 import type { Kernel } from "./kernel.js";
 import { EMPTY, Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
@@ -23,7 +25,17 @@ import type { OneOrMany } from "./one-or-many.js";
 import { inNameOf, origin } from "./origin.js";
 import type { OwnedTimer } from "./owned-timer.js";
 import type { Pid } from "./pid.js";
-import { DEAD, IDLE, READY, RUNNING, STARTING, type State, SUSPENDED, TERMINATING } from "./process-state.js";
+import {
+  DEAD,
+  HELD,
+  IDLE,
+  READY,
+  RUNNING,
+  STARTING,
+  type State,
+  SUSPENDED,
+  TERMINATING,
+} from "./process-state.js";
 import { crash, type ExitReason } from "./reason.js";
 import { type PendingReceive, resumeBody, startBody } from "./receive.js";
 import { reportLate } from "./report-failure.js";
@@ -51,6 +63,10 @@ export interface Rare {
   message: unknown;
   /** The context that the message carried which a body received last. */
   sender: AsyncContext | undefined;
+  /** Present while an inspector has suspended the process. */
+  hold: Hold | undefined;
+  /** Present while the process is traced. */
+  tracer: Tracer | undefined;
 }
 
 /** A wait of the process's code. It rejects when the process ends, so that `finally` blocks run. */
@@ -115,6 +131,8 @@ export class Process extends Mailbox implements Runnable {
       waits: undefined,
       message: undefined,
       sender: undefined,
+      hold: undefined,
+      tracer: undefined,
     };
     return this.rare;
   }
@@ -144,7 +162,10 @@ export class Process extends Mailbox implements Runnable {
     if (this.state === IDLE) {
       this.state = READY;
       this.scheduler.ready(this);
-    } else this.measure();
+    } else {
+      this.measure();
+      if (this.state === HELD) heard(this, entry);
+    }
   }
 
   /**
@@ -263,6 +284,7 @@ export class Process extends Mailbox implements Runnable {
       reportEarlyEnd(this.kernel, this);
       return 0;
     }
+    if (this.state === HELD) return attend(this);
     if (this.handle !== undefined) return this.state === STARTING ? this.start() : 0;
     if (this.state === STARTING) startBody(this);
     else resumeBody(this);

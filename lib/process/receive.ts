@@ -2,7 +2,16 @@
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
 import { type Body, Stop } from "./behaviour.js";
-import { contextOf, isEntry, isGone, isSpecial, isWithdrawable, SignalEntry, taken } from "./entries.js";
+import {
+  contextOf,
+  InspectionTask,
+  isEntry,
+  isGone,
+  isSpecial,
+  isWithdrawable,
+  SignalEntry,
+  taken,
+} from "./entries.js";
 import type { Resumption } from "./environment.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
@@ -11,7 +20,7 @@ import { EMPTY } from "./mailbox.js";
 import { delay } from "./options.js";
 import { origin } from "./origin.js";
 import type { Abandonable, Process } from "./process.js";
-import { IDLE, READY, RUNNING, SUSPENDED } from "./process-state.js";
+import { HELD, IDLE, READY, RUNNING, SUSPENDED } from "./process-state.js";
 import { NORMAL } from "./reason.js";
 import { exitedError, type Request } from "./request.js";
 import { isThenable } from "./thenable.js";
@@ -68,7 +77,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
   /** Takes the first entry that fits out of the mailbox, or {@link EMPTY}. */
   take(): unknown {
     const { owner: process, filter } = this;
-    while (this.scanned < process.length) {
+    while (this.scanned < process.length && process.state === RUNNING) {
       // Counted before the filter runs: that may send, and end calls, so that entries come and go.
       const skims = filter !== undefined && this.wanted === "messages" && this.scanned > 0;
       const entry = skims ? process.skim(this, filter) : process.peek(this.scanned++);
@@ -84,9 +93,18 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     if (isGone(entry)) return EMPTY;
     const isOurs = isEntry(entry);
     const isSignal = isOurs && entry instanceof SignalEntry;
+    if (isOurs && !isSignal && entry instanceof InspectionTask) return this.inspect(entry);
     if (this.wanted !== "any" && isSignal !== (this.wanted === "signals")) return EMPTY;
     const item = isSignal ? entry.signal : isOurs ? (entry as Request).message : entry;
     return this.filter === undefined || this.filter(item as never) ? item : EMPTY;
+  }
+
+  /** A body answers an inspector while it waits for a message. */
+  private inspect(task: InspectionTask): typeof EMPTY {
+    const { owner: process } = this;
+    process.removeAt(this.scanned - 1);
+    task.perform();
+    return EMPTY;
   }
 
   /** Takes out the entry that was looked at last. False when its filter had it withdrawn or dropped. */
@@ -100,6 +118,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
       process.kernel.shared.object(entry, "read");
     taken(entry);
     process.kernel.taps?.took(process, entry);
+    process.rare?.tracer?.took(entry);
     if (process.kernel.carriesContext) process.extras.sender = contextOf(entry);
     return true;
   }
@@ -136,7 +155,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     kernel.shared?.process(pid, "write");
     kernel.shared?.mailbox(pid, "read");
     if (this.owner.pendingReceive !== this) return;
-    if (this.owner.state === READY) this.ended = { error };
+    if (this.owner.state === READY || this.owner.state === HELD) this.ended = { error };
     else this.wake(error);
   }
 
@@ -215,7 +234,8 @@ export function resumeBody(process: Process): void {
     pendingReceive.abandon(error as Error);
     return;
   }
-  if (!process.alive) return; // its filter ended it
+  // Its filter ended it, or an inspector suspended it.
+  if (process.state !== RUNNING) return;
   if (item === EMPTY) {
     if (pendingReceive.ended === undefined) process.state = IDLE;
     else pendingReceive.wake(pendingReceive.ended.error);

@@ -92,7 +92,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   /** The reply or error of a call that has ended: the other end of its promise is gone by then. */
   private ending: unknown = undefined;
   /** Something to do once the call has ended, however it did. */
-  onClose: (() => void) | undefined = undefined;
+  onClose: ((ok: boolean, value: unknown) => void) | undefined = undefined;
   private onReply: ((reply: Reply<never>) => unknown) | undefined = undefined;
   /** Telemetry of this call, while it is on. */
   tap: CallTap | undefined = undefined;
@@ -182,7 +182,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   }
 
   fulfil(value: R): void {
-    if (!this.close("replied")) return;
+    if (!this.close("replied", value)) return;
     this.tap?.ended("replied", undefined);
     if (this.resolve !== undefined) {
       this.reject = undefined;
@@ -191,7 +191,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   }
 
   fail(error: unknown, outcome: CallOutcome = "refused"): void {
-    if (!this.close(outcome)) return;
+    if (!this.close(outcome, error)) return;
     this.tap?.ended(outcome, error);
     this.ending = error;
     if (this.reject !== undefined) {
@@ -247,7 +247,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   }
 
   /** Unties the call from everything. False when it had ended before. */
-  private close(outcome: CallOutcome): boolean {
+  private close(outcome: CallOutcome, value: unknown): boolean {
     const shared = this.kernel?.shared;
     shared?.object(this, this.status === "open" ? "write" : "read");
     if (this.status !== "open") return false;
@@ -269,7 +269,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
         this.message = undefined;
       }
     }
-    this.onClose?.();
+    this.onClose?.(outcome === "replied", value);
     return true;
   }
 }

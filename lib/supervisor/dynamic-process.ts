@@ -24,8 +24,9 @@ import {
 } from "./dynamic-machine.js";
 import { ChildError } from "./errors.js";
 import type { Answer } from "./protocol.js";
-import type { ChildInfo, SupervisorMessage } from "./ref.js";
+import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
 import { RestartReports } from "./report.js";
+import { countRecent } from "./restart-rule.js";
 
 const GO_ON = { type: "go-on" } as const;
 
@@ -45,6 +46,7 @@ export function dynamicBehaviour(config: DynamicConfig, quiet: boolean): Callbac
     handle: (_ctx, message) => supervisor.receive(message),
     signal: (_ctx, signal) => supervisor.onSignal(signal),
     parentExit: (_ctx, reason) => supervisor.dispatch({ type: "close", reason }),
+    inspected: () => ({ kind: "supervisor", state: () => supervisor.shown }),
   };
 }
 
@@ -65,6 +67,15 @@ class DynamicProcess {
     this.spec = config.spec;
     this.reports = new RestartReports(ctx, config.periodMs, quiet);
     this.state = initial(config);
+  }
+
+  /** The state, as inspectors see it. */
+  get shown(): SupervisorState {
+    const { config, restarts, closing } = this.state;
+    const { intensity, periodMs } = config;
+    const recent = countRecent(restarts, periodMs, this.ctx.now());
+    const children = this.children().reverse();
+    return { strategy: "dynamic", intensity, periodMs, restarts: recent, closing, children };
   }
 
   receive(message: Message): Stop | undefined {

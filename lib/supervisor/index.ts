@@ -28,6 +28,7 @@ export {
   type ChildInfo,
   DynamicSupervisorRef,
   SupervisorRef,
+  type SupervisorState,
   supervisorRef,
 } from "./ref.js";
 export type { RestartReport } from "./report.js";

@@ -3,11 +3,12 @@
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { Pid } from "../process/pid.js";
+import type { ExitReason } from "../process/reason.js";
 import type { CallOptions, ReplyTo } from "../process/request.js";
 import type { ProcessSystem } from "../process/system.js";
 import type { ChildSpec, ChildStart, ChildType } from "./child.js";
 import { ChildError } from "./errors.js";
-import type { Answer, ChildStatus } from "./protocol.js";
+import type { Answer, ChildStatus, RestartStrategy } from "./protocol.js";
 
 /** One child, as `whichChildren` lists it. */
 export interface ChildInfo {
@@ -31,6 +32,22 @@ export interface ChildCounts {
   readonly supervisors: number;
   /** Children that are workers, running or not. */
   readonly workers: number;
+}
+
+/** What an inspector sees of a supervisor. */
+export interface SupervisorState {
+  /** The strategy. */
+  readonly strategy: RestartStrategy | "dynamic";
+  /** Restarts that are allowed within the period. */
+  readonly intensity: number;
+  /** The period, in milliseconds. */
+  readonly periodMs: number;
+  /** Restarts within the period so far. */
+  readonly restarts: number;
+  /** Why the supervisor is ending, when it is. */
+  readonly closing: ExitReason | undefined;
+  /** The children, the last started first. */
+  readonly children: readonly ChildInfo[];
 }
 
 /** What a supervisor's process understands. */

@@ -60,3 +60,10 @@ export function countRestart(
   const attempts = isCalm(backoff, child.ranForMs) ? 1 : child.attempts + 1;
   return { restarts, intensityLeft, attempts, delayMs: backoffMs(backoff, attempts, roll) };
 }
+
+/** How many of these restarts are within the period before `at`. */
+export function countRecent(restarts: Queue<number>, periodMs: number, at: number): number {
+  let recent = 0;
+  for (const time of restarts) if (at - time <= periodMs) recent++;
+  return recent;
+}

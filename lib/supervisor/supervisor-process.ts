@@ -14,8 +14,9 @@ import { checkChild, type FullChildSpec } from "./child.js";
 import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./child-process.js";
 import { countOf } from "./counts.js";
 import type { Answer, Ask, Effect, Event } from "./protocol.js";
-import type { SupervisorMessage } from "./ref.js";
+import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
 import { RestartReports } from "./report.js";
+import { countRecent } from "./restart-rule.js";
 import type { Child } from "./roster.js";
 import { type Config, decide, initial, type State } from "./supervisor-machine.js";
 
@@ -38,6 +39,7 @@ export function supervisorBehaviour(
     handle: (_ctx, message) => supervisor.receive(message),
     signal: (_ctx, signal) => supervisor.onSignal(signal),
     parentExit: (_ctx, reason) => supervisor.dispatch({ type: "close", reason }),
+    inspected: () => ({ kind: "supervisor", state: () => supervisor.shown }),
   };
 }
 
@@ -67,6 +69,14 @@ class SupervisorProcess {
     let end: Stop | undefined;
     for (const effect of effects) end = this.perform(effect) ?? end;
     return end;
+  }
+
+  /** The state, as inspectors see it. */
+  get shown(): SupervisorState {
+    const { config, restarts, closing } = this.state;
+    const { strategy, intensity, periodMs } = config;
+    const recent = countRecent(restarts, periodMs, this.ctx.now());
+    return { strategy, intensity, periodMs, restarts: recent, closing, children: this.infos(undefined) };
   }
 
   receive(message: Message): Stop | undefined {
@@ -100,15 +110,7 @@ class SupervisorProcess {
         );
         return undefined;
       case "which":
-        ctx.reply(
-          message.replyTo,
-          this.listed(message.id).map(({ spec, pid, status }) => ({
-            id: spec.id,
-            pid: pid as Pid<unknown> | undefined,
-            status,
-            type: spec.type,
-          })),
-        );
+        ctx.reply(message.replyTo, this.infos(message.id));
         return undefined;
       case "count":
         ctx.reply(
@@ -146,6 +148,15 @@ class SupervisorProcess {
     if (id === undefined) return [...children].reverse();
     const child = children.get(id);
     return child === undefined ? [] : [child];
+  }
+
+  private infos(id: string | undefined): ChildInfo[] {
+    return this.listed(id).map(({ spec, pid, status }) => ({
+      id: spec.id,
+      pid: pid as Pid<unknown> | undefined,
+      status,
+      type: spec.type,
+    }));
   }
 
   private ask(request: Ask, replyTo: ReplyTo<Answer<Pid>>): Stop | undefined {

@@ -16,6 +16,7 @@ import {
   defineServer,
   dispatch,
   dynamicSupervisor,
+  inspect,
   isolated,
   leastLoaded,
   loggerReport,
@@ -141,6 +142,7 @@ export const used: readonly unknown[] = [
   defineServer,
   dispatch,
   dynamicSupervisor,
+  inspect,
   leastLoaded,
 ];
 export const alsoUsed: readonly unknown[] = [

@@ -273,6 +273,8 @@ export class ServerProcess implements Callbacks<never> {
       kind: SERVER,
       state: () => this.state,
       format: server.format,
+      describe: (message) =>
+        message instanceof CallMessage || message instanceof CastMessage ? message : undefined,
       swap: {
         definition: server,
         replace: (next, migrated) => {

@@ -427,7 +427,7 @@ export class World {
     this.read(owner.state);
     const { handle, rare, kernel } = process;
     // Of these, which item they take depends on what else is in the mailbox.
-    if (handle === undefined || rare?.mailbox !== undefined) {
+    if (handle === undefined || rare?.mailbox !== undefined || rare?.hold !== undefined) {
       this.wrote(owner.mailbox);
       return;
     }

@@ -1,0 +1,264 @@
+// The trace of one process: what it takes out of its mailbox, what its calls end with, and how its state changes. Only a process
+// that is traced has a Tracer, and its callbacks behind a Proxy; all others pay nothing.
+
+import type { Callbacks } from "./behaviour.js";
+import type { Context } from "./context.js";
+import { isEntry, plain, type Signal, SignalEntry } from "./entries.js";
+import { formattedState, inspectedOf } from "./inspected.js";
+import { FormatError } from "./inspection-errors.js";
+import type { Process } from "./process.js";
+import { DEAD, STARTING } from "./process-state.js";
+import type { ExitReason } from "./reason.js";
+import { Request } from "./request.js";
+import { sameSnapshot } from "./snapshot.js";
+import { isThenable } from "./thenable.js";
+import { type Holding, holdFor } from "./via.js";
+
+/**
+ * One event in the life of a traced process. `atMs` is the time of the system's clock, as `ctx.now()` gives it.
+ */
+export type TraceEvent =
+  | {
+      /** The process takes a message. */
+      readonly type: "message";
+      readonly atMs: number;
+      readonly message: unknown;
+    }
+  | {
+      /** The process takes a call. A server's call has a method; any other is the message that the caller built. */
+      readonly type: "call";
+      readonly atMs: number;
+      /** Numbers the calls of this trace. The `reply` has the same number. */
+      readonly call: number;
+      readonly method: string | undefined;
+      readonly args: readonly unknown[];
+    }
+  | {
+      /** A server takes a cast. */
+      readonly type: "cast";
+      readonly atMs: number;
+      readonly method: string;
+      readonly args: readonly unknown[];
+    }
+  | {
+      /** The process takes a signal: EXIT, DOWN or a group change. */
+      readonly type: "signal";
+      readonly atMs: number;
+      readonly signal: Signal;
+    }
+  | {
+      /** A call has ended: by its reply, or by an error. The error may be the timeout or the abort of the caller. */
+      readonly type: "reply";
+      readonly atMs: number;
+      readonly call: number;
+      readonly ok: boolean;
+      /** The reply, or the error. */
+      readonly value: unknown;
+    }
+  | {
+      /** The state after a message or signal, formatted and copied, when it is not what it was before. */
+      readonly type: "state";
+      readonly atMs: number;
+      readonly state: unknown;
+    }
+  | {
+      /** The state could not be formatted. */
+      readonly type: "format";
+      readonly atMs: number;
+      readonly error: FormatError;
+    }
+  | {
+      /** The process has exited. Always the last event. */
+      readonly type: "exit";
+      readonly atMs: number;
+      readonly reason: ExitReason;
+    }
+  | {
+      /** The buffer of the trace was full: so many events are missing here. */
+      readonly type: "dropped";
+      readonly count: number;
+    };
+
+/** Where the events of one trace go. Must not throw. */
+export interface TraceSink {
+  /** Whether the trace shows states. */
+  readonly state: boolean;
+  event(event: TraceEvent): void;
+  /** The process has exited. */
+  ended(): void;
+}
+
+/** A request of an inspector. It is no call that the process takes, so traces do not show it. */
+export class InspectionRequest<R> extends Request<R> {}
+
+/** All traces of one process. */
+export class Tracer implements Holding {
+  private readonly process: Process;
+  private readonly sinks = new Set<TraceSink>();
+  private readonly behaviour: Process["behaviour"];
+  private readonly handle: Process["handle"];
+  /** The numbers of the open calls that the process has taken, or that were open when the trace began. */
+  private readonly calls = new WeakMap<Request, number>();
+  private lastCall = 0;
+  private lastState: unknown = NO_STATE;
+
+  constructor(process: Process) {
+    this.process = process;
+    this.behaviour = process.behaviour;
+    this.handle = process.handle;
+    for (let request = process.requests; request !== undefined; request = request.next)
+      if (request.queuedIn === undefined && !(request instanceof InspectionRequest)) this.follow(request);
+    holdFor(process, this);
+    if (typeof this.behaviour === "function" || this.handle === undefined) return;
+    process.behaviour = this.wrap(this.behaviour);
+    process.handle = (ctx, message) => this.handled(ctx, message);
+  }
+
+  add(sink: TraceSink): void {
+    this.sinks.add(sink);
+    if (sink.state && this.lastState === NO_STATE && this.process.state !== STARTING)
+      this.lastState = this.readState();
+  }
+
+  /** Ends one trace. With the last one, the process is as it was before. */
+  remove(sink: TraceSink): void {
+    const { process, behaviour } = this;
+    if (!this.sinks.delete(sink) || this.sinks.size > 0 || process.state === DEAD) return;
+    process.behaviour = behaviour;
+    process.handle = this.handle;
+    if (process.rare === undefined) return;
+    process.rare.tracer = undefined;
+    process.rare.holdings?.delete(this);
+  }
+
+  /** A body has taken an entry out of its mailbox. */
+  took(entry: unknown): void {
+    if (isEntry(entry) && entry instanceof SignalEntry) this.signal(entry.signal);
+    else if (isEntry(entry) && entry instanceof Request) this.called(entry, entry.message);
+    else this.message(plain(entry));
+  }
+
+  release(): void {
+    const { exitReason } = this.process;
+    for (const sink of this.sinks) {
+      if (exitReason !== undefined) sink.event({ type: "exit", atMs: this.now(), reason: exitReason });
+      sink.ended();
+    }
+    this.sinks.clear();
+  }
+
+  /** The behaviour, with its handlers of signals traced. `handle` is a field of the process. */
+  private wrap(behaviour: Callbacks<unknown>): Callbacks<unknown> {
+    return new Proxy(behaviour, {
+      get: (target, key) => {
+        const value: unknown = Reflect.get(target, key, target);
+        if (typeof value !== "function") return value;
+        if (key === "signal")
+          return (ctx: Context<unknown>, signal: Signal) => {
+            this.signal(signal);
+            return this.after(Reflect.apply(value, target, [ctx, signal]));
+          };
+        return value.bind(target);
+      },
+    });
+  }
+
+  private handled(ctx: Context<unknown>, message: unknown): unknown {
+    const { process } = this;
+    let request = process.requests;
+    while (request !== undefined && !isTaken(request, message)) request = request.next;
+    if (request === undefined) this.message(message);
+    else this.called(request, message);
+    return this.after(this.handle?.call(this.behaviour as Callbacks<unknown>, ctx, message));
+  }
+
+  private called(request: Request, message: unknown): void {
+    const { method, args } = inspectedOf(this.process, this.behaviour)?.describe?.(message) ?? {};
+    const call = this.follow(request);
+    this.emit({ type: "call", atMs: this.now(), call, method, args: args ?? [message] });
+  }
+
+  private message(message: unknown): void {
+    const known = inspectedOf(this.process, this.behaviour)?.describe?.(message);
+    const atMs = this.now();
+    if (known === undefined) this.emit({ type: "message", atMs, message });
+    else this.emit({ type: "cast", atMs, method: known.method, args: known.args });
+  }
+
+  private signal(signal: Signal): void {
+    this.emit({ type: "signal", atMs: this.now(), signal });
+  }
+
+  /** Waits for the end of a call. Gives its number. */
+  private follow(request: Request): number {
+    const known = this.calls.get(request);
+    if (known !== undefined) return known;
+    const call = ++this.lastCall;
+    this.calls.set(request, call);
+    const { onClose } = request;
+    request.onClose = (ok, value) => {
+      this.emit({ type: "reply", atMs: this.now(), call, ok, value });
+      onClose?.(ok, value);
+    };
+    return call;
+  }
+
+  /** Looks at the state when a handler has ended. */
+  private after(result: unknown): unknown {
+    if (!isThenable(result)) {
+      this.look();
+      return result;
+    }
+    const promise = Promise.resolve(result);
+    promise.then(
+      () => this.look(),
+      () => undefined,
+    );
+    return promise;
+  }
+
+  /** Shows the state to the traces that want it, if it has changed. */
+  look(): void {
+    if (this.process.state === DEAD || ![...this.sinks].some(({ state }) => state)) return;
+    const state = this.readState();
+    if (state === NO_STATE || sameSnapshot(state, this.lastState)) return;
+    this.lastState = state;
+    const atMs = this.now();
+    for (const sink of this.sinks) if (sink.state) sink.event({ type: "state", atMs, state });
+  }
+
+  private readState(): unknown {
+    if (inspectedOf(this.process, this.behaviour) === undefined) return NO_STATE;
+    try {
+      return formattedState(this.process, this.behaviour);
+    } catch (cause) {
+      this.emit({ type: "format", atMs: this.now(), error: new FormatError(this.process.pid, cause) });
+      return NO_STATE;
+    }
+  }
+
+  private emit(event: TraceEvent): void {
+    for (const sink of this.sinks) sink.event(event);
+  }
+
+  private now(): number {
+    return this.process.kernel.env.now();
+  }
+}
+
+/** Whether this is the call that the process has just taken. */
+function isTaken(request: Request, message: unknown): boolean {
+  return (
+    request.message === message && request.queuedIn === undefined && !(request instanceof InspectionRequest)
+  );
+}
+
+/** The state is unknown. */
+const NO_STATE: unique symbol = Symbol("no state");
+
+/** The tracer of a process, made for its first trace. */
+export function tracerOf(process: Process): Tracer {
+  const { extras } = process;
+  extras.tracer ??= new Tracer(process);
+  return extras.tracer;
+}
