@@ -16,12 +16,12 @@ import { invariant } from "./invariant.js";
 import type { Limits } from "./limits.js";
 import { Links } from "./links.js";
 import { Names } from "./names.js";
-import { members } from "./one-or-many.js";
+import { members, type OneOrMany } from "./one-or-many.js";
 import { delay } from "./options.js";
 import { inNameOf } from "./origin.js";
 import { OutOfReach } from "./out-of-reach.js";
 import { Pid, type RemoteNode } from "./pid.js";
-import { Process, type Rare } from "./process.js";
+import { type Abandonable, Process, type Rare } from "./process.js";
 import { DEAD, STARTING, TERMINATING } from "./process-state.js";
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import type { RemotePort } from "./remote.js";
@@ -58,6 +58,8 @@ export class Kernel implements ScheduledSystem {
   /** The first of the linked list of live processes, newest first. Each process holds its own links in the list. */
   newest: Process | undefined = undefined;
   population = 0;
+  /** Waits of code outside of all processes that no callee ends. The stop of the system ends them. */
+  waits: OneOrMany<Abandonable> = undefined;
   stopped = false;
   /** `stop` has been called: the system stops its processes one after the other. */
   stopping = false;

@@ -3,12 +3,13 @@
 import type { Behaviour, SpawnOptions } from "./behaviour.js";
 import type { Address } from "./context.js";
 import type { Environment } from "./environment.js";
-import { OptionError } from "./errors.js";
+import { OptionError, SystemStoppedError } from "./errors.js";
 import type { SystemEvents } from "./events.js";
 import { waitForExit } from "./exited.js";
 import { type ProcessInfo, processInfo } from "./info.js";
 import { Kernel } from "./kernel.js";
 import { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
+import { members } from "./one-or-many.js";
 import { address, count, delay, oneOf, text, withMethod } from "./options.js";
 import { OwnedTimer, type TimerRef } from "./owned-timer.js";
 import type { Pid, RemoteNode } from "./pid.js";
@@ -321,6 +322,8 @@ export class ProcessSystem implements AsyncDisposable {
     this.kernel.stopped = true;
     this.kernel.shared?.listed();
     for (const process of this.#all()) this.kernel.end(process, KILLED, undefined, true);
+    const stopped = new SystemStoppedError(this.kernel.node.name);
+    for (const wait of members(this.kernel.waits)) wait.abandon(stopped);
   }
 
   #all(): Process[] {
