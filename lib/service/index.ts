@@ -3,6 +3,7 @@
  *
  *     application/  run: start, signals, drain, exit codes, configuration
  *     http/         httpServer: an HTTP server as a supervised process, each request a process
+ *     protection/   circuitBreaker, rateLimiter, retryPolicy: guards around functions
  *
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.
  */
@@ -43,3 +44,4 @@ export {
 } from "./http/http-server.js";
 export type { CreateServer, HttpAddress } from "./http/node-http.js";
 export type { RequestContext } from "./http/request-process.js";
+export * from "./protection/index.js";

@@ -49,7 +49,7 @@ import {
   weighted,
   where,
 } from "signalbox";
-import { httpServer, run } from "signalbox/service";
+import { circuitBreaker, httpServer, rateLimiter, retryPolicy, run } from "signalbox/service";
 import {
   arbitrarySchedules,
   assertLinearizable,
@@ -241,4 +241,11 @@ export const topologies: readonly unknown[] = [
   componentMetrics,
   TaskMeter,
 ];
-export const services: readonly unknown[] = [httpServer, run, () => Shop];
+export const services: readonly unknown[] = [
+  circuitBreaker,
+  httpServer,
+  rateLimiter,
+  retryPolicy,
+  run,
+  () => Shop,
+];

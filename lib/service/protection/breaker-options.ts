@@ -1,0 +1,119 @@
+// The options of a circuit breaker, and their checks.
+
+import { type Backoff, checkBackoff } from "../../process/backoff.js";
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, delay, text } from "../../process/options.js";
+import type { BreakerConfig, Verdict } from "./breaker-machine.js";
+import { PROTECTION_DEFAULTS } from "./defaults.js";
+import { CircuitOpenError, isA, RateLimitError } from "./errors.js";
+
+/** How a guarded call ended. */
+export type CallOutcome =
+  | {
+      readonly ok: true;
+      /** The result of the function. */
+      readonly value: unknown;
+      /** How long the call took, in milliseconds. */
+      readonly durationMs: number;
+    }
+  | {
+      readonly ok: false;
+      /** What the function threw, or the reason for which the attempt was cancelled. */
+      readonly error: unknown;
+      /** How long the call took, in milliseconds. */
+      readonly durationMs: number;
+    };
+
+/** Options of a circuit breaker. */
+export interface BreakerOptions {
+  /** The name of the breaker in errors, events and reports. Default `breaker`. */
+  readonly label?: string;
+  /** The calls of this many last milliseconds count, to a tenth of that. Default 10,000. */
+  readonly windowMs?: number;
+  /** The last so many calls count, instead of a window of time. */
+  readonly windowCalls?: number;
+  /** With fewer calls in the window the breaker stays closed. Default 10. */
+  readonly minimumCalls?: number;
+  /** The breaker opens when this share of the calls has failed, more than 0 and at most 1. Default 0.5. */
+  readonly failureRate?: number;
+  /** A call that takes this many milliseconds or more is slow. Default `Infinity`: none is. */
+  readonly slowMs?: number;
+  /** The breaker opens when this share of the calls was slow, more than 0 and at most 1. Default 1. */
+  readonly slowRate?: number;
+  /** An attempt that takes longer is cancelled, and has failed. `Infinity` for no limit. Default 10,000. */
+  readonly timeoutMs?: number;
+  /**
+   * How long the breaker stays open: `minMs` at first, longer each time that its probes fail. Default 5,000 to 60,000 ms, with a
+   * jitter of a tenth.
+   */
+  readonly backoff?: Backoff;
+  /** How many calls a half-open breaker admits. When all of them have succeeded, it closes. Default 1. */
+  readonly probes?: number;
+  /**
+   * What the end of a call says about the service behind the breaker. Default: an error is a `failure`, except for refusals of
+   * policies inside the breaker. A call that its own caller gave up is always ignored.
+   */
+  readonly judge?: (outcome: CallOutcome) => Verdict;
+}
+
+/** The options of a breaker, checked and complete. */
+export interface BreakerSettings {
+  readonly label: string;
+  readonly timeoutMs: number;
+  readonly judge: (outcome: CallOutcome) => Verdict;
+  readonly config: BreakerConfig;
+}
+
+const KNOWN: readonly (keyof BreakerOptions)[] = [
+  ...(["label", "windowMs", "windowCalls", "minimumCalls", "failureRate", "slowMs", "slowRate"] as const),
+  ...(["timeoutMs", "backoff", "probes", "judge"] as const),
+];
+
+/** @throws OptionError */
+export function checkBreaker(given: BreakerOptions): BreakerSettings {
+  only("", given, KNOWN);
+  const defaults = PROTECTION_DEFAULTS.breaker;
+  const { windowCalls, judge = usualVerdict } = given;
+  if (windowCalls !== undefined && given.windowMs !== undefined)
+    throw new OptionError(
+      "windowCalls",
+      windowCalls,
+      "absent beside windowMs: the window is of calls or of time",
+    );
+  if (typeof judge !== "function") throw new OptionError("judge", judge, "a function of the outcome");
+  const timeoutMs = delay("timeoutMs", given.timeoutMs ?? defaults.timeoutMs, 1, true);
+  const backoff = checkBackoff("backoff", given.backoff ?? defaults.backoff);
+  const minimumCalls = count("minimumCalls", given.minimumCalls ?? defaults.minimumCalls, 1);
+  if (windowCalls !== undefined && count("windowCalls", windowCalls, 1) < minimumCalls)
+    throw new OptionError("minimumCalls", minimumCalls, `at most windowCalls, ${windowCalls}`);
+  return {
+    label: text("label", given.label ?? "breaker"),
+    timeoutMs,
+    judge,
+    config: {
+      windowCalls,
+      windowMs: delay("windowMs", given.windowMs ?? defaults.windowMs, 1),
+      minimumCalls,
+      failureRate: share("failureRate", given.failureRate ?? defaults.failureRate),
+      slowRate: share("slowRate", given.slowRate ?? defaults.slowRate),
+      slowMs: delay("slowMs", given.slowMs ?? defaults.slowMs, 0, true),
+      backoff,
+      probes: count("probes", given.probes ?? defaults.probes, 1),
+      probeMs: timeoutMs === Number.POSITIVE_INFINITY ? backoff.maxMs : timeoutMs,
+    },
+  };
+}
+
+/** A share of a whole, more than 0. @throws OptionError */
+export function share(path: string, value: unknown): number {
+  if (typeof value === "number" && value > 0 && value <= 1) return value;
+  throw new OptionError(path, value, "a number, more than 0 and at most 1");
+}
+
+/** What an inner policy refuses says nothing about the service. */
+function usualVerdict(outcome: CallOutcome): Verdict {
+  if (outcome.ok) return "success";
+  const { error } = outcome;
+  return isA(error, CircuitOpenError) || isA(error, RateLimitError) ? "ignore" : "failure";
+}

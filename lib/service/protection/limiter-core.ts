@@ -1,0 +1,146 @@
+// The machine of one rate limiter, its timers, and those that wait.
+
+import { EffectLoop } from "../../process/effect-loop.js";
+import type { Kernel } from "../../process/kernel.js";
+import { RateLimitError, type RateLimitReason } from "./errors.js";
+import {
+  decide,
+  initial,
+  type LimiterEffect,
+  type LimiterEvent,
+  type LimiterMachine,
+  waitMs,
+} from "./limiter-machine.js";
+import type { LimiterSettings, Wanted } from "./limiter-options.js";
+
+/** Somebody that asks for permits. */
+export interface Applicant {
+  /** False once nobody waits for the answer. */
+  readonly open: boolean;
+  granted(): void;
+  refused(error: RateLimitError): void;
+}
+
+/** How a limiter stands, for one key. */
+export interface LimiterStatus {
+  /** After this many milliseconds a caller that comes now would get a permit; 0 for at once. */
+  readonly retryAfterMs: number;
+  /** How many callers wait, over all keys. */
+  readonly waiting: number;
+  /** How many keys the limiter remembers. */
+  readonly keys: number;
+}
+
+/** Runs a function after a time, and returns the call that prevents it. */
+export type After = (delayMs: number, fn: () => void) => () => void;
+
+interface Place extends Wanted {
+  readonly applicant: Applicant;
+  /** Prevents the end of its patience. */
+  stay: () => void;
+}
+
+export class LimiterCore {
+  private readonly loop: EffectLoop<LimiterMachine, LimiterEvent, LimiterEffect>;
+  private readonly kernel: Kernel;
+  private readonly settings: LimiterSettings;
+  private readonly after: After;
+  /** Those without an answer. */
+  private readonly places = new Map<number, Place>();
+  /** Prevents the alarm of a key. */
+  private readonly alarms = new Map<string, () => void>();
+  private lastId = 0;
+
+  /** @param after - sets the timers: those of the limiter's process, if it has one */
+  constructor(kernel: Kernel, settings: LimiterSettings, after: After) {
+    this.kernel = kernel;
+    this.settings = settings;
+    this.after = after;
+    const machine = initial(settings.config);
+    this.loop = new EffectLoop(machine, decide, (effect: LimiterEffect) => this.carryOut(effect));
+    kernel.shared?.created(this);
+  }
+
+  /** Returns the call with which the applicant gives up its place. */
+  ask({ key, permits }: Wanted, applicant: Applicant): () => void {
+    const id = ++this.lastId;
+    const place: Place = { key, permits, applicant, stay: nothing };
+    this.places.set(id, place);
+    this.dispatch({ type: "ask", id, key, permits, now: this.kernel.env.now() });
+    const leave = (): void => {
+      if (this.take(id) !== undefined) this.dispatch({ type: "leave", id, key, now: this.kernel.env.now() });
+    };
+    const { timeoutMs } = this.settings;
+    if (timeoutMs !== Number.POSITIVE_INFINITY && this.places.has(id))
+      place.stay = this.after(timeoutMs, () => {
+        // A permit that is due at this very moment is in time.
+        this.dispatch({ type: "due", key, now: this.kernel.env.now() });
+        if (!this.places.has(id)) return;
+        leave();
+        applicant.refused(this.refusal("timeout", this.status(key).retryAfterMs));
+      });
+    return leave;
+  }
+
+  status(key: string): LimiterStatus {
+    this.kernel.shared?.object(this, "read");
+    const machine = this.loop.state;
+    const retryAfterMs = waitMs(machine, key, 1, this.kernel.env.now());
+    return { retryAfterMs, waiting: machine.waiting, keys: machine.buckets.size };
+  }
+
+  private dispatch(event: LimiterEvent): void {
+    this.kernel.shared?.object(this, "write");
+    this.loop.dispatch(event);
+  }
+
+  private carryOut(effect: LimiterEffect): void {
+    switch (effect.type) {
+      case "grant":
+        this.grant(effect.id);
+        return;
+      case "refuse":
+        this.take(effect.id)?.applicant.refused(this.refusal(effect.reason, effect.retryAfterMs));
+        return;
+      case "alarm":
+        this.setAlarm(effect.key, effect.inMs);
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  private grant(id: number): void {
+    const place = this.take(id);
+    if (place === undefined) return;
+    const { applicant, key, permits } = place;
+    if (applicant.open) applicant.granted();
+    else this.dispatch({ type: "return", key, permits, now: this.kernel.env.now() });
+  }
+
+  private setAlarm(key: string, inMs: number | undefined): void {
+    this.alarms.get(key)?.();
+    this.alarms.delete(key);
+    if (inMs === undefined) return;
+    const due = (): void => {
+      this.alarms.delete(key);
+      this.dispatch({ type: "due", key, now: this.kernel.env.now() });
+    };
+    this.alarms.set(key, this.after(inMs, due));
+  }
+
+  private take(id: number): Place | undefined {
+    const place = this.places.get(id);
+    this.places.delete(id);
+    place?.stay();
+    return place;
+  }
+
+  private refusal(reason: RateLimitReason, retryAfterMs: number): RateLimitError {
+    return new RateLimitError(this.settings.label, reason, retryAfterMs);
+  }
+}
+
+function nothing(): void {
+  // Nothing to prevent.
+}
