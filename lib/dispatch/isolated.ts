@@ -1,11 +1,10 @@
 // A routing function in a worker thread of its own. The thread can be stopped when the function loops for ever, which the
 // main thread could not do to itself. Each choice costs a message to the thread and back, and payloads must be cloneable.
 
-import type { Worker } from "node:worker_threads";
 import { OptionError, SignalboxError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
-import { node } from "../process/node-modules.js";
 import { delay, text } from "../process/options.js";
+import { HostThread } from "../process/thread.js";
 import type { Timer } from "../process/timer-queue.js";
 import type { Envelope } from "./envelope.js";
 import type { ConsumerView } from "./member.js";
@@ -90,7 +89,7 @@ export class IsolatedRoute<T = unknown> {
   readonly #name: string;
   readonly #timeoutMs: number;
   readonly #pending = new Map<number, Pending>();
-  #worker: Worker | undefined;
+  #worker: HostThread | undefined;
   #last = 0;
   /** Number of questions whose answer a dispatch waits for. */
   #wanted = 0;
@@ -148,7 +147,7 @@ export class IsolatedRoute<T = unknown> {
     if (pending.asked) return;
     pending.asked = true;
     try {
-      this.#thread().postMessage(pending.question);
+      this.#thread().post(pending.question);
     } catch (error) {
       this.#settle(pending)?.reject(error as Error);
       if (this.#careful) this.#next();
@@ -164,7 +163,7 @@ export class IsolatedRoute<T = unknown> {
     this.#drop();
     const closed = new IsolatedRouteError("the isolated routing function was closed");
     for (const pending of [...this.#pending.values()]) this.#settle(pending)?.reject(closed);
-    await worker?.terminate();
+    await worker?.end();
   }
 
   /** Closes the route at the end of an `await using` block. */
@@ -172,26 +171,28 @@ export class IsolatedRoute<T = unknown> {
     return this.close();
   }
 
-  #thread(): Worker {
+  #thread(): HostThread {
     if (this.#worker === undefined) {
-      const worker = new node.workerThreads.Worker(THREAD, {
-        eval: true,
-        workerData: { module: this.#module, name: this.#name },
-      });
-      worker.on("message", (answer: Answer) => {
-        const pending = this.#settle(this.#pending.get(answer.n));
-        if (answer.error !== undefined) pending?.reject(new IsolatedRouteError(answer.error));
-        else pending?.resolve(answer.id);
-        if (this.#careful) this.#next();
-      });
-      worker.on("error", (error) => this.#lost(worker, error));
-      worker.on("exit", () =>
-        this.#lost(worker, new IsolatedRouteError("the thread of the routing function ended")),
+      const data = { module: this.#module, name: this.#name };
+      const worker: HostThread = new HostThread(
+        { program: THREAD, data },
+        {
+          said: (answer) => this.#answered(answer as Answer),
+          ended: ({ error }) =>
+            this.#lost(worker, error ?? new IsolatedRouteError("the thread of the routing function ended")),
+        },
       );
       this.#worker = worker;
     }
-    this.#worker.ref();
+    this.#worker.work();
     return this.#worker;
+  }
+
+  #answered(answer: Answer): void {
+    const pending = this.#settle(this.#pending.get(answer.n));
+    if (answer.error !== undefined) pending?.reject(new IsolatedRouteError(answer.error));
+    else pending?.resolve(answer.id);
+    if (this.#careful) this.#next();
   }
 
   #settle(pending: Pending | undefined): Pending | undefined {
@@ -200,7 +201,7 @@ export class IsolatedRoute<T = unknown> {
     this.#stopClock(pending);
     if (pending.wanted) this.#wanted--;
     // An idle thread must not keep the host alive.
-    if (this.#pending.size === 0) this.#worker?.unref();
+    if (this.#pending.size === 0) this.#worker?.rest();
     return pending;
   }
 
@@ -227,7 +228,7 @@ export class IsolatedRoute<T = unknown> {
   }
 
   /** The thread has ended. A single open question is the cause. Of several open questions each is asked alone. */
-  #lost(worker: Worker, error: unknown): void {
+  #lost(worker: HostThread, error: unknown): void {
     if (this.#worker !== worker) return;
     const asked = [...this.#pending.values()].filter((one) => one.asked);
     if (asked.length === 1) this.#settle(asked[0])?.reject(error as Error);
@@ -249,7 +250,7 @@ export class IsolatedRoute<T = unknown> {
   #drop(): void {
     const worker = this.#worker;
     this.#worker = undefined;
-    void worker?.terminate();
+    void worker?.end();
   }
 }
 

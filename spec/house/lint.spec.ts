@@ -82,7 +82,7 @@ const byName = file(
   'import { node } from "./node-modules.js"; node.fs.readFileSync("a");',
 );
 const workers = file(
-  "lib/dispatch/isolated.ts",
+  "lib/process/thread.ts",
   'import type { Worker } from "node:worker_threads"; export type A = Worker;',
 );
 const short = file("lib/process/short.ts", lines(60));
