@@ -4,6 +4,7 @@
  *     application/  run: start, signals, drain, exit codes, configuration
  *     http/         httpServer: an HTTP server as a supervised process, each request a process
  *     protection/   circuitBreaker, rateLimiter, retryPolicy: guards around functions
+ *     pool/         pool: worker threads for jobs that keep a processor busy
  *
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.
  */
@@ -44,4 +45,19 @@ export {
 } from "./http/http-server.js";
 export type { CreateServer, HttpAddress } from "./http/node-http.js";
 export type { RequestContext } from "./http/request-process.js";
+export {
+  JobDeadlineError,
+  JobLostError,
+  NotCloneableError,
+  PoolFullError,
+  PoolStoppingError,
+  UnknownJobError,
+  WorkerExitedError,
+  WorkerFileError,
+} from "./pool/errors.js";
+export type { JobFunction, PoolJob, Remote, Run } from "./pool/job.js";
+export type { PoolStats } from "./pool/messages.js";
+export { type JobDefaults, POOL_DEFAULTS, type PoolOptions } from "./pool/options.js";
+export { type PoolDefinition, pool } from "./pool/pool.js";
+export type { JobOptions, PoolRef } from "./pool/pool-ref.js";
 export * from "./protection/index.js";

@@ -49,7 +49,16 @@ import {
   weighted,
   where,
 } from "signalbox";
-import { circuitBreaker, httpServer, rateLimiter, retryPolicy, run } from "signalbox/service";
+import {
+  circuitBreaker,
+  httpServer,
+  type PoolJob,
+  type PoolRef,
+  pool,
+  rateLimiter,
+  retryPolicy,
+  run,
+} from "signalbox/service";
 import {
   arbitrarySchedules,
   assertLinearizable,
@@ -241,11 +250,13 @@ export const topologies: readonly unknown[] = [
   componentMetrics,
   TaskMeter,
 ];
+declare const printing: PoolRef<{ render(order: Order): string }>;
 export const services: readonly unknown[] = [
   circuitBreaker,
   httpServer,
+  pool,
   rateLimiter,
   retryPolicy,
   run,
-  () => Shop,
+  () => [Shop, printing, {} as PoolJob],
 ];

@@ -7,6 +7,7 @@ import { text } from "../../process/options.js";
 import { production } from "../../process/production.js";
 import type { SimulatedClock } from "./clock.js";
 import { mix } from "./mix.js";
+import { threadsOf } from "./threads.js";
 import type { SimulatedTimers } from "./timers.js";
 import type { World } from "./world.js";
 
@@ -35,6 +36,7 @@ export function environmentOf(world: World, name: string, clock: SimulatedClock)
     captureContext: production.captureContext,
     watchRejections: production.watchRejections,
     interception: world.interceptor,
+    openThread: threadsOf(world.loading),
   };
 }
 

@@ -99,6 +99,8 @@ export class World {
   /** Whose timer fires in the present step. */
   private firing: Actor | undefined = undefined;
   private readonly quiet: (() => void)[] = [];
+  /** Worker files of pools that are being loaded: no step is made meanwhile. */
+  readonly loading: Set<Promise<unknown>> = new Set();
   private readonly patient: { readonly fn: () => void; readonly since: number }[] = [];
   /** Called whenever nothing can run. */
   atQuiet: () => void = () => undefined;
@@ -466,7 +468,9 @@ export class World {
     const { kind } = this.performing ?? {};
     const adrift = kind !== "deliver" && kind !== "timer" && (this.performing?.owner ?? this.main).adrift;
     if (adrift) await this.settleReal();
-    if (adrift || !batched) await host.drain();
+    const loads = this.loading.size > 0;
+    while (this.loading.size > 0) await Promise.allSettled(this.loading);
+    if (adrift || loads || !batched) await host.drain();
     this.drained = true;
   }
 

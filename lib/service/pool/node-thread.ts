@@ -1,0 +1,82 @@
+// Threads of the host for pools. A job goes through a port of its own, so that the worker file may use `parentPort` as it likes.
+
+import { arrivedAt, HostThread } from "../../process/thread.js";
+import { uncloneablePart } from "./cloneable.js";
+import { type FromThread, type OpenThread, SAID, type ThreadPort, type ToThread } from "./thread.js";
+import { PoolThread } from "./thread-program.js";
+
+/**
+ * How long an idle thread sleeps before it goes back to its event loop, in milliseconds. A thread that sleeps is woken within
+ * microseconds, but does not run timers.
+ */
+const SLEEP_MS = 5;
+
+/** How many messages the pool has posted, so that a thread that sleeps is woken by each. */
+const POSTED = 0;
+
+const program = `
+const { receiveMessageOnPort, workerData } = require("node:worker_threads");
+const { getHeapStatistics } = require("node:v8");
+const { port, posted, ...given } = workerData.signalboxPool;
+let seen = 0;
+new (${PoolThread})({
+  ...given,
+  load: (file) => import(file),
+  post: (message, transfer) => port.postMessage(message, transfer),
+  listen: (take) => void port.on("message", take),
+  receive: () => receiveMessageOnPort(port)?.message,
+  sleep: () => {
+    if (process.stdout.writableLength > 0 || process.stderr.writableLength > 0) return false;
+    const before = seen;
+    seen = Atomics.load(posted, ${POSTED});
+    return before !== seen || Atomics.wait(posted, ${POSTED}, seen, ${SLEEP_MS}) !== "timed-out";
+  },
+  uncloneablePart: ${uncloneablePart},
+  heapMb: () => getHeapStatistics().used_heap_size / 1e6,
+  now: () => performance.now(),
+  after: (ms, fn) => {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  },
+}).start();
+`;
+
+/** Opens a thread of the host. @throws HostModuleError, or the host's error about the limits */
+export const openNodeThread: OpenThread = ({ file, limits, idleMs, maxHeapMb }, events): ThreadPort => {
+  const { port1: port, port2 } =
+    new MessageChannel() as unknown as import("node:worker_threads").MessageChannel;
+  const posted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const said = (message: unknown): void => events.said(message as FromThread);
+  const thread = new HostThread(
+    {
+      program,
+      data: { signalboxPool: { port: port2, posted, said: SAID, file, idleMs, maxHeapMb } },
+      transfer: [port2],
+      ...(limits === undefined ? {} : { limits }),
+    },
+    {
+      said: () => undefined,
+      ended: (end) => {
+        // What the thread answered before its end may have arrived and not been heard.
+        for (const message of arrivedAt(port)) said(message);
+        port.close();
+        events.ended(end);
+      },
+    },
+  );
+  port.on("message", said);
+  // The thread alone decides whether the host has something to wait for.
+  port.unref();
+  return {
+    post: (message: ToThread, transfer) => {
+      port.postMessage(message, transfer as never);
+      Atomics.add(posted, POSTED, 1);
+      Atomics.notify(posted, POSTED);
+    },
+    keepAlive: (flag) => (flag ? thread.work() : thread.rest()),
+    end: () => {
+      port.close();
+      return thread.end();
+    },
+  };
+};

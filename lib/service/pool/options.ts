@@ -1,0 +1,223 @@
+// The options of pools and jobs, their defaults in one table, and their checks.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, delay, flag, oneOf, text } from "../../process/options.js";
+import type { ThreadLimits } from "../../process/thread.js";
+import { checkLimits } from "../../supervisor/options.js";
+import type { Config } from "./pool-machine.js";
+
+/** Options of one job, and the defaults of a pool for its jobs. */
+export interface JobDefaults {
+  /**
+   * Milliseconds that the job may run, waits in the queue excluded. A job that runs longer is lost: its worker is killed and
+   * replaced. `Infinity` for no deadline. Default 30,000.
+   */
+  readonly deadlineMs?: number;
+  /**
+   * How many workers may run the job, one after the other, if they end under it: by the deadline of the job or otherwise. Use 2
+   * or more only for functions that may run twice. Default 1.
+   */
+  readonly maxAttempts?: number;
+  /**
+   * Whether the worker is killed when nobody waits for a running job any more: its caller has exited, its signal is aborted, or
+   * its timeout is over. Otherwise the job goes on and its result is dropped. Default false.
+   */
+  readonly killOnAbort?: boolean;
+  /** What happens to a job that finds a full queue: PoolFullError, or a wait behind the queue. Default `reject`. */
+  readonly whenFull?: "reject" | "wait";
+}
+
+/** Options of a pool. */
+export interface PoolOptions extends JobDefaults {
+  /** Most threads at once. Default: as many as the host can run at the same time; 2 under the simulator. */
+  readonly size?: number;
+  /** Threads that are kept when there is nothing to do, and started with the pool. Default: `size`. */
+  readonly minSize?: number;
+  /** Milliseconds without a job after which a thread above `minSize` ends. Default 10,000. */
+  readonly idleMs?: number;
+  /** Jobs that a thread runs at once. More than 1 is of use for asynchronous functions. Default 1. */
+  readonly concurrency?: number;
+  /** Jobs that may wait for a thread, beside those for which a thread starts. Default 1,000. */
+  readonly maxQueue?: number;
+  /** Jobs after which a thread is replaced. Default `Infinity`. */
+  readonly maxJobs?: number;
+  /** A thread is replaced after a job if its heap is larger than this, in megabytes. Default `Infinity`. */
+  readonly maxHeapMb?: number;
+  /** Limits on the memory of a thread. A thread that exceeds them ends, and its jobs are lost. Default: those of the host. */
+  readonly resourceLimits?: ThreadLimits;
+  /**
+   * What becomes of jobs that wait when the pool stops. `running` refuses them and waits for the jobs that run; `all` runs them
+   * too. The shutdown time of the pool, an option of its child spec, limits both. Default `running`.
+   */
+  readonly drain?: "running" | "all";
+  /** Milliseconds that a thread may take to load the worker file. Default 30,000. */
+  readonly startTimeoutMs?: number;
+  /**
+   * How many workers may end within `periodMs` without a job to blame. After one more the pool exits with the last worker's
+   * reason. Default 3.
+   */
+  readonly intensity?: number;
+  /** The sliding window for `intensity`, in milliseconds. Default 5,000. */
+  readonly periodMs?: number;
+  /** The name of the pool in reports. Default `pool`. */
+  readonly label?: string;
+  /** Registers the pool under this name. */
+  readonly name?: string;
+}
+
+/** The limits of a pool and of its jobs. */
+export const POOL_DEFAULTS: {
+  /** Milliseconds that a job may run. */
+  readonly deadlineMs: number;
+  /** How many workers may run a job. */
+  readonly maxAttempts: number;
+  /** Milliseconds without a job after which a thread above `minSize` ends. */
+  readonly idleMs: number;
+  /** Jobs that a thread runs at once. */
+  readonly concurrency: number;
+  /** Jobs that may wait. */
+  readonly maxQueue: number;
+  /** Jobs after which a thread is replaced. */
+  readonly maxJobs: number;
+  /** Heap in megabytes after which a thread is replaced. */
+  readonly maxHeapMb: number;
+  /** Milliseconds that a thread may take to load the worker file. */
+  readonly startTimeoutMs: number;
+  /** How many workers may end within `periodMs` without a job to blame. */
+  readonly intensity: number;
+  /** The sliding window for `intensity`, in milliseconds. */
+  readonly periodMs: number;
+} = {
+  deadlineMs: 30_000,
+  maxAttempts: 1,
+  idleMs: 10_000,
+  concurrency: 1,
+  maxQueue: 1_000,
+  maxJobs: Number.POSITIVE_INFINITY,
+  maxHeapMb: Number.POSITIVE_INFINITY,
+  startTimeoutMs: 30_000,
+  intensity: 3,
+  periodMs: 5_000,
+};
+
+/** Most threads under the simulator, whatever machine it runs on: a schedule is the same everywhere. */
+const SIMULATED_SIZE = 2;
+
+const JOB_DEFAULTS = ["deadlineMs", "maxAttempts", "killOnAbort", "whenFull"] as const;
+const JOB_OPTIONS = [...JOB_DEFAULTS, "timeoutMs", "signal", "transfer", "onProgress", "from"] as const;
+const POOL_OPTIONS = [
+  ...["size", "minSize", "idleMs", "concurrency", "maxQueue", "maxJobs", "maxHeapMb", "resourceLimits"],
+  ...["drain", "startTimeoutMs", "intensity", "periodMs", "label", "name", ...JOB_DEFAULTS],
+] as const;
+const THREAD_LIMITS = ["maxOldGenerationSizeMb", "maxYoungGenerationSizeMb", "stackSizeMb"] as const;
+
+/** Options of a pool with all defaults filled in. */
+export interface PoolSettings {
+  readonly file: string;
+  /** Undefined for as many as the host can run. */
+  readonly size: number | undefined;
+  readonly minSize: number | undefined;
+  readonly config: Omit<Config, "size" | "minSize">;
+  readonly idleMs: number;
+  readonly maxHeapMb: number;
+  readonly limits: ThreadLimits | undefined;
+  readonly startTimeoutMs: number;
+  readonly job: Required<JobDefaults>;
+}
+
+/** @throws OptionError */
+export function checkPool(file: URL | string, options: PoolOptions): PoolSettings {
+  only("", options, POOL_OPTIONS);
+  const d = POOL_DEFAULTS;
+  const size = options.size === undefined ? undefined : count("size", options.size, 1);
+  const minSize = options.minSize === undefined ? undefined : count("minSize", options.minSize, 0);
+  if (size !== undefined && minSize !== undefined && minSize > size)
+    throw new OptionError("minSize", minSize, `at most the size, which is ${size}`);
+  return {
+    file: urlOf(file),
+    size,
+    minSize,
+    config: {
+      concurrency: count("concurrency", options.concurrency ?? d.concurrency, 1),
+      maxQueue: count("maxQueue", options.maxQueue ?? d.maxQueue, 0, true),
+      maxJobs: count("maxJobs", options.maxJobs ?? d.maxJobs, 1, true),
+      drain: oneOf("drain", options.drain ?? "running", ["running", "all"]),
+      ...checkLimits({
+        intensity: options.intensity ?? d.intensity,
+        periodMs: options.periodMs ?? d.periodMs,
+      }),
+    },
+    idleMs: delay("idleMs", options.idleMs ?? d.idleMs, 1, true),
+    maxHeapMb: megabytes("maxHeapMb", options.maxHeapMb ?? d.maxHeapMb),
+    limits: threadLimits(options.resourceLimits),
+    startTimeoutMs: delay("startTimeoutMs", options.startTimeoutMs ?? d.startTimeoutMs, 1, true),
+    job: checkTerms("", options),
+  };
+}
+
+/** The machine's options, once the host is known. @throws OptionError */
+export function configOf(
+  { size, minSize, config }: PoolSettings,
+  parallelism: () => number,
+  simulated: boolean,
+): Config {
+  const most = size ?? (simulated ? SIMULATED_SIZE : parallelism());
+  return {
+    ...config,
+    size: Math.max(most, size === undefined ? (minSize ?? 0) : 0),
+    minSize: minSize ?? most,
+  };
+}
+
+/** @throws OptionError */
+export function checkJobOptions(options: object): void {
+  only("", options, JOB_OPTIONS);
+}
+
+/** @throws OptionError */
+export function checkTerms(path: string, given: JobDefaults): Required<JobDefaults> {
+  return {
+    deadlineMs: delay(`${path}deadlineMs`, given.deadlineMs ?? POOL_DEFAULTS.deadlineMs, 1, true),
+    maxAttempts: count(`${path}maxAttempts`, given.maxAttempts ?? POOL_DEFAULTS.maxAttempts, 1, true),
+    killOnAbort: flag(`${path}killOnAbort`, given.killOnAbort ?? false),
+    whenFull: oneOf(`${path}whenFull`, given.whenFull ?? "reject", ["reject", "wait"]),
+  };
+}
+
+/** Objects to move to the worker. They are gone after the first attempt, so there is no second. @throws OptionError */
+export function checkTransfer(transfer: unknown, maxAttempts: number): readonly object[] | undefined {
+  if (transfer === undefined) return undefined;
+  const isList = Array.isArray(transfer) && transfer.every((one) => typeof one === "object" && one !== null);
+  if (!isList) throw new OptionError("transfer", transfer, "an array of objects that can be transferred");
+  if (transfer.length > 0 && maxAttempts > 1)
+    throw new OptionError("transfer", transfer, "absent when maxAttempts is more than 1");
+  return transfer;
+}
+
+function urlOf(file: unknown): string {
+  const url = file instanceof URL ? file.href : text("url", file);
+  if (/^(file|data|node):/.test(url)) return url;
+  throw new OptionError("url", url, "the URL of a module (file: or data:)");
+}
+
+function megabytes(path: string, value: unknown): number {
+  if (typeof value === "number" && value > 0) return value;
+  throw new OptionError(path, value, "a number of megabytes, more than 0");
+}
+
+function threadLimits(given: ThreadLimits | undefined): ThreadLimits | undefined {
+  if (given === undefined) return undefined;
+  only("resourceLimits", given, THREAD_LIMITS);
+  for (const [name, value] of Object.entries(given)) megabytes(`resourceLimits.${name}`, value);
+  return given;
+}
+
+/** How the process of a pool is spawned. @throws OptionError */
+export function namingOf({ label, name }: PoolOptions): { label: string; name?: string; trapExit: true } {
+  return {
+    label: text("label", label ?? "pool"),
+    trapExit: true,
+    ...(name === undefined ? {} : { name: text("name", name) }),
+  };
+}
