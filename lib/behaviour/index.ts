@@ -26,3 +26,39 @@ export {
 export { defineServer, type ServerDefinition, type ServerOptions } from "./server/server.js";
 export { type CallerOptions, ServerRef } from "./server/server-ref.js";
 export type { CallScope, Calls, Casts, Handler, HandlerScope, ReplyOf, StateOf } from "./server/types.js";
+export * from "./state-machine/errors.js";
+export { type MachineCallerOptions, StateMachineRef } from "./state-machine/machine-ref.js";
+export type { Action, NamedState, Step, TimeoutKey, TypedEvent } from "./state-machine/moves.js";
+export type { MachinePictureOptions } from "./state-machine/picture.js";
+export {
+  defineStateMachine,
+  type StateMachineDefinition,
+  type StateMachineOptions,
+  startIn,
+  to,
+} from "./state-machine/state-machine.js";
+export type { Transition } from "./state-machine/transition.js";
+export type {
+  Begun,
+  Call,
+  CallMoves,
+  Cell,
+  CommonMoves,
+  EnterMoves,
+  EventTyped,
+  Going,
+  InitMoves,
+  MachineCalls,
+  MachineCasts,
+  Moves,
+  MovesOf,
+  PayloadArgs,
+  PayloadOf,
+  ReplyTypeOf,
+  Sendable,
+  Starting,
+  StateDefinition,
+  StateHandler,
+  StateNamed,
+  StatesOf,
+} from "./state-machine/types.js";

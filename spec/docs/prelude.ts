@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import {
   available,
   type BodyContext,
+  type Call,
   type Caller,
   ConsumerGroup,
   consoleReport,
@@ -14,12 +15,14 @@ import {
   type Delivery,
   defer,
   defineServer,
+  defineStateMachine,
   dispatch,
   dynamicSupervisor,
   inspect,
   isolated,
   leastLoaded,
   loggerReport,
+  type Moves,
   match,
   noReply,
   outside,
@@ -41,11 +44,14 @@ import {
   roundRobin,
   type ServerRef,
   type Startable,
+  type StateMachineRef,
   System,
   shutdown,
+  startIn,
   sticky,
   stop,
   supervisor,
+  to,
   weighted,
   where,
 } from "signalbox";
@@ -131,6 +137,12 @@ declare const signal: AbortSignal;
 declare const pino: () => ReportLogger;
 declare const pickers: ConsumerGroup<Order>;
 declare const system: System;
+declare const card: string;
+declare const charge: (card: string, signal: AbortSignal) => Promise<string>;
+declare const m: Moves<{ name: "paying" }, { type: "charged"; receipt: string }>;
+declare const payment: StateMachineRef<
+  Call<{ type: "pay"; card: string }, "accepted" | "declined"> | { type: "cancel" }
+>;
 declare const Stock: Startable<readonly [number], typeof stock>;
 declare function serve(sim: Simulation, orders: readonly number[]): Promise<void>;
 declare const running: TopologyRef;
@@ -162,11 +174,14 @@ export const alsoUsed: readonly unknown[] = [
   System,
   supervisor,
   noReply,
+  defineStateMachine,
+  startIn,
+  to,
   outside,
   ownerOf,
   openPool,
   shutDown,
-  () => [ctx, till, stock, shelf, order, pick, log],
+  () => [ctx, till, stock, shelf, order, pick, log, card, charge, m, payment],
 ];
 export const testing: readonly unknown[] = [
   assertLinearizable,

@@ -2,5 +2,6 @@
 
 import type { BehaviourFormat } from "./behaviours.js";
 import { serverFormat } from "./server.js";
+import { statemFormat } from "./statem.js";
 
-export const FORMATS: readonly BehaviourFormat[] = [serverFormat];
+export const FORMATS: readonly BehaviourFormat[] = [serverFormat, statemFormat];

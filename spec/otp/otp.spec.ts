@@ -13,6 +13,7 @@ const LINKS = traceFile("links");
 const TREES = traceFile("supervisors");
 const links = parseTraces(readFileSync(LINKS, "utf8"));
 const trees = parseTraces(readFileSync(TREES, "utf8"));
+const machines = parseTraces(readFileSync(traceFile("statem"), "utf8"));
 const servers = parseTraces(readFileSync(traceFile("server"), "utf8"));
 
 function traceFile(name: string): string {
@@ -26,6 +27,10 @@ describe("the traces of a real OTP node", () => {
 
   test("supervisors start, restart, stop and answer as in OTP [V15]", async () => {
     expect(await replay(trees)).toEqual({ passed: 400, failed: 0, differences: [] });
+  });
+
+  test("state machines handle, postpone, time out, enter and stop as in OTP [B21]", async () => {
+    expect(await replay(machines)).toEqual({ passed: 500, failed: 0, differences: [] });
   });
 
   test("servers continue, time out, reply later and stop as in OTP [B7]", async () => {
@@ -252,6 +257,7 @@ describe("a trace that says something else", () => {
         [links, ["result", "received", "died", "alive"]],
         [trees, ["result", "order", "died"]],
         [servers, ["result", "seen", "results", "exit"]],
+        [machines, ["result", "seen", "results", "exit"]],
       ] as const) {
         const scenario = scenarios[at.scenario % scenarios.length] as Scenario;
         const step = at.step % scenario.steps.length;

@@ -4,7 +4,11 @@ import { custom, type ExitReason, FailedChild, SignalboxError, shutdown } from "
 
 /** What the traces call the errors that the library raises for what a callback did wrong, by their codes. */
 const WORDS: { readonly [code: string]: string } = {
+  ERR_BAD_ACTION: "bad_action",
+  ERR_BAD_ENTER_ACTION: "bad_enter_action",
+  ERR_BAD_ENTER_STEP: "bad_enter_return",
   ERR_BAD_RETURN: "bad_return",
+  ERR_BAD_STEP: "bad_return",
 };
 
 /** The reason that a trace means by `word`: the library's own where it has one, else a value of the user's. */

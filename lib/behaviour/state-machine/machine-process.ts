@@ -1,0 +1,285 @@
+// The process of a state machine: it calls handlers, tells the order machine what they returned, and carries out the effects.
+
+import { type Callbacks, ignore, Stop, stop } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import { type Signal, TaskEntry } from "../../process/entries.js";
+import type { Inspected } from "../../process/inspected.js";
+import type { TimerRef } from "../../process/owned-timer.js";
+import type { Process } from "../../process/process.js";
+import type { ExitReason } from "../../process/reason.js";
+import { Request, replyAddress } from "../../process/request.js";
+import { isThenable } from "../../process/thenable.js";
+import { BadStepError, UnknownEventError } from "./errors.js";
+import { moves, type NamedState, Step, type TypedEvent } from "./moves.js";
+import {
+  type Arrival,
+  type Change,
+  decide,
+  initial,
+  type Order,
+  type OrderEffect,
+  type OrderEvent,
+} from "./order-machine.js";
+import { declared, enterIn, handleIn, initMoves, isEventOf, type Table } from "./table.js";
+
+/** What a state machine is to inspection. */
+export const STATE_MACHINE = "state machine";
+
+/** A call as the machine receives it. The request itself is the message, and the arrival. */
+export class CallEvent extends Request implements Arrival {
+  readonly event: TypedEvent;
+  constructor(event: TypedEvent) {
+    super();
+    this.event = event;
+    this.message = this;
+  }
+  get from(): Arrival["from"] {
+    return replyAddress(this) as Arrival["from"];
+  }
+}
+
+/** A cast as the machine receives it, and the event of an effect. */
+export class CastEvent implements Arrival {
+  readonly event: TypedEvent;
+  readonly from: undefined = undefined;
+  constructor(event: TypedEvent) {
+    this.event = event;
+  }
+}
+
+/** The request of a handle to stop the machine. */
+export class StopMachine {
+  readonly reason: ExitReason;
+  constructor(reason: ExitReason) {
+    this.reason = reason;
+  }
+}
+
+export class MachineProcess implements Callbacks<never> {
+  private table: Table;
+  private readonly args: readonly unknown[];
+  private order: Order;
+  /** The start, until its actions and the first `enter` are done. */
+  private begun: Step | undefined = undefined;
+  /** What `terminate` sees, where that is not the state of the order. */
+  private endState: NamedState | undefined = undefined;
+  private readonly timers: Map<number, TimerRef> = new Map();
+  terminate?: (ctx: Context<never>, reason: ExitReason) => unknown;
+
+  constructor(table: Table, args: readonly unknown[]) {
+    this.table = table;
+    this.args = args;
+    this.order = initial(table.rules, { name: table.initial[0] as string });
+    // Without `terminate` a process ends faster.
+    if (table.terminate !== undefined) this.terminate = this.terminated;
+  }
+
+  init(ctx: Context<never>): unknown {
+    const made = this.table.init(initMoves(ctx), ...this.args);
+    return isThenable(made)
+      ? Promise.resolve(made).then((state) => this.start(ctx, state))
+      : this.start(ctx, made);
+  }
+
+  /** As in OTP the machine has started when its `init` has returned, and its first `enter` comes after that. */
+  private start(ctx: Context<never>, made: unknown): unknown {
+    if (made instanceof Stop || made === ignore) return made;
+    if (made instanceof Step && made.reason !== undefined) return stop(made.reason);
+    const step = made instanceof Step ? made : isNamed(made) ? moves.next(made) : undefined;
+    if (step?.state === undefined) throw new BadStepError("init", made);
+    declared(this.table, this.table.initial, "", "init", step);
+    this.order = initial(this.table.rules, step.state);
+    if (step.actions.length === 0 && this.table.states[step.state.name]?.enter === undefined)
+      return undefined;
+    this.begun = step;
+    processOf(ctx).deliverSignal(new TaskEntry(() => this.begin(ctx)));
+    return undefined;
+  }
+
+  private begin(ctx: Context<never>): unknown {
+    const step = this.begun;
+    if (step === undefined) return undefined;
+    this.begun = undefined;
+    return this.loop(ctx, { type: "begun", step });
+  }
+
+  /** The actions of `init` and the first `enter` come before the first message, whenever that arrived. */
+  private afterBegin(ctx: Context<never>, then: () => unknown): unknown {
+    const result = this.begin(ctx);
+    if (result instanceof Stop) return result;
+    if (!isThenable(result)) return then();
+    return Promise.resolve(result).then((end) => (end instanceof Stop || !ctx.alive ? end : then()));
+  }
+
+  handle(ctx: Context<never>, message: unknown): unknown {
+    if (this.begun !== undefined) return this.afterBegin(ctx, () => this.handle(ctx, message));
+    if (message instanceof CastEvent || message instanceof CallEvent) {
+      if (isEventOf(this.table, message.event)) return this.loop(ctx, { type: "arrived", arrival: message });
+      const error = new UnknownEventError(message.event, this.table.events);
+      return message instanceof CallEvent ? message.refuse(error) : unhandled(ctx, message);
+    }
+    if (message instanceof StopMachine) return stop(message.reason);
+    return this.receive(ctx, message, this.table.info as ((message: unknown) => unknown) | undefined);
+  }
+
+  signal(ctx: Context<never>, signal: Signal): unknown {
+    if (this.begun !== undefined) return this.afterBegin(ctx, () => this.signal(ctx, signal));
+    return this.receive(ctx, signal, this.table.signal as ((signal: unknown) => unknown) | undefined);
+  }
+
+  parentExit(ctx: Context<never>, reason: ExitReason): unknown {
+    if (this.begun !== undefined) return this.afterBegin(ctx, () => stop(reason));
+    return stop(reason);
+  }
+
+  /** A message or a signal, which the definition may turn into an event. */
+  private receive(
+    ctx: Context<never>,
+    message: unknown,
+    toEvent: ((message: unknown) => unknown) | undefined,
+  ): unknown {
+    const event = toEvent?.(message);
+    if (event === undefined) {
+      if (message instanceof Request) message.refuse(new UnknownEventError(message, this.table.events));
+      return unhandled(ctx, message);
+    }
+    if (!isEventOf(this.table, event)) throw new UnknownEventError(event, this.table.events);
+    return this.loop(ctx, { type: "arrived", arrival: new CastEvent(event) });
+  }
+
+  /** Lets the order decide until it waits for a message. Returns the Stop that ends the process, or a promise of that. */
+  private loop(ctx: Context<never>, first: OrderEvent): unknown {
+    let event: OrderEvent | undefined = first;
+    while (event !== undefined) {
+      const decision: ReturnType<typeof decide> = decide(this.order, event);
+      this.order = decision[0];
+      event = undefined;
+      for (const effect of decision[1]) {
+        if (!ctx.alive) return undefined;
+        const next: unknown = this.carryOut(ctx, effect);
+        if (next === undefined) continue;
+        if (next instanceof Stop) return next;
+        if (isThenable(next)) return Promise.resolve(next).then((then) => this.loop(ctx, then as OrderEvent));
+        event = next as OrderEvent;
+      }
+    }
+    return undefined;
+  }
+
+  /** Returns the event that an effect leads to, a promise of it, or the Stop that ends the process. */
+  private carryOut(ctx: Context<never>, effect: OrderEffect): unknown {
+    switch (effect.type) {
+      case "handle":
+        return this.call(effect.arrival);
+      case "enter":
+        return this.enter(effect.change);
+      case "reply":
+        (effect.to as unknown as Request).answer(effect.value);
+        return undefined;
+      case "refuse":
+        (effect.to as unknown as Request).refuse(effect.error);
+        return undefined;
+      case "run":
+      case "task":
+        this.run(ctx, effect.effect, effect.type === "task");
+        return undefined;
+      case "startTimer":
+        this.startTimer(ctx, effect.timer, effect.afterMs);
+        return undefined;
+      case "cancelTimer":
+        this.cancelTimer(ctx, effect.timer);
+        return undefined;
+      case "stop":
+        this.endState = effect.state;
+        return new Stop(effect.reason);
+      case "fail":
+        this.endState = effect.state;
+        throw effect.error;
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  private call(arrival: Arrival): unknown {
+    const step = handleIn(this.table, this.order.state, arrival.event, arrival.from);
+    if (step instanceof Step || !isThenable(step)) return { type: "handled", arrival, step };
+    return Promise.resolve(step).then((late) => ({ type: "handled", arrival, step: late }));
+  }
+
+  private enter(change: Change): unknown {
+    const { state, previous } = change;
+    const step = enterIn(this.table, state, previous);
+    if (step instanceof Step || !isThenable(step)) return { type: "entered", change, step };
+    return Promise.resolve(step).then((late) => ({ type: "entered", change, step: late }));
+  }
+
+  private run(ctx: Context<never>, effect: (ctx: Context<never>) => unknown, sends: boolean): void {
+    const process = processOf(ctx);
+    const result = effect(ctx);
+    if (!isThenable(result)) {
+      if (sends) this.send(process, result);
+      return;
+    }
+    process.kernel.scheduler.resumed(process);
+    Promise.resolve(result).then(
+      (event) => sends && process.alive && process.perform(() => this.send(process, event)),
+      (error) => process.failed(error, undefined),
+    );
+  }
+
+  /** The event of a task takes its place behind the messages that wait. */
+  private send(process: Process, event: unknown): void {
+    if (event === undefined) return;
+    if (!isEventOf(this.table, event)) throw new UnknownEventError(event, this.table.events);
+    process.deliver(new CastEvent(event));
+  }
+
+  private startTimer(ctx: Context<never>, timer: number, afterMs: number): void {
+    const ref = ctx.runAfter(afterMs, () => {
+      this.timers.delete(timer);
+      if (this.begun !== undefined)
+        return this.afterBegin(ctx, () => this.loop(ctx, { type: "expired", timer }));
+      return this.loop(ctx, { type: "expired", timer });
+    });
+    this.timers.set(timer, ref);
+  }
+
+  private cancelTimer(ctx: Context<never>, timer: number): void {
+    const ref = this.timers.get(timer);
+    if (ref !== undefined) ctx.cancel(ref);
+    this.timers.delete(timer);
+  }
+
+  private terminated(_ctx: Context<never>, reason: ExitReason): unknown {
+    return this.table.terminate?.((this.endState ?? this.order.state) as never, reason);
+  }
+
+  inspected(): Inspected {
+    return {
+      kind: STATE_MACHINE,
+      state: () => this.order.state,
+      format: this.table.format,
+      swap: {
+        definition: this.table,
+        replace: (definition, state) => {
+          this.table = definition as Table;
+          this.order = { ...this.order, rules: this.table.rules, state: state as NamedState };
+          this.terminate = this.terminated;
+        },
+      },
+    };
+  }
+}
+
+function isNamed(value: unknown): value is NamedState {
+  return typeof (value as NamedState | undefined | null)?.name === "string";
+}
+
+function processOf(ctx: Context<never>): Process {
+  return ctx.self.process as Process;
+}
+
+function unhandled(ctx: Context<never>, message: unknown): undefined {
+  const process = processOf(ctx);
+  process.kernel.deadLetter(process.pid, message, "unhandled");
+}

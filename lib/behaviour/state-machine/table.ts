@@ -1,0 +1,292 @@
+// A definition as the process uses it: checked once, without the types of its author, one table of cells for each state.
+
+import type { Context } from "../../process/context.js";
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count } from "../../process/options.js";
+import type { ExitReason } from "../../process/reason.js";
+import type { ReplyTo } from "../../process/request.js";
+import { isThenable } from "../../process/thenable.js";
+import {
+  AsyncTransitionError,
+  UndeclaredTransitionError,
+  UnknownEventError,
+  UnknownStateError,
+  WrongStateError,
+} from "./errors.js";
+import { KEEP, moves, type NamedState, Step, type TypedEvent } from "./moves.js";
+import type { Rules } from "./order-machine.js";
+
+type LooseHandler = (state: NamedState, event: TypedEvent, m: typeof moves, from: unknown) => unknown;
+type LooseEnter = (state: NamedState, previous: NamedState, m: typeof moves) => unknown;
+
+/** What a state does with an event. */
+export interface CellPlan {
+  /** Absent: `step` is what it does, whatever the event. */
+  readonly handle: LooseHandler | undefined;
+  readonly step: Step;
+  /** The states it may go to, besides its own. */
+  readonly targets: readonly string[];
+  /** How the definition says it, for the drawing. */
+  readonly word: "handle" | "ignore" | "postpone" | "refuse";
+}
+
+export interface StatePlan {
+  readonly name: string;
+  readonly enter: LooseEnter | undefined;
+  /** By the type of the event. No prototype. */
+  readonly cells: { readonly [event: string]: CellPlan | undefined };
+}
+
+export interface Table {
+  readonly rules: Rules;
+  readonly init: (m: object, ...args: readonly unknown[]) => unknown;
+  /** The states in which the machine may start. */
+  readonly initial: readonly string[];
+  /** By name. No prototype. */
+  readonly states: { readonly [name: string]: StatePlan | undefined };
+  readonly events: readonly string[];
+  readonly info: ((message: unknown) => TypedEvent | undefined) | undefined;
+  readonly signal: ((signal: never) => TypedEvent | undefined) | undefined;
+  readonly terminate: ((state: never, reason: ExitReason) => unknown) | undefined;
+  readonly format: ((state: never) => unknown) | undefined;
+}
+
+/** What `to` and `startIn` make: a function with the states it may go to. */
+export class Targets {
+  readonly targets: readonly string[];
+  readonly handle: (...args: never[]) => unknown;
+  constructor(targets: readonly string[], handle: (...args: never[]) => unknown) {
+    this.targets = targets;
+    this.handle = handle;
+  }
+}
+
+const OPTIONS = [
+  "init",
+  "states",
+  "info",
+  "signal",
+  "terminate",
+  "format",
+  "label",
+  "trapExit",
+  "maxPostponed",
+];
+
+/** @throws OptionError when a part of the definition is not what it has to be */
+export function compile(definition: object): Table {
+  only("", definition, OPTIONS);
+  const { init, states, info, signal, terminate, format, maxPostponed } = definition as {
+    [name: string]: unknown;
+  };
+  for (const [path, value] of Object.entries({ info, signal, terminate, format })) {
+    if (value !== undefined && typeof value !== "function") throw new OptionError(path, value, "a function");
+  }
+  if (!(init instanceof Targets))
+    throw new OptionError(
+      "init",
+      init,
+      'startIn("state", function), with the state in which the machine starts',
+    );
+  const plans = compileStates(states);
+  const known = Object.keys(plans);
+  checkTargets("init", init.targets, known);
+  const events = Object.keys((plans[known[0] as string] as StatePlan).cells);
+  for (const name of known) checkComplete(plans, name, events);
+  const enters = Object.assign(
+    Object.create(null),
+    Object.fromEntries(known.map((name) => [name, plans[name]?.enter !== undefined])),
+  ) as Rules["enters"];
+  const limit = count("maxPostponed", maxPostponed ?? Number.POSITIVE_INFINITY, 1, true);
+  return {
+    rules: { enters, events: new Set(events), maxPostponed: limit },
+    init: init.handle as Table["init"],
+    initial: init.targets,
+    states: plans,
+    events,
+    info: info as Table["info"],
+    signal: signal as Table["signal"],
+    terminate: terminate as Table["terminate"],
+    format: format as Table["format"],
+  };
+}
+
+function compileStates(states: unknown): { [name: string]: StatePlan } {
+  if (typeof states !== "object" || states === null || Object.keys(states).length === 0)
+    throw new OptionError("states", states, "an object with a member for each state");
+  const known = Object.keys(states);
+  const plans = Object.create(null) as { [name: string]: StatePlan };
+  for (const [name, state] of Object.entries(
+    states as { [name: string]: { enter?: unknown; on?: unknown } },
+  )) {
+    const path = `states.${name}`;
+    only(path, state, ["enter", "on"]);
+    const { enter, on } = state;
+    if (enter !== undefined && typeof enter !== "function")
+      throw new OptionError(`${path}.enter`, enter, "a function");
+    if (typeof on !== "object" || on === null)
+      throw new OptionError(`${path}.on`, on, "an object with a member for each event");
+    const cells = Object.create(null) as { [event: string]: CellPlan };
+    for (const [event, cell] of Object.entries(on)) {
+      cells[event] = compileCell(`${path}.on.${event}`, name, event, cell, known);
+    }
+    plans[name] = { name, enter: enter as LooseEnter | undefined, cells };
+  }
+  return plans;
+}
+
+function compileCell(
+  path: string,
+  state: string,
+  event: string,
+  cell: unknown,
+  known: readonly string[],
+): CellPlan {
+  const fixed = (word: CellPlan["word"], step: Step): CellPlan => ({
+    handle: undefined,
+    step,
+    targets: [],
+    word,
+  });
+  if (cell === "ignore") return fixed(cell, KEEP);
+  if (cell === "postpone") return fixed(cell, new Step("keep", undefined, [moves.postpone()]));
+  if (cell === "refuse")
+    return {
+      ...fixed(cell, KEEP),
+      handle: () => moves.keep(moves.refuse(new WrongStateError(state, event))),
+    };
+  const plan = (handle: unknown, targets: readonly string[]): CellPlan => ({
+    handle: handle as LooseHandler,
+    step: KEEP,
+    targets,
+    word: "handle",
+  });
+  if (typeof cell === "function") return plan(cell, []);
+  if (cell instanceof Targets) {
+    checkTargets(path, cell.targets, known);
+    return plan(cell.handle, cell.targets);
+  }
+  throw new OptionError(path, cell, 'a function, to("state", function), "ignore", "postpone" or "refuse"');
+}
+
+function checkTargets(path: string, targets: readonly string[], known: readonly string[]): void {
+  for (const target of targets) {
+    if (!known.includes(target))
+      throw new OptionError(path, target, `to(…) of one of the states ${known.join(", ")}`);
+  }
+}
+
+/** Every state says what it does with every event. */
+function checkComplete(
+  plans: { readonly [name: string]: StatePlan },
+  name: string,
+  events: readonly string[],
+): void {
+  const { cells } = plans[name] as StatePlan;
+  const all = new Set([...events, ...Object.keys(cells)]);
+  for (const event of all) {
+    const lacking =
+      cells[event] === undefined ? name : events.includes(event) ? undefined : Object.keys(plans)[0];
+    if (lacking === undefined) continue;
+    throw new OptionError(
+      `states.${lacking}.on.${event}`,
+      undefined,
+      'there, since another state has it: a function, to("state", function), "ignore", "postpone" or "refuse"',
+    );
+  }
+}
+
+/** Whether the definition has this event. */
+export function isEventOf(table: Table, event: unknown): event is TypedEvent {
+  return typeof event === "object" && event !== null && table.rules.events.has((event as TypedEvent).type);
+}
+
+/** Makes a function with targets. @throws OptionError */
+export function targets(what: string | readonly string[], handle: unknown): Targets {
+  const names = typeof what === "string" ? [what] : what;
+  if (!Array.isArray(names) || names.length === 0 || !names.every((name) => typeof name === "string"))
+    throw new OptionError("targets", what, "the name of a state, or a list of names that is not empty");
+  if (typeof handle !== "function") throw new OptionError("handle", handle, "a function");
+  return new Targets([...names], handle as Targets["handle"]);
+}
+
+/** Calls the handler of an event. Its step goes where the cell declares. @throws whatever the handler throws */
+export function handleIn(table: Table, state: NamedState, event: TypedEvent, from: unknown): unknown {
+  const cell = table.states[state.name]?.cells[event.type];
+  if (cell === undefined)
+    throw table.states[state.name] === undefined
+      ? new UnknownStateError(state.name, Object.keys(table.states))
+      : new UnknownEventError(event.type, table.events);
+  if (cell.handle === undefined) return cell.step;
+  let result: unknown;
+  try {
+    result = cell.handle(state, event, moves, from);
+  } catch (error) {
+    result = thrownStep(error);
+  }
+  if (result === KEEP) return result;
+  if (!isThenable(result)) return declared(table, cell.targets, state.name, event.type, result);
+  return resolvedStep(result).then((step) => declared(table, cell.targets, state.name, event.type, step));
+}
+
+/** Calls the `enter` of a state. @throws whatever it throws */
+export function enterIn(table: Table, state: NamedState, previous: NamedState): unknown {
+  try {
+    const result = table.states[state.name]?.enter?.(state, previous, moves);
+    return isThenable(result) ? resolvedStep(result) : result;
+  } catch (error) {
+    return thrownStep(error);
+  }
+}
+
+/** A step that is thrown counts as returned, as in OTP. Everything else that is thrown is an error. */
+export function thrownStep(error: unknown): Step {
+  if (error instanceof Step) return error;
+  throw error;
+}
+
+function resolvedStep(result: PromiseLike<unknown>): Promise<unknown> {
+  return Promise.resolve(result).catch(thrownStep);
+}
+
+/** @throws UndeclaredTransitionError, UnknownStateError */
+export function declared(
+  table: Table,
+  targets: readonly string[],
+  from: string,
+  event: string,
+  step: unknown,
+): unknown {
+  if (!(step instanceof Step) || step.state === undefined) return step;
+  const { name } = step.state;
+  if (name === from || targets.includes(name)) return step;
+  if (table.states[name] === undefined) throw new UnknownStateError(name, Object.keys(table.states));
+  throw new UndeclaredTransitionError(from, event, name, targets);
+}
+
+/** The handler's step, which has to be there at once. @throws AsyncTransitionError */
+export function handleNow(
+  table: Table,
+  state: NamedState,
+  event: TypedEvent,
+  from: ReplyTo<never> | undefined,
+): unknown {
+  return atOnce(handleIn(table, state, event, from), state, event.type);
+}
+
+export function enterNow(table: Table, state: NamedState, previous: NamedState): unknown {
+  return atOnce(enterIn(table, state, previous), state, "enter");
+}
+
+function atOnce(result: unknown, state: NamedState, event: string): unknown {
+  if (!isThenable(result)) return result;
+  // Nobody else awaits it.
+  Promise.resolve(result).catch(() => undefined);
+  throw new AsyncTransitionError(state.name, event);
+}
+
+/** What `init` gets: the context of the process, and the moves that a start may make. */
+export function initMoves(ctx: Context<never>): object {
+  return { ...moves, ctx };
+}

@@ -1,0 +1,56 @@
+// One step of a state machine without a process: the same machine decides, and nothing is carried out.
+
+import type { ExitReason } from "../../process/reason.js";
+import type { ReplyTo } from "../../process/request.js";
+import { UnknownEventError, UnknownStateError } from "./errors.js";
+import { type Action, type NamedState, Step, type TypedEvent } from "./moves.js";
+import { decide, initial, type OrderEffect, type OrderEvent } from "./order-machine.js";
+import { enterNow, handleNow, isEventOf, type Table } from "./table.js";
+
+/** What an event leads to. */
+export interface Transition<S> {
+  /** The state after the event. */
+  readonly state: S;
+  /** What the machine does besides, in this order: the actions of the handler, then those of the `enter` of the new state. */
+  readonly actions: readonly Action[];
+  /** Present when the machine stops: why. */
+  readonly stops?: ExitReason;
+}
+
+/** What a transition without a call has as `from`, so that a handler may reply: nobody gets the reply. */
+const NOBODY = Object.freeze({ open: false }) as unknown as ReplyTo<never>;
+
+/** @throws what the handler throws, and the errors of a bad step */
+export function transitionOf(
+  table: Table,
+  state: NamedState,
+  event: TypedEvent,
+  from: ReplyTo<never> = NOBODY,
+): Transition<NamedState> {
+  if (table.states[state.name] === undefined)
+    throw new UnknownStateError(state.name, Object.keys(table.states));
+  if (!isEventOf(table, event)) throw new UnknownEventError(event, table.events);
+  const arrival = { event, from };
+  let order = initial(table.rules, state);
+  let step = handleNow(table, state, event, from);
+  let next: OrderEvent = { type: "handled", arrival, step };
+  const actions: Action[] = [];
+  for (;;) {
+    if (step instanceof Step) actions.push(...step.actions);
+    const [after, effects]: ReturnType<typeof decide> = decide(order, next);
+    order = after;
+    const last = effects.at(-1) as OrderEffect | undefined;
+    switch (last?.type) {
+      case "fail":
+        throw last.error;
+      case "stop":
+        return { state: last.state, actions, stops: last.reason };
+      case "enter":
+        step = enterNow(table, last.change.state, last.change.previous);
+        next = { type: "entered", change: last.change, step };
+        break;
+      default:
+        return { state: order.state, actions };
+    }
+  }
+}

@@ -1,0 +1,202 @@
+// The types of a state machine, from the union of its states and the union of its events.
+
+import type { ignore, Stop } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { ExitInput } from "../../process/reason.js";
+import type { ReplyTo } from "../../process/request.js";
+import type { Action, NamedState, Step, TypedEvent } from "./moves.js";
+
+declare const reply: unique symbol;
+
+/**
+ * An event whose sender waits for a reply of type `R`: a member of the union of events. Events without `Call` are casts.
+ *
+ * @example
+ * type PaymentEvent = Call<{ type: "pay"; card: string }, "accepted" | "declined"> | { type: "cancel" };
+ */
+export type Call<E extends TypedEvent, R> = E & {
+  /** In types only. */
+  readonly [reply]?: R;
+};
+
+type IsCall<E> = typeof reply extends keyof E ? true : false;
+
+/** The reply to an event, if it is a {@link Call}. */
+export type ReplyTypeOf<E> = E extends Call<TypedEvent, infer R> ? R : never;
+
+/** The events of a union that are no {@link Call}: those that can be sent, inserted and timed. */
+export type Sendable<V> = V extends unknown ? (IsCall<V> extends true ? never : V) : never;
+
+/** The states of a union that may have this name. */
+export type StateNamed<A extends NamedState, N> = A extends unknown
+  ? [A["name"] & N] extends [never]
+    ? never
+    : A
+  : never;
+
+/** The events of a union that may have this type. */
+export type EventTyped<V extends TypedEvent, T> = V extends unknown
+  ? [V["type"] & T] extends [never]
+    ? never
+    : V
+  : never;
+
+/** The moves that `init`, `enter` and handlers have in common. Every one returns a value and does nothing yet. */
+export interface CommonMoves<V> {
+  /** Answers a call that was handled before, by the `from` that its handler got. The answer is discarded when the call has ended. */
+  replyTo<R>(from: ReplyTo<R>, value: NoInfer<R>): Action;
+  /** Answers such a call with an error: it rejects with exactly that error. */
+  refuseTo(from: ReplyTo<never>, error: Error): Action;
+  /**
+   * Starts the timeout of the state: `event` comes after `afterMs` milliseconds, unless the state has changed by then. 0 is before
+   * the next message. Starting it again restarts it.
+   *
+   * @throws OptionError when `afterMs` is no duration
+   */
+  stateTimeout(afterMs: number, event: Sendable<V>): Action;
+  /** Cancels the timeout of the state. */
+  stateTimeout(word: "cancel"): Action;
+  /** Gives the timeout of the state another event and leaves its time. When it does not run, the event comes at once. */
+  stateTimeout(word: "update", event: Sendable<V>): Action;
+  /** The same for the event timeout: whatever event comes first cancels it. @throws OptionError */
+  eventTimeout(afterMs: number, event: Sendable<V>): Action;
+  /** Cancels the event timeout. */
+  eventTimeout(word: "cancel"): Action;
+  /** Every event cancels the event timeout, so that the event comes at once. */
+  eventTimeout(word: "update", event: Sendable<V>): Action;
+  /** The same for a timeout with a name, which nothing else cancels. There may be any number of names. @throws OptionError */
+  timeout(name: string, afterMs: number, event: Sendable<V>): Action;
+  /** Cancels the timeout with this name. */
+  timeout(name: string, word: "cancel"): Action;
+  /** Gives the timeout with this name another event. When it does not run, the event comes at once. */
+  timeout(name: string, word: "update", event: Sendable<V>): Action;
+  /**
+   * Has the process do something, such as send a message. The machine does not wait for a promise. A throw or a rejection
+   * crashes the machine.
+   *
+   * @example m.keep(m.run((ctx) => ctx.send("audit", "paid")))
+   */
+  run(effect: (ctx: Context<unknown>) => unknown): Action;
+  /**
+   * Has the process do something that ends in an event, such as a request to another service. The event is sent to the machine,
+   * which handles other events meanwhile; `undefined` sends none. A throw or a rejection crashes the machine.
+   *
+   * @example m.task(async (ctx) => ({ type: "charged", receipt: await charge(card, ctx.signal) }))
+   */
+  task(effect: (ctx: Context<unknown>) => Sendable<V> | undefined | Promise<Sendable<V> | undefined>): Action;
+}
+
+/** What `init` gets as `m`. `N` are the states in which the machine may start, `V` its events. */
+export interface InitMoves<N, V> extends CommonMoves<V> {
+  /** The context of the process. */
+  readonly ctx: Context<unknown>;
+  /** Starts in a state, with actions. `init` may also return the state alone. */
+  next(state: N, ...actions: readonly Action[]): Step;
+  /** Inserts an event: it is handled before any message. */
+  insert(event: Sendable<V>): Action;
+}
+
+/** What an `enter` gets as `m`. `S` is its state, `V` the events of the machine. */
+export interface EnterMoves<S, V> extends CommonMoves<V> {
+  /** Stays as it is. */
+  keep(...actions: readonly Action[]): Step;
+  /** Stays in this state with other data. */
+  next(state: S, ...actions: readonly Action[]): Step;
+  /** Has `enter` called again. */
+  repeat(...actions: readonly Action[]): Step;
+  /** Stops the machine, with reason `normal` unless given, after the replies. @throws OptionError when the reason is none */
+  stop(reason?: ExitInput, ...replies: readonly Action[]): Step;
+}
+
+/** What a handler gets as `m`. `N` are the states it may go to: its own and those it declares. */
+export interface Moves<N, V> extends CommonMoves<V> {
+  /** Stays in this state as it is. */
+  keep(...actions: readonly Action[]): Step;
+  /** Goes to a state. The name of the present state with other data is no change of state. */
+  next(state: N, ...actions: readonly Action[]): Step;
+  /** Stays in this state and has its `enter` called again. Postponed events stay postponed. */
+  repeat(...actions: readonly Action[]): Step;
+  /** Stops the machine, with reason `normal` unless given, after the replies. @throws OptionError when the reason is none */
+  stop(reason?: ExitInput, ...replies: readonly Action[]): Step;
+  /** Inserts an event: it is handled before all that waits. Several are handled in the order of the actions. */
+  insert(event: Sendable<V>): Action;
+  /** Puts this event off until the state changes. Then all postponed events are handled again, oldest first. */
+  postpone(): Action;
+}
+
+/** What the handler of a {@link Call} gets as `m`: it can answer. */
+export interface CallMoves<N, V, R> extends Moves<N, V> {
+  /** Answers this call. */
+  reply(value: R): Action;
+  /** Answers this call with an error: it rejects with exactly that error. */
+  refuse(error: Error): Action;
+}
+
+/** The `m` of the handler of `E`. */
+export type MovesOf<E, N, V> = IsCall<E> extends true ? CallMoves<N, V, ReplyTypeOf<E>> : Moves<N, V>;
+
+/** The handler of event `E` in state `S`. `from` is for a reply that comes later. It may be asynchronous. */
+export type StateHandler<S, E, N, V> = (
+  state: S,
+  event: E,
+  m: MovesOf<E, N, V>,
+  from: IsCall<E> extends true ? ReplyTo<ReplyTypeOf<E>> : undefined,
+) => Step | Promise<Step>;
+
+declare const fits: unique symbol;
+
+/** What {@link to} makes: a handler with the states it may go to. */
+export interface Going<S, E, A, V> {
+  /** In types only. */
+  [fits](state: S, event: E, events: V): readonly [A, V];
+}
+
+/** What {@link startIn} makes: the start of a machine with the states it may start in. */
+export interface Starting<A, V, Args> {
+  /** In types only. */
+  [fits](args: Args, events: V): readonly [A, V];
+}
+
+/**
+ * What a state does with an event: a handler that stays in the state, a handler with targets (see {@link to}), `"postpone"`,
+ * `"ignore"` for a cast, or `"refuse"` for a call, which rejects with WrongStateError.
+ */
+export type Cell<S, E, A, V> =
+  | "postpone"
+  | (IsCall<E> extends true ? "refuse" : "ignore")
+  | StateHandler<S, E, S, V>
+  | Going<S, E, A, V>;
+
+/** One state of a definition. `A` is the union of all states, `V` that of all events. */
+export interface StateDefinition<S, A, V extends TypedEvent> {
+  /** Called when the machine comes into this state, before the next event. */
+  readonly enter?: (state: S, previous: A, m: EnterMoves<S, V>) => Step | Promise<Step>;
+  /** What the state does with each event. Every event has to be there. */
+  readonly on: { readonly [T in V["type"]]: Cell<S, EventTyped<V, T>, A, V> };
+}
+
+/** What `init` may return: a state, a step, `ignore` or `stop(reason)`. */
+export type Begun<N> = N | Step | Stop | typeof ignore;
+
+/** The states of a definition, by name. */
+export type StatesOf<A extends NamedState, V extends TypedEvent> = {
+  readonly [N in A["name"]]: StateDefinition<StateNamed<A, N>, A, V>;
+};
+
+/** What an event carries besides its type. */
+export type PayloadOf<E> = E extends unknown ? Omit<E, "type" | typeof reply> : never;
+
+/** The arguments of the method that sends `E`: what it carries, or nothing. */
+export type PayloadArgs<E> = [keyof PayloadOf<E>] extends [never] ? [] : [payload: PayloadOf<E>];
+
+/** The calls of a machine, as methods of its handle. */
+export type MachineCalls<V extends TypedEvent> = {
+  readonly [E in V as IsCall<E> extends true ? E["type"] : never]: (
+    ...payload: PayloadArgs<E>
+  ) => Promise<ReplyTypeOf<E>>;
+};
+
+/** The casts of a machine, as methods of its handle that return at once. */
+export type MachineCasts<V extends TypedEvent> = {
+  readonly [E in V as IsCall<E> extends true ? never : E["type"]]: (...payload: PayloadArgs<E>) => void;
+};
