@@ -24,8 +24,17 @@ export {
   StopReply,
 } from "./server/replies.js";
 export { defineServer, type ServerDefinition, type ServerOptions } from "./server/server.js";
-export { type CallerOptions, ServerRef } from "./server/server-ref.js";
-export type { CallScope, Calls, Casts, Handler, HandlerScope, ReplyOf, StateOf } from "./server/types.js";
+export { type CallerOptions, type ServerAsker, type ServerCaller, ServerRef } from "./server/server-ref.js";
+export type {
+  Asks,
+  CallScope,
+  Calls,
+  Casts,
+  Handler,
+  HandlerScope,
+  ReplyOf,
+  StateOf,
+} from "./server/types.js";
 export * from "./state-machine/errors.js";
 export { type MachineCallerOptions, StateMachineRef } from "./state-machine/machine-ref.js";
 export type { Action, NamedState, Step, TimeoutKey, TypedEvent } from "./state-machine/moves.js";

@@ -3,6 +3,7 @@
 import type { Behaviour, SpawnOptions } from "./behaviour.js";
 import { NotABodyError, NotCallbacksError } from "./errors.js";
 import { removeSignal } from "./links.js";
+import { MailboxStream, type MessageStream } from "./message-stream.js";
 import type { Monitor } from "./monitor.js";
 import { address, delay } from "./options.js";
 import { OwnedTimer, type TimerRef } from "./owned-timer.js";
@@ -440,6 +441,13 @@ export class Context<M = unknown> {
   /** @internal */
   receiveAny(options?: ReceiveOptions): Promise<unknown> {
     return this.#receive("any", options, undefined);
+  }
+
+  /** @internal */
+  messages(options?: ReceiveOptions): MessageStream<unknown> {
+    const process = this.#live;
+    if (process.handle !== undefined) throw new NotABodyError(process.pid);
+    return new MailboxStream(process, options);
   }
 
   #receive(

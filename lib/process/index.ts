@@ -20,6 +20,7 @@ export * from "./inspection-errors.js";
 export { TRACE_DEFAULTS, Trace, type TraceListener, type TraceOptions } from "./inspection-stream.js";
 export type { TraceEvent } from "./inspection-trace.js";
 export { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
+export type { MessageStream } from "./message-stream.js";
 export type { Monitor } from "./monitor.js";
 export { outside, ownerOf } from "./origin.js";
 export type { TimerRef } from "./owned-timer.js";

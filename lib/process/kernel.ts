@@ -24,6 +24,7 @@ import { Pid, type RemoteNode } from "./pid.js";
 import { type Abandonable, Process, type Rare } from "./process.js";
 import { DEAD, STARTING, TERMINATING } from "./process-state.js";
 import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
+import { isFromParent } from "./receive.js";
 import type { RemotePort } from "./remote.js";
 import { Reporter, type ReportSettings } from "./report.js";
 import { reportCrash, reportLate, reportUnowned } from "./report-failure.js";
@@ -335,7 +336,7 @@ export class Kernel implements ScheduledSystem {
    */
   openSignal(process: Process, signal: Signal): unknown {
     const callbacks = process.behaviour as Callbacks<unknown>;
-    if (signal.type === "exit" && signal.from === (process.parent ?? this.outside)) {
+    if (signal.type === "exit" && isFromParent(process, signal)) {
       if (callbacks.parentExit !== undefined) return callbacks.parentExit(process.ctx, signal.reason);
       this.stop(process, signal.reason, signal);
       return undefined;

@@ -61,6 +61,8 @@ export interface Rare {
   waits: OneOrMany<Abandonable>;
   /** The message an asynchronous callback is at work on. */
   message: unknown;
+  /** The reason with which the parent has asked a function body to stop, once its stream of messages has ended for that. */
+  stopAsked: ExitReason | undefined;
   /** The context that the message carried which a body received last. */
   sender: AsyncContext | undefined;
   /** Present while an inspector has suspended the process. */
@@ -130,6 +132,7 @@ export class Process extends Mailbox implements Runnable {
       unbounded: 0,
       waits: undefined,
       message: undefined,
+      stopAsked: undefined,
       sender: undefined,
       hold: undefined,
       tracer: undefined,

@@ -9,6 +9,7 @@ import {
   isGone,
   isSpecial,
   isWithdrawable,
+  type Signal,
   SignalEntry,
   taken,
 } from "./entries.js";
@@ -34,8 +35,11 @@ export interface ReceiveOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a receive takes: messages, signals, or whichever comes first. */
-export type Wanted = "messages" | "signals" | "any";
+/**
+ * What a receive takes: messages, signals, whichever comes first, or messages until the parent asks the process to stop. The
+ * last one gets the signal with which the parent asks as an entry, since a message may look like any signal.
+ */
+export type Wanted = "messages" | "signals" | "any" | "until-stop";
 
 /** A function body waiting for an entry of its mailbox. */
 export class PendingReceive implements Due, Abandonable, Abortable, Settler, Resumption {
@@ -94,6 +98,10 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     const isOurs = isEntry(entry);
     const isSignal = isOurs && entry instanceof SignalEntry;
     if (isOurs && !isSignal && entry instanceof InspectionTask) return this.inspect(entry);
+    if (this.wanted === "until-stop") {
+      if (!isSignal) return isOurs ? (entry as Request).message : entry;
+      return isFromParent(this.owner, entry.signal) ? entry : EMPTY;
+    }
     if (this.wanted !== "any" && isSignal !== (this.wanted === "signals")) return EMPTY;
     const item = isSignal ? entry.signal : isOurs ? (entry as Request).message : entry;
     return this.filter === undefined || this.filter(item as never) ? item : EMPTY;
@@ -176,6 +184,11 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
   }
 }
 
+/** A parent asks by an exit signal; for processes that have none the system does. */
+export function isFromParent({ parent, kernel }: Process, signal: Signal): boolean {
+  return signal.type === "exit" && signal.from === (parent ?? kernel.outside);
+}
+
 /** Waits for an entry. Never resolves within the caller's step: every receive is a turn of the scheduler. */
 export function receive(
   process: Process,
@@ -249,5 +262,6 @@ export function resumeBody(process: Process): void {
 
 /** The end of a function body. */
 function endBody(process: Process, result: unknown): void {
-  process.kernel.end(process, result instanceof Stop ? result.reason : NORMAL);
+  const reason = process.rare?.stopAsked ?? NORMAL;
+  process.kernel.end(process, result instanceof Stop ? result.reason : reason);
 }

@@ -26,12 +26,17 @@ export function launchChild<M>(
   const supervisor = ctx.self.process as Process;
   const { kernel } = supervisor;
   const { behaviour, options: own } = childLaunch(spec.start, args);
-  const { id: label, name } = spec;
+  const { id: label, name, mailbox } = spec;
   // Object spreads are slow on Node 20, and a plain child needs none.
   const options =
-    own === undefined && name === undefined
+    own === undefined && name === undefined && mailbox === undefined
       ? { label }
-      : { ...own, label, ...(name === undefined ? {} : { name }) };
+      : {
+          ...own,
+          label,
+          ...(name === undefined ? {} : { name }),
+          ...(mailbox === undefined ? {} : { mailbox }),
+        };
   kernel.taps?.launching(ctx.self, id);
   const child = spawnAwaited(kernel, supervisor, behaviour, options, spec.startTimeoutMs, (outcome) => {
     kernel.send(ctx.self, { type: "outcome", id, outcome });

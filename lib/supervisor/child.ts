@@ -1,6 +1,7 @@
 // The specification of a child, with its defaults (OTP's) in one table.
 
-import type { Behaviour } from "../process/behaviour.js";
+import type { Behaviour, MailboxLimits } from "../process/behaviour.js";
+import { checkBound } from "../process/bound.js";
 import { OptionError } from "../process/errors.js";
 import { delay, oneOf, text } from "../process/options.js";
 import { isStartable, type Launch, launch, type Startable } from "../process/start.js";
@@ -45,6 +46,8 @@ export interface ChildOptions {
   readonly startTimeoutMs?: number;
   /** Registers the child under this name, or under this key of a registry (`registry.claim(key)`). */
   readonly name?: string | Claim;
+  /** A bound for the mailbox of the child. Default: that of its definition, or none. */
+  readonly mailbox?: MailboxLimits;
   /** @internal Asked when the child is stopped: `true` leaves it no time at all. */
   readonly hurry?: () => boolean;
 }
@@ -64,10 +67,11 @@ export type ChildSpec<S extends ChildStart = ChildStart> = ChildOptions & {
       });
 
 /** A child spec with all defaults filled in. */
-export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "hurry">> {
+export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "mailbox" | "hurry">> {
   readonly start: ChildStart;
   readonly args: readonly unknown[];
   readonly name: string | Claim | undefined;
+  readonly mailbox: MailboxLimits | undefined;
   readonly hurry: (() => boolean) | undefined;
 }
 
@@ -149,8 +153,24 @@ export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShut
     type,
     startTimeoutMs,
     name,
+    mailbox: checkMailbox(`${where}.mailbox`, spec.mailbox, type),
     hurry: spec.hurry,
   };
+}
+
+function checkMailbox(
+  path: string,
+  mailbox: MailboxLimits | undefined,
+  type: ChildType,
+): MailboxLimits | undefined {
+  if (mailbox === undefined) return undefined;
+  if (type === "supervisor")
+    throw new OptionError(
+      path,
+      mailbox,
+      "absent for a supervisor, which needs every message of its children",
+    );
+  return checkBound(mailbox, path);
 }
 
 function isRunnable(start: unknown): start is ChildStart {

@@ -17,6 +17,7 @@ import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
+import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
@@ -34,6 +35,9 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["restart", 10, restart(10)],
   ["call", 10, call(10)],
   ["call-await", 10, callAwait(10)],
+  ["server-call", 10, serverCall(10)],
+  ["server-call-await", 10, serverCallAwait(10)],
+  ["server-call-outside", 10, serverCallOutside(10)],
   ["skynet", 111, skynet(100)],
   ["idle-linked-process", 10, idleLinkedProcesses(10)],
   ["dispatch-ack", 30, dispatchAck(30)],

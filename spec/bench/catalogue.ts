@@ -121,6 +121,15 @@ export const CATALOGUE: readonly Entry[] = [
     peers: ["nact"],
     target: timesOtp(3),
   },
+  ...(["server-call", "server-call-await", "server-call-outside"] as const).map(
+    (name): Entry => ({
+      name,
+      unit: "perSecond",
+      otp: otpRate("server-call", SIZES.call, `otp_server:calls(${SIZES.call})`),
+      peers: [],
+      target: timesOtp(name === "server-call" ? 5 : 3),
+    }),
+  ),
   { name: "host-await", unit: "perSecond", peers: ["node"], target: timesPeer("node", HOST_AWAIT) },
   {
     name: "skynet",

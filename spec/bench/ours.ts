@@ -7,6 +7,7 @@ import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import type { Program } from "./program.js";
+import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
 import { restart, supervisorChildren } from "./supervision.js";
@@ -24,6 +25,9 @@ export const programs: Readonly<Record<string, Program>> = {
   restart: restart(SIZES.restart),
   call: call(SIZES.call),
   "call-await": callAwait(SIZES.call),
+  "server-call": serverCall(SIZES.call),
+  "server-call-await": serverCallAwait(SIZES.call),
+  "server-call-outside": serverCallOutside(SIZES.call),
   "host-await": hostAwait(SIZES.hostAwait),
   skynet: skynet(SIZES.skynetLeaves),
   "idle-linked-process": idleLinkedProcesses(SIZES.idle),

@@ -156,6 +156,7 @@ describe("after its exit", () => {
       receive: () => ctx.receive(),
       receiveSignal: () => ctx.receiveSignal(),
       receiveAny: () => ctx.receiveAny(),
+      messages: () => ctx.messages(),
     };
     const there = Object.getOwnPropertyNames(Object.getPrototypeOf(ctx)).filter(
       (name) => name !== "constructor",

@@ -47,7 +47,7 @@ export interface LooseServer {
 /** What `this` is in the handlers of one server. */
 class Scope implements CallScope {
   readonly ctx: Context<unknown>;
-  /** The call that is being handled, or was handled last. */
+  /** The call that is being handled. */
   call: CallMessage | undefined = undefined;
   constructor(ctx: Context<unknown>) {
     this.ctx = ctx;
@@ -151,11 +151,12 @@ export class ServerProcess implements Callbacks<never> {
     scope.call = call;
     let result: unknown;
     try {
-      result = handler.call(scope, this.state, ...call.args);
+      result = invoke(handler, scope, this.state, call.args);
     } catch (thrown) {
       result = returned(thrown);
     }
     if (isPlain(result)) {
+      scope.call = undefined;
       call.answer(result);
       return this.rest();
     }
@@ -169,6 +170,7 @@ export class ServerProcess implements Callbacks<never> {
 
   /** Ends a call as its handler decided. Returns the Stop that ends the server, if there is one. */
   private settle(call: CallMessage, result: unknown): Stop | undefined {
+    this.scope.call = undefined;
     if (result instanceof Stop) {
       if (!(result instanceof StopReply)) return result;
       const { value } = result;
@@ -193,7 +195,7 @@ export class ServerProcess implements Callbacks<never> {
     scope.call = undefined;
     let result: unknown;
     try {
-      result = handler.call(scope, this.state, ...args);
+      result = invoke(handler, scope, this.state, args);
     } catch (thrown) {
       result = returned(thrown);
     }
@@ -302,6 +304,20 @@ export class ServerProcess implements Callbacks<never> {
     if (isThenable(result)) return Promise.resolve(result).finally(farewell);
     farewell();
     return undefined;
+  }
+}
+
+/** Spreading the arguments takes longer than most handlers, so the common numbers of them are written out. */
+function invoke(handler: Loose, scope: Scope, state: unknown, args: readonly unknown[]): unknown {
+  switch (args.length) {
+    case 0:
+      return handler.call(scope, state);
+    case 1:
+      return handler.call(scope, state, args[0]);
+    case 2:
+      return handler.call(scope, state, args[0], args[1]);
+    default:
+      return handler.call(scope, state, ...args);
   }
 }
 

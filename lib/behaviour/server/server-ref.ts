@@ -1,13 +1,16 @@
 // The handle of a server, with its calls and casts as methods. The classes behind them are created once per definition.
 
-import type { Context } from "../../process/context.js";
-import { NoProcessError } from "../../process/errors.js";
+import { Context } from "../../process/context.js";
+import { NoProcessError, NotCallbacksError, OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { only } from "../../process/known-options.js";
+import { delay, flag, withMethod } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
 import { type ExitInput, toReason } from "../../process/reason.js";
-import type { CallOptions } from "../../process/request.js";
+import type { CallOptions, Reply } from "../../process/request.js";
 import { CallMessage, CastMessage, StopMessage } from "./messages.js";
-import type { Calls, Casts } from "./types.js";
+import type { Asks, Calls, Casts } from "./types.js";
 
 /** Options for the calls of a handle, and the process that makes them. */
 export interface CallerOptions extends CallOptions {
@@ -16,6 +19,20 @@ export interface CallerOptions extends CallOptions {
    * calls itself gets CallSelfError instead of a deadlock.
    */
   readonly from?: Context<never> | Context<unknown>;
+}
+
+const OPTIONS: readonly (keyof CallerOptions)[] = ["timeoutMs", "signal", "withdraw", "from"];
+
+/** Checks options once, where they are given. @throws OptionError */
+function checkOptions(options: CallerOptions): CallerOptions {
+  only("", options, OPTIONS);
+  const { timeoutMs, signal, withdraw, from } = options;
+  if (timeoutMs !== undefined) delay("timeoutMs", timeoutMs, 0, true);
+  if (signal !== undefined) withMethod("signal", signal, "throwIfAborted", "an AbortSignal");
+  if (withdraw !== undefined) flag("withdraw", withdraw);
+  if (from !== undefined && !(from instanceof Context))
+    throw new OptionError("from", from, "the ctx of a process");
+  return options;
 }
 
 type Target = Pid<never> | string;
@@ -82,6 +99,93 @@ export function castMethods(names: readonly string[]): MethodsOf {
   return (kernel, to, options) => new ServerCasts(kernel, to, options?.from);
 }
 
+/** The same for calls whose reply goes to a callback. */
+export function askMethods(names: readonly string[]): MethodsOf {
+  class ServerAsks {
+    readonly #kernel: Kernel;
+    readonly #to: Target;
+    readonly #options: CallerOptions | undefined;
+    readonly #from: Process | undefined;
+    constructor(kernel: Kernel, to: Target, options: CallerOptions | undefined) {
+      this.#kernel = kernel;
+      this.#to = to;
+      this.#options = options;
+      this.#from = options?.from?.self.process;
+    }
+    static request(asks: ServerAsks, name: string, args: unknown[]): void {
+      const from = asks.#from;
+      const options = asks.#options;
+      if (!from?.alive) throw options?.from?.signal.reason;
+      if (from.handle === undefined) throw new NotCallbacksError(from.pid);
+      const onReply = args.pop();
+      if (typeof onReply !== "function")
+        throw new OptionError("onReply", onReply, "a function, the last argument");
+      const message = new CallMessage(name, args);
+      message.handBack(from, onReply as (reply: Reply<unknown>) => unknown);
+      asks.#kernel.calls.request(from, asks.#to, message, options);
+    }
+  }
+  for (const name of names) {
+    const method = function (this: ServerAsks, ...args: unknown[]): void {
+      ServerAsks.request(this, name, args);
+    };
+    Object.defineProperty(ServerAsks.prototype, name, { value: method });
+  }
+  return (kernel, to, options) => new ServerAsks(kernel, to, options);
+}
+
+/** How a definition makes the methods of its handles. */
+export interface Methods {
+  readonly calls: MethodsOf;
+  readonly casts: MethodsOf;
+  readonly asks: MethodsOf;
+}
+
+/** The calls and casts of a server, with options. See {@link ServerRef.with}. */
+export interface ServerCaller<C, K> {
+  /** The calls of the server, made with these options. */
+  readonly call: Calls<C>;
+  /** The casts of the server, made on behalf of `from` if given. */
+  readonly cast: Casts<K>;
+}
+
+/** The same on behalf of a process. See {@link ServerRef.with}. */
+export interface ServerAsker<C, K> extends ServerCaller<C, K> {
+  /**
+   * The calls of the server with a callback as their last argument, for a process made from callbacks. The process goes on, and
+   * gets the reply between two of its messages, exactly once unless it exits first. It takes a fraction of an awaited call's time.
+   */
+  readonly ask: Asks<C>;
+}
+
+/** Makes what is used of it, once. */
+class OptionedRef<C, K> implements ServerAsker<C, K> {
+  readonly #make: <T>(methods: MethodsOf) => T;
+  readonly #methods: Methods;
+  #call: Calls<C> | undefined;
+  #cast: Casts<K> | undefined;
+  #ask: Asks<C> | undefined;
+  constructor(kernel: Kernel, to: Target, methods: Methods, options: CallerOptions) {
+    this.#make = (methodsOf) => methodsOf(kernel, to, options) as never;
+    this.#methods = methods;
+  }
+  get call(): Calls<C> {
+    const call = this.#call ?? this.#make<Calls<C>>(this.#methods.calls);
+    this.#call = call;
+    return call;
+  }
+  get cast(): Casts<K> {
+    const cast = this.#cast ?? this.#make<Casts<K>>(this.#methods.casts);
+    this.#cast = cast;
+    return cast;
+  }
+  get ask(): Asks<C> {
+    const ask = this.#ask ?? this.#make<Asks<C>>(this.#methods.asks);
+    this.#ask = ask;
+    return ask;
+  }
+}
+
 /** A running server, by pid or by name. */
 export class ServerRef<C, K> {
   /**
@@ -93,17 +197,15 @@ export class ServerRef<C, K> {
   readonly cast: Casts<K>;
   readonly #address: Target;
   readonly #kernel: Kernel;
-  readonly #makeCalls: MethodsOf;
-  readonly #makeCasts: MethodsOf;
+  readonly #methods: Methods;
 
   /** @internal */
-  constructor(address: Target, kernel: Kernel, makeCalls: MethodsOf, makeCasts: MethodsOf) {
+  constructor(address: Pid<never> | string, kernel: Kernel, methods: Methods) {
     this.#address = address;
     this.#kernel = kernel;
-    this.#makeCalls = makeCalls;
-    this.#makeCasts = makeCasts;
-    this.call = makeCalls(kernel, address, undefined) as Calls<C>;
-    this.cast = makeCasts(kernel, address, undefined) as Casts<K>;
+    this.#methods = methods;
+    this.call = methods.calls(kernel, address, undefined) as Calls<C>;
+    this.cast = methods.casts(kernel, address, undefined) as Casts<K>;
   }
 
   /**
@@ -119,20 +221,16 @@ export class ServerRef<C, K> {
   }
 
   /**
-   * The same calls and casts with another timeout, with an AbortSignal, or on behalf of a process.
+   * The same calls and casts with another timeout, with an AbortSignal, or on behalf of a process. The result can be kept and used
+   * for many calls. With `from` it also has `ask`: calls that are answered by a callback.
    *
+   * @throws OptionError
    * @example await stock.with({ timeoutMs: 100, signal }).call.take(3);
    */
-  with(options: CallerOptions): {
-    /** The calls of the server, made with these options. */
-    readonly call: Calls<C>;
-    /** The casts of the server, made on behalf of `from` if given. */
-    readonly cast: Casts<K>;
-  } {
-    return {
-      call: this.#makeCalls(this.#kernel, this.#address, options) as Calls<C>,
-      cast: this.#makeCasts(this.#kernel, this.#address, options) as Casts<K>,
-    };
+  with(options: CallerOptions & { readonly from: Context<never> | Context<unknown> }): ServerAsker<C, K>;
+  with(options: CallerOptions): ServerCaller<C, K>;
+  with(options: CallerOptions): ServerCaller<C, K> {
+    return new OptionedRef(this.#kernel, this.#address, this.#methods, checkOptions(options));
   }
 
   /**

@@ -14,8 +14,8 @@ import type { ExitReason } from "../../process/reason.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { type LooseServer, SERVER, ServerProcess } from "./server-process.js";
-import { callMethods, castMethods, ServerRef } from "./server-ref.js";
-import type { Handler, HandlerScope, StateOf } from "./types.js";
+import { askMethods, callMethods, castMethods, ServerRef } from "./server-ref.js";
+import type { CallScope, Handler, HandlerScope, StateOf } from "./types.js";
 
 /**
  * The definition of a server. Handlers change the state in place. The server awaits each handler before it takes the
@@ -32,9 +32,9 @@ export interface ServerOptions<A extends readonly unknown[], R, C, K> {
    * `defer(…)`, `refuse(error)`, `replyAndStop(value, reason)` or `stop(reason)`. A throw crashes the server and ends all its open
    * calls. Arrow functions get the state and the arguments; methods also have `this.caller` and `this.ctx`.
    */
-  readonly calls?: C & Record<string, Handler<StateOf<R>>>;
+  readonly calls?: C & Record<string, Handler<StateOf<R>>> & ThisType<CallScope>;
   /** Requests without a reply. A throw crashes the server. A handler may return `noReply(next)` or `stop(reason)`. */
-  readonly casts?: K & Record<string, Handler<StateOf<R>, HandlerScope>>;
+  readonly casts?: K & Record<string, Handler<StateOf<R>>> & ThisType<HandlerScope>;
   /** Handlers of signals: EXIT (when trapping), DOWN and group changes. They may return what those of casts may. */
   readonly signals?: {
     /** Called for an EXIT, when the server traps exits. */
@@ -140,10 +140,14 @@ export function defineServer<
     terminate,
     format,
   } as unknown as LooseServer;
-  const makeCalls = callMethods(Object.keys(calls));
-  const makeCasts = castMethods(Object.keys(casts));
+  const names = Object.keys(calls);
+  const methods = {
+    calls: callMethods(names),
+    casts: castMethods(Object.keys(casts)),
+    asks: askMethods(names),
+  };
   const ref = (address: Pid<never> | string, kernel: Kernel): ServerRef<C, K> =>
-    new ServerRef<C, K>(address, kernel, makeCalls, makeCasts);
+    new ServerRef<C, K>(address, kernel, methods);
   return {
     at: (system, address) => ref(address, system.kernel),
     [successor]: { kind: SERVER, definition: server },

@@ -2,6 +2,7 @@
 
 import type { ignore, Stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
+import type { Reply } from "../../process/request.js";
 import type { Answer, Caller, Deferred, NoReply, Ready, Refusal, StopReply } from "./replies.js";
 
 /** `this` in a handler that is written as a method or a `function`: `take(state, n: number) { … }`. */
@@ -13,14 +14,14 @@ export interface HandlerScope {
 /** `this` in the handler of a call. */
 export interface CallScope extends HandlerScope {
   /**
-   * The caller, and the means to answer it before or after the handler returns. Read it before the first `await` of a handler
-   * that keeps it: afterwards it is the caller of a later call.
+   * The caller, and the means to answer it before or after the handler has ended. It can be kept; `this.caller` itself is there
+   * while the handler runs, its awaits included.
    */
   readonly caller: Caller<unknown>;
 }
 
 /** A handler of a call or cast. It gets the state and then the arguments of the caller; as a method, also `this`. */
-export type Handler<S, This = CallScope> = (this: This, state: S, ...args: never[]) => unknown;
+export type Handler<S> = (state: S, ...args: never[]) => unknown;
 
 /** The state that an `init` makes. */
 export type StateOf<R> = PlainState<Awaited<R>>;
@@ -45,6 +46,13 @@ type PlainReply<R> =
 export type Calls<C> = {
   readonly [K in keyof C]: C[K] extends (state: never, ...args: infer A) => infer R
     ? (...args: A) => Promise<ReplyOf<R>>
+    : never;
+};
+
+/** The calls of a server, as methods whose last argument gets the reply. */
+export type Asks<C> = {
+  readonly [K in keyof C]: C[K] extends (state: never, ...args: infer A) => infer R
+    ? (...args: [...A, onReply: (reply: Reply<ReplyOf<R>>) => unknown]) => void
     : never;
 };
 
