@@ -181,7 +181,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
       const decision: ReturnType<typeof decide<Member>> = decide(this.settings, this.state, event);
       const before = this.state;
       this.state = decision[0];
-      this.tap?.decided(event, before, this.state);
+      this.tap?.decided(event, before, this.state, decision[1]);
       const effects = decision[1];
       event = undefined;
       for (let i = 0; i < effects.length; i++) {

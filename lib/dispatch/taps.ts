@@ -2,15 +2,20 @@
 
 import type { Process } from "../process/process.js";
 import type { Conversation } from "./conversation.js";
-import type { Event, State } from "./conversation-machine.js";
+import type { Effect, Event, State } from "./conversation-machine.js";
 import type { Delivery } from "./delivery.js";
 import type { Handoff } from "./handoff.js";
 import type { Member } from "./member.js";
 
 /** What follows one dispatch. */
 export interface DispatchTap {
-  /** The machine has decided. The effects of its decision come next. */
-  decided(event: Event<Member>, before: State<Member>, after: State<Member>): void;
+  /** The machine has decided. The effects are carried out next. */
+  decided(
+    event: Event<Member>,
+    before: State<Member>,
+    after: State<Member>,
+    effects: readonly Effect<Member>[],
+  ): void;
   /** The envelope is about to be forwarded to a consumer. */
   delivering(held: Delivery<unknown> | Handoff, attempt: number): void;
 }

@@ -91,6 +91,8 @@ export abstract class Entry extends Special implements Withdrawable {
 export class ContextMessage extends Entry {
   readonly message: unknown;
   declare context: AsyncContext;
+  /** What telemetry notes about the message. */
+  tap: unknown = undefined;
   constructor(message: unknown, context: AsyncContext) {
     super();
     this.message = message;

@@ -410,6 +410,7 @@ export class Kernel implements ScheduledSystem {
     this.scheduler.stop();
     this.remote.close();
     this.reports.close();
+    this.taps?.closed();
     this.unwatch?.();
   }
 }

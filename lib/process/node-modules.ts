@@ -6,6 +6,7 @@ import { HostModuleError } from "./errors.js";
 interface NodeModules {
   readonly "node:async_hooks": typeof import("node:async_hooks");
   readonly "node:child_process": typeof import("node:child_process");
+  readonly "node:diagnostics_channel": typeof import("node:diagnostics_channel");
   readonly "node:fs": typeof import("node:fs");
   readonly "node:http": typeof import("node:http");
   readonly "node:os": typeof import("node:os");

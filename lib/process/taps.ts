@@ -10,6 +10,7 @@
 // | `started`                | an awaited start has ended                                                | kernel.ts     |
 // | `felled`                 | an exit signal is about to end a process                                  | links.ts      |
 // | `ended`                  | a process has ended; nobody has been notified yet                         | kernel.ts     |
+// | `closed`                 | the system has stopped                                                    | kernel.ts     |
 // | `called`                 | a call is about to be delivered; its end goes to `request.tap`            | calls.ts      |
 // | `took`                   | a function body took a message out of its mailbox                         | receive.ts    |
 // | `cast`                   | a cast is about to be sent                                                | behaviours    |
@@ -50,6 +51,8 @@ export interface Taps {
   started(process: Process, outcome: StartOutcome): void;
   felled(process: Process, by: Pid): void;
   ended(process: Process, reason: ExitReason): void;
+  /** The system has stopped. */
+  closed(): void;
   called(request: Request): void;
   took(process: Process, entry: unknown): void;
   /** @param message - what is sent; the tap may note something in its field `tap` */

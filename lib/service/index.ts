@@ -5,6 +5,7 @@
  *     http/         httpServer: an HTTP server as a supervised process, each request a process
  *     protection/   circuitBreaker, rateLimiter, retryPolicy: guards around functions
  *     pool/         pool: worker threads for jobs that keep a processor busy
+ *     telemetry/    telemetry: events, metrics and their text for Prometheus
  *
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.
  */
@@ -61,3 +62,4 @@ export { type JobDefaults, POOL_DEFAULTS, type PoolOptions } from "./pool/option
 export { type PoolDefinition, pool } from "./pool/pool.js";
 export type { JobOptions, PoolRef } from "./pool/pool-ref.js";
 export * from "./protection/index.js";
+export * from "./telemetry/index.js";

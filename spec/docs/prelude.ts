@@ -1,6 +1,7 @@
 // What the examples in TSDoc comments take for granted: they are compiled behind this.
 
 import { createReadStream } from "node:fs";
+import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import * as fc from "fast-check";
 import {
@@ -60,10 +61,14 @@ import {
   httpServer,
   type PoolJob,
   type PoolRef,
+  type PrometheusMetrics,
   pool,
+  prometheus,
   rateLimiter,
   retryPolicy,
   run,
+  telemetry,
+  telemetryChannel,
 } from "signalbox/service";
 import {
   arbitrarySchedules,
@@ -266,7 +271,12 @@ export const topologies: readonly unknown[] = [
   TaskMeter,
 ];
 declare const printing: PoolRef<{ render(order: Order): string }>;
+declare const metrics: PrometheusMetrics;
 export const services: readonly unknown[] = [
+  telemetry,
+  telemetryChannel,
+  prometheus,
+  () => [metrics, createServer],
   circuitBreaker,
   httpServer,
   pool,

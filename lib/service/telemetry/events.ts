@@ -1,0 +1,287 @@
+// The events of telemetry: what each tells. This table is the contract; channels.ts makes a channel of node:diagnostics_channel
+// of each name.
+
+import type { Pid } from "../../process/pid.js";
+import type { ExitReason } from "../../process/reason.js";
+import type { CallOutcome } from "../../process/taps.js";
+
+/** What all events tell. */
+export interface TelemetryEvent {
+  /** Name of the system. */
+  readonly system: string;
+  /** Id of the system's node: tells systems of the same name apart. */
+  readonly node: string;
+  /** When, in milliseconds of the system's clock: monotonic, and virtual under a test clock or the simulator. */
+  readonly at: number;
+}
+
+/** The begin of a span. */
+export interface SpanBegin extends TelemetryEvent {
+  /** Number of the span: its end has the same. Unique within a system. */
+  readonly span: number;
+}
+
+/** The end of a span. Each begin has exactly one. */
+export interface SpanEnd extends SpanBegin {
+  /** Milliseconds since the begin. */
+  readonly durationMs: number;
+}
+
+/** The two ends of a call. */
+export interface CallBegin extends SpanBegin {
+  /** The process that calls; undefined for code outside of all processes. */
+  readonly from: Pid | undefined;
+  /** The pid or the name that is called. */
+  readonly to: Pid | string;
+  /** Label of the callee, or the name that no process has. */
+  readonly label: string;
+  /** The call of a server, or undefined for a `ctx.call`, whose messages telemetry does not read. */
+  readonly method: string | undefined;
+}
+
+/** The end of a call. */
+export interface CallEnd extends CallBegin, SpanEnd {
+  /** How the call ended. */
+  readonly outcome: CallOutcome;
+  /** The error with which the call rejects; undefined when it was `replied`. */
+  readonly error: unknown;
+}
+
+/** A cast is sent. */
+export interface CastSent extends SpanBegin {
+  /** The process that casts, if its handle was made `with({ from })`. */
+  readonly from: Pid | undefined;
+  /** The pid or the name of the server. */
+  readonly to: Pid | string;
+  /** Label of the server, or the name that no process has. */
+  readonly label: string;
+  /** The cast. */
+  readonly method: string;
+}
+
+/** A process begins to handle a message. */
+export interface MessageBegin extends SpanBegin {
+  /** The process. */
+  readonly process: Pid;
+  /** Its label. */
+  readonly label: string;
+  /** What the message is: of a call, a cast, a dispatch (`delivery`), or a plain one. */
+  readonly kind: "call" | "cast" | "delivery" | "message";
+  /** The call or cast of a server, or the group of a dispatch. */
+  readonly name: string | undefined;
+  /** Span of the call, cast or attempt that sent it, if that one was sampled. */
+  readonly cause: number | undefined;
+  /** Milliseconds that the message was in the mailbox. */
+  readonly waitedMs: number;
+}
+
+/** A process has handled a message: the handler returned, or what it returned has settled, or a body receives again. */
+export interface MessageEnd extends MessageBegin, SpanEnd {
+  /** `crashed`: the handler threw or rejected. `exited`: the process ended meanwhile. */
+  readonly outcome: "handled" | "crashed" | "exited";
+}
+
+/** A dispatch begins. */
+export interface DispatchBegin extends SpanBegin {
+  /** The process that dispatches; undefined for code outside of all processes. */
+  readonly from: Pid | undefined;
+  /** Name of the consumer group. */
+  readonly group: string;
+  /** Id of the envelope, if its maker gave it one. */
+  readonly envelope: string | undefined;
+}
+
+/**
+ * How a dispatch ended: `delivered`; `withdrawn` by its last caller; or the failure that docs/guide/telemetry.md names with the
+ * error of each.
+ */
+export type DispatchOutcome =
+  | "delivered"
+  | "withdrawn"
+  | "no-consumer"
+  | "unknown-consumer"
+  | "evaluation"
+  | "deadline"
+  | "attempts"
+  | "rejected"
+  | "crashed"
+  | "compensated"
+  | "compensation-failed"
+  | "died";
+
+/** The end of a dispatch. */
+export interface DispatchEnd extends DispatchBegin, SpanEnd {
+  /** How the dispatch ended. */
+  readonly outcome: DispatchOutcome;
+  /** Deliveries that were made. */
+  readonly attempts: number;
+}
+
+/** One attempt of a dispatch begins: the envelope is forwarded to a consumer. */
+export interface AttemptBegin extends SpanBegin {
+  /** Span of the dispatch. */
+  readonly dispatch: number;
+  /** Name of the consumer group. */
+  readonly group: string;
+  /** Number of the attempt, from 1. */
+  readonly attempt: number;
+  /** Id of the consumer. */
+  readonly consumer: string;
+  /** Process of the consumer. */
+  readonly process: Pid;
+  /** For an attempt after the crash of a consumer: the id of that crash. */
+  readonly crash: string | undefined;
+}
+
+/** The end of an attempt. */
+export interface AttemptEnd extends Omit<AttemptBegin, "crash">, SpanEnd {
+  /**
+   * `settled`: the dispatch is delivered. `crashed`, `rejected`, `returned` and `interrupted`: as in `EndedAttempt`. `withdrawn`:
+   * the dispatch ended first.
+   */
+  readonly outcome: "settled" | "crashed" | "rejected" | "returned" | "interrupted" | "withdrawn";
+  /** The id of the crash that ended the attempt. */
+  readonly crash: string | undefined;
+}
+
+/** A start begins that somebody waits for: of a child, or `system.start`. */
+export interface StartBegin extends SpanBegin {
+  /** The new process. */
+  readonly process: Pid;
+  /** The names from the system down to the process: `shop/floor/clerk`. */
+  readonly path: string;
+  /** The supervisor, if one starts it. */
+  readonly supervisor: Pid | undefined;
+  /** For a restart: the id of the crash that it follows. */
+  readonly crash: string | undefined;
+}
+
+/** The end of a start: `init` has ended. */
+export interface StartEnd extends StartBegin, SpanEnd {
+  /** How the start ended. */
+  readonly outcome: "started" | "ignored" | "failed";
+}
+
+/** The life of a process begins. */
+export interface ProcessBegin extends SpanBegin {
+  /** The new process. */
+  readonly process: Pid;
+  /** The process that spawned it; undefined when code outside of all processes did. */
+  readonly parent: Pid | undefined;
+  /** The names from the system down to the process. */
+  readonly path: string;
+}
+
+/** A process has ended. */
+export interface ProcessEnd extends Omit<ProcessBegin, "path">, SpanEnd {
+  /** Its exit reason. */
+  readonly reason: ExitReason;
+  /** The process whose exit signal ended it, if one did. */
+  readonly by: Pid | undefined;
+  /** The id of the crash, if the end was one. */
+  readonly crash: string | undefined;
+  /** Messages and signals that it has handled. */
+  readonly handled: number;
+}
+
+/** A process ended with another reason than `normal` or `shutdown`. */
+export interface Crash extends TelemetryEvent {
+  /** Id of this crash: restarts and attempts that follow from it have the same. `shop.17`, for the process `<shop.17 clerk>`. */
+  readonly crash: string;
+  /** The process. */
+  readonly process: Pid;
+  /** The names from the system down to the process. */
+  readonly path: string;
+  /** Its exit reason. */
+  readonly reason: ExitReason;
+  /** The crash along a link, or the crash of the process that sent the exit signal, that this one follows from. */
+  readonly cause: string | undefined;
+  /** Span of the message that the process was handling, if that one was sampled. */
+  readonly message: number | undefined;
+}
+
+/** A supervisor restarts a child, or gives up. */
+export interface Restarted extends TelemetryEvent {
+  /** The supervisor. */
+  readonly supervisor: Pid;
+  /** The names from the system down to the child. */
+  readonly path: string;
+  /** Id of the child. */
+  readonly child: string;
+  /** The id of the crash that it follows. Undefined for a child that ended in order, or that was never spawned. */
+  readonly crash: string | undefined;
+  /** The reason of the child's exit. */
+  readonly reason: ExitReason;
+  /** Siblings that are restarted together with it. */
+  readonly siblings: readonly string[];
+  /** Milliseconds until the next start. */
+  readonly delayMs: number;
+  /** The intensity allows no more restarts: the supervisor stops its children and ends. */
+  readonly gaveUp: boolean;
+}
+
+/** The mailboxes of all processes with one label, at one moment. {@link TelemetryStream.sample} emits one for each label. */
+export interface MailboxDepth extends TelemetryEvent {
+  /** The label. */
+  readonly label: string;
+  /** Living processes with this label. */
+  readonly processes: number;
+  /** Messages and signals that wait in all their mailboxes together. */
+  readonly depth: number;
+  /** Messages and signals in the fullest of their mailboxes. */
+  readonly deepest: number;
+}
+
+/**
+ * All events, by name. The channel of an event is `signalbox:` and its name: `signalbox:call:end`.
+ *
+ * | event | emitted when |
+ * |---|---|
+ * | `call:begin`, `call:end` | a call is made; it ended, by whatever comes first |
+ * | `cast` | a cast is sent |
+ * | `message:begin`, `message:end` | a process handles a message |
+ * | `dispatch:begin`, `dispatch:end` | an envelope is dispatched; the dispatch ended |
+ * | `attempt:begin`, `attempt:end` | a dispatch forwards its envelope to a consumer; the attempt ended |
+ * | `start:begin`, `start:end` | a start begins that somebody waits for; its `init` ended |
+ * | `process:begin`, `process:end` | a process was spawned; it ended |
+ * | `crash` | a process ended with another reason than `normal` or `shutdown` |
+ * | `restart` | a supervisor restarts a child, or gives up |
+ * | `mailbox` | a gauge: the mailboxes of one label are counted |
+ */
+export interface TelemetryEvents {
+  /** A call is made. */
+  readonly "call:begin": CallBegin;
+  /** A call has ended. */
+  readonly "call:end": CallEnd;
+  /** A cast is sent. */
+  readonly cast: CastSent;
+  /** A process begins to handle a message. */
+  readonly "message:begin": MessageBegin;
+  /** A process has handled a message. */
+  readonly "message:end": MessageEnd;
+  /** An envelope is dispatched. */
+  readonly "dispatch:begin": DispatchBegin;
+  /** A dispatch has ended. */
+  readonly "dispatch:end": DispatchEnd;
+  /** The envelope is forwarded to a consumer. */
+  readonly "attempt:begin": AttemptBegin;
+  /** An attempt has ended. */
+  readonly "attempt:end": AttemptEnd;
+  /** A start begins. */
+  readonly "start:begin": StartBegin;
+  /** A start has ended. */
+  readonly "start:end": StartEnd;
+  /** A process was spawned. */
+  readonly "process:begin": ProcessBegin;
+  /** A process has ended. */
+  readonly "process:end": ProcessEnd;
+  /** A process has crashed. */
+  readonly crash: Crash;
+  /** A supervisor restarts a child, or gives up. */
+  readonly restart: Restarted;
+  /** The mailboxes of one label. */
+  readonly mailbox: MailboxDepth;
+}
+
+/** The name of an event. */
+export type TelemetryEventName = keyof TelemetryEvents;

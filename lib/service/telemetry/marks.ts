@@ -1,0 +1,53 @@
+// What telemetry notes on messages, in their field `tap`: when a message was sent, and which span sent it. Only the library's own
+// classes are read here: a message of the user is never touched.
+
+import { CastMessage } from "../../behaviour/server/messages.js";
+import { ContextMessage, isSpecial, Recallable } from "../../process/entries.js";
+import { Request } from "../../process/request.js";
+import type { MessageBegin } from "./events.js";
+
+/** What is known of a message before it is handled. */
+export interface Mark extends Pick<MessageBegin, "kind" | "name" | "cause"> {
+  /** When it was sent. */
+  readonly sentAt: number;
+  /** It is timed for the metrics, and no event tells of it. */
+  readonly isPrivate?: boolean;
+}
+
+/** What is noted in a `tap`: a mark, or something that leads to one. */
+export interface Marker {
+  readonly mark: Mark | undefined;
+}
+
+/** A mark of its own. */
+export class PlainMark implements Marker {
+  readonly mark: Mark;
+
+  constructor(kind: Mark["kind"], name: string | undefined, cause: number | undefined, sentAt: number) {
+    this.mark = { kind, name, cause, sentAt };
+  }
+}
+
+/** The mark of an entry of a mailbox, if it has one. */
+export function markOf(entry: unknown): Mark | undefined {
+  if (!isSpecial(entry)) return undefined;
+  if (entry instanceof Request) return (entry.tap as Partial<Marker> | undefined)?.mark;
+  if (entry instanceof ContextMessage || entry instanceof Recallable)
+    return (entry.tap as Marker | undefined)?.mark;
+  return undefined;
+}
+
+/** The method of a call. The requests of behaviours have one; `ctx.call` has none. */
+export function methodOf(request: Request): string | undefined {
+  const { method } = request as { readonly method?: unknown };
+  return typeof method === "string" ? method : undefined;
+}
+
+/** `instanceof` of whatever the user sends: a Proxy may throw at it. */
+export function castOf(message: unknown): CastMessage | undefined {
+  try {
+    return message instanceof CastMessage ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

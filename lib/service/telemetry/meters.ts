@@ -1,0 +1,28 @@
+// What telemetry counts and times when somebody wants metrics: metrics.ts. The recorder calls it beside the events.
+
+import type { ExitReason } from "../../process/reason.js";
+import type { CallTap } from "../../process/taps.js";
+import type { AttemptEnd, DispatchOutcome } from "./events.js";
+
+/** Counts the calls of one method to processes of one label. */
+export interface CallMeter {
+  readonly owner: Meters;
+  readonly method: string | undefined;
+  /** What counts the next call, or counts and times it. */
+  next(): CallTap;
+}
+
+export interface Meters {
+  calls(label: string, method: string | undefined): CallMeter;
+  cast(label: string, method: string): void;
+  /** One message in so many is timed, for each process. */
+  readonly messageOneIn: number;
+  handled(label: string, waitedMs: number, durationMs: number): void;
+  /** Whether the next dispatch is timed. */
+  timesDispatch(): boolean;
+  /** @param durationMs - undefined if the dispatch was not timed */
+  dispatched(group: string, outcome: DispatchOutcome, durationMs: number | undefined): void;
+  attempted(group: string, outcome: AttemptEnd["outcome"]): void;
+  ended(label: string, reason: ExitReason, handled: number): void;
+  restarted(supervisor: string, child: string, gaveUp: boolean): void;
+}

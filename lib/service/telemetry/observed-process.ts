@@ -1,0 +1,110 @@
+// The process of a system with telemetry: a class of its own, so that others pay nothing for their messages.
+
+import { ContextMessage, isSpecial } from "../../process/entries.js";
+import type { Process } from "../../process/process.js";
+import { SUSPENDED } from "../../process/process-state.js";
+import type { ProcessBegin, StartBegin } from "./events.js";
+import type { CallMeter } from "./meters.js";
+import type { Recorder } from "./recorder.js";
+import type { MessageSpan } from "./spans.js";
+
+/** What such a process has in addition. */
+export interface Observed {
+  /** The message that it handles. */
+  handling: MessageSpan | undefined;
+  /** The message on which it crashed. */
+  crashedOn: number | undefined;
+  life: ProcessBegin | undefined;
+  starting: StartBegin | undefined;
+  /** Whether its messages are followed. Set when it is spawned. */
+  isFollowed: boolean;
+  /** Messages until the next one that is marked. */
+  untilMarked: number;
+  /** Counts the calls to this process. */
+  counted: CallMeter | undefined;
+}
+
+const made = new Map<typeof Process, typeof Process>();
+
+/** Makes a class of processes one whose messages telemetry sees. */
+export function observed(Base: typeof Process): typeof Process {
+  const known = made.get(Base) ?? observedClass(Base);
+  made.set(Base, known);
+  return known;
+}
+
+/** The process as telemetry knows it; undefined if it was spawned before telemetry began. */
+export function asObserved(process: Process): (Process & Observed) | undefined {
+  const { isFollowed } = process as Partial<Observed>;
+  return isFollowed === undefined ? undefined : (process as Process & Observed);
+}
+
+function observedClass(Base: typeof Process): typeof Process {
+  return class extends Base implements Observed {
+    handling: MessageSpan | undefined = undefined;
+    crashedOn: number | undefined = undefined;
+    life: ProcessBegin | undefined = undefined;
+    starting: StartBegin | undefined = undefined;
+    isFollowed = false;
+    untilMarked = 1;
+    counted: CallMeter | undefined = undefined;
+
+    override deliver(message: unknown): void {
+      const { recorder } = this;
+      const isMarked = recorder !== undefined && this.isFollowed && recorder.marks(this, message);
+      super.deliver(isMarked ? this.marked(message, recorder) : message);
+    }
+
+    protected override open(entry: unknown): unknown {
+      const { recorder } = this;
+      const span = this.isFollowed ? recorder?.opened(this, entry) : undefined;
+      if (recorder === undefined || span === undefined) return super.open(entry);
+      this.handling = span;
+      const result = recorder.within(span, () => super.open(entry));
+      if (result === undefined) this.finish("handled");
+      return result;
+    }
+
+    override settle(result: unknown, message: unknown): boolean {
+      const waits = super.settle(result, message);
+      if (this.handling !== undefined && this.state !== SUSPENDED) this.finish("handled");
+      return waits;
+    }
+
+    /** An asynchronous handler has settled, or a body receives again. */
+    override proceed(): void {
+      if (this.handling !== undefined) this.finish("handled");
+      super.proceed();
+    }
+
+    override failed(error: unknown, message: unknown): void {
+      if (this.handling !== undefined) {
+        this.crashedOn = this.handling.number;
+        this.finish("crashed");
+      }
+      super.failed(error, message);
+    }
+
+    private finish(outcome: "handled" | "crashed"): void {
+      const { handling } = this;
+      this.handling = undefined;
+      handling?.ended(outcome);
+    }
+
+    /** Notes when the message arrived. Calls and deliveries have noted it themselves. */
+    private marked(message: unknown, recorder: Recorder): unknown {
+      const isWrapped = isSpecial(message);
+      if (isWrapped && !(message instanceof ContextMessage)) return message;
+      const marked = isWrapped
+        ? (message as ContextMessage)
+        : new ContextMessage(message, this.kernel.context);
+      marked.tap = recorder.markFor(marked.message);
+      this.mixed = true;
+      return marked;
+    }
+
+    private get recorder(): Recorder | undefined {
+      return this.kernel.taps as Recorder | undefined;
+    }
+  };
+}

@@ -1,0 +1,342 @@
+// The taps of one system: they make events of what the library tells them, for whoever listens, and meters count. Nothing is made
+// for an event that nobody listens to.
+
+import { Conversation } from "../../dispatch/conversation.js";
+import { OwnEnvelope } from "../../dispatch/envelope.js";
+import type { StartOutcome } from "../../process/behaviour.js";
+import { plain } from "../../process/entries.js";
+import type { Kernel } from "../../process/kernel.js";
+import { outside } from "../../process/origin.js";
+import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
+import { type ExitReason, isOrderly } from "../../process/reason.js";
+import { pathOf } from "../../process/report.js";
+import type { Request } from "../../process/request.js";
+import { showThrown } from "../../process/show.js";
+import type { Taps } from "../../process/taps.js";
+import type { Restarting } from "../../supervisor/protocol.js";
+import { Causes, crashId } from "./causes.js";
+import { CHANNELS, type EventChannel } from "./channels.js";
+import { DispatchSpan } from "./dispatch-span.js";
+import type { TelemetryEvent } from "./events.js";
+import { Labels } from "./labels.js";
+import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
+import type { CallMeter, Meters } from "./meters.js";
+import { asObserved, type Observed, observed } from "./observed-process.js";
+import { TELEMETRY_DEFAULTS, type TelemetrySettings } from "./options.js";
+import { Sampler } from "./sampler.js";
+import { CallSpan, MessageSpan, startEnded } from "./spans.js";
+
+/** Runs the handler of a message, for example in the context of its span. It has to call `run` once. */
+export type Around = (span: number, run: () => unknown) => unknown;
+
+export class Recorder implements Taps {
+  readonly kernel: Kernel;
+  readonly causes: Causes = new Causes();
+  readonly labels: Labels = new Labels();
+  meters: Meters | undefined = undefined;
+  around: Around | undefined = undefined;
+  /** What ends with the system. */
+  readonly onClose: Set<() => void> = new Set();
+  private settings: TelemetrySettings = TELEMETRY_DEFAULTS;
+  private calls = new Sampler(1);
+  private casts = new Sampler(1);
+  private dispatches = new Sampler(1);
+  private lastSpan = 0;
+
+  constructor(kernel: Kernel) {
+    this.kernel = kernel;
+  }
+
+  configure(settings: TelemetrySettings): void {
+    this.settings = settings;
+    this.calls = new Sampler(settings.oneIn.call);
+    this.casts = new Sampler(settings.oneIn.cast);
+    this.dispatches = new Sampler(settings.oneIn.dispatch);
+  }
+
+  now(): number {
+    return this.kernel.env.now();
+  }
+
+  nextSpan(): number {
+    return ++this.lastSpan;
+  }
+
+  /** Subscribers are no code of the process that runs: a promise of theirs that rejects does not end it. */
+  publish<E>(channel: EventChannel<E>, event: E): void {
+    this.touched();
+    outside(() => channel.publish(event));
+  }
+
+  /** Reports that a function of the user threw. It must not harm the process that runs. */
+  complain(what: string, error: unknown): void {
+    const { reports, node } = this.kernel;
+    if (!reports.admits()) return;
+    const text = `${node.name}: ${what} of telemetry threw: ${showThrown(error)}`;
+    reports.write({ level: "error", event: "host", path: node.name, error, text });
+  }
+
+  /** What telemetry keeps, and its subscribers, are shared by all processes. */
+  private touched(): void {
+    this.kernel.shared?.listeners("write");
+  }
+
+  // ── processes ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  classOf(plain: typeof Process): typeof Process {
+    return observed(plain);
+  }
+
+  spawned(process: Process, awaited: boolean): void {
+    const crash = this.causes.spawned(process);
+    const seen = asObserved(process);
+    if (seen === undefined || process.behaviour instanceof Conversation || !this.follows(process.pid)) return;
+    seen.isFollowed = true;
+    this.touched();
+    const { pid, parent } = process;
+    const lives = CHANNELS["process:begin"].hasSubscribers || CHANNELS["process:end"].hasSubscribers;
+    const starts =
+      awaited && (CHANNELS["start:begin"].hasSubscribers || CHANNELS["start:end"].hasSubscribers);
+    if (!lives && !starts) return;
+    const common = { ...this.common(), process: pid, path: pathOf(pid, parent) };
+    if (lives) {
+      seen.life = { ...common, span: this.nextSpan(), parent };
+      if (CHANNELS["process:begin"].hasSubscribers) this.publish(CHANNELS["process:begin"], seen.life);
+    }
+    if (starts && process.alive) {
+      seen.starting = { ...common, span: this.nextSpan(), supervisor: this.supervisorOf(process), crash };
+      if (CHANNELS["start:begin"].hasSubscribers) this.publish(CHANNELS["start:begin"], seen.starting);
+    }
+  }
+
+  started(process: Process, { type }: StartOutcome): void {
+    const seen = asObserved(process);
+    if (seen?.starting === undefined) return;
+    const { starting } = seen;
+    seen.starting = undefined;
+    startEnded(this, starting, type);
+  }
+
+  felled(process: Process, by: Pid): void {
+    this.causes.fell(process, by);
+  }
+
+  ended(process: Process, reason: ExitReason): void {
+    const { pid, behaviour } = process;
+    if (behaviour instanceof Conversation) {
+      if (behaviour.tap instanceof DispatchSpan) behaviour.tap.abandoned();
+      return;
+    }
+    const seen = asObserved(process);
+    const message = seen?.handling?.number ?? seen?.crashedOn;
+    if (seen?.handling !== undefined) {
+      const { handling } = seen;
+      seen.handling = undefined;
+      handling.ended(process.handle === undefined && isOrderly(reason) ? "handled" : "exited");
+    }
+    this.touched();
+    const { by, cause, isCrash } = this.causes.processEnded(process, reason);
+    this.meters?.ended(this.labels.of(pid), reason, process.handled);
+    if (isCrash && CHANNELS.crash.hasSubscribers) {
+      const path = pathOf(pid, process.parent);
+      this.publish(CHANNELS.crash, {
+        ...{ ...this.common(), crash: crashId(pid), process: pid, path, reason, cause, message },
+      });
+    }
+    if (seen?.life === undefined || !CHANNELS["process:end"].hasSubscribers) return;
+    const { at: begun, span, parent } = seen.life;
+    const common = this.common();
+    const durationMs = common.at - begun;
+    const crash = isCrash ? crashId(pid) : undefined;
+    const { handled } = process;
+    this.publish(CHANNELS["process:end"], {
+      ...{ ...common, span, process: pid, parent, durationMs, reason, by, crash, handled },
+    });
+  }
+
+  private supervisorOf(process: Process): Pid | undefined {
+    return this.causes.isChild(process) ? process.parent : undefined;
+  }
+
+  private follows(pid: Pid<unknown>): boolean {
+    const { filter } = this.settings;
+    if (filter === undefined) return true;
+    try {
+      return outside(() => filter(pid)) !== false;
+    } catch (error) {
+      this.complain("the filter", error);
+      return true;
+    }
+  }
+
+  closed(): void {
+    for (const close of [...this.onClose]) close();
+  }
+
+  // ── supervisors ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  launching(supervisor: Pid, key: string): void {
+    this.causes.launching(supervisor, key);
+    // The messages of supervisors are the library's own.
+    const seen = supervisor.process === undefined ? undefined : asObserved(supervisor.process);
+    if (seen !== undefined) seen.isFollowed = false;
+  }
+
+  restarted(supervisor: Pid, key: string, restart: Restarting, gaveUp: boolean): void {
+    this.touched();
+    const { id: child, siblings, reason, delayMs } = restart;
+    const crash = this.causes.restarted(supervisor, key, child, siblings, gaveUp);
+    this.meters?.restarted(this.labels.of(supervisor), child, gaveUp);
+    if (!CHANNELS.restart.hasSubscribers) return;
+    const path = `${pathOf(supervisor)}/${child}`;
+    this.publish(CHANNELS.restart, {
+      ...{ ...this.common(), supervisor, path, child, crash, reason, siblings, delayMs, gaveUp },
+    });
+  }
+
+  // ── calls and casts ───────────────────────────────────────────────────────────────────────────────────────────
+
+  called(request: Request): void {
+    const { callee } = request;
+    const seen = callee === undefined ? undefined : asObserved(callee);
+    if (seen?.isFollowed === false) return;
+    this.touched();
+    const { meters } = this;
+    const counted = meters === undefined ? undefined : this.meterOf(meters, request, seen).next();
+    request.tap = counted;
+    const emits = CHANNELS["call:begin"].hasSubscribers || CHANNELS["call:end"].hasSubscribers;
+    if (!(emits || this.listens) || !this.calls.picks()) return;
+    const { system, node, at } = this.common();
+    const to = callee?.pid ?? request.to;
+    const label = this.labels.of(to);
+    const from = request.owner?.pid;
+    const begin = { system, node, at, span: this.nextSpan(), from, to, label, method: methodOf(request) };
+    request.tap = new CallSpan(this, begin, counted);
+    if (CHANNELS["call:begin"].hasSubscribers) this.publish(CHANNELS["call:begin"], begin);
+  }
+
+  /** A process keeps the meter of the method that was called last. */
+  private meterOf(meters: Meters, request: Request, seen: Observed | undefined): CallMeter {
+    const method = methodOf(request);
+    if (seen?.counted?.method === method && seen?.counted?.owner === meters) return seen.counted;
+    const meter = meters.calls(this.labels.of(request.callee?.pid ?? request.to), method);
+    if (seen !== undefined) seen.counted = meter;
+    return meter;
+  }
+
+  cast(
+    message: { tap: unknown },
+    method: string,
+    address: Pid<never> | string,
+    from: Process | undefined,
+  ): void {
+    const holder = typeof address === "string" ? this.kernel.names.find(address) : address.process;
+    if (holder !== undefined && asObserved(holder)?.isFollowed === false) return;
+    this.touched();
+    const to = holder?.pid ?? (address as Pid | string);
+    const label = this.labels.of(to);
+    this.meters?.cast(label, method);
+    if (!(CHANNELS.cast.hasSubscribers || this.listens) || !this.casts.picks()) return;
+    const { system, node, at } = this.common();
+    const span = this.nextSpan();
+    message.tap = new PlainMark("cast", method, span, at);
+    if (!CHANNELS.cast.hasSubscribers) return;
+    this.publish(CHANNELS.cast, { system, node, at, span, from: from?.pid, to, label, method });
+  }
+
+  // ── messages ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether the message that a process gets now is one to mark. */
+  marks(process: Observed, message: unknown): boolean {
+    const { listens } = this;
+    const every = listens ? this.settings.oneIn.message : (this.meters?.messageOneIn ?? 0);
+    if (every === 0 && !listens) return false;
+    const cast = listens ? castOf(plain(message)) : undefined;
+    if (cast !== undefined) return cast.tap !== undefined;
+    if (every <= 1) return every === 1;
+    if (--process.untilMarked > 0 && process.untilMarked < every) return false;
+    process.untilMarked = every;
+    return true;
+  }
+
+  /** The mark of a message that arrives now. */
+  markFor(message: unknown): Marker {
+    const cast = castOf(message);
+    if (cast?.tap !== undefined) return cast.tap as Marker;
+    return cast === undefined
+      ? new PlainMark("message", undefined, undefined, this.now())
+      : new PlainMark("cast", cast.method, undefined, this.now());
+  }
+
+  /** Whether anybody listens to messages. */
+  private get listens(): boolean {
+    return CHANNELS["message:begin"].hasSubscribers || CHANNELS["message:end"].hasSubscribers;
+  }
+
+  /** A process handles an entry of its mailbox next. Undefined unless the entry is marked. */
+  opened(process: Process, entry: unknown): MessageSpan | undefined {
+    const mark = markOf(entry);
+    if (mark === undefined) return undefined;
+    const isPublic = this.listens && mark.isPrivate !== true;
+    if (!isPublic && this.meters === undefined) return undefined;
+    this.touched();
+    const { kind, name, cause, sentAt } = mark;
+    const { pid } = process;
+    const label = this.labels.of(pid);
+    const { system, node, at } = this.common();
+    const span = isPublic ? this.nextSpan() : 0;
+    const waitedMs = at - sentAt;
+    const begin = { system, node, at, span, process: pid, label, kind, name, cause, waitedMs };
+    if (isPublic && CHANNELS["message:begin"].hasSubscribers) this.publish(CHANNELS["message:begin"], begin);
+    return new MessageSpan(this, begin, isPublic);
+  }
+
+  took(process: Process, entry: unknown): void {
+    const seen = asObserved(process);
+    if (seen?.isFollowed === true) seen.handling = this.opened(process, entry);
+  }
+
+  /** Runs a handler, in the context that whoever instruments the system gives it. */
+  within(span: MessageSpan, run: () => unknown): unknown {
+    const { around } = this;
+    const { number } = span;
+    return around === undefined || number === undefined ? run() : around(number, run);
+  }
+
+  // ── dispatches ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  dispatching(conversation: Conversation<unknown>, owner: Process | undefined): void {
+    this.touched();
+    const spans = this.seesDispatches && this.dispatches.picks();
+    const { meters } = this;
+    if (!spans && meters === undefined) return;
+    const { name: group } = conversation.group;
+    const timedFrom = meters?.timesDispatch() === true ? this.now() : undefined;
+    if (!spans) {
+      conversation.tap = new DispatchSpan(this, group, undefined, timedFrom);
+      return;
+    }
+    const { system, node, at } = this.common();
+    const envelope = conversation.envelope instanceof OwnEnvelope ? conversation.envelope.id : undefined;
+    const begin = { system, node, at, span: this.nextSpan(), from: owner?.pid, group, envelope };
+    conversation.tap = new DispatchSpan(this, group, begin, timedFrom);
+    if (CHANNELS["dispatch:begin"].hasSubscribers) this.publish(CHANNELS["dispatch:begin"], begin);
+  }
+
+  private get seesDispatches(): boolean {
+    return (
+      CHANNELS["dispatch:begin"].hasSubscribers ||
+      CHANNELS["dispatch:end"].hasSubscribers ||
+      CHANNELS["attempt:begin"].hasSubscribers ||
+      CHANNELS["attempt:end"].hasSubscribers ||
+      this.listens
+    );
+  }
+
+  /** What all events tell. */
+  common(): TelemetryEvent {
+    const { name: system, id: node } = this.kernel.node;
+    return { system, node, at: this.now() };
+  }
+}

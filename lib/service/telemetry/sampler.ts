@@ -1,0 +1,18 @@
+// Which of many are sampled: the first, and then one in so many. No randomness, so that a simulated run repeats.
+
+/** Picks one in `n`; none when `n` is 0. */
+export class Sampler {
+  private readonly n: number;
+  private left = 1;
+
+  constructor(n: number) {
+    this.n = n;
+  }
+
+  picks(): boolean {
+    if (this.n === 1) return true;
+    if (this.n === 0 || --this.left > 0) return false;
+    this.left = this.n;
+    return true;
+  }
+}

@@ -1,0 +1,180 @@
+// Turning telemetry on for a system. All that want telemetry of one system share one recorder, and the last to close turns it off.
+
+import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { ProcessSystem } from "../../process/system.js";
+import { isThenable } from "../../process/thenable.js";
+import { CHANNELS, hasChannels } from "./channels.js";
+import type { MailboxDepth, TelemetryEventName, TelemetryEvents } from "./events.js";
+import { mailboxDepths } from "./gauges.js";
+import { checkTelemetry, TELEMETRY_DEFAULTS, type TelemetryOptions } from "./options.js";
+import { Recorder } from "./recorder.js";
+
+/** What one user of a system's telemetry holds. */
+export interface Hold {
+  readonly recorder: Recorder;
+  release(): void;
+}
+
+interface Held {
+  readonly recorder: Recorder;
+  holds: number;
+  /** Somebody has set the options. */
+  isConfigured: boolean;
+}
+
+const held = new WeakMap<Kernel, Held>();
+
+/** Turns the telemetry of a system on, unless it is on. */
+export function hold(kernel: Kernel): Hold {
+  const found = held.get(kernel) ?? { recorder: new Recorder(kernel), holds: 0, isConfigured: false };
+  held.set(kernel, found);
+  found.holds++;
+  const { recorder } = found;
+  if (found.holds === 1) kernel.tap(recorder);
+  let isHeld = true;
+  return {
+    recorder,
+    release: () => {
+      if (!isHeld) return;
+      isHeld = false;
+      if (--found.holds > 0) return;
+      held.delete(kernel);
+      kernel.tap(undefined);
+    },
+  };
+}
+
+/** The telemetry of one system. {@link telemetry} makes it. */
+export class TelemetryStream implements AsyncDisposable {
+  readonly #hold: Hold;
+  readonly #kernel: Kernel;
+  readonly #release: () => void;
+  readonly #subscriptions = new Set<() => void>();
+  readonly #close = (): void => {
+    for (const end of [...this.#subscriptions]) end();
+    this.#hold.recorder.onClose.delete(this.#close);
+    this.#release();
+  };
+
+  /** @internal */
+  constructor(kernel: Kernel, held: Hold, release: () => void) {
+    this.#kernel = kernel;
+    this.#hold = held;
+    this.#release = release;
+    held.recorder.onClose.add(this.#close);
+  }
+
+  /** Whether the host has node:diagnostics_channel. Without it no events are emitted. */
+  get active(): boolean {
+    return hasChannels;
+  }
+
+  /**
+   * Calls `listener` at each event of this name, of this system alone. The listener runs inside the code that emits, so it should
+   * be short. When it throws or rejects, the system reports the error, and nothing else happens.
+   *
+   * @returns a function that ends the subscription
+   * @example
+   * await using stream = telemetry(system);
+   * stream.subscribe("restart", ({ path, crash }) => log(`${path} restarts after the crash of ${crash}`));
+   */
+  subscribe<Name extends TelemetryEventName>(
+    name: Name,
+    listener: (event: TelemetryEvents[Name]) => unknown,
+  ): () => void {
+    const channel = CHANNELS[name];
+    if (channel === undefined)
+      throw new OptionError("name", name, `one of ${Object.keys(CHANNELS).join(", ")}`);
+    if (typeof listener !== "function") throw new OptionError("listener", listener, "a function");
+    const { recorder } = this.#hold;
+    const node = this.#kernel.node.id;
+    const failed = (error: unknown): void => recorder.complain(`a subscriber of ${name}`, error);
+    const guarded = (event: TelemetryEvents[Name]): void => {
+      if (event.node !== node) return;
+      try {
+        const result = listener(event);
+        if (isThenable(result)) Promise.resolve(result).then(undefined, failed);
+      } catch (error) {
+        failed(error);
+      }
+    };
+    channel.subscribe(guarded);
+    const end = (): void => {
+      this.#subscriptions.delete(end);
+      channel.unsubscribe(guarded);
+    };
+    this.#subscriptions.add(end);
+    return end;
+  }
+
+  /**
+   * Counts what waits in all mailboxes now, by label, and emits an event `mailbox` for each label. The numbers are exact at this
+   * moment. Walks over all processes: call it as often as somebody looks, not for each message.
+   *
+   * @returns the same, sorted by label
+   * @example for (const { label, depth } of telemetry(system).sample()) log(`${label}: ${depth}`);
+   */
+  sample(): readonly MailboxDepth[] {
+    const { recorder } = this.#hold;
+    const depths = mailboxDepths(this.#kernel, recorder).map((one) => ({ ...recorder.common(), ...one }));
+    if (CHANNELS.mailbox.hasSubscribers)
+      for (const depth of depths) recorder.publish(CHANNELS.mailbox, depth);
+    return depths;
+  }
+
+  /** @internal Runs the handlers of messages that are sampled, inside `around`. */
+  surround(around: Recorder["around"]): void {
+    this.#hold.recorder.around = around;
+  }
+
+  /**
+   * Ends the subscriptions of this stream. The last stream of a system to close turns telemetry off. All streams close when the
+   * system has stopped.
+   */
+  close(): void {
+    this.#close();
+  }
+
+  /** Closes the stream at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+}
+
+/**
+ * Turns on the telemetry of a system: calls, casts, messages, dispatches, starts, crashes and restarts become events on channels
+ * of node:diagnostics_channel. Nothing is made for an event that nobody subscribed to. Processes that were spawned before are
+ * followed too, except for their messages, starts and lives.
+ *
+ * Subscribe with {@link TelemetryStream.subscribe}, or with node:diagnostics_channel and {@link telemetryChannel}. A subscriber of
+ * the latter kind that throws does not disturb the process either, but Node makes its error an `uncaughtException`, which ends the
+ * host unless it is handled.
+ *
+ * @throws OptionError when an option is not what it has to be, or when another stream of the system has set options
+ * @see https://nodejs.org/api/diagnostics_channel.html
+ * @example
+ * await using stream = telemetry(system, { oneIn: { call: 10 } });
+ * stream.subscribe("call:end", ({ method, outcome, durationMs }) => log([method, outcome, durationMs]));
+ */
+export function telemetry(system: ProcessSystem, options?: TelemetryOptions): TelemetryStream {
+  const { kernel } = system;
+  const settings = options === undefined ? undefined : checkTelemetry(options);
+  if (settings !== undefined && held.get(kernel)?.isConfigured === true)
+    throw new OptionError("options", options, "left out: another stream of this system has set them");
+  const mine = hold(kernel);
+  const shared = held.get(kernel) as Held;
+  if (settings !== undefined) {
+    shared.isConfigured = true;
+    mine.recorder.configure(settings);
+  }
+  let isOpen = true;
+  return new TelemetryStream(kernel, mine, () => {
+    if (isOpen && settings !== undefined) {
+      shared.isConfigured = false;
+      mine.recorder.configure(TELEMETRY_DEFAULTS);
+    }
+    isOpen = false;
+    mine.release();
+  });
+}
