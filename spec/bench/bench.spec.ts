@@ -13,6 +13,8 @@ import * as nact from "./nact.js";
 import * as node from "./node.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
+import * as piscina from "./piscina.js";
+import { poolJob } from "./pool.js";
 import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { format, judge, table } from "./result.js";
@@ -61,6 +63,8 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["host-await on Node", 10, node.hostAwait(10)],
   ["dispatch-ack on p-queue", 30, pqueue.dispatchAck(30)],
   ["dispatch-crash on p-queue", 30, pqueue.dispatchCrash(30)],
+  ["pool-job", 30, poolJob(30)],
+  ["pool-job on piscina", 30, piscina.poolJob(30)],
   ["word count on Node's streams", 90, node.wordCount(10)],
   ["ping-pong on XState", 20, xstate.pingPong(20)],
   ["spawn-monitor-exit on XState", 10, xstate.spawnMonitorExit(10)],
@@ -126,6 +130,7 @@ describe("the catalogue", () => {
       xstate: xstate.programs,
       node: node.programs,
       pqueue: pqueue.programs,
+      piscina: piscina.programs,
     }))
       expect(Object.keys(programs).sort()).toEqual(
         names(CATALOGUE.filter((entry) => entry.peers.some((one) => one === peer))),
@@ -160,6 +165,7 @@ describe("the result", () => {
       xstate: 0.5,
       node: null,
       pqueue: null,
+      piscina: null,
     });
     expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({
       otp: 9,
@@ -167,6 +173,7 @@ describe("the result", () => {
       xstate: null,
       node: null,
       pqueue: null,
+      piscina: null,
     });
   });
 
@@ -217,14 +224,14 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | piscina |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |    <= 600 B |  no |",
     ]);
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | piscina |      target | met |",
     );
   });
 });

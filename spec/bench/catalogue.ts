@@ -6,7 +6,13 @@ import { SIZES } from "./sizes.js";
 export type Unit = "perSecond" | "bytes" | "p99Us" | "ns" | "cpuMs";
 
 /** Others on Node, by their heading; each is measured where it can do the same thing. */
-export const PEERS = { nact: "nact", xstate: "XState", node: "Node", pqueue: "p-queue" } as const;
+export const PEERS = {
+  nact: "nact",
+  xstate: "XState",
+  node: "Node",
+  pqueue: "p-queue",
+  piscina: "piscina",
+} as const;
 
 export type Peer = keyof typeof PEERS;
 
@@ -154,6 +160,7 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "dispatch-bytes", unit: "bytes", peers: [], target: { type: "at-most", value: 1_200 } },
   { name: "dispatch-crash", unit: "perSecond", peers: ["pqueue"] },
   { name: "crash-to-reroute", unit: "p99Us", peers: [], target: { type: "below", value: 100 } },
+  { name: "pool-job", unit: "perSecond", peers: ["piscina"], target: timesPeer("piscina", 1 / 1.2) },
   { name: "sim-steps", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 500_000 } },
   {
     name: "sim-steps-async",

@@ -6,6 +6,7 @@ import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash } from "./dis
 import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
+import { poolJob } from "./pool.js";
 import type { Program } from "./program.js";
 import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
@@ -35,6 +36,7 @@ export const programs: Readonly<Record<string, Program>> = {
   "dispatch-bytes": dispatchBytes(SIZES.dispatchBytes),
   "dispatch-crash": dispatchCrash(SIZES.dispatchCrash),
   "crash-to-reroute": crashToReroute(SIZES.crashToReroute),
+  "pool-job": poolJob(SIZES.poolJob),
   "sim-steps": simulatedSteps(SIZES.simulatedSteps),
   "sim-steps-async": simulatedAsyncSteps(SIZES.simulatedAsyncSteps),
   "sim-steps-host": simulatedHostSteps(SIZES.simulatedHostSteps),

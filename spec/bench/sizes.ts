@@ -18,6 +18,7 @@ export const SIZES = {
   dispatchBytes: 20_000,
   dispatchCrash: 100_000,
   crashToReroute: 20_000,
+  poolJob: 100_000,
   simulatedSteps: 500_000,
   simulatedAsyncSteps: 200_000,
   simulatedHostSteps: 10_000,
