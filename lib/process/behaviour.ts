@@ -4,6 +4,7 @@ import type { BodyContext } from "./body-context.js";
 import type { Context } from "./context.js";
 import type { Signal } from "./entries.js";
 import type { Inspected } from "./inspected.js";
+import type { Process } from "./process.js";
 import { type ExitInput, type ExitReason, toReason } from "./reason.js";
 import type { Claim } from "./via.js";
 
@@ -64,6 +65,18 @@ export class Stop {
   }
 }
 
+/**
+ * A value that a callback or handler returns to have its present message set aside, for a {@link Stash} to put it back later.
+ */
+export class SetAside {
+  /** @internal Takes the entry of the mailbox that the callback handled. */
+  readonly take: (entry: unknown) => void;
+  /** Created by the library. */
+  constructor(take: (entry: unknown) => void) {
+    this.take = take;
+  }
+}
+
 const STOP_NORMAL = new Stop(toReason("normal"));
 
 /**
@@ -102,6 +115,9 @@ export interface SpawnOptions {
   readonly shutdown?: number;
 }
 
+/** Key of what makes a mailbox more than one queue with a bound. */
+export const queueing: unique symbol = Symbol("signalbox.queueing");
+
 /**
  * A bound on the messages in a mailbox. Signals do not count and are never dropped. When the mailbox is full, `reject` throws
  * MailboxFullError at the sender, `drop-newest` and `drop-oldest` turn that message into a dead letter, and `exit` ends the
@@ -112,6 +128,8 @@ export interface MailboxLimits {
   readonly capacity: number;
   /** What happens to a message when the mailbox is full. */
   readonly overflow: "reject" | "drop-newest" | "drop-oldest" | "exit";
+  /** @internal Makes the class of a process that keeps its messages in another way: see {@link fairMailbox}. */
+  readonly [queueing]?: (plain: typeof Process) => typeof Process;
 }
 
 /** How the start of a process ended. */

@@ -136,11 +136,11 @@ export class Context<M = unknown> {
     if (typeof to === "object") {
       const target = to.process;
       if (target !== undefined && target.kernel === process.kernel) {
-        target.deliver(message);
+        target.deliver(message, process);
         return;
       }
     }
-    process.kernel.send(to, message);
+    process.kernel.send(to, message, process);
   }
 
   /**

@@ -87,16 +87,18 @@ export abstract class Entry extends Special implements Withdrawable {
   context: AsyncContext | undefined = undefined;
 }
 
-/** A plain message and its sender's context. */
+/** A plain message with its sender's context, or its sender, where that matters. */
 export class ContextMessage extends Entry {
   readonly message: unknown;
-  declare context: AsyncContext;
+  /** The process that sent it, if that is known. */
+  readonly from: Pid | undefined;
   /** What telemetry notes about the message. */
   tap: unknown = undefined;
-  constructor(message: unknown, context: AsyncContext) {
+  constructor(message: unknown, context: AsyncContext | undefined, from?: Pid) {
     super();
     this.message = message;
     this.context = context;
+    this.from = from;
   }
 }
 
@@ -149,6 +151,8 @@ export class SignalEntry extends Entry {
 /** A function that runs between two messages of a process, for example because a timer of that process is due. */
 export class TaskEntry extends Entry {
   readonly run: () => unknown;
+  /** Whose message it stands for, such as a reply. Undefined for the process's own. */
+  from: Pid | undefined = undefined;
   constructor(run: () => unknown) {
     super();
     this.run = run;

@@ -189,9 +189,10 @@ export class MailboxFullError extends SignalboxError {
   readonly code = "ERR_MAILBOX_FULL";
   /** How many messages the mailbox may hold, 1 or more. */
   readonly capacity: number;
-  constructor(to: Pid, capacity: number) {
+  /** @param whose - said of the messages where the bound is that of each sender */
+  constructor(to: Pid, capacity: number, whose = "") {
     super(
-      `the mailbox of ${to} holds ${capacity} messages, its capacity; slow down, or choose another overflow policy`,
+      `the mailbox of ${to} holds ${capacity} messages${whose}, its capacity; slow down, or choose another overflow policy`,
     );
     this.capacity = capacity;
   }
@@ -278,16 +279,18 @@ export class NotABodyError extends SignalboxError {
 }
 
 /**
- * A function body called `ask`, which delivers a reply between messages. A body has no such moment.
+ * A function body called `ask`, which delivers a reply between messages, or made a stash. A body has no such moment.
  *
- * @remedy Await `ctx.call` in a body.
+ * @remedy Await `ctx.call` in a body, and receive selectively.
  */
 export class NotCallbacksError extends SignalboxError {
   static override readonly name: string = "NotCallbacksError";
   readonly code = "ERR_NOT_CALLBACKS";
-  constructor(pid: Pid) {
+  constructor(pid: Pid, what?: "a stash") {
     super(
-      `${pid} is made from a function body: await ctx.call(…). Only callbacks get replies between their messages`,
+      what === undefined
+        ? `${pid} is made from a function body: await ctx.call(…). Only callbacks get replies between their messages`
+        : `${pid} is made from a function body: receive selectively. Only callbacks need ${what}`,
     );
   }
 }

@@ -10,9 +10,16 @@ import type { SharedState } from "./shared-state.js";
 
 /**
  * Why a message was not handled: there is no such process, the process exited before it handled the message, a bounded
- * mailbox was full, the node is unreachable, or a signal arrived at a process without a `signal` callback.
+ * mailbox was full, the node is unreachable, a signal arrived at a process without a `signal` callback, or a bounded stash was
+ * full.
  */
-export type DeadLetterReason = "noproc" | "exited" | "mailbox-full" | "noconnection" | "unhandled";
+export type DeadLetterReason =
+  | "noproc"
+  | "exited"
+  | "mailbox-full"
+  | "noconnection"
+  | "unhandled"
+  | "stash-full";
 
 /** A reply that reached nobody. */
 export interface DiscardedReply {

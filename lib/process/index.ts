@@ -6,6 +6,7 @@ export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
 export type { AsyncContext, Environment } from "./environment.js";
 export * from "./errors.js";
 export type { DeadLetterReason, DiscardedReply, SystemEventMap, SystemEvents } from "./events.js";
+export { type FairMailboxOptions, fairMailbox } from "./fair-mailbox.js";
 export type { ProcessInfo, ProcessStatus } from "./info.js";
 export type { StateOfDefinition, Swappable } from "./inspected.js";
 export {
@@ -56,5 +57,6 @@ export {
 export type { CallOptions, Reply, ReplyTo } from "./request.js";
 export type { ContextRunner } from "./sender-context.js";
 export type { Startable, StartOptions } from "./start.js";
+export { Stash, StashFullError, type StashOptions } from "./stash.js";
 export type { StopOptions, SystemLimits, SystemOptions } from "./system.js";
 export type { Claim, Via } from "./via.js";

@@ -23,7 +23,7 @@ export class WatchedProcess extends Process {
     this.interception = this.kernel.interception as Interception;
   }
 
-  override deliver(message: unknown): void {
+  override deliver(message: unknown, _from?: Process): void {
     if (!this.interception.hold(this, message)) super.deliver(message);
   }
 

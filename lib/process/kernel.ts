@@ -2,7 +2,7 @@
 // are in system.ts.
 
 import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
-import { deferStart, ignore, Stop } from "./behaviour.js";
+import { deferStart, ignore, queueing, Stop } from "./behaviour.js";
 import { checkBound } from "./bound.js";
 import { Calls } from "./calls.js";
 import { ContextMessage, isEntry, isReturnable, type Signal } from "./entries.js";
@@ -134,7 +134,8 @@ export class Kernel implements ScheduledSystem {
     if (this.stopped) throw new SystemStoppedError(this.node.name);
     const id = this.interception === undefined ? ++this.lastId : this.interception.number("pid");
     const pid = new Pid<unknown>(this.node, id, options?.label, undefined);
-    const process = new this.processClass(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
+    const made = options?.mailbox?.[queueing]?.(this.processClass) ?? this.processClass;
+    const process = new made(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
     if (options !== undefined) {
       if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);
       if (options.shutdown !== undefined)
@@ -294,9 +295,10 @@ export class Kernel implements ScheduledSystem {
 
   // ── messages ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  send(to: Pid<never> | string, message: unknown): void {
+  /** @param from - the sender, if that is a process */
+  send(to: Pid<never> | string, message: unknown, from?: Process): void {
     const target = typeof to === "string" ? this.names.find(to) : to.process;
-    if (target !== undefined && target.kernel === this) target.deliver(message);
+    if (target !== undefined && target.kernel === this) target.deliver(message, from);
     else if (typeof to === "string" || to.node === this.node) this.deadLetter(to, message, "noproc");
     else this.remote.send(to, message);
   }
@@ -305,9 +307,11 @@ export class Kernel implements ScheduledSystem {
   refuse(to: Pid, entry: unknown, reason: DeadLetterReason): void {
     if (isReturnable(entry)) entry.returned(reason);
     else if (!isEntry(entry)) this.deadLetter(to, entry, reason);
-    else if (entry instanceof ContextMessage)
-      entry.context.runInAsyncScope(this.refuse, this, to, entry.message, reason);
-    else if (entry instanceof Request && entry.open) this.deadLetter(to, entry.message, reason);
+    else if (entry instanceof ContextMessage) {
+      const { context, message } = entry;
+      if (context === undefined) this.refuse(to, message, reason);
+      else context.runInAsyncScope(this.refuse, this, to, message, reason);
+    } else if (entry instanceof Request && entry.open) this.deadLetter(to, entry.message, reason);
   }
 
   /** @param why - builds the error that says more, for listeners only */

@@ -12,7 +12,7 @@ const SMALLEST = 8;
 const KEEP = 64;
 
 /** A growing ring buffer: push and shift in constant time, removal anywhere for selective receive. */
-class Ring {
+export class Ring {
   items: unknown[] = new Array(SMALLEST).fill(EMPTY);
   head = 0;
   size = 0;
@@ -90,6 +90,16 @@ class Ring {
     return cleared;
   }
 
+  /**
+   * An entry was withdrawn.
+   *
+   * @param before - a place in the ring
+   * @returns how many places nearer to the head the entry at `before` is now
+   */
+  withdrawn(_entry: Withdrawable, before: number): number {
+    return ++this.gone * 2 > this.size ? this.clear(before) : 0;
+  }
+
   private grow(): void {
     const old = this.items;
     const wider: unknown[] = new Array(old.length * 2).fill(EMPTY);
@@ -107,7 +117,7 @@ export class Mailbox {
   protected first: unknown = EMPTY;
   /** The mailbox may hold entries that are not plain messages. */
   protected mixed = false;
-  private ring: Ring | undefined = undefined;
+  protected ring: Ring | undefined = undefined;
 
   /** Messages and signals waiting. */
   get depth(): number {
@@ -203,7 +213,7 @@ export class Mailbox {
       return Math.min(before, length - this.length);
     }
     entry.queuedIn = GONE;
-    return ++ring.gone * 2 > ring.size ? ring.clear(before - 1) : 0;
+    return ring.withdrawn(entry, before - 1);
   }
 
   /**

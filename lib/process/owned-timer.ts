@@ -74,7 +74,7 @@ export class OwnedTimer implements Due, TimerRef {
   private act(): void {
     if ("to" in this.action) {
       const { to, message } = this.action;
-      post(this.kernel, to, message);
+      post(this.kernel, to, message, this.owner);
       // As in OTP, an interval ends with its receiver. An interval to a name or a key goes on, since another process may take
       // that.
       if (typeof to === "string" || to instanceof Via) return;

@@ -1,12 +1,21 @@
 // A process: mailbox, state and activation. What it may do is in context.ts; its life and death in kernel.ts.
 
-import { type Body, type Callbacks, type MailboxLimits, type StartOutcome, Stop } from "./behaviour.js";
+import {
+  type Body,
+  type Callbacks,
+  type MailboxLimits,
+  SetAside,
+  type StartOutcome,
+  Stop,
+} from "./behaviour.js";
 import { Context } from "./context.js";
 import {
   type Entry,
   isEntry,
   isGone,
   isReturnable,
+  isSpecial,
+  isWithdrawable,
   plain,
   type Recallable,
   SignalEntry,
@@ -140,8 +149,12 @@ export class Process extends Mailbox implements Runnable {
     return this.rare;
   }
 
-  /** Queues a message. The process runs later: nothing of it runs within the sender's turn. */
-  deliver(message: unknown): void {
+  /**
+   * Queues a message. The process runs later: nothing of it runs within the sender's turn.
+   *
+   * @param _from - the sender, if that is a process: for mailboxes that are fair
+   */
+  deliver(message: unknown, _from?: Process): void {
     if (this.first === EMPTY) this.first = message;
     else if (!this.queueBehind(message)) return;
     if (this.state === IDLE) {
@@ -183,7 +196,21 @@ export class Process extends Mailbox implements Runnable {
     if (this.rare?.mailbox !== undefined) this.rare.unbounded++;
   }
 
-  private queueBehind(message: unknown): boolean {
+  /** Puts entries that were taken back before everything that waits, in their order. They are outside the bound. */
+  putBack(entries: readonly unknown[]): void {
+    for (const entry of [...entries].reverse()) {
+      if (isSpecial(entry)) this.mixed = true;
+      if (isWithdrawable(entry)) entry.queuedIn = this;
+      this.unshift(entry);
+      if (this.rare?.mailbox !== undefined && isOutsideBound(entry)) this.rare.unbounded++;
+    }
+    if (this.state === IDLE && this.first !== EMPTY) {
+      this.state = READY;
+      this.scheduler.ready(this);
+    }
+  }
+
+  protected queueBehind(message: unknown): boolean {
     const rare = this.rare;
     if (rare?.mailbox !== undefined && this.depth - rare.unbounded >= rare.mailbox.capacity) {
       if (!this.makeRoom(message, rare.mailbox)) return false;
@@ -193,7 +220,7 @@ export class Process extends Mailbox implements Runnable {
     return true;
   }
 
-  private measure(): void {
+  protected measure(): void {
     const { limits, events } = this.kernel;
     if (!this.isDeep(limits.highWater)) return;
     this.kernel.shared?.listeners("read");
@@ -201,27 +228,21 @@ export class Process extends Mailbox implements Runnable {
   }
 
   /** Applies the overflow policy. False when `message` is not to be queued. */
-  private makeRoom(message: unknown, { capacity, overflow }: MailboxLimits): boolean {
+  protected makeRoom(message: unknown, { capacity, overflow }: MailboxLimits): boolean {
     if (overflow !== "drop-oldest") taken(message);
     switch (overflow) {
       case "reject":
-        throw new MailboxFullError(this.pid, capacity);
+        throw this.full(capacity);
       case "drop-newest":
         this.drop(message, capacity);
         return false;
       case "drop-oldest":
-        for (let index = 0; index < this.length; index++) {
-          const entry = this.peek(index);
-          if (isOutsideBound(entry) || isGone(entry)) continue;
-          taken(this.removeAt(index));
-          this.drop(entry, capacity);
-          break;
-        }
+        this.dropAt(this.oldest(message), capacity);
         return this.state !== DEAD;
       case "exit":
         if (isReturnable(plain(message))) this.kernel.refuse(this.pid, message, "exited");
         else this.drop(message, capacity);
-        this.kernel.end(this, crash(new MailboxFullError(this.pid, capacity)));
+        this.kernel.end(this, crash(this.full(capacity)));
         return false;
       default:
         overflow satisfies never;
@@ -229,11 +250,27 @@ export class Process extends Mailbox implements Runnable {
     }
   }
 
+  /** The place of the message that `drop-oldest` drops for `_message`. */
+  protected oldest(_message: unknown): number {
+    let index = 0;
+    for (let entry = this.peek(0); isOutsideBound(entry) || isGone(entry); entry = this.peek(index)) index++;
+    return index;
+  }
+
+  private dropAt(index: number, capacity: number): void {
+    const entry = this.removeAt(index);
+    taken(entry);
+    this.drop(entry, capacity);
+  }
+
+  protected full(capacity: number): MailboxFullError {
+    return new MailboxFullError(this.pid, capacity);
+  }
+
   /** A message without room becomes a dead letter. A call rejects at once, with the reason. */
   private drop(entry: unknown, capacity: number): void {
     this.kernel.refuse(this.pid, entry, "mailbox-full");
-    if (isEntry(entry) && entry instanceof Request)
-      entry.fail(new MailboxFullError(this.pid, capacity), "undelivered");
+    if (isEntry(entry) && entry instanceof Request) entry.fail(this.full(capacity), "undelivered");
   }
 
   /** It has ended, and lets go of what it worked with: the scheduler or a promise may hold a dead process for long. */
@@ -251,6 +288,11 @@ export class Process extends Mailbox implements Runnable {
       pendingReceive.scanned = Math.max(index, pendingReceive.scanned - length + this.length);
     if (rare?.mailbox !== undefined && isOutsideBound(entry)) rare.unbounded--;
     return entry;
+  }
+
+  /** Takes the entry at `index` to be handled. */
+  takeAt(index: number): unknown {
+    return this.removeAt(index);
   }
 
   override withdraw(entry: Withdrawable): number {
@@ -341,6 +383,7 @@ export class Process extends Mailbox implements Runnable {
       this.kernel.stop(this, result.reason, message);
       return true;
     }
+    if (result instanceof SetAside) return this.setAside(result, message);
     if (!isThenable(result)) return false;
     if (this.state !== RUNNING) return true;
     this.state = SUSPENDED;
@@ -353,11 +396,22 @@ export class Process extends Mailbox implements Runnable {
         if (this.state !== SUSPENDED) return;
         (this.rare as Rare).message = undefined;
         if (value instanceof Stop) this.kernel.stop(this, value.reason, message);
-        else this.proceed();
+        else if (!(value instanceof SetAside && this.setAside(value, message))) this.proceed();
       },
       (error) => this.failed(error, message),
     );
     return true;
+  }
+
+  /** Sets the present message aside. True when the process ends because there is no room for it. */
+  private setAside(aside: SetAside, message: unknown): boolean {
+    const { state } = this;
+    try {
+      aside.take(message);
+    } catch (error) {
+      this.failed(error, message);
+    }
+    return this.state !== state;
   }
 
   /** Runs code of this process from wherever: the promises that it makes are its own, and so is what it throws. */
@@ -381,6 +435,6 @@ export class Process extends Mailbox implements Runnable {
 const FORGOTTEN: Body<unknown> = () => undefined;
 
 /** Signals and tasks do not count as messages. */
-function isOutsideBound(entry: unknown): boolean {
+export function isOutsideBound(entry: unknown): boolean {
   return isEntry(entry) && (entry instanceof SignalEntry || entry instanceof TaskEntry);
 }

@@ -121,7 +121,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     const index = this.scanned - 1;
     if (!Object.is(process.peek(index), entry) || isGone(entry)) return false;
     process.kernel.interception?.took(process as WatchedProcess, index);
-    process.removeAt(index);
+    process.takeAt(index);
     if (process.kernel.shared !== undefined && isWithdrawable(entry))
       process.kernel.shared.object(entry, "read");
     taken(entry);

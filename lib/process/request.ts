@@ -218,6 +218,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     const task = new TaskEntry(() => onReply(reply as Reply<never>));
     // As after an await: where the question was asked, whoever answers.
     task.context = this.context;
+    task.from = this.callee?.pid;
     owner.deliverSignal(task);
   }
 

@@ -51,9 +51,9 @@ export function actual(pid: Pid): Pid {
 }
 
 /** Sends a message that no code could catch a MailboxFullError of: without room, it becomes a dead letter. */
-export function post(kernel: Kernel, to: Pid | string, message: unknown): void {
+export function post(kernel: Kernel, to: Pid | string, message: unknown, from?: Process): void {
   try {
-    kernel.send(to, message);
+    kernel.send(to, message, from);
   } catch (error) {
     if (!(error instanceof MailboxFullError)) throw error;
     kernel.deadLetter(to, message, "mailbox-full");

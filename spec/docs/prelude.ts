@@ -19,6 +19,7 @@ import {
   defineStateMachine,
   dispatch,
   dynamicSupervisor,
+  fairMailbox,
   inspect,
   isolated,
   leastLoaded,
@@ -45,6 +46,7 @@ import {
   roundRobin,
   type ServerRef,
   type Startable,
+  Stash,
   type StateMachineRef,
   System,
   shutdown,
@@ -168,6 +170,7 @@ export const used: readonly unknown[] = [
   defineServer,
   dispatch,
   dynamicSupervisor,
+  fairMailbox,
   inspect,
   leastLoaded,
 ];
@@ -185,6 +188,7 @@ export const alsoUsed: readonly unknown[] = [
   outside,
   ownerOf,
   openPool,
+  Stash,
   shutDown,
   () => [ctx, till, stock, shelf, order, pick, log, card, charge, m, payment],
 ];

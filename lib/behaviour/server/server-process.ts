@@ -3,7 +3,7 @@
 // After a handler, in this order: the reply goes out, then a `continue` runs or an idle timeout begins, then the next message
 // comes. Rules: "The rules of gen_server that the traces exercise", spec/otp/README.md.
 
-import { type Callbacks, deferStart, ignore, Stop, stop } from "../../process/behaviour.js";
+import { type Callbacks, deferStart, ignore, SetAside, Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import { type Signal, TaskEntry } from "../../process/entries.js";
 import type { Inspected } from "../../process/inspected.js";
@@ -169,8 +169,9 @@ export class ServerProcess implements Callbacks<never> {
   }
 
   /** Ends a call as its handler decided. Returns the Stop that ends the server, if there is one. */
-  private settle(call: CallMessage, result: unknown): Stop | undefined {
+  private settle(call: CallMessage, result: unknown): Stop | SetAside | undefined {
     this.scope.call = undefined;
+    if (result instanceof SetAside) return this.setAside(result);
     if (result instanceof Stop) {
       if (!(result instanceof StopReply)) return result;
       const { value } = result;
@@ -208,11 +209,18 @@ export class ServerProcess implements Callbacks<never> {
       : this.done(part, name, result);
   }
 
-  private done(part: string, name: string | undefined, result: unknown): Stop | undefined {
+  private done(part: string, name: string | undefined, result: unknown): Stop | SetAside | undefined {
+    if (result instanceof SetAside) return this.setAside(result);
     if (result instanceof NoReply) return this.goOn(part, name, result.next);
     if (result instanceof StopReply || (isResult(result) && !(result instanceof Stop)))
       throw badReturn(part, name, result, AFTER_MESSAGE);
     return result instanceof Stop ? result : this.rest();
+  }
+
+  /** The process sets its message aside. For the server it counts as handled. */
+  private setAside(aside: SetAside): SetAside {
+    this.rest();
+    return aside;
   }
 
   // ── before the next message ───────────────────────────────────────────────────────────────────────────────────
@@ -332,7 +340,7 @@ function isPlain(result: unknown): boolean {
 }
 
 function isResult(value: unknown): boolean {
-  return value instanceof Result || value instanceof Stop || value === ignore;
+  return value instanceof Result || value instanceof Stop || value instanceof SetAside || value === ignore;
 }
 
 /** As in OTP, a result that is thrown counts as returned. Anything else that is thrown is an error. */

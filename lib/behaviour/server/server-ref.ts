@@ -87,7 +87,7 @@ export function castMethods(names: readonly string[]): MethodsOf {
       const from = casts.#from;
       if (from !== undefined && !from.alive) throw from.signal.reason;
       casts.#kernel.taps?.cast(message, message.method, casts.#to, from?.self.process);
-      casts.#kernel.send(casts.#to, message);
+      casts.#kernel.send(casts.#to, message, from?.self.process);
     }
   }
   for (const name of names) {

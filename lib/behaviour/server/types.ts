@@ -1,6 +1,6 @@
 // How the type of a handle is inferred from the definition of a server.
 
-import type { ignore, Stop } from "../../process/behaviour.js";
+import type { ignore, SetAside, Stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Reply } from "../../process/request.js";
 import type { Answer, Caller, Deferred, NoReply, Ready, Refusal, StopReply } from "./replies.js";
@@ -38,7 +38,7 @@ type PlainReply<R> =
       ? V
       : R extends NoReply<infer L>
         ? L
-        : R extends Refusal | Stop
+        : R extends Refusal | Stop | SetAside
           ? never
           : R;
 

@@ -40,6 +40,7 @@ const LOSSES: { readonly [Reason in DeadLetterReason]: string } = {
   "mailbox-full": "its mailbox is full",
   noconnection: "its system is out of reach",
   unhandled: "it handles no signals",
+  "stash-full": "its stash is full",
 };
 
 function ended(process: string): ProcessChange {

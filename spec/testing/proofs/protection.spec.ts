@@ -1,6 +1,6 @@
 // Breakers and limiters that are processes, under any schedule: a crash of the protection is no failure of the protected.
 
-import { type Context, type Pid, ProcessExitedError, supervisor } from "signalbox";
+import { type Context, fairMailbox, type Pid, ProcessExitedError, supervisor } from "signalbox";
 import { CircuitOpenError, circuitBreaker, RateLimitError, rateLimiter } from "signalbox/service";
 import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
@@ -116,6 +116,54 @@ async function mail(sim: Simulation): Promise<void> {
   expect(sim.now - began).toBe(0);
 }
 
+/** A flood and three visitors at a desk that takes its time, and crashes of those that send. */
+async function desk(sim: Simulation): Promise<void> {
+  const system = sim.system({ name: "s" });
+  const taken: string[] = [];
+  /** How many of the flood had been taken when a visitor came. */
+  const before = new Map<string, number>();
+  const floods = (): number => taken.filter((word) => word.startsWith("flood")).length;
+  const pid = system.spawn<string>(
+    {
+      handle: async (_ctx, word) => {
+        const came = before.get(word);
+        if (came !== undefined) {
+          sim.sometimes("a visitor meets a flood", (system.info(pid)?.mailboxDepth ?? 0) > 5);
+          // Its own turn, and the message that was at work.
+          expect(floods() - came).toBeLessThanOrEqual(2);
+        }
+        taken.push(word);
+        await sim.sleep(sim.oneOf([0, 1, 5], "takes"));
+      },
+    },
+    { label: "desk", mailbox: fairMailbox({ perSender: 12, overflow: "drop-newest" }) },
+  );
+  const sender = (label: string, times: number): Pid<"go"> =>
+    system.spawn<"go">(
+      {
+        handle: (ctx) => {
+          for (let i = 0; i < times; i++) {
+            const word = `${label} ${sim.now}`;
+            if (label !== "flood") before.set(word, floods());
+            ctx.send(pid, word);
+          }
+        },
+      },
+      { label },
+    );
+  const flood = sender("flood", 4);
+  const visitors = [sender("a", 1), sender("b", 1), sender("c", 1)] as const;
+  for (const visitor of visitors) {
+    for (let i = 0; i < 3; i++) system.send(flood, "go");
+    await sim.sleep(sim.oneOf([0, 3, 10], "wait"));
+    system.send(visitor, "go");
+  }
+  await sim.sleep(1_000);
+  const answered = [...before.keys()].filter((word) => !taken.includes(word));
+  sim.sometimes("a sender crashed", system.population < 5);
+  expect(answered).toEqual([]);
+}
+
 describe("protection, under any schedule", () => {
   it("a breaker that crashes stops no call, and a half-open one admits its probes alone [G4]", async () => {
     await explored(bank, {
@@ -138,6 +186,18 @@ describe("protection, under any schedule", () => {
       name: "limiter",
       faults: { crash: { of: ["s/a", "s/b", "s/c"], atMost: 2 }, pause: { of: "s/limiter" } },
       sometimes: ["a sender exits while it waits"],
+    });
+  });
+
+  it("a fair mailbox takes a visitor after at most one more message of a flood [G14]", async () => {
+    await explored(desk, {
+      quick: 300,
+      name: "flood",
+      faults: {
+        crash: { of: ["s/flood", "s/a", "s/b", "s/c"], atMost: 2 },
+        pause: { of: "s/**", forMs: [1, 5] },
+      },
+      sometimes: ["a visitor meets a flood", "a sender crashed"],
     });
   });
 });

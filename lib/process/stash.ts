@@ -1,0 +1,133 @@
+// Messages that a process sets aside because it cannot handle them yet, until it puts them back in front of newer ones. After
+// Akka's Stash, with a bound. A function body needs none: it receives selectively.
+
+import { SetAside } from "./behaviour.js";
+import type { Context } from "./context.js";
+import { isEntry } from "./entries.js";
+import { NotCallbacksError, SignalboxError } from "./errors.js";
+import { only } from "./known-options.js";
+import { include } from "./one-or-many.js";
+import { count, oneOf } from "./options.js";
+import type { Pid } from "./pid.js";
+import type { Abandonable, Process } from "./process.js";
+import { exitedError, Request } from "./request.js";
+
+/** Options of a {@link Stash}. */
+export interface StashOptions {
+  /** How many messages may be set aside, 1 or more. */
+  readonly capacity: number;
+  /**
+   * What happens to a message when the stash is full. `drop-newest` and `drop-oldest` turn that message into a dead letter, and its
+   * call rejects with StashFullError. `exit` ends the process with StashFullError. Default `exit`.
+   */
+  readonly overflow?: "drop-newest" | "drop-oldest" | "exit";
+}
+
+/**
+ * A stash was full. With `exit` the process ends with this error, and with `drop-newest` or `drop-oldest` a call that was dropped
+ * rejects with it.
+ *
+ * @remedy Raise the capacity, refuse requests that cannot be handled yet, or bound the mailbox and wait for what is missing in `init`.
+ */
+export class StashFullError extends SignalboxError {
+  static override readonly name: string = "StashFullError";
+  readonly code = "ERR_STASH_FULL";
+  /** How many messages the stash may hold. */
+  readonly capacity: number;
+  constructor(of: Pid, capacity: number) {
+    super(`the stash of ${of} holds ${capacity} messages, its capacity`);
+    this.capacity = capacity;
+  }
+}
+
+/**
+ * Messages that a process of callbacks or a server has set aside. A callback or handler that returns `stash.setAside()` has its
+ * present message set aside; `stash.unstash()` puts messages back, in their order and before all newer ones.
+ *
+ * A call that ends while it is set aside leaves the stash. When the process exits, what is set aside becomes dead letters, as what is
+ * in its mailbox does. State machines do not need a stash: they postpone events.
+ *
+ * @example
+ * const Store = defineServer({
+ *   init: (ctx) => ({ lines: undefined as string[] | undefined, early: new Stash(ctx, { capacity: 100 }) }),
+ *   calls: { add: (state, line: string) => (state.lines === undefined ? state.early.setAside() : state.lines.push(line)) },
+ *   casts: { opened: (state, lines: string[]) => { state.lines = lines; state.early.unstash(); } },
+ * });
+ */
+export class Stash implements Abandonable {
+  readonly #process: Process;
+  readonly #capacity: number;
+  readonly #overflow: NonNullable<StashOptions["overflow"]>;
+  #entries: unknown[] = [];
+  readonly #aside: SetAside = new SetAside((entry) => this.#take(entry));
+
+  /** @throws NotCallbacksError in a function body, OptionError, ProcessExitedError */
+  constructor(ctx: Context<never> | Context<unknown>, options: StashOptions) {
+    only("", options, ["capacity", "overflow"]);
+    this.#capacity = count("capacity", options.capacity, 1);
+    this.#overflow = oneOf("overflow", options.overflow ?? "exit", ["drop-newest", "drop-oldest", "exit"]);
+    const { process } = ctx.self;
+    if (process === undefined) throw ctx.signal.reason;
+    if (process.handle === undefined) throw new NotCallbacksError(process.pid, "a stash");
+    this.#process = process;
+    process.extras.waits = include(process.extras.waits, this);
+  }
+
+  /** How many messages are set aside. Calls that have ended do not count. */
+  get size(): number {
+    this.#sweep();
+    return this.#entries.length;
+  }
+
+  /** Has the present message set aside, when the callback or handler returns the result. Without that it has no effect. */
+  setAside(): SetAside {
+    return this.#aside;
+  }
+
+  /**
+   * Puts the oldest messages back into the mailbox, in their order and before all that wait there. Returns how many.
+   *
+   * @param most - 0 or more. Default: all
+   * @throws ProcessExitedError, OptionError
+   */
+  unstash(most: number = Number.POSITIVE_INFINITY): number {
+    count("most", most, 0, true);
+    if (!this.#process.alive) throw exitedError(this.#process);
+    this.#sweep();
+    const entries = this.#entries.splice(0, most);
+    this.#process.putBack(entries);
+    return entries.length;
+  }
+
+  /** @internal The process has exited. */
+  abandon(): void {
+    for (const entry of this.#entries.splice(0))
+      this.#process.kernel.refuse(this.#process.pid, entry, "exited");
+  }
+
+  #take(entry: unknown): void {
+    if (this.#entries.length >= this.#capacity) this.#sweep();
+    if (this.#entries.length < this.#capacity) this.#entries.push(entry);
+    else if (this.#overflow === "drop-newest") this.#drop(entry);
+    else if (this.#overflow === "drop-oldest") {
+      this.#drop(this.#entries.shift());
+      this.#entries.push(entry);
+    } else {
+      throw new StashFullError(this.#process.pid, this.#capacity);
+    }
+  }
+
+  #drop(entry: unknown): void {
+    const { kernel, pid } = this.#process;
+    kernel.refuse(pid, entry, "stash-full");
+    if (isEntry(entry) && entry instanceof Request)
+      entry.fail(new StashFullError(pid, this.#capacity), "undelivered");
+  }
+
+  /** Nobody waits any more for calls that have ended, except for those that were not to be withdrawn. */
+  #sweep(): void {
+    this.#entries = this.#entries.filter(
+      (entry) => !(isEntry(entry) && entry instanceof Request) || entry.open || entry.isKept,
+    );
+  }
+}
