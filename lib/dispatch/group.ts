@@ -190,6 +190,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
       const watched = new Set<Pid>();
       const watch: Callbacks<Pid> = {
         isLast: true,
+        isHelper: true,
         handle: (ctx, member) => {
           if (watched.has(member)) return; // the member left and joined again
           watched.add(member);

@@ -41,6 +41,10 @@ export interface Callbacks<M> {
    */
   readonly isLast?: boolean;
   /**
+   * @internal The library's own helper: telemetry does not follow it.
+   */
+  readonly isHelper?: boolean;
+  /**
    * @internal How inspection reads the state of the process and replaces its definition. Called when the process is inspected,
    * between two messages.
    */

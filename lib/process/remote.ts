@@ -175,6 +175,7 @@ export class Remote implements RemotePort {
           if (request.open) ctx.send(to as Pid<unknown>, request.message);
         },
         handle: () => undefined,
+        isHelper: true,
         signal: (_ctx, signal) => {
           if (signal.type === "down") request.calleeExited(signal.reason);
           return stop();

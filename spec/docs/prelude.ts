@@ -58,6 +58,7 @@ import {
   weighted,
   where,
 } from "signalbox";
+import { instrument } from "signalbox/otel";
 import {
   circuitBreaker,
   httpServer,
@@ -280,6 +281,7 @@ export const services: readonly unknown[] = [
   telemetry,
   telemetryChannel,
   prometheus,
+  instrument,
   () => [metrics, createServer],
   circuitBreaker,
   httpServer,

@@ -91,7 +91,7 @@ export class Recorder implements Taps {
   spawned(process: Process, awaited: boolean): void {
     const crash = this.causes.spawned(process);
     const seen = asObserved(process);
-    if (seen === undefined || process.behaviour instanceof Conversation || !this.follows(process.pid)) return;
+    if (seen === undefined || isHelper(process.behaviour) || !this.follows(process.pid)) return;
     seen.isFollowed = true;
     this.touched();
     const { pid, parent } = process;
@@ -339,4 +339,11 @@ export class Recorder implements Taps {
     const { name: system, id: node } = this.kernel.node;
     return { system, node, at: this.now() };
   }
+}
+
+/** The library's own processes, whose work is told by other events. */
+function isHelper(behaviour: Process["behaviour"]): boolean {
+  return (
+    behaviour instanceof Conversation || (typeof behaviour !== "function" && behaviour.isHelper === true)
+  );
 }

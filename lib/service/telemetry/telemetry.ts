@@ -123,6 +123,11 @@ export class TelemetryStream implements AsyncDisposable {
     return depths;
   }
 
+  /** @internal Whether handlers run inside somebody's `around`. */
+  get isSurrounded(): boolean {
+    return this.#hold.recorder.around !== undefined;
+  }
+
   /** @internal Runs the handlers of messages that are sampled, inside `around`. */
   surround(around: Recorder["around"]): void {
     this.#hold.recorder.around = around;

@@ -1,0 +1,149 @@
+// From events to spans. The names and attributes follow OpenTelemetry's conventions for RPC and for messaging where they fit.
+
+import { type Context, context, ROOT_CONTEXT, SpanKind, type Tracer } from "@opentelemetry/api";
+import type { Pid } from "../process/pid.js";
+import { formatReason } from "../process/reason.js";
+import type { TelemetryEvents } from "../service/telemetry/events.js";
+import type { TelemetryStream } from "../service/telemetry/telemetry.js";
+import { Spans } from "./spans.js";
+
+const SYSTEM = "signalbox";
+
+/** Makes spans of the events of a stream. Returns the function that ends it. */
+export function trace(stream: TelemetryStream, tracer: Tracer): () => void {
+  const spans = new Spans(tracer);
+  stream.surround((number, run) => {
+    const inside = spans.contextOf(number);
+    return inside === undefined ? run() : context.with(inside, run);
+  });
+  traceCalls(stream, spans);
+  traceMessages(stream, spans);
+  traceDispatches(stream, spans);
+  traceLives(stream, spans);
+  return () => {
+    stream.surround(undefined);
+    spans.close();
+  };
+}
+
+function traceCalls(stream: TelemetryStream, spans: Spans): void {
+  stream.subscribe("call:begin", ({ span, label, method }) => {
+    spans.begin(span, nameOf(label, method ?? "call"), {
+      kind: SpanKind.CLIENT,
+      parent: context.active(),
+      attributes: { "rpc.system": SYSTEM, "rpc.service": label, ...(method && { "rpc.method": method }) },
+    });
+  });
+  stream.subscribe("call:end", ({ span, outcome }) => {
+    spans.end(span, { "signalbox.outcome": outcome }, outcome === "replied" ? undefined : { type: outcome });
+  });
+  stream.subscribe("cast", ({ span, label, method }) => {
+    const attributes = { ...messaging("send", label), "messaging.operation.name": method };
+    const plan = { kind: SpanKind.PRODUCER, parent: context.active(), attributes };
+    spans.begin(span, nameOf(label, method), plan);
+    spans.end(span, {});
+  });
+}
+
+function traceMessages(stream: TelemetryStream, spans: Spans): void {
+  stream.subscribe("message:begin", ({ span, process, label, kind, name, cause, waitedMs }) => {
+    const isCall = kind === "call";
+    const what = kind === "delivery" || name === undefined ? `process ${name ?? label}` : nameOf(label, name);
+    const about = isCall
+      ? { "rpc.system": SYSTEM, "rpc.service": label, ...(name && { "rpc.method": name }) }
+      : messaging("process", kind === "delivery" ? (name ?? label) : label);
+    spans.begin(span, what, {
+      kind: isCall ? SpanKind.SERVER : SpanKind.CONSUMER,
+      // A message of no sampled call, cast or dispatch: in a system with `context: "sender"` this is its sender's.
+      parent: spans.contextOf(cause) ?? context.active(),
+      attributes: { ...about, "signalbox.process": String(process), "signalbox.waited_ms": waitedMs },
+    });
+  });
+  stream.subscribe("message:end", ({ span, outcome }) => {
+    spans.end(span, { "signalbox.outcome": outcome }, outcome === "handled" ? undefined : { type: outcome });
+  });
+}
+
+function traceDispatches(stream: TelemetryStream, spans: Spans): void {
+  stream.subscribe("dispatch:begin", ({ span, group, envelope }) => {
+    spans.begin(span, `dispatch ${group}`, {
+      kind: SpanKind.PRODUCER,
+      parent: context.active(),
+      attributes: { ...messaging("send", group), ...(envelope && { "messaging.message.id": envelope }) },
+    });
+  });
+  stream.subscribe("dispatch:end", ({ span, outcome, attempts }) => {
+    const attributes = { "signalbox.outcome": outcome, "signalbox.attempts": attempts };
+    spans.end(span, attributes, outcome === "delivered" ? undefined : { type: outcome });
+  });
+  stream.subscribe("attempt:begin", ({ span, dispatch, group, attempt, consumer, process, crash }) => {
+    const attributes = {
+      ...messaging("send", group),
+      "signalbox.attempt": attempt,
+      "signalbox.consumer": consumer,
+      "signalbox.process": String(process),
+    };
+    const parent = spans.contextOf(dispatch) ?? context.active();
+    const links = spans.linksTo(crash);
+    spans.begin(span, `attempt ${group}`, { kind: SpanKind.PRODUCER, parent, attributes, links });
+  });
+  stream.subscribe("attempt:end", ({ span, outcome, crash }) => {
+    const attributes = { "signalbox.outcome": outcome, ...(crash && { "signalbox.crash": crash }) };
+    spans.end(span, attributes, outcome === "settled" ? undefined : { type: outcome });
+  });
+}
+
+function traceLives(stream: TelemetryStream, spans: Spans): void {
+  const starting = new Map<Pid, number>();
+  stream.subscribe("crash", ({ crash, path, process, reason, cause, message }) => {
+    const parent = spans.contextOf(message) ?? ROOT_CONTEXT;
+    const links = spans.linksTo(cause);
+    const attributes = {
+      "signalbox.crash": crash,
+      "signalbox.path": path,
+      "signalbox.process": String(process),
+      "error.type": reason.type,
+    };
+    const plan = { kind: SpanKind.INTERNAL, parent, attributes, links };
+    spans.crashed(crash, spans.point(`crash ${process.label ?? "process"}`, plan, formatReason(reason)));
+  });
+  stream.subscribe("restart", ({ child, path, crash, gaveUp, siblings, delayMs }) => {
+    const attributes = {
+      "signalbox.path": path,
+      "signalbox.siblings": [...siblings],
+      "signalbox.delay_ms": delayMs,
+      "signalbox.gave_up": gaveUp,
+    };
+    const plan = { kind: SpanKind.INTERNAL, parent: ROOT_CONTEXT, attributes, links: spans.linksTo(crash) };
+    spans.point(`restart ${child}`, plan, gaveUp ? "gave up" : undefined);
+  });
+  const parentOf = ({ supervisor, crash }: TelemetryEvents["start:begin"]): Context => {
+    if (crash !== undefined) return ROOT_CONTEXT;
+    const above = supervisor === undefined ? undefined : starting.get(supervisor);
+    return spans.contextOf(above) ?? context.active();
+  };
+  stream.subscribe("start:begin", (event) => {
+    const { span, process, path, crash } = event;
+    const attributes = { "signalbox.path": path, "signalbox.process": String(process) };
+    const links = spans.linksTo(crash);
+    const plan = { kind: SpanKind.INTERNAL, parent: parentOf(event), attributes, links };
+    spans.begin(span, `start ${process.label ?? "process"}`, plan);
+    starting.set(process, span);
+  });
+  stream.subscribe("start:end", ({ span, process, outcome }) => {
+    starting.delete(process);
+    spans.end(span, { "signalbox.outcome": outcome }, outcome === "failed" ? { type: outcome } : undefined);
+  });
+}
+
+function nameOf(label: string, method: string): string {
+  return `${label}/${method}`;
+}
+
+function messaging(operation: "send" | "process", destination: string): Record<string, string> {
+  return {
+    "messaging.system": SYSTEM,
+    "messaging.operation.type": operation,
+    "messaging.destination.name": destination,
+  };
+}
