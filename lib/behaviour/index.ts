@@ -71,3 +71,33 @@ export type {
   StateNamed,
   StatesOf,
 } from "./state-machine/types.js";
+export {
+  TaskAwaitedError,
+  TaskExitedError,
+  TaskOwnerError,
+  TaskRefusedError,
+  TaskTimeoutError,
+} from "./task/errors.js";
+export { TASK_DEFAULTS } from "./task/limits.js";
+export type { TaskOwner } from "./task/owner.js";
+export {
+  TaskStream,
+  type TaskStreamOptions,
+  type TaskStreamResult,
+  taskStream,
+} from "./task/stream.js";
+export {
+  type AwaitOptions,
+  Task,
+  type TaskFunction,
+  type TaskOptions,
+  type TaskResult,
+  type TaskStopOptions,
+  task,
+} from "./task/task.js";
+export {
+  type TaskSupervisorDefinition,
+  type TaskSupervisorOptions,
+  TaskSupervisorRef,
+  taskSupervisor,
+} from "./task/task-supervisor.js";

@@ -22,6 +22,9 @@ export interface Launch<Ref> {
 /** Key of a definition's launch. */
 export const launch: unique symbol = Symbol("signalbox.launch");
 
+/** Marks definitions of supervisors, whose child specs default to type `supervisor`. */
+export const supervising: unique symbol = Symbol("signalbox.supervising");
+
 /** Something `start` can start: what `defineServer` and `supervisor` make. */
 export interface Startable<in Args extends readonly unknown[], out Ref> {
   /** Internal. The types of the arguments and of the handle are inferred from this member. */

@@ -4,7 +4,7 @@ import type { Behaviour, MailboxLimits } from "../process/behaviour.js";
 import { checkBound } from "../process/bound.js";
 import { OptionError } from "../process/errors.js";
 import { delay, oneOf, text } from "../process/options.js";
-import { isStartable, type Launch, launch, type Startable } from "../process/start.js";
+import { isStartable, type Launch, launch, type Startable, supervising } from "../process/start.js";
 import type { Claim } from "../process/via.js";
 
 /** When a supervisor restarts a child: always (`permanent`), after an abnormal exit (`transient`), or never (`temporary`). */
@@ -91,9 +91,6 @@ export const CHILD_DEFAULTS: {
   significant: false,
   startTimeoutMs: Number.POSITIVE_INFINITY,
 };
-
-/** Marks what `supervisor()` makes, so that its children default to type `supervisor`. */
-export const supervising: unique symbol = Symbol("signalbox.supervising");
 
 /** When a supervisor ends because significant children ended by themselves. */
 export type AutoShutdown = "never" | "any_significant" | "all_significant";

@@ -2,15 +2,8 @@
 // dynamic-machine.ts decides, dynamic-process.ts performs.
 
 import { count } from "../process/options.js";
-import { type Launch, launch } from "../process/start.js";
-import {
-  type ArgsOf,
-  type ChildOptions,
-  type ChildSpec,
-  type ChildStart,
-  checkChild,
-  supervising,
-} from "./child.js";
+import { type Launch, launch, supervising } from "../process/start.js";
+import { type ArgsOf, type ChildOptions, type ChildSpec, type ChildStart, checkChild } from "./child.js";
 import type { DynamicConfig } from "./dynamic-machine.js";
 import { dynamicBehaviour } from "./dynamic-process.js";
 import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";

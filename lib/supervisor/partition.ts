@@ -6,7 +6,7 @@ import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { count } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
-import { isStartable, type Launch, launch, type Startable } from "../process/start.js";
+import { isStartable, type Launch, launch, type Startable, supervising } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import type { Via } from "../process/via.js";
 import {
@@ -16,7 +16,6 @@ import {
   type ChildStart,
   checkChild,
   type FullChildSpec,
-  supervising,
 } from "./child.js";
 import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
 import { type PartitionKey, PartitionTable, PartitionVia, partitionOf } from "./partition-table.js";

@@ -4,7 +4,7 @@ import type { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";
 import { oneOf } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
-import { type Launch, launch, type Startable } from "../process/start.js";
+import { type Launch, launch, type Startable, supervising } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import {
   type AutoShutdown,
@@ -12,7 +12,6 @@ import {
   type ChildStart,
   checkChild,
   type FullChildSpec,
-  supervising,
 } from "./child.js";
 import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
 import type { RestartStrategy } from "./protocol.js";

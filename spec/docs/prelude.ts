@@ -54,6 +54,10 @@ import {
   sticky,
   stop,
   supervisor,
+  type TaskSupervisorRef,
+  task,
+  taskStream,
+  taskSupervisor,
   to,
   weighted,
   where,
@@ -160,6 +164,7 @@ declare const Session: Startable<readonly [string], unknown>;
 declare const sessions: Registry<string, { since: number }, string>;
 declare const hits: Registry<string, number>;
 declare const topics: Registry<string, undefined, Order>;
+declare const tasks: TaskSupervisorRef;
 declare const counters: PartitionSupervisorRef<typeof Stock>;
 declare function openPool(): Promise<void>;
 declare function shutDown(error: unknown): void;
@@ -244,7 +249,10 @@ export const rest: () => readonly unknown[] = () => [
   sticky,
   weighted,
   where,
-  () => [sessions, hits, topics, counters],
+  () => [sessions, hits, topics, counters, tasks],
+  task,
+  taskStream,
+  taskSupervisor,
   partitionSupervisor,
   Registry,
 ];
