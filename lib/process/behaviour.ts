@@ -73,7 +73,7 @@ export class Stop {
  * A value that a callback or handler returns to have its present message set aside, for a {@link Stash} to put it back later.
  */
 export class SetAside {
-  /** @internal Takes the entry of the mailbox that the callback handled. */
+  /** Called by the library, with the message. */
   readonly take: (entry: unknown) => void;
   /** Created by the library. */
   constructor(take: (entry: unknown) => void) {
