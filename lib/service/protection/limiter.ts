@@ -46,12 +46,9 @@ export interface RateLimiter {
       /** What another policy returned. */
       readonly [guarded]: Work<A, Promise<R>>;
     },
-    options?: LimitOptions<NoInfer<A>>,
+    options?: LimitOptions<A>,
   ): Guarded<A, R>;
-  <A extends readonly unknown[], R>(
-    work: Work<A, R>,
-    options?: LimitOptions<NoInfer<A>>,
-  ): Guarded<A, Awaited<R>>;
+  <A extends readonly unknown[], R>(work: Work<A, R>, options?: LimitOptions<A>): Guarded<A, Awaited<R>>;
   /**
    * Waits for permits, behind those that came before.
    *

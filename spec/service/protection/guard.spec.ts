@@ -200,7 +200,7 @@ describe("policies compose", () => {
     expectTypeOf(size).toEqualTypeOf<Guarded<[word: string, times?: number | undefined], number>>();
     expectTypeOf(size).parameters.toEqualTypeOf<[word: string, times?: number | undefined]>();
     expectTypeOf(breaker()(({ number }) => number)()).toEqualTypeOf<Promise<number>>();
-    limit(async (_attempt, _word: string) => 1, {
+    limit(async (_attempt, _word: string, _times: number) => 1, {
       key: (word) => {
         expectTypeOf(word).toEqualTypeOf<string>();
         return word;
