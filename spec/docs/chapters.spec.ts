@@ -1,19 +1,17 @@
-// The chapters of the guide do what they say: every block is compiled and run by itself, and prints what stands below it.
+// The chapters of the guide do what they say: every block is compiled and run by itself, and prints what the page says.
 //
 // A block fenced as `ts` is a program. One whose first line is `// name.ts` can be imported by the blocks after it. A block
 // fenced as `text` directly below a program is what the program prints; its last line may be `(exit code 3)`.
 
-import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Compiled } from "../support/compiled.js";
 import { filesOf, type Program, programs } from "./blocks.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const work = join(root, ".build", "chapters");
-const source = join(work, "source");
-const built = join(work, "built");
+const SOURCE = ".build/chapters/source";
 
 interface Page {
   readonly name: string;
@@ -34,69 +32,32 @@ const chapters = readdirSync(folder)
   .filter((name) => name.endsWith(".md"))
   .map((name) => pageOf(name, readFileSync(join(folder, name), "utf8")));
 
-const config = {
-  extends: "../../tsconfig.json",
-  compilerOptions: {
-    noEmit: false,
-    rootDir: "../..",
-    outDir: "built",
-    declaration: false,
-    isolatedDeclarations: false,
-    paths: { signalbox: ["../../lib/index.ts"], "signalbox/*": ["../../lib/*/index.ts"] },
-  },
-  include: ["source"],
-};
-
-/** Programs import signalbox by name; here that is the library as compiled along with them. */
-const RESOLVER = `
-  export const resolve = (name, context, next) => {
-    const entry = /^signalbox(?:\\/(\\w+))?$/.exec(name);
-    if (entry === null) return next(name, context);
-    return { url: ${JSON.stringify(pathToFileURL(join(built, "lib/")).href)} + (entry[1] ? entry[1] + "/" : "") + "index.js", shortCircuit: true };
-  };`;
-const REGISTER = `import { register } from "node:module"; register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(RESOLVER)}`)});`;
-
-/** What a program prints, on both streams, and its exit code if that is not 0. */
-function run(path: string): Promise<string> {
-  const file = join(built, ".build/chapters/source", path.replace(/ts$/, "js"));
-  const given = ["--import", `data:text/javascript,${encodeURIComponent(REGISTER)}`, file];
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, given, (error, out, err) => {
-      const ended = error === null ? "" : `(exit code ${error.code ?? error.signal})`;
-      resolve(`${out}${err}${ended}`.trim());
-    });
-    child.stdin?.end();
-  });
-}
-
+let compiled: Compiled;
 beforeAll(() => {
-  rmSync(work, { recursive: true, force: true });
+  compiled = new Compiled("chapters");
   for (const { name, programs } of [...chapters, LIAR]) {
     for (const { path, code } of filesOf(programs)) {
-      const file = join(source, name, path);
+      const file = join(root, SOURCE, name, path);
       mkdirSync(dirname(file), { recursive: true });
       // A program is a module of its own, also without an import.
       writeFileSync(file, `${code}\nexport {};\n`);
     }
   }
-  writeFileSync(join(work, "tsconfig.json"), JSON.stringify(config));
-  try {
-    execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", work], {
-      stdio: "pipe",
-    });
-  } catch (error) {
-    throw new Error(String((error as { stdout?: unknown }).stdout));
-  }
+  compiled.compile(SOURCE);
 });
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+afterAll(() => compiled.remove());
 
 const cases = ({ name, programs }: Page) =>
   filesOf(programs).map(({ path }, i) => ({ path: `${name}/${path}`, prints: programs[i]?.prints }));
+const run = (path: string): Promise<string> => compiled.run(`${SOURCE}/${path}`);
 
 describe("the chapters of the guide", () => {
-  it.each(chapters.flatMap(cases))("$path runs and prints what the page says", async ({ path, prints }) => {
-    expect(await run(path)).toBe(prints ?? "");
-  });
+  it.concurrent.each(chapters.flatMap(cases))(
+    "$path runs and prints what the page says",
+    async ({ path, prints }) => {
+      expect(await run(path)).toBe(prints ?? "");
+    },
+  );
 
   it("notices a program that prints something else, or that fails", async () => {
     const [first, second] = await Promise.all(cases(LIAR).map(({ path }) => run(path)));

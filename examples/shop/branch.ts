@@ -1,0 +1,70 @@
+// A branch of the shop: the service as a process of the operating system, which can be ended by signals and started again.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const MAIN = fileURLToPath(new URL("./main.js", import.meta.url));
+
+export class Branch {
+  private readonly env: NodeJS.ProcessEnv;
+  private child: ChildProcess | undefined;
+  private port = "0";
+  /** Where the shop is open. */
+  url = "";
+  /** How often parts of it were restarted, by what they are. */
+  private readonly restarts = new Map<string, number>();
+  private traces = 0;
+
+  /** @param env - the configuration of the shop, without its port */
+  constructor(env: NodeJS.ProcessEnv) {
+    this.env = env;
+  }
+
+  /** Starts the shop, at the port that it had before. Resolves when it is open. */
+  open(): Promise<void> {
+    const env = { ...process.env, ...this.env, SHOP_PORT: this.port };
+    const child = spawn(process.execPath, [...process.execArgv, MAIN], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.child = child;
+    child.stderr.on("data", (chunk: Buffer) => this.read(String(chunk)));
+    return new Promise((resolve, reject) => {
+      child.stdout.on("data", (chunk: Buffer) => {
+        const opened = /open at (\S+)/.exec(this.read(String(chunk)))?.[1];
+        if (opened === undefined) return;
+        this.url = opened;
+        this.port = new URL(opened).port;
+        resolve();
+      });
+      child.once("close", (code) =>
+        reject(new Error(`the shop ended with exit code ${code} before it was open`)),
+      );
+    });
+  }
+
+  /** Ends the shop by a signal. Resolves with its exit code, or with the signal. */
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+    const { child } = this;
+    if (child === undefined) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      child.once("close", (code, by) => resolve(code ?? by));
+      child.kill(signal);
+    });
+  }
+
+  /** What the shop printed about itself, as lines of a report. */
+  get lines(): readonly string[] {
+    const parts = [...this.restarts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([what, count]) => `${count} ${what}`);
+    return [`restarts  ${parts.join(", ")}`, ...(this.traces > 0 ? [`traces    ${this.traces} spans`] : [])];
+  }
+
+  private read(text: string): string {
+    for (const [, what] of text.matchAll(/restarts child "([a-z]+)/g))
+      this.restarts.set(what as string, (this.restarts.get(what as string) ?? 0) + 1);
+    this.traces += text.match(/traceId/g)?.length ?? 0;
+    return text;
+  }
+}

@@ -1,0 +1,81 @@
+// Programs of TypeScript compiled along with the library, each file for itself, so that workers and other files lie beside them.
+
+import { type ChildProcess, execFile, execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A folder below `.build` for sources and what is compiled. */
+export class Compiled {
+  private readonly work: string;
+  private readonly built: string;
+
+  /** @param name - of the folder: one for each test file */
+  constructor(name: string) {
+    this.work = join(root, ".build", name);
+    this.built = join(this.work, "built");
+    rmSync(this.work, { recursive: true, force: true });
+    mkdirSync(this.work, { recursive: true });
+  }
+
+  /** @param include - folders of sources, from the root of the repository */
+  compile(...include: readonly string[]): void {
+    const config = {
+      extends: "../../tsconfig.json",
+      compilerOptions: {
+        noEmit: false,
+        rootDir: "../..",
+        outDir: "built",
+        declaration: false,
+        isolatedDeclarations: false,
+        paths: { signalbox: ["../../lib/index.ts"], "signalbox/*": ["../../lib/*/index.ts"] },
+      },
+      include: include.map((folder) => `../../${folder}`),
+    };
+    writeFileSync(join(this.work, "tsconfig.json"), JSON.stringify(config));
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    try {
+      execFileSync(process.execPath, [tsc, "-p", this.work], { stdio: "pipe" });
+    } catch (error) {
+      throw new Error(String((error as { stdout?: unknown }).stdout));
+    }
+  }
+
+  /** Arguments for Node that run a compiled program. @param path - of its source, from the root of the repository */
+  argsFor(path: string): readonly string[] {
+    const file = join(this.built, path.replace(/\.ts$/, ".js"));
+    return ["--import", `data:text/javascript,${encodeURIComponent(this.register())}`, file];
+  }
+
+  /** Runs a program to its end. Resolves with all that it printed, and its exit code if that is not 0. */
+  run(path: string, args: readonly string[] = []): Promise<string> {
+    return new Promise((resolve) => {
+      const options = { maxBuffer: 1e9, env: { ...process.env, NO_COLOR: "1", NODE_OPTIONS: "" } };
+      const all = [...this.argsFor(path), ...args];
+      const child: ChildProcess = execFile(process.execPath, all, options, (error, out, err) => {
+        const ended = error === null ? "" : `(exit code ${error.code ?? error.signal})`;
+        resolve(`${out}${err}${ended}`.trim());
+      });
+      child.stdin?.end();
+    });
+  }
+
+  remove(): void {
+    rmSync(this.work, { recursive: true, force: true });
+  }
+
+  /** Programs import signalbox by name; here that is the library as compiled along with them. */
+  private register(): string {
+    const lib = pathToFileURL(join(this.built, "lib/")).href;
+    const hook = `
+      export const resolve = (name, context, next) => {
+        const entry = /^signalbox(?:\\/(\\w+))?$/.exec(name);
+        if (entry === null) return next(name, context);
+        return { url: ${JSON.stringify(lib)} + (entry[1] ? entry[1] + "/" : "") + "index.js", shortCircuit: true };
+      };`;
+    const url = `data:text/javascript,${encodeURIComponent(hook)}`;
+    return `import { register } from "node:module"; register(${JSON.stringify(url)});`;
+  }
+}
