@@ -56,7 +56,7 @@ export {
   WorkerExitedError,
   WorkerFileError,
 } from "./pool/errors.js";
-export type { JobFunction, PoolJob, Remote, Run } from "./pool/job.js";
+export type { AnyFunctions, JobFunction, PoolJob, Remote, Run } from "./pool/job.js";
 export type { PoolStats } from "./pool/messages.js";
 export { type JobDefaults, POOL_DEFAULTS, type PoolOptions } from "./pool/options.js";
 export { type PoolDefinition, pool } from "./pool/pool.js";

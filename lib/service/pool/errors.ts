@@ -137,8 +137,8 @@ export class NotCloneableError extends SignalboxError {
   readonly code = "ERR_NOT_CLONEABLE";
   /** The part that cannot be sent, such as `args[0].items[2].callback` or `result.socket`. */
   readonly path: string;
-  constructor(job: string, path: string, why: string) {
-    super(`${path} of the job ${job} cannot be sent to another thread: ${why}`);
+  constructor(job: string, path: string, cause: unknown) {
+    super(`${path} of the job ${job} cannot be sent to another thread: ${show(cause)}`, { cause });
     this.path = path;
   }
 }

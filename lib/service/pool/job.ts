@@ -24,6 +24,9 @@ export interface PoolJob {
 /** A function that a worker file may export. */
 export type JobFunction = (this: never, ...args: never[]) => unknown;
 
+/** The functions of a worker file whose type `pool` is not given. */
+export type AnyFunctions = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
+
 /** A function of a worker file as callers see it. */
 export type Remote<F> = F extends (this: never, ...args: infer A) => infer R
   ? (...args: A) => Promise<Awaited<R>>

@@ -65,6 +65,12 @@ export const openNodeThread: OpenThread = ({ file, limits, idleMs, maxHeapMb }, 
     },
   );
   port.on("message", said);
+  port.on("messageerror", (error) => {
+    // An answer that cannot be read here. Which job it was for is not known, so the thread is of no use any more.
+    void thread.end();
+    port.close();
+    events.ended({ code: undefined, error });
+  });
   // The thread alone decides whether the host has something to wait for.
   port.unref();
   return {

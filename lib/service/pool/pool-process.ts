@@ -4,6 +4,7 @@ import { type Callbacks, deferStart, type StartOutcome } from "../../process/beh
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
+import type { Inspected } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
@@ -20,7 +21,7 @@ import {
   UnknownJobError,
   WorkerFileError,
 } from "./errors.js";
-import { JobRequest, StatsRequest, StopPool, Withdrawal } from "./messages.js";
+import { JobRequest, type PoolStats, StatsRequest, StopPool, Withdrawal } from "./messages.js";
 import { openNodeThread } from "./node-thread.js";
 import { configOf, type PoolSettings } from "./options.js";
 import { countsOf, decide, type Effect, type Event, initial, type State } from "./pool-machine.js";
@@ -85,8 +86,7 @@ export class PoolProcess implements Callbacks<unknown> {
     else if (message instanceof JobRequest) this.#accept(message);
     else if (message instanceof Withdrawal) this.#loop.dispatch({ type: "withdraw", job: message.job });
     else if (message instanceof WorkerOutcome) this.#outcome(message);
-    else if (message instanceof StatsRequest)
-      message.fulfil({ ...countsOf(this.#loop.state), answered: this.#answered, lost: this.#lost });
+    else if (message instanceof StatsRequest) message.fulfil(this.#stats());
     else if (message instanceof StopPool) this.#stop(message.reason);
     else this.#kernel.deadLetter(ctx.self, message, "unhandled");
     return undefined;
@@ -103,6 +103,19 @@ export class PoolProcess implements Callbacks<unknown> {
 
   parentExit(_ctx: Context<unknown>, reason: ExitReason): void {
     this.#stop(reason);
+  }
+
+  inspected(): Inspected {
+    const jobs = (): readonly string[] => [...this.#running.values()].map(({ method }) => method);
+    return {
+      kind: "pool",
+      state: () => ({ file: this.#settings.file, ...this.#stats(), jobs: jobs() }),
+      describe: (message) => (message instanceof JobRequest ? message : undefined),
+    };
+  }
+
+  #stats(): PoolStats {
+    return { ...countsOf(this.#loop.state), answered: this.#answered, lost: this.#lost };
   }
 
   #stop(reason: ExitReason): void {
@@ -172,7 +185,10 @@ export class PoolProcess implements Callbacks<unknown> {
       job.onClose = undefined;
       job.fulfil(value);
     } else if (said === SAID.rejected) this.#fail(job, revive(value as PackedThrown));
-    else this.#fail(job, new NotCloneableError(job.method, ...(value as [path: string, why: string])));
+    else {
+      const [path, cause] = value as readonly [path: string, cause: PackedThrown];
+      this.#fail(job, new NotCloneableError(job.method, path, revive(cause)));
+    }
   }
 
   #fail(job: JobRequest, error: unknown): void {

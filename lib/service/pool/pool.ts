@@ -4,7 +4,7 @@ import { address } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
-import type { JobFunction } from "./job.js";
+import type { AnyFunctions } from "./job.js";
 import { checkPool, namingOf, type PoolOptions } from "./options.js";
 import { PoolProcess } from "./pool-process.js";
 import { PoolRef } from "./pool-ref.js";
@@ -31,7 +31,7 @@ export interface PoolDefinition<M> extends Startable<readonly [], PoolRef<M>> {
  * const printing = await system.start(Printing);
  * const label = await printing.run.render(order);
  */
-export function pool<M extends object = Readonly<Record<string, JobFunction>>>(
+export function pool<M extends object = AnyFunctions>(
   url: URL | string,
   options: PoolOptions = {},
 ): PoolDefinition<M> {

@@ -134,7 +134,7 @@ export class PoolThread {
       post(isWorn ? [id, said.fulfilled, value, true] : [id, said.fulfilled, value], transfer);
     } catch (error) {
       const path = uncloneablePart(value, "result", transfer);
-      post([id, said.uncloneable, [path, String((error as Error).message)], isWorn], []);
+      post([id, said.uncloneable, [path, this.#pack(error)], isWorn], []);
     }
   }
 
@@ -177,6 +177,14 @@ export class PoolThread {
 
   /** Packs what was thrown, with its causes. A cause that is among those above it is left out. */
   #pack(thrown: unknown, above: readonly unknown[] = []): PackedThrown {
+    try {
+      return this.#packed(thrown, above);
+    } catch {
+      return { value: "a value that cannot be read was thrown" };
+    }
+  }
+
+  #packed(thrown: unknown, above: readonly unknown[]): PackedThrown {
     const isError = thrown instanceof Error || Object.prototype.toString.call(thrown) === "[object Error]";
     if (!isError) return { value: this.#cloneable(thrown) ? thrown : String(thrown) };
     const error = thrown as Error & { errors?: unknown; constructor?: { name?: unknown } };

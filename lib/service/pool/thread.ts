@@ -13,7 +13,7 @@ export const SAID = {
   fulfilled: 0,
   /** The job threw; the value is a {@link PackedError}. */
   rejected: 1,
-  /** The result of the job cannot be cloned; the value is the path of the part, and the host's text. */
+  /** The result of the job cannot be cloned; the value is the path of the part, and what the host threw. */
   uncloneable: 2,
   /** The job reports its progress. */
   progress: 3,

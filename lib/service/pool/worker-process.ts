@@ -83,7 +83,7 @@ export class WorkerProcess implements Callbacks<Task> {
       port.post([id, name, args], transfer);
     } catch (error) {
       const path = uncloneablePart(args, "args", transfer ?? []);
-      this.#said(ctx, [id, SAID.uncloneable, [path, String((error as Error).message)]]);
+      this.#said(ctx, [id, SAID.uncloneable, [path, { value: error }]]);
     }
   }
 

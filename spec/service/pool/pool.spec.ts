@@ -1,6 +1,6 @@
 // Pools of real threads: what a job gives, and what becomes of it when its worker ends.
 
-import { CallTimeoutError, OptionError, StartError, supervisor } from "signalbox";
+import { CallTimeoutError, inspect, OptionError, StartError, supervisor } from "signalbox";
 import {
   JobDeadlineError,
   JobLostError,
@@ -98,11 +98,74 @@ describe("a job", () => {
     );
     const given = await errorOf(odd.run.give());
     expect(given).toBeInstanceOf(NotCloneableError);
-    expect(given).toMatchObject({ code: "ERR_NOT_CLONEABLE", path: "result.a[0][0]" });
+    expect(given).toMatchObject({ code: "ERR_NOT_CLONEABLE", path: "result.a[0][1][0]" });
     const taken = await errorOf(odd.run.take({ list: [1, { "a b": Symbol("x") }] }));
     expect(taken).toMatchObject({ path: 'args[0].list[1]["a b"]' });
     expect(await odd.run.take(1)).toBe(1);
     expect(on.exits).toEqual([]);
+  });
+
+  it.each([
+    [
+      "a getter that throws",
+      {
+        list: [
+          {
+            get price() {
+              throw new Error("no price");
+            },
+          },
+        ],
+      },
+      "args[0].list[0].price",
+    ],
+    [
+      "a Proxy that refuses everything",
+      new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error("no keys");
+          },
+        },
+      ),
+      "args[0]",
+    ],
+    ["a circle with a function in it", Object.assign([] as unknown[], { 0: 1, 1: () => 1 }), "args[0][1]"],
+    ["a value of a set", new Set([new WeakMap()]), "args[0][0]"],
+  ])("does not send %s, and its worker goes on", async (_what, hostile, path) => {
+    const tools = await on.start<{ add(value: unknown): unknown }>(TOOLS);
+    expect(await errorOf(tools.run.add(hostile))).toMatchObject({ code: "ERR_NOT_CLONEABLE", path });
+    expect(on.exits).toEqual([]);
+  });
+
+  it("that throws something hostile is over, and its worker goes on", async () => {
+    const hostile = await on.start<Record<"getters" | "proxy" | "circle" | "nothing" | "symbol", () => void>>(
+      file(`const boom = () => { throw new Error("boom"); };
+        export const getters = () => { throw Object.defineProperties(new Error("x"), { message: { get: boom }, name: { get: boom } }); };
+        export const proxy = () => { throw new Proxy({}, { get: boom, getPrototypeOf: boom }); };
+        export const circle = () => { const error = new Error("a"); error.cause = error; error.__proto__ = { then: 1 }; throw error; };
+        export const nothing = () => { throw undefined; };
+        export const symbol = () => { throw Symbol("s"); };`),
+    );
+    expect(await errorOf(hostile.run.getters())).toBe("a value that cannot be read was thrown");
+    expect(await errorOf(hostile.run.proxy())).toBe("a value that cannot be read was thrown");
+    expect(await errorOf(hostile.run.circle())).toMatchObject({ message: "a" });
+    expect(await errorOf(hostile.run.nothing())).toBe(undefined);
+    expect(await errorOf(hostile.run.symbol())).toBe("Symbol(s)");
+    expect(on.exits).toEqual([]);
+  });
+
+  it("can be seen from outside while it runs", async () => {
+    const tools = await on.start<Tools>(TOOLS);
+    const first = begun();
+    const stop = new AbortController();
+    const wait = errorOf(tools.with({ onProgress: first.onProgress, signal: stop.signal }).run.wait());
+    await first.promise;
+    const state = await inspect(on.system, tools.pid).state();
+    expect(state).toMatchObject({ file: TOOLS, running: 1, jobs: ["wait"] });
+    stop.abort();
+    await wait;
   });
 
   it("is refused if the file has no such function", async () => {
@@ -318,6 +381,24 @@ describe("a stop", () => {
       expect(await waiting).toEqual(drain === "all" ? 2 : expect.any(PoolStoppingError));
       expect(await gone).toEqual({ type: "shutdown" });
     }
+  });
+});
+
+describe("a stop with a limit", () => {
+  it("kills the pool when its shutdown time is over, and its threads with it [W9]", async () => {
+    const shop = supervisor({
+      children: [{ id: "pool", start: pool(TOOLS, { size: 1, name: "tools" }), shutdown: 20 }],
+    });
+    await on.system.start(shop);
+    const first = begun();
+    const endless = pool<Tools>(TOOLS)
+      .at(on.system, "tools")
+      .with({ onProgress: first.onProgress })
+      .run.wait();
+    const lost = errorOf(endless);
+    await first.promise;
+    await on.system.stop();
+    expect(await lost).toMatchObject({ code: "ERR_CALLEE_EXITED", reason: { type: "killed" } });
   });
 });
 
