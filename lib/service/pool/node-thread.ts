@@ -59,7 +59,6 @@ export const openNodeThread: OpenThread = ({ file, limits, idleMs, maxHeapMb }, 
       ended: (end) => {
         // What the thread answered before its end may have arrived and not been heard.
         for (const message of arrivedAt(port)) said(message);
-        port.close();
         events.ended(end);
       },
     },
@@ -68,7 +67,6 @@ export const openNodeThread: OpenThread = ({ file, limits, idleMs, maxHeapMb }, 
   port.on("messageerror", (error) => {
     // An answer that cannot be read here. Which job it was for is not known, so the thread is of no use any more.
     void thread.end();
-    port.close();
     events.ended({ code: undefined, error });
   });
   // The thread alone decides whether the host has something to wait for.

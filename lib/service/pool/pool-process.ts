@@ -8,7 +8,7 @@ import type { Inspected } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import { crash, type ExitReason, KILL, SHUTDOWN } from "../../process/reason.js";
+import { crash, type ExitReason, KILL, NORMAL, SHUTDOWN } from "../../process/reason.js";
 import { spawnAwaited } from "../../process/start.js";
 import { hostParallelism } from "../../process/thread.js";
 import { RestartReports } from "../../supervisor/report.js";
@@ -43,8 +43,6 @@ interface Member {
   readonly pid: Pid<Task>;
   /** Its start has not ended. */
   starting: boolean;
-  /** Its exit reason, when that came before the outcome of the start. */
-  exited: ExitReason | undefined;
 }
 
 export class PoolProcess implements Callbacks<unknown> {
@@ -96,9 +94,8 @@ export class PoolProcess implements Callbacks<unknown> {
     if (signal.type !== "exit") return;
     const worker = this.#numbers.get(signal.from);
     if (worker === undefined) return;
-    const member = this.#members.get(worker) as Member;
-    if (member.starting) member.exited = signal.reason;
-    else this.#exited(worker, signal.reason);
+    // The outcome of a start that has failed follows its EXIT, and says more.
+    if (!(this.#members.get(worker) as Member).starting) this.#exited(worker, signal.reason);
   }
 
   parentExit(_ctx: Context<unknown>, reason: ExitReason): void {
@@ -250,8 +247,11 @@ export class PoolProcess implements Callbacks<unknown> {
   // ── workers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #start(worker: number): void {
-    const { file, limits, idleMs, maxHeapMb, startTimeoutMs } = this.#settings;
+    const { file, limits, maxHeapMb, startTimeoutMs } = this.#settings;
+    const { minSize, size } = this.#loop.state.config;
     const kernel = this.#kernel;
+    // A thread that is kept in any case need not say that it is idle.
+    const idleMs = minSize < size ? this.#settings.idleMs : Number.POSITIVE_INFINITY;
     const { self } = this.#ctx;
     const behaviour = new WorkerProcess({
       open: kernel.env.openThread ?? openNodeThread,
@@ -265,7 +265,7 @@ export class PoolProcess implements Callbacks<unknown> {
       if (self.process !== undefined) kernel.send(self, new WorkerOutcome(worker, outcome));
     });
     kernel.links.link(process, child.pid, child.exitReason);
-    this.#members.set(worker, { pid: child.pid as Pid<Task>, starting: true, exited: undefined });
+    this.#members.set(worker, { pid: child.pid as Pid<Task>, starting: true });
     this.#numbers.set(child.pid, worker);
   }
 
@@ -279,19 +279,18 @@ export class PoolProcess implements Callbacks<unknown> {
     const member = this.#members.get(worker);
     if (member === undefined) return;
     member.starting = false;
-    if (outcome.type === "started" && member.exited === undefined)
-      this.#loop.dispatch({ type: "started", worker });
-    else this.#exited(worker, this.#startFailure(outcome.type === "failed" ? outcome.reason : member.exited));
+    if (outcome.type === "started") this.#loop.dispatch({ type: "started", worker });
+    else this.#exited(worker, outcome.type === "failed" ? this.#startFailure(outcome.reason) : NORMAL);
   }
 
-  #startFailure(reason: ExitReason | undefined): ExitReason {
-    if (reason?.type === "crash" && reason.error instanceof WorkerFileError) return reason;
+  #startFailure(reason: ExitReason): ExitReason {
+    if (reason.type === "crash" && reason.error instanceof WorkerFileError) return reason;
     const { file, startTimeoutMs } = this.#settings;
-    if (reason?.type === "crash")
+    if (reason.type === "crash")
       return crash(new WorkerFileError(file, "could not be given to a thread", reason.error));
-    if (reason?.type === "shutdown" && reason.detail !== undefined)
+    if (reason.type === "shutdown" && reason.detail !== undefined)
       return crash(new WorkerFileError(file, `was not loaded within ${startTimeoutMs} ms`));
-    return reason ?? SHUTDOWN;
+    return reason;
   }
 
   #exited(worker: number, reason: ExitReason): void {
