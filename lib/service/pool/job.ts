@@ -35,4 +35,8 @@ export type Remote<F> = F extends (this: never, ...args: infer A) => infer R
 /** The functions of a worker file as callers see them. The default function is `run` itself, and `run.default`. */
 export type Run<M> = {
   readonly [K in keyof M as M[K] extends JobFunction ? K : never]: Remote<M[K]>;
-} & (M extends { readonly default: infer F extends JobFunction } ? Remote<F> : unknown);
+} & ("default" extends keyof M
+  ? M["default"] extends JobFunction
+    ? Remote<M["default"]>
+    : unknown
+  : unknown);
