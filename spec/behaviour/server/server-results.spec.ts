@@ -223,10 +223,6 @@ describe("`this` in a handler", () => {
 describe("replyAndStop", () => {
   it("sends its reply when terminate has run, even when that throws [B16]", async () => {
     const log: string[] = [];
-    let finish = (): void => undefined;
-    const closing = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
     const Till = defineServer({
       init: (_ctx, end: () => unknown) => ({ end }),
       calls: { close: () => replyAndStop("closed") },
@@ -238,15 +234,26 @@ describe("replyAndStop", () => {
     const crash = (): never => {
       throw new Error("boom");
     };
-    for (const end of [() => undefined, crash, () => closing, () => closing.then(crash)]) {
-      const till = await clock.until(system.start(Till, end));
+    for (const [crashes, waits] of [
+      [false, false],
+      [true, false],
+      [false, true],
+      [true, true],
+    ] as const) {
+      let finish = (): void => undefined;
+      const closing = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      const last = crashes ? crash : () => undefined;
+      const till = await clock.until(system.start(Till, waits ? () => closing.then(last) : last));
       const exited = system.exited(till.pid);
       const closed = till.call.close().then((word) => log.push(word));
       await clock.settle();
+      expect(log).toEqual(waits ? ["terminate"] : ["terminate", "closed"]);
       finish();
       await clock.until(Promise.all([closed, exited]));
       expect(log.splice(0)).toEqual(["terminate", "closed"]);
-      expect((await exited).type).toBe(end === crash || end.toString().includes("then") ? "crash" : "normal");
+      expect((await exited).type).toBe(crashes ? "crash" : "normal");
     }
   });
 });
