@@ -1,7 +1,7 @@
 // What callers send to a pool.
 
 import type { Context } from "../../process/context.js";
-import { inNameOf, outside } from "../../process/origin.js";
+import { outside } from "../../process/origin.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request } from "../../process/request.js";
@@ -49,7 +49,7 @@ export class JobRequest extends Request implements Terms {
     const { owner, onProgress } = this;
     if (onProgress === undefined || !this.open) return;
     if (owner === undefined) outside(() => void Promise.resolve(value).then(onProgress));
-    else owner.perform(() => inNameOf(owner.pid, () => onProgress(value)));
+    else owner.perform(() => onProgress(value));
   }
 }
 

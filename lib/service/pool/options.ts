@@ -36,7 +36,10 @@ export interface PoolOptions extends JobDefaults {
   readonly minSize?: number;
   /** Milliseconds without a job after which a thread above `minSize` ends. Default 10,000. */
   readonly idleMs?: number;
-  /** Jobs that a thread runs at once. More than 1 is of use for asynchronous functions. Default 1. */
+  /**
+   * Jobs that a thread runs at once. More than 1 is of use for asynchronous functions. A thread that ends takes all of its jobs with
+   * it. Default 1.
+   */
   readonly concurrency?: number;
   /** Jobs that may wait for a thread, beside those for which a thread starts. Default 1,000. */
   readonly maxQueue?: number;
@@ -72,6 +75,12 @@ export const POOL_DEFAULTS: {
   readonly deadlineMs: number;
   /** How many workers may run a job. */
   readonly maxAttempts: number;
+  /** Whether the worker of a job that nobody waits for is killed. */
+  readonly killOnAbort: boolean;
+  /** What happens to a job that finds a full queue. */
+  readonly whenFull: "reject" | "wait";
+  /** What becomes of jobs that wait when the pool stops. */
+  readonly drain: "running" | "all";
   /** Milliseconds without a job after which a thread above `minSize` ends. */
   readonly idleMs: number;
   /** Jobs that a thread runs at once. */
@@ -91,6 +100,9 @@ export const POOL_DEFAULTS: {
 } = {
   deadlineMs: 30_000,
   maxAttempts: 1,
+  killOnAbort: false,
+  whenFull: "reject",
+  drain: "running",
   idleMs: 10_000,
   concurrency: 1,
   maxQueue: 1_000,
@@ -142,7 +154,7 @@ export function checkPool(file: URL | string, options: PoolOptions): PoolSetting
       concurrency: count("concurrency", options.concurrency ?? d.concurrency, 1),
       maxQueue: count("maxQueue", options.maxQueue ?? d.maxQueue, 0, true),
       maxJobs: count("maxJobs", options.maxJobs ?? d.maxJobs, 1, true),
-      drain: oneOf("drain", options.drain ?? "running", ["running", "all"]),
+      drain: oneOf("drain", options.drain ?? d.drain, ["running", "all"]),
       ...checkLimits({
         intensity: options.intensity ?? d.intensity,
         periodMs: options.periodMs ?? d.periodMs,
@@ -152,7 +164,7 @@ export function checkPool(file: URL | string, options: PoolOptions): PoolSetting
     maxHeapMb: megabytes("maxHeapMb", options.maxHeapMb ?? d.maxHeapMb),
     limits: threadLimits(options.resourceLimits),
     startTimeoutMs: delay("startTimeoutMs", options.startTimeoutMs ?? d.startTimeoutMs, 1, true),
-    job: checkTerms("", options),
+    job: checkTerms(options, d),
   };
 }
 
@@ -176,12 +188,12 @@ export function checkJobOptions(options: object): void {
 }
 
 /** @throws OptionError */
-export function checkTerms(path: string, given: JobDefaults): Required<JobDefaults> {
+export function checkTerms(given: JobDefaults, defaults: Required<JobDefaults>): Required<JobDefaults> {
   return {
-    deadlineMs: delay(`${path}deadlineMs`, given.deadlineMs ?? POOL_DEFAULTS.deadlineMs, 1, true),
-    maxAttempts: count(`${path}maxAttempts`, given.maxAttempts ?? POOL_DEFAULTS.maxAttempts, 1, true),
-    killOnAbort: flag(`${path}killOnAbort`, given.killOnAbort ?? false),
-    whenFull: oneOf(`${path}whenFull`, given.whenFull ?? "reject", ["reject", "wait"]),
+    deadlineMs: delay("deadlineMs", given.deadlineMs ?? defaults.deadlineMs, 1, true),
+    maxAttempts: count("maxAttempts", given.maxAttempts ?? defaults.maxAttempts, 1, true),
+    killOnAbort: flag("killOnAbort", given.killOnAbort ?? defaults.killOnAbort),
+    whenFull: oneOf("whenFull", given.whenFull ?? defaults.whenFull, ["reject", "wait"]),
   };
 }
 

@@ -68,7 +68,7 @@ export class PoolRef<M> implements AsyncDisposable {
     readonly run: Run<M>;
   } {
     checkJobOptions(options);
-    const terms = checkTerms("", { ...this.#defaults, ...options });
+    const terms = checkTerms(options, this.#defaults);
     return { run: runOf(this.#kernel, this.#address, terms, options) as Run<M> };
   }
 

@@ -1,6 +1,13 @@
 // Pools of real threads: what a job gives, and what becomes of it when its worker ends.
 
-import { CallTimeoutError, inspect, OptionError, StartError, supervisor } from "signalbox";
+import {
+  CallTimeoutError,
+  inspect,
+  OptionError,
+  type RestartReport,
+  StartError,
+  supervisor,
+} from "signalbox";
 import {
   JobDeadlineError,
   JobLostError,
@@ -231,6 +238,18 @@ describe("a worker", () => {
     expect(on.exits).toEqual(["crash", "crash", "crash"]);
   });
 
+  it("that ends while it is idle is replaced and reported", async () => {
+    const late = await on.start<{ later(): string }>(
+      file(`export const later = () => { setTimeout(() => process.exit(5), 1); return "said"; };`),
+    );
+    const restarted = new Promise<RestartReport>((resolve) => on.system.events.on("restart", resolve));
+    expect(await late.run.later()).toBe("said");
+    const { id, reason, intensityLeft } = await restarted;
+    expect({ id, intensityLeft }).toEqual({ id: "worker-1", intensityLeft: 2 });
+    expect(reason).toMatchObject({ type: "crash", error: { exitCode: 5 } });
+    expect(await late.run.later()).toBe("said");
+  });
+
   it("that ends does not lose the answers it has given", async () => {
     const last = await on.start<{ last(): Promise<string> }>(
       file(`export async function last() { setImmediate(() => process.exit(0)); return "said"; }`),
@@ -432,5 +451,8 @@ describe("bad options", () => {
       /^transfer must be absent/,
     );
     expect(() => tools.with({ transfer: [1] as never })).toThrow(OptionError);
+    const strict = await on.start<Tools>(TOOLS, { deadlineMs: 20 });
+    const loop = strict.with({ deadlineMs: undefined } as never).run.loop();
+    expect(await errorOf(loop)).toMatchObject({ deadlineMs: 20 });
   });
 });
