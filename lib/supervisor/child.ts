@@ -92,6 +92,11 @@ export const CHILD_DEFAULTS: {
   startTimeoutMs: Number.POSITIVE_INFINITY,
 };
 
+/** Whether a process with this behaviour is a supervisor, and understands what its handle asks. */
+export function isSupervisor(behaviour: object): boolean {
+  return supervising in behaviour;
+}
+
 /** When a supervisor ends because significant children ended by themselves. */
 export type AutoShutdown = "never" | "any_significant" | "all_significant";
 

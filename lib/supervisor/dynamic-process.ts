@@ -9,6 +9,7 @@ import type { TimerRef } from "../process/owned-timer.js";
 import { Pid } from "../process/pid.js";
 import { crash, SHUTDOWN } from "../process/reason.js";
 import type { ReplyTo } from "../process/request.js";
+import { supervising } from "../process/start.js";
 import type { FullChildSpec } from "./child.js";
 import { abortStart, killAfter, launchChild, type Outcome } from "./child-process.js";
 import { countOf } from "./counts.js";
@@ -27,6 +28,7 @@ import type { Answer } from "./protocol.js";
 import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
 import { RestartReports } from "./report.js";
 import { countRecent } from "./restart-rule.js";
+import { dynamicStatusOf } from "./status.js";
 
 const GO_ON = { type: "go-on" } as const;
 
@@ -37,9 +39,13 @@ type Message =
   | { readonly type: "retry" | "resume"; readonly id: string };
 
 /** What to spawn for a dynamic supervisor. */
-export function dynamicBehaviour(config: DynamicConfig, quiet: boolean): Callbacks<Message> {
+export function dynamicBehaviour(
+  config: DynamicConfig,
+  quiet: boolean,
+): Callbacks<Message> & { readonly [supervising]: true } {
   let supervisor: DynamicProcess;
   return {
+    [supervising]: true,
     init: (ctx) => {
       supervisor = new DynamicProcess(ctx, config, quiet);
     },
@@ -97,6 +103,9 @@ class DynamicProcess {
         return undefined;
       case "count":
         ctx.reply(message.replyTo, countOf(this.children()));
+        return undefined;
+      case "status":
+        ctx.reply(message.replyTo, dynamicStatusOf(this.state, ctx.now()));
         return undefined;
       case "outcome":
         return this.dispatch(this.startEnded(message));

@@ -32,4 +32,5 @@ export {
   supervisorRef,
 } from "./ref.js";
 export type { RestartReport } from "./report.js";
+export type { ChildHealth, ChildPhase, SupervisorStatus } from "./status.js";
 export { type SupervisorDefinition, type SupervisorOptions, supervisor } from "./supervisor.js";

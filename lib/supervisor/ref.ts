@@ -9,6 +9,7 @@ import type { ProcessSystem } from "../process/system.js";
 import type { ChildSpec, ChildStart, ChildType } from "./child.js";
 import { ChildError } from "./errors.js";
 import type { Answer, ChildStatus, RestartStrategy } from "./protocol.js";
+import type { SupervisorStatus } from "./status.js";
 
 /** One child, as `whichChildren` lists it. */
 export interface ChildInfo {
@@ -60,7 +61,8 @@ export type SupervisorMessage =
       readonly replyTo: ReplyTo<Answer<Pid>>;
     }
   | { readonly type: "which"; readonly id?: string; readonly replyTo: ReplyTo<readonly ChildInfo[]> }
-  | { readonly type: "count"; readonly replyTo: ReplyTo<ChildCounts> };
+  | { readonly type: "count"; readonly replyTo: ReplyTo<ChildCounts> }
+  | { readonly type: "status"; readonly replyTo: ReplyTo<SupervisorStatus> };
 
 /**
  * The handle of a running supervisor of either kind. A supervisor does one thing at a time, so that a request may wait. A
@@ -96,6 +98,11 @@ export abstract class AnySupervisorRef {
   /** Counts the children. */
   countChildren(options?: CallOptions): Promise<ChildCounts> {
     return this.ask((replyTo) => ({ type: "count", replyTo }), options);
+  }
+
+  /** The phase of each child, and how many restarts count towards the limit. For health checks. */
+  status(options?: CallOptions): Promise<SupervisorStatus> {
+    return this.ask((replyTo) => ({ type: "status", replyTo }), options);
   }
 
   /** The pid or the name of the supervisor. */

@@ -10,6 +10,7 @@ import type { TimerRef } from "../process/owned-timer.js";
 import type { Pid } from "../process/pid.js";
 import { crash, isOrderly } from "../process/reason.js";
 import type { ReplyTo } from "../process/request.js";
+import { supervising } from "../process/start.js";
 import { checkChild, type FullChildSpec } from "./child.js";
 import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./child-process.js";
 import { countOf } from "./counts.js";
@@ -18,6 +19,7 @@ import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
 import { RestartReports } from "./report.js";
 import { countRecent } from "./restart-rule.js";
 import type { Child } from "./roster.js";
+import { statusOf } from "./status.js";
 import { type Config, decide, initial, type State } from "./supervisor-machine.js";
 
 type Message = SupervisorMessage | Outcome | { readonly type: "retry" | "resume"; readonly id: string };
@@ -28,9 +30,10 @@ export function supervisorBehaviour(
   specs: readonly FullChildSpec[],
   quiet: boolean,
   onStart: ((ctx: Context<never>) => void) | undefined,
-): Callbacks<Message> {
+): Callbacks<Message> & { readonly [supervising]: true } {
   let supervisor: SupervisorProcess;
   return {
+    [supervising]: true,
     init: (ctx) => {
       onStart?.(ctx as Context<never>);
       supervisor = new SupervisorProcess(ctx, initial(config, specs), quiet);
@@ -117,6 +120,9 @@ class SupervisorProcess {
           message.replyTo,
           countOf([...this.state.children].map(({ spec, pid }) => ({ type: spec.type, pid }))),
         );
+        return undefined;
+      case "status":
+        ctx.reply(message.replyTo, statusOf(this.state, ctx.now()));
         return undefined;
       default:
         return this.ask({ ask: message.type, id: String(message.id) }, message.replyTo);
