@@ -2,6 +2,7 @@
  * signalbox/service: what a whole service needs around its supervision tree.
  *
  *     application/  run: start, signals, drain, exit codes, configuration
+ *     health/       liveness and readiness: from supervisors, checks, mailboxes and the event loop; an endpoint
  *     http/         httpServer: an HTTP server as a supervised process, each request a process
  *     protection/   circuitBreaker, rateLimiter, retryPolicy: guards around functions
  *     pool/         pool: worker threads for jobs that keep a processor busy
@@ -35,6 +36,15 @@ export {
 } from "./application/options.js";
 export { type ConfigOf, type RunArguments, run, type TreeArguments } from "./application/run.js";
 export { Service } from "./application/service.js";
+export { Health, type HealthReadOptions, type RequestLine, type ResponseWriter } from "./health/health.js";
+export {
+  type CheckFunction,
+  HEALTH_DEFAULTS,
+  type HealthCheck,
+  type HealthLimits,
+  type HealthOptions,
+} from "./health/options.js";
+export type { CheckHealth, HealthReport, PartHealth } from "./health/report.js";
 export {
   type FetchHandler,
   HTTP_DEFAULTS,

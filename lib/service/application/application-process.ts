@@ -9,12 +9,14 @@ import type { Kernel } from "../../process/kernel.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
+import { crash, type ExitReason, formatReason, SHUTDOWN } from "../../process/reason.js";
 import type { ReportLevel } from "../../process/report.js";
 import type { ReplyTo } from "../../process/request.js";
 import { showThrown } from "../../process/show.js";
 import { type Launch, launch, reportEarlyEnd, type Startable, spawnAwaited } from "../../process/start.js";
 import type { RestartReport } from "../../supervisor/report.js";
+import { type HealthMessage, healthBehaviour } from "../health/health-process.js";
+import type { HealthSettings } from "../health/options.js";
 import {
   type Config,
   decide,
@@ -44,6 +46,7 @@ export interface Application {
   readonly args: readonly unknown[];
   /** Reads the configuration and makes the tree. */
   configure(): Promise<Startable<readonly unknown[], unknown>>;
+  readonly health: HealthSettings;
   /** Runs before the tree stops. */
   onDrain(cause: Cause): unknown;
   /** Runs at a signal that the user has a handler for. Undefined: the signal asks for the stop. */
@@ -54,6 +57,10 @@ export interface Application {
 export interface Progress {
   phase: Phase;
   ending: Ending | undefined;
+  /** The root of the tree, once it is spawned. */
+  root: Pid | undefined;
+  /** The process that reads the health, while this one runs. */
+  health: Pid<HealthMessage> | undefined;
 }
 
 export function applicationBehaviour(app: Application, progress: Progress): Callbacks<ApplicationMessage> {
@@ -98,6 +105,7 @@ class ApplicationProcess {
       this.perform(effect),
     );
     this.kernel.events.on("restart", this.onRestart);
+    this.startHealth();
   }
 
   /** Lets the machine decide, and does what it says. Gives the end of this process, when that is what it says. */
@@ -132,7 +140,9 @@ class ApplicationProcess {
   }
 
   onSignal(signal: Signal): Stop | undefined {
-    if (signal.type !== "exit" || signal.from !== this.root) return undefined;
+    if (signal.type !== "exit") return undefined;
+    if (signal.from === this.progress.health) return this.healthEnded(signal.reason);
+    if (signal.from !== this.root) return undefined;
     return this.dispatch({ type: "root-ended", cause: this.endOfRoot(signal.reason) });
   }
 
@@ -144,6 +154,21 @@ class ApplicationProcess {
   private readonly onRestart = ({ gaveUp, supervisor }: RestartReport): void => {
     if (gaveUp && supervisor === this.root) this.gaveUp = true;
   };
+
+  private startHealth(): void {
+    const { ctx, app, progress } = this;
+    progress.health = ctx.spawnLink(
+      healthBehaviour(app.health, () => progress.root),
+      { label: "health" },
+    );
+  }
+
+  /** A check of the user left a rejection that nobody awaits. The next reading begins anew. */
+  private healthEnded(reason: ExitReason): undefined {
+    const error = reason.type === "crash" ? reason.error : undefined;
+    this.report("error", `${this.app.name}: a health check crashed (${formatReason(reason)})`, error);
+    this.startHealth();
+  }
 
   private startEnded(outcome: StartOutcome): Stop | undefined {
     switch (outcome.type) {
@@ -252,6 +277,7 @@ class ApplicationProcess {
     }
     const { pid } = child;
     this.root = pid;
+    this.progress.root = pid;
     this.makeRef = () => given.ref(pid as Pid<never>, kernel);
     kernel.links.link(self, pid, child.exitReason);
     reportEarlyEnd(kernel, child);
@@ -319,6 +345,9 @@ class ApplicationProcess {
     this.kernel.shared?.of(`app:${name}`, "write");
     this.progress.ending = ending;
     this.hasExited = true;
+    const { health } = this.progress;
+    this.progress.health = undefined;
+    if (health !== undefined) this.ctx.exit(health, SHUTDOWN);
     if (ending.outcome !== "clean") this.report("error", ending.text);
   }
 

@@ -6,6 +6,7 @@ import { delay, text } from "../../process/options.js";
 import { production } from "../../process/production.js";
 import type { SystemOptions } from "../../process/system.js";
 import { System } from "../../system.js";
+import { checkHealth, type HealthOptions, type HealthSettings } from "../health/options.js";
 import {
   type ConfigurationOptions,
   checkConfigurationOptions,
@@ -68,6 +69,8 @@ export interface RunOptions<Schema extends StandardSchema | undefined = Standard
    * `false` leaves these to Node and to listeners of your own.
    */
   readonly hostErrors?: boolean;
+  /** What makes the service healthy: checks of your own, and limits. */
+  readonly health?: HealthOptions;
   /** Stops the service when it is aborted. */
   readonly signal?: AbortSignal;
   /**
@@ -94,6 +97,7 @@ export interface Settings {
   readonly config: ConfigurationOptions | undefined;
   readonly signals: ReadonlyMap<string, "stop" | ((service: Service<unknown>) => unknown)>;
   readonly hostErrors: boolean;
+  readonly health: HealthSettings;
   readonly signal: AbortSignal | undefined;
   readonly onDrain: (cause: Cause) => unknown;
   readonly flush: () => unknown;
@@ -108,6 +112,7 @@ const KNOWN: readonly (keyof RunOptions | "args")[] = [
   "config",
   "signals",
   "hostErrors",
+  "health",
   "signal",
   "onDrain",
   "flush",
@@ -126,6 +131,7 @@ export function checkOptions(options: RunOptions): Settings {
   for (const [path, hook] of Object.entries({ onDrain, flush }))
     if (typeof hook !== "function") throw new OptionError(path, hook, "a function");
   const signals = checkSignals(options.signals);
+  const health = checkHealth(options.health);
   const name = options.name === undefined ? undefined : text("name", options.name);
   const ownsSystem = !(given instanceof System);
   const system = ownsSystem ? new System({ name: name ?? "service", ...given }) : given;
@@ -139,6 +145,7 @@ export function checkOptions(options: RunOptions): Settings {
     config,
     signals,
     hostErrors,
+    health,
     signal,
     onDrain,
     flush,

@@ -5,6 +5,7 @@ import type { Pid } from "../../process/pid.js";
 import type { ReplyTo } from "../../process/request.js";
 import type { Startable } from "../../process/start.js";
 import type { System } from "../../system.js";
+import { Health } from "../health/health.js";
 import type { Phase } from "./application-machine.js";
 import { type ApplicationMessage, applicationBehaviour, type Progress } from "./application-process.js";
 import { type Ending, endingOf } from "./ending.js";
@@ -21,6 +22,8 @@ import type { Settings } from "./options.js";
  * const { outcome } = await service.ended; // when it is told to stop, or has failed
  */
 export class Service<out Ref = unknown> implements AsyncDisposable {
+  /** Liveness and readiness, for health endpoints. */
+  readonly health: Health;
   readonly #settings: Settings;
   readonly #pid: Pid<ApplicationMessage>;
   readonly #progress: Progress;
@@ -40,13 +43,21 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
     makeTree: (service: Service<Ref>) => Promise<Startable<readonly unknown[], unknown>>,
   ) {
     this.#settings = settings;
-    this.#progress = { phase: "configuring", ending: undefined };
-    const { name, limits, system, signals, onDrain } = settings;
+    this.#progress = { phase: "configuring", ending: undefined, root: undefined, health: undefined };
+    const { name, limits, system, signals, onDrain, health } = settings;
     const handlerOf = (signal: string): (() => unknown) | undefined => {
       const action = signals.get(signal);
       return typeof action === "function" ? () => action(this) : undefined;
     };
-    const app = { name, limits, args, configure: () => makeTree(this), onDrain, handlerOf };
+    const app = { name, limits, args, configure: () => makeTree(this), onDrain, handlerOf, health };
+    const { kernel } = system;
+    this.health = new Health({
+      name,
+      kernel,
+      settings: health,
+      phase: () => this.phase,
+      pid: () => this.#progress.health,
+    });
     const behaviour = applicationBehaviour(app, this.#progress);
     const options = { label: "application", trapExit: true, shutdown: Number.POSITIVE_INFINITY } as const;
     this.#pid = system.spawn(behaviour, options);
