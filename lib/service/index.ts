@@ -36,7 +36,13 @@ export {
 } from "./application/options.js";
 export { type ConfigOf, type RunArguments, run, type TreeArguments } from "./application/run.js";
 export { Service } from "./application/service.js";
-export { Health, type HealthReadOptions, type RequestLine, type ResponseWriter } from "./health/health.js";
+export {
+  Health,
+  type HealthReadOptions,
+  type RequestLine,
+  type ResponseWriter,
+  type WholeReadOptions,
+} from "./health/health.js";
 export {
   type CheckFunction,
   HEALTH_DEFAULTS,

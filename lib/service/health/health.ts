@@ -26,6 +26,14 @@ export interface HealthReadOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of a reading of the whole. */
+export interface WholeReadOptions {
+  /** Absent. */
+  readonly part?: never;
+  /** Ends the wait early. */
+  readonly signal?: AbortSignal;
+}
+
 /** The part of Node's request that the health endpoint uses. */
 export interface RequestLine {
   /** The method. */
@@ -69,9 +77,9 @@ export class Health {
    * @returns undefined when the tree has no such part
    * @throws OptionError, or the reason of `signal`
    */
-  read(options: Omit<HealthReadOptions, "part">): Promise<HealthReport>;
-  read(options?: HealthReadOptions): Promise<HealthReport | undefined>;
-  async read({ part, signal }: HealthReadOptions = {}): Promise<HealthReport | undefined> {
+  read(options?: WholeReadOptions): Promise<HealthReport>;
+  read(options: HealthReadOptions): Promise<HealthReport | undefined>;
+  async read({ part, signal }: HealthReadOptions | WholeReadOptions = {}): Promise<HealthReport | undefined> {
     const { name, settings } = this.#source;
     const path = part === undefined ? "" : text("part", part);
     const findings = await this.#findings(signal);
