@@ -98,12 +98,7 @@ export class ServerProcess implements Callbacks<never> {
     } catch (thrown) {
       made = returned(thrown);
     }
-    return isThenable(made)
-      ? Promise.resolve(made).then(
-          (value) => this.begin(value),
-          (thrown) => this.begin(returned(thrown)),
-        )
-      : this.begin(made);
+    return isThenable(made) ? this.awaited(made, (value) => this.begin(value)) : this.begin(made);
   }
 
   private begin(made: unknown): unknown {
@@ -161,10 +156,7 @@ export class ServerProcess implements Callbacks<never> {
       return this.rest();
     }
     return isThenable(result)
-      ? Promise.resolve(result).then(
-          (value) => this.settle(call, value),
-          (thrown) => this.settle(call, returned(thrown)),
-        )
+      ? this.awaited(result, (value) => this.settle(call, value))
       : this.settle(call, result);
   }
 
@@ -202,11 +194,15 @@ export class ServerProcess implements Callbacks<never> {
     }
     if (isPlain(result)) return this.rest();
     return isThenable(result)
-      ? Promise.resolve(result).then(
-          (value) => this.done(part, name, value),
-          (thrown) => this.done(part, name, returned(thrown)),
-        )
+      ? this.awaited(result, (value) => this.done(part, name, value))
       : this.done(part, name, result);
+  }
+
+  /** Goes on with the result of a promise, unless the server has ended by then. */
+  private awaited(result: PromiseLike<unknown>, goOn: (value: unknown) => unknown): unknown {
+    const { ctx } = this.scope;
+    const ifAlive = (value: unknown): unknown => (ctx.alive ? goOn(value) : undefined);
+    return Promise.resolve(result).then(ifAlive, (thrown) => ifAlive(returned(thrown)));
   }
 
   private done(part: string, name: string | undefined, result: unknown): Stop | SetAside | undefined {

@@ -51,7 +51,10 @@ export interface ServerOptions<A extends readonly unknown[], R, C, K> {
    * message begins the next one. After `idle` itself another wait begins only if `idle` or the definition says so.
    */
   readonly idle?: (this: HandlerScope, state: StateOf<R>) => unknown;
-  /** How long the server waits for a message before it calls `idle`, unless a handler returns another `idleMs`. Default `Infinity`. */
+  /**
+   * How many milliseconds the server waits for a message before it calls `idle`, unless a handler returns another `idleMs`. 1 or
+   * more, default `Infinity`.
+   */
   readonly idleMs?: number;
   /** Runs before the server exits: when it stops by itself, throws, or traps exits and gets a `shutdown` from its parent. */
   readonly terminate?: (this: HandlerScope, state: StateOf<R>, reason: ExitReason) => unknown;
@@ -123,7 +126,7 @@ export function defineServer<
   if (info !== undefined) checkFunction("info", info);
   if (idle !== undefined) checkFunction("idle", idle);
   if (terminate !== undefined) checkFunction("terminate", terminate);
-  const idleMs = delay("idleMs", options.idleMs ?? Number.POSITIVE_INFINITY, 0, true);
+  const idleMs = delay("idleMs", options.idleMs ?? Number.POSITIVE_INFINITY, 1, true);
   if (idleMs !== Number.POSITIVE_INFINITY) checkFunction("idle", idle);
   if (format !== undefined) checkFunction("format", format);
   const label = text("label", options.label ?? "server");

@@ -123,6 +123,48 @@ describe("continue", () => {
     expect(log).toEqual(["go", "go"]);
   });
 
+  it("is over with the server: a handler or an init that ends after a kill goes on with nothing [B10]", async () => {
+    const late: unknown[] = [];
+    system.events.on("lateError", ({ error }) => late.push(error));
+    system.events.on("discardedReply", ({ error }) => late.push(error));
+    let open = (): void => undefined;
+    const door = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const work = { continue: () => note("continued") };
+    const Slow = defineServer({
+      init: async (_ctx, begun: Promise<void>) => {
+        await begun;
+        return ready({}, work);
+      },
+      calls: { ask: () => door.then(() => reply(1, work)) },
+      casts: { tell: () => door.then(() => noReply({ idleMs: 5 })) },
+      info: () => door.then(() => noReply(work)),
+      idle: () => note("idle"),
+      idleMs: 10,
+    });
+    for (const kind of ["init", "ask", "tell", "info"]) {
+      const begun = kind === "init" ? door : Promise.resolve();
+      const starting = system.startWith({ name: kind }, Slow, begun).catch(() => undefined);
+      await clock.settle();
+      if (kind === "ask")
+        Slow.at(system, kind)
+          .call.ask()
+          .catch(() => undefined);
+      if (kind === "tell") Slow.at(system, kind).cast.tell();
+      if (kind === "info") system.send(kind, "message");
+      await clock.settle();
+      system.exit(kind, "kill");
+      await clock.until(starting);
+    }
+    expect(log.splice(0)).toEqual(["continued", "continued", "continued"]);
+    open();
+    await clock.advance(100);
+    expect(log).toEqual([]);
+    expect(late).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it("leaves other processes their turns, however long its chain [B10]", async () => {
     let steps = 0;
     const again = (): unknown => {
