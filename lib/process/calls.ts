@@ -1,9 +1,11 @@
 // Making calls: the request goes to its callee, and everything that may end the wait is armed.
 
+import { isBusy, lookForCycle } from "./call-cycle.js";
 import { CallSelfError, SystemStoppedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { delay } from "./options.js";
-import type { Pid } from "./pid.js";
+import { runningOwner } from "./origin.js";
+import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { NOPROC } from "./reason.js";
 import { type CallOptions, type Reply, type ReplyTo, Request, replyAddress } from "./request.js";
@@ -85,12 +87,28 @@ export class Calls {
       request.begin(kernel, owner, to, here ? target : undefined, timeoutMs);
       if (options?.signal !== undefined) request.obey(options.signal);
       kernel.taps?.called(request as Request);
-      if (here) target.deliverRequest(request as Request);
+      if (here) this.deliver(request as Request, target);
       else if (typeof to === "string" || to.node === kernel.node) request.calleeExited(NOPROC);
       else kernel.remote.request(to, request as Request);
     } catch (error) {
       request.fail(error, "undelivered");
     }
+  }
+
+  private deliver(request: Request, target: Process): void {
+    const waiter = request.promise === undefined ? undefined : (request.owner ?? this.running);
+    if (waiter !== undefined && waiter !== request.owner) request.awaitedBy(waiter);
+    target.deliverRequest(request);
+    if (waiter === undefined) return;
+    this.kernel.shared?.waits(waiter.pid, "write");
+    this.kernel.shared?.waits(target.pid, "read");
+    if (isBusy(target)) lookForCycle(request, waiter, target);
+  }
+
+  /** The process whose code runs, if one does. */
+  private get running(): Process | undefined {
+    const owner = runningOwner();
+    return owner instanceof Pid && owner.node === this.kernel.node ? owner.process : undefined;
   }
 
   /** The timeout of this call begins at the end of the turn. */

@@ -180,6 +180,37 @@ export class CallSelfError extends SignalboxError {
 }
 
 /**
+ * A call would have closed a circle of processes that wait for each other's replies: none of them could ever answer. The
+ * request was withdrawn. `cycle` names the calls of the circle, this one last.
+ *
+ * @remedy Break the circle: have one process answer without the other, pass on in the request what the callee would ask for, or
+ * make one of the calls with `ctx.ask` or a deferred reply, which leave the caller free to answer.
+ */
+export class CallCycleError extends SignalboxError {
+  static override readonly name: string = "CallCycleError";
+  readonly code = "ERR_CALL_CYCLE";
+  /** The calls of the circle. Each process waits for the next one, the last for the first. */
+  readonly cycle: readonly CycleCall[];
+  constructor(cycle: readonly CycleCall[]) {
+    const waits = cycle.map(
+      ({ from, to, method }) => `${from} waits for ${method === undefined ? "" : `${method} of `}${to}`,
+    );
+    super(`these processes would wait for each other for ever: ${waits.join(", ")}`);
+    this.cycle = cycle;
+  }
+}
+
+/** One call of a circle of calls. */
+export interface CycleCall {
+  /** The process that waits for the reply. */
+  readonly from: Pid;
+  /** The process that would have to reply. */
+  readonly to: Pid;
+  /** The method, if the callee is a server. */
+  readonly method: string | undefined;
+}
+
+/**
  * A bounded mailbox was full, and its policy is `reject`. The message was not queued.
  *
  * @remedy Slow the sender down, raise the capacity, or choose another overflow policy.

@@ -209,12 +209,11 @@ export class Tracer implements Holding {
       this.look();
       return result;
     }
-    const promise = Promise.resolve(result);
-    promise.then(
-      () => this.look(),
-      () => undefined,
-    );
-    return promise;
+    // The process waits for this promise alone, so that a cycle of calls is found as without a trace.
+    return Promise.resolve(result).then((value) => {
+      this.look();
+      return value;
+    });
   }
 
   /** Shows the state to the traces that want it, if it has changed. */

@@ -181,7 +181,7 @@ export class Kernel implements ScheduledSystem {
 
   awaitStart(process: Process, init: PromiseLike<unknown>): void {
     this.scheduler.resumed(process);
-    Promise.resolve(init).then(
+    process.settling = Promise.resolve(init).then(
       (result) => this.started(process, result),
       (error) => process.failed(error, undefined),
     );

@@ -54,6 +54,20 @@ class Awaited extends Given {
 }
 
 /**
+ * Marks the promise of a call whose code went on to make another promise before it waited. That code may wait for the other one,
+ * as it does in a race.
+ */
+class Detour extends Given {
+  readonly #taken = true;
+  static mark(promise: object): void {
+    if (!(#taken in promise)) new Detour(promise);
+  }
+  static isMarked(promise: object): boolean {
+    return #taken in promise && promise.#taken;
+  }
+}
+
+/**
  * State that all copies of the library in this thread share. The state is kept where the promise hooks are, which is one
  * place for every copy and every realm. Without promise hooks, the state is kept on the global object of the realm.
  */
@@ -94,6 +108,14 @@ class Origin {
     return Mark.ownerOf(promise);
   }
 
+  /**
+   * Whether the code that made a promise of a call made no further promise before it waited. False also without promise
+   * hooks.
+   */
+  isLast(promise: object): boolean {
+    return Mark.ownerOf(promise) !== undefined && !Detour.isMarked(promise);
+  }
+
   /** Returns false if the host has no promise hooks. */
   watch(): boolean {
     if (this.uninstall === undefined && !this.install()) return false;
@@ -116,13 +138,19 @@ class Origin {
         const owner = this.current ?? this.scheduler?.running?.pid;
         if (owner === undefined) return;
         new Mark(promise, owner);
-        if (parent === undefined || parent === this.settledHere) return;
+        const { settledHere } = this;
+        if (parent === undefined) {
+          if (settledHere !== undefined && Mark.ownerOf(settledHere) === owner) Detour.mark(settledHere);
+          return;
+        }
+        if (parent === settledHere) return;
         new Awaited(promise);
         // If the parent waits for the host too, this promise waits at least as long, and counts for both.
         if (!Awaited.end(parent)) this.awaited++;
       },
       before: (promise) => {
         this.current = Mark.ownerOf(promise);
+        this.settledHere = undefined;
         if (this.awaited > 0 && Awaited.end(promise)) this.awaited--;
       },
       after: () => {

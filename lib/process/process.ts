@@ -74,6 +74,10 @@ export interface Rare {
   stopAsked: ExitReason | undefined;
   /** The context that the message carried which a body received last. */
   sender: AsyncContext | undefined;
+  /** The calls of its code that end with their replies, not with the process. */
+  calling: OneOrMany<Request>;
+  /** A body that receives while it waits for a reply. */
+  receivesMeanwhile: boolean;
   /** Present while an inspector has suspended the process. */
   hold: Hold | undefined;
   /** Present while the process is traced. */
@@ -98,6 +102,8 @@ export class Process extends Mailbox implements Runnable {
   /** What a function body waits for in its mailbox. */
   pendingReceive: PendingReceive | undefined = undefined;
   rare: Rare | undefined = undefined;
+  /** Settled when the asynchronous handler at work, the `init` or the body has ended. */
+  settling: Promise<unknown> | undefined = undefined;
   exitReason: ExitReason | undefined = undefined;
   next: Process | undefined = undefined;
   previous: Process | undefined = undefined;
@@ -143,6 +149,8 @@ export class Process extends Mailbox implements Runnable {
       message: undefined,
       stopAsked: undefined,
       sender: undefined,
+      calling: undefined,
+      receivesMeanwhile: false,
       hold: undefined,
       tracer: undefined,
     };
@@ -277,6 +285,7 @@ export class Process extends Mailbox implements Runnable {
   letGo(): void {
     this.behaviour = FORGOTTEN;
     this.handle = undefined;
+    this.settling = undefined;
     if (this.rare !== undefined) this.rare.message = undefined;
   }
 
@@ -391,7 +400,7 @@ export class Process extends Mailbox implements Runnable {
     this.scheduler.resumed(this);
     const settled = Promise.resolve(result);
     origin.settledHere = settled;
-    settled.then(
+    this.settling = settled.then(
       (value) => {
         if (this.state !== SUSPENDED) return;
         (this.rare as Rare).message = undefined;

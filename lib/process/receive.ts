@@ -207,6 +207,8 @@ export function receive(
   }
   if (options?.signal !== undefined) process.kernel.shared?.signals();
   if (options?.signal?.aborted) return Promise.reject(options.signal.reason);
+  if (process.rare?.waits !== undefined || process.rare?.calling !== undefined)
+    process.rare.receivesMeanwhile = true;
   const pendingReceive = new PendingReceive(process, wanted, filter, options);
   process.pendingReceive = pendingReceive;
   process.proceed();
@@ -224,7 +226,7 @@ export function startBody(process: Process): void {
       process.kernel.scheduler.resumed(process);
       const ended = Promise.resolve(result);
       origin.settledHere = ended;
-      ended.then(
+      process.settling = ended.then(
         (value) => endBody(process, value),
         (error) => process.failed(error, process.rare?.message),
       );

@@ -82,6 +82,10 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   promise: Promise<R> | undefined = undefined;
   private kernel: Kernel | undefined = undefined;
   owner: Process | undefined = undefined;
+  /** The process whose code made the call in nobody's name. */
+  waiter: Process | undefined = undefined;
+  /** The callee has passed the call on, so that others may answer it. */
+  isPassedOn = false;
   to: Pid | string = "";
   timer: Timer | undefined = undefined;
   timeoutMs = 0;
@@ -111,14 +115,45 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     });
     this.promise = promise;
     if (owner !== undefined) origin.settledHere = promise;
-    kernel.interception?.gate(owner as WatchedProcess | undefined, "a call", this);
+    if (kernel.interception !== undefined) {
+      this.indirect();
+      kernel.interception.gate(owner as WatchedProcess | undefined, "a call", this);
+    }
     return promise;
+  }
+
+  /** Who replaces the ends of the promise keeps them, and {@link Request.divert} changes them. */
+  private indirect(): void {
+    const ends: Ends = { resolve: this.resolve as Ends["resolve"], reject: this.reject as Ends["reject"] };
+    this.resolve = (value) => ends.resolve(value);
+    this.reject = (error) => ends.reject(error);
+    indirectEnds.set(this as Request, ends);
+  }
+
+  /** Has code stand between the reply and whoever awaits it. The call itself stays open. */
+  divert(through: (reply: Promise<unknown>) => Promise<unknown>): void {
+    const ends = indirectEnds.get(this as Request) ?? (this as unknown as Ends);
+    const { resolve } = ends;
+    resolve(
+      through(
+        new Promise<unknown>((fulfil, reject) => {
+          ends.resolve = fulfil;
+          ends.reject = reject;
+        }),
+      ),
+    );
   }
 
   /** Has the reply handled by the caller, between its messages. */
   handBack(owner: Process, onReply: (reply: Reply<R>) => unknown): void {
     this.owner = owner;
     this.onReply = onReply as (reply: Reply<never>) => unknown;
+  }
+
+  /** Remembers the process whose code awaits the reply, of a call that is made in nobody's name. */
+  awaitedBy(waiter: Process): void {
+    this.waiter = waiter;
+    waiter.extras.calling = include(waiter.extras.calling, this as Request);
   }
 
   /** Ties the call to its two ends and arms its limits. Called once, before the request is delivered. */
@@ -258,6 +293,10 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     if (this.signal !== undefined) unwatchAbort(this.signal, this);
     const owner = this.owner;
     if (owner?.rare !== undefined) owner.rare.waits = exclude(owner.rare.waits, this);
+    const { waiter } = this;
+    if (shared !== undefined && (owner ?? waiter) !== undefined)
+      shared.waits((owner ?? (waiter as Process)).pid, "write");
+    if (waiter?.rare !== undefined) waiter.rare.calling = exclude(waiter.rare.calling, this as Request);
     const callee = this.callee;
     if (callee !== undefined) {
       if (this.previous === undefined) callee.requests = this.next;
@@ -274,6 +313,15 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     return true;
   }
 }
+
+/** The ends of a promise. */
+interface Ends {
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/** The ends of promises whose fields in the request have been replaced. */
+const indirectEnds = new WeakMap<Request, Ends>();
 
 /** Ends every call that waits for `callee`. */
 export function failRequests(callee: Process, reason: ExitReason): void {

@@ -13,6 +13,7 @@
 // |---------------|----------------------------------------------------------|---------------------------|-------------------------------|
 // | `a:process`   | its life, and all that only its own steps use            | its steps, uses of its pid| its end, a look at or change of its insides by others |
 // | `l:process`   | its links, and whether it traps exits                    |                           | link, unlink, trapExit, exit signals |
+// | `w:process`   | the replies that it waits for                            | calls to it               | its calls, and their ends     |
 // | `x:process`   | the name that it has                                     |                           | register, unregister, exit    |
 // | `k:process`   | the order of its children                                |                           | spawn                         |
 // | `m:process`   | its mailbox, and the promises settled for it             | the end of a receive      | sends; takes where the content matters |
@@ -55,6 +56,11 @@ export class SharedState {
   /** The links of a process, and whether it traps exits. */
   links(pid: Pid): void {
     this.interception.touched(`l:${this.interception.keyOf(pid)}`, "write");
+  }
+
+  /** The replies that a process waits for. */
+  waits(pid: Pid, access: Access): void {
+    this.interception.touched(`w:${this.interception.keyOf(pid)}`, access);
   }
 
   mailbox(pid: Pid, access: Access): void {

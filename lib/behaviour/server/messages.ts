@@ -42,6 +42,7 @@ export class OpenCall implements Caller<unknown> {
   readonly #call: CallMessage;
   constructor(call: CallMessage) {
     this.#call = call;
+    call.isPassedOn = true;
   }
   get pid(): Pid | undefined {
     return this.#call.owner?.pid;

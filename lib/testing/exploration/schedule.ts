@@ -93,7 +93,10 @@ export async function runSchedule(
   const reached = new Map<string, boolean>();
   const sim = new Simulation(world, reached);
   const checker = settings.checks === false ? undefined : new BuiltInChecker(world, settings.checks);
-  if (checker !== undefined) world.atQuiet = () => checker.quiet();
+  if (checker !== undefined) {
+    world.atQuiet = () => checker.quiet();
+    world.atCircle = (paths) => checker.circle(paths);
+  }
   recorder?.attach(world);
   active.world = world;
   host.aborts = () => world.wrote("abort");

@@ -64,6 +64,11 @@ export class BuiltInChecker {
     }
   }
 
+  /** Called when the library has found a circle of calls, and is about to refuse one of them. */
+  circle(paths: readonly string[]): void {
+    if (this.options.cycles !== false) this.world.fail(new WaitCycleError(paths));
+  }
+
   /** Called when the schedule has ended and nothing can run. */
   end(): void {
     const { options, world } = this;

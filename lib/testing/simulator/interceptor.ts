@@ -215,6 +215,10 @@ export class Interceptor implements Interception {
     this.world.wrote(`a:${this.keyOf(pid)}`);
   }
 
+  circle(processes: readonly Pid[]): void {
+    this.world.atCircle(processes.map((pid) => this.pids.get(pid)?.path ?? String(pid)));
+  }
+
   touched(key: string, access: Access): void {
     if (access === "write") this.world.wrote(key);
     else this.world.read(key);

@@ -102,6 +102,8 @@ export class World {
   /** Worker files of pools that are being loaded: no step is made meanwhile. */
   readonly loading: Set<Promise<unknown>> = new Set();
   private readonly patient: { readonly fn: () => void; readonly since: number }[] = [];
+  /** Called with the paths of processes whose calls form a circle. */
+  atCircle: (paths: readonly string[]) => void = () => undefined;
   /** Called whenever nothing can run. */
   atQuiet: () => void = () => undefined;
   /** The task of the present step. */

@@ -1,0 +1,164 @@
+// Finds circles of calls: processes of which each waits for the reply of the next, so that none can ever answer.
+//
+// A process waits for a reply when the end of its handler hangs on the promise of the call. Which promise an async function waits
+// for is known to V8 alone, which follows that chain for its async stack traces. So when the calls form a circle, and only
+// then, a piece of code is put between the reply and whoever awaits it, and looks at the stack above itself: each frame is an
+// async function that cannot go on before. If the frame that follows the handler is among them, the process waits. In all other cases
+// nothing is said, and the call ends by its timeout, as it did before.
+
+import { CallCycleError } from "./errors.js";
+import { members } from "./one-or-many.js";
+import { origin, outside } from "./origin.js";
+import type { Process } from "./process.js";
+import { STARTING, SUSPENDED } from "./process-state.js";
+import { Request } from "./request.js";
+
+/** The most calls of a circle that is looked for. */
+const LONGEST = 100;
+/** The most frames of a stack that are looked at. */
+const FRAMES = 200;
+
+/** Code of the process awaits something, so it may be on a circle. */
+export function isBusy({ state }: Process): boolean {
+  return state === SUSPENDED || state === STARTING;
+}
+
+/** The code of `waiter` has called `target`. Ends the call if that closes a circle. */
+export function lookForCycle(closing: Request, waiter: Process, target: Process): void {
+  if (waiter === target || target.rare === undefined) return;
+  if (mayWaitFor(target, waiter, new Set())) outside(() => void judge(closing, waiter, target));
+}
+
+/** Whether calls lead from one process to the other, through processes whose code awaits something. */
+function mayWaitFor(from: Process, to: Process, seen: Set<Process>): boolean {
+  if (seen.size === LONGEST) return false;
+  seen.add(from);
+  from.kernel.shared?.process(from.pid, "write");
+  from.kernel.shared?.waits(from.pid, "read");
+  return openCalls(from).some(({ callee }) => {
+    if (callee === undefined || seen.has(callee)) return false;
+    return callee === to || (isBusy(callee) && mayWaitFor(callee, to, seen));
+  });
+}
+
+/** The calls whose replies the code of a process has, or might have, to wait for. */
+function openCalls({ rare }: Process): Request[] {
+  if (rare === undefined) return [];
+  const own = members(rare.waits).filter((wait) => wait instanceof Request);
+  return [...own, ...members(rare.calling)].filter(({ promise, open }) => promise !== undefined && open);
+}
+
+async function judge(closing: Request, waiter: Process, target: Process): Promise<void> {
+  // The code that made the last call has to come to its await.
+  await undefined;
+  const cycle: Request[] = [];
+  // The code of a process hangs on one call at most, so there is one way.
+  for (let at = target; at !== waiter; ) {
+    const next = await hangingCall(openCalls(at));
+    if (next?.callee === undefined || cycle.push(next) === LONGEST) return;
+    at = next.callee;
+  }
+  if ((await hangingCall([closing])) === undefined) return;
+  cycle.push(closing);
+  if (!cycle.every(isStuck)) return;
+  const calls = cycle.map((request) => {
+    const { method } = request as { readonly method?: unknown };
+    return {
+      from: (waiterOf(request) as Process).pid,
+      to: (request.callee as Process).pid,
+      method: typeof method === "string" ? method : undefined,
+    };
+  });
+  waiter.kernel.interception?.circle(calls.map(({ from }) => from));
+  closing.fail(new CallCycleError(calls), "undelivered");
+}
+
+function waiterOf({ owner, waiter }: Request): Process | undefined {
+  return owner ?? waiter;
+}
+
+/** Whether only the callee can end the call, and its caller handles no message before that, if it awaits the reply. */
+function isStuck(request: Request): boolean {
+  const waiter = waiterOf(request);
+  if (waiter === undefined || !request.open || !isBusy(waiter)) return false;
+  if (waiter.pendingReceive !== undefined || waiter.rare?.receivesMeanwhile === true) return false;
+  return isHeld(request);
+}
+
+/** Whether the call is in the mailbox of its callee, or is what the callee works on: then no other process has it. */
+function isHeld(request: Request): boolean {
+  const { callee, isPassedOn, message } = request;
+  if (callee === undefined || isPassedOn) return false;
+  if (request.queuedIn === callee) return true;
+  const current = callee.rare?.message;
+  return current === request || (current !== undefined && current === message);
+}
+
+/** Of these calls of one process, the one that its code hangs on. */
+async function hangingCall(calls: readonly Request[]): Promise<Request | undefined> {
+  for (const call of calls) if (isStuck(call) && (await hangs(call))) return call;
+  return undefined;
+}
+
+/** Whether the code of the caller can do nothing before this call has ended. */
+async function hangs(request: Request): Promise<boolean> {
+  const { promise } = request;
+  const waiter = waiterOf(request);
+  const settling = waiter?.settling;
+  if (promise === undefined || settling === undefined) return false;
+  if (origin.ownerOf(promise) !== waiter?.pid || !origin.isLast(promise)) return false;
+  const name = followerOf(settling);
+  const frames = await new Promise<readonly Frame[]>((done) => {
+    request.divert(async (reply) => {
+      // The promise of the reply follows this one from the next microtask on.
+      for (let i = 0; i < 3; i++) await undefined;
+      done(framesAbove());
+      return await reply;
+    });
+  });
+  return frames.some((frame) => frame.name === name) && frames.every(({ isPlain }) => isPlain);
+}
+
+/** The names of the frames that follow handlers. */
+const followers = new WeakMap<Promise<unknown>, string>();
+let lastFollower = 0;
+
+/** Waits for the end of a handler, by a function whose name tells it from all others. */
+function followerOf(settling: Promise<unknown>): string {
+  const known = followers.get(settling);
+  if (known !== undefined) return known;
+  const name = `signalbox handler ${++lastFollower}`;
+  followers.set(settling, name);
+  const follow = {
+    async [name](): Promise<void> {
+      await settling;
+    },
+  };
+  void follow[name]?.();
+  return name;
+}
+
+interface Frame {
+  readonly name: string | null;
+  /** Not a frame of Promise.all or the like, which may end before the call. */
+  readonly isPlain: boolean;
+}
+
+/** The async functions that wait for the one that calls this, directly or through each other. None where V8 does not tell. */
+function framesAbove(): readonly Frame[] {
+  if (Object.isFrozen(Error)) return [];
+  const { stackTraceLimit, prepareStackTrace } = Error;
+  try {
+    Error.stackTraceLimit = FRAMES;
+    Error.prepareStackTrace = (_error, sites) => sites;
+    const sites: unknown = new Error().stack;
+    return Array.isArray(sites) ? (sites as NodeJS.CallSite[]).map(frameOf) : [];
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    Error.prepareStackTrace = prepareStackTrace as typeof Error.prepareStackTrace;
+  }
+}
+
+function frameOf(site: NodeJS.CallSite): Frame {
+  return { name: site.getFunctionName(), isPlain: site.getPromiseIndex() === null };
+}
