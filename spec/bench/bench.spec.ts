@@ -21,6 +21,7 @@ import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
 import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
+import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import * as xstate from "./xstate.js";
@@ -40,6 +41,7 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["server-call", 10, serverCall(10)],
   ["server-call-await", 10, serverCallAwait(10)],
   ["server-call-outside", 10, serverCallOutside(10)],
+  ["state-machine", 10, stateMachine(10)],
   ["skynet", 111, skynet(100)],
   ["idle-linked-process", 10, idleLinkedProcesses(10)],
   ["dispatch-ack", 30, dispatchAck(30)],
@@ -68,6 +70,7 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["word count on Node's streams", 90, node.wordCount(10)],
   ["ping-pong on XState", 20, xstate.pingPong(20)],
   ["spawn-monitor-exit on XState", 10, xstate.spawnMonitorExit(10)],
+  ["state-machine on XState", 10, xstate.stateMachine(10)],
 ];
 
 describe.each(tiny)("the program %s", (_name, operations, program) => {

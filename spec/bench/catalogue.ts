@@ -136,6 +136,13 @@ export const CATALOGUE: readonly Entry[] = [
       target: timesOtp(name === "server-call" ? 5 : 3),
     }),
   ),
+  {
+    name: "state-machine",
+    unit: "perSecond",
+    otp: otpRate("state-machine", SIZES.stateMachine, `otp_statem:flips(${SIZES.stateMachine})`),
+    peers: ["xstate"],
+    target: timesOtp(5),
+  },
   { name: "host-await", unit: "perSecond", peers: ["node"], target: timesPeer("node", HOST_AWAIT) },
   {
     name: "skynet",

@@ -29,7 +29,7 @@ export class Otp {
     }
     const folder = mkdtempSync(join(tmpdir(), "signalbox-bench-"));
     // Exporting everything lets each program run in a node of its own, with the file as it is.
-    const files = ["otp_bench.erl", "otp_server.erl", "otp_supervisor.erl"].map(sourceFile);
+    const files = ["otp_bench.erl", "otp_server.erl", "otp_statem.erl", "otp_supervisor.erl"].map(sourceFile);
     execFileSync("erlc", ["+export_all", "+nowarn_export_all", "-o", folder, ...files], {
       stdio: "inherit",
     });

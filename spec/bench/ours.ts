@@ -11,6 +11,7 @@ import type { Program } from "./program.js";
 import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
+import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 
@@ -29,6 +30,7 @@ export const programs: Readonly<Record<string, Program>> = {
   "server-call": serverCall(SIZES.call),
   "server-call-await": serverCallAwait(SIZES.call),
   "server-call-outside": serverCallOutside(SIZES.call),
+  "state-machine": stateMachine(SIZES.stateMachine),
   "host-await": hostAwait(SIZES.hostAwait),
   skynet: skynet(SIZES.skynetLeaves),
   "idle-linked-process": idleLinkedProcesses(SIZES.idle),

@@ -1,6 +1,6 @@
 // The programs that XState can do, with the leanest actor logic it has for each.
 
-import { type ActorRef, createActor, fromTransition, type Snapshot, setup } from "xstate";
+import { type ActorRef, assign, createActor, fromTransition, type Snapshot, setup } from "xstate";
 import type { Program } from "./program.js";
 import { SIZES } from "./sizes.js";
 
@@ -60,7 +60,32 @@ export function spawnMonitorExit(count: number): Program {
   };
 }
 
+const lamp = setup({
+  types: { context: {} as { flips: number }, events: {} as { type: "flip" } },
+}).createMachine({
+  context: { flips: 0 },
+  initial: "off",
+  states: {
+    off: { on: { flip: { target: "on", actions: assign({ flips: ({ context }) => context.flips + 1 }) } } },
+    on: { on: { flip: { target: "off", actions: assign({ flips: ({ context }) => context.flips + 1 }) } } },
+  },
+});
+
+/** Each event is handled within `send`: there is no mailbox between. */
+export function stateMachine(events: number): Program {
+  return {
+    operations: events,
+    expected: events,
+    run: async () => {
+      const actor = createActor(lamp).start();
+      for (let i = 0; i < events; i++) actor.send({ type: "flip" });
+      return { counted: actor.getSnapshot().context.flips };
+    },
+  };
+}
+
 export const programs: Readonly<Record<string, Program>> = {
   "ping-pong": pingPong(SIZES.pingPong),
   "spawn-monitor-exit": spawnMonitorExit(SIZES.spawnMonitorExit),
+  "state-machine": stateMachine(SIZES.stateMachine),
 };

@@ -16,9 +16,11 @@ import {
   type Change,
   decide,
   initial,
+  moved,
   type Order,
   type OrderEffect,
   type OrderEvent,
+  takesAtOnce,
 } from "./order-machine.js";
 import { declared, enterIn, handleIn, initMoves, isEventOf, type Table } from "./table.js";
 
@@ -114,7 +116,7 @@ export class MachineProcess implements Callbacks<never> {
   handle(ctx: Context<never>, message: unknown): unknown {
     if (this.begun !== undefined) return this.afterBegin(ctx, () => this.handle(ctx, message));
     if (message instanceof CastEvent || message instanceof CallEvent) {
-      if (isEventOf(this.table, message.event)) return this.loop(ctx, { type: "arrived", arrival: message });
+      if (isEventOf(this.table, message.event)) return this.arrived(ctx, message);
       const error = new UnknownEventError(message.event, this.table.events);
       return message instanceof CallEvent ? message.refuse(error) : unhandled(ctx, message);
     }
@@ -147,6 +149,18 @@ export class MachineProcess implements Callbacks<never> {
     return this.loop(ctx, { type: "arrived", arrival: new CastEvent(event) });
   }
 
+  /** An event that a handle sent, by the shortcuts where they do. */
+  private arrived(ctx: Context<never>, arrival: Arrival): unknown {
+    const { order } = this;
+    if (!takesAtOnce(order)) return this.loop(ctx, { type: "arrived", arrival });
+    const step = handleIn(this.table, order.state, arrival.event, arrival.from);
+    if (!(step instanceof Step)) return this.resume(ctx, handledEvent(arrival, step));
+    const after = moved(order, step);
+    if (after === undefined) return this.loop(ctx, { type: "handled", arrival, step });
+    this.order = after;
+    return undefined;
+  }
+
   /** Lets the order decide until it waits for a message. Returns the Stop that ends the process, or a promise of that. */
   private loop(ctx: Context<never>, first: OrderEvent): unknown {
     let event: OrderEvent | undefined = first;
@@ -159,11 +173,19 @@ export class MachineProcess implements Callbacks<never> {
         const next: unknown = this.carryOut(ctx, effect);
         if (next === undefined) continue;
         if (next instanceof Stop) return next;
-        if (isThenable(next)) return Promise.resolve(next).then((then) => this.loop(ctx, then as OrderEvent));
+        if (isThenable(next)) return this.resume(ctx, next);
         event = next as OrderEvent;
       }
     }
     return undefined;
+  }
+
+  /** Goes on with an event, or when it is there: the process takes no message meanwhile. */
+  private resume(ctx: Context<never>, event: unknown): unknown {
+    if (!isThenable(event)) return this.loop(ctx, event as OrderEvent);
+    return Promise.resolve(event).then((late) =>
+      ctx.alive ? this.loop(ctx, late as OrderEvent) : undefined,
+    );
   }
 
   /** Returns the event that an effect leads to, a promise of it, or the Stop that ends the process. */
@@ -202,8 +224,7 @@ export class MachineProcess implements Callbacks<never> {
 
   private call(arrival: Arrival): unknown {
     const step = handleIn(this.table, this.order.state, arrival.event, arrival.from);
-    if (step instanceof Step || !isThenable(step)) return { type: "handled", arrival, step };
-    return Promise.resolve(step).then((late) => ({ type: "handled", arrival, step: late }));
+    return handledEvent(arrival, step);
   }
 
   private enter(change: Change): unknown {
@@ -269,6 +290,12 @@ export class MachineProcess implements Callbacks<never> {
       },
     };
   }
+}
+
+/** What the order is told of a handler's result, or a promise of that. */
+function handledEvent(arrival: Arrival, step: unknown): unknown {
+  if (step instanceof Step || !isThenable(step)) return { type: "handled", arrival, step };
+  return Promise.resolve(step).then((late) => ({ type: "handled", arrival, step: late }));
 }
 
 function isNamed(value: unknown): value is NamedState {

@@ -71,8 +71,9 @@ export function castMethods(types: readonly string[]): EventMethods {
     }
   }
   for (const type of types) {
+    const bare: TypedEvent = Object.freeze({ type });
     const value = function (this: MachineCastMethods, payload?: object): void {
-      MachineCastMethods.send(this, { ...payload, type });
+      MachineCastMethods.send(this, payload === undefined ? bare : { ...payload, type });
     };
     Object.defineProperty(MachineCastMethods.prototype, type, { value });
   }

@@ -211,23 +211,29 @@ export function targets(what: string | readonly string[], handle: unknown): Targ
   return new Targets([...names], handle as Targets["handle"]);
 }
 
+/** What a state does with an event. @throws UnknownStateError, UnknownEventError */
+function cellOf(table: Table, state: NamedState, event: TypedEvent): CellPlan {
+  const cell = table.states[state.name]?.cells[event.type];
+  if (cell !== undefined) return cell;
+  throw table.states[state.name] === undefined
+    ? new UnknownStateError(state.name, Object.keys(table.states))
+    : new UnknownEventError(event.type, table.events);
+}
+
 /** Calls the handler of an event. Its step goes where the cell declares. @throws whatever the handler throws */
 export function handleIn(table: Table, state: NamedState, event: TypedEvent, from: unknown): unknown {
-  const cell = table.states[state.name]?.cells[event.type];
-  if (cell === undefined)
-    throw table.states[state.name] === undefined
-      ? new UnknownStateError(state.name, Object.keys(table.states))
-      : new UnknownEventError(event.type, table.events);
-  if (cell.handle === undefined) return cell.step;
+  const { handle, step, targets } = cellOf(table, state, event);
+  if (handle === undefined) return step;
   let result: unknown;
   try {
-    result = cell.handle(state, event, moves, from);
+    result = handle(state, event, moves, from);
   } catch (error) {
     result = thrownStep(error);
   }
   if (result === KEEP) return result;
-  if (!isThenable(result)) return declared(table, cell.targets, state.name, event.type, result);
-  return resolvedStep(result).then((step) => declared(table, cell.targets, state.name, event.type, step));
+  if (result instanceof Step || !isThenable(result))
+    return declared(table, targets, state.name, event.type, result);
+  return resolvedStep(result).then((late) => declared(table, targets, state.name, event.type, late));
 }
 
 /** Calls the `enter` of a state. @throws whatever it throws */

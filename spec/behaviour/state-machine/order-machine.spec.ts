@@ -7,10 +7,12 @@ import {
   type Arrival,
   decide,
   initial,
+  moved,
   type Order,
   type OrderEffect,
   type OrderEvent,
   type Rules,
+  takesAtOnce,
 } from "../../../lib/behaviour/state-machine/order-machine.js";
 
 const EVENTS = ["e1", "e2", "e3", "t"];
@@ -270,6 +272,27 @@ describe("for every script", () => {
       expect(new Set(cancelled).size).toBe(cancelled.length);
       const running = run.order.running.map(({ timer }) => String(timer));
       expect([...cancelled, ...running].toSorted()).toEqual([...started].toSorted());
+    },
+  );
+
+  property.prop([SCRIPT, STEP, fc.boolean()])(
+    "the shortcuts decide as the machine does [B22]",
+    (script, last, enters) => {
+      const steps = [...script.steps];
+      const run = new Run(
+        (_state, type) => (type === "enter" ? moves.keep() : (steps.shift() ?? moves.keep())),
+        enters,
+      );
+      for (const type of script.sent) run.send(type);
+      const { order } = run;
+      const arrival = { event: event("e1"), from: undefined };
+      if (takesAtOnce(order))
+        expect(decide(order, { type: "arrived", arrival })).toEqual([order, [{ type: "handle", arrival }]]);
+      for (const step of [last, moves.keep(), moves.next({ name: "b" }), moves.next({ name: "a" })]) {
+        const after = moved(order, step);
+        if (after !== undefined)
+          expect(decide(order, { type: "handled", arrival, step })).toEqual([after, []]);
+      }
     },
   );
 });
