@@ -9,7 +9,7 @@
  *                   supervisor-machine.ts orders starts and stops, supervisor-process.ts performs them
  *     dispatch/     floor 3: consumer groups, routing functions, and a conversation for each dispatch
  *     system.ts     the System that puts them together
- *     topology/, testing/    entries of their own: signalbox/topology, signalbox/testing
+ *     topology/, xstate/, testing/    entries of their own: signalbox/topology, signalbox/xstate, signalbox/testing
  *
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.
  *

@@ -122,6 +122,8 @@ import {
   tumbling,
   windowBolt,
 } from "signalbox/topology";
+import { contextOf, fromPid, fromXState, type XStateRef } from "signalbox/xstate";
+import { type AnyActorRef, createMachine, sendTo, setup } from "xstate";
 import { brief } from "../../lib/testing/report/brief.js";
 import { decodeToken, encodeToken, scenarioHash } from "../../lib/testing/report/token.js";
 import { Latency } from "../../lib/topology/runtime/latency.js";
@@ -298,4 +300,16 @@ export const services: readonly unknown[] = [
   retryPolicy,
   run,
   () => [Shop, printing, {} as PoolJob],
+];
+const doorMachine = createMachine({ initial: "open", states: { open: {} } });
+declare const door: XStateRef<typeof doorMachine>;
+export const machines: () => readonly unknown[] = () => [
+  door,
+  contextOf,
+  fromPid,
+  fromXState,
+  createMachine,
+  sendTo,
+  setup,
+  {} as AnyActorRef,
 ];
