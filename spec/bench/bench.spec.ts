@@ -14,6 +14,7 @@ import * as node from "./node.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
 import * as piscina from "./piscina.js";
+import * as plimit from "./plimit.js";
 import { poolJob } from "./pool.js";
 import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
@@ -23,6 +24,7 @@ import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
+import { taskStream } from "./tasks.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import * as xstate from "./xstate.js";
 
@@ -63,6 +65,8 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["call on nact", 10, nact.call(10)],
   ["host-await", 10, hostAwait(10)],
   ["host-await on Node", 10, node.hostAwait(10)],
+  ["task-stream", 100, taskStream(100)],
+  ["task-stream on p-limit", 100, plimit.taskStream(100)],
   ["dispatch-ack on p-queue", 30, pqueue.dispatchAck(30)],
   ["dispatch-crash on p-queue", 30, pqueue.dispatchCrash(30)],
   ["pool-job", 30, poolJob(30)],
@@ -133,6 +137,7 @@ describe("the catalogue", () => {
       xstate: xstate.programs,
       node: node.programs,
       pqueue: pqueue.programs,
+      plimit: plimit.programs,
       piscina: piscina.programs,
     }))
       expect(Object.keys(programs).sort()).toEqual(
@@ -168,6 +173,7 @@ describe("the result", () => {
       xstate: 0.5,
       node: null,
       pqueue: null,
+      plimit: null,
       piscina: null,
     });
     expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({
@@ -176,6 +182,7 @@ describe("the result", () => {
       xstate: null,
       node: null,
       pqueue: null,
+      plimit: null,
       piscina: null,
     });
   });
@@ -227,14 +234,14 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | piscina |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    <= 600 B |  no |",
     ]);
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | piscina |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina |      target | met |",
     );
   });
 });

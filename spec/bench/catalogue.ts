@@ -11,6 +11,7 @@ export const PEERS = {
   xstate: "XState",
   node: "Node",
   pqueue: "p-queue",
+  plimit: "p-limit",
   piscina: "piscina",
 } as const;
 
@@ -167,6 +168,7 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "dispatch-bytes", unit: "bytes", peers: [], target: { type: "at-most", value: 1_200 } },
   { name: "dispatch-crash", unit: "perSecond", peers: ["pqueue"] },
   { name: "crash-to-reroute", unit: "p99Us", peers: [], target: { type: "below", value: 100 } },
+  { name: "task-stream", unit: "perSecond", peers: ["plimit"], target: timesPeer("plimit", 1 / 1.5) },
   { name: "pool-job", unit: "perSecond", peers: ["piscina"], target: timesPeer("piscina", 1 / 1.2) },
   { name: "sim-steps", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 500_000 } },
   {

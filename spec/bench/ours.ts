@@ -13,6 +13,7 @@ import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSt
 import { SIZES } from "./sizes.js";
 import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
+import { taskStream } from "./tasks.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 
 export const programs: Readonly<Record<string, Program>> = {
@@ -34,6 +35,7 @@ export const programs: Readonly<Record<string, Program>> = {
   "host-await": hostAwait(SIZES.hostAwait),
   skynet: skynet(SIZES.skynetLeaves),
   "idle-linked-process": idleLinkedProcesses(SIZES.idle),
+  "task-stream": taskStream(SIZES.taskStream),
   "dispatch-ack": dispatchAck(SIZES.dispatchAck),
   "dispatch-bytes": dispatchBytes(SIZES.dispatchBytes),
   "dispatch-crash": dispatchCrash(SIZES.dispatchCrash),

@@ -59,6 +59,7 @@ function record<T>(value: (other: Other) => T): Record<Other, T> {
     xstate: value("xstate"),
     node: value("node"),
     pqueue: value("pqueue"),
+    plimit: value("plimit"),
     piscina: value("piscina"),
   };
 }

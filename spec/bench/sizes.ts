@@ -16,6 +16,7 @@ export const SIZES = {
   skynetLeaves: 100_000,
   idle: 1_000_000,
   dispatchAck: 200_000,
+  taskStream: 100_000,
   dispatchBytes: 20_000,
   dispatchCrash: 100_000,
   crashToReroute: 20_000,

@@ -6,6 +6,7 @@ import type { BodyContext } from "../../process/body-context.js";
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
+import type { Inspected } from "../../process/inspected.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request } from "../../process/request.js";
@@ -108,6 +109,17 @@ export class StreamProcess implements Callbacks<StreamMessage> {
 
   init(ctx: Context<StreamMessage>): void {
     this.#ctx = ctx;
+  }
+
+  inspected(): Inspected {
+    return {
+      kind: "task stream",
+      state: () => {
+        const { read, taken, ready, early, phase } = this.#loop.state;
+        const running = [...this.#running].map(([pid, { index, item }]) => ({ pid, index, item }));
+        return { phase, read, taken, waiting: ready.length + early.size, running };
+      },
+    };
   }
 
   handle(_ctx: Context<StreamMessage>, message: StreamMessage): Stop | undefined {

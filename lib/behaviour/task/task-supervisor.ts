@@ -4,6 +4,7 @@ import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import { NoProcessError, OptionError } from "../../process/errors.js";
+import type { Inspected } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
 import { address as checkAddress, count, delay, text } from "../../process/options.js";
@@ -73,6 +74,11 @@ class TaskSupervisorProcess implements Callbacks<never> {
 
   init(ctx: Context<never>): void {
     this.#ctx = ctx;
+  }
+
+  inspected(): Inspected {
+    const { config, tasks, closing } = this.#state;
+    return { kind: "task supervisor", state: () => ({ ...config, tasks: [...tasks], closing }) };
   }
 
   handle(ctx: Context<never>, message: unknown): void {

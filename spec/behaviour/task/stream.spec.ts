@@ -2,6 +2,7 @@
 
 import {
   type BodyContext,
+  inspect,
   System,
   stop,
   TaskExitedError,
@@ -125,7 +126,9 @@ describe("the results", () => {
   });
 
   it("of items that are promises are those of their values; a rejection is that item's failure", async () => {
-    const items = [Promise.resolve(1), 2, Promise.reject(new Error("no ink"))];
+    const rejected = Promise.reject(new Error("no ink"));
+    rejected.catch(() => undefined);
+    const items = [Promise.resolve(1), 2, rejected];
     const stream = taskStream(system, items, (n) => n + 1, { failures: "values" });
     expectTypeOf(stream).toExtend<TaskStream<TaskStreamResult<unknown, number>>>();
     const results = await collect(stream);
@@ -190,6 +193,18 @@ describe("the demand", () => {
       await stream.return();
     },
   );
+
+  it("is seen by inspection of the stream's process", async () => {
+    const work = new Work();
+    const stream = taskStream(system, ["a", "b", "c"] as never as number[], work.run, { concurrency: 2 });
+    void stream.next();
+    await system.idle();
+    const process = system.processes().find(({ label }) => label === "task stream");
+    const running = [0, 1].map((index) => ({ pid: expect.anything(), index, item: ["a", "b"][index] }));
+    const state = await inspect(system, process as never).state();
+    expect(state).toEqual({ phase: "open", read: 2, taken: 0, waiting: 0, running });
+    await stream.return();
+  });
 
   it("of an ordered stream waits behind a slow task for `maxAhead` items", async () => {
     const counter = new Counter();

@@ -3,6 +3,7 @@
 import {
   type BodyContext,
   type ExitReason,
+  inspect,
   System,
   supervisor,
   TaskRefusedError,
@@ -191,6 +192,18 @@ describe("bad input", () => {
     expect(() => tasks.nolink(other, hangs)).toThrow(
       expect.objectContaining({ code: "ERR_OPTION", path: "owner" }),
     );
+  });
+
+  it("is none when it is inspected: the tasks and limits are shown", async () => {
+    const tasks = await start({ maxTasks: 2 });
+    const pid = tasks.start(hangs);
+    await system.idle();
+    expect(await inspect(system, tasks.pid).state()).toEqual({
+      maxTasks: 2,
+      shutdownMs: 5_000,
+      tasks: [pid],
+      closing: undefined,
+    });
   });
 
   it("a message is a dead letter", async () => {
