@@ -4,7 +4,8 @@
  *     process/      floor 1: pids, mailboxes, links, monitors, exit signals, calls, timers, names, groups, scheduler
  *                   context.ts holds the operations of a process, kernel.ts its start and end, production.ts the host
  *     graph/        floor 1: graphs as DOT and Mermaid
- *     behaviour/    floor 2: servers, whose messages are calls and casts with inferred types; state machines
+ *     behaviour/    floor 2: servers, whose messages are calls and casts with inferred types; state machines;
+ *                   tasks and streams of tasks; registries
  *     supervisor/   floor 2: restart-rule.ts decides on a restart, one file for each strategy on its siblings;
  *                   supervisor-machine.ts orders starts and stops, supervisor-process.ts performs them
  *     dispatch/     floor 3: consumer groups, routing functions, and a conversation for each dispatch
