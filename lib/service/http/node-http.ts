@@ -79,16 +79,16 @@ export async function respond(response: Response, outgoing: ServerResponse): Pro
     return;
   }
   const reader = body.getReader();
-  const closed = new Promise<void>((resolve) => outgoing.once("close", () => resolve()));
-  const gone = { done: true, value: undefined } as const;
+  // A client that is gone ends the wait for a body that never ends: the read that waits is done.
+  const cancel = (): void => void reader.cancel().catch(() => undefined);
+  if (outgoing.destroyed) cancel();
+  else outgoing.once("close", cancel);
   for (;;) {
-    // A client that is gone ends the wait for a body that never ends.
-    const { done, value } = await Promise.race([reader.read(), closed.then(() => gone)]);
+    const { done, value } = await reader.read();
     if (done || outgoing.destroyed) break;
     if (!outgoing.write(value)) await drained(outgoing);
   }
-  if (outgoing.destroyed) await reader.cancel();
-  else outgoing.end();
+  if (!outgoing.destroyed) outgoing.end();
 }
 
 function drained(outgoing: ServerResponse): Promise<void> {

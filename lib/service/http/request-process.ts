@@ -40,9 +40,12 @@ export async function handleRequest(
 async function fetchAndRespond(handler: FetchHandler, context: RequestContext): Promise<void> {
   const { incoming, outgoing } = context;
   const gone = new AbortController();
-  outgoing.once("close", () => {
+  const abort = (): void => {
     if (!outgoing.writableFinished) gone.abort(new Error("the client is gone"));
-  });
+  };
+  // It may be gone before this process has begun.
+  if (outgoing.destroyed) abort();
+  else outgoing.once("close", abort);
   let request: Request;
   try {
     request = requestOf(incoming, gone.signal);
