@@ -13,11 +13,15 @@ export class Branch {
   url = "";
   /** How often parts of it were restarted, by what they are. */
   private readonly restarts = new Map<string, number>();
-  private traces = 0;
+  private readonly show: (text: string) => void;
 
-  /** @param env - the configuration of the shop, without its port */
-  constructor(env: NodeJS.ProcessEnv) {
+  /**
+   * @param env - the configuration of the shop, without its port
+   * @param show - gets all that the shop prints
+   */
+  constructor(env: NodeJS.ProcessEnv, show: (text: string) => void) {
     this.env = env;
+    this.show = show;
   }
 
   /** Starts the shop, at the port that it had before. Resolves when it is open. */
@@ -53,18 +57,16 @@ export class Branch {
     });
   }
 
-  /** What the shop printed about itself, as lines of a report. */
-  get lines(): readonly string[] {
-    const parts = [...this.restarts]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([what, count]) => `${count} ${what}`);
-    return [`restarts  ${parts.join(", ")}`, ...(this.traces > 0 ? [`traces    ${this.traces} spans`] : [])];
+  /** How often parts of the shop were restarted, as it has reported. */
+  get restartLine(): string {
+    const parts = [...this.restarts].sort(([a], [b]) => (a < b ? -1 : 1));
+    return `restarts  ${parts.map(([what, count]) => `${count} ${what}`).join(", ")}`;
   }
 
   private read(text: string): string {
-    for (const [, what] of text.matchAll(/restarts child "([a-z]+)/g))
-      this.restarts.set(what as string, (this.restarts.get(what as string) ?? 0) + 1);
-    this.traces += text.match(/traceId/g)?.length ?? 0;
+    this.show(text);
+    for (const [, what = ""] of text.matchAll(/restarts child "([a-z]+)/g))
+      this.restarts.set(what, (this.restarts.get(what) ?? 0) + 1);
     return text;
   }
 }

@@ -5,13 +5,14 @@
 //   main.ts         the service: configuration, signals, exit code
 //   shop.ts         the tree                       routes.ts       orders by HTTP
 //   journal.ts      facts on the disk              stock.ts        the shelves
-//   desk.ts         who works on which order       fulfilment.ts   the steps of one order
+//   order.ts        orders and facts               fulfilment.ts   the steps of one order
 //   payment.ts      a state machine                picking.ts      consumers of a dispatch
 //   partners.ts     bank and carrier, behind circuit breakers and retries
-//   patience.ts     calls to servers that crash    closing.ts      the ordered end
+//   desk.ts         who works on which order       closing.ts      the ordered end
 //   label-worker.ts runs on the threads of a pool  chaos.ts        kills processes
 //   outside.ts      the bank and the carrier       load.ts         customers
-//   report.ts       sums, inside against outside
+//   report.ts       sums, inside against outside   traces.ts       `--traces`: OpenTelemetry on the console
+//   branch.ts       the service as a process       patience.ts     calls to servers that crash
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -41,12 +42,15 @@ const third = Math.ceil(orders.length / 3);
 const folder = await mkdtemp(join(tmpdir(), "shop-"));
 const journal = join(folder, "journal.jsonl");
 await using outside = await openOutside(FLAKY, Math.random);
-const branch = new Branch({
-  SHOP_JOURNAL: journal,
-  SHOP_PARTNERS: outside.url,
-  SHOP_CHAOS_MS: values.chaos,
-  SHOP_TRACES: values.traces ? "console" : "off",
-});
+const branch = new Branch(
+  {
+    SHOP_JOURNAL: journal,
+    SHOP_PARTNERS: outside.url,
+    SHOP_CHAOS_MS: values.chaos,
+    SHOP_TRACES: values.traces ? "console" : "off",
+  },
+  (text) => void (values.traces && process.stdout.write(text)),
+);
 
 /** Has customers send a third of the orders, during which `disturb` is called once half of them have been accepted. */
 async function serve(part: number, disturb: () => Promise<void>): Promise<Customers> {
@@ -85,7 +89,7 @@ const accepted = new Set(parts.flatMap((part) => [...part.accepted]));
 const faults = faultsOf(report, accepted.size, outside.books);
 for (const line of [
   ...reportLines(report),
-  ...branch.lines,
+  branch.restartLine,
   `partners  ${outside.troubles} requests refused or cut off`,
 ])
   console.log(line);

@@ -5,6 +5,7 @@ import { run } from "signalbox/service";
 import { z } from "zod";
 import { close } from "./closing.js";
 import { shop } from "./shop.js";
+import { traceToConsole } from "./traces.js";
 
 /** How long orders may take to be finished when the shop closes: less than the service has for its whole stop. */
 const CLOSING_MS = 20_000;
@@ -27,10 +28,11 @@ const Config = z.object({
   SHOP_TRACES: z.enum(["off", "console"]).default("off"),
 });
 
-const system = new System({ name: "shop" });
+const system = new System({ name: "shop", context: "sender" });
 const service = run(
-  (config) =>
-    shop(system, {
+  (config) => {
+    if (config.SHOP_TRACES === "console") traceToConsole(system);
+    return shop(system, {
       journal: config.SHOP_JOURNAL,
       partners: config.SHOP_PARTNERS,
       port: config.SHOP_PORT,
@@ -39,7 +41,8 @@ const service = run(
       threads: config.SHOP_THREADS,
       chaosMs: config.SHOP_CHAOS_MS,
       onOpen: (url) => console.log(`open at ${url}`),
-    }),
+    });
+  },
   {
     system,
     config: { schema: Config, from: process.env },

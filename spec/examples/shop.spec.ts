@@ -181,10 +181,12 @@ describe("the whole shop", () => {
   afterAll(() => compiled.remove());
 
   it("loses no accepted order and doubles none, while its parts and the shop itself are killed", async () => {
-    const printed = await compiled.run(DEMO, ["--orders", "150", "--chaos", "40"]);
+    const printed = await compiled.run(DEMO, ["--orders", "150", "--chaos", "40", "--traces"]);
     expect(printed).toContain("it ended with exit code 0");
     expect(printed).toContain("150 accepted");
     expect(printed).toMatch(/restarts {2}\d/);
+    for (const span of ["journal/append", "payment/pay", "dispatch pickers"])
+      expect(printed).toContain(`name: '${span}'`);
     expect(printed.endsWith("exact: no accepted order lost, none doubled"), printed).toBe(true);
   });
 
