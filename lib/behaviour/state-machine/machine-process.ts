@@ -38,6 +38,10 @@ export class CallEvent extends Request implements Arrival {
   get from(): Arrival["from"] {
     return replyAddress(this) as Arrival["from"];
   }
+  /** The name of the call in telemetry. */
+  get method(): string {
+    return this.event.type;
+  }
 }
 
 /** A cast as the machine receives it, and the event of an effect. */

@@ -1,16 +1,19 @@
 // The events of telemetry: what each way through a call, a message, a dispatch and a restart emits.
 
 import {
+  type Call,
   ConsumerGroup,
   consumer,
   custom,
   defer,
   defineServer,
+  defineStateMachine,
   dynamicSupervisor,
   type ReplyTo,
   refuse,
   reject,
   System,
+  startIn,
   supervisor,
 } from "signalbox";
 import { telemetry, telemetryChannel } from "signalbox/service";
@@ -84,6 +87,21 @@ describe("calls", () => {
     ]);
     expect(of("call:end").map(({ error }) => error === undefined)).toContain(true);
     expect(unbalanced(heard)).toEqual([]);
+  });
+
+  it("of a state machine have the names of their events", async () => {
+    type Door = { readonly name: "open" };
+    const Front = defineStateMachine<Door, Call<{ readonly type: "knock" }, string>>({
+      label: "door",
+      init: startIn("open", () => ({ name: "open" })),
+      states: { open: { on: { knock: (_open, _event, m) => m.keep(m.reply("come in")) } } },
+    });
+    await using system = quiet();
+    const { of } = listen(system);
+    const door = await system.start(Front);
+    expect(await door.call.knock()).toBe("come in");
+    expect(of("call:begin").map(({ label, method }) => [label, method])).toEqual([["door", "knock"]]);
+    expect(of("message:end").map(({ kind, name }) => [kind, name])).toEqual([["call", "knock"]]);
   });
 
   it("tell the message that they caused, and how long it waited", async () => {
