@@ -30,7 +30,7 @@ const Config = z.object({
 
 const system = new System({ name: "shop", context: "sender" });
 const service = run(
-  (config) => {
+  (config, { health }) => {
     if (config.SHOP_TRACES === "console") traceToConsole(system);
     return shop(system, {
       journal: config.SHOP_JOURNAL,
@@ -40,6 +40,7 @@ const service = run(
       pickers: config.SHOP_PICKERS,
       threads: config.SHOP_THREADS,
       chaosMs: config.SHOP_CHAOS_MS,
+      health,
       onOpen: (url) => console.log(`open at ${url}`),
     });
   },

@@ -1,7 +1,7 @@
 // The door of the shop: orders come in by HTTP, and are accepted once they are in the journal.
 
 import { Hono } from "hono";
-import type { PrometheusMetrics } from "signalbox/service";
+import type { Health, PrometheusMetrics } from "signalbox/service";
 import type { DeskRef } from "./desk.js";
 import { JournalBusyError, type JournalRef } from "./journal.js";
 import { BadOrderError, isSettled, type Order, parseOrder } from "./order.js";
@@ -13,9 +13,10 @@ export interface Counter {
   readonly desk: DeskRef;
   readonly patient: Patient;
   readonly metrics: PrometheusMetrics;
+  readonly health: Health;
 }
 
-export function routes({ journal, desk, patient, metrics }: Counter): Hono {
+export function routes({ journal, desk, patient, metrics, health }: Counter): Hono {
   const app = new Hono();
 
   app.post("/orders", async (request) => {
@@ -35,6 +36,7 @@ export function routes({ journal, desk, patient, metrics }: Counter): Hono {
     });
   });
 
+  app.get("/health/:what", (request) => health.fetch(request.req.raw));
   app.get("/metrics", (request) =>
     request.body(metrics.text(), 200, { "content-type": metrics.contentType }),
   );

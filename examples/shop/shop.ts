@@ -1,7 +1,7 @@
 // The tree of the shop: what is started in which order, and what is stopped last.
 
 import { type SupervisorDefinition, type System, supervisor } from "signalbox";
-import { httpServer, type PoolDefinition, pool, prometheus } from "signalbox/service";
+import { type Health, httpServer, type PoolDefinition, pool, prometheus } from "signalbox/service";
 import { Chaos } from "./chaos.js";
 import { Desk } from "./desk.js";
 import { fulfilments, type Tools } from "./fulfilment.js";
@@ -25,6 +25,7 @@ export interface ShopOptions {
   readonly threads: number;
   /** Time between two kills; 0 for none. */
   readonly chaosMs: number;
+  readonly health: Health;
   /** Called when the door is open. */
   readonly onOpen: (url: string) => void;
 }
@@ -66,11 +67,14 @@ export function shop(system: System, options: ShopOptions): SupervisorDefinition
       },
     ],
   });
-  const door = httpServer(routes({ journal, desk, patient, metrics: prometheus(system) }), {
-    port: options.port,
-    host: "127.0.0.1",
-    onListening: ({ port }) => options.onOpen(`http://127.0.0.1:${port}`),
-  });
+  const door = httpServer(
+    routes({ journal, desk, patient, metrics: prometheus(system), health: options.health }),
+    {
+      port: options.port,
+      host: "127.0.0.1",
+      onListening: ({ port }) => options.onOpen(`http://127.0.0.1:${port}`),
+    },
+  );
   return supervisor({
     ...UNDER_CHAOS,
     label: "shop",

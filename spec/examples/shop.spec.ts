@@ -1,5 +1,7 @@
 // The order service: its parts one by one, and then all of it over real HTTP, with processes, threads and the whole shop killed.
 
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -171,6 +173,12 @@ describe("the report", () => {
   });
 });
 
+/** What the shop says of an order. */
+interface Fate {
+  readonly settled: boolean;
+  readonly refused?: string;
+}
+
 describe("the whole shop", () => {
   const DEMO = "examples/shop/demo.ts";
   let compiled: Compiled;
@@ -188,6 +196,40 @@ describe("the whole shop", () => {
     for (const span of ["journal/append", "payment/pay", "dispatch pickers"])
       expect(printed).toContain(`name: '${span}'`);
     expect(printed.endsWith("exact: no accepted order lost, none doubled"), printed).toBe(true);
+  });
+
+  it("takes orders, tells what became of them, and answers probes and scrapes", async () => {
+    await using outside = await openOutside({ refuse: 0, cutOff: 0 }, Math.random);
+    const env = {
+      SHOP_JOURNAL: newFile(),
+      SHOP_PARTNERS: outside.url,
+      SHOP_PORT: "0",
+      SHOP_LEVELS: '{"tea":3}',
+    };
+    const service = spawn(process.execPath, [...compiled.argsFor("examples/shop/main.ts")], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const [printed] = (await once(service.stdout, "data")) as [Buffer];
+    const url = /open at (\S+)/.exec(String(printed))?.[1] ?? "";
+    const post = (order: unknown): Promise<Response> =>
+      fetch(`${url}/orders`, { method: "POST", body: JSON.stringify(order) });
+    expect((await post({ ...ORDER, lines: [] })).status).toBe(400);
+    expect((await post(ORDER)).status).toBe(202);
+    expect((await post(ORDER)).headers.get("location")).toBe("/orders/order-1");
+    expect((await post({ ...ORDER, id: "order-2" })).status).toBe(202);
+    const fate = async (id: string): Promise<Fate> =>
+      (await (await fetch(`${url}/orders/${id}`)).json()) as Fate;
+    while (!(await fate("order-1")).settled || !(await fate("order-2")).settled);
+    expect([(await fate("order-1")).refused, (await fate("order-2")).refused]).toContain(
+      "2 of tea wanted, 1 left",
+    );
+    expect((await fetch(`${url}/orders/order-3`)).status).toBe(404);
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain('label="journal"');
+    expect(outside.books.parcels.size).toBe(1);
+    service.kill("SIGTERM");
+    expect((await once(service, "close"))[0]).toBe(0);
   });
 
   it("says what is wrong with its configuration, and ends with a code of its own", async () => {
