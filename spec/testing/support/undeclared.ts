@@ -131,7 +131,7 @@ class Ledger {
         const used = (what: string) => (): void => {
           if (!this.newborn.has(object)) this.use(what, [key]);
         };
-        if (object instanceof Request) guard(object, "pending", used("Request.pending"));
+        if (object instanceof Request) guard(object, "status", used("Request.status"));
         else if (object instanceof OwnedTimer) guard(object, "timer", used("OwnedTimer.timer"));
       }
       return key;
