@@ -1,14 +1,15 @@
 // The shop as a service: `node .build/examples/shop/main.js`, with its configuration in the environment.
 
-import { System } from "signalbox";
 import { run } from "signalbox/service";
 import { z } from "zod";
 import { close } from "./closing.js";
 import { shop } from "./shop.js";
 import { traceToConsole } from "./traces.js";
 
-/** How long orders may take to be finished when the shop closes: less than the service has for its whole stop. */
+/** How long orders may take to be finished when the shop closes. */
 const CLOSING_MS = 20_000;
+/** How long the tree may take to stop after that. */
+const TREE_MS = 10_000;
 
 const number = (least: number, usual: number): z.ZodType<number> =>
   z.coerce.number().int().min(least).default(usual);
@@ -28,9 +29,8 @@ const Config = z.object({
   SHOP_TRACES: z.enum(["off", "console"]).default("off"),
 });
 
-const system = new System({ name: "shop", context: "sender" });
 const service = run(
-  (config, { health }) => {
+  (config, { system, health }) => {
     if (config.SHOP_TRACES === "console") traceToConsole(system);
     return shop(system, {
       journal: config.SHOP_JOURNAL,
@@ -45,9 +45,11 @@ const service = run(
     });
   },
   {
-    system,
+    name: "shop",
+    system: { context: "sender" },
     config: { schema: Config, from: process.env },
-    onDrain: () => close(system, CLOSING_MS),
+    onDrain: (): Promise<void> => close(service.system, CLOSING_MS),
+    drainTimeoutMs: CLOSING_MS + TREE_MS,
   },
 );
 const { outcome } = await service.ended;
