@@ -10,23 +10,35 @@ import { CallCycleError } from "./errors.js";
 import { members } from "./one-or-many.js";
 import { origin, outside } from "./origin.js";
 import type { Process } from "./process.js";
-import { STARTING, SUSPENDED } from "./process-state.js";
+import { STARTING, type State, SUSPENDED } from "./process-state.js";
 import { Request } from "./request.js";
+import type { SharedState } from "./shared-state.js";
 
 /** The most calls of a circle that is looked for. */
 const LONGEST = 100;
 /** The most frames of a stack that are looked at. */
 const FRAMES = 200;
+/** How often one call is looked at. Each look adds a promise to its chain, and a call may stay open for long. */
+const LOOKS = 8;
 
-/** Code of the process awaits something, so it may be on a circle. */
-export function isBusy({ state }: Process): boolean {
+/** In these states code of a process awaits something, so the process may be on a circle. */
+export function isBusy(state: State): boolean {
   return state === SUSPENDED || state === STARTING;
 }
 
-/** The code of `waiter` has called `target`. Ends the call if that closes a circle. */
-export function lookForCycle(closing: Request, waiter: Process, target: Process): void {
-  if (waiter === target || target.rare === undefined) return;
+/** A call has been made to a process that is busy. Ends the call if it closes a circle. */
+export function lookForCycle(closing: Request, target: Process): void {
+  const waiter = closing.promise === undefined ? undefined : waiterOf(closing);
+  if (waiter === undefined || waiter === target || target.rare === undefined) return;
   if (mayWaitFor(target, waiter, new Set())) outside(() => void judge(closing, waiter, target));
+}
+
+/** A step that calls depends on whom the other process waits for, and others may depend on whom this one waits for. */
+export function declareWaits(shared: SharedState, request: Request, target: Process): void {
+  const waiter = waiterOf(request);
+  if (request.promise === undefined || waiter === undefined) return;
+  shared.waits(waiter.pid, "write");
+  shared.waits(target.pid, "read");
 }
 
 /** Whether calls lead from one process to the other, through processes whose code awaits something. */
@@ -37,7 +49,7 @@ function mayWaitFor(from: Process, to: Process, seen: Set<Process>): boolean {
   from.kernel.shared?.waits(from.pid, "read");
   return openCalls(from).some(({ callee }) => {
     if (callee === undefined || seen.has(callee)) return false;
-    return callee === to || (isBusy(callee) && mayWaitFor(callee, to, seen));
+    return callee === to || (isBusy(callee.state) && mayWaitFor(callee, to, seen));
   });
 }
 
@@ -80,15 +92,20 @@ function waiterOf({ owner, waiter }: Request): Process | undefined {
 /** Whether only the callee can end the call, and its caller handles no message before that, if it awaits the reply. */
 function isStuck(request: Request): boolean {
   const waiter = waiterOf(request);
-  if (waiter === undefined || !request.open || !isBusy(waiter)) return false;
+  if (waiter === undefined || !request.open || !isBusy(waiter.state)) return false;
   if (waiter.pendingReceive !== undefined || waiter.rare?.receivesMeanwhile === true) return false;
   return isHeld(request);
 }
 
+/** A call that its callee may have passed on, so that others may answer it. */
+interface PassedOn {
+  readonly isPassedOn?: boolean;
+}
+
 /** Whether the call is in the mailbox of its callee, or is what the callee works on: then no other process has it. */
 function isHeld(request: Request): boolean {
-  const { callee, isPassedOn, message } = request;
-  if (callee === undefined || isPassedOn) return false;
+  const { callee, message } = request;
+  if (callee === undefined || (request as PassedOn).isPassedOn === true) return false;
   if (request.queuedIn === callee) return true;
   const current = callee.rare?.message;
   return current === request || (current !== undefined && current === message);
@@ -107,6 +124,9 @@ async function hangs(request: Request): Promise<boolean> {
   const settling = waiter?.settling;
   if (promise === undefined || settling === undefined) return false;
   if (origin.ownerOf(promise) !== waiter?.pid || !origin.isLast(promise)) return false;
+  const looks = looked.get(request) ?? 0;
+  if (looks === LOOKS) return false;
+  looked.set(request, looks + 1);
   const name = followerOf(settling);
   const frames = await new Promise<readonly Frame[]>((done) => {
     request.divert(async (reply) => {
@@ -118,6 +138,8 @@ async function hangs(request: Request): Promise<boolean> {
   });
   return frames.some((frame) => frame.name === name) && frames.every(({ isPlain }) => isPlain);
 }
+
+const looked = new WeakMap<Request, number>();
 
 /** The names of the frames that follow handlers. */
 const followers = new WeakMap<Promise<unknown>, string>();

@@ -1,6 +1,6 @@
 // Making calls: the request goes to its callee, and everything that may end the wait is armed.
 
-import { isBusy, lookForCycle } from "./call-cycle.js";
+import { declareWaits, isBusy, lookForCycle } from "./call-cycle.js";
 import { CallSelfError, SystemStoppedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { delay } from "./options.js";
@@ -96,13 +96,16 @@ export class Calls {
   }
 
   private deliver(request: Request, target: Process): void {
-    const waiter = request.promise === undefined ? undefined : (request.owner ?? this.running);
-    if (waiter !== undefined && waiter !== request.owner) request.awaitedBy(waiter);
+    if (request.owner === undefined && request.promise !== undefined) this.attribute(request);
     target.deliverRequest(request);
-    if (waiter === undefined) return;
-    this.kernel.shared?.waits(waiter.pid, "write");
-    this.kernel.shared?.waits(target.pid, "read");
-    if (isBusy(target)) lookForCycle(request, waiter, target);
+    if (this.kernel.shared !== undefined) declareWaits(this.kernel.shared, request, target);
+    if (isBusy(target.state)) lookForCycle(request, target);
+  }
+
+  /** A call that is made in nobody's name: the process whose code runs waits for it. */
+  private attribute(request: Request): void {
+    const waiter = this.running;
+    if (waiter !== undefined) request.awaitedBy(waiter);
   }
 
   /** The process whose code runs, if one does. */

@@ -84,8 +84,6 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   owner: Process | undefined = undefined;
   /** The process whose code made the call in nobody's name. */
   waiter: Process | undefined = undefined;
-  /** The callee has passed the call on, so that others may answer it. */
-  isPassedOn = false;
   to: Pid | string = "";
   timer: Timer | undefined = undefined;
   timeoutMs = 0;

@@ -7,6 +7,8 @@ import type { Caller } from "./replies.js";
 
 /** A call as the server receives it: the request itself is the message. */
 export class CallMessage extends Request {
+  /** A handler has taken its caller, or put the answer off: others may answer. Circles of calls do not count on it. */
+  isPassedOn = false;
   readonly method: string;
   readonly args: readonly unknown[];
   constructor(method: string, args: readonly unknown[]) {
