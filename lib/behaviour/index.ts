@@ -36,7 +36,12 @@ export type {
   StateOf,
 } from "./server/types.js";
 export * from "./state-machine/errors.js";
-export { type MachineCallerOptions, StateMachineRef } from "./state-machine/machine-ref.js";
+export {
+  type MachineAsker,
+  type MachineCaller,
+  type MachineCallerOptions,
+  StateMachineRef,
+} from "./state-machine/machine-ref.js";
 export type { Action, NamedState, Step, TimeoutKey, TypedEvent } from "./state-machine/moves.js";
 export type { MachinePictureOptions } from "./state-machine/picture.js";
 export {
@@ -57,6 +62,7 @@ export type {
   EventTyped,
   Going,
   InitMoves,
+  MachineAsks,
   MachineCalls,
   MachineCasts,
   Moves,

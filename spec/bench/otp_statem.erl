@@ -3,24 +3,19 @@
 -behaviour(gen_statem).
 -export([flips/1, init/1, callback_mode/0, off/3, on/3]).
 
-%% Casts that turn a lamp on and off. After 500 of them a call waits until they are handled.
+%% Calls that turn a lamp on and off, and say how often that was; one after the other.
 flips(N) ->
     {ok, Lamp} = gen_statem:start_link(?MODULE, [], []),
     N = flip(Lamp, N, 0),
     gen_statem:stop(Lamp).
 
 flip(_, 0, Flips) -> Flips;
-flip(Lamp, N, _) ->
-    Batch = min(N, 500),
-    [gen_statem:cast(Lamp, flip) || _ <- lists:seq(1, Batch)],
-    flip(Lamp, N - Batch, gen_statem:call(Lamp, flips, infinity)).
+flip(Lamp, N, _) -> flip(Lamp, N - 1, gen_statem:call(Lamp, flip, infinity)).
 
 callback_mode() -> state_functions.
 
 init([]) -> {ok, off, 0}.
 
-off(cast, flip, Flips) -> {next_state, on, Flips + 1};
-off({call, From}, flips, Flips) -> {keep_state, Flips, {reply, From, Flips}}.
+off({call, From}, flip, Flips) -> {next_state, on, Flips + 1, {reply, From, Flips + 1}}.
 
-on(cast, flip, Flips) -> {next_state, off, Flips + 1};
-on({call, From}, flips, Flips) -> {keep_state, Flips, {reply, From, Flips}}.
+on({call, From}, flip, Flips) -> {next_state, off, Flips + 1, {reply, From, Flips + 1}}.

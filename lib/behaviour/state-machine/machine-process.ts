@@ -22,7 +22,7 @@ import {
   type OrderEvent,
   takesAtOnce,
 } from "./order-machine.js";
-import { declared, enterIn, handleIn, initMoves, isEventOf, type Table } from "./table.js";
+import { cellIn, declared, enterIn, handleIn, initMoves, isEventOf, type Table } from "./table.js";
 
 /** What a state machine is to inspection. */
 export const STATE_MACHINE = "state machine";
@@ -119,11 +119,7 @@ export class MachineProcess implements Callbacks<never> {
 
   handle(ctx: Context<never>, message: unknown): unknown {
     if (this.begun !== undefined) return this.afterBegin(ctx, () => this.handle(ctx, message));
-    if (message instanceof CastEvent || message instanceof CallEvent) {
-      if (isEventOf(this.table, message.event)) return this.arrived(ctx, message);
-      const error = new UnknownEventError(message.event, this.table.events);
-      return message instanceof CallEvent ? message.refuse(error) : unhandled(ctx, message);
-    }
+    if (message instanceof CastEvent || message instanceof CallEvent) return this.arrived(ctx, message);
     if (message instanceof StopMachine) return stop(message.reason);
     return this.receive(ctx, message, this.table.info as ((message: unknown) => unknown) | undefined);
   }
@@ -154,14 +150,22 @@ export class MachineProcess implements Callbacks<never> {
   }
 
   /** An event that a handle sent, by the shortcuts where they do. */
-  private arrived(ctx: Context<never>, arrival: Arrival): unknown {
-    const { order } = this;
+  private arrived(ctx: Context<never>, arrival: CastEvent | CallEvent): unknown {
+    const { order, table } = this;
+    const { event } = arrival;
+    const cell = cellIn(table, order.state, event);
+    if (cell === undefined && !isEventOf(table, event)) {
+      const error = new UnknownEventError(event, table.events);
+      return arrival instanceof CallEvent ? arrival.refuse(error) : unhandled(ctx, arrival);
+    }
     if (!takesAtOnce(order)) return this.loop(ctx, { type: "arrived", arrival });
-    const step = handleIn(this.table, order.state, arrival.event, arrival.from);
+    const step = handleIn(table, order.state, event, arrival.from, cell);
     if (!(step instanceof Step)) return this.resume(ctx, handledEvent(arrival, step));
-    const after = moved(order, step);
+    const after = moved(order, step, arrival);
     if (after === undefined) return this.loop(ctx, { type: "handled", arrival, step });
     this.order = after;
+    const [reply] = step.actions;
+    if (reply !== undefined) (arrival as CallEvent).answer((reply as { value: unknown }).value);
     return undefined;
   }
 

@@ -138,16 +138,23 @@ export function decide(order: Order, event: OrderEvent): Decision {
 }
 
 // The two shortcuts decide as `decide` does, where that is trivial: an event of a machine without timeouts, and a step that
-// does nothing but move. A property test holds them to it.
+// does nothing but move, and reply to its call. A property test holds them to it.
 
 /** An event that arrives now has nothing to cancel: to handle it is all there is. */
 export function takesAtOnce(order: Order): boolean {
   return order.running.length === 0 && order.due.length === 0;
 }
 
-/** The order after a step that does nothing but move; `undefined` when there is more to decide. */
-export function moved(order: Order, { type, state, actions }: Step): Order | undefined {
-  if (actions.length > 0 || order.queue !== undefined || order.due.length > 0) return undefined;
+/** Whether all that the actions ask for is a reply to the call that is being handled. */
+function repliesAlone(actions: readonly Action[], { from }: Arrival): boolean {
+  const action = actions.length === 1 ? actions[0] : undefined;
+  return action?.type === "reply" && action.to === undefined && from !== undefined;
+}
+
+/** The order after a step that does nothing but move and reply to its call; `undefined` when there is more to decide. */
+export function moved(order: Order, { type, state, actions }: Step, arrival: Arrival): Order | undefined {
+  if (actions.length > 0 && !repliesAlone(actions, arrival)) return undefined;
+  if (order.queue !== undefined || order.due.length > 0) return undefined;
   if (state === undefined) return type === "keep" ? order : undefined;
   if (type !== "next") return undefined;
   const { rules, queue, postponed, postponedCount, running, due, lastTimer } = order;

@@ -211,9 +211,14 @@ export function targets(what: string | readonly string[], handle: unknown): Targ
   return new Targets([...names], handle as Targets["handle"]);
 }
 
-/** What a state does with an event. @throws UnknownStateError, UnknownEventError */
+/** What a state does with an event, if the definition has both. */
+export function cellIn(table: Table, state: NamedState, event: TypedEvent): CellPlan | undefined {
+  return table.states[state.name]?.cells[event?.type];
+}
+
+/** @throws UnknownStateError, UnknownEventError */
 function cellOf(table: Table, state: NamedState, event: TypedEvent): CellPlan {
-  const cell = table.states[state.name]?.cells[event.type];
+  const cell = cellIn(table, state, event);
   if (cell !== undefined) return cell;
   throw table.states[state.name] === undefined
     ? new UnknownStateError(state.name, Object.keys(table.states))
@@ -221,8 +226,14 @@ function cellOf(table: Table, state: NamedState, event: TypedEvent): CellPlan {
 }
 
 /** Calls the handler of an event. Its step goes where the cell declares. @throws whatever the handler throws */
-export function handleIn(table: Table, state: NamedState, event: TypedEvent, from: unknown): unknown {
-  const { handle, step, targets } = cellOf(table, state, event);
+export function handleIn(
+  table: Table,
+  state: NamedState,
+  event: TypedEvent,
+  from: unknown,
+  cell: CellPlan = cellOf(table, state, event),
+): unknown {
+  const { handle, step, targets } = cell;
   if (handle === undefined) return step;
   let result: unknown;
   try {

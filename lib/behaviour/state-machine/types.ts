@@ -3,7 +3,7 @@
 import type { ignore, Stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { ExitInput } from "../../process/reason.js";
-import type { ReplyTo } from "../../process/request.js";
+import type { Reply, ReplyTo } from "../../process/request.js";
 import type { Action, NamedState, Step, TypedEvent } from "./moves.js";
 
 declare const reply: unique symbol;
@@ -194,6 +194,13 @@ export type MachineCalls<V extends TypedEvent> = {
   readonly [E in V as IsCall<E> extends true ? E["type"] : never]: (
     ...payload: PayloadArgs<E>
   ) => Promise<ReplyTypeOf<E>>;
+};
+
+/** The calls of a machine with a callback for the reply as their last argument. */
+export type MachineAsks<V extends TypedEvent> = {
+  readonly [E in V as IsCall<E> extends true ? E["type"] : never]: (
+    ...args: [...PayloadArgs<E>, onReply: (reply: Reply<ReplyTypeOf<E>>) => unknown]
+  ) => void;
 };
 
 /** The casts of a machine, as methods of its handle that return at once. */

@@ -285,13 +285,25 @@ describe("for every script", () => {
       );
       for (const type of script.sent) run.send(type);
       const { order } = run;
-      const arrival = { event: event("e1"), from: undefined };
+      const arrival = { event: event("e1"), from: {} as never };
       if (takesAtOnce(order))
         expect(decide(order, { type: "arrived", arrival })).toEqual([order, [{ type: "handle", arrival }]]);
-      for (const step of [last, moves.keep(), moves.next({ name: "b" }), moves.next({ name: "a" })]) {
-        const after = moved(order, step);
+      const reply = moves.reply(5);
+      for (const step of [
+        last,
+        moves.keep(),
+        to("b"),
+        to("a"),
+        moves.keep(reply),
+        to("b", reply),
+        moves.repeat(reply),
+      ]) {
+        const after = moved(order, step, arrival);
         if (after !== undefined)
-          expect(decide(order, { type: "handled", arrival, step })).toEqual([after, []]);
+          expect(decide(order, { type: "handled", arrival, step })).toEqual([
+            after,
+            step.actions.map(({ type }) => ({ type, to: arrival.from, value: 5 })),
+          ]);
       }
     },
   );

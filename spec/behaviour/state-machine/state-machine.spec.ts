@@ -111,6 +111,39 @@ describe("a state machine", () => {
   });
 });
 
+describe("a process of callbacks that asks a state machine", () => {
+  it("gets each reply between its messages, and is refused what makes no sense", async () => {
+    await using system = new System({ report: false });
+    const payment = await system.start(Payment, 500);
+    const replies: unknown[] = [];
+    const asker = system.spawn<never>({
+      init: (ctx) => {
+        const { ask } = payment.with({ from: ctx });
+        ask.status((reply) => replies.push(reply));
+        ask.refund({ cents: 5 }, (reply) => replies.push(reply.ok));
+        ask.pay({ card: "4000" }, (reply) => replies.push(reply));
+        expect(() => ask.pay({ card: "4000" }, 5 as never)).toThrow(
+          expect.objectContaining({ code: "ERR_OPTION", path: "onReply" }),
+        );
+      },
+      handle: () => undefined,
+    });
+    await system.idle();
+    expect(replies).toEqual([{ ok: true, value: "waiting" }, false, { ok: true, value: "charging" }]);
+    let gone: (() => void) | undefined;
+    system.spawn<never>((ctx) => {
+      const { ask } = payment.with({ from: ctx });
+      expect(() => ask.status(() => undefined)).toThrow(
+        expect.objectContaining({ code: "ERR_NOT_CALLBACKS" }),
+      );
+      gone = () => ask.status(() => undefined);
+    });
+    await system.idle();
+    expect(gone).toThrow(ProcessExitedError);
+    expect(system.isAlive(asker)).toBe(true);
+  });
+});
+
 type Work = { readonly name: "idle" } | { readonly name: "done"; readonly what: unknown };
 type WorkEvent =
   | { readonly type: "begin"; readonly work: (ctx: Context<unknown>) => unknown }
