@@ -207,13 +207,17 @@ export function receive(
   }
   if (options?.signal !== undefined) process.kernel.shared?.signals();
   if (options?.signal?.aborted) return Promise.reject(options.signal.reason);
-  if (process.rare?.waits !== undefined || process.rare?.calling !== undefined)
-    process.rare.receivesMeanwhile = true;
+  noteReceive(process);
   const pendingReceive = new PendingReceive(process, wanted, filter, options);
   process.pendingReceive = pendingReceive;
   process.proceed();
   origin.settledHere = pendingReceive.promise;
   return pendingReceive.promise;
+}
+
+/** A body that receives while a call of it is open can answer others. It does not count as waiting; see call-cycle.ts. */
+function noteReceive({ rare }: Process): void {
+  if (rare?.waits !== undefined || rare?.calling !== undefined) rare.receivesMeanwhile = true;
 }
 
 /** First activation of a body. */
@@ -259,6 +263,7 @@ export function resumeBody(process: Process): void {
   process.handled++;
   process.state = SUSPENDED;
   process.extras.message = item;
+  noteReceive(process);
   pendingReceive.fulfil(item);
 }
 

@@ -273,6 +273,94 @@ describe("a call is no error", () => {
       expect(await asked).toBe("went on");
     }));
 
+  test("when it waits for calls that an iterator makes one by one [I13]", () =>
+    fixture(async (_system, a, b) => {
+      const failing = async (ctx: Context<unknown>): Promise<never> => {
+        await sleep(ctx, 10);
+        throw new Error("late");
+      };
+      const asked = a.call.go(async (ctx) => {
+        const waits = [failing(ctx)];
+        function* all(): Generator<unknown> {
+          yield* waits;
+          yield go(b, ask(a))(ctx);
+        }
+        return Promise.all(all()).catch(() => "went on");
+      });
+      await clock.advance(10);
+      expect(await asked).toBe("went on");
+    }));
+
+  test("when a plain process has put the reply off, and its timer answers [I13]", async () => {
+    await using system = new System({ environment: clock.environment });
+    interface Question {
+      readonly replyTo: ReplyTo<string>;
+      readonly kind: "answer" | "keep" | "call";
+      readonly to?: Pid<Question>;
+    }
+    const plain = {
+      handle: async (ctx: Context<Question>, { replyTo, kind, to }: Question): Promise<void> => {
+        if (kind === "keep") {
+          ctx.spawn(async (other) => {
+            await other.receive({ timeoutMs: 10 }).catch(() => undefined);
+            other.reply(replyTo, "kept");
+          });
+          return;
+        }
+        if (kind === "answer") {
+          ctx.reply(replyTo, "answer");
+          return;
+        }
+        const next = to === undefined ? "keep" : "answer";
+        const callee = (to ?? system.whereis("keeper")) as Pid<Question>;
+        ctx.reply(
+          replyTo,
+          await ctx.call(callee, (address: ReplyTo<string>) => ({ replyTo: address, kind: next })),
+        );
+      },
+    };
+    const a = system.spawn<Question>(plain);
+    const keeper = system.spawn<Question>(plain, { name: "keeper" });
+    const waits = system.call(a, (replyTo: ReplyTo<string>) => ({ replyTo, kind: "call" as const }));
+    await clock.advance(0);
+    const calls = system.call(keeper, (replyTo: ReplyTo<string>) => ({
+      replyTo,
+      kind: "call" as const,
+      to: a,
+    }));
+    await clock.advance(10);
+    expect([await waits, await calls]).toEqual(["kept", "answer"]);
+  });
+
+  test("when the called body is between two receives of another of its tasks [I13]", async () => {
+    await using system = new System({ environment: clock.environment });
+    const b = await start(system, "b");
+    interface Plain {
+      readonly replyTo: ReplyTo<string>;
+    }
+    const results: unknown[] = [];
+    const body = system.spawn<Plain | "begin">(async (ctx) => {
+      const serving = (async () => {
+        await ctx.receive();
+        await sleep(ctx as Context<unknown>, 10);
+        const question = await ctx.receive();
+        if (question !== "begin") ctx.reply(question.replyTo, "served");
+      })();
+      const step: Step = async (inner) => {
+        system.send(body, "begin");
+        await sleep(inner, 5);
+        return inner.call(body, (replyTo: ReplyTo<string>) => ({ replyTo }));
+      };
+      const called = b.with({ from: ctx }).call.go(step);
+      results.push(await called);
+      await serving;
+    });
+    await clock.advance(0);
+    await clock.advance(5);
+    await clock.advance(10);
+    expect(results).toEqual(["served"]);
+  });
+
   test("when the caller used `ask` and can answer [I13]", async () => {
     await using system = new System();
     interface Go {
