@@ -74,6 +74,10 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
     return true;
   }
 
+  get isHelper(): boolean {
+    return true;
+  }
+
   // ── from messages and signals to events ───────────────────────────────────────────────────────────────────────
 
   init(): Stop | undefined {

@@ -70,6 +70,7 @@ export class Kernel implements ScheduledSystem {
   /** Telemetry, while it is on. */
   taps: Taps | undefined = undefined;
   private processClass: typeof Process;
+  private readonly helperClass: typeof Process;
   private lastId = 0;
 
   constructor(node: RemoteNode, env: Environment, limits: Limits, reports: ReportSettings, carries: boolean) {
@@ -84,6 +85,7 @@ export class Kernel implements ScheduledSystem {
     this.shared = env.interception?.sharedState(node);
     this.events = new SystemEvents((fn) => this.enter(fn), this.shared);
     this.processClass = this.classOfProcesses();
+    this.helperClass = this.processClass;
     this.timers = env.interception?.timers((fn) => this.enter(fn)) ?? new TimerQueue();
     this.names = new Names(this.shared);
     this.groups = new Groups(this.shared);
@@ -111,6 +113,13 @@ export class Kernel implements ScheduledSystem {
     this.processClass = this.classOfProcesses();
   }
 
+  /** Telemetry does not follow the library's own helpers. */
+  private classFor(behaviour: Behaviour<unknown>): typeof Process {
+    return (behaviour as Partial<Callbacks<unknown>>).isHelper === true
+      ? this.helperClass
+      : this.processClass;
+  }
+
   private classOfProcesses(): typeof Process {
     const plain = this.interception === undefined ? Process : WatchedProcess;
     const seen = this.taps?.classOf(plain) ?? plain;
@@ -134,7 +143,9 @@ export class Kernel implements ScheduledSystem {
     if (this.stopped) throw new SystemStoppedError(this.node.name);
     const id = this.interception === undefined ? ++this.lastId : this.interception.number("pid");
     const pid = new Pid<unknown>(this.node, id, options?.label, undefined);
-    const made = options?.mailbox?.[queueing]?.(this.processClass) ?? this.processClass;
+    const usual =
+      this.taps === undefined ? this.processClass : this.classFor(behaviour as Behaviour<unknown>);
+    const made = options?.mailbox?.[queueing]?.(usual) ?? usual;
     const process = new made(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
     if (options !== undefined) {
       if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);

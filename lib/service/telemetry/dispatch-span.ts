@@ -9,11 +9,13 @@ import type { DispatchTap } from "../../dispatch/taps.js";
 import { CHANNELS } from "./channels.js";
 import type { AttemptBegin, AttemptEnd, DispatchBegin, DispatchOutcome } from "./events.js";
 import { PlainMark } from "./marks.js";
+import type { DispatchMeter } from "./meters.js";
 import type { Recorder } from "./recorder.js";
 
 export class DispatchSpan implements DispatchTap {
   private readonly recorder: Recorder;
   private readonly group: string;
+  private readonly meter: DispatchMeter | undefined;
   /** Undefined if the dispatch is only counted. */
   private readonly begin: DispatchBegin | undefined;
   /** When the dispatch began, if it is timed. */
@@ -34,6 +36,7 @@ export class DispatchSpan implements DispatchTap {
     this.group = group;
     this.begin = begin;
     this.timedFrom = timedFrom;
+    this.meter = recorder.meters?.dispatches(group);
   }
 
   decided(
@@ -77,7 +80,7 @@ export class DispatchSpan implements DispatchTap {
 
   private attemptEnded(outcome: AttemptEnd["outcome"]): void {
     const { attempt, recorder, crash } = this;
-    recorder.meters?.attempted(this.group, outcome);
+    this.meter?.attempted(outcome);
     this.attempt = undefined;
     const channel = CHANNELS["attempt:end"];
     if (attempt === undefined || !channel.hasSubscribers) return;
@@ -95,11 +98,7 @@ export class DispatchSpan implements DispatchTap {
     const { begin, recorder, timedFrom } = this;
     if (!this.isOpen) return;
     this.isOpen = false;
-    recorder.meters?.dispatched(
-      this.group,
-      outcome,
-      timedFrom === undefined ? undefined : recorder.now() - timedFrom,
-    );
+    this.meter?.dispatched(outcome, timedFrom === undefined ? undefined : recorder.now() - timedFrom);
     const channel = CHANNELS["dispatch:end"];
     if (begin === undefined || !channel.hasSubscribers) return;
     const { system, node, span, from, group, envelope } = begin;

@@ -2,8 +2,8 @@
 // classes are read here: a message of the user is never touched.
 
 import { CastMessage } from "../../behaviour/server/messages.js";
-import { ContextMessage, isSpecial, Recallable } from "../../process/entries.js";
-import { Request } from "../../process/request.js";
+import { isSpecial } from "../../process/entries.js";
+import type { Request } from "../../process/request.js";
 import type { MessageBegin } from "./events.js";
 
 /** What is known of a message before it is handled. */
@@ -16,11 +16,13 @@ export interface Mark extends Pick<MessageBegin, "kind" | "name" | "cause"> {
 
 /** What is noted in a `tap`: a mark, or something that leads to one. */
 export interface Marker {
+  readonly isMarker: true;
   readonly mark: Mark | undefined;
 }
 
 /** A mark of its own. */
 export class PlainMark implements Marker {
+  readonly isMarker = true;
   readonly mark: Mark;
 
   constructor(kind: Mark["kind"], name: string | undefined, cause: number | undefined, sentAt: number) {
@@ -30,11 +32,7 @@ export class PlainMark implements Marker {
 
 /** The mark of an entry of a mailbox, if it has one. */
 export function markOf(entry: unknown): Mark | undefined {
-  if (!isSpecial(entry)) return undefined;
-  if (entry instanceof Request) return (entry.tap as Partial<Marker> | undefined)?.mark;
-  if (entry instanceof ContextMessage || entry instanceof Recallable)
-    return (entry.tap as Marker | undefined)?.mark;
-  return undefined;
+  return isSpecial(entry) ? (entry as { readonly tap?: Partial<Marker> }).tap?.mark : undefined;
 }
 
 /** The method of a call. The requests of behaviours have one; `ctx.call` has none. */

@@ -12,17 +12,29 @@ export interface CallMeter {
   next(): CallTap;
 }
 
+/** Times the messages to processes of one label. */
+export interface MessageMeter {
+  readonly owner: Meters;
+  handled(waitedMs: number, durationMs: number): void;
+}
+
+/** Counts the dispatches to one group. */
+export interface DispatchMeter {
+  /** @param durationMs - undefined if the dispatch was not timed */
+  dispatched(outcome: DispatchOutcome, durationMs: number | undefined): void;
+  attempted(outcome: AttemptEnd["outcome"]): void;
+}
+
 export interface Meters {
   calls(label: string, method: string | undefined): CallMeter;
   cast(label: string, method: string): void;
   /** One message in so many is timed, for each process. */
   readonly messageOneIn: number;
-  handled(label: string, waitedMs: number, durationMs: number): void;
+  /** Times the messages of one label. */
+  messages(label: string): MessageMeter;
   /** Whether the next dispatch is timed. */
   timesDispatch(): boolean;
-  /** @param durationMs - undefined if the dispatch was not timed */
-  dispatched(group: string, outcome: DispatchOutcome, durationMs: number | undefined): void;
-  attempted(group: string, outcome: AttemptEnd["outcome"]): void;
+  dispatches(group: string): DispatchMeter;
   ended(label: string, reason: ExitReason, handled: number): void;
   restarted(supervisor: string, child: string, gaveUp: boolean): void;
 }

@@ -7,13 +7,14 @@ import type { ExitReason } from "../../process/reason.js";
 import type { CallOutcome, CallTap } from "../../process/taps.js";
 import type { AttemptEnd, DispatchOutcome } from "./events.js";
 import type { Mark, Marker } from "./marks.js";
-import type { CallMeter, Meters } from "./meters.js";
+import type { CallMeter, DispatchMeter, MessageMeter, Meters } from "./meters.js";
+import { MAX_LABELS } from "./options.js";
 import { Counter, Family, Histogram } from "./series.js";
 
 /** Options of {@link prometheus}. */
 export interface MetricsOptions {
   /**
-   * Of how many calls, messages and dispatches one is timed. Counts are exact, whatever the number. 1 times all. Default 16: to
+   * Of how many calls, messages and dispatches one is timed. Counts are exact, whatever the number. 1 times all. Default 32: to
    * read the clock costs more than a message.
    */
   readonly timeOneIn?: number;
@@ -23,7 +24,7 @@ export interface MetricsOptions {
 
 /** The default of every option of metrics. */
 export const METRICS_DEFAULTS: Required<MetricsOptions> = {
-  timeOneIn: 16,
+  timeOneIn: 32,
   bucketsSeconds: [
     0.000_01, 0.000_1, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60,
   ],
@@ -47,6 +48,7 @@ export function checkMetrics(options: MetricsOptions): Required<MetricsOptions> 
 
 /** A call whose time is measured. */
 class TimedCall implements CallTap, Marker {
+  readonly isMarker = true;
   private readonly meter: MethodMeter;
   private readonly at: number;
 
@@ -100,6 +102,37 @@ class MethodMeter implements CallMeter, CallTap {
   }
 }
 
+class GroupMeter implements DispatchMeter {
+  private readonly owner: SystemMetrics;
+  private readonly group: string;
+  private readonly times: Histogram;
+  private delivered: Counter | undefined = undefined;
+  private settled: Counter | undefined = undefined;
+
+  constructor(owner: SystemMetrics, group: string) {
+    this.owner = owner;
+    this.group = group;
+    this.times = owner.dispatchSeconds.of(group);
+  }
+
+  dispatched(outcome: DispatchOutcome, durationMs: number | undefined): void {
+    const { group, owner } = this;
+    if (outcome === "delivered") {
+      this.delivered ??= owner.dispatchCounts.of(group, outcome);
+      this.delivered.value++;
+    } else owner.dispatchCounts.of(group, outcome).value++;
+    if (durationMs !== undefined) this.times.observe(durationMs / 1_000);
+  }
+
+  attempted(outcome: AttemptEnd["outcome"]): void {
+    const { group, owner } = this;
+    if (outcome === "settled") {
+      this.settled ??= owner.attempts.of(group, outcome);
+      this.settled.value++;
+    } else owner.attempts.of(group, outcome).value++;
+  }
+}
+
 /** Counts and times for one system. */
 export class SystemMetrics implements Meters {
   readonly messageOneIn: number;
@@ -110,12 +143,13 @@ export class SystemMetrics implements Meters {
   readonly handledCounts: Family<Counter>;
   readonly waitSeconds: Family<Histogram>;
   readonly handleSeconds: Family<Histogram>;
-  readonly dispatches: Family<Counter>;
+  readonly dispatchCounts: Family<Counter>;
   readonly dispatchSeconds: Family<Histogram>;
   readonly attempts: Family<Counter>;
   readonly exits: Family<Counter>;
   readonly restarts: Family<Counter>;
   private readonly meters = new Map<string, Map<string | undefined, MethodMeter>>();
+  private readonly groups = new Map<string, GroupMeter>();
   private untilTimed = 1;
 
   constructor(options: Required<MetricsOptions>, now: () => number) {
@@ -134,7 +168,7 @@ export class SystemMetrics implements Meters {
     this.handledCounts = counter("handled", "Messages and signals that were handled.", "label");
     this.waitSeconds = timed("mailbox_wait", "From the arrival of a message to its handling.", "label");
     this.handleSeconds = timed("handle", "From the begin to the end of a message's handling.", "label");
-    this.dispatches = counter("dispatches", "Dispatches that have ended.", "group", "outcome");
+    this.dispatchCounts = counter("dispatches", "Dispatches that have ended.", "group", "outcome");
     this.dispatchSeconds = timed("dispatch", "From a dispatch to its end.", "group");
     this.attempts = counter(
       "dispatch_attempts",
@@ -160,9 +194,15 @@ export class SystemMetrics implements Meters {
     this.casts.of(label, method).value++;
   }
 
-  handled(label: string, waitedMs: number, durationMs: number): void {
-    this.waitSeconds.of(label).observe(waitedMs / 1_000);
-    this.handleSeconds.of(label).observe(durationMs / 1_000);
+  messages(label: string): MessageMeter {
+    const [wait, handle] = [this.waitSeconds.of(label), this.handleSeconds.of(label)];
+    return {
+      owner: this,
+      handled: (waitedMs, durationMs) => {
+        wait.observe(waitedMs / 1_000);
+        handle.observe(durationMs / 1_000);
+      },
+    };
   }
 
   timesDispatch(): boolean {
@@ -171,13 +211,13 @@ export class SystemMetrics implements Meters {
     return true;
   }
 
-  dispatched(group: string, outcome: DispatchOutcome, durationMs: number | undefined): void {
-    this.dispatches.of(group, outcome).value++;
-    if (durationMs !== undefined) this.dispatchSeconds.of(group).observe(durationMs / 1_000);
-  }
-
-  attempted(group: string, outcome: AttemptEnd["outcome"]): void {
-    this.attempts.of(group, outcome).value++;
+  dispatches(group: string): DispatchMeter {
+    const known = this.groups.get(group);
+    if (known !== undefined) return known;
+    const meter = new GroupMeter(this, group);
+    // Programs that make a group for each request would fill the memory.
+    if (this.groups.size < MAX_LABELS) this.groups.set(group, meter);
+    return meter;
   }
 
   ended(label: string, { type }: ExitReason, handled: number): void {

@@ -4,7 +4,8 @@ import { ContextMessage, isSpecial } from "../../process/entries.js";
 import type { Process } from "../../process/process.js";
 import { SUSPENDED } from "../../process/process-state.js";
 import type { ProcessBegin, StartBegin } from "./events.js";
-import type { CallMeter } from "./meters.js";
+import type { Marker } from "./marks.js";
+import type { CallMeter, MessageMeter } from "./meters.js";
 import type { Recorder } from "./recorder.js";
 import type { MessageSpan } from "./spans.js";
 
@@ -22,6 +23,8 @@ export interface Observed {
   untilMarked: number;
   /** Counts the calls to this process. */
   counted: CallMeter | undefined;
+  /** Times its messages. */
+  timed: MessageMeter | undefined;
 }
 
 const made = new Map<typeof Process, typeof Process>();
@@ -48,6 +51,9 @@ function observedClass(Base: typeof Process): typeof Process {
     isFollowed = false;
     untilMarked = 1;
     counted: CallMeter | undefined = undefined;
+    /** An entry of the mailbox may have a mark. */
+    private mayBeMarked = false;
+    timed: MessageMeter | undefined = undefined;
 
     override deliver(message: unknown): void {
       const { recorder } = this;
@@ -55,7 +61,14 @@ function observedClass(Base: typeof Process): typeof Process {
       super.deliver(isMarked ? this.marked(message, recorder) : message);
     }
 
+    override deliverRequest(request: Parameters<Process["deliverRequest"]>[0]): void {
+      if (request.tap !== undefined && (request.tap as Partial<Marker>).isMarker === true)
+        this.mayBeMarked = true;
+      super.deliverRequest(request);
+    }
+
     protected override open(entry: unknown): unknown {
+      if (!this.mayBeMarked) return super.open(entry);
       const { recorder } = this;
       const span = this.isFollowed ? recorder?.opened(this, entry) : undefined;
       if (recorder === undefined || span === undefined) return super.open(entry);
@@ -74,6 +87,7 @@ function observedClass(Base: typeof Process): typeof Process {
     /** An asynchronous handler has settled, or a body receives again. */
     override proceed(): void {
       if (this.handling !== undefined) this.finish("handled");
+      if (this.mayBeMarked && this.isEmpty) this.mayBeMarked = false;
       super.proceed();
     }
 
@@ -99,6 +113,7 @@ function observedClass(Base: typeof Process): typeof Process {
         ? (message as ContextMessage)
         : new ContextMessage(message, this.kernel.context);
       marked.tap = recorder.markFor(marked.message);
+      this.mayBeMarked = true;
       this.mixed = true;
       return marked;
     }

@@ -70,7 +70,7 @@ export class PrometheusMetrics implements AsyncDisposable {
     lost.of().value = kernel.events.deadLetters;
     yield* [processes, depth, deepest];
     yield* [metrics.callCounts, metrics.callSeconds, metrics.casts, this.#handled()];
-    yield* [metrics.waitSeconds, metrics.handleSeconds, metrics.dispatches, metrics.dispatchSeconds];
+    yield* [metrics.waitSeconds, metrics.handleSeconds, metrics.dispatchCounts, metrics.dispatchSeconds];
     yield* [metrics.attempts, metrics.exits, metrics.restarts, lost];
   }
 

@@ -21,7 +21,7 @@ import { DispatchSpan } from "./dispatch-span.js";
 import type { TelemetryEvent } from "./events.js";
 import { Labels } from "./labels.js";
 import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
-import type { CallMeter, Meters } from "./meters.js";
+import type { CallMeter, MessageMeter, Meters } from "./meters.js";
 import { asObserved, type Observed, observed } from "./observed-process.js";
 import { TELEMETRY_DEFAULTS, type TelemetrySettings } from "./options.js";
 import { Sampler } from "./sampler.js";
@@ -91,7 +91,7 @@ export class Recorder implements Taps {
   spawned(process: Process, awaited: boolean): void {
     const crash = this.causes.spawned(process);
     const seen = asObserved(process);
-    if (seen === undefined || isHelper(process.behaviour) || !this.follows(process.pid)) return;
+    if (seen === undefined || !this.follows(process.pid)) return;
     seen.isFollowed = true;
     this.touched();
     const { pid, parent } = process;
@@ -275,7 +275,7 @@ export class Recorder implements Taps {
   }
 
   /** A process handles an entry of its mailbox next. Undefined unless the entry is marked. */
-  opened(process: Process, entry: unknown): MessageSpan | undefined {
+  opened(process: Process & Observed, entry: unknown): MessageSpan | undefined {
     const mark = markOf(entry);
     if (mark === undefined) return undefined;
     const isPublic = this.listens && mark.isPrivate !== true;
@@ -289,12 +289,19 @@ export class Recorder implements Taps {
     const waitedMs = at - sentAt;
     const begin = { system, node, at, span, process: pid, label, kind, name, cause, waitedMs };
     if (isPublic && CHANNELS["message:begin"].hasSubscribers) this.publish(CHANNELS["message:begin"], begin);
-    return new MessageSpan(this, begin, isPublic);
+    return new MessageSpan(this, begin, isPublic, this.timerOf(process, label));
+  }
+
+  /** A process keeps its meter. */
+  private timerOf(process: Observed, label: string): MessageMeter | undefined {
+    const { meters } = this;
+    if (meters !== undefined && process.timed?.owner !== meters) process.timed = meters.messages(label);
+    return meters === undefined ? undefined : process.timed;
   }
 
   took(process: Process, entry: unknown): void {
     const seen = asObserved(process);
-    if (seen?.isFollowed === true) seen.handling = this.opened(process, entry);
+    if (seen?.isFollowed === true) seen.handling = this.opened(seen, entry);
   }
 
   /** Runs a handler, in the context that whoever instruments the system gives it. */
@@ -339,11 +346,4 @@ export class Recorder implements Taps {
     const { name: system, id: node } = this.kernel.node;
     return { system, node, at: this.now() };
   }
-}
-
-/** The library's own processes, whose work is told by other events. */
-function isHelper(behaviour: Process["behaviour"]): boolean {
-  return (
-    behaviour instanceof Conversation || (typeof behaviour !== "function" && behaviour.isHelper === true)
-  );
 }

@@ -4,10 +4,12 @@ import type { CallOutcome, CallTap } from "../../process/taps.js";
 import { CHANNELS } from "./channels.js";
 import type { CallBegin, MessageBegin, MessageEnd, StartBegin, StartEnd } from "./events.js";
 import type { Mark, Marker } from "./marks.js";
+import type { MessageMeter } from "./meters.js";
 import type { Recorder } from "./recorder.js";
 
 /** A call that is sampled. The request holds it. */
 export class CallSpan implements CallTap, Marker {
+  readonly isMarker = true;
   readonly begin: CallBegin;
   private readonly recorder: Recorder;
   /** Counts the call. */
@@ -42,9 +44,11 @@ export class MessageSpan {
   readonly begin: MessageBegin;
   private readonly recorder: Recorder;
   private readonly isPublic: boolean;
+  private readonly meter: MessageMeter | undefined;
 
   /** @param isPublic - it is emitted, and not only measured */
-  constructor(recorder: Recorder, begin: MessageBegin, isPublic: boolean) {
+  constructor(recorder: Recorder, begin: MessageBegin, isPublic: boolean, meter: MessageMeter | undefined) {
+    this.meter = meter;
     this.recorder = recorder;
     this.begin = begin;
     this.isPublic = isPublic;
@@ -59,7 +63,7 @@ export class MessageSpan {
     const { begin, recorder } = this;
     const at = recorder.now();
     const durationMs = at - begin.at;
-    recorder.meters?.handled(begin.label, begin.waitedMs, durationMs);
+    this.meter?.handled(begin.waitedMs, durationMs);
     const channel = CHANNELS["message:end"];
     if (!this.isPublic || !channel.hasSubscribers) return;
     const { system, node, span, process, label, kind, name, cause, waitedMs } = begin;

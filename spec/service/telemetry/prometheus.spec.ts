@@ -64,7 +64,7 @@ describe("the text", () => {
     system.send("nobody", 1);
     await system.idle();
     expect(valuesOf(metrics, "calls_total")).toEqual({ "stock take replied": 40, "stock take refused": 1 });
-    expect(valuesOf(metrics, "call_seconds")).toEqual({ "stock take": 3 });
+    expect(valuesOf(metrics, "call_seconds")).toEqual({ "stock take": 2 });
     expect(valuesOf(metrics, "casts_total")).toEqual({ "stock restock": 6 });
     expect(valuesOf(metrics, "exits_total")).toEqual({ "stock crash": 1, "picker crash": 1 });
     expect(valuesOf(metrics, "restarts_total")).toEqual({ "floor stock false": 1 });
@@ -73,7 +73,7 @@ describe("the text", () => {
       "pickers crashed": 1,
       "pickers settled": 20,
     });
-    expect(valuesOf(metrics, "dispatch_seconds")).toEqual({ pickers: 2 });
+    expect(valuesOf(metrics, "dispatch_seconds")).toEqual({ pickers: 1 });
     expect(valuesOf(metrics, "dead_letters_total")).toEqual({ "": 1 });
     expect(valuesOf(metrics, "mailbox_depth")).toMatchObject({ sink: 3, stock: 0 });
     expect(valuesOf(metrics, "mailbox_deepest")).toMatchObject({ sink: 3 });
