@@ -11,6 +11,7 @@ import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./li
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import * as nact from "./nact.js";
 import * as node from "./node.js";
+import * as off from "./off.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
 import * as piscina from "./piscina.js";
@@ -25,6 +26,7 @@ import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSt
 import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { taskStream } from "./tasks.js";
+import { countAll } from "./telemetry.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import * as xstate from "./xstate.js";
 
@@ -44,6 +46,10 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["server-call-await", 10, serverCallAwait(10)],
   ["server-call-outside", 10, serverCallOutside(10)],
   ["state-machine", 10, stateMachine(10)],
+  ["call-telemetry", 10, call(10, countAll)],
+  ["call-await-telemetry", 10, callAwait(10, countAll)],
+  ["server-call-await-telemetry", 10, serverCallAwait(10, countAll)],
+  ["dispatch-ack-telemetry", 30, dispatchAck(30, countAll)],
   ["skynet", 111, skynet(100)],
   ["idle-linked-process", 10, idleLinkedProcesses(10)],
   ["dispatch-ack", 30, dispatchAck(30)],
@@ -139,6 +145,7 @@ describe("the catalogue", () => {
       pqueue: pqueue.programs,
       plimit: plimit.programs,
       piscina: piscina.programs,
+      off: off.programs,
     }))
       expect(Object.keys(programs).sort()).toEqual(
         names(CATALOGUE.filter((entry) => entry.peers.some((one) => one === peer))),
@@ -175,6 +182,7 @@ describe("the result", () => {
       pqueue: null,
       plimit: null,
       piscina: null,
+      off: null,
     });
     expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({
       otp: 9,
@@ -184,6 +192,7 @@ describe("the result", () => {
       pqueue: null,
       plimit: null,
       piscina: null,
+      off: null,
     });
   });
 
@@ -234,14 +243,14 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | telemetry off |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|--------------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |             - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |             - |    <= 600 B |  no |",
     ]);
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | telemetry off |      target | met |",
     );
   });
 });

@@ -12,8 +12,9 @@ const echo = (system: System): Pid<Echo> =>
   system.spawn<Echo>({ handle: (ctx, { replyTo, value }) => ctx.reply(replyTo, value) });
 
 /** The next call is made from the reply of the one before. */
-export function call(count: number): Program {
+export function call(count: number, prepare?: (system: System) => void): Program {
   return onSystem(count, (count * (count + 1)) / 2, (system, done) => {
+    prepare?.(system);
     const server = echo(system);
     let value = count;
     let sum = 0;
@@ -34,8 +35,9 @@ export function call(count: number): Program {
 }
 
 /** The same in a function body that awaits each reply. */
-export function callAwait(count: number): Program {
+export function callAwait(count: number, prepare?: (system: System) => void): Program {
   return onSystem(count, (count * (count + 1)) / 2, (system, done) => {
+    prepare?.(system);
     const server = echo(system);
     system.spawn<never>(async (ctx) => {
       let sum = 0;

@@ -13,6 +13,7 @@ export const PEERS = {
   pqueue: "p-queue",
   plimit: "p-limit",
   piscina: "piscina",
+  off: "telemetry off",
 } as const;
 
 export type Peer = keyof typeof PEERS;
@@ -165,6 +166,14 @@ export const CATALOGUE: readonly Entry[] = [
     peers: ["pqueue"],
     target: { type: "at-least", perSecond: 700_000 },
   },
+  ...["call", "call-await", "server-call-await", "dispatch-ack"].map(
+    (name): Entry => ({
+      name: `${name}-telemetry`,
+      unit: "perSecond",
+      peers: ["off"],
+      target: timesPeer("off", 1 / 1.3),
+    }),
+  ),
   { name: "dispatch-bytes", unit: "bytes", peers: [], target: { type: "at-most", value: 1_200 } },
   { name: "dispatch-crash", unit: "perSecond", peers: ["pqueue"] },
   { name: "crash-to-reroute", unit: "p99Us", peers: [], target: { type: "below", value: 100 } },

@@ -19,8 +19,9 @@ export const CALLERS = 100;
 const BROKEN = stop(custom("broken"));
 
 /** Nobody crashes: each of the consumers adds up the payloads it acknowledges. */
-export function dispatchAck(count: number): Program {
+export function dispatchAck(count: number, prepare?: (system: System) => void): Program {
   return onSystem(count, count + (count * (count + 1)) / 2, (system, done) => {
+    prepare?.(system);
     let sum = 0;
     const work = (payload: number): void => {
       sum += payload;

@@ -14,6 +14,7 @@ import { SIZES } from "./sizes.js";
 import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { taskStream } from "./tasks.js";
+import { observed } from "./telemetry.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 
 export const programs: Readonly<Record<string, Program>> = {
@@ -37,6 +38,7 @@ export const programs: Readonly<Record<string, Program>> = {
   "idle-linked-process": idleLinkedProcesses(SIZES.idle),
   "task-stream": taskStream(SIZES.taskStream),
   "dispatch-ack": dispatchAck(SIZES.dispatchAck),
+  ...observed,
   "dispatch-bytes": dispatchBytes(SIZES.dispatchBytes),
   "dispatch-crash": dispatchCrash(SIZES.dispatchCrash),
   "crash-to-reroute": crashToReroute(SIZES.crashToReroute),

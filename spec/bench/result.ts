@@ -61,6 +61,7 @@ function record<T>(value: (other: Other) => T): Record<Other, T> {
     pqueue: value("pqueue"),
     plimit: value("plimit"),
     piscina: value("piscina"),
+    off: value("off"),
   };
 }
 

@@ -1,6 +1,6 @@
 // Calls of a server made with defineServer, one after the other: by callback, and awaited from inside and outside of processes.
 
-import { defineServer, type Reply, type ServerDefinition } from "signalbox";
+import { defineServer, type Reply, type ServerDefinition, type System } from "signalbox";
 import { onSystem, type Program } from "./program.js";
 
 interface EchoCalls {
@@ -40,8 +40,9 @@ export function serverCall(count: number): Program {
 }
 
 /** The same in a function body that awaits each reply. */
-export function serverCallAwait(count: number): Program {
+export function serverCallAwait(count: number, prepare?: (system: System) => void): Program {
   return onSystem(count, sumOf(count), async (system, done) => {
+    prepare?.(system);
     const server = await system.start(Echo);
     system.spawn<never>(async (ctx) => {
       const { call } = server.with({ from: ctx });
