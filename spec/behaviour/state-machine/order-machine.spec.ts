@@ -97,6 +97,13 @@ describe("after a step", () => {
     ]);
   });
 
+  it("several inserted events are handled in the order of the actions [B22]", () => {
+    const run = new Run((_state, type) =>
+      type === "e1" ? moves.keep(moves.insert(event("e3")), moves.insert(event("e2"))) : moves.keep(),
+    );
+    expect(run.send("e1").seen).toEqual(["a:e1", "a:e3", "a:e2"]);
+  });
+
   it("a state of the same name is no change: nothing is retried, and its enter is not called [B23]", () => {
     const run = new Run((_state, type) => {
       if (type === "e1") return moves.keep(moves.postpone());
@@ -131,6 +138,20 @@ describe("timeouts", () => {
     change.send("e2");
     expect(change.effects).toEqual(["handle", "cancelTimer 1", "startTimer 3"]);
     expect(change.order.running.map(({ key }) => key)).toEqual(["named n", "state"]);
+  });
+
+  it("of the state never come when the state has changed, and those of zero neither [B24]", () => {
+    const run = new Run((state, type) => {
+      if (state === "b") return moves.keep();
+      return type === "e1" ? moves.keep(moves.stateTimeout(10, event("t"))) : to("b");
+    });
+    run.send("e1").send("e2");
+    expect(run.order.running).toEqual([]);
+    expect(run.feed({ type: "expired", timer: 1 }).seen).toEqual(["a:e1", "a:e2"]);
+    const zero = new Run((_state, type) =>
+      type === "e1" ? moves.keep(moves.stateTimeout(0, event("t")), moves.insert(event("e2"))) : to("b"),
+    );
+    expect(zero.send("e1").seen).toEqual(["a:e1", "a:e2"]);
   });
 
   it("of events are cancelled by every event, so that one of zero beside an inserted event never comes [B24]", () => {
