@@ -48,8 +48,14 @@ export class CallEvent extends Request implements Arrival {
 export class CastEvent implements Arrival {
   readonly event: TypedEvent;
   readonly from: undefined = undefined;
+  /** What telemetry notes about the cast. */
+  tap: unknown = undefined;
   constructor(event: TypedEvent) {
     this.event = event;
+  }
+  /** The name of the cast in telemetry. */
+  get method(): string {
+    return this.event.type;
   }
 }
 

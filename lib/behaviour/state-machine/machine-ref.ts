@@ -145,7 +145,9 @@ export function castMethods(types: readonly string[]): EventMethods {
 
 function send(kernel: Kernel, to: Target, from: MachineCallerOptions["from"], event: TypedEvent): void {
   if (from !== undefined && !from.alive) throw from.signal.reason;
-  kernel.send(to, new CastEvent(event));
+  const message = new CastEvent(event);
+  kernel.taps?.cast(message, message.method, to, from?.self.process);
+  kernel.send(to, message);
 }
 
 /** A running state machine, by pid or by name. */

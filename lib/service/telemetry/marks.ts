@@ -2,6 +2,7 @@
 // classes are read here: a message of the user is never touched.
 
 import { CastMessage } from "../../behaviour/server/messages.js";
+import { CastEvent } from "../../behaviour/state-machine/machine-process.js";
 import { isSpecial } from "../../process/entries.js";
 import type { Request } from "../../process/request.js";
 import type { MessageBegin } from "./events.js";
@@ -42,9 +43,9 @@ export function methodOf(request: Request): string | undefined {
 }
 
 /** `instanceof` of whatever the user sends: a Proxy may throw at it. */
-export function castOf(message: unknown): CastMessage | undefined {
+export function castOf(message: unknown): CastMessage | CastEvent | undefined {
   try {
-    return message instanceof CastMessage ? message : undefined;
+    return message instanceof CastMessage || message instanceof CastEvent ? message : undefined;
   } catch {
     return undefined;
   }

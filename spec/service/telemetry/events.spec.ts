@@ -104,6 +104,25 @@ describe("calls", () => {
     expect(of("message:end").map(({ kind, name }) => [kind, name])).toEqual([["call", "knock"]]);
   });
 
+  it("and casts of a state machine too, with what they caused", async () => {
+    type Events = { readonly type: "knock" };
+    const Front = defineStateMachine<{ readonly name: "open" }, Events>({
+      label: "door",
+      init: startIn("open", () => ({ name: "open" })),
+      states: { open: { on: { knock: "ignore" } } },
+    });
+    await using system = quiet();
+    const { of } = listen(system);
+    const door = await system.start(Front);
+    door.cast.knock();
+    await system.idle();
+    const [cast] = of("cast");
+    expect([cast?.label, cast?.method]).toEqual(["door", "knock"]);
+    expect(of("message:end").map(({ kind, name, cause }) => [kind, name, cause])).toEqual([
+      ["cast", "knock", cast?.span],
+    ]);
+  });
+
   it("tell the message that they caused, and how long it waited", async () => {
     await using system = quiet();
     const { of } = listen(system);
