@@ -8,6 +8,7 @@ const BUNDLES = {
   system: ["{ System }", "index"],
   index: ["*", "index"],
   topology: ["*", "topology/index"],
+  service: ["*", "service/index"],
 };
 
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
