@@ -1,6 +1,6 @@
 // The package as its users get it: the files of the tarball, its types, links, source maps and declaration maps.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { folder, install, packed, root, run, version } from "./support.mjs";
 
@@ -55,6 +55,25 @@ export const checks = {
     if (stray.length > 0) throw new Error(`files that do not belong: ${stray.join(", ")}`);
   },
   "publint has nothing to say": () => run("npx", ["publint", "--strict", packed().path]),
+  "published types of every entry compile with skipLibCheck off": () => {
+    const place = join(root, ".build/published-types");
+    mkdirSync(place, { recursive: true });
+    const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const entries = Object.keys(exports).filter((path) => !path.endsWith(".json"));
+    const lines = entries.map((path, i) => `export * as e${i} from "signalbox${path.slice(1)}";`);
+    writeFileSync(join(place, "all.ts"), lines.join("\n"));
+    const compilerOptions = {
+      target: "ES2022",
+      lib: ["ES2023", "ESNext.Disposable"],
+      module: "NodeNext",
+      types: ["node"],
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+    };
+    writeFileSync(join(place, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["all.ts"] }));
+    run("npx", ["tsc", "-p", place]);
+  },
   "types resolve, ESM only": () => run("npx", ["attw", "--profile", "esm-only", packed().path]),
   "links of the README and of docs/ lead to files of the package": () => {
     const pages = packed().files.filter((path) => path.endsWith(".md"));

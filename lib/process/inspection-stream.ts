@@ -1,7 +1,7 @@
 // The reader's side of a trace: a bounded buffer that is an AsyncIterable, or a listener.
 
-import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
-import { type TraceEvent, type Tracer, type TraceSink, tracerOf } from "./inspection-trace.js";
+import { unwatchAbort, watchAbort } from "./abort.js";
+import { type TraceEvent, type Tracer, tracerOf } from "./inspection-trace.js";
 import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { only } from "./known-options.js";
@@ -29,9 +29,7 @@ export interface TraceOptions {
 }
 
 /** A trace of one process. {@link Inspector.trace} makes it. */
-export class Trace
-  implements AsyncIterableIterator<TraceEvent, undefined>, AsyncDisposable, TraceSink, Abortable
-{
+export class Trace implements AsyncIterableIterator<TraceEvent, undefined>, AsyncDisposable {
   /** @internal */
   readonly state: boolean;
   readonly #kernel: Kernel;

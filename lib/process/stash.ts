@@ -9,7 +9,7 @@ import { only } from "./known-options.js";
 import { include } from "./one-or-many.js";
 import { count, oneOf } from "./options.js";
 import type { Pid } from "./pid.js";
-import type { Abandonable, Process } from "./process.js";
+import type { Process } from "./process.js";
 import { exitedError, Request } from "./request.js";
 
 /** Options of a {@link Stash}. */
@@ -54,7 +54,7 @@ export class StashFullError extends SignalboxError {
  *   casts: { opened: (state, lines: string[]) => { state.lines = lines; state.early.unstash(); } },
  * });
  */
-export class Stash implements Abandonable {
+export class Stash {
   readonly #process: Process;
   readonly #capacity: number;
   readonly #overflow: NonNullable<StashOptions["overflow"]>;

@@ -10,7 +10,7 @@ import type { Process } from "../../process/process.js";
 import type { SharedState } from "../../process/shared-state.js";
 import { show } from "../../process/show.js";
 import { ProcessSystem } from "../../process/system.js";
-import { type Claim, type Holding, holdFor, post, processOf, type Via } from "../../process/via.js";
+import { type Claim, holdFor, post, processOf, type Via } from "../../process/via.js";
 import { KeyTakenError, NotRegisteredError } from "./errors.js";
 import { RegistryVia } from "./registry-via.js";
 import { type Held, RegistryTable } from "./table.js";
@@ -70,7 +70,7 @@ type ValueOf<V> = undefined extends V ? [value?: V] : [value: V];
  * });
  * system.send(sessions.via("user-17"), "hello");
  */
-export class Registry<K, V = undefined, M = never> implements Holding {
+export class Registry<K, V = undefined, M = never> {
   /** What the registry is called in errors and addresses. */
   readonly name: string;
   readonly #kernel: Kernel;

@@ -1,6 +1,6 @@
 // A stream of tasks, as its consumer sees it: an AsyncIterable of results.
 
-import { type Abortable, unwatchAbort, watchAbort } from "../../process/abort.js";
+import { unwatchAbort, watchAbort } from "../../process/abort.js";
 import type { BodyContext } from "../../process/body-context.js";
 import { CalleeExitedError, OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -74,7 +74,7 @@ const EMPTY: readonly unknown[] = [];
  * The results of a stream of tasks. Nothing runs before the first `next`. A `break` or `return` of the loop, an error in it, and
  * `await using` all end the stream: its tasks are killed and the input is closed.
  */
-export class TaskStream<R> implements AsyncIterableIterator<R, undefined>, AsyncDisposable, Abortable {
+export class TaskStream<R> implements AsyncIterableIterator<R, undefined>, AsyncDisposable {
   readonly #owner: Owner;
   readonly #plan: StreamPlan;
   readonly #signal: AbortSignal | undefined;

@@ -8,7 +8,7 @@ import { only } from "../../process/known-options.js";
 import { exclude, include, includes } from "../../process/one-or-many.js";
 import { delay, oneOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
-import type { Abandonable, Process } from "../../process/process.js";
+import type { Process } from "../../process/process.js";
 import { type ExitReason, KILL, SHUTDOWN } from "../../process/reason.js";
 import { reportCrash } from "../../process/report-failure.js";
 import { isThenable } from "../../process/thenable.js";
@@ -75,7 +75,7 @@ export interface Ties {
 }
 
 /** The handle of a task: its owner waits for the value with it, once, or stops the task. */
-export class Task<T> implements AsyncDisposable, Abandonable {
+export class Task<T> implements AsyncDisposable {
   /** The process of the task. */
   readonly pid: Pid<unknown>;
   readonly #owner: Owner;

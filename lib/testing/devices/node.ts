@@ -22,7 +22,6 @@ import { System } from "../../system.js";
 import type { Actor } from "../simulator/actor.js";
 import { type ClockOptions, SimulatedClock } from "../simulator/clock.js";
 import { environmentOf } from "../simulator/environment.js";
-import type { FaultyNode } from "../simulator/faults.js";
 import type { World } from "../simulator/world.js";
 import type { SimulatedDisk } from "./disk.js";
 import { diskOf, type SimulatedDiskOptions } from "./disk-port.js";
@@ -67,7 +66,7 @@ interface Life<T> {
  *   { faults: { nodeCrash: { of: "bank", downMs: [100] } } },
  * );
  */
-export class SimulatedNode<T = unknown> implements FaultyNode {
+export class SimulatedNode<T = unknown> {
   /** The name by which fault rules select it, and under which its systems stand in reports. */
   readonly name: string;
   /** Its disk, which outlives power losses. */

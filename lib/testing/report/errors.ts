@@ -133,7 +133,7 @@ export class StuckError extends SignalboxError {
   }
 }
 
-/** @internal The part of a schedule that repeats. */
+/** The part of a schedule that repeats. */
 export interface Cycling {
   /** Numbers of its first and last step. */
   readonly first: number;
