@@ -1,3 +1,4 @@
+export type { CallerOptions } from "./handle/methods.js";
 export { KeyTakenError, NotRegisteredError } from "./registry/errors.js";
 export {
   Registry,
@@ -24,7 +25,7 @@ export {
   StopReply,
 } from "./server/replies.js";
 export { defineServer, type ServerDefinition, type ServerOptions } from "./server/server.js";
-export { type CallerOptions, type ServerAsker, type ServerCaller, ServerRef } from "./server/server-ref.js";
+export { type ServerAsker, type ServerCaller, ServerRef } from "./server/server-ref.js";
 export type {
   Asks,
   CallScope,
@@ -39,7 +40,6 @@ export * from "./state-machine/errors.js";
 export {
   type MachineAsker,
   type MachineCaller,
-  type MachineCallerOptions,
   StateMachineRef,
 } from "./state-machine/machine-ref.js";
 export type { Action, NamedState, Step, TimeoutKey, TypedEvent } from "./state-machine/moves.js";

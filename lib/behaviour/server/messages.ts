@@ -3,6 +3,7 @@
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request } from "../../process/request.js";
+import { Cast } from "../handle/cast.js";
 import type { Caller } from "./replies.js";
 
 /** A call as the server receives it: the request itself is the message. */
@@ -20,12 +21,11 @@ export class CallMessage extends Request {
 }
 
 /** A cast as the server receives it. */
-export class CastMessage {
+export class CastMessage extends Cast {
   readonly method: string;
   readonly args: readonly unknown[];
-  /** What telemetry notes about the cast. */
-  tap: unknown = undefined;
   constructor(method: string, args: readonly unknown[]) {
+    super();
     this.method = method;
     this.args = args;
   }

@@ -1,144 +1,43 @@
-// The handle of a server, with its calls and casts as methods. The classes behind them are created once per definition.
+// The handle of a server, with its calls and casts as methods.
 
-import { Context } from "../../process/context.js";
-import { NoProcessError, NotCallbacksError, OptionError } from "../../process/errors.js";
+import type { Context } from "../../process/context.js";
 import type { Kernel } from "../../process/kernel.js";
-import { only } from "../../process/known-options.js";
-import { delay, flag, withMethod } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
-import type { Process } from "../../process/process.js";
 import { type ExitInput, toReason } from "../../process/reason.js";
-import type { CallOptions, Reply } from "../../process/request.js";
+import {
+  askMethods,
+  type CallerOptions,
+  callMethods,
+  castMethods,
+  checkCaller,
+  type Methods,
+  OptionedMethods,
+  pidOf,
+  type Target,
+  tellToStop,
+} from "../handle/methods.js";
 import { CallMessage, CastMessage, StopMessage } from "./messages.js";
 import type { Asks, Calls, Casts } from "./types.js";
 
-/** Options for the calls of a handle, and the process that makes them. */
-export interface CallerOptions extends CallOptions {
-  /**
-   * The process that makes the calls. When it exits, its calls end, and later calls and casts are refused. A process that
-   * calls itself gets CallSelfError instead of a deadlock.
-   */
-  readonly from?: Context<never> | Context<unknown>;
-}
-
-const OPTIONS: readonly (keyof CallerOptions)[] = ["timeoutMs", "signal", "withdraw", "from"];
-
-/** Checks options once, where they are given. @throws OptionError */
-function checkOptions(options: CallerOptions): CallerOptions {
-  only("", options, OPTIONS);
-  const { timeoutMs, signal, withdraw, from } = options;
-  if (timeoutMs !== undefined) delay("timeoutMs", timeoutMs, 0, true);
-  if (signal !== undefined) withMethod("signal", signal, "throwIfAborted", "an AbortSignal");
-  if (withdraw !== undefined) flag("withdraw", withdraw);
-  if (from !== undefined && !(from instanceof Context))
-    throw new OptionError("from", from, "the ctx of a process");
-  return options;
-}
-
-type Target = Pid<never> | string;
-
-/** Creates the object with the methods of one handle. */
-export type MethodsOf = (kernel: Kernel, to: Target, options: CallerOptions | undefined) => object;
-
-/** Creates a class with one method for each call, so that all handles of a definition have the same shape. */
-export function callMethods(names: readonly string[]): MethodsOf {
-  class ServerCalls {
-    // Private: a call may have any name.
-    readonly #kernel: Kernel;
-    readonly #to: Target;
-    readonly #options: CallerOptions | undefined;
-    constructor(kernel: Kernel, to: Target, options: CallerOptions | undefined) {
-      this.#kernel = kernel;
-      this.#to = to;
-      this.#options = options;
-    }
-    static request(calls: ServerCalls, message: CallMessage): Promise<unknown> {
-      const options = calls.#options;
-      const from = options?.from;
-      // A process that has exited makes no calls. Its signal holds the reason.
-      if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
-      const caller = from?.self.process;
-      const promise = message.await(calls.#kernel, caller);
-      calls.#kernel.calls.request(caller, calls.#to, message, options);
-      return promise;
-    }
-  }
-  for (const name of names) {
-    const method = function (this: ServerCalls, ...args: readonly unknown[]): Promise<unknown> {
-      return ServerCalls.request(this, new CallMessage(name, args));
-    };
-    Object.defineProperty(ServerCalls.prototype, name, { value: method });
-  }
-  return (kernel, to, options) => new ServerCalls(kernel, to, options);
-}
-
-/** The same for casts. */
-export function castMethods(names: readonly string[]): MethodsOf {
-  class ServerCasts {
-    readonly #kernel: Kernel;
-    readonly #to: Target;
-    readonly #from: CallerOptions["from"];
-    constructor(kernel: Kernel, to: Target, from: CallerOptions["from"]) {
-      this.#kernel = kernel;
-      this.#to = to;
-      this.#from = from;
-    }
-    static send(casts: ServerCasts, message: CastMessage): void {
-      const from = casts.#from;
-      if (from !== undefined && !from.alive) throw from.signal.reason;
-      casts.#kernel.taps?.cast(message, message.method, casts.#to, from?.self.process);
-      casts.#kernel.send(casts.#to, message, from?.self.process);
-    }
-  }
-  for (const name of names) {
-    const method = function (this: ServerCasts, ...args: readonly unknown[]): void {
-      ServerCasts.send(this, new CastMessage(name, args));
-    };
-    Object.defineProperty(ServerCasts.prototype, name, { value: method });
-  }
-  return (kernel, to, options) => new ServerCasts(kernel, to, options?.from);
-}
-
-/** The same for calls whose reply goes to a callback. */
-export function askMethods(names: readonly string[]): MethodsOf {
-  class ServerAsks {
-    readonly #kernel: Kernel;
-    readonly #to: Target;
-    readonly #options: CallerOptions | undefined;
-    readonly #from: Process | undefined;
-    constructor(kernel: Kernel, to: Target, options: CallerOptions | undefined) {
-      this.#kernel = kernel;
-      this.#to = to;
-      this.#options = options;
-      this.#from = options?.from?.self.process;
-    }
-    static request(asks: ServerAsks, name: string, args: unknown[]): void {
-      const from = asks.#from;
-      const options = asks.#options;
-      if (!from?.alive) throw options?.from?.signal.reason;
-      if (from.handle === undefined) throw new NotCallbacksError(from.pid);
-      const onReply = args.pop();
-      if (typeof onReply !== "function")
-        throw new OptionError("onReply", onReply, "a function, the last argument");
-      const message = new CallMessage(name, args);
-      message.handBack(from, onReply as (reply: Reply<unknown>) => unknown);
-      asks.#kernel.calls.request(from, asks.#to, message, options);
-    }
-  }
-  for (const name of names) {
-    const method = function (this: ServerAsks, ...args: unknown[]): void {
-      ServerAsks.request(this, name, args);
-    };
-    Object.defineProperty(ServerAsks.prototype, name, { value: method });
-  }
-  return (kernel, to, options) => new ServerAsks(kernel, to, options);
-}
-
-/** How a definition makes the methods of its handles. */
-export interface Methods {
-  readonly calls: MethodsOf;
-  readonly casts: MethodsOf;
-  readonly asks: MethodsOf;
+/** The methods of the handles of one definition. */
+export function methodsOf(calls: readonly string[], casts: readonly string[]): Methods {
+  return {
+    calls: callMethods(
+      calls,
+      (name, go) =>
+        function (this: never, ...args: unknown[]) {
+          return go(this, new CallMessage(name, args));
+        },
+    ),
+    casts: castMethods(
+      casts,
+      (name, go) =>
+        function (this: never, ...args: unknown[]) {
+          go(this, new CastMessage(name, args));
+        },
+    ),
+    asks: askMethods(calls, (name, args) => new CallMessage(name, args)),
+  };
 }
 
 /** The calls and casts of a server, with options. See {@link ServerRef.with}. */
@@ -156,34 +55,6 @@ export interface ServerAsker<C, K> extends ServerCaller<C, K> {
    * gets the reply between two of its messages, exactly once unless it exits first. It takes a fraction of an awaited call's time.
    */
   readonly ask: Asks<C>;
-}
-
-/** Makes what is used of it, once. */
-class OptionedRef<C, K> implements ServerAsker<C, K> {
-  readonly #make: <T>(methods: MethodsOf) => T;
-  readonly #methods: Methods;
-  #call: Calls<C> | undefined;
-  #cast: Casts<K> | undefined;
-  #ask: Asks<C> | undefined;
-  constructor(kernel: Kernel, to: Target, methods: Methods, options: CallerOptions) {
-    this.#make = (methodsOf) => methodsOf(kernel, to, options) as never;
-    this.#methods = methods;
-  }
-  get call(): Calls<C> {
-    const call = this.#call ?? this.#make<Calls<C>>(this.#methods.calls);
-    this.#call = call;
-    return call;
-  }
-  get cast(): Casts<K> {
-    const cast = this.#cast ?? this.#make<Casts<K>>(this.#methods.casts);
-    this.#cast = cast;
-    return cast;
-  }
-  get ask(): Asks<C> {
-    const ask = this.#ask ?? this.#make<Asks<C>>(this.#methods.asks);
-    this.#ask = ask;
-    return ask;
-  }
 }
 
 /** A running server, by pid or by name. */
@@ -214,10 +85,7 @@ export class ServerRef<C, K> {
    * @throws NoProcessError when no process has it
    */
   get pid(): Pid<never> {
-    if (typeof this.#address !== "string") return this.#address;
-    const holder = this.#kernel.names.find(this.#address);
-    if (holder === undefined) throw new NoProcessError(`"${this.#address}"`, this.#kernel.node.name);
-    return holder.pid;
+    return pidOf(this.#kernel, this.#address);
   }
 
   /**
@@ -230,7 +98,13 @@ export class ServerRef<C, K> {
   with(options: CallerOptions & { readonly from: Context<never> | Context<unknown> }): ServerAsker<C, K>;
   with(options: CallerOptions): ServerCaller<C, K>;
   with(options: CallerOptions): ServerCaller<C, K> {
-    return new OptionedRef(this.#kernel, this.#address, this.#methods, checkOptions(options));
+    const checked = checkCaller(options);
+    return new OptionedMethods<Calls<C>, Casts<K>, Asks<C>>(
+      this.#kernel,
+      this.#address,
+      this.#methods,
+      checked,
+    );
   }
 
   /**
@@ -240,10 +114,7 @@ export class ServerRef<C, K> {
    * @throws OptionError when the reason is none
    */
   stop(reason: ExitInput = "shutdown"): void {
-    const message = new StopMessage(toReason(reason));
-    const address = this.#address;
-    const alive = typeof address === "string" ? this.#kernel.names.find(address) : address.process;
-    if (alive !== undefined) this.#kernel.send(address, message);
+    tellToStop(this.#kernel, this.#address, new StopMessage(toReason(reason)));
   }
 
   /** The pid or the name of the server. */

@@ -14,7 +14,7 @@ import type { ExitReason } from "../../process/reason.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { type LooseServer, SERVER, ServerProcess } from "./server-process.js";
-import { askMethods, callMethods, castMethods, ServerRef } from "./server-ref.js";
+import { methodsOf, ServerRef } from "./server-ref.js";
 import type { CallScope, Handler, HandlerScope, StateOf } from "./types.js";
 
 /**
@@ -144,11 +144,7 @@ export function defineServer<
     format,
   } as unknown as LooseServer;
   const names = Object.keys(calls);
-  const methods = {
-    calls: callMethods(names),
-    casts: castMethods(Object.keys(casts)),
-    asks: askMethods(names),
-  };
+  const methods = methodsOf(names, Object.keys(casts));
   const ref = (address: Pid<never> | string, kernel: Kernel): ServerRef<C, K> =>
     new ServerRef<C, K>(address, kernel, methods);
   return {

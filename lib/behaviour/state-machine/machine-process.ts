@@ -9,6 +9,7 @@ import type { Process } from "../../process/process.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request, replyAddress } from "../../process/request.js";
 import { isThenable } from "../../process/thenable.js";
+import { Cast } from "../handle/cast.js";
 import { BadStepError, UnknownEventError } from "./errors.js";
 import { moves, type NamedState, Step, type TypedEvent } from "./moves.js";
 import {
@@ -45,15 +46,13 @@ export class CallEvent extends Request implements Arrival {
 }
 
 /** A cast as the machine receives it, and the event of an effect. */
-export class CastEvent implements Arrival {
+export class CastEvent extends Cast implements Arrival {
   readonly event: TypedEvent;
   readonly from: undefined = undefined;
-  /** What telemetry notes about the cast. */
-  tap: unknown = undefined;
   constructor(event: TypedEvent) {
+    super();
     this.event = event;
   }
-  /** The name of the cast in telemetry. */
   get method(): string {
     return this.event.type;
   }

@@ -1,102 +1,43 @@
-// The handle of a state machine, with its calls and casts as methods. The classes behind them are created once per definition.
+// The handle of a state machine, with its calls and casts as methods.
 
-import type { Context } from "../../process/context.js";
-import { NoProcessError, NotCallbacksError, OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
-import type { Process } from "../../process/process.js";
 import { type ExitInput, toReason } from "../../process/reason.js";
-import type { CallOptions, Reply } from "../../process/request.js";
+import {
+  askMethods,
+  type CallerOptions,
+  callMethods,
+  castMethods,
+  checkCaller,
+  type Methods,
+  OptionedMethods,
+  pidOf,
+  sendCast,
+  type Target,
+  tellToStop,
+} from "../handle/methods.js";
 import { CallEvent, CastEvent, StopMachine } from "./machine-process.js";
 import type { TypedEvent } from "./moves.js";
 import type { MachineAsks, MachineCalls, MachineCasts, Sendable } from "./types.js";
 
-/** Options for the calls of a handle, and the process that makes them. */
-export interface MachineCallerOptions extends CallOptions {
-  /**
-   * The process that makes the calls. When it exits, its calls end, and later calls and casts are refused. A machine that calls
-   * itself gets CallSelfError instead of a deadlock.
-   */
-  readonly from?: Context<never> | Context<unknown>;
-}
-
-type Target = Pid<never> | string;
-
-/** Creates the object with the methods of one handle. */
-export type EventMethods = (kernel: Kernel, to: Target, options: MachineCallerOptions | undefined) => object;
-
-/** Creates a class with one method for each event, so that all handles of a definition have the same shape. */
-export function callMethods(types: readonly string[]): EventMethods {
-  class MachineCallMethods {
-    readonly #kernel: Kernel;
-    readonly #to: Target;
-    readonly #options: MachineCallerOptions | undefined;
-    constructor(kernel: Kernel, to: Target, options: MachineCallerOptions | undefined) {
-      this.#kernel = kernel;
-      this.#to = to;
-      this.#options = options;
-    }
-    static request(calls: MachineCallMethods, message: CallEvent): Promise<unknown> {
-      const options = calls.#options;
-      const from = options?.from;
-      // A process that has exited makes no calls. Its signal holds the reason.
-      if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
-      const caller = from?.self.process;
-      const promise = message.await(calls.#kernel, caller);
-      calls.#kernel.calls.request(caller, calls.#to, message, options);
-      return promise;
-    }
-  }
-  for (const type of types) {
-    const value = function (this: MachineCallMethods, payload?: object): Promise<unknown> {
-      return MachineCallMethods.request(this, new CallEvent({ ...payload, type }));
-    };
-    Object.defineProperty(MachineCallMethods.prototype, type, { value });
-  }
-  return (kernel, to, options) => new MachineCallMethods(kernel, to, options);
-}
-
-/** The same for calls whose reply goes to a callback. */
-export function askMethods(types: readonly string[]): EventMethods {
-  class MachineAskMethods {
-    readonly #kernel: Kernel;
-    readonly #to: Target;
-    readonly #options: MachineCallerOptions | undefined;
-    readonly #from: Process | undefined;
-    constructor(kernel: Kernel, to: Target, options: MachineCallerOptions | undefined) {
-      this.#kernel = kernel;
-      this.#to = to;
-      this.#options = options;
-      this.#from = options?.from?.self.process;
-    }
-    static request(asks: MachineAskMethods, event: TypedEvent, onReply: unknown): void {
-      const from = asks.#from;
-      const options = asks.#options;
-      if (!from?.alive) throw options?.from?.signal.reason;
-      if (from.handle === undefined) throw new NotCallbacksError(from.pid);
-      if (typeof onReply !== "function")
-        throw new OptionError("onReply", onReply, "a function, the last argument");
-      const message = new CallEvent(event);
-      message.handBack(from, onReply as (reply: Reply<unknown>) => unknown);
-      asks.#kernel.calls.request(from, asks.#to, message, options);
-    }
-  }
-  for (const type of types) {
-    const bare: TypedEvent = Object.freeze({ type });
-    const value = function (this: MachineAskMethods, first: unknown, second?: unknown): void {
-      if (typeof first === "function") MachineAskMethods.request(this, bare, first);
-      else MachineAskMethods.request(this, { ...(first as object | undefined), type }, second);
-    };
-    Object.defineProperty(MachineAskMethods.prototype, type, { value });
-  }
-  return (kernel, to, options) => new MachineAskMethods(kernel, to, options);
-}
-
-/** How a definition makes the methods of its handles. */
-export interface MachineMethods {
-  readonly calls: EventMethods;
-  readonly casts: EventMethods;
-  readonly asks: EventMethods;
+/** The methods of the handles of one definition. */
+export function methodsOf(types: readonly string[]): Methods {
+  return {
+    calls: callMethods(
+      types,
+      (type, go) =>
+        function (this: never, payload?: object) {
+          return go(this, new CallEvent({ ...payload, type }));
+        },
+    ),
+    casts: castMethods(types, (type, go) => {
+      const bare: TypedEvent = Object.freeze({ type });
+      return function (this: never, payload?: object) {
+        go(this, new CastEvent(payload === undefined ? bare : { ...payload, type }));
+      };
+    }),
+    asks: askMethods(types, (type, [payload]) => new CallEvent({ ...(payload as object | undefined), type })),
+  };
 }
 
 /** The calls and casts of a machine, with options. See {@link StateMachineRef.with}. */
@@ -118,36 +59,16 @@ export interface MachineAsker<V extends TypedEvent> extends MachineCaller<V> {
   readonly ask: MachineAsks<V>;
 }
 
-/** The same for casts. */
-export function castMethods(types: readonly string[]): EventMethods {
-  class MachineCastMethods {
-    readonly #kernel: Kernel;
-    readonly #to: Target;
-    readonly #from: MachineCallerOptions["from"];
-    constructor(kernel: Kernel, to: Target, from: MachineCallerOptions["from"]) {
-      this.#kernel = kernel;
-      this.#to = to;
-      this.#from = from;
-    }
-    static send(casts: MachineCastMethods, event: TypedEvent): void {
-      send(casts.#kernel, casts.#to, casts.#from, event);
-    }
+class OptionedMachine<V extends TypedEvent> extends OptionedMethods<
+  MachineCalls<V>,
+  MachineCasts<V>,
+  MachineAsks<V>
+> {
+  readonly send: (event: Sendable<V>) => void;
+  constructor(kernel: Kernel, to: Target, methods: Methods, options: CallerOptions) {
+    super(kernel, to, methods, options);
+    this.send = (event) => sendCast(kernel, to, options.from, new CastEvent(event as TypedEvent));
   }
-  for (const type of types) {
-    const bare: TypedEvent = Object.freeze({ type });
-    const value = function (this: MachineCastMethods, payload?: object): void {
-      MachineCastMethods.send(this, payload === undefined ? bare : { ...payload, type });
-    };
-    Object.defineProperty(MachineCastMethods.prototype, type, { value });
-  }
-  return (kernel, to, options) => new MachineCastMethods(kernel, to, options?.from);
-}
-
-function send(kernel: Kernel, to: Target, from: MachineCallerOptions["from"], event: TypedEvent): void {
-  if (from !== undefined && !from.alive) throw from.signal.reason;
-  const message = new CastEvent(event);
-  kernel.taps?.cast(message, message.method, to, from?.self.process);
-  kernel.send(to, message);
 }
 
 /** A running state machine, by pid or by name. */
@@ -161,10 +82,10 @@ export class StateMachineRef<V extends TypedEvent> {
   readonly cast: MachineCasts<V>;
   readonly #address: Target;
   readonly #kernel: Kernel;
-  readonly #methods: MachineMethods;
+  readonly #methods: Methods;
 
   /** @internal */
-  constructor(address: Target, kernel: Kernel, methods: MachineMethods) {
+  constructor(address: Target, kernel: Kernel, methods: Methods) {
     this.#address = address;
     this.#kernel = kernel;
     this.#methods = methods;
@@ -178,34 +99,25 @@ export class StateMachineRef<V extends TypedEvent> {
    * @throws NoProcessError when no process has it
    */
   get pid(): Pid<never> {
-    if (typeof this.#address !== "string") return this.#address;
-    const holder = this.#kernel.names.find(this.#address);
-    if (holder === undefined) throw new NoProcessError(`"${this.#address}"`, this.#kernel.node.name);
-    return holder.pid;
+    return pidOf(this.#kernel, this.#address);
   }
 
   /** Sends an event that is no call, as a whole: `payment.send({ type: "cancel" })`. Does the same as the methods of `cast`. */
   send(event: Sendable<V>): void {
-    send(this.#kernel, this.#address, undefined, event as TypedEvent);
+    sendCast(this.#kernel, this.#address, undefined, new CastEvent(event as TypedEvent));
   }
 
   /**
-   * The same calls and casts with another timeout, with an AbortSignal, or on behalf of a process.
+   * The same calls and casts with another timeout, with an AbortSignal, or on behalf of a process. The result can be kept and used
+   * for many calls. With `from` it also has `ask`: calls that are answered by a callback.
    *
+   * @throws OptionError
    * @example await payment.with({ timeoutMs: 100, signal }).call.pay({ card });
    */
-  with(options: MachineCallerOptions & Required<Pick<MachineCallerOptions, "from">>): MachineAsker<V>;
-  with(options: MachineCallerOptions): MachineCaller<V>;
-  with(options: MachineCallerOptions): MachineCaller<V> {
-    const { calls, casts, asks } = this.#methods;
-    const kernel = this.#kernel;
-    const address = this.#address;
-    return {
-      call: calls(kernel, address, options) as MachineCalls<V>,
-      cast: casts(kernel, address, options) as MachineCasts<V>,
-      send: (event) => send(kernel, address, options.from, event as TypedEvent),
-      ...(options.from === undefined ? {} : { ask: asks(kernel, address, options) as MachineAsks<V> }),
-    };
+  with(options: CallerOptions & Required<Pick<CallerOptions, "from">>): MachineAsker<V>;
+  with(options: CallerOptions): MachineCaller<V>;
+  with(options: CallerOptions): MachineCaller<V> {
+    return new OptionedMachine<V>(this.#kernel, this.#address, this.#methods, checkCaller(options));
   }
 
   /**
@@ -215,10 +127,7 @@ export class StateMachineRef<V extends TypedEvent> {
    * @throws OptionError when the reason is none
    */
   stop(reason: ExitInput = "shutdown"): void {
-    const message = new StopMachine(toReason(reason));
-    const address = this.#address;
-    const alive = typeof address === "string" ? this.#kernel.names.find(address) : address.process;
-    if (alive !== undefined) this.#kernel.send(address, message);
+    tellToStop(this.#kernel, this.#address, new StopMachine(toReason(reason)));
   }
 
   /** The pid or the name of the machine. */

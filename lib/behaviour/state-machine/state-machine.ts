@@ -11,7 +11,7 @@ import type { ReplyTo } from "../../process/request.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { MachineProcess, STATE_MACHINE } from "./machine-process.js";
-import { askMethods, callMethods, castMethods, type MachineMethods, StateMachineRef } from "./machine-ref.js";
+import { methodsOf, StateMachineRef } from "./machine-ref.js";
 import type { NamedState, TypedEvent } from "./moves.js";
 import { type MachinePictureOptions, machineDot, machineMermaid } from "./picture.js";
 import { compile, targets as withTargets } from "./table.js";
@@ -168,11 +168,7 @@ export function defineStateMachine<
   const table = compile(definition);
   const label = text("label", definition.label ?? "state machine");
   const trapExit = flag("trapExit", definition.trapExit ?? false);
-  const methods: MachineMethods = {
-    calls: callMethods(table.events),
-    casts: castMethods(table.events),
-    asks: askMethods(table.events),
-  };
+  const methods = methodsOf(table.events);
   const ref = (address: Pid<never> | string, kernel: Kernel): StateMachineRef<V> =>
     new StateMachineRef<V>(address, kernel, methods);
   return {

@@ -1,8 +1,7 @@
 // What telemetry notes on messages, in their field `tap`: when a message was sent, and which span sent it. Only the library's own
 // classes are read here: a message of the user is never touched.
 
-import { CastMessage } from "../../behaviour/server/messages.js";
-import { CastEvent } from "../../behaviour/state-machine/machine-process.js";
+import { Cast } from "../../behaviour/handle/cast.js";
 import { isSpecial } from "../../process/entries.js";
 import type { Request } from "../../process/request.js";
 import type { MessageBegin } from "./events.js";
@@ -43,9 +42,9 @@ export function methodOf(request: Request): string | undefined {
 }
 
 /** `instanceof` of whatever the user sends: a Proxy may throw at it. */
-export function castOf(message: unknown): CastMessage | CastEvent | undefined {
+export function castOf(message: unknown): Cast | undefined {
   try {
-    return message instanceof CastMessage || message instanceof CastEvent ? message : undefined;
+    return message instanceof Cast ? message : undefined;
   } catch {
     return undefined;
   }

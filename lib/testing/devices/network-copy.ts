@@ -1,6 +1,7 @@
 // A signal that crosses a simulated network arrives as a copy: pids in it are the receiver's own, and replies travel back.
 
 import { CallMessage, CastMessage } from "../../behaviour/server/messages.js";
+import { CallEvent, CastEvent } from "../../behaviour/state-machine/machine-process.js";
 import { Pid } from "../../process/pid.js";
 import { formatReason } from "../../process/reason.js";
 import type { WireSignal } from "../../process/remote.js";
@@ -40,6 +41,7 @@ function copyMessage(message: unknown, wire: Direction): unknown {
     if (value instanceof Request) return remoteRequest(value, wire, keep, copy);
     if (value instanceof CastMessage)
       return keep(new CastMessage(value.method, copy(value.args) as unknown[]));
+    if (value instanceof CastEvent) return keep(new CastEvent(copy(value.event) as CastEvent["event"]));
     if (Array.isArray(value)) {
       const items: unknown[] = keep([]);
       for (const item of value) items.push(copy(item));
@@ -76,6 +78,8 @@ function remoteRequest(
   const there = keep(Object.create(request) as Request);
   let open = true;
   Object.defineProperty(there, "open", { get: () => open });
+  // The copy does not learn that the call was withdrawn at its own end.
+  Object.defineProperty(there, "status", { get: () => (open ? "open" : "replied") });
   const answer = (content: unknown, settle: (wire: Direction) => void): void => {
     if (!open) return;
     open = false;
@@ -86,5 +90,7 @@ function remoteRequest(
   there.message = copy(request.message);
   if (request instanceof CallMessage)
     Object.defineProperty(there, "args", { value: copy(request.args), enumerable: true });
+  if (request instanceof CallEvent)
+    Object.defineProperty(there, "event", { value: copy(request.event), enumerable: true });
   return there;
 }

@@ -1,6 +1,7 @@
 // A mailbox item in a few words: the library's own kinds of message by the names that users know.
 
 import { CallMessage, CastMessage } from "../../behaviour/server/messages.js";
+import { CallEvent, CastEvent } from "../../behaviour/state-machine/machine-process.js";
 import { Delivery } from "../../dispatch/delivery.js";
 import { SignalEntry, TaskEntry } from "../../process/entries.js";
 import { Pid } from "../../process/pid.js";
@@ -64,6 +65,8 @@ export function messageText(item: unknown, nameOf: (pid: Pid) => string): string
   }
   if (item instanceof CallMessage) return `call ${invoked(item)}`;
   if (item instanceof CastMessage) return `cast ${invoked(item)}`;
+  if (item instanceof CallEvent) return `call ${text(item.event)}`;
+  if (item instanceof CastEvent) return `event ${text(item.event)}`;
   return item instanceof Request ? `call ${text(messageOf(item))}` : text(item);
 }
 

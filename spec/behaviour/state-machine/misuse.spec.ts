@@ -222,3 +222,17 @@ describe("an event that a machine does not have", () => {
     expect(dead).toContain("unhandled");
   });
 });
+
+describe("the options of a handle", () => {
+  it.each([
+    ["a misspelled one", { timeout: 5 }, "timeout"],
+    ["a timeout that is none", { timeoutMs: -1 }, "timeoutMs"],
+    ["a process that is none", { from: 5 }, "from"],
+  ])("are refused with %s", async (_what, options, path) => {
+    await using system = new System({ report: false });
+    const payment = await system.start(Payment, 500);
+    expect(() => payment.with(options as never)).toThrow(
+      expect.objectContaining({ code: "ERR_OPTION", path }),
+    );
+  });
+});

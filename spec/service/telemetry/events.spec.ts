@@ -91,17 +91,29 @@ describe("calls", () => {
 
   it("of a state machine have the names of their events", async () => {
     type Door = { readonly name: "open" };
-    const Front = defineStateMachine<Door, Call<{ readonly type: "knock" }, string>>({
+    type Visit = Call<{ readonly type: "knock" }, string> | { readonly type: "ring" };
+    const Front = defineStateMachine<Door, Visit>({
       label: "door",
       init: startIn("open", () => ({ name: "open" })),
-      states: { open: { on: { knock: (_open, _event, m) => m.keep(m.reply("come in")) } } },
+      states: { open: { on: { knock: (_open, _event, m) => m.keep(m.reply("come in")), ring: "ignore" } } },
     });
     await using system = quiet();
     const { of } = listen(system);
     const door = await system.start(Front);
     expect(await door.call.knock()).toBe("come in");
+    door.cast.ring();
+    door.with({ timeoutMs: 5 }).send({ type: "ring" });
+    await system.idle();
     expect(of("call:begin").map(({ label, method }) => [label, method])).toEqual([["door", "knock"]]);
-    expect(of("message:end").map(({ kind, name }) => [kind, name])).toEqual([["call", "knock"]]);
+    expect(of("cast").map(({ label, method }) => [label, method])).toEqual([
+      ["door", "ring"],
+      ["door", "ring"],
+    ]);
+    expect(of("message:end").map(({ kind, name }) => [kind, name])).toEqual([
+      ["call", "knock"],
+      ["cast", "ring"],
+      ["cast", "ring"],
+    ]);
   });
 
   it("and casts of a state machine too, with what they caused", async () => {

@@ -1,14 +1,17 @@
 // Systems of one simulation on a network that holds, drops, doubles and cuts.
 
 import {
+  type Call,
   CalleeExitedError,
   CallTimeoutError,
   defineServer,
+  defineStateMachine,
   type Pid,
   type ReplyTo,
   remoteNodes,
   type Signal,
   System,
+  startIn,
 } from "signalbox";
 import {
   type ExploreOptions,
@@ -266,6 +269,35 @@ describe("a call", () => {
       expect(first.last).toBe(clerk);
       registry.cast.forget(clerk);
       expect((await registry.call.add(clerk)).all).toBe(1);
+    });
+  });
+
+  test("of a state machine's handle too, with pids in its events", async () => {
+    type Waiting = { readonly name: "waiting"; readonly guests: readonly Pid[] };
+    type Visit =
+      | Call<{ readonly type: "knock"; readonly by: Pid }, number>
+      | { readonly type: "leave"; readonly who: Pid };
+    await once(async (sim) => {
+      const { here, there } = pair(sim);
+      const Door = defineStateMachine<Waiting, Visit>({
+        init: startIn("waiting", () => ({ name: "waiting", guests: [] })),
+        states: {
+          waiting: {
+            on: {
+              knock: ({ guests }, { by }, m) =>
+                m.next({ name: "waiting", guests: [...guests, by] }, m.reply(guests.length + 1)),
+              leave: ({ guests }, { who }, m) =>
+                m.next({ name: "waiting", guests: guests.filter((one) => one !== who) }),
+            },
+          },
+        },
+      });
+      const running = await there.start(Door);
+      const door = Door.at(here, from(here, running.pid as Pid<unknown>, there));
+      const guest = here.spawn({ handle: () => undefined });
+      expect(await door.call.knock({ by: guest })).toBe(1);
+      door.cast.leave({ who: guest });
+      expect(await door.call.knock({ by: guest })).toBe(1);
     });
   });
 
