@@ -21,7 +21,9 @@ const LEAST = 0.98;
 const STARTS = [
   "System", "defineServer", "supervisor", "dynamicSupervisor", "ConsumerGroup", "consumer", "isolated",
   "topology", "spout", "bolt", "spoutFrom", "batchBolt", "windowBolt", "shellBolt", "shellSpout", "runComponent",
-  "explore", "simulate", "testClock", "probe", "checkLinearizable", "assertLinearizable",
+  "defineStateMachine", "task", "taskSupervisor", "taskStream", "Registry", "partitionSupervisor", "inspect", "Stash",
+  "fairMailbox", "run", "httpServer", "pool", "circuitBreaker", "rateLimiter", "retryPolicy", "telemetry", "prometheus",
+  "instrument", "fromXState", "explore", "simulate", "testClock", "probe", "checkLinearizable", "assertLinearizable",
 ];
 
 const app = await Application.bootstrap({

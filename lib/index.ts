@@ -1,5 +1,5 @@
 /**
- * signalbox: processes with links and exit signals, supervisor trees, servers and dispatch conversations.
+ * signalbox: processes with links and exit signals, supervisor trees, servers, state machines, tasks and dispatch conversations.
  *
  *     process/      floor 1: pids, mailboxes, links, monitors, exit signals, calls, timers, names, groups, scheduler
  *                   context.ts holds the operations of a process, kernel.ts its start and end, production.ts the host
@@ -10,7 +10,11 @@
  *                   supervisor-machine.ts orders starts and stops, supervisor-process.ts performs them
  *     dispatch/     floor 3: consumer groups, routing functions, and a conversation for each dispatch
  *     system.ts     the System that puts them together
- *     topology/, xstate/, testing/    entries of their own: signalbox/topology, signalbox/xstate, signalbox/testing
+ *     topology/     signalbox/topology: spouts, bolts and ackers
+ *     service/      signalbox/service: a whole service around a tree: run, health, HTTP, pools, protection, telemetry
+ *     otel/         signalbox/otel: telemetry as OpenTelemetry's traces and metrics
+ *     xstate/       signalbox/xstate: XState's machines as processes
+ *     testing/      signalbox/testing: the simulator
  *
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.
  *
