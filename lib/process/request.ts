@@ -73,7 +73,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   /** `open`, or how the call ended. */
   private status: CallOutcome | "open" = "open";
   /** Stays in the mailbox of the callee when its wait ends early. */
-  isKept = false;
+  declare isKept: boolean;
   message: unknown = undefined;
   callee: Process | undefined = undefined;
   next: Request | undefined = undefined;
@@ -83,21 +83,21 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   private kernel: Kernel | undefined = undefined;
   owner: Process | undefined = undefined;
   /** The process whose code made the call in nobody's name. */
-  waiter: Process | undefined = undefined;
+  declare waiter: Process | undefined;
   to: Pid | string = "";
   timer: Timer | undefined = undefined;
   timeoutMs = 0;
-  private signal: AbortSignal | undefined = undefined;
+  declare private signal: AbortSignal | undefined;
   /** The ends of the promise, of a call that is awaited. */
   resolve: ((value: unknown) => void) | undefined = undefined;
   reject: ((error: unknown) => void) | undefined = undefined;
   /** The reply or error of a call that has ended: the other end of its promise is gone by then. */
   private ending: unknown = undefined;
   /** Something to do once the call has ended, however it did. */
-  onClose: ((ok: boolean, value: unknown) => void) | undefined = undefined;
+  declare onClose: ((ok: boolean, value: unknown) => void) | undefined;
   private onReply: ((reply: Reply<never>) => unknown) | undefined = undefined;
   /** Telemetry of this call, while it is on. */
-  tap: CallTap | undefined = undefined;
+  declare tap: CallTap | undefined;
 
   /** False once the call has ended. */
   get open(): boolean {
@@ -311,6 +311,15 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     return true;
   }
 }
+
+/** What few calls have: a field of the prototype costs the others no memory. */
+Object.assign(Request.prototype, {
+  isKept: false,
+  waiter: undefined,
+  signal: undefined,
+  onClose: undefined,
+  tap: undefined,
+});
 
 /** The ends of a promise. */
 interface Ends {
