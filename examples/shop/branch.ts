@@ -11,8 +11,8 @@ export class Branch {
   private port = "0";
   /** Where the shop is open. */
   url = "";
-  /** How often parts of it were restarted, by what they are. */
-  private readonly restarts = new Map<string, number>();
+  /** How often chaos has struck, by what it killed. */
+  private readonly kills = new Map<string, number>();
   private readonly show: (text: string) => void;
 
   /**
@@ -57,16 +57,16 @@ export class Branch {
     });
   }
 
-  /** How often parts of the shop were restarted, as it has reported. */
-  get restartLine(): string {
-    const parts = [...this.restarts].sort(([a], [b]) => (a < b ? -1 : 1));
-    return `restarts  ${parts.map(([what, count]) => `${count} ${what}`).join(", ")}`;
+  /** What chaos has killed, and how often. */
+  get killLine(): string {
+    const parts = [...this.kills].sort(([a], [b]) => (a < b ? -1 : 1));
+    return `kills     ${parts.map(([what, count]) => `${count} ${what}`).join(", ")}`;
   }
 
   private read(text: string): string {
     this.show(text);
-    for (const [, what = ""] of text.matchAll(/restarts child "([a-z]+)/g))
-      this.restarts.set(what, (this.restarts.get(what) ?? 0) + 1);
+    for (const [, what = ""] of text.matchAll(/chaos kills a ([a-z]+)/g))
+      this.kills.set(what, (this.kills.get(what) ?? 0) + 1);
     return text;
   }
 }

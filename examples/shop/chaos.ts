@@ -2,21 +2,24 @@
 
 import { type Context, defineServer, type ServerDefinition, type System } from "signalbox";
 
-/** Whom chaos may kill, by the labels of the processes. */
+/** Whom chaos kills in turn, by the labels of the processes: `picker` stands for `picker-1` and so on. */
 export const VICTIMS: readonly string[] = [
   "journal",
   "stock",
   "desk",
   "fulfilment",
   "payment",
-  "consumer",
+  "picker",
   "worker",
-  "breaker",
+  "bank",
+  "carrier",
 ];
 
 interface State {
   readonly ctx: Context<unknown>;
   readonly system: System;
+  /** Kinds of victims so far. */
+  turns: number;
 }
 
 /** @param everyMs - the time between two kills; 0 for none */
@@ -28,16 +31,23 @@ export const Chaos: ServerDefinition<
   label: "chaos",
   init: (ctx: Context<unknown>, system: System, everyMs: number): State => {
     if (everyMs > 0) ctx.sendInterval(ctx.self, "kill", everyMs);
-    return { ctx, system };
+    return { ctx, system, turns: 0 };
   },
-  info: ({ ctx, system }) => {
-    // A kind of victim first, and then one of them: else the many fulfilments would hide the one journal.
-    const kind = oneOf(VICTIMS, ctx);
-    const victims = system.processes().filter((pid) => system.info(pid)?.label === kind);
+  info: (state) => {
+    const { ctx, system } = state;
+    // Kind by kind: else the many fulfilments would hide the one journal.
+    const kind = VICTIMS[state.turns++ % VICTIMS.length] ?? "";
+    const victims = system.processes().filter((pid) => isOf(kind, system.info(pid)?.label ?? ""));
     const victim = oneOf(victims, ctx);
-    if (victim !== undefined) ctx.exit(victim, "kill");
+    if (victim === undefined) return;
+    ctx.exit(victim, "kill");
+    console.log(`chaos kills a ${kind}`);
   },
 });
+
+function isOf(kind: string, label: string): boolean {
+  return label === kind || label.startsWith(`${kind}-`);
+}
 
 function oneOf<T>(items: readonly T[], ctx: Context<unknown>): T | undefined {
   return items[Math.floor(ctx.random() * items.length)];

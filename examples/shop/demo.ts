@@ -1,5 +1,5 @@
 // `npm run shop`: a shop over real HTTP under load, whose processes and threads are killed all the time, with a flaky bank and a
-// flaky carrier. It is told to stop under load, starts again, is killed as a whole, starts again, and finishes what it has
+// flaky carrier. It stops under load, starts again, is killed as a whole, starts again, and finishes what it has
 // accepted. Then the sums are compared: what customers, bank, carrier and journal say.
 //
 //   main.ts         the service: configuration, signals, exit code
@@ -89,7 +89,7 @@ const accepted = new Set(parts.flatMap((part) => [...part.accepted]));
 const faults = faultsOf(report, accepted.size, outside.books);
 for (const line of [
   ...reportLines(report),
-  branch.restartLine,
+  branch.killLine,
   `partners  ${outside.troubles} requests refused or cut off`,
 ])
   console.log(line);

@@ -192,7 +192,9 @@ describe("the whole shop", () => {
     const printed = await compiled.run(DEMO, ["--orders", "150", "--chaos", "40", "--traces"]);
     expect(printed).toContain("it ended with exit code 0");
     expect(printed).toContain("150 accepted");
-    expect(printed).toMatch(/restarts {2}\d/);
+    const kills = /^kills {5}.*$/m.exec(printed)?.[0] ?? "";
+    for (const kind of ["bank", "carrier", "desk", "journal", "picker", "stock", "worker"])
+      expect(kills).toMatch(new RegExp(`\\d ${kind}\\b`));
     for (const span of ["journal/append", "payment/pay", "dispatch pickers"])
       expect(printed).toContain(`name: '${span}'`);
     expect(printed.endsWith("exact: no accepted order lost, none doubled"), printed).toBe(true);
