@@ -305,7 +305,7 @@ export class MachineProcess implements Callbacks<never> {
   }
 }
 
-/** What the order is told of a handler's result, or a promise of that. */
+/** The event that a handler's result is for the order, or a promise of it. */
 function handledEvent(arrival: Arrival, step: unknown): unknown {
   if (step instanceof Step || !isThenable(step)) return { type: "handled", arrival, step };
   return Promise.resolve(step).then((late) => ({ type: "handled", arrival, step: late }));

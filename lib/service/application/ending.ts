@@ -10,7 +10,7 @@ import type { ConfigurationError } from "./errors.js";
  *
  * | outcome | meaning |
  * |---|---|
- * | `clean` | the service was told to stop and did, or its work was done |
+ * | `clean` | the service stopped on request, or its work was done |
  * | `startFailed` | the tree did not start, or not in time |
  * | `gaveUp` | the root of the tree gave up or crashed |
  * | `hostError` | an error that belongs to no process: an uncaught exception or an unhandled rejection |
@@ -60,7 +60,7 @@ export type Cause =
       readonly name: string;
     }
   | {
-      /** The root of the tree ended, without being told to. */
+      /** The root of the tree ended by itself. */
       readonly type: "root";
       /** Its exit reason. */
       readonly reason: ExitReason;

@@ -20,7 +20,7 @@ import type { Service } from "./service.js";
 export interface ApplicationLimits {
   /** How long the start may take, the check of the configuration included. */
   readonly startTimeoutMs: number;
-  /** How long a service that is told to stop goes on serving, not ready any more, so that load balancers notice. */
+  /** How long a stopping service goes on serving, not ready any more, so that load balancers notice. */
   readonly drainDelayMs: number;
   /** How long the whole stop may take, `drainDelayMs` included. Then all processes that are left are killed. */
   readonly drainTimeoutMs: number;

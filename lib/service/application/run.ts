@@ -26,7 +26,7 @@ export type RunArguments<Args extends readonly unknown[]> =
  * Runs a supervision tree as a service: checks its configuration, starts the tree, stops it in order at SIGTERM and SIGINT, and ends
  * the Node process with an exit code that says why ({@link EXIT_CODES}).
  *
- * A service keeps the Node process running until it ends. It ends when it is told to stop (a signal, `service.stop()`, an
+ * A service keeps the Node process running until it ends. It ends on request (a signal, `service.stop()`, an
  * AbortSignal), when its root ends, when its start fails, and at an error that belongs to no process. At a stop it is not ready any
  * more, goes on for `drainDelayMs`, runs `onDrain`, stops the tree in its order, writes its reports, and ends. All this takes at most
  * `drainTimeoutMs`; then what is left is killed. A second signal kills at once.

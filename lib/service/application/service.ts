@@ -19,7 +19,7 @@ import type { Settings } from "./options.js";
  * @example
  * const service = run(Shop, { name: "shop" });
  * const shop = await service.started;
- * const { outcome } = await service.ended; // when it is told to stop, or has failed
+ * const { outcome } = await service.ended; // when it has stopped, or has failed
  */
 export class Service<out Ref = unknown> implements AsyncDisposable {
   /** Liveness and readiness, for health endpoints. */

@@ -93,7 +93,7 @@ export interface HttpServerDefinition extends Startable<readonly [], HttpServerR
  * Defines an HTTP server as a process for a supervisor. It has started when it listens; a port that is taken is a failed start. Each
  * request is a process: an error in a handler is reported and answered with 500, and the other requests go on.
  *
- * When the server is told to stop, it accepts no more connections, closes idle ones, and lets the requests in flight end. It has the
+ * When the server stops, it accepts no more connections, closes idle ones, and lets the requests in flight end. It has the
  * `shutdown` time of its child spec for that (5,000 ms unless given); then the supervisor kills it, and the connections are closed.
  *
  * @param handler - an object with `fetch(request)`, such as a Hono app; or a listener of Node, such as an Express app

@@ -270,7 +270,7 @@ function expired<J extends Terms>(state: State<J>, job: J, effects: Effects<J>):
   kill(run.worker, effects);
 }
 
-/** The worker of a job has ended. The job goes to another worker if it may, else its caller is told. */
+/** The worker of a job has ended. The job goes to another worker if it may, else it fails. */
 function lose<J extends Terms>(state: State<J>, run: Run<J>, reason: ExitReason, effects: Effects<J>): void {
   const { job, attempts } = run;
   const why = run.expired ? "deadline" : "exited";

@@ -22,7 +22,7 @@ export interface PoolDefinition<M> extends Startable<readonly [], PoolRef<M>> {
 /**
  * Defines a pool of worker threads for work that would keep the event loop busy. The worker file is a plain module that exports
  * functions; its type gives the types of the jobs. The pool is a process, and so is each thread: a thread that fails, or whose job
- * runs longer than its deadline, is replaced, and the caller is told or another thread runs the job.
+ * runs longer than its deadline, is replaced; the job fails with an error, or another thread runs it.
  *
  * @param url - URL of the compiled worker file: `new URL("./labels.js", import.meta.url)`
  * @throws OptionError
