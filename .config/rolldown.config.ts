@@ -7,7 +7,7 @@ import { ENTRIES } from "./entries.mjs";
 const lib = new URL("../lib/", import.meta.url).pathname;
 
 /** The floors that several entries use, lowest first. */
-const SHARED = ["process", "graph", "behaviour", "supervisor", "dispatch", "service"];
+const SHARED = ["process", "graph", "behaviour", "supervisor", "dispatch", "store", "flow", "service"];
 
 const config: RolldownOptions = defineConfig({
   input: {

@@ -77,6 +77,7 @@ import {
   telemetry,
   telemetryChannel,
 } from "signalbox/service";
+import { defineTable, type Store } from "signalbox/store";
 import {
   arbitrarySchedules,
   assertLinearizable,
@@ -301,6 +302,8 @@ export const services: readonly unknown[] = [
   run,
   () => [Shop, printing, {} as PoolJob],
 ];
+declare const store: Store;
+export const stores: readonly unknown[] = [defineTable, () => [store]];
 const doorMachine = createMachine({ initial: "open", states: { open: {} } });
 declare const door: XStateRef<typeof doorMachine>;
 export const machines: () => readonly unknown[] = () => [

@@ -6,8 +6,8 @@ import { example, filesImportedBy, importsOf, lib, type Source } from "./modules
 
 /** From the ground up; `.` is the files of lib itself. */
 const FLOORS = [
-  ...["process", "graph", "behaviour", "supervisor", "dispatch", "topology", "."],
-  ...["service", "otel", "xstate", "testing"],
+  ...["process", "graph", "behaviour", "supervisor", "dispatch", "store", "topology", "."],
+  ...["flow", "service", "otel", "xstate", "testing", "cli"],
 ];
 
 function upwardImports(source: Source): string[] {

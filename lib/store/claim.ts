@@ -1,0 +1,37 @@
+// Claims: who may write. A claim on a name is held by one owner at a time and carries a fencing token.
+
+/**
+ * The right to write as the one owner of a name, until `lost` aborts. The token grows with each new owner of the name, and a
+ * store refuses writes under an old token; so a late writer changes nothing. Pass the token on to outside systems that can fence.
+ */
+export interface Claim {
+  /** The name that is held, such as `flows/host-1`. */
+  readonly name: string;
+  /** The fencing token: a whole number, larger than that of any earlier owner of any name of this store. */
+  readonly token: number;
+  /** Aborts when the claim is lost: it expired, another owner took it, or it was released. */
+  readonly lost: AbortSignal;
+  /** Gives the claim back. Later writes under it are refused. */
+  release(): Promise<void>;
+}
+
+/** What {@link Store.claim} is given. */
+export interface ClaimOptions {
+  /** Who claims, for people: a host name and process id, for example. */
+  readonly owner: string;
+  /**
+   * How many milliseconds the claim holds without renewal, by the clock of the store. The store renews the claim by itself, three
+   * times as often, as long as this process runs. Default 15,000. A store that has one owner alone, by a lock that the operating
+   * system takes back (SQLite, memory), needs no renewal.
+   */
+  readonly ttlMs?: number;
+}
+
+/** A claim as others see it. */
+export interface ClaimInfo {
+  readonly name: string;
+  readonly token: number;
+  readonly owner: string;
+  /** Whether its owner still holds it: it was renewed in time, and the connection that holds it is alive. */
+  readonly held: boolean;
+}

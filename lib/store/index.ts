@@ -1,0 +1,27 @@
+/**
+ * signalbox/store: durable tables behind flows and pipelines, and for whoever wants them.
+ *
+ *     table, schema    what is stored: typed columns, keys, indexes, versions
+ *     write-set        what one writer changes in one atomic step, and what must hold for it
+ *     claim            who may write: a name with a fencing token
+ *     store            what memory, SQLite and PostgreSQL can do
+ *     group-commit     many writers share a transaction and a sync
+ */
+
+export type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
+export type { Migration, Schema } from "./schema.js";
+export type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "./sql.js";
+export type { Scan, Store, StoreContext, StoreSource, StoreWarning, Watcher } from "./store.js";
+export {
+  type AnyRow,
+  type Columns,
+  type ColumnType,
+  type ColumnValue,
+  defineTable,
+  type Row,
+  type RowOf,
+  type Table,
+  type TableOptions,
+  type Value,
+} from "./table.js";
+export type { Committed, Expectation, Key, Write, WriteSet } from "./write-set.js";

@@ -1,0 +1,22 @@
+// A schema: the tables of one part of the library or of a program, with a version and the ways from one version to the next.
+
+import type { Table } from "./table.js";
+
+/** Steps from the version before. */
+export interface Migration {
+  /** Tables and indexes that are new in this version are created by themselves, and columns that are new are added as null. */
+  readonly drop?: readonly string[];
+  /** SQL for stores that have SQL, where the above is not enough. */
+  readonly sql?: readonly string[];
+}
+
+/** Tables with a version. Several schemas share a store; the names of tables are unique in the whole store. */
+export interface Schema {
+  /** Lower case letters, digits and `_`. */
+  readonly name: string;
+  /** 1 or more. A store of a newer version is refused with {@link StoreVersionError}; one of an older version is migrated. */
+  readonly version: number;
+  readonly tables: readonly Table[];
+  /** By the version they lead to: 2 leads from 1 to 2. A version without an entry only adds tables, indexes and columns. */
+  readonly migrations?: Readonly<Record<number, Migration>>;
+}

@@ -1,0 +1,38 @@
+// SQL of the user on the store's own database, in a transaction that commits together with a write set.
+
+import type { Claim } from "./claim.js";
+import type { WriteSet } from "./write-set.js";
+
+/** A value of a parameter or a result. SQLite has no booleans: it takes them as 0 and 1. */
+export type SqlValue = string | number | bigint | boolean | Uint8Array | null;
+/** A row of a result, by column. */
+export type SqlRow = Readonly<Record<string, SqlValue>>;
+
+/** What a statement gave. */
+export interface SqlResult<R = SqlRow> {
+  readonly rows: readonly R[];
+  /** How many rows were changed. */
+  readonly changes: number;
+}
+
+/** A transaction of the user. */
+export interface SqlTransaction {
+  /**
+   * Runs one statement. Parameters are `?` on SQLite and `$1` on PostgreSQL.
+   *
+   * @throws SqlError when the database refuses the statement
+   */
+  execute<R = SqlRow>(sql: string, parameters?: readonly SqlValue[]): Promise<SqlResult<R>>;
+}
+
+/** What {@link Store.transaction} is given besides the body. */
+export interface SqlTransactionOptions<T = unknown> {
+  /** Called when the body has returned: the write set that commits with the transaction. */
+  attach?(result: T): WriteSet | Promise<WriteSet>;
+  readonly claim?: Claim;
+  /** How many milliseconds the body may take. Default 5,000. */
+  readonly timeoutMs?: number;
+  /** How often the body is run when its reads were overtaken by other writers. Default 10. */
+  readonly attempts?: number;
+  readonly signal?: AbortSignal;
+}

@@ -1,0 +1,83 @@
+// Tables of a store: named columns, a primary key and indexes. The same definition serves all kinds of store.
+
+import { OptionError } from "../process/errors.js";
+
+/**
+ * Type of a column. `payload` holds a text or bytes, as an encoder gives them, and has no index. A `?` at the end allows null.
+ */
+export type ColumnType = ColumnKind | `${ColumnKind}?`;
+type ColumnKind = "text" | "integer" | "real" | "payload";
+
+/** What a column of some type holds. */
+export type ColumnValue<T extends ColumnType> = T extends `${infer K extends ColumnKind}?`
+  ? ColumnValue<K> | null
+  : T extends "text"
+    ? string
+    : T extends "payload"
+      ? string | Uint8Array
+      : number;
+
+/** Names and types of the columns of a table. */
+export type Columns = Readonly<Record<string, ColumnType>>;
+
+/** A row of a table with these columns. */
+export type RowOf<C extends Columns> = { readonly [K in keyof C]: ColumnValue<C[K]> };
+
+/** Any value in a row. */
+export type Value = string | number | Uint8Array | null;
+/** A row of some table. */
+export type AnyRow = Readonly<Record<string, Value>>;
+
+/** What {@link defineTable} is given. */
+export interface TableOptions<C extends Columns> {
+  readonly columns: C;
+  /**
+   * The primary key: columns that are never null. A table whose key is one `integer` column named in `counted` gives each inserted
+   * row the next number.
+   */
+  readonly key: readonly (keyof C & string)[];
+  /** The column that the store numbers: whole numbers that grow in the order of the inserts and are never used again. */
+  readonly counted?: keyof C & string;
+  /** Indexes by name: the columns by which rows are looked up and ordered. Rows whose first column is null are left out. */
+  readonly indexes?: Readonly<Record<string, readonly (keyof C & string)[]>>;
+  /** Indexes that allow no two rows with the same values, by name. Must be names of `indexes`. */
+  readonly unique?: readonly string[];
+}
+
+/** A table. See {@link defineTable}. */
+export interface Table<C extends Columns = Columns> extends TableOptions<C> {
+  readonly name: string;
+}
+
+/** The row type of a table. */
+export type Row<T> = T extends Table<infer C> ? RowOf<C> : never;
+
+const NAME = /^[a-z][a-z0-9_]{0,40}$/;
+
+/**
+ * Defines a table of a store.
+ *
+ * @param name - lower case letters, digits and `_`; unique within its schema
+ * @throws OptionError when a name is malformed or a key or index names a column that does not exist
+ * @example
+ * const orders = defineTable("orders", { columns: { id: "text", total: "real", due: "integer?" }, key: ["id"], indexes: { due: ["due"] } });
+ */
+export function defineTable<const C extends Columns>(name: string, options: TableOptions<C>): Table<C> {
+  const named = (path: string, value: string): void => {
+    if (!NAME.test(value))
+      throw new OptionError(path, value, "lower case letters, digits and _, a letter first");
+  };
+  named("name", name);
+  for (const column of Object.keys(options.columns)) named("columns", column);
+  const known = (path: string, columns: readonly string[]): void => {
+    for (const column of columns)
+      if (!(column in options.columns))
+        throw new OptionError(path, column, `one of the columns ${Object.keys(options.columns).join(", ")}`);
+  };
+  known("key", options.key);
+  for (const [index, columns] of Object.entries(options.indexes ?? {})) {
+    named("indexes", index);
+    known(`indexes.${index}`, columns);
+  }
+  return { name, ...options };
+}

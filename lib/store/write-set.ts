@@ -1,0 +1,57 @@
+// A write set: what one writer changes in one atomic step. A group commit carries many write sets in one transaction; each of
+// them is applied as a whole or refused as a whole, whatever becomes of the others.
+
+import type { Claim } from "./claim.js";
+import type { AnyRow, Table, Value } from "./table.js";
+
+/** The values of the columns of a table's key, in their order. */
+export type Key = readonly Value[];
+
+/** One change of one table. Writes of a set apply in their order. */
+export type Write =
+  /** Adds a row. If there is a row with this key, or with these values of a unique index, the whole set is refused. */
+  | { readonly type: "insert"; readonly table: Table; readonly row: AnyRow }
+  /** Adds a row unless there is one with this key or with these values of a unique index; then nothing is written. */
+  | { readonly type: "offer"; readonly table: Table; readonly row: AnyRow }
+  /** Adds a row, or replaces the one with this key. */
+  | { readonly type: "put"; readonly table: Table; readonly row: AnyRow }
+  /** Changes columns of the row with this key, if there is one; `add` adds to numbers. */
+  | {
+      readonly type: "update";
+      readonly table: Table;
+      readonly key: Key;
+      readonly set?: AnyRow;
+      readonly add?: Readonly<Record<string, number>>;
+    }
+  /** Removes the row with this key, if there is one. */
+  | { readonly type: "delete"; readonly table: Table; readonly key: Key }
+  /** Removes all rows whose index begins with these values. `index` absent: whose key begins so. */
+  | { readonly type: "clear"; readonly table: Table; readonly index?: string; readonly prefix: Key };
+
+/** What must hold for a write set to be applied. */
+export interface Expectation {
+  readonly table: Table;
+  readonly key: Key;
+  /** `absent`: there is no such row. `present`: there is one. Else there is one with these values in these columns. */
+  readonly is: "absent" | "present" | AnyRow;
+}
+
+/** What one writer changes in one atomic step. */
+export interface WriteSet {
+  /** Must all hold when the set is applied, or the set is refused with {@link ConflictError}. */
+  readonly expect?: readonly Expectation[];
+  readonly writes: readonly Write[];
+  /** The claim under which the writer acts. If the claim is lost, the set is refused with {@link FencedError}. */
+  readonly claim?: Claim;
+  /** Topics whose watchers are notified after the commit, in this process and in others. */
+  readonly notify?: readonly string[];
+}
+
+/** What a committed write set gives its writer. */
+export interface Committed {
+  /**
+   * For each write, in order: the number given to the inserted row of a counted table (0 for an offer that wrote nothing), else
+   * how many rows it wrote.
+   */
+  readonly results: readonly number[];
+}
