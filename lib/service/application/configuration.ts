@@ -1,63 +1,25 @@
 // The configuration of a service, checked at its start by the schema library of the user's choice.
-//
-// The interface is that of Standard Schema (https://standardschema.dev), which zod, valibot, arktype and others implement. It is
-// small and fixed, so that it is declared here rather than depended on.
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { crash } from "../../process/reason.js";
 import { formatReason } from "../../process/show.js";
+import {
+  pathOf,
+  type SchemaIssue,
+  type SchemaResult,
+  type StandardSchema,
+  schemaOption,
+} from "../../process/standard-schema.js";
 import { ConfigurationError, type ConfigurationProblem } from "./errors.js";
 
-/** A schema of any library that implements Standard Schema, version 1. `Output` is what a valid value becomes. */
-export interface StandardSchema<Output = unknown> {
-  /** The part of a schema that all libraries share. */
-  readonly "~standard": {
-    /** The version of the standard. */
-    readonly version: 1;
-    /** The name of the library. */
-    readonly vendor: string;
-    /** Checks a value. */
-    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    /** Carries the types; absent at run time. */
-    readonly types?: SchemaTypes<Output> | undefined;
-  };
-}
-
-/** The types of a schema. */
-export interface SchemaTypes<Output> {
-  /** What the schema takes. */
-  readonly input: unknown;
-  /** What a valid value becomes. */
-  readonly output: Output;
-}
-
-/** The result of a check: a value, or what is wrong. */
-export type SchemaResult<Output> =
-  | {
-      /** The checked value, with defaults and conversions applied. */
-      readonly value: Output;
-      /** Absent when the value is valid. */
-      readonly issues?: undefined;
-    }
-  | {
-      /** What is wrong. */
-      readonly issues: readonly SchemaIssue[];
-    };
-
-/** One thing that is wrong with a value. */
-export interface SchemaIssue {
-  /** What is wrong. */
-  readonly message: string;
-  /** Where it is: keys, or objects that hold a key. */
-  readonly path?: readonly (PropertyKey | SchemaPathSegment)[] | undefined;
-}
-
-/** A part of a path, as some libraries have it. */
-export interface SchemaPathSegment {
-  /** The key. */
-  readonly key: PropertyKey;
-}
+export type {
+  SchemaIssue,
+  SchemaPathSegment,
+  SchemaResult,
+  SchemaTypes,
+  StandardSchema,
+} from "../../process/standard-schema.js";
 
 /** The configuration of a service: its schema, and where it comes from. */
 export interface ConfigurationOptions<Schema extends StandardSchema = StandardSchema> {
@@ -70,13 +32,7 @@ export interface ConfigurationOptions<Schema extends StandardSchema = StandardSc
 /** @throws OptionError */
 export function checkConfigurationOptions(path: string, given: ConfigurationOptions): void {
   only(path, given, ["schema", "from"]);
-  const standard = (given.schema as Partial<StandardSchema> | null | undefined)?.["~standard"];
-  if (typeof standard?.validate !== "function" || standard.version !== 1)
-    throw new OptionError(
-      `${path}.schema`,
-      given.schema,
-      "a schema that implements Standard Schema, version 1, such as zod's or valibot's",
-    );
+  schemaOption(`${path}.schema`, given.schema);
   if (given.from === undefined)
     throw new OptionError(`${path}.from`, given.from, "the values to check, such as process.env");
 }
@@ -97,7 +53,7 @@ export async function readConfiguration({ schema, from }: ConfigurationOptions):
 }
 
 function problemOf(issue: SchemaIssue, raw: unknown): ConfigurationProblem {
-  const path = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
+  const path = pathOf(issue);
   return { path: path.map(String).join("."), message: masked(String(issue.message), raw, path) };
 }
 
