@@ -44,14 +44,9 @@ export interface TableOptions<C extends Columns> {
   readonly unique?: readonly string[];
 }
 
-/** A table. See {@link defineTable}, and {@link TableOptions} for the members. */
-export interface Table<out C extends Columns = Columns> {
+/** A table. See {@link defineTable}. */
+export interface Table<C extends Columns = Columns> extends TableOptions<C> {
   readonly name: string;
-  readonly columns: C;
-  readonly key: readonly string[];
-  readonly counted?: string;
-  readonly indexes?: Readonly<Record<string, readonly string[]>>;
-  readonly unique?: readonly string[];
 }
 
 /** The row type of a table. */
