@@ -4,3 +4,9 @@
 
 export type { Duration, DurationParts, DurationUnit } from "../process/duration.js";
 export type { Store, StoreSource } from "../store/index.js";
+export { HOSPITAL_DEFAULTS, type HospitalBackoff, type HospitalLimits } from "./hospital/defaults.js";
+export type { PatientFilter } from "./hospital/hospital-machine.js";
+export type { HospitalOptions } from "./hospital/options.js";
+export type { Decided, HospitalRecord, Suspension, Visit } from "./hospital/record.js";
+export type { Chart, Diagnosis, StaffMember } from "./hospital/staff.js";
+export type { Symptom, SymptomKind } from "./hospital/symptom.js";

@@ -62,6 +62,7 @@ import {
   weighted,
   where,
 } from "signalbox";
+import type { HospitalOptions, StaffMember } from "signalbox/flow";
 import { instrument } from "signalbox/otel";
 import {
   circuitBreaker,
@@ -303,6 +304,8 @@ export const services: readonly unknown[] = [
   () => [Shop, printing, {} as PoolJob],
 ];
 declare const store: Store;
+declare const hospital: { readonly options: HospitalOptions; readonly staff: readonly StaffMember[] };
+export const flows: () => readonly unknown[] = () => [hospital];
 export const stores: readonly unknown[] = [defineTable, () => [store]];
 const doorMachine = createMachine({ initial: "open", states: { open: {} } });
 declare const door: XStateRef<typeof doorMachine>;

@@ -1,0 +1,425 @@
+// The flow hospital as a pure machine: what becomes of a flow whose code, process or checkpoint fails. The model is Corda's
+// StaffedFlowHospital: a staff that diagnoses, medical records, wards. Here a flow also leaves the hospital while the host runs.
+//
+//     waiting    discharged, but not before its time
+//     observed   kept until somebody acts, or other code comes
+//     failing    on its way to its end: the host makes the failure durable
+//     out        runs again; remembered, because it may come back without progress
+//
+// A flow runs under a number that grows with each run, and only the failure of a later run than the last one known counts. So an
+// admission that is told twice changes nothing, and a flow fails at most once.
+//
+// The table of patients is updated in place: a state that was given to `decide` must not be used again.
+
+import { backoffMs, type HospitalLimits } from "./defaults.js";
+import type { Decided, HospitalRecord, Suspension, Visit } from "./record.js";
+import { type Consultation, consult, type StaffMember } from "./staff.js";
+import type { Symptom } from "./symptom.js";
+
+export interface HospitalConfig extends Omit<HospitalLimits, "maxCrashes"> {
+  /** In the order in which they are asked. */
+  readonly staff: readonly StaffMember[];
+  /** What becomes of observed flows when a host starts. */
+  readonly atStart: "keep" | "discharge";
+}
+
+export type Ward = "waiting" | "observed" | "failing" | "out";
+
+export interface Patient {
+  readonly flow: string;
+  readonly ward: Ward;
+  /** The last run that failed; 0 for one that this host has not seen run. */
+  readonly run: number;
+  readonly record: HospitalRecord;
+}
+
+export interface HospitalState {
+  readonly config: HospitalConfig;
+  /** By flow. Mutable. */
+  readonly patients: Map<string, Patient>;
+  /** The flows of each ward, those that came first before others. Mutable. */
+  readonly wards: { readonly [ward in Ward]: Set<string> };
+}
+
+/** Which patients somebody means: those that have all of these. */
+export interface PatientFilter {
+  readonly flow?: string;
+  readonly definition?: string;
+  /** The `code` of the error. */
+  readonly code?: string;
+  readonly kind?: Symptom["kind"];
+}
+
+export type HospitalEvent =
+  /** Run number `run` of a flow failed, or a checkpoint cannot run at all. */
+  | {
+      readonly type: "admitted";
+      readonly flow: string;
+      readonly definition: string;
+      /** Which code of the definition ran. */
+      readonly code?: string;
+      readonly run: number;
+      readonly symptom: Symptom;
+      readonly suspension: Suspension;
+      /** What becomes of a flow that nobody of the staff can treat. */
+      readonly onError: "fail" | "hospital";
+      /** Milliseconds since 1970. */
+      readonly now: number;
+      /** In [0, 1). */
+      readonly random: number;
+    }
+  /** The journal of a flow that runs has grown. */
+  | { readonly type: "progressed"; readonly flow: string }
+  /** Somebody discharges patients. */
+  | { readonly type: "discharged"; readonly filter: PatientFilter }
+  /** Somebody puts a flow that runs, or waits, under observation. */
+  | {
+      readonly type: "observed";
+      readonly flow: string;
+      readonly definition: string;
+      readonly code?: string;
+      readonly run: number;
+      readonly reason: string;
+      readonly suspension: Suspension;
+      readonly now: number;
+    }
+  /** Flows are not the hospital's any more: killed, removed, paused, ended, retried elsewhere, or taken over by another host. */
+  | { readonly type: "left"; readonly flow: string }
+  /** Code of a definition was registered. */
+  | { readonly type: "code-changed"; readonly definition: string; readonly code: string }
+  /** The timer of a flow has fired. */
+  | { readonly type: "due"; readonly flow: string; readonly now: number }
+  /** A host has found a hospitalized flow in its store. `code`: which code of its definition is registered, if any. */
+  | {
+      readonly type: "restored";
+      readonly flow: string;
+      readonly record: HospitalRecord;
+      readonly code?: string;
+      readonly now: number;
+    };
+
+/** What led to a discharge. */
+export type DischargedBy = "staff" | "timer" | "hand" | "code" | "start";
+
+export type HospitalEffect =
+  /** Run the flow again from its last checkpoint. */
+  | {
+      readonly type: "discharge";
+      readonly flow: string;
+      readonly by: DischargedBy;
+      readonly record: HospitalRecord;
+    }
+  /** Store the record with the flow, and send `due` at `dueAt`. Replaces an earlier wait of the flow. */
+  | { readonly type: "wait"; readonly flow: string; readonly dueAt: number; readonly record: HospitalRecord }
+  /** Send no `due` for this flow. */
+  | { readonly type: "cancel"; readonly flow: string }
+  /** Store the flow as hospitalized, with its record. */
+  | { readonly type: "observe"; readonly flow: string; readonly record: HospitalRecord }
+  /** The flow fails: its error goes to whoever waits for it. Send `left` when that is durable. */
+  | { readonly type: "fail"; readonly flow: string; readonly record: HospitalRecord }
+  /** Tell people. */
+  | { readonly type: "notify"; readonly notice: HospitalNotice };
+
+/** What people may want to know beside the effects themselves. */
+export type HospitalNotice =
+  | { readonly type: "visited"; readonly flow: string; readonly visit: Visit }
+  | { readonly type: "forgotten"; readonly flow: string }
+  | {
+      readonly type: "staff-failed";
+      readonly flow: string;
+      readonly staff: string;
+      readonly message: string;
+    };
+
+/** Most characters of the message of a visit. */
+const SHORT = 200;
+
+type Decision = readonly [HospitalState, readonly HospitalEffect[]];
+type Admitted = Extract<HospitalEvent, { type: "admitted" }>;
+
+export function initial(config: HospitalConfig): HospitalState {
+  return {
+    config,
+    patients: new Map(),
+    wards: { waiting: new Set(), observed: new Set(), failing: new Set(), out: new Set() },
+  };
+}
+
+export function decide(state: HospitalState, event: HospitalEvent): Decision {
+  switch (event.type) {
+    case "admitted":
+      return [state, admit(state, event)];
+    case "progressed":
+      return [state, progress(state, event.flow)];
+    case "discharged":
+      return [state, dischargeAll(state, event.filter)];
+    case "observed":
+      return [state, observeByHand(state, event)];
+    case "left":
+      return [state, leave(state, event.flow)];
+    case "code-changed":
+      return [state, changeCode(state, event.definition, event.code)];
+    case "due":
+      return [state, due(state, event.flow, event.now)];
+    case "restored":
+      return [state, restore(state, event)];
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Whether the growth of this flow's journal matters to the hospital: the host need not tell it otherwise. */
+export function awaitsProgress(state: HospitalState, flow: string): boolean {
+  const patient = state.patients.get(flow);
+  return patient?.ward === "out" && patient.record.discharges > 0;
+}
+
+function admit(state: HospitalState, event: Admitted): readonly HospitalEffect[] {
+  const { config } = state;
+  const { flow, symptom, suspension } = event;
+  const known = state.patients.get(flow);
+  if (known !== undefined && (known.ward === "failing" || event.run <= known.run)) return [];
+  const past = pastOf(known, suspension);
+  const found = consult(
+    config.staff,
+    symptom,
+    { flow, definition: event.definition, suspension, discharges: past.discharges, visits: past.visits },
+    past.counts,
+  );
+  const effects: HospitalEffect[] = known?.ward === "waiting" ? [{ type: "cancel", flow }] : [];
+  for (const { staff, message } of found.failed)
+    effects.push({ type: "notify", notice: { type: "staff-failed", flow, staff, message } });
+  const hasBed = known !== undefined || makeRoom(state, effects);
+  const [decided, by, afterMs] = verdict(config, event, found, past.discharges, hasBed);
+  const visit: Visit = {
+    at: event.now,
+    suspension,
+    symptom: inShort(symptom),
+    decision: decided,
+    by,
+    ...(decided === "discharge" ? { afterMs } : {}),
+  };
+  effects.push({ type: "notify", notice: { type: "visited", flow, visit } });
+  const isDischarged = decided === "discharge";
+  const record: HospitalRecord = {
+    version: 1,
+    definition: event.definition,
+    ...(event.code === undefined ? {} : { code: event.code }),
+    symptom,
+    suspension,
+    by,
+    ...(isDischarged && afterMs > 0 ? { dueAt: event.now + afterMs } : {}),
+    counts: isDischarged ? counted(past.counts, by) : past.counts,
+    discharges: past.discharges + (isDischarged ? 1 : 0),
+    visits: [...past.visits, visit].slice(-config.maxVisits),
+  };
+  const [ward, effect] = outcome(flow, decided, record);
+  if (hasBed) move(state, { flow, ward, run: event.run, record });
+  return [...effects, effect];
+}
+
+/** What the last record says about a flow at this suspension. A journal that has grown since makes counts start anew. */
+function pastOf(
+  known: Patient | undefined,
+  { position }: Suspension,
+): Pick<HospitalRecord, "counts" | "discharges" | "visits"> {
+  if (known === undefined) return { counts: {}, discharges: 0, visits: [] };
+  const { counts, discharges, visits, suspension } = known.record;
+  return position > suspension.position
+    ? { counts: {}, discharges: 0, visits }
+    : { counts, discharges, visits };
+}
+
+/** What becomes of the flow, who decided, and the wait before its next run. */
+function verdict(
+  config: HospitalConfig,
+  { onError, random }: Admitted,
+  { diagnosis, by, afterMs }: Consultation,
+  discharges: number,
+  hasBed: boolean,
+): readonly [Decided, readonly string[], number] {
+  switch (diagnosis) {
+    case "terminal":
+      return ["fail", by, 0];
+    case "observe":
+      return ["observe", by, 0];
+    case "not-my-specialty":
+      return onError === "fail" ? ["fail", ["onError"], 0] : ["observe", ["onError"], 0];
+    case "resuscitate":
+    case "discharge": {
+      if (discharges >= config.maxDischarges) return ["observe", ["maxDischarges"], 0];
+      // Without a record its discharges would not be counted, and it might come back for ever.
+      if (!hasBed) return ["observe", ["maxFlows"], 0];
+      if (diagnosis === "resuscitate") return ["discharge", by, 0];
+      return ["discharge", by, afterMs ?? backoffMs(config.backoff, discharges, random)];
+    }
+    default:
+      return diagnosis satisfies never;
+  }
+}
+
+function outcome(flow: string, decided: Decided, record: HospitalRecord): readonly [Ward, HospitalEffect] {
+  switch (decided) {
+    case "fail":
+      return ["failing", { type: "fail", flow, record }];
+    case "observe":
+      return ["observed", { type: "observe", flow, record }];
+    case "discharge":
+      return record.dueAt === undefined
+        ? ["out", { type: "discharge", flow, by: "staff", record }]
+        : ["waiting", { type: "wait", flow, dueAt: record.dueAt, record }];
+    default:
+      return decided satisfies never;
+  }
+}
+
+function counted(counts: HospitalRecord["counts"], by: readonly string[]): HospitalRecord["counts"] {
+  return { ...counts, ...Object.fromEntries(by.map((name) => [name, (counts[name] ?? 0) + 1])) };
+}
+
+/** What is kept of the symptom of a visit, of which there are many. */
+function inShort({ stack: _, ...symptom }: Symptom): Symptom {
+  return { ...symptom, message: symptom.message.slice(0, SHORT) };
+}
+
+/** Puts a patient into its ward, and out of any other. */
+function move(state: HospitalState, patient: Patient): void {
+  remove(state, patient.flow);
+  state.patients.set(patient.flow, patient);
+  state.wards[patient.ward].add(patient.flow);
+}
+
+function remove(state: HospitalState, flow: string): void {
+  const known = state.patients.get(flow);
+  if (known === undefined) return;
+  state.patients.delete(flow);
+  state.wards[known.ward].delete(flow);
+}
+
+/** Whether one more flow can be remembered. Of those that run, or are kept in the store, the first are forgotten for it. */
+function makeRoom(state: HospitalState, effects: HospitalEffect[]): boolean {
+  if (state.patients.size < state.config.maxFlows) return true;
+  const [forgotten] = state.wards.out.size > 0 ? state.wards.out : state.wards.observed;
+  if (forgotten === undefined) return false;
+  remove(state, forgotten);
+  effects.push({ type: "notify", notice: { type: "forgotten", flow: forgotten } });
+  return true;
+}
+
+/** Counts start anew; the visits are kept. */
+function fresh(record: HospitalRecord): HospitalRecord {
+  const { dueAt: _, ...rest } = record;
+  return { ...rest, counts: {}, discharges: 0 };
+}
+
+function progress(state: HospitalState, flow: string): readonly HospitalEffect[] {
+  const patient = state.patients.get(flow);
+  if (patient?.ward === "out") state.patients.set(flow, { ...patient, record: fresh(patient.record) });
+  return [];
+}
+
+/** Lets a patient run again. Who acts by hand wants it to be treated as if it had not failed here before. */
+function release(state: HospitalState, patient: Patient, by: DischargedBy): HospitalEffect[] {
+  const { flow, ward } = patient;
+  const { dueAt: _, ...rest } = patient.record;
+  const record = by === "timer" ? rest : fresh(patient.record);
+  if (state.patients.has(flow)) move(state, { ...patient, ward: "out", record });
+  const effects: HospitalEffect[] = ward === "waiting" && by !== "timer" ? [{ type: "cancel", flow }] : [];
+  return [...effects, { type: "discharge", flow, by, record }];
+}
+
+function dischargeAll(state: HospitalState, filter: PatientFilter): readonly HospitalEffect[] {
+  const flows = filter.flow === undefined ? [...state.wards.waiting, ...state.wards.observed] : [filter.flow];
+  return flows.flatMap((flow) => {
+    const patient = state.patients.get(flow);
+    const isIn = patient?.ward === "waiting" || patient?.ward === "observed";
+    return isIn && matches(patient.record, filter) ? release(state, patient, "hand") : [];
+  });
+}
+
+/** Whether a filter means the flow with this record, its id apart. */
+export function matches({ definition, symptom }: HospitalRecord, filter: PatientFilter): boolean {
+  return (
+    (filter.definition === undefined || filter.definition === definition) &&
+    (filter.code === undefined || filter.code === symptom.code) &&
+    (filter.kind === undefined || filter.kind === symptom.kind)
+  );
+}
+
+function observeByHand(
+  state: HospitalState,
+  { flow, definition, code, run, reason, suspension, now }: Extract<HospitalEvent, { type: "observed" }>,
+): readonly HospitalEffect[] {
+  const known = state.patients.get(flow);
+  if (known?.ward === "failing" || known?.ward === "observed") return [];
+  const effects: HospitalEffect[] = known?.ward === "waiting" ? [{ type: "cancel", flow }] : [];
+  const past = pastOf(known, suspension);
+  const symptom: Symptom = { kind: "requested", name: "HospitalizeError", message: reason };
+  const by = ["hand"];
+  const visit: Visit = { at: now, suspension, symptom: inShort(symptom), decision: "observe", by };
+  const record: HospitalRecord = {
+    ...past,
+    version: 1,
+    definition,
+    ...(code === undefined ? {} : { code }),
+    symptom,
+    suspension,
+    by,
+    visits: [...past.visits, visit].slice(-state.config.maxVisits),
+  };
+  if (known !== undefined || makeRoom(state, effects))
+    move(state, { flow, ward: "observed", run: Math.max(run, known?.run ?? 0), record });
+  return [...effects, { type: "observe", flow, record }];
+}
+
+function leave(state: HospitalState, flow: string): readonly HospitalEffect[] {
+  const isTimed = state.wards.waiting.has(flow);
+  remove(state, flow);
+  return isTimed ? [{ type: "cancel", flow }] : [];
+}
+
+/** Faults that other code may have mended. */
+function isOfCode({ kind }: Symptom): boolean {
+  return kind === "divergence" || kind === "definition";
+}
+
+function changeCode(state: HospitalState, definition: string, code: string): readonly HospitalEffect[] {
+  return [...state.wards.observed].flatMap((flow) => {
+    const patient = state.patients.get(flow) as Patient;
+    const { record } = patient;
+    const isMeant = record.definition === definition && record.code !== code && isOfCode(record.symptom);
+    return isMeant ? release(state, patient, "code") : [];
+  });
+}
+
+function due(state: HospitalState, flow: string, now: number): readonly HospitalEffect[] {
+  const patient = state.patients.get(flow);
+  if (patient?.ward !== "waiting") return [];
+  const { record } = patient;
+  const dueAt = record.dueAt ?? now;
+  // A timer may fire early, and a clock may be set back.
+  return now < dueAt ? [{ type: "wait", flow, dueAt, record }] : release(state, patient, "timer");
+}
+
+function restore(
+  state: HospitalState,
+  { flow, record, code, now }: Extract<HospitalEvent, { type: "restored" }>,
+): readonly HospitalEffect[] {
+  if (state.patients.has(flow)) return [];
+  const { dueAt } = record;
+  const effects: HospitalEffect[] = [];
+  const hasBed = makeRoom(state, effects);
+  const patient: Patient = { flow, ward: dueAt === undefined ? "observed" : "waiting", run: 0, record };
+  if (hasBed) move(state, patient);
+  if (dueAt !== undefined) {
+    if (!hasBed) return [...effects, { type: "observe", flow, record: { ...record, by: ["maxFlows"] } }];
+    return [...effects, ...(now < dueAt ? [wait(patient, dueAt)] : release(state, patient, "timer"))];
+  }
+  const isMended = isOfCode(record.symptom) && code !== undefined && code !== record.code;
+  if (!isMended && state.config.atStart === "keep") return effects;
+  return [...effects, ...release(state, patient, isMended ? "code" : "start")];
+}
+
+function wait({ flow, record }: Patient, dueAt: number): HospitalEffect {
+  return { type: "wait", flow, dueAt, record };
+}

@@ -1,0 +1,127 @@
+// A symptom: the error for which a flow comes to the hospital, as data that a store can keep.
+
+import { isError, show, stackOf } from "../../process/show.js";
+
+/**
+ * What kind of error it is; decides who of the default staff treats it.
+ *
+ * - `deadlock`: the database chose the transaction as the victim of a deadlock, or could not serialize it
+ * - `constraint`: a constraint of the database was violated
+ * - `timeout`: something took longer than it may
+ * - `connection`: the connection to the store was lost
+ * - `store`: any other error of the store
+ * - `engine`: a transition of the engine failed, or an effect of it
+ * - `divergence`: the code asked for something else than was recorded
+ * - `payload`: something stored cannot be read
+ * - `definition`: no definition with the name and version of the flow is registered
+ * - `crash-loop`: the process died again and again while the flow ran, and the flow made no progress
+ * - `requested`: the flow asked for the hospital
+ * - `final`: an error that says itself that a retry is in vain
+ * - `code`: any other error of the flow's own code
+ */
+export type SymptomKind =
+  | ("deadlock" | "constraint" | "timeout" | "connection" | "store")
+  | ("engine" | "divergence" | "payload" | "definition" | "crash-loop")
+  | ("requested" | "final" | "code");
+
+/** Every kind of symptom. */
+export const SYMPTOM_KINDS: readonly SymptomKind[] = [
+  ...(["deadlock", "constraint", "timeout", "connection", "store"] as const),
+  ...(["engine", "divergence", "payload", "definition", "crash-loop"] as const),
+  ...(["requested", "final", "code"] as const),
+];
+
+/** An error as data. */
+export interface Symptom {
+  readonly kind: SymptomKind;
+  /** The name of the error's class, at most 100 characters. */
+  readonly name: string;
+  /** The `code` of the error, if it has one, at most 100 characters. */
+  readonly code?: string;
+  /** At most 1,000 characters. */
+  readonly message: string;
+  /** At most 4,000 characters. */
+  readonly stack?: string;
+}
+
+const WORD_LENGTH = 100;
+const MESSAGE_LENGTH = 1_000;
+const STACK_LENGTH = 4_000;
+/** How many causes of an error are read for what the database said. */
+const MAX_CAUSES = 5;
+
+/**
+ * Makes a symptom of whatever was thrown. Never throws.
+ *
+ * @param thrown - any value
+ * @param kind - what the caller knows about it; else the error itself tells
+ */
+export function symptomOf(thrown: unknown, kind: SymptomKind = kindOf(thrown)): Symptom {
+  if (!isError(thrown)) return { kind, name: "Error", message: show(thrown) };
+  const code = read(thrown, "code");
+  const stack = stackOf(thrown)?.slice(0, STACK_LENGTH);
+  return {
+    kind,
+    name: textOf(read(thrown, "name"))?.slice(0, WORD_LENGTH) || "Error",
+    ...(typeof code === "string" || typeof code === "number"
+      ? { code: String(code).slice(0, WORD_LENGTH) }
+      : {}),
+    message: textOf(read(thrown, "message"))?.slice(0, MESSAGE_LENGTH) ?? "(no readable message)",
+    ...(stack === undefined ? {} : { stack }),
+  };
+}
+
+/** The kind of symptom that an error is, as far as the error itself tells. Never throws. */
+export function kindOf(thrown: unknown): SymptomKind {
+  if (typeof thrown !== "object" || thrown === null) return "code";
+  const code = read(thrown, "code");
+  const known = typeof code === "string" ? OWN[code] : undefined;
+  if (known !== undefined) return known;
+  if (read(thrown, "retriable") === false) return "final";
+  // Only what a store reports counts as an error of the store: a flow may well use databases and services of its own.
+  return typeof code === "string" && /^ERR_(STORE|SQL)/.test(code) ? kindOfStore(thrown) : "code";
+}
+
+/** By the code of an error of the library itself. */
+const OWN: Readonly<Record<string, SymptomKind>> = {
+  ERR_FLOW_HOSPITALIZED: "requested",
+  ERR_FLOW_DIVERGED: "divergence",
+  ERR_FLOW_UNKNOWN: "definition",
+};
+
+/** What the database said: SQLSTATE of PostgreSQL (appendix A of its manual), result codes of SQLite, errno of Node. */
+const SAID: readonly (readonly [RegExp, SymptomKind])[] = [
+  [/^(40P01|40001|SQLITE_BUSY|SQLITE_LOCKED)/, "deadlock"],
+  [/^(23[0-9A-Z]{3}$|SQLITE_CONSTRAINT)/, "constraint"],
+  [/^(57014|55P03|25P0[34]|ETIMEDOUT$)/, "timeout"],
+  [/^(08[0-9A-Z]{3}$|57P0[1-5]|ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|ENETUNREACH)/, "connection"],
+  [/^ERR_\w*TIMEOUT/, "timeout"],
+  [/^ERR_\w*CONNECTION/, "connection"],
+  [/^ERR_\w*CONSTRAINT/, "constraint"],
+];
+
+function kindOfStore(thrown: object): SymptomKind {
+  let error: unknown = thrown;
+  for (let depth = 0; depth < MAX_CAUSES && typeof error === "object" && error !== null; depth++) {
+    for (const key of ["code", "sqlState"]) {
+      const said = read(error, key);
+      const kind = typeof said === "string" ? SAID.find(([pattern]) => pattern.test(said))?.[1] : undefined;
+      if (kind !== undefined) return kind;
+    }
+    error = read(error, "cause");
+  }
+  return "store";
+}
+
+/** A property of any object: it may be a getter that throws. */
+function read(of: object, key: string): unknown {
+  try {
+    return (of as Record<string, unknown>)[key];
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
