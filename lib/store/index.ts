@@ -5,10 +5,22 @@
  *     write-set        what one writer changes in one atomic step, and what must hold for it
  *     claim            who may write: a name with a fencing token
  *     store            what memory, SQLite and PostgreSQL can do
- *     group-commit     many writers share a transaction and a sync
+ *     group-commit     many writers share a transaction and a sync: which sets of a group are applied is the plan's affair
+ *     grouped-store    what all stores have in common; a kind of store is a driver
  */
 
 export type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
+export {
+  ConflictError,
+  FencedError,
+  StoreClosedError,
+  StoreError,
+  StoreOverloadedError,
+  StoreUnsupportedError,
+  StoreVersionError,
+  ValueError,
+} from "./errors.js";
+export { STORE_DEFAULTS, type StoreLimits } from "./limits.js";
 export type { Migration, Schema } from "./schema.js";
 export type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "./sql.js";
 export type { Scan, Store, StoreContext, StoreSource, StoreWarning, Watcher } from "./store.js";

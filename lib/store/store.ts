@@ -41,7 +41,7 @@ export interface Store extends AsyncDisposable {
    * Applies a write set in a group commit. Fulfilled when the set is durable: the transaction that holds it was committed and
    * synced. A set of no writes and no expectations is fulfilled behind all sets that were committed before.
    *
-   * @throws ConflictError, FencedError, ValueError, StoreError
+   * @throws ConflictError, FencedError, ValueError, StoreOverloadedError, StoreError
    */
   commit(set: WriteSet): Promise<Committed>;
   /** As `commit`, for callers that need no promise. `settled` is called once, never in the caller's turn. */
@@ -69,7 +69,7 @@ export interface Store extends AsyncDisposable {
   /**
    * Runs SQL of the user in a transaction of its own on this store; `attach` gives a write set that commits with it.
    *
-   * @throws SqlUnsupportedError where the store has no SQL (memory)
+   * @throws StoreUnsupportedError where the store has no SQL (memory)
    */
   transaction<T>(body: (tx: SqlTransaction) => Promise<T>, options?: SqlTransactionOptions<T>): Promise<T>;
   /**

@@ -44,9 +44,14 @@ export interface TableOptions<C extends Columns> {
   readonly unique?: readonly string[];
 }
 
-/** A table. See {@link defineTable}. */
-export interface Table<C extends Columns = Columns> extends TableOptions<C> {
+/** A table. See {@link defineTable}, and {@link TableOptions} for what the fields mean. */
+export interface Table<C extends Columns = Columns> {
   readonly name: string;
+  readonly columns: C;
+  readonly key: readonly string[];
+  readonly counted?: string;
+  readonly indexes?: Readonly<Record<string, readonly string[]>>;
+  readonly unique?: readonly string[];
 }
 
 /** The row type of a table. */
@@ -58,7 +63,7 @@ const NAME = /^[a-z][a-z0-9_]{0,40}$/;
  * Defines a table of a store.
  *
  * @param name - lower case letters, digits and `_`; unique within its schema
- * @throws OptionError when a name is malformed or a key or index names a column that does not exist
+ * @throws OptionError when a name is malformed, or a key or index names a column that does not exist or cannot be in it
  * @example
  * const orders = defineTable("orders", { columns: { id: "text", total: "real", due: "integer?" }, key: ["id"], indexes: { due: ["due"] } });
  */
@@ -75,9 +80,26 @@ export function defineTable<const C extends Columns>(name: string, options: Tabl
         throw new OptionError(path, column, `one of the columns ${Object.keys(options.columns).join(", ")}`);
   };
   known("key", options.key);
+  if (options.key.length === 0) throw new OptionError("key", options.key, "one column or more");
+  for (const column of options.key)
+    if (/\?$|payload/.test(options.columns[column] as string))
+      throw new OptionError("key", column, "columns of type text, integer or real, without ?");
+  const { counted } = options;
+  if (counted !== undefined && (options.columns[counted] !== "integer" || options.key.join() !== counted))
+    throw new OptionError("counted", counted, "an integer column that is the whole key");
   for (const [index, columns] of Object.entries(options.indexes ?? {})) {
     named("indexes", index);
     known(`indexes.${index}`, columns);
+    const payload = columns.find((column) => options.columns[column]?.startsWith("payload"));
+    if (payload !== undefined || columns.length === 0)
+      throw new OptionError(`indexes.${index}`, payload, "columns of type text, integer or real");
   }
+  for (const index of options.unique ?? [])
+    if (options.indexes?.[index] === undefined)
+      throw new OptionError(
+        "unique",
+        index,
+        `one of the indexes ${Object.keys(options.indexes ?? {}).join(", ")}`,
+      );
   return { name, ...options };
 }

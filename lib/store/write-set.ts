@@ -7,15 +7,24 @@ import type { AnyRow, Table, Value } from "./table.js";
 /** The values of the columns of a table's key, in their order. */
 export type Key = readonly Value[];
 
-/** One change of one table. Writes of a set apply in their order. */
+/**
+ * One change of one table. Writes of a set apply in their order. A row may leave out columns that may be null, and leaves out the
+ * column that the store numbers. Null in a unique index is unlike any other null.
+ */
 export type Write =
   /** Adds a row. If there is a row with this key, or with these values of a unique index, the whole set is refused. */
   | { readonly type: "insert"; readonly table: Table; readonly row: AnyRow }
   /** Adds a row unless there is one with this key or with these values of a unique index; then nothing is written. */
   | { readonly type: "offer"; readonly table: Table; readonly row: AnyRow }
-  /** Adds a row, or replaces the one with this key. */
+  /**
+   * Adds a row, or replaces the one with this key. If another row has these values of a unique index, the set is refused. Not for
+   * counted tables.
+   */
   | { readonly type: "put"; readonly table: Table; readonly row: AnyRow }
-  /** Changes columns of the row with this key, if there is one; `add` adds to numbers. */
+  /**
+   * Changes columns of the row with this key, if there is one; `add` adds to numbers, where null counts as 0. Columns of the key do
+   * not change, and those of a unique index are set together. If another row has these values of it, the set is refused.
+   */
   | {
       readonly type: "update";
       readonly table: Table;

@@ -29,12 +29,17 @@ function foldersWithRooms(sources: readonly Source[]): string[] {
   return [...new Set(parents)].filter((folder) => folder.startsWith("lib/")).sort();
 }
 
-/** Circles between the rooms of a folder; the files directly in the folder are a room of their own. */
+/**
+ * Circles between the rooms of a folder. The files directly in the folder are a room of their own, and so is its `index.ts`, the map
+ * of all rooms.
+ */
 function circlesBetweenRooms(folder: string, sources: readonly Source[]): string[] {
   const roomOf = (path: string): string | undefined => {
     if (!path.startsWith(`${folder}/`)) return undefined;
     const rest = path.slice(folder.length + 1).split("/");
-    return rest.length === 1 ? "." : (rest[0] as string);
+    return rest.length > 1 || /^index\.[jt]s$/.test(rest[0] as string)
+      ? (rest[0] as string).replace(/\.[jt]s$/, "")
+      : ".";
   };
   const edges = new Map<string, Map<string, string>>();
   for (const source of sources) {

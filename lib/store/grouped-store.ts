@@ -1,0 +1,243 @@
+// The part that all kinds of store have in common: write sets are checked and committed in groups, scans are checked, claims are
+// kept, watchers notified, errors wrapped, and a closed store refuses. A kind of store is a driver (driver.ts).
+
+import { SignalboxError } from "../process/errors.js";
+import { only } from "../process/known-options.js";
+import { delay, text } from "../process/options.js";
+import { showThrown } from "../process/show.js";
+import type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
+import { ClaimKeeper } from "./claim-keeper.js";
+import type { CheckedScan, DriverHost, HeldClaim, StoreDriver } from "./driver.js";
+import { FencedError, StoreClosedError, StoreError, StoreUnsupportedError } from "./errors.js";
+import { GroupCommit, type Settled } from "./group-commit.js";
+import type { StoreLimits } from "./limits.js";
+import type { Outcome } from "./plan.js";
+import { checkScan } from "./scans.js";
+import type { SqlTransaction, SqlTransactionOptions } from "./sql.js";
+import type { Scan, Store, StoreContext, Watcher } from "./store.js";
+import type { Columns, RowOf, Table } from "./table.js";
+import { checkKey, checkSet } from "./values.js";
+import { Watchers } from "./watchers.js";
+import type { Committed, Key, WriteSet } from "./write-set.js";
+
+/** A driver with its group commit: what all handles of one open store share. */
+export class StoreEngine {
+  readonly driver: StoreDriver;
+  readonly limits: StoreLimits;
+  readonly watchers: Watchers = new Watchers();
+  readonly keepers: Set<ClaimKeeper> = new Set();
+  readonly commits: GroupCommit;
+
+  constructor(driver: StoreDriver, host: EngineHost, limits: StoreLimits) {
+    this.driver = driver;
+    this.limits = limits;
+    this.commits = new GroupCommit({
+      label: driver.label,
+      limits,
+      context: host,
+      apply: (sets) => driver.apply(sets),
+      recovery: (error) => driver.recovery(error),
+      wrap: (error) => this.wrap(error),
+      committed: (sets, outcomes) => this.#committed(sets, outcomes),
+    });
+  }
+
+  /** The driver learnt that a claim is lost. */
+  lost(claim: HeldClaim): void {
+    for (const keeper of this.keepers) keeper.lost(claim);
+  }
+
+  wrap(error: unknown): Error {
+    if (error instanceof SignalboxError) return error;
+    return new StoreError(`the store ${this.driver.label} failed: ${firstLine(error)}`, { cause: error });
+  }
+
+  #committed(sets: readonly WriteSet[], outcomes: readonly Outcome[]): void {
+    let topics: Set<string> | undefined;
+    for (let i = 0; i < sets.length; i++) {
+      const outcome = outcomes[i];
+      if (outcome instanceof FencedError) this.lost({ name: outcome.claim, token: outcome.token });
+      const { notify } = sets[i] as WriteSet;
+      if (notify === undefined || outcome instanceof Error) continue;
+      topics ??= new Set();
+      for (const topic of notify) topics.add(topic);
+    }
+    if (topics !== undefined) for (const topic of topics) this.watchers.notified(topic);
+  }
+}
+
+/** The surroundings of an engine. */
+export type EngineHost = Pick<DriverHost, "environment" | "after" | "warn">;
+
+const firstLine = (error: unknown): string => showThrown(error).split("\n", 1)[0] as string;
+
+/** One handle on an open store. */
+export class GroupedStore implements Store {
+  readonly label: string;
+  readonly shared: boolean;
+  readonly #engine: StoreEngine;
+  readonly #driver: StoreDriver;
+  readonly #claims: ClaimKeeper;
+  readonly #closing: () => Promise<void>;
+  readonly #watches = new Set<() => void>();
+  /** Operations that `close` waits for. */
+  readonly #running = new Set<Promise<unknown>>();
+  #closed: Promise<void> | undefined;
+
+  /** @param closing - closes what the handles share, if this is the last one */
+  constructor(
+    engine: StoreEngine,
+    context: Pick<StoreContext, "environment" | "after">,
+    closing: () => Promise<void>,
+  ) {
+    this.#engine = engine;
+    this.#driver = engine.driver;
+    this.label = engine.driver.label;
+    this.shared = engine.driver.shared;
+    this.#closing = closing;
+    this.#claims = new ClaimKeeper(engine.driver, context);
+    engine.keepers.add(this.#claims);
+  }
+
+  submit(set: WriteSet, settled: Settled): void {
+    if (this.#closed !== undefined) {
+      void Promise.resolve().then(() => settled(new StoreClosedError(this.label), undefined));
+      return;
+    }
+    this.#engine.commits.submit(set, settled);
+  }
+
+  commit(set: WriteSet): Promise<Committed> {
+    return this.#run(
+      () =>
+        new Promise((resolve, reject) => {
+          this.#engine.commits.submit(set, (error, committed) => {
+            if (error === undefined) resolve(committed as Committed);
+            else reject(error);
+          });
+        }),
+    );
+  }
+
+  get<C extends Columns>(table: Table<C>, keys: readonly Key[]): Promise<(RowOf<C> | undefined)[]> {
+    return this.#run(async () => {
+      for (const key of keys) checkKey(table, key);
+      if (keys.length === 0) return [];
+      return (await this.#driver.get(table, keys)) as (RowOf<C> | undefined)[];
+    });
+  }
+
+  scan<C extends Columns>(table: Table<C>, scan: Scan): Promise<RowOf<C>[]> {
+    return this.#run(async () => (await this.#driver.scan(table, this.#checked(table, scan))) as RowOf<C>[]);
+  }
+
+  count<C extends Columns>(table: Table<C>, scan: Scan): Promise<number> {
+    return this.#run(async () => this.#driver.count(table, this.#checked(table, scan)));
+  }
+
+  clock(): Promise<number> {
+    return this.#run(() => this.#driver.clock());
+  }
+
+  claim(name: string, options: ClaimOptions): Promise<Claim | undefined> {
+    return this.#run(async () => {
+      only("options", options, ["owner", "ttlMs"]);
+      const { owner, ttlMs = this.#engine.limits.claimTtlMs } = options;
+      return this.#claims.claim(text("name", name), text("owner", owner), delay("ttlMs", ttlMs, 1));
+    });
+  }
+
+  claims(prefix: string): Promise<ClaimInfo[]> {
+    return this.#run(async () => [...(await this.#driver.claims(prefix))]);
+  }
+
+  revoke(name: string, token: number): Promise<boolean> {
+    return this.#run(async () => {
+      const revoked = await this.#driver.revoke({ name, token });
+      if (revoked) this.#engine.lost({ name, token });
+      return revoked;
+    });
+  }
+
+  watch(prefix: string, watcher: Watcher): () => void {
+    if (this.#closed !== undefined) throw new StoreClosedError(this.label);
+    const end = this.#engine.watchers.add(prefix, watcher);
+    this.#watches.add(end);
+    return () => {
+      this.#watches.delete(end);
+      end();
+    };
+  }
+
+  transaction<T>(
+    body: (tx: SqlTransaction) => Promise<T>,
+    options: SqlTransactionOptions<T> = {},
+  ): Promise<T> {
+    return this.#run(async () => {
+      if (this.#driver.transaction === undefined)
+        throw new StoreUnsupportedError(this.label, "has no SQL: use transact, or a store with SQL");
+      only("options", options, ["attach", "claim", "timeoutMs", "attempts", "signal"]);
+      const { attach } = options;
+      return this.#driver.transaction(body, {
+        ...options,
+        ...(attach && { attach: async (result: T) => checked(await attach(result)) }),
+      });
+    });
+  }
+
+  backup(path: string): Promise<void> {
+    return this.#run(async () => {
+      if (this.#driver.backup === undefined)
+        throw new StoreUnsupportedError(
+          this.label,
+          "makes no backups: use the tools of its server, or copy its rows",
+        );
+      await this.#driver.backup(text("path", path));
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #checked<C extends Columns>(table: Table<C>, scan: Scan): CheckedScan {
+    return checkScan(table, scan, this.#engine.limits);
+  }
+
+  async #close(): Promise<void> {
+    for (const end of this.#watches) end();
+    await Promise.allSettled(this.#running);
+    // An empty set is settled behind all that was submitted before it.
+    await new Promise<void>((resolve) => this.#engine.commits.submit({ writes: [] }, () => resolve()));
+    try {
+      await this.#claims.releaseAll();
+    } finally {
+      this.#engine.keepers.delete(this.#claims);
+      await this.#closing();
+    }
+  }
+
+  /** Runs an operation of an open store. Errors of the driver become errors of the store. */
+  async #run<T>(operation: () => Promise<T>): Promise<T> {
+    if (this.#closed !== undefined) throw new StoreClosedError(this.label);
+    const running = operation();
+    this.#running.add(running);
+    try {
+      return await running;
+    } catch (error) {
+      throw this.#engine.wrap(error);
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+}
+
+function checked(set: WriteSet): WriteSet {
+  checkSet(set);
+  return set;
+}

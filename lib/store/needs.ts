@@ -1,0 +1,147 @@
+// What has to be read, and on a shared database locked, before a group of write sets can be decided. Pure.
+
+import type { Table } from "./table.js";
+import { compareKeys, isTouched, shapeOf, type TableShape, textOf, valuesOf } from "./table-shape.js";
+import type { Expectation, Key, Write, WriteSet } from "./write-set.js";
+
+/** Rows of one table. */
+export interface TableNeeds {
+  readonly table: Table;
+  /** The columns to read, the key first. */
+  readonly columns: readonly string[];
+  /** Rows with these keys, in their order, none twice. */
+  readonly keys: readonly Key[];
+  /** Rows with these values in a unique index, in their order, none twice. */
+  readonly uniques: readonly { readonly index: string; readonly values: readonly Key[] }[];
+}
+
+/** A claim that write sets of the group act under. */
+export interface ClaimNeeds {
+  readonly name: string;
+  readonly token: number;
+}
+
+/**
+ * What a group needs to know. Everything is sorted: who locks the rows in this order, table by table, waits for no other who does
+ * the same and who waits for him.
+ */
+export interface Needs {
+  readonly tables: readonly TableNeeds[];
+  readonly claims: readonly ClaimNeeds[];
+}
+
+const NOTHING: readonly TableNeeds[] = [];
+
+/** What must be read before this group is planned. */
+export function needs(sets: readonly WriteSet[]): Needs {
+  const claims = new Map<string, ClaimNeeds>();
+  let tables: Map<string, Collected> | undefined;
+  let last: ClaimNeeds | undefined;
+  for (const { writes, expect, claim } of sets) {
+    // Most sets of a group have the claim of the one before.
+    if (claim !== undefined && claim !== last) {
+      last = claim;
+      claims.set(`${claim.token} ${claim.name}`, claim);
+    }
+    for (let i = 0; i < writes.length; i++) {
+      const write = writes[i] as Write;
+      const shape = shapeOf(write.table);
+      if (write.type === "insert" && shape.appends) continue;
+      tables ??= new Map();
+      collect(collected(tables, shape), write);
+    }
+    if (expect === undefined) continue;
+    tables ??= new Map();
+    for (const one of expect) expected(collected(tables, shapeOf(one.table)), one);
+  }
+  return {
+    tables: tables === undefined ? NOTHING : [...tables.values()].filter(isAny).sort(byName).map(finished),
+    claims: [...claims.values()].sort((a, b) =>
+      a.name === b.name ? a.token - b.token : a.name < b.name ? -1 : 1,
+    ),
+  };
+}
+
+interface Collected {
+  readonly shape: TableShape;
+  readonly keys: Map<string, Key>;
+  readonly uniques: Map<string, Map<string, Key>>;
+  readonly columns: Set<string>;
+}
+
+function collected(tables: Map<string, Collected>, shape: TableShape): Collected {
+  const { name } = shape.table;
+  let one = tables.get(name);
+  if (one === undefined) {
+    one = { shape, keys: new Map(), uniques: new Map(), columns: new Set() };
+    tables.set(name, one);
+  }
+  return one;
+}
+
+function collect(into: Collected, write: Write): void {
+  const { shape, columns } = into;
+  switch (write.type) {
+    case "insert":
+    case "offer":
+    case "put":
+      // A put needs no look at the row that it replaces, unless an index has to forget that row's values.
+      if (shape.counted === undefined && (write.type !== "put" || shape.unique.length > 0))
+        addKey(into, valuesOf(write.row, shape.key));
+      for (const index of shape.unique) addUnique(into, index.name, valuesOf(write.row, index.columns));
+      return;
+    case "update": {
+      addKey(into, write.key);
+      for (const name in write.add) columns.add(name);
+      for (const index of shape.unique) {
+        if (!isTouched(index, write)) continue;
+        addUnique(into, index.name, valuesOf(write.set ?? {}, index.columns));
+        // The row is written anew as a whole: see overlay.ts.
+        for (const column of shape.columns) columns.add(column.name);
+      }
+      return;
+    }
+    case "delete":
+      addKey(into, write.key);
+      return;
+    default:
+      for (const name of shape.indexes.get(write.index ?? "")?.columns ?? []) columns.add(name);
+  }
+}
+
+function expected(into: Collected, { key, is }: Expectation): void {
+  addKey(into, key);
+  if (typeof is === "object") for (const name of Object.keys(is)) into.columns.add(name);
+}
+
+function addKey(into: Collected, key: Key): void {
+  into.keys.set(textOf(key), key);
+}
+
+function addUnique(into: Collected, index: string, values: Key): void {
+  // Null is unlike any other null, as in SQL.
+  if (values.includes(null)) return;
+  let all = into.uniques.get(index);
+  if (all === undefined) {
+    all = new Map();
+    into.uniques.set(index, all);
+  }
+  all.set(textOf(values), values);
+}
+
+const isAny = (one: Collected): boolean => one.keys.size > 0 || one.uniques.size > 0;
+
+const byName = (a: Collected, b: Collected): number => (a.shape.table.name < b.shape.table.name ? -1 : 1);
+
+function finished({ shape, keys, uniques, columns }: Collected): TableNeeds {
+  for (const index of shape.unique) for (const column of index.columns) columns.add(column);
+  for (const column of shape.key) columns.delete(column);
+  return {
+    table: shape.table,
+    columns: [...shape.key, ...columns],
+    keys: [...keys.values()].sort(compareKeys),
+    uniques: [...uniques]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([index, values]) => ({ index, values: [...values.values()].sort(compareKeys) })),
+  };
+}

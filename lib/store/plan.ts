@@ -1,0 +1,108 @@
+// The plan of a group: which of its write sets are applied, which are refused and why, and what the driver has to do. Pure: all that
+// it knows of the store is what was read for it.
+//
+//     needs(sets)  ──▶  the driver reads (and locks)  ──▶  plan(sets, needs, found)  ──▶  the driver carries out the statements
+//
+// The sets apply one after another, and each sees what the accepted ones before it have done. A number that the store gives to a row
+// is known to the writer of the row after the commit, and to no set of the same group.
+
+import { ConflictError, FencedError, ValueError } from "./errors.js";
+import type { ClaimNeeds, Needs } from "./needs.js";
+import { Overlay } from "./overlay.js";
+import type { Statement } from "./statement.js";
+import type { AnyRow, Table } from "./table.js";
+import { shapeOf, textOf } from "./table-shape.js";
+import { UndoLog } from "./undo-log.js";
+import type { Committed, Write, WriteSet } from "./write-set.js";
+
+export { type ClaimNeeds, type Needs, needs, type TableNeeds } from "./needs.js";
+export { numbered, type Slots, type Statement } from "./statement.js";
+
+/** What the driver found of what a group needs. */
+export interface Found {
+  /** By name of the table: the rows that are there, with the columns that were asked for. A row may be there twice. */
+  readonly rows: ReadonlyMap<string, readonly AnyRow[]>;
+  /** Whether this claim is held with this token. */
+  held(claim: ClaimNeeds): boolean;
+}
+
+/** What became of one write set: its results, or why it was refused. */
+export type Outcome = Committed | Error;
+
+/** What to do about a group. */
+export interface Plan {
+  /** For each set, in their order. Some results are put there by {@link numbered} when the statements are carried out. */
+  readonly outcomes: readonly Outcome[];
+  /** All in one transaction. Empty when nothing is to be written. */
+  readonly statements: readonly Statement[];
+}
+
+/** Decides a group. */
+export function plan(sets: readonly WriteSet[], needs: Needs, found: Found): Plan {
+  const planner = new Planner(needs, found);
+  return { outcomes: sets.map((set) => planner.decide(set)), statements: planner.statements() };
+}
+
+class Planner {
+  private readonly needs: Needs;
+  private readonly found: Found;
+  private readonly undo = new UndoLog();
+  private readonly overlays = new Map<string, Overlay>();
+  // Most sets of a group have the claim, and write to the table, of the one before.
+  private claim: ClaimNeeds | undefined;
+  private held = true;
+  private table: Table | undefined;
+  private overlay!: Overlay;
+
+  constructor(needs: Needs, found: Found) {
+    this.needs = needs;
+    this.found = found;
+  }
+
+  decide({ writes, expect, claim }: WriteSet): Outcome {
+    if (claim !== undefined && !this.isHeld(claim)) return new FencedError(claim.name, claim.token);
+    const results: number[] = [];
+    try {
+      if (expect !== undefined) for (const one of expect) this.of(one.table).expect(one);
+      for (let at = 0; at < writes.length; at++) {
+        const write = writes[at] as Write;
+        const overlay = this.of(write.table);
+        results.push(0);
+        if (write.type === "insert" && shapeOf(write.table).appends) overlay.append(write.row, results, at);
+        else overlay.write(write, results, at);
+      }
+    } catch (error) {
+      this.undo.undo();
+      if (error instanceof ConflictError || error instanceof ValueError) return error;
+      throw error;
+    }
+    this.undo.clear();
+    return { results };
+  }
+
+  statements(): Statement[] {
+    return [...this.overlays.values()].flatMap((overlay) => overlay.statements());
+  }
+
+  private isHeld(claim: ClaimNeeds): boolean {
+    if (claim !== this.claim) {
+      this.claim = claim;
+      this.held = this.found.held(claim);
+    }
+    return this.held;
+  }
+
+  private of(table: Table): Overlay {
+    if (table === this.table) return this.overlay;
+    let overlay = this.overlays.get(table.name);
+    if (overlay === undefined) {
+      const keys = this.needs.tables.find((one) => one.table.name === table.name)?.keys ?? [];
+      const known = new Set(keys.map(textOf));
+      overlay = new Overlay(shapeOf(table), known, this.found.rows.get(table.name) ?? [], this.undo);
+      this.overlays.set(table.name, overlay);
+    }
+    this.table = table;
+    this.overlay = overlay;
+    return overlay;
+  }
+}

@@ -1,0 +1,32 @@
+// Checks what a scan is given, and fills in its defaults.
+
+import { OptionError } from "../process/errors.js";
+import { only } from "../process/known-options.js";
+import { flag } from "../process/options.js";
+import type { CheckedScan } from "./driver.js";
+import type { StoreLimits } from "./limits.js";
+import type { Scan } from "./store.js";
+import type { Table, Value } from "./table.js";
+import { shapeOf } from "./table-shape.js";
+import { checkPrefix } from "./values.js";
+
+/** @throws OptionError, ValueError */
+export function checkScan(table: Table, scan: Scan, limits: StoreLimits): CheckedScan {
+  only("scan", scan, ["index", "prefix", "from", "after", "below", "reverse", "limit"]);
+  const { index = "", prefix = [], from, after, below, reverse = false, limit = limits.scanRows } = scan;
+  const shape = shapeOf(table);
+  checkPrefix(shape, index, prefix);
+  const found = shape.indexes.get(index);
+  if (found === undefined) throw new OptionError("scan.index", index, "an index of the table");
+  for (const [name, bound] of Object.entries({ from, after, below })) {
+    if (bound === undefined) continue;
+    if (prefix.length === found.columns.length)
+      throw new OptionError(`scan.${name}`, bound, "absent: the prefix has all columns of the index");
+    checkPrefix(shape, index, [...prefix, bound as Value]);
+  }
+  if (from !== undefined && after !== undefined)
+    throw new OptionError("scan.after", after, "absent when there is a `from`");
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > limits.scanMostRows)
+    throw new OptionError("scan.limit", limit, `a whole number from 1 to ${limits.scanMostRows}`);
+  return { index: found, prefix, from, after, below, reverse: flag("scan.reverse", reverse), limit };
+}
