@@ -12,7 +12,7 @@ const SHARED = ["process", "graph", "behaviour", "supervisor", "dispatch", "stor
 const config: RolldownOptions = defineConfig({
   input: {
     ...Object.fromEntries(ENTRIES.map((name) => [name, `${lib}${name}.ts`])),
-    "testing/command": `${lib}testing/command/main.ts`,
+    "cli/main": `${lib}cli/main.ts`,
   },
   platform: "neutral",
   external: /^[^./]/,

@@ -10,3 +10,30 @@ export type { HospitalOptions } from "./hospital/options.js";
 export type { Decided, HospitalRecord, Suspension, Visit } from "./hospital/record.js";
 export type { Chart, Diagnosis, StaffMember } from "./hospital/staff.js";
 export type { Symptom, SymptomKind } from "./hospital/symptom.js";
+export {
+  AdminProtocolError,
+  AdminSocketError,
+  FlowWaitTimeoutError,
+  RemoteOperationError,
+} from "./operations/errors.js";
+export type {
+  FlowDetails,
+  FlowFilter,
+  FlowForkOptions,
+  FlowListOptions,
+  FlowMetrics,
+  FlowOperations,
+  FlowOutcome,
+  FlowPage,
+  FlowPruneOptions,
+  FlowRetryOptions,
+  FlowSendOptions,
+  FlowStartOptions,
+  FlowStatus,
+  FlowSummary,
+  HistoryEvent,
+  HistoryOptions,
+  PendingAsk,
+  ResultOptions,
+  WaitingMessage,
+} from "./operations/operations.js";

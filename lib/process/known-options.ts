@@ -13,15 +13,20 @@ export function only(path: string, given: object, known: readonly string[]): voi
     throw new OptionError(path || "options", given, `an object of ${known.join(", ")}`);
   for (const [name, value] of Object.entries(given)) {
     if (known.includes(name)) continue;
-    const alike = known.filter((one) => distance(one, name) <= TYPOS);
+    const meant = alike(known, name);
     const hint =
-      alike.length > 0 ? `did you mean ${alike.join(" or ")}?` : `there is only ${known.join(", ")}`;
+      meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : `there is only ${known.join(", ")}`;
     throw new OptionError(path === "" ? name : `${path}.${name}`, value, `absent: ${hint}`);
   }
 }
 
 /** Most letters by which a misspelled name differs from the one that was meant. */
 const TYPOS = 2;
+
+/** The known names from which a misspelled one differs by a few letters. */
+export function alike(known: readonly string[], name: string): string[] {
+  return known.filter((one) => distance(one, name) <= TYPOS);
+}
 
 /** Letters to insert, remove or replace to make one word of the other, regardless of case. */
 function distance(one: string, other: string): number {

@@ -9,6 +9,7 @@ interface NodeModules {
   readonly "node:diagnostics_channel": typeof import("node:diagnostics_channel");
   readonly "node:fs": typeof import("node:fs");
   readonly "node:http": typeof import("node:http");
+  readonly "node:net": typeof import("node:net");
   readonly "node:os": typeof import("node:os");
   readonly "node:path": typeof import("node:path");
   readonly "node:process": typeof import("node:process");
@@ -38,6 +39,7 @@ export const node: {
   readonly childProcess: NodeModules["node:child_process"];
   readonly fs: NodeModules["node:fs"];
   readonly http: NodeModules["node:http"];
+  readonly net: NodeModules["node:net"];
   readonly os: NodeModules["node:os"];
   readonly path: NodeModules["node:path"];
   readonly process: NodeModules["node:process"];
@@ -53,6 +55,9 @@ export const node: {
   },
   get http() {
     return required("node:http");
+  },
+  get net() {
+    return required("node:net");
   },
   get os() {
     return required("node:os");

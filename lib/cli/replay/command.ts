@@ -2,14 +2,14 @@
 // host it is given.
 
 import { SignalboxError } from "../../process/errors.js";
-import type { ScheduleFailedError } from "../report/failure.js";
-import { type KeptFailure, readFailure } from "../report/failure-file.js";
-import { renderTrace } from "../report/render.js";
-import { renderViewer } from "../viewer/page.js";
-import { type Arguments, parseArguments, USAGE } from "./arguments.js";
+import type { ScheduleFailedError } from "../../testing/report/failure.js";
+import { type KeptFailure, readFailure } from "../../testing/report/failure-file.js";
+import { renderTrace } from "../../testing/report/render.js";
+import { renderViewer } from "../../testing/viewer/page.js";
+import { type Arguments, parseReplay, USAGE } from "./usage.js";
 
 /** What the command uses of the host. */
-export interface CommandHost {
+export interface ReplayHost {
   /** The text of a file. @throws Error when there is none */
   read(path: string): string;
   write(path: string, text: string): void;
@@ -34,9 +34,9 @@ export const EXIT: {
 } = { fine: 0, fails: 1, misuse: 2, differs: 3 };
 
 /** Runs the command. Returns its exit code. */
-export async function command(args: readonly string[], host: CommandHost): Promise<number> {
+export async function replay(args: readonly string[], host: ReplayHost): Promise<number> {
   try {
-    const given = parseArguments(args);
+    const given = parseReplay(args);
     if (given === "help") {
       host.print(USAGE);
       return EXIT.fine;
@@ -53,7 +53,7 @@ export async function command(args: readonly string[], host: CommandHost): Promi
   }
 }
 
-function read(file: string, host: CommandHost): string {
+function read(file: string, host: ReplayHost): string {
   try {
     return host.read(file);
   } catch (error) {
@@ -61,7 +61,7 @@ function read(file: string, host: CommandHost): string {
   }
 }
 
-async function rerun(failure: KeptFailure, given: Arguments, host: CommandHost): Promise<number> {
+async function rerun(failure: KeptFailure, given: Arguments, host: ReplayHost): Promise<number> {
   const module = given.module ?? failure.source?.module;
   const name = given.export ?? failure.source?.export;
   if (given.show || module === undefined || name === undefined) {
@@ -74,7 +74,7 @@ async function rerun(failure: KeptFailure, given: Arguments, host: CommandHost):
   return verdict(failure, error, host);
 }
 
-async function scenarioOf(module: string, name: string, host: CommandHost): Promise<() => unknown> {
+async function scenarioOf(module: string, name: string, host: ReplayHost): Promise<() => unknown> {
   let exports: object;
   try {
     exports = await host.load(module);
@@ -92,7 +92,7 @@ async function scenarioOf(module: string, name: string, host: CommandHost): Prom
 }
 
 /** Says whether the schedule still fails in the same way. */
-function verdict({ trace }: KeptFailure, error: unknown, host: CommandHost): number {
+function verdict({ trace }: KeptFailure, error: unknown, host: ReplayHost): number {
   if (error === undefined) {
     host.print("the schedule passes now");
     return EXIT.fine;

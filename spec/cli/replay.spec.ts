@@ -2,9 +2,10 @@
 
 import { explore, type Simulation } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
-import { type CommandHost, command, EXIT } from "../../../lib/testing/command/command.js";
-import { type KeptFailure, writeFailure } from "../../../lib/testing/report/failure-file.js";
-import { failureOf } from "../support/found.js";
+import { EXIT, type ReplayHost, replay } from "../../lib/cli/replay/command.js";
+import { signalbox } from "../../lib/cli/signalbox.js";
+import { type KeptFailure, writeFailure } from "../../lib/testing/report/failure-file.js";
+import { failureOf } from "../testing/support/found.js";
 
 /** Two processes race for a list. */
 async function race(sim: Simulation, wrong = "b before a"): Promise<void> {
@@ -35,7 +36,7 @@ async function run(
 ): Promise<Ran> {
   const [printed, complaints] = [[] as string[], [] as string[]];
   const written = new Map<string, string>();
-  const host: CommandHost = {
+  const host: ReplayHost = {
     read: (path) => {
       const text = files[path];
       if (text === undefined) throw new Error("ENOENT: no such file");
@@ -49,13 +50,16 @@ async function run(
       if (found === undefined) throw new Error("Cannot find module");
       return found;
     },
-    replay: (scenario, given, replay) =>
-      explore(scenario, { ...given, replay }).then(
+    replay: (scenario, given, token) =>
+      explore(scenario, { ...given, replay: token }).then(
         () => undefined,
         (error: unknown) => error,
       ),
   };
-  const code = await command(args, host);
+  const code = await signalbox(args, {
+    ...host,
+    subcommands: { replay: async () => (rest) => replay(rest, host) },
+  });
   return { code, printed: printed.join("\n"), complaints: complaints.join("\n"), written };
 }
 

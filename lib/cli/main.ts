@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+// The program `signalbox`.
+
+import { signalbox } from "./signalbox.js";
+
+// A reader that has seen enough, such as `head`, is no failure.
+process.stdout.on("error", (error: Error & { code?: string }) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
+process.exitCode = await signalbox(process.argv.slice(2), {
+  print: (text) => console.log(text),
+  complain: (text) => console.error(text),
+  subcommands: {
+    replay: async () => (await import("./replay/program.js")).replayProgram,
+  },
+});

@@ -1,0 +1,39 @@
+// The command `signalbox`: finds the subcommand that its words name. A subcommand is loaded when it is asked for: `replay` loads
+// no store and no flow, `flows` loads no simulator.
+
+import { hint } from "./shell/arguments.js";
+import { EXIT } from "./shell/exit.js";
+
+/** Runs with the words and options behind its own name. Resolves with the exit code. */
+export type Subcommand = (args: readonly string[]) => Promise<number>;
+
+/** What the command uses of the host. */
+export interface Shell {
+  print(text: string): void;
+  complain(text: string): void;
+  /** By name. */
+  readonly subcommands: Readonly<Record<string, () => Promise<Subcommand>>>;
+}
+
+const OVERVIEW = `usage: signalbox replay FILE …    shows a failing schedule of the simulator, and runs it again
+
+  --help   shows this text, or that of a subcommand: signalbox replay --help
+
+exit codes: 0 fine; 1 the answer is no; 2 wrong arguments, or something that cannot be used; others: see the subcommand`;
+
+/** Runs the command. Returns its exit code. */
+export async function signalbox(args: readonly string[], shell: Shell): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === "--help" || name === "-h") {
+    shell.print(OVERVIEW);
+    return EXIT.fine;
+  }
+  const names = Object.keys(shell.subcommands);
+  const found = Object.hasOwn(shell.subcommands, name) ? shell.subcommands[name] : undefined;
+  if (found !== undefined) return (await found())(rest);
+  const problem = name.startsWith("-")
+    ? "the subcommand comes before its options"
+    : `there is no command ${name}`;
+  shell.complain(`signalbox: ${problem}${hint(name, names)}\n${OVERVIEW}`);
+  return EXIT.misuse;
+}

@@ -1,0 +1,21 @@
+// Every limit of the admin socket, with its default, in one table.
+
+import type { Limits } from "./connection-machine.js";
+import { PROTOCOL_LIMITS } from "./operations-protocol.js";
+
+/** The limits of an admin socket. */
+export interface AdminLimits extends Limits {
+  /** Most connections at a time. Further ones are closed. */
+  readonly connections: number;
+  /** Most bytes of a request. */
+  readonly requestBytes: number;
+}
+
+export const ADMIN_DEFAULTS: AdminLimits = {
+  connections: 32,
+  requestBytes: PROTOCOL_LIMITS.requestBytes,
+  idleMs: 60_000,
+  requestMs: 30_000,
+  readMs: 10_000,
+  waiting: 16,
+};

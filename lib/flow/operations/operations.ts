@@ -1,0 +1,254 @@
+// The operations on all flows of a store: to find flows, to look at them, and to change their course. A host offers them to its
+// program, and over its admin socket to the command `signalbox flows`.
+
+/**
+ * What a flow is doing. `pending` waits for its turn, `running` is held by a host, `waiting` is out of memory until a timer or a
+ * message; `paused` and `hospitalized` wait for people. The others have ended.
+ */
+export type FlowStatus =
+  | "pending"
+  | "running"
+  | "waiting"
+  | "paused"
+  | "hospitalized"
+  | "completed"
+  | "failed"
+  | "cancelled"
+  | "killed";
+
+/** The states of flows that have ended. */
+export const ENDED_STATUSES: readonly FlowStatus[] = ["completed", "failed", "cancelled", "killed"];
+/** All states, in the order in which people want to see them. */
+export const FLOW_STATUSES: readonly FlowStatus[] = [
+  ...(["pending", "running", "waiting", "paused", "hospitalized"] as const),
+  ...ENDED_STATUSES,
+];
+
+/** A flow in a list. Times are milliseconds since 1970, by the clock of the store. */
+export interface FlowSummary {
+  readonly id: string;
+  /** The name of its definition. */
+  readonly name: string;
+  readonly version: number;
+  readonly status: FlowStatus;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly finishedAt?: number;
+  /** When it wants to run next. */
+  readonly dueAt?: number;
+  /** The id of the flow that started it. */
+  readonly parent?: string;
+  readonly queue?: string;
+  /** What was asked of it and has not happened yet: `pause`, `cancel` or `kill`. */
+  readonly wish?: string;
+  /** Why it is in the hospital, or failed: one line. */
+  readonly problem?: string;
+}
+
+/** Which flows a list has. All that is given must hold. */
+export interface FlowFilter {
+  readonly status?: FlowStatus | readonly FlowStatus[];
+  /** The name of the definition. */
+  readonly name?: string;
+  readonly version?: number;
+  /** Flows whose ids begin so. */
+  readonly idPrefix?: string;
+  readonly queue?: string;
+  /** The id of the flow that started them. */
+  readonly parent?: string;
+  /** `from` inclusive, `below` exclusive: milliseconds since 1970. */
+  readonly createdFrom?: number;
+  readonly createdBelow?: number;
+  readonly updatedFrom?: number;
+  readonly updatedBelow?: number;
+}
+
+/** A list, page by page. */
+export interface FlowListOptions extends FlowFilter {
+  /** The order of their starts. Default `newest`. */
+  readonly order?: "newest" | "oldest";
+  /** Most flows of a page, 1 to 1,000. Default 100. */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly cursor?: string;
+}
+
+/** A page of a list. */
+export interface FlowPage {
+  readonly flows: readonly FlowSummary[];
+  /** Gives the next page as `cursor`. Absent: there are no more. A page may be short, or empty, and still have a next. */
+  readonly next?: string;
+}
+
+/** Something that the code of a flow waits for. */
+export interface PendingAsk {
+  /** `step`, `sleep`, `receive`, … */
+  readonly kind: string;
+  /** The name, with `#2` and so on when it was used before. */
+  readonly key: string;
+  /** When it ends by itself, or is tried again. */
+  readonly dueAt?: number;
+  /** How many attempts have failed. */
+  readonly attempts?: number;
+}
+
+/** A message that a flow has not received yet. */
+export interface WaitingMessage {
+  readonly id: string;
+  readonly topic: string;
+  readonly at: number;
+  readonly sender?: string;
+}
+
+/** A flow as `inspect` shows it. */
+export interface FlowDetails extends FlowSummary {
+  readonly input: unknown;
+  /** Of a completed flow. */
+  readonly result?: unknown;
+  /** Of a failed flow. */
+  readonly error?: unknown;
+  /** What its code published last. */
+  readonly progress?: unknown;
+  /** How often its journal was begun anew by `continueAsNew`. */
+  readonly generation: number;
+  /** The fencing token of the host that holds it. */
+  readonly holder?: number;
+  /** How many entries its journal has. */
+  readonly entries: number;
+  /** What its journal says that the code waits for. What the code asked since the last entry is not among it. */
+  readonly pending: readonly PendingAsk[];
+  /** Its messages that wait, the oldest first: the first 100. */
+  readonly mail: readonly WaitingMessage[];
+  readonly children: readonly FlowSummary[];
+  /** Its medical record, if it is or was in the hospital. */
+  readonly hospital?: unknown;
+}
+
+/** One event of a flow's history: an entry of its journal. */
+export interface HistoryEvent {
+  /** 0 for the first. */
+  readonly seq: number;
+  readonly at: number;
+  /** `done`: a step or wait has its result. `error`: it failed. `begun`: a wait began. `retry`: an attempt failed. */
+  readonly type: "done" | "error" | "begun" | "retry" | "cancelled" | "unreadable";
+  /** The step or wait that it decides. */
+  readonly key?: string;
+  /** The result, or the error. */
+  readonly value?: unknown;
+  readonly attempt?: number;
+  readonly dueAt?: number;
+  /** What the code asked for since the event before: kind and key. */
+  readonly asks: readonly { readonly kind: string; readonly key: string }[];
+}
+
+/** Options of a history. */
+export interface HistoryOptions {
+  /** Only events behind this number. Default -1: from the first. */
+  readonly after?: number;
+  /** Most events. Default: all. */
+  readonly limit?: number;
+}
+
+/** A wait with an end. */
+export interface ResultOptions {
+  /** Default: no limit. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** How a flow has ended. */
+export type FlowOutcome =
+  | { readonly status: "completed"; readonly result: unknown }
+  | { readonly status: "failed" | "cancelled" | "killed"; readonly error: unknown };
+
+/** Where a flow is tried again. */
+export interface FlowRetryOptions {
+  /**
+   * The key of a step or wait, such as `charge` or `charge#2`: it and all that came after are forgotten and done again. Default: what
+   * failed last.
+   */
+  readonly from?: string;
+}
+
+/** What differs in a fork. */
+export interface FlowForkOptions {
+  /** The id of the new flow. Default: a new id. */
+  readonly id?: string;
+  /** The journal is copied up to this step or wait, which is done again. Default: everything is done again. */
+  readonly from?: string;
+  /** Another input. Only without `from`: what was done came from the old one. */
+  readonly input?: unknown;
+  /** Another result of the step `from`: the step is not done again, and the code gets this. */
+  readonly result?: unknown;
+}
+
+/** A start by name. */
+export interface FlowStartOptions {
+  /** The id: a flow that has it already is re-attached, not doubled. Default: a new id. */
+  readonly id?: string;
+}
+
+/** A message by topic. */
+export interface FlowSendOptions {
+  /** A second message with this id to this flow is dropped. Default: a new id. */
+  readonly id?: string;
+}
+
+/** Which flows to remove. Only flows that have ended are removed, and no child whose parent has not. */
+export interface FlowPruneOptions {
+  /** Which states. Default: all that have ended. */
+  readonly status?: FlowStatus | readonly FlowStatus[];
+  readonly name?: string;
+  /** Only flows that have ended so long ago, in milliseconds. Default 0. */
+  readonly olderThanMs?: number;
+}
+
+/** How a host, or several, do. */
+export interface FlowMetrics {
+  /** How many flows are in each state. */
+  readonly counts: Readonly<Record<FlowStatus, number>>;
+  /** How many milliseconds the flow that waits longest for its turn has waited. Absent: none waits. */
+  readonly oldestPendingMs?: number;
+  /** By how many milliseconds the most overdue flow is late. 0: none is. */
+  readonly lagMs: number;
+  /** How many attempts of steps are due again, among the flows that wait for people or timers: flows in the hospital. */
+  readonly inHospital: number;
+}
+
+/** The operations. All of them reject with FlowNotFoundError for an id that no flow has. */
+export interface FlowOperations {
+  /** Flows, page by page. @throws OptionError */
+  list(options?: FlowListOptions): Promise<FlowPage>;
+  /** A flow and what it waits for. */
+  inspect(id: string): Promise<FlowDetails>;
+  /** What a flow has done, in its order. */
+  history(id: string, options?: HistoryOptions): AsyncIterable<HistoryEvent>;
+  /** Stops a flow at its next ask, until it is resumed. @throws FlowStateError when it has ended */
+  pause(id: string): Promise<void>;
+  /** Lets a paused flow go on. @throws FlowStateError when it is not paused */
+  resume(id: string): Promise<void>;
+  /** Asks a flow to end: all it waits for rejects, and its code may clean up. @throws FlowStateError when it has ended */
+  cancel(id: string): Promise<void>;
+  /** Ends a flow without running its code again. @throws FlowStateError when it has ended */
+  kill(id: string): Promise<void>;
+  /** Does what failed again, or all from a named step on. @throws FlowStateError when it neither failed nor waits for people */
+  retry(id: string, options?: FlowRetryOptions): Promise<void>;
+  /** A new flow with the history of this one up to a step. Gives its id. */
+  fork(id: string, options?: FlowForkOptions): Promise<string>;
+  /** Waits for the end of a flow. @throws FlowWaitTimeoutError */
+  outcome(id: string, options?: ResultOptions): Promise<FlowOutcome>;
+  /** Removes a flow that has ended, and all that belongs to it. @throws FlowStateError when it, or its parent, has not ended */
+  remove(id: string): Promise<void>;
+  /** Removes flows that have ended. Gives how many. */
+  prune(options?: FlowPruneOptions): Promise<number>;
+  /** Sends a message to a flow. @throws FlowStateError when it has ended */
+  send(id: string, topic: string, value: unknown, options?: FlowSendOptions): Promise<void>;
+  /** Starts a flow by the name of its definition. Gives its id. @throws UnknownFlowError when no host has the definition */
+  start(name: string, input: unknown, options?: FlowStartOptions): Promise<string>;
+  /** Counts and delays. */
+  metrics(): Promise<FlowMetrics>;
+  /** Lets a flow of the hospital go on at once. @throws FlowStateError when it is not there */
+  discharge(id: string): Promise<void>;
+  /** Writes a copy of the store to a new file, while all goes on. */
+  backup(path: string): Promise<void>;
+}

@@ -1,0 +1,99 @@
+// The command's first word, and the parser that all subcommands share.
+
+import { describe, expect, test } from "vitest";
+import { Misuse, parseArguments } from "../../lib/cli/shell/arguments.js";
+import { EXIT } from "../../lib/cli/shell/exit.js";
+import { signalbox } from "../../lib/cli/signalbox.js";
+
+async function run(...args: string[]) {
+  const [printed, complaints, loaded] = [[] as string[], [] as string[], [] as string[]];
+  const subcommand = (name: string, code: number) => async () => {
+    loaded.push(name);
+    return async (rest: readonly string[]) => {
+      printed.push(`${name} ${rest.join(" ")}`);
+      return code;
+    };
+  };
+  const code = await signalbox(args, {
+    print: (text) => void printed.push(text),
+    complain: (text) => void complaints.push(text),
+    subcommands: { replay: subcommand("replay", 3), flows: subcommand("flows", 1) },
+  });
+  return { code, printed: printed.join("\n"), complaints: complaints.join("\n"), loaded };
+}
+
+describe("the first word", () => {
+  test("names the subcommand, which gets the rest; no other is loaded", async () => {
+    expect(await run("flows", "list", "--json")).toMatchObject({
+      code: 1,
+      printed: "flows list --json",
+      loaded: ["flows"],
+    });
+    expect(await run("replay", "a.json")).toMatchObject({ code: 3, loaded: ["replay"] });
+  });
+
+  test.each([[[]], [["--help"]], [["-h"]]])("%j shows an overview", async (args) => {
+    const { code, printed, loaded } = await run(...args);
+    expect(printed).toMatch(/^usage: signalbox replay FILE/);
+    expect({ code, loaded }).toEqual({ code: EXIT.fine, loaded: [] });
+  });
+
+  test.each([
+    ["flow", "there is no command flow: did you mean flows?"],
+    ["rplay", "there is no command rplay: did you mean replay?"],
+    ["constructor", "there is no command constructor\n"],
+    ["--json", "the subcommand comes before its options"],
+  ])("%s is refused", async (word, text) => {
+    const { code, complaints } = await run(word, "list");
+    expect(complaints).toContain(text);
+    expect(complaints).toContain("usage: signalbox");
+    expect(code).toBe(EXIT.misuse);
+  });
+});
+
+describe("arguments", () => {
+  const specs = {
+    store: { value: "STORE", help: "" },
+    tag: { value: "NAME=VALUE", many: true, help: "" },
+    json: { help: "" },
+  } as const;
+  const parse = (...args: string[]) => parseArguments(args, specs);
+
+  test("are words and options in any order", () => {
+    expect(parse("a", "--store", "x.db", "--json", "b", "--tag=u=1", "--tag", "v=2")).toEqual({
+      words: ["a", "b"],
+      options: { store: "x.db", tag: ["u=1", "v=2"], json: true },
+    });
+    expect(parse()).toEqual({ words: [], options: { store: undefined, tag: [], json: false } });
+  });
+
+  test("behind -- are words", () => {
+    expect(parse("--", "--json", "-x")).toMatchObject({ words: ["--json", "-x"], options: { json: false } });
+  });
+
+  test("values may begin with a minus, and with two behind an equals sign", () => {
+    expect(parse("--store", "-1")).toMatchObject({ options: { store: "-1" } });
+    expect(parse("--store=--json")).toMatchObject({ options: { store: "--json", json: false } });
+    expect(parse("--store=")).toMatchObject({ options: { store: "" } });
+  });
+
+  test("ask for help with --help or -h", () => {
+    expect(parse("--help")).toBe("help");
+    expect(parse("a", "-h")).toBe("help");
+  });
+
+  test.each([
+    [["--stor", "x"], "there is no option --stor: did you mean --store?"],
+    [["--wide"], "there is no option --wide"],
+    [["-s", "x"], "there is no option -s"],
+    [["-json"], "there is no option -j"],
+    [["--store"], "--store needs a value"],
+    [["--store", "--json"], "--store needs a value"],
+    [["--json=yes"], "--json takes no value"],
+    [["--store", "a", "--store", "b"], "--store can be given once"],
+    [["--constructor"], "there is no option --constructor"],
+    [["--__proto__=x"], "there is no option --__proto__"],
+  ])("%j are refused", (args, text) => {
+    expect(() => parse(...args)).toThrow(new Misuse(text));
+  });
+});
