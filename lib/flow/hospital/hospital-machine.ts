@@ -89,10 +89,14 @@ export type HospitalEvent =
   | { readonly type: "code-changed"; readonly definition: string; readonly code: string }
   /** The timer of a flow has fired. */
   | { readonly type: "due"; readonly flow: string; readonly now: number }
-  /** A host has found a hospitalized flow in its store. `code`: which code of its definition is registered, if any. */
+  /**
+   * A host has found a flow with a record in its store: in the hospital, or discharged before. `code`: which code of its definition
+   * is registered, if any.
+   */
   | {
       readonly type: "restored";
       readonly flow: string;
+      readonly isIn: boolean;
       readonly record: HospitalRecord;
       readonly code?: string;
       readonly now: number;
@@ -403,12 +407,17 @@ function due(state: HospitalState, flow: string, now: number): readonly Hospital
 
 function restore(
   state: HospitalState,
-  { flow, record, code, now }: Extract<HospitalEvent, { type: "restored" }>,
+  { flow, isIn, record, code, now }: Extract<HospitalEvent, { type: "restored" }>,
 ): readonly HospitalEffect[] {
   if (state.patients.has(flow)) return [];
-  const { dueAt } = record;
   const effects: HospitalEffect[] = [];
   const hasBed = makeRoom(state, effects);
+  if (!isIn) {
+    const { dueAt: _, ...past } = record;
+    if (hasBed) move(state, { flow, ward: "out", run: 0, record: past });
+    return effects;
+  }
+  const { dueAt } = record;
   const patient: Patient = { flow, ward: dueAt === undefined ? "observed" : "waiting", run: 0, record };
   if (hasBed) move(state, patient);
   if (dueAt !== undefined) {

@@ -75,7 +75,10 @@ describe("every event in every state that can be reached", () => {
         { type: "due", flow, now: 200_000 },
         ...(record === undefined
           ? []
-          : [0, 200_000].map((now): HospitalEvent => ({ type: "restored", flow, record, code: "2", now }))),
+          : [0, 200_000].flatMap((now): HospitalEvent[] => [
+              { type: "restored", flow, isIn: true, record, code: "2", now },
+              { type: "restored", flow, isIn: false, record, now },
+            ])),
       ];
     });
   }
@@ -284,7 +287,15 @@ describe("a host that starts again", () => {
     ...more,
   });
   const restored = (event: object, atStart: "keep" | "discharge" = "keep"): string => {
-    const found = { type: "restored", flow: "f", code: "1", now: 100, record: record("store"), ...event };
+    const found = {
+      type: "restored",
+      flow: "f",
+      isIn: true,
+      code: "1",
+      now: 100,
+      record: record("store"),
+      ...event,
+    };
     const [, effects] = decide(initial(config(atStart)), found as HospitalEvent);
     return effects.map((one) => ("by" in one ? `${one.type} by ${one.by}` : one.type)).join(", ");
   };
@@ -309,6 +320,7 @@ describe("a host that starts again", () => {
       ...{
         type: "restored",
         flow: "f",
+        isIn: true,
         now: 0,
         record: record("connection", { dueAt: 150, counts: { connection: 3 } }),
       },
@@ -328,10 +340,33 @@ describe("a host that starts again", () => {
     expect(effects.at(-1)?.type).toBe("observe");
   });
 
+  it("remembers the counts of a flow that was discharged before, and leaves it alone", () => {
+    expect(
+      restored({ isIn: false, record: record("divergence", { dueAt: 150 }), code: "2" }, "discharge"),
+    ).toBe("");
+    const stored = record("connection", { counts: { connection: 3 }, dueAt: 1 });
+    const [state] = decide(initial(config("keep")), {
+      ...{ type: "restored", flow: "f", isIn: false, now: 0, record: stored },
+    });
+    checkWards(state);
+    const [, effects] = decide(state, {
+      ...{
+        type: "admitted",
+        flow: "f",
+        definition: "d",
+        run: 1,
+        symptom: symptom("connection"),
+        onError: "fail",
+      },
+      ...{ suspension: { name: "s", position: 3 }, now: 200, random: 0 },
+    });
+    expect(effects.at(-1)?.type).toBe("observe");
+  });
+
   it("treats no flow twice, and no more than it may remember", () => {
     const { config: one } = checkHospital("hospital", { maxFlows: 1, atStart: "discharge" });
     const found = (flow: string, more: object = {}): HospitalEvent => ({
-      ...{ type: "restored", flow, now: 0, record: record("store", more) },
+      ...{ type: "restored", flow, isIn: true, now: 0, record: record("store", more) },
     });
     const [state] = decide(initial(one), found("a", { dueAt: 10 }));
     expect(decide(state, found("a"))[1]).toEqual([]);
