@@ -25,6 +25,8 @@ export type Settled = (error: Error | undefined, committed: Committed | undefine
 export interface Committer {
   readonly label: string;
   readonly limits: StoreLimits;
+  /** Names of the tables that the store has. */
+  readonly tables: ReadonlySet<string>;
   readonly context: Pick<StoreContext, "environment" | "after" | "warn">;
   /** Commits a group. */
   apply(sets: readonly WriteSet[]): Promise<Applied>;
@@ -70,7 +72,7 @@ export class GroupCommit {
   submit(set: WriteSet, settled: Settled): void {
     let bytes: number;
     try {
-      bytes = checkSet(set);
+      bytes = checkSet(set, this.#store.tables);
       const { setBytes } = this.#store.limits;
       if (bytes > setBytes) throw tooLarge(set, bytes, setBytes);
     } catch (error) {

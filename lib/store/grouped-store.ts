@@ -16,7 +16,7 @@ import { checkScan } from "./scans.js";
 import type { SqlTransaction, SqlTransactionOptions } from "./sql.js";
 import type { Scan, Store, StoreContext, Watcher } from "./store.js";
 import type { Columns, RowOf, Table } from "./table.js";
-import { checkKey, checkSet } from "./values.js";
+import { checkKey, checkSet, checkTable } from "./values.js";
 import { Watchers } from "./watchers.js";
 import type { Committed, Key, WriteSet } from "./write-set.js";
 
@@ -27,6 +27,8 @@ export class StoreEngine {
   readonly watchers: Watchers = new Watchers();
   readonly keepers: Set<ClaimKeeper> = new Set();
   readonly commits: GroupCommit;
+  /** Names of the tables of all schemas that it was opened with. */
+  readonly tables: Set<string> = new Set();
 
   constructor(driver: StoreDriver, host: EngineHost, limits: StoreLimits) {
     this.driver = driver;
@@ -34,6 +36,7 @@ export class StoreEngine {
     this.commits = new GroupCommit({
       label: driver.label,
       limits,
+      tables: this.tables,
       context: host,
       apply: (sets) => driver.apply(sets),
       recovery: (error) => driver.recovery(error),
@@ -121,6 +124,7 @@ export class GroupedStore implements Store {
 
   get<C extends Columns>(table: Table<C>, keys: readonly Key[]): Promise<(RowOf<C> | undefined)[]> {
     return this.#run(async () => {
+      checkTable(table, this.#engine.tables);
       for (const key of keys) checkKey(table, key);
       if (keys.length === 0) return [];
       return (await this.#driver.get(table, keys)) as (RowOf<C> | undefined)[];
@@ -141,7 +145,7 @@ export class GroupedStore implements Store {
 
   claim(name: string, options: ClaimOptions): Promise<Claim | undefined> {
     return this.#run(async () => {
-      only("options", options, ["owner", "ttlMs"]);
+      only("", options, ["owner", "ttlMs"]);
       const { owner, ttlMs = this.#engine.limits.claimTtlMs } = options;
       return this.#claims.claim(text("name", name), text("owner", owner), delay("ttlMs", ttlMs, 1));
     });
@@ -176,11 +180,11 @@ export class GroupedStore implements Store {
     return this.#run(async () => {
       if (this.#driver.transaction === undefined)
         throw new StoreUnsupportedError(this.label, "has no SQL: use transact, or a store with SQL");
-      only("options", options, ["attach", "claim", "timeoutMs", "attempts", "signal"]);
+      only("", options, ["attach", "claim", "timeoutMs", "attempts", "signal"]);
       const { attach } = options;
       return this.#driver.transaction(body, {
         ...options,
-        ...(attach && { attach: async (result: T) => checked(await attach(result)) }),
+        ...(attach && { attach: async (result: T) => this.#checkedSet(await attach(result)) }),
       });
     });
   }
@@ -206,7 +210,13 @@ export class GroupedStore implements Store {
   }
 
   #checked<C extends Columns>(table: Table<C>, scan: Scan): CheckedScan {
+    checkTable(table, this.#engine.tables);
     return checkScan(table, scan, this.#engine.limits);
+  }
+
+  #checkedSet(set: WriteSet): WriteSet {
+    checkSet(set, this.#engine.tables);
+    return set;
   }
 
   async #close(): Promise<void> {
@@ -235,9 +245,4 @@ export class GroupedStore implements Store {
       this.#running.delete(running);
     }
   }
-}
-
-function checked(set: WriteSet): WriteSet {
-  checkSet(set);
-  return set;
 }

@@ -6,6 +6,7 @@
  *     claim            who may write: a name with a fencing token
  *     store            what memory, SQLite and PostgreSQL can do
  *     group-commit     many writers share a transaction and a sync: which sets of a group are applied is the plan's affair
+ *     memory           a store in memory, for tests
  *     grouped-store    what all stores have in common; a kind of store is a driver
  */
 
@@ -21,6 +22,7 @@ export {
   ValueError,
 } from "./errors.js";
 export { STORE_DEFAULTS, type StoreLimits } from "./limits.js";
+export { type MemoryOptions, type MemoryPort, type MemorySource, memory } from "./memory/index.js";
 export type { Migration, Schema } from "./schema.js";
 export type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "./sql.js";
 export type { Scan, Store, StoreContext, StoreSource, StoreWarning, Watcher } from "./store.js";

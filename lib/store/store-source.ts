@@ -48,6 +48,7 @@ class SharedSource implements StoreSource {
         if (opened.contexts.length === 0) await opened.engine.driver.close();
         throw opened.engine.wrap(error);
       }
+      for (const { tables } of schemas) for (const { name } of tables) opened.engine.tables.add(name);
       this.#opened = opened;
       opened.contexts.push(context);
       return new GroupedStore(opened.engine, context, () => this.#next(() => this.#close(opened, context)));

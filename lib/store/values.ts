@@ -15,19 +15,39 @@ const WRITE = 32;
 /**
  * Checks a write set.
  *
+ * @param tables - names of the tables that the store has; absent: any
  * @returns how many bytes it has, estimated: a text counts one for each UTF-16 unit
  * @throws ValueError, OptionError
  */
-export function checkSet(set: WriteSet): number {
+export function checkSet(set: WriteSet, tables?: ReadonlySet<string>): number {
   const { writes, expect, claim, notify } = set;
   if (!Array.isArray(writes)) throw new OptionError("writes", writes, "an array of writes");
   let bytes = WRITE;
-  for (let i = 0; i < writes.length; i++) bytes += checkWrite(writes[i] as Write);
-  if (expect !== undefined) for (const one of expect) bytes += checkExpectation(one);
+  for (let i = 0; i < writes.length; i++) {
+    const write = writes[i] as Write;
+    if (tables !== undefined) checkTable(write.table, tables);
+    bytes += checkWrite(write);
+  }
+  if (expect !== undefined)
+    for (const one of expect) {
+      if (tables !== undefined) checkTable(one.table, tables);
+      bytes += checkExpectation(one);
+    }
   if (claim !== undefined && !(typeof claim.name === "string" && Number.isSafeInteger(claim.token)))
     throw new OptionError("claim", claim, "a claim of this store");
   if (notify !== undefined) for (const topic of notify) bytes += checkTopic(topic);
   return bytes;
+}
+
+/** @throws OptionError unless the store has the table */
+export function checkTable(table: Table, tables: ReadonlySet<string>): void {
+  if (tables.has(table?.name)) return;
+  const all = [...tables].join(", ");
+  throw new OptionError(
+    "table",
+    table?.name,
+    `a table of the schemas that the store was opened with: ${all}`,
+  );
 }
 
 /** @throws OptionError unless the topic is a text that every store can carry */

@@ -1,0 +1,116 @@
+// A store in memory, for tests and for what need not outlive the program. Its content outlives its handles, and it loses power as a
+// disk does.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { flag, text } from "../../process/options.js";
+import type { DriverHost } from "../driver.js";
+import type { StoreLimits } from "../limits.js";
+import type { Schema } from "../schema.js";
+import type { Store, StoreContext, StoreSource } from "../store.js";
+import { sharedSource } from "../store-source.js";
+import { MemoryData } from "./memory-data.js";
+import { MemoryDriver } from "./memory-driver.js";
+import type { MemoryPort } from "./port.js";
+
+/** Options of {@link memory}. */
+export interface MemoryOptions {
+  /** For people. Default `memory`. */
+  readonly label?: string;
+  /**
+   * Whether each `open` is a host of its own, as the clients of one PostgreSQL server are: claims expire unless their host renews
+   * them. Default false: one process has the store, and its claims hold until it ends.
+   */
+  readonly shared?: boolean;
+  /** The clock of the store, in milliseconds since 1970. Default: the clock of the system that opens it first. */
+  readonly clock?: () => number;
+  /** Limits that differ from {@link STORE_DEFAULTS}. */
+  readonly limits?: Partial<StoreLimits>;
+  /** Connects the store to a simulator. */
+  readonly port?: MemoryPort;
+}
+
+/** What {@link memory} returns. */
+export interface MemorySource extends StoreSource {
+  /**
+   * A power loss. Groups that are on their way to the disk are there as a whole or not at all; when one is lost, so are those after
+   * it. A store of one process is closed, and its claims are gone: open it again. The hosts of a shared one stay connected, and
+   * commit again what was lost.
+   *
+   * @returns how many groups were lost
+   */
+  lose(): number;
+}
+
+/**
+ * A store in memory. The content belongs to the source that this returns: closed and opened again, the source has it still.
+ *
+ * @throws OptionError
+ * @example
+ * const source = memory({ label: "shop" });
+ * console.log(source.label);
+ */
+export function memory(options: MemoryOptions = {}): MemorySource {
+  only("", options, ["label", "shared", "clock", "limits", "port"]);
+  const { label = "memory", shared = false, clock } = options;
+  if (clock !== undefined && typeof clock !== "function")
+    throw new OptionError("clock", clock, "a function that returns milliseconds since 1970");
+  return new Memory({ ...options, label: text("label", label), shared: flag("shared", shared) });
+}
+
+class Memory implements MemorySource {
+  readonly label: string;
+  readonly #options: MemoryOptions;
+  readonly #data: MemoryData;
+  #first: StoreContext | undefined;
+  #own: StoreSource | undefined;
+
+  constructor(options: MemoryOptions & { readonly label: string }) {
+    this.label = options.label;
+    this.#options = options;
+    this.#data = new MemoryData(
+      options.label,
+      options.clock ?? (() => (this.#first as StoreContext).environment.wallTime()),
+    );
+  }
+
+  open(schemas: readonly Schema[], context: StoreContext): Promise<Store> {
+    this.#first ??= context;
+    if (this.#options.shared === true) return this.#source().open(schemas, context);
+    this.#own ??= this.#source();
+    return this.#own.open(schemas, context);
+  }
+
+  lose(): number {
+    const data = this.#data;
+    const { port, shared } = this.#options;
+    port?.touched("store", "write");
+    let lost = 0;
+    for (const flight of data.flights) {
+      // The groups are in one log: behind a hole there is nothing.
+      if (lost === 0 && port?.choose(2, "store:power loss") === 0) flight.fate = data.commit(flight);
+      else {
+        flight.fate = "lost";
+        lost++;
+      }
+    }
+    data.flights.clear();
+    data.generation++;
+    if (shared === true) for (const host of data.hosts) host.again();
+    else {
+      data.removeAll();
+      data.hosts.clear();
+      this.#own = undefined;
+    }
+    return lost;
+  }
+
+  #source(): StoreSource {
+    const { limits, port, shared = false } = this.#options;
+    return sharedSource({
+      label: this.label,
+      ...(limits && { limits }),
+      connect: async (host: DriverHost) => new MemoryDriver(this.#data, host, shared, port),
+    });
+  }
+}
