@@ -37,3 +37,4 @@ export type {
   ResultOptions,
   WaitingMessage,
 } from "./operations/operations.js";
+export * from "./payload/index.js";

@@ -62,7 +62,7 @@ import {
   weighted,
   where,
 } from "signalbox";
-import type { HospitalOptions, StaffMember } from "signalbox/flow";
+import { type HospitalOptions, jsonCodec, type StaffMember, wrapCodec } from "signalbox/flow";
 import { instrument } from "signalbox/otel";
 import {
   circuitBreaker,
@@ -307,6 +307,7 @@ declare const store: Store;
 declare const hospital: { readonly options: HospitalOptions; readonly staff: readonly StaffMember[] };
 export const flows: () => readonly unknown[] = () => [hospital];
 export const stores: readonly unknown[] = [defineTable, memory, () => [store]];
+export const codecs: readonly unknown[] = [jsonCodec, wrapCodec];
 const doorMachine = createMachine({ initial: "open", states: { open: {} } });
 declare const door: XStateRef<typeof doorMachine>;
 export const machines: () => readonly unknown[] = () => [
