@@ -6,13 +6,17 @@ import { HostModuleError } from "./errors.js";
 interface NodeModules {
   readonly "node:async_hooks": typeof import("node:async_hooks");
   readonly "node:child_process": typeof import("node:child_process");
+  readonly "node:crypto": typeof import("node:crypto");
   readonly "node:diagnostics_channel": typeof import("node:diagnostics_channel");
   readonly "node:fs": typeof import("node:fs");
   readonly "node:http": typeof import("node:http");
+  readonly "node:module": typeof import("node:module");
   readonly "node:net": typeof import("node:net");
   readonly "node:os": typeof import("node:os");
   readonly "node:path": typeof import("node:path");
   readonly "node:process": typeof import("node:process");
+  /** Node's types have it later than the oldest Node that the library runs on. */
+  readonly "node:sqlite": object;
   readonly "node:stream": typeof import("node:stream");
   readonly "node:timers": typeof import("node:timers");
   readonly "node:v8": typeof import("node:v8");
@@ -39,6 +43,7 @@ export const node: {
   readonly childProcess: NodeModules["node:child_process"];
   readonly fs: NodeModules["node:fs"];
   readonly http: NodeModules["node:http"];
+  readonly module: NodeModules["node:module"];
   readonly net: NodeModules["node:net"];
   readonly os: NodeModules["node:os"];
   readonly path: NodeModules["node:path"];
@@ -55,6 +60,9 @@ export const node: {
   },
   get http() {
     return required("node:http");
+  },
+  get module() {
+    return required("node:module");
   },
   get net() {
     return required("node:net");

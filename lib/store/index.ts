@@ -8,6 +8,7 @@
  *     group-commit     many writers share a transaction and a sync: which sets of a group are applied is the plan's affair
  *     memory           a store in memory, for tests
  *     grouped-store    what all stores have in common; a kind of store is a driver
+ *     sqlite           a store in one file, worked on in a thread of its own
  */
 
 export type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
@@ -25,6 +26,20 @@ export { STORE_DEFAULTS, type StoreLimits } from "./limits.js";
 export { type MemoryOptions, type MemoryPort, type MemorySource, memory } from "./memory/index.js";
 export type { Migration, Schema } from "./schema.js";
 export type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "./sql.js";
+export { SqlError, TransactionEndedError, TransactionOvertakenError } from "./sql-errors.js";
+export {
+  StoreDamagedError,
+  StoreFileError,
+  StoreFullError,
+  StoreLockedError,
+} from "./sqlite/errors.js";
+export {
+  type Durability,
+  SQLITE_DEFAULTS,
+  type SqliteLimits,
+  type SqliteOptions,
+} from "./sqlite/settings.js";
+export { sqlite } from "./sqlite/sqlite.js";
 export type { Scan, Store, StoreContext, StoreSource, StoreWarning, Watcher } from "./store.js";
 export {
   type AnyRow,

@@ -78,7 +78,7 @@ import {
   telemetry,
   telemetryChannel,
 } from "signalbox/service";
-import { defineTable, memory, type Store } from "signalbox/store";
+import { defineTable, memory, type Store, sqlite } from "signalbox/store";
 import {
   arbitrarySchedules,
   assertLinearizable,
@@ -306,7 +306,7 @@ export const services: readonly unknown[] = [
 declare const store: Store;
 declare const hospital: { readonly options: HospitalOptions; readonly staff: readonly StaffMember[] };
 export const flows: () => readonly unknown[] = () => [hospital];
-export const stores: readonly unknown[] = [defineTable, memory, () => [store]];
+export const stores: readonly unknown[] = [defineTable, memory, sqlite, () => [store]];
 export const codecs: readonly unknown[] = [jsonCodec, wrapCodec];
 const doorMachine = createMachine({ initial: "open", states: { open: {} } });
 declare const door: XStateRef<typeof doorMachine>;

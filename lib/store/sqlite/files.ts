@@ -1,0 +1,80 @@
+// The file of a store among other files: its real path, what is wrong with it before it is opened, and who has it open.
+//
+// Nothing here opens the file. POSIX takes all locks of a process off a file when the process closes any descriptor of it, and SQLite
+// would not notice: two processes could write at once.
+
+import { node } from "../../process/node-modules.js";
+import { StoreFileError } from "./errors.js";
+
+/** The path without links, also of a file that is not there yet. @throws StoreFileError */
+export function realPath(path: string): string {
+  const { fs } = node;
+  const { resolve, dirname, basename, join } = node.path;
+  const whole = resolve(path);
+  try {
+    return fs.realpathSync(whole);
+  } catch {
+    // Not there yet, or out of reach: the folder tells.
+  }
+  const folder = dirname(whole);
+  try {
+    return join(fs.realpathSync(folder), basename(whole));
+  } catch (error) {
+    throw new StoreFileError(folder, "is no folder that can be reached: create it first", error);
+  }
+}
+
+/** What can be known before the file is opened. @throws StoreFileError */
+export function checkFile(path: string): void {
+  const { fs } = node;
+  const { dirname } = node.path;
+  const stat = fs.statSync(path, { throwIfNoEntry: false });
+  if (stat?.isDirectory() === true) throw new StoreFileError(path, "is a folder: name a file in it");
+  if (stat !== undefined && !stat.isFile()) throw new StoreFileError(path, "is no ordinary file");
+  const may = (name: string, why: string): void => {
+    try {
+      fs.accessSync(name, fs.constants.R_OK | fs.constants.W_OK);
+    } catch (error) {
+      throw new StoreFileError(name, why, error);
+    }
+  };
+  if (stat !== undefined) may(path, "cannot be read and written by this user");
+  may(dirname(path), "cannot be written by this user: SQLite keeps its log beside the file");
+}
+
+/** Where the copy of a store may go. @throws StoreFileError */
+export function checkBackup(path: string): void {
+  const { fs } = node;
+  const { resolve, dirname } = node.path;
+  const whole = resolve(path);
+  if (fs.existsSync(whole)) throw new StoreFileError(whole, "is there already: a backup goes to a new file");
+  if (!fs.existsSync(dirname(whole)))
+    throw new StoreFileError(dirname(whole), "is no folder: create it first");
+}
+
+const UTC = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone: "UTC" });
+
+const ownerFile = (path: string): string => `${path}.owner`;
+
+/** Tells others who has the file open. The lock itself is SQLite's; this is for people. */
+export function tellOwner(path: string, since: number): void {
+  const owner = `process ${node.process.pid} on ${node.os.hostname()}, since ${UTC.format(since)} UTC\n`;
+  try {
+    node.fs.writeFileSync(ownerFile(path), owner);
+  } catch {
+    // People are told less.
+  }
+}
+
+/** Who had the file open last. */
+export function readOwner(path: string): string | undefined {
+  try {
+    return node.fs.readFileSync(ownerFile(path), "utf8").trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function forgetOwner(path: string): void {
+  node.fs.rmSync(ownerFile(path), { force: true });
+}

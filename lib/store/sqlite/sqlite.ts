@@ -1,0 +1,165 @@
+// sqlite(path): a store in one file.
+
+import { OptionError } from "../../process/errors.js";
+import { PackageMissingError } from "../../process/package-missing.js";
+import type { DriverHost } from "../driver.js";
+import { StoreVersionError } from "../errors.js";
+import type { Schema } from "../schema.js";
+import { checkSchemas } from "../schema-versions.js";
+import type { Store, StoreContext, StoreSource } from "../store.js";
+import { sharedSource } from "../store-source.js";
+import { findDriver, LIBSQL } from "./drivers.js";
+import { type EnginePort, openHere, openThread } from "./engine-port.js";
+import { StoreDamagedError, storeError } from "./errors.js";
+import { checkFile, readOwner, realPath, tellOwner } from "./files.js";
+import type { Driver, Opened } from "./jobs.js";
+import { APPLICATION_ID, FORMAT, formatSteps } from "./layout.js";
+import { checkOptions, type SqliteOptions, type SqliteSettings } from "./settings.js";
+import { SqliteDriver } from "./sqlite-driver.js";
+
+/**
+ * A store in one SQLite file, for one process. It runs on node:sqlite where Node has it (22.13 and newer), else on the package
+ * libsql; files move between the two. The file is created when it is not there; its folder must be.
+ *
+ * The store holds the file's lock from `open` to `close`. The operating system takes it back when the process ends in any way. While
+ * the store is open, let nothing else in the process open the file, not even to read or copy it: to close a file takes all locks of the
+ * process off it. `backup` makes copies.
+ *
+ * @param path - of the file. SQLite keeps a log beside it: `-wal` at the end of its name
+ * @throws OptionError for a path or option that is not allowed
+ * @example
+ * const source = sqlite("orders.db", { durability: "process-kill" });
+ */
+export function sqlite(path: string, options: SqliteOptions = {}): StoreSource {
+  if (typeof path !== "string" || path === "" || path.includes("\0") || path === ":memory:")
+    throw new OptionError("path", path, "the path of a file; memory() keeps a store in memory");
+  return new SqliteSource(path, checkOptions(options));
+}
+
+/** A file that is open in this process, or about to be. */
+interface OpenFile {
+  readonly source: StoreSource;
+  readonly settings: SqliteSettings;
+  /** Calls of `open` that have not ended. */
+  opening: number;
+  connected: boolean;
+}
+
+/** By real path: a file is opened once in a process, whoever opens it. */
+const files = new Map<string, OpenFile>();
+
+class SqliteSource implements StoreSource {
+  readonly label: string;
+  readonly #path: string;
+  readonly #settings: SqliteSettings;
+
+  constructor(path: string, settings: SqliteSettings) {
+    this.label = `sqlite ${path}`;
+    this.#path = path;
+    this.#settings = settings;
+  }
+
+  async open(schemas: readonly Schema[], context: StoreContext): Promise<Store> {
+    checkSchemas(schemas);
+    const path = realPath(this.#path);
+    const file = files.get(path) ?? this.#newFile(path);
+    checkSame(file.settings, this.#settings);
+    file.opening++;
+    try {
+      return await file.source.open(schemas, context);
+    } finally {
+      file.opening--;
+      forget(path, file);
+    }
+  }
+
+  #newFile(path: string): OpenFile {
+    const settings = this.#settings;
+    const connect = async (host: DriverHost): Promise<SqliteDriver> => {
+      const driver = await connectTo(this.label, path, settings, host, () => {
+        file.connected = false;
+        forget(path, file);
+      });
+      file.connected = true;
+      return driver;
+    };
+    const file: OpenFile = {
+      source: sharedSource({ label: this.label, connect }),
+      settings,
+      opening: 0,
+      connected: false,
+    };
+    files.set(path, file);
+    return file;
+  }
+}
+
+function forget(path: string, file: OpenFile): void {
+  if (!file.connected && file.opening === 0 && files.get(path) === file) files.delete(path);
+}
+
+/** Who opens an open file shares its connection, and so its options. @throws OptionError */
+function checkSame(open: SqliteSettings, wanted: SqliteSettings): void {
+  for (const name of Object.keys(wanted) as (keyof SqliteSettings)[])
+    if (open[name] !== wanted[name])
+      throw new OptionError(name, wanted[name], `${String(open[name])}, as where the file is open already`);
+}
+
+async function connectTo(
+  label: string,
+  path: string,
+  settings: SqliteSettings,
+  host: DriverHost,
+  closed: () => void,
+): Promise<SqliteDriver> {
+  const driver = findDriver(settings.driver);
+  if (driver === undefined)
+    throw settings.driver === "node"
+      ? new OptionError("driver", "node", "absent or libsql: this Node has no node:sqlite; Node 22.13 has")
+      : new PackageMissingError("libsql", LIBSQL, "a SQLite store on this Node, which has no node:sqlite,");
+  checkFile(path);
+  const port = settings.thread ? openThread() : openHere();
+  try {
+    const opened = await open(port, path, settings, driver);
+    checkOwn(label, path, opened);
+    tellOwner(path, host.environment.wallTime());
+    const steps = formatSteps(opened.format);
+    if (steps.length > 0) await port.ask({ type: "write", steps });
+    const made = new SqliteDriver(label, path, port, host, settings, closed);
+    await made.begin();
+    return made;
+  } catch (error) {
+    await port.end();
+    throw storeError(path, error, readOwner(path));
+  }
+}
+
+function open(port: EnginePort, path: string, settings: SqliteSettings, driver: Driver): Promise<Opened> {
+  return port.ask({
+    type: "open",
+    settings: {
+      path,
+      driver,
+      synchronous: settings.durability === "power-loss" ? "full" : "normal",
+      cacheBytes: settings.cacheBytes,
+      walBytes: settings.walBytes,
+      autoCheckpointPages: settings.checkpointPages,
+      preparedStatements: settings.preparedStatements,
+      statements: settings.transactionStatements,
+      resultRows: settings.resultRows,
+      applicationId: APPLICATION_ID,
+      format: FORMAT,
+    },
+  });
+}
+
+/** @throws StoreVersionError, StoreDamagedError */
+function checkOwn(label: string, path: string, { applicationId, format }: Opened): void {
+  if (applicationId === APPLICATION_ID && format > FORMAT)
+    throw new StoreVersionError(label, "the store's own tables", format, FORMAT);
+  if (applicationId !== APPLICATION_ID && (applicationId !== 0 || format !== 0))
+    throw new StoreDamagedError(
+      path,
+      `it is the database of another program (application id ${applicationId}, version ${format})`,
+    );
+}

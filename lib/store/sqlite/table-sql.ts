@@ -1,0 +1,238 @@
+// Tables as SQLite has them: definitions, and the statements of plans and scans. Pure texts and parameters.
+
+import type { CheckedScan } from "../driver.js";
+import type { Statement } from "../statement.js";
+import type { AnyRow, Table, Value } from "../table.js";
+import { type ColumnShape, type IndexShape, shapeOf, type TableShape, valuesOf } from "../table-shape.js";
+import type { Key } from "../write-set.js";
+import type { Query, Step } from "./jobs.js";
+
+/** Names of the library's tables begin so: users may not touch them, and have all other names for themselves. */
+export const PREFIX = "signalbox_";
+
+/** Rows in one statement. Beyond 50 it is hardly faster, and each number of rows is a statement to keep prepared. */
+const ROWS = 50;
+/** SQLite's bound on the parameters of a statement. */
+const PARAMETERS = 32_766;
+
+export const quoted = (name: string): string => `"${name}"`;
+const list = (names: readonly string[]): string => names.map(quoted).join(", ");
+const marks = (n: number): string => `(${Array<string>(n).fill("?").join(",")})`;
+const matches = (names: readonly string[]): string =>
+  names.map((name) => `${quoted(name)} = ?`).join(" and ");
+const chunk = (width: number): number =>
+  Math.max(1, Math.min(ROWS, Math.floor(PARAMETERS / Math.max(1, width))));
+
+const TYPES: Readonly<Record<ColumnShape["kind"], string>> = {
+  text: "text",
+  integer: "integer",
+  real: "real",
+  // Text and bytes as they are.
+  payload: "any",
+};
+
+/** The SQL of one table. Statements are made once for each set of columns. */
+export class TableSql {
+  readonly table: Table;
+  readonly shape: TableShape;
+  /** Without quotes. */
+  readonly plainName: string;
+  readonly #name: string;
+  readonly #names: readonly string[];
+  readonly #updates = new Map<string, Omit<Step, "values">>();
+  readonly #insert: Omit<Step, "values">;
+  readonly #put: Omit<Step, "values">;
+
+  constructor(table: Table) {
+    this.table = table;
+    this.shape = shapeOf(table);
+    this.plainName = PREFIX + table.name;
+    this.#name = quoted(this.plainName);
+    this.#names = this.shape.columns.map(({ name }) => name);
+    const width = this.#names.length;
+    const others = this.#names.filter((name) => !this.shape.key.includes(name));
+    const set = others.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(", ");
+    const head = `insert into ${this.#name} (${list(this.#names)}) values `;
+    this.#insert = { head, tuple: marks(width), tail: "", most: chunk(width), width };
+    const action = others.length === 0 ? "nothing" : `update set ${set}`;
+    this.#put = { ...this.#insert, tail: ` on conflict (${list(this.shape.key)}) do ${action}` };
+  }
+
+  /** Creates the table. */
+  create(): string {
+    const { columns, key, counted } = this.shape;
+    if (counted !== undefined) {
+      const rest = columns.filter((column) => !column.counted).map((column) => this.#define(column));
+      // A number is never given twice, not even after its row is gone.
+      const number = `${quoted(counted)} integer primary key autoincrement`;
+      return `create table ${this.#name} (${[number, ...rest].join(", ")}) strict`;
+    }
+    const defined = columns.map((column) => this.#define(column)).join(", ");
+    // Rows lie where their key is. Large values would make that tree deep.
+    const layout = columns.some(({ kind }) => kind === "payload") ? "strict" : "strict, without rowid";
+    return `create table ${this.#name} (${defined}, primary key (${list(key)})) ${layout}`;
+  }
+
+  /** Adds a column to a table that may have rows: null in all of them. */
+  addColumn(name: string): string {
+    const { kind } = this.shape.byName.get(name) as ColumnShape;
+    return `alter table ${this.#name} add column ${quoted(name)} ${TYPES[kind]}`;
+  }
+
+  /** The indexes by their names in the file. */
+  indexes(): Map<string, string> {
+    const all = [...this.shape.indexes.values()].filter(({ name }) => name !== "");
+    return new Map(
+      all.map((index) => {
+        const name = `${this.plainName}_by_${index.name}`;
+        const unique = index.unique ? "unique " : "";
+        const where = this.#isPartial(index)
+          ? ` where ${quoted(index.columns[0] as string)} is not null`
+          : "";
+        return [
+          name,
+          `create ${unique}index ${quoted(name)} on ${this.#name} (${list(index.columns)})${where}`,
+        ];
+      }),
+    );
+  }
+
+  /** What a statement of a plan asks for. `numbers`: of the rows of a counted table. */
+  step(statement: Statement, number: () => number): Step {
+    switch (statement.type) {
+      case "insert":
+        return { ...this.#insert, values: this.#values(statement.rows, number) };
+      case "put":
+        return { ...this.#put, values: this.#values(statement.rows, number) };
+      case "update":
+        return this.#update(statement.columns, statement.rows);
+      case "delete":
+        return this.#delete(statement.keys);
+      default:
+        return this.#clear(statement.index, statement.prefix);
+    }
+  }
+
+  /** Rows with these keys, or these values of an index. */
+  find(columns: readonly string[], by: readonly string[], keys: readonly Key[]): Query[] {
+    const start = `select ${list(columns)} from ${this.#name} where `;
+    if (by.length === 1) {
+      const most = 500;
+      return pieces(keys, most).map((some) => ({
+        sql: `${start}${quoted(by[0] as string)} in ${marks(some.length)}`,
+        parameters: some.flat(),
+      }));
+    }
+    // One for each: with row values SQLite searches by the first column alone.
+    const sql = start + matches(by);
+    return keys.map((key) => ({ sql, parameters: [...key] }));
+  }
+
+  scan(scan: CheckedScan): Query {
+    const [where, parameters] = this.#where(scan);
+    const order = [...new Set([...scan.index.columns, ...this.shape.key])]
+      .map((name) => quoted(name) + (scan.reverse ? " desc" : ""))
+      .join(", ");
+    return {
+      sql: `select ${list(this.#names)} from ${this.#name}${where} order by ${order} limit ?`,
+      parameters: [...parameters, scan.limit],
+    };
+  }
+
+  count(scan: CheckedScan): Query {
+    const [where, parameters] = this.#where(scan);
+    return { sql: `select count(*) as n from ${this.#name}${where}`, parameters };
+  }
+
+  get columns(): readonly string[] {
+    return this.#names;
+  }
+
+  #define({ name, kind, nullable }: ColumnShape): string {
+    return `${quoted(name)} ${TYPES[kind]}${nullable ? "" : " not null"}`;
+  }
+
+  #isPartial(index: IndexShape): boolean {
+    return this.shape.byName.get(index.columns[0] as string)?.nullable === true;
+  }
+
+  #values(rows: readonly AnyRow[], number: () => number): Value[] {
+    const names = this.#names;
+    const { counted } = this.shape;
+    const values: Value[] = [];
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i] as AnyRow;
+      for (let k = 0; k < names.length; k++) {
+        const name = names[k] as string;
+        // A row that has its number already is one that is written anew.
+        values.push(row[name] ?? (name === counted ? number() : null));
+      }
+    }
+    return values;
+  }
+
+  #update(columns: readonly string[], rows: readonly AnyRow[]): Step {
+    const text = columns.join();
+    let step = this.#updates.get(text);
+    const { key } = this.shape;
+    if (step === undefined) {
+      const place = (i: number): string => `v.column${key.length + i + 1}`;
+      const set = columns.map((name, i) => `${quoted(name)} = ${place(i)}`).join(", ");
+      const found = key.map((name, i) => `${this.#name}.${quoted(name)} = v.column${i + 1}`).join(" and ");
+      const width = key.length + columns.length;
+      const head = `update ${this.#name} set ${set} from (values `;
+      step = { head, tuple: marks(width), tail: `) as v where ${found}`, most: chunk(width), width };
+      this.#updates.set(text, step);
+    }
+    const names = [...key, ...columns];
+    return { ...step, values: rows.flatMap((row) => valuesOf(row, names) as Value[]) };
+  }
+
+  #delete(keys: readonly Key[]): Step {
+    const { key } = this.shape;
+    const values = keys.flat();
+    if (key.length === 1) {
+      const head = `delete from ${this.#name} where ${quoted(key[0] as string)} in (`;
+      return { head, tuple: "?", tail: ")", most: ROWS, width: 1, values };
+    }
+    const head = `delete from ${this.#name} where ${matches(key)}`;
+    return { head, tuple: "", tail: "", most: 1, width: key.length, values };
+  }
+
+  #clear(name: string, prefix: Key): Step {
+    const index = this.shape.indexes.get(name) as IndexShape;
+    const [where, values] = this.#where({ index, prefix });
+    return {
+      head: `delete from ${this.#name}${where}`,
+      tuple: "",
+      tail: "",
+      most: 1,
+      width: values.length,
+      values,
+    };
+  }
+
+  #where(scan: Pick<CheckedScan, "index" | "prefix"> & Partial<CheckedScan>): readonly [string, Value[]] {
+    const { index, prefix, from, after, below } = scan;
+    const terms = prefix.map((_, i) => `${quoted(index.columns[i] as string)} = ?`);
+    const parameters: Value[] = [...prefix];
+    const next = index.columns[prefix.length];
+    for (const [sign, bound] of [
+      [">=", from],
+      [">", after],
+      ["<", below],
+    ] as const) {
+      if (bound === undefined) continue;
+      terms.push(`${quoted(next as string)} ${sign} ?`);
+      parameters.push(bound);
+    }
+    if (this.#isPartial(index)) terms.push(`${quoted(index.columns[0] as string)} is not null`);
+    return [terms.length === 0 ? "" : ` where ${terms.join(" and ")}`, parameters];
+  }
+}
+
+function pieces<T>(all: readonly T[], most: number): T[][] {
+  const made: T[][] = [];
+  for (let i = 0; i < all.length; i += most) made.push(all.slice(i, i + most));
+  return made;
+}
