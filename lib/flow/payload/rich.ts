@@ -7,7 +7,7 @@ import { parse, stringify } from "devalue";
 import { type ErrorClass, emptyError, fillError } from "./error-record.js";
 import { UnstorableValueError } from "./errors.js";
 import { isBuffer } from "./storable.js";
-import { type Special, type Specials, survey } from "./survey.js";
+import { type Found, type Special, survey } from "./survey.js";
 
 /** Of a text without records … */
 const BARE = "~";
@@ -22,11 +22,12 @@ export function isRich(text: string): boolean {
 /** @throws UnstorableValueError */
 export function encodeRich(value: unknown): string {
   if (value === undefined) return UNDEFINED;
-  const specials = survey(value);
+  const found = survey(value);
+  const { specials } = found;
   try {
-    if (specials.size === 0) return BARE + stringify(value, reducers(specials));
+    if (specials.size === 0) return BARE + stringify(value, reducers(found));
     const records = [...specials.values()].map(({ record }) => record);
-    return RECORDED + stringify([value, ...records], reducers(specials));
+    return RECORDED + stringify([value, ...records], reducers(found));
   } catch (error) {
     // The survey saw nothing wrong: the value answers differently each time it is read.
     throw new UnstorableValueError("", "a value that changes while it is read", "return a copy", {
@@ -39,9 +40,12 @@ const UNDEFINED = `${BARE}-1`;
 
 type Reducer = (value: unknown) => unknown;
 
-function reducers(specials: Specials): Record<string, Reducer> {
-  const bytes: Reducer = (value) => isBuffer(value) && new Uint8Array(value);
-  if (specials.size === 0) return { Buffer: bytes };
+/** As few as the value needs: devalue asks each of them about each part. */
+function reducers({ specials, buffers }: Found): Record<string, Reducer> {
+  const bytes: Record<string, Reducer> = buffers
+    ? { Buffer: (value) => isBuffer(value) && new Uint8Array(value) }
+    : {};
+  if (specials.size === 0) return bytes;
   const of =
     (kind: Special["kind"], stored: (special: Special, value: object) => unknown): Reducer =>
     (value) => {
@@ -49,7 +53,7 @@ function reducers(specials: Specials): Record<string, Reducer> {
       return special?.kind === kind && stored(special, value as object);
     };
   return {
-    Buffer: bytes,
+    ...bytes,
     Error: of("error", ({ id }) => id),
     Proto: of("proto", ({ id }) => id),
     // The message and the name of a DOMException are given to its constructor.

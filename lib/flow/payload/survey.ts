@@ -5,7 +5,7 @@ import { show } from "../../process/show.js";
 import { errorRecord } from "./error-record.js";
 import { UnstorableValueError } from "./errors.js";
 import { MAX_DEPTH } from "./limits.js";
-import { ADVICE, type BuiltIn, builtIn, isAnyError, isPlainObject } from "./storable.js";
+import { ADVICE, type BuiltIn, builtIn, isAnyError, isBuffer, isPlainObject } from "./storable.js";
 
 /** An object that is stored as a record beside the value; `record` has its members. */
 export interface Special {
@@ -15,122 +15,150 @@ export interface Special {
   record: readonly unknown[];
 }
 
-/** What a survey has found. */
+/** The objects that need a record, in the order of their ids. */
 export type Specials = Map<object, Special>;
 
-/**
- * @returns the objects that need a record, in the order of their ids
- * @throws UnstorableValueError with a path that begins at the value
- */
-export function survey(value: unknown): Specials {
-  const walk = new Survey();
-  walk.visit(value, "", 0);
-  return walk.specials;
+/** What a survey has found. */
+export interface Found {
+  readonly specials: Specials;
+  /** Whether there are Buffers, which devalue would give back as Uint8Arrays. */
+  readonly buffers: boolean;
 }
 
-class Survey {
+/**
+ * @throws UnstorableValueError with a path that begins at the value
+ */
+export function survey(value: unknown): Found {
+  const walk = new Survey();
+  walk.visit(value);
+  return walk;
+}
+
+/** One step of a path; formatted only for an error. */
+type Step = string | number | { readonly text: string };
+
+class Survey implements Found {
   readonly specials: Specials = new Map();
+  buffers = false;
   /** In the order in which they were met, so that a part that turns out to be unstorable can be forgotten. */
   readonly #met = new Set<object>();
+  /** From the value to the member that is looked at. After an error it stays where it was. */
+  readonly #trail: Step[] = [];
 
-  visit(value: unknown, path: string, depth: number): void {
+  visit(value: unknown): void {
     switch (typeof value) {
       case "function":
-        throw new UnstorableValueError(path, `the function ${value.name || "(anonymous)"}`, ADVICE.function);
+        throw this.#refusal(`the function ${value.name || "(anonymous)"}`, ADVICE.function);
       case "symbol":
-        throw new UnstorableValueError(path, String(value), ADVICE.symbol);
+        throw this.#refusal(String(value), ADVICE.symbol);
       case "object":
         if (value === null || this.#met.has(value)) return;
-        if (depth >= MAX_DEPTH)
-          throw new UnstorableValueError(path, `nested in ${MAX_DEPTH} levels`, ADVICE.depth);
+        if (this.#trail.length >= MAX_DEPTH)
+          throw this.#refusal(`nested in ${MAX_DEPTH} levels`, ADVICE.depth);
         this.#met.add(value);
         try {
-          this.#members(value, path, depth + 1);
+          this.#members(value);
         } catch (error) {
           if (error instanceof UnstorableValueError) throw error;
-          throw new UnstorableValueError(path, "a value that throws when it is read", ADVICE.hostile, {
-            cause: error,
-          });
+          throw this.#refusal("a value that throws when it is read", ADVICE.hostile, error);
         }
     }
   }
 
-  #members(value: object, path: string, depth: number): void {
+  #members(value: object): void {
     if (isAnyError(value)) {
-      this.#error(value, path, depth);
+      this.#error(value);
       return;
     }
     const kind = Array.isArray(value) || isPlainObject(value) ? undefined : builtIn(value);
-    if (kind?.type === "refused") throw new UnstorableValueError(path, kind.found, kind.advice);
-    this.#noSymbols(value, path);
-    if (kind !== undefined) this.#builtIn(value, kind, path, depth);
-    else if (Array.isArray(value)) this.#array(value, path, depth);
-    else this.#object(value, path, depth);
+    if (kind?.type === "refused") throw this.#refusal(kind.found, kind.advice);
+    this.#noSymbols(value);
+    if (kind !== undefined) this.#builtIn(value, kind);
+    else if (Array.isArray(value)) this.#array(value);
+    else this.#object(value);
   }
 
-  #builtIn(value: object, kind: BuiltIn, path: string, depth: number): void {
-    if ("names" in kind) this.#noNames(value, path, kind.names);
-    if (kind.type === "map") this.#map(value as Map<unknown, unknown>, path, depth);
+  #builtIn(value: object, kind: BuiltIn): void {
+    if ("names" in kind) this.#noNames(value, kind.names);
+    if (kind.type === "bytes" && isBuffer(value)) this.buffers = true;
+    if (kind.type === "map") this.#map(value as Map<unknown, unknown>);
     if (kind.type === "set") {
       let i = 0;
-      for (const item of value as Set<unknown>) this.visit(item, `${path}.item(${i++})`, depth);
+      for (const item of value as Set<unknown>) this.#under({ text: `.item(${i++})` }, item);
     }
   }
 
-  #array(array: readonly unknown[], path: string, depth: number): void {
-    if (!isArrayPrototype(Object.getPrototypeOf(array)))
-      throw new UnstorableValueError(path, "an array of a class of its own", "copy it with [...array]");
+  #array(array: readonly unknown[]): void {
+    const prototype = Object.getPrototypeOf(array);
+    // That of another realm is an array, too.
+    if (prototype !== Array.prototype && !Array.isArray(prototype))
+      throw this.#refusal("an array of a class of its own", "copy it with [...array]");
     for (const key of Object.keys(array)) {
-      if (!isIndex(key, array.length))
-        throw new UnstorableValueError(
-          `${path}${segment(key)}`,
+      const index = Number(key);
+      if (!(index < array.length) || String(index) !== key) {
+        this.#trail.push(key);
+        throw this.#refusal(
           "a named property of an array",
           "copy the array with [...array], or return an object",
         );
-      this.#member(array, key, `${path}[${key}]`, depth);
+      }
+      this.#member(array, key, index);
     }
   }
 
-  #object(object: object, path: string, depth: number): void {
-    for (const key of Object.keys(object)) this.#member(object, key, path + segment(key), depth);
+  #object(object: object): void {
+    const keys = Object.keys(object);
+    for (const key of keys) this.#member(object, key, key);
     if (!Object.hasOwn(object, "__proto__")) return;
     const special = this.#special(object, "proto");
-    const members = Object.keys(object).flatMap((key) => [key, (object as Record<string, unknown>)[key]]);
+    const members = keys.flatMap((key) => [key, (object as Record<string, unknown>)[key]]);
     special.record = [Object.getPrototypeOf(object) === null, ...members];
   }
 
   /** A member; reading may throw. */
-  #member(of: object, key: string, path: string, depth: number): void {
+  #member(of: object, key: string, step: Step): void {
     let value: unknown;
     try {
       value = (of as Record<string, unknown>)[key];
     } catch (error) {
-      throw new UnstorableValueError(path, "a property that throws when it is read", ADVICE.hostile, {
-        cause: error,
-      });
+      this.#trail.push(step);
+      throw this.#refusal("a property that throws when it is read", ADVICE.hostile, error);
     }
-    this.visit(value, path, depth);
+    this.#under(step, value);
   }
 
-  #map(map: Map<unknown, unknown>, path: string, depth: number): void {
+  #under(step: Step, value: unknown): void {
+    if (
+      (typeof value === "object" && value !== null) ||
+      typeof value === "function" ||
+      typeof value === "symbol"
+    ) {
+      this.#trail.push(step);
+      this.visit(value);
+      this.#trail.pop();
+    }
+  }
+
+  #map(map: Map<unknown, unknown>): void {
     let i = 0;
     for (const [key, value] of map) {
-      this.visit(key, `${path}.key(${i++})`, depth);
-      this.visit(value, `${path}.get(${show(key)})`, depth);
+      this.#under({ text: `.key(${i++})` }, key);
+      if (typeof value === "object" || typeof value === "function" || typeof value === "symbol")
+        this.#under({ text: `.get(${show(key)})` }, value);
     }
   }
 
   /** An error is always storable: a property that is not becomes a short text. */
-  #error(error: Error, path: string, depth: number): void {
+  #error(error: Error): void {
     const dom = builtIn(error).type === "dom";
     const special = this.#special(error, dom ? "dom" : "error");
     special.record = errorRecord(error, (value, key) => {
-      const met = this.#met.size;
-      const specials = this.specials.size;
+      const [trail, met, specials] = [this.#trail.length, this.#met.size, this.specials.size];
       try {
-        this.visit(value, path + segment(key), depth);
+        this.#under(key, value);
         return value;
       } catch {
+        this.#trail.length = trail;
         forget(this.#met, met);
         forget(this.specials, specials);
         return show(value);
@@ -144,29 +172,30 @@ class Survey {
     return special;
   }
 
-  #noSymbols(value: object, path: string): void {
+  #noSymbols(value: object): void {
     for (const symbol of Object.getOwnPropertySymbols(value)) {
       const hidden = Object.getOwnPropertyDescriptor(value, symbol)?.enumerable !== true;
       // These two make `arguments` and namespaces such as Math; other hidden properties are not data.
       if (hidden && symbol !== Symbol.iterator && symbol !== Symbol.toStringTag) continue;
-      throw new UnstorableValueError(
-        `${path}[${String(symbol)}]`,
-        "a property under a symbol",
-        "name the property with a text, or leave it out",
-      );
+      this.#trail.push({ text: `[${String(symbol)}]` });
+      throw this.#refusal("a property under a symbol", "name the property with a text, or leave it out");
     }
   }
 
   /** Requires that a Date, a Map and so on has no properties of its own. */
-  #noNames(value: object, path: string, names: number): void {
+  #noNames(value: object, names: number): void {
     const own = Object.keys(value);
     if (own.length === names) return;
-    const advice = "return the value and the property as members of an object";
-    throw new UnstorableValueError(
-      path + segment(own.at(-1) as string),
+    this.#trail.push(own.at(-1) as string);
+    throw this.#refusal(
       "a property of a built-in object",
-      advice,
+      "return the value and the property as members of an object",
     );
+  }
+
+  #refusal(found: string, advice: string, cause?: unknown): UnstorableValueError {
+    const path = this.#trail.map(textOf).join("");
+    return new UnstorableValueError(path, found, advice, cause === undefined ? {} : { cause });
   }
 }
 
@@ -175,18 +204,10 @@ function forget(from: Set<object> | Specials, size: number): void {
   for (const late of [...from.keys()].slice(size)) from.delete(late);
 }
 
-/** Of this realm or another one. */
-function isArrayPrototype(prototype: unknown): boolean {
-  return prototype === Array.prototype || Array.isArray(prototype);
-}
-
-function isIndex(key: string, length: number): boolean {
-  const index = Number(key);
-  return Number.isInteger(index) && index >= 0 && index < length && String(index) === key;
-}
-
 const IDENTIFIER = /^[a-zA-Z_$][a-zA-Z_$0-9]*$/;
 
-function segment(key: string): string {
-  return IDENTIFIER.test(key) ? `.${key}` : `[${show(key)}]`;
+function textOf(step: Step): string {
+  if (typeof step === "number") return `[${step}]`;
+  if (typeof step === "object") return step.text;
+  return IDENTIFIER.test(step) ? `.${step}` : `[${show(step)}]`;
 }
