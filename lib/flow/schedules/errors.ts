@@ -28,3 +28,17 @@ export class ScheduleError extends SignalboxError {
     this.value = value;
   }
 }
+
+/**
+ * There is no schedule of this name in the store.
+ *
+ * @remedy Look at `flows.schedules.list()`. A schedule that was declared in the options of a host is removed when the options name it no
+ * more.
+ */
+export class ScheduleNotFoundError extends SignalboxError {
+  static override readonly name: string = "ScheduleNotFoundError";
+  readonly code = "ERR_SCHEDULE_NOT_FOUND";
+  constructor(schedule: string) {
+    super(`there is no schedule ${show(schedule)} in the store`);
+  }
+}
