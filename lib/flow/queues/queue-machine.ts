@@ -49,8 +49,6 @@ export interface View {
   readonly candidates: readonly Candidate[];
   /** Where the next page begins. Undefined: there are no further waiting flows. */
   readonly next: Place | undefined;
-  /** When the next delayed flow begins to wait. */
-  readonly due: number | undefined;
 }
 
 /** The key that was served last, by rank: the next turn is that of the key behind it. */
@@ -182,7 +180,7 @@ function wait(state: QueueState, view: View, room: number): Decision {
   // The times of a page that was read a while ago have their alarm already.
   if (state.alarmed) return [waiting, []];
   const { limits, pollMs } = state.config;
-  const times = [view.due, freeAt(view.use, limits.rate)];
+  const times = [freeAt(view.use, limits.rate)];
   for (const use of view.lanes.values()) times.push(freeAt(use, limits.keyRate));
   const first = Math.min(...times.map((at) => at ?? Number.POSITIVE_INFINITY));
   const untilMs =

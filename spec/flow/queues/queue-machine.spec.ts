@@ -110,16 +110,23 @@ class Cluster {
       host.take(host.id === job.host ? { type: "freed", lane: job.lane } : { type: "room" });
   }
 
-  /** Runs until nothing is pending and no alarm is left within a day. */
+  /** Time goes on; delayed flows begin to wait. */
+  pass(ms: number): void {
+    this.world.now += ms;
+    if (this.world.wake()) for (const host of this.hosts) host.take({ type: "more" });
+  }
+
+  /** Runs until nothing is pending, no alarm is left and no flow is delayed. */
   settle(): void {
     for (let steps = 0; steps < 20_000; steps++) {
       const busy = this.hosts.find(
         ({ pending, alarmAt }) => pending !== undefined || alarmAt <= this.world.now,
       );
-      const alarm = Math.min(...this.hosts.map(({ alarmAt }) => alarmAt));
+      const dues = this.world.in("delayed").map(({ due }) => due);
+      const next = Math.min(...this.hosts.map(({ alarmAt }) => alarmAt), ...dues);
       if (busy !== undefined) busy.step((steps % 7) / 7);
-      else if (alarm === NONE) return;
-      else this.world.now = alarm;
+      else if (next === NONE) return;
+      else this.pass(next - this.world.now);
       check(this.world, this.hosts);
     }
     throw new Error("it does not come to rest");
@@ -156,11 +163,7 @@ function inRate(rate: Rate | undefined, times: readonly number[]): void {
 /** The flows that wait although there is room for them on some host. */
 function stuck({ world, hosts }: Cluster): Job[] {
   const room = Math.max(...hosts.map(({ state }) => roomOf(world.limits, world.use(), state.here)));
-  const waits = ({ state, due }: Job): boolean =>
-    state === "waiting" || (state === "delayed" && due <= world.now);
-  return world.jobs.filter(
-    (job) => waits(job) && room > 0 && keyRoomOf(world.limits, world.use(job.lane)) > 0,
-  );
+  return world.in("waiting").filter(({ lane }) => room > 0 && keyRoomOf(world.limits, world.use(lane)) > 0);
 }
 
 const most = fc.oneof(fc.constant(NONE), fc.integer({ min: 1, max: 4 }));
@@ -195,7 +198,7 @@ describe("a queue of several hosts", () => {
             if (what === "put") cluster.put(lane, rank, ms);
             else if (what === "end") cluster.end(ms);
             else if (what === "step") one.step(ms / 1_001);
-            else if (what === "pass") cluster.world.now += ms;
+            else if (what === "pass") cluster.pass(ms);
             else one.take({ type: "room" });
             check(cluster.world, cluster.hosts);
           }
@@ -315,13 +318,14 @@ describe("a queue of several hosts", () => {
       lanes: new Map(),
       candidates: [],
       next: undefined,
-      due: undefined,
     };
     expect(decide(reading, { type: "read", view: nothing })[1]).toEqual([{ type: "alarm", inMs: 30_000 }]);
     const [patient] = decide(initial({ limits: free, pollMs: NONE }), { type: "more" });
     expect(decide(patient, { type: "read", view: nothing })[1]).toEqual([]);
-    expect(decide(patient, { type: "read", view: { ...nothing, due: 1e12 } })[1]).toEqual([
-      { type: "alarm", inMs: 60_000 },
-    ]);
+    const late = { running: 0, recent: 1, freeAt: 1e12 };
+    const rated = { ...free, rate: { limit: 1, periodMs: 1e12 } };
+    const [slow] = decide(initial({ limits: rated, pollMs: NONE }), { type: "more" });
+    const alarm = { type: "alarm", inMs: 60_000 };
+    expect(decide(slow, { type: "read", view: { ...nothing, use: late } })[1]).toEqual([alarm]);
   });
 });

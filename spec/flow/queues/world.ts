@@ -28,6 +28,13 @@ export class World {
     this.jobs.push({ number, flow: `${number}`, lane, rank, state, due: this.now + delayMs, host: -1 });
   }
 
+  /** Delayed flows whose time has come begin to wait. Returns whether there were any. */
+  wake(): boolean {
+    const due = this.in("delayed").filter((job) => job.due <= this.now);
+    for (const job of due) job.state = "waiting";
+    return due.length > 0;
+  }
+
   in(state: Job["state"]): Job[] {
     return this.jobs.filter((job) => job.state === state);
   }
@@ -46,7 +53,6 @@ export class World {
 
   /** A page: keys in the order of their turns, rank by rank. */
   page(from: Place | undefined, turns: Turns): View {
-    for (const job of this.in("delayed")) if (job.due <= this.now) job.state = "waiting";
     const waiting = this.in("waiting");
     const candidates: Candidate[] = [];
     let lanes = 0;
@@ -61,11 +67,9 @@ export class World {
         ...waiting.filter(({ rank, lane }) => rank === place.start.rank && lane === place.lane).slice(0, 3),
       );
     }
-    const dues = this.in("delayed").map(({ due }) => due);
     return {
       ...{ now: this.now, version: this.version, use: this.use(), candidates, next },
       lanes: new Map(candidates.map(({ lane }) => [lane, this.use(lane)])),
-      due: dues.length > 0 ? Math.min(...dues) : undefined,
     };
   }
 
