@@ -1,9 +1,35 @@
 /**
  * signalbox/flow: durable flows. A flow is an ordinary async function that survives the death of its machine.
+ *
+ *     definition/  defineFlow, and what the code of a flow can do
+ *     journal/     tables and entries: what is kept of a flow
+ *     machine/     the pure transition: what is written, in which order, and when the code sees it
+ *     hospital/    what becomes of flows that fail
+ *     runtime/     the process of a flow, and the host that holds flows
  */
 
 export type { Duration, DurationParts, DurationUnit } from "../process/duration.js";
-export type { Store, StoreSource } from "../store/index.js";
+export type {
+  Child,
+  ChildOptions,
+  FlowContext,
+  FlowDispatchOptions,
+  InnerContext,
+  RetryOptions,
+  Saga,
+  StepContext,
+  StepOptions,
+  TimedOptions,
+  TransactionOptions,
+  WaitOptions,
+} from "./definition/context.js";
+export {
+  type AnyFlow,
+  defineFlow,
+  type FlowDefinition,
+  type FlowOptions,
+  type MessageTypes,
+} from "./definition/define.js";
 export { HOSPITAL_DEFAULTS, type HospitalBackoff, type HospitalLimits } from "./hospital/defaults.js";
 export type { PatientFilter } from "./hospital/hospital-machine.js";
 export type { HospitalOptions } from "./hospital/options.js";
@@ -38,3 +64,20 @@ export type {
   WaitingMessage,
 } from "./operations/operations.js";
 export * from "./payload/index.js";
+export * from "./runtime/errors.js";
+export {
+  FlowHost,
+  type FlowHostDefinition,
+  type FlowInfo,
+  FlowRun,
+  flowHost,
+  type StartFlowOptions,
+} from "./runtime/flow-host.js";
+export type { FlowHostOptions } from "./runtime/options.js";
+export {
+  FLOW_DEFAULTS,
+  type FlowLimits,
+  type Interceptor,
+  type Transition,
+  type TransitionOf,
+} from "./runtime/port.js";

@@ -44,6 +44,11 @@ export interface Scheduler {
   nudge(): void;
   /** The first pending timer changed. */
   alarm(): void;
+  /**
+   * Calls `fn` in a macrotask of its own, when all code that was resumed has run as far as it can without the host. Absent where
+   * every step of a process ends so: a simulator's.
+   */
+  drained?(fn: () => void): void;
   /** Resolves when nothing is ready and nothing that the scheduler can see is about to be. */
   idle(): Promise<void>;
   /** Runs nothing more and lets go of the host's timers. */

@@ -154,6 +154,10 @@ export class TurnScheduler implements Scheduler {
     }
   }
 
+  drained(fn: () => void): void {
+    this.loop.later(fn);
+  }
+
   async idle(): Promise<void> {
     let quiet = 0;
     while (quiet < 2 && !this.stopped) {

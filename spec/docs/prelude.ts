@@ -62,7 +62,14 @@ import {
   weighted,
   where,
 } from "signalbox";
-import { type HospitalOptions, jsonCodec, type StaffMember, wrapCodec } from "signalbox/flow";
+import {
+  defineFlow,
+  flowHost,
+  type HospitalOptions,
+  jsonCodec,
+  type StaffMember,
+  wrapCodec,
+} from "signalbox/flow";
 import { instrument } from "signalbox/otel";
 import {
   circuitBreaker,
@@ -308,6 +315,8 @@ declare const hospital: { readonly options: HospitalOptions; readonly staff: rea
 export const flows: () => readonly unknown[] = () => [hospital];
 export const stores: readonly unknown[] = [defineTable, memory, sqlite, () => [store]];
 export const codecs: readonly unknown[] = [jsonCodec, wrapCodec];
+const greet = defineFlow("greet", async (flow, name: string) => flow.step("write", () => `hello ${name}`));
+export const durable: readonly unknown[] = [defineFlow, flowHost, greet];
 const doorMachine = createMachine({ initial: "open", states: { open: {} } });
 declare const door: XStateRef<typeof doorMachine>;
 export const machines: () => readonly unknown[] = () => [

@@ -1,0 +1,188 @@
+// What the code of a flow can do. Every method that returns a promise is an *ask*: its outcome is written to the journal before
+// the code sees it, and comes from the journal when the code runs again after a crash.
+
+import type { ConsumerGroup } from "../../dispatch/index.js";
+import type { Backoff } from "../../process/backoff.js";
+import type { Duration } from "../../process/duration.js";
+import type { SqlTransaction } from "../../store/index.js";
+import type { FlowDefinition, MessageTypes } from "./define.js";
+
+/** How a failed step is repeated. */
+export interface RetryOptions {
+  /** How often the step runs at most, 1 or more. Default 3. `Infinity`: until it succeeds. */
+  readonly attempts?: number;
+  /** The pauses between the attempts. Default: 1 s, doubled each time, at most 5 minutes, with jitter. */
+  readonly backoff?: Partial<Backoff>;
+}
+
+/** Options of a step. */
+export interface StepOptions {
+  /** Repeats a step that throws. Default: no repetition, the error goes to the flow at once. */
+  readonly retry?: RetryOptions;
+  /** How long one attempt may take. A step that takes longer fails with StepTimeoutError. Default: no limit. */
+  readonly timeout?: Duration;
+}
+
+/** What the body of a step gets. */
+export interface StepContext {
+  /** The id of the flow. */
+  readonly flowId: string;
+  /** The step's key in the journal: its name, with `#2` and so on when the name was used before. */
+  readonly key: string;
+  /** The same in every attempt of this step, also after a crash, and in no other step: give it to services that deduplicate. */
+  readonly idempotencyKey: string;
+  /** 1 for the first attempt. Attempts before a crash count when their failure was recorded. */
+  readonly attempt: number;
+  /** The fencing token of the host that runs the flow: later hosts have larger ones. */
+  readonly token: number;
+  /** Fails the step for good, whatever retries are left. @throws NonRetriableError */
+  giveUp(reason: string, cause?: unknown): never;
+  /** Aborts at the step's timeout, and when the flow ends, is cancelled, killed or moves to another host. */
+  readonly signal: AbortSignal;
+}
+
+/** Options of a transaction on the flow's own store. */
+export interface TransactionOptions {
+  /** How long the body may take. Default 5 s. */
+  readonly timeout?: Duration;
+  readonly retry?: RetryOptions;
+}
+
+/** Options of a wait. */
+export interface WaitOptions {
+  /** After this time the wait ends with `undefined`. Counted from the ask, across restarts. Default: no limit. */
+  readonly timeout?: Duration;
+}
+
+/** Options of a child flow. */
+export interface ChildOptions extends WaitOptions {
+  /** Default: the id of the flow, `/` and the key of the ask. */
+  readonly id?: string;
+  /** What becomes of the child when this flow is cancelled or killed. Default `cancel`. */
+  readonly onCancel?: "cancel" | "leave";
+}
+
+/** A child flow that was started. */
+export interface Child<Output> {
+  readonly id: string;
+  /** Waits for its end. Rejects with FlowFailedError if it fails. */
+  result(options?: WaitOptions): Promise<Output>;
+  /** Asks the child to end early. */
+  cancel(): Promise<void>;
+}
+
+/** Options of a dispatched step. */
+export interface FlowDispatchOptions extends StepOptions {
+  /** How often the dispatch is routed anew when its consumer exits. Default: as `system.dispatch`. */
+  readonly maxAttempts?: number;
+}
+
+/** A flow's undo list: see {@link FlowContext.saga}. */
+export interface Saga {
+  /** Runs a step. If the saga rolls back, `undo` runs as a step named `undo <name>`, with the step's result. */
+  step<T>(
+    name: string,
+    body: (step: StepContext) => T | PromiseLike<T>,
+    undo: (result: T, step: StepContext) => unknown,
+    options?: StepOptions,
+  ): Promise<T>;
+  /** Runs the undo steps of all steps that succeeded, the last first. Errors are collected in an AggregateError. */
+  rollback(): Promise<void>;
+}
+
+/** What the code of a flow can do. See the guide, chapter "Durable flows". */
+export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progress = unknown> {
+  readonly flowId: string;
+  /** Aborts when the flow is cancelled. On replay it aborts at the same place. */
+  readonly signal: AbortSignal;
+  /**
+   * Runs `body` at least once and gives its result. Once the result is in the journal, the body never runs again.
+   *
+   * @throws what the last attempt threw
+   */
+  step<T>(
+    name: string,
+    body: (step: StepContext) => T | PromiseLike<T>,
+    options?: StepOptions,
+  ): Promise<Awaited<T>>;
+  /** Runs SQL on the flow's own store, exactly once: it commits together with the journal's entry, or not at all. */
+  transaction<T>(
+    name: string,
+    body: (tx: SqlTransaction) => T | PromiseLike<T>,
+    options?: TransactionOptions,
+  ): Promise<Awaited<T>>;
+  /** Waits, also across restarts. A flow that sleeps for long leaves memory. */
+  sleep(duration: Duration): Promise<void>;
+  /** Waits until a moment: milliseconds since 1970, or a Date. */
+  sleepUntil(moment: number | { getTime(): number }): Promise<void>;
+  /** Takes the oldest message of a topic, or waits for one. `undefined` after the timeout. */
+  receive<K extends keyof Messages & string>(topic: K): Promise<Messages[K]>;
+  receive<T>(topic: string): Promise<T>;
+  receive<K extends keyof Messages & string>(
+    topic: K,
+    options: WaitOptions,
+  ): Promise<Messages[K] | undefined>;
+  receive<T>(topic: string, options: WaitOptions): Promise<T | undefined>;
+  /** Sends a message to a flow of the same store, exactly once. Fulfilled when it is durable. */
+  send(to: string | { readonly id: string }, topic: string, value: unknown): Promise<void>;
+  /** Starts a child flow and waits for its result. */
+  call<I, O, M extends MessageTypes, P>(
+    flow: FlowDefinition<I, O, M, P>,
+    input: I,
+    options?: ChildOptions,
+  ): Promise<O>;
+  /** Starts a child flow. Fulfilled when the child is durable. */
+  start<I, O, M extends MessageTypes, P>(
+    flow: FlowDefinition<I, O, M, P>,
+    input: I,
+    options?: ChildOptions,
+  ): Promise<Child<O>>;
+  /** A step that a consumer of the group does: when the consumer exits, the next one gets it at once. */
+  dispatch<T, R = unknown>(
+    name: string,
+    group: ConsumerGroup<T>,
+    payload: T,
+    options?: FlowDispatchOptions,
+  ): Promise<R>;
+  /** Several asks as one step without a journal of its own: repeated as a whole after a crash, so it must be idempotent. */
+  idempotent<T>(name: string, body: (inner: InnerContext) => Promise<T>, options?: StepOptions): Promise<T>;
+  /** An idempotent part that is repeated when it takes too long: by default 30 s, 6 restarts, each 1.8 times as long, with jitter. */
+  timed<T>(name: string, body: (inner: InnerContext) => Promise<T>, options?: TimedOptions): Promise<T>;
+  /** A list of undo steps: compensation for what cannot be rolled back. */
+  saga(): Saga;
+  /** Milliseconds since 1970: the time at which the last outcome that the code has seen was recorded. The same on replay. */
+  now(): number;
+  /** In [0, 1). The same on replay. Not for secrets. */
+  random(): number;
+  /** An id that is unique among all flows, and the same on replay. */
+  id(): string;
+  /** For changed code: `to` for flows that come here for the first time, what was recorded (or `from`) for older ones. */
+  version(change: string, from: number, to: number): number;
+  /** Publishes how far the flow is. Durable with the next entry of the journal. */
+  progress(value: Progress): void;
+  /** Adds an event to the flow's stream of events. Fulfilled when it is durable. */
+  emit(topic: string, value: unknown): Promise<void>;
+  /** Answers `run.query(name)` from outside, from the code's own variables. Must change nothing. */
+  query<T>(name: string, answer: (argument: unknown) => T): void;
+  /** Ends this journal and starts the flow anew with another input, under the same id. */
+  continueAsNew(input: unknown): never;
+  /** Sends this flow to the hospital: it stops until somebody discharges it, and then does this again. */
+  hospital(reason: string): never;
+}
+
+/** Inside of an idempotent part: nothing of it is written to the journal. */
+export interface InnerContext extends StepContext {
+  step<T>(
+    name: string,
+    body: (step: StepContext) => T | PromiseLike<T>,
+    options?: StepOptions,
+  ): Promise<Awaited<T>>;
+  sleep(duration: Duration): Promise<void>;
+}
+
+/** Options of {@link FlowContext.timed}. */
+export interface TimedOptions {
+  readonly timeout?: Duration;
+  readonly restarts?: number;
+  readonly factor?: number;
+}

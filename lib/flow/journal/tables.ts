@@ -1,0 +1,154 @@
+// The tables of flows. One row a flow, an append-only journal, and mail.
+
+import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
+
+/**
+ * What a flow is doing, as its row says. `pending` waits for its turn, `running` is held by a host, `waiting` is out of memory
+ * until `due` or mail; `paused` and `hospitalized` wait for people. The others have ended.
+ */
+export type FlowStatus = ActiveStatus | EndedStatus;
+export type ActiveStatus = "pending" | "running" | "waiting" | "paused" | "hospitalized";
+export type EndedStatus = "completed" | "failed" | "cancelled" | "killed";
+
+const FLOW_COLUMNS = {
+  /** The flow's number: short, and in the order of the starts. */
+  number: "integer",
+  /** The user's id. */
+  id: "text",
+  name: "text",
+  version: "integer",
+  status: "text",
+  input: "payload",
+  /** The result or the error of a flow that has ended. */
+  outcome: "payload?",
+  /** The seed of its random numbers and ids. */
+  seed: "text",
+  /** Counts `continueAsNew`. */
+  generation: "integer",
+  /** The token of the host that holds it. Null: nobody does. */
+  holder: "integer?",
+  /** When it wants to be looked at, by the store's clock. 0: at once. Null: by nobody. */
+  due: "integer?",
+  /** How many messages it was ever sent. */
+  mail: "integer",
+  /** How often in a row a host took it without a new entry in its journal since. */
+  crashes: "integer",
+  /** The length of its journal when a host last took it. */
+  taken_at: "integer",
+  /** The number of its parent. */
+  parent: "integer?",
+  /** The key of the parent's ask. */
+  parent_key: "text?",
+  /** What was asked of it from outside: `pause`, `cancel` or `kill`. */
+  wish: "text?",
+  queue: "text?",
+  queue_key: "text?",
+  priority: "integer",
+  /** Why it is in the hospital, as JSON. */
+  hospital: "text?",
+  progress: "payload?",
+  /** The trace context of its start. */
+  trace: "text?",
+  created: "integer",
+  updated: "integer",
+  finished: "integer?",
+} as const;
+
+/** One row a flow. A step changes nothing here: only starts, parkings and ends do. */
+export const flows: Table<typeof FLOW_COLUMNS> = defineTable("flows", {
+  columns: FLOW_COLUMNS,
+  key: ["number"],
+  counted: "number",
+  indexes: {
+    id: ["id"],
+    due: ["due", "number"],
+    holder: ["holder", "number"],
+    status: ["status", "number"],
+    name: ["name", "status", "number"],
+    queue: ["queue", "status", "priority", "number"],
+    finished: ["finished", "number"],
+    parent: ["parent", "number"],
+  },
+  unique: ["id"],
+});
+
+const JOURNAL_COLUMNS = {
+  position: "integer",
+  flow: "integer",
+  /** 0 for the first entry of a flow. */
+  seq: "integer",
+  /** What happened: see entry.ts. */
+  head: "text",
+  /** The value, if it has one. */
+  value: "payload?",
+} as const;
+
+/** The journal: appended to, never changed. */
+export const journal: Table<typeof JOURNAL_COLUMNS> = defineTable("flow_journal", {
+  columns: JOURNAL_COLUMNS,
+  key: ["position"],
+  counted: "position",
+  indexes: { flow: ["flow", "seq"] },
+});
+
+const MAIL_COLUMNS = {
+  position: "integer",
+  flow: "integer",
+  /** Given by the sender: a second message with this id to this flow is dropped. */
+  id: "text",
+  topic: "text",
+  value: "payload?",
+  sender: "text?",
+  /** The flow's number until the flow has received it, then null. */
+  unread: "integer?",
+  at: "integer",
+} as const;
+
+/** Messages to flows. */
+export const mail: Table<typeof MAIL_COLUMNS> = defineTable("flow_mail", {
+  columns: MAIL_COLUMNS,
+  key: ["position"],
+  counted: "position",
+  indexes: { unread: ["unread", "position"], id: ["flow", "id"] },
+  unique: ["id"],
+});
+
+const EVENT_COLUMNS = {
+  position: "integer",
+  flow: "integer",
+  topic: "text",
+  value: "payload?",
+  at: "integer",
+} as const;
+
+/** Events that flows published. */
+export const events: Table<typeof EVENT_COLUMNS> = defineTable("flow_events", {
+  columns: EVENT_COLUMNS,
+  key: ["position"],
+  counted: "position",
+  indexes: { flow: ["flow", "position"] },
+});
+
+export type FlowRow = Row<typeof flows>;
+export type JournalRow = Row<typeof journal>;
+export type MailRow = Row<typeof mail>;
+
+/** The schema of flows. */
+export const FLOW_SCHEMA: Schema = {
+  name: "flow",
+  version: 1,
+  tables: [flows, journal, mail, events],
+};
+
+/** A claim on this name, followed by the host's id, lets a host hold flows. */
+export const HOST_CLAIMS = "flows/";
+/** Topic of mail: followed by the flow's number. */
+export const MAIL_TOPIC = "mail/";
+/** Topic of flows that can be taken by any host. */
+export const READY_TOPIC = "ready/";
+/** Topic of wishes for a flow that is held: followed by its number. */
+export const WISH_TOPIC = "wish/";
+/** Topic of ends: followed by the flow's id. */
+export const END_TOPIC = "end/";
+/** Topic of published events: followed by the flow's id. */
+export const EVENT_TOPIC = "event/";

@@ -1,0 +1,524 @@
+// A flow's transition: which asks run, which outcomes are written in which order, and when the code sees them. Pure: no clock,
+// no randomness, no I/O. The state is changed in place, for speed: a step costs three events.
+//
+// Rules. (1) The code sees an outcome only after its entry is durable. (2) It sees one outcome at a time, and runs as far as it
+// can before the next: so the order of outcomes, which the journal keeps, is all that races depend on. (3) At most one write of a
+// flow is in flight. (4) On replay the i-th ask must be the i-th recorded ask.
+
+import type { Ask, Decision, Entry, Stored } from "../journal/entry.js";
+import type { FlowEffect, FlowEvent, FlowState, How, Item, Letter, Op } from "./state.js";
+
+const NONE: readonly FlowEffect[] = [];
+
+/** The state of a flow whose code is about to run over these entries, with these messages unread. */
+export function initial(history: readonly Entry[], letters: readonly Letter[] = []): FlowState {
+  const state: FlowState = {
+    phase: history.length > 0 ? "replaying" : "running",
+    history,
+    recorded: history.flatMap(({ asks }) => asks),
+    expected: history[0]?.asks.length ?? 0,
+    cursor: 0,
+    asked: 0,
+    seq: history.length,
+    unrecorded: [],
+    ops: new Map(),
+    rejected: new Set(),
+    outbox: [],
+    writing: undefined,
+    committing: [],
+    transacting: undefined,
+    ready: [],
+    draining: history.length > 0,
+    letters: new Map(),
+    lastLetter: 0,
+    waits: new Map(),
+    running: 0,
+    timer: undefined,
+    cancelled: false,
+    held: undefined,
+    ending: undefined,
+    quiet: false,
+  };
+  sort(state, letters);
+  return state;
+}
+
+/** One transition. `state` is changed and returned. */
+export function decide(state: FlowState, event: FlowEvent): [FlowState, readonly FlowEffect[]] {
+  if (state.phase === "ended") return [state, NONE];
+  const effects: FlowEffect[] = [];
+  take(state, event, effects);
+  pump(state, effects);
+  return [state, effects];
+}
+
+function take(state: FlowState, event: FlowEvent, effects: FlowEffect[]): void {
+  switch (event.type) {
+    case "asked":
+      asked(state, event, event.now, effects);
+      return;
+    case "versioned":
+      versioned(state, event, effects);
+      return;
+    case "drained":
+      state.draining = false;
+      if (state.phase === "replaying") replay(state, event.now, effects);
+      return;
+    case "ran":
+      ran(state, event);
+      return;
+    case "prepared":
+      prepared(state, event.key, effects);
+      return;
+    case "transacted":
+      transacted(state, event);
+      return;
+    case "written":
+      written(state, event.at, effects);
+      return;
+    case "mail":
+      sort(state, event.letters);
+      if (isLive(state)) for (const topic of state.waits.keys()) match(state, topic);
+      return;
+    case "due":
+      state.timer = undefined;
+      due(state, event.now, effects);
+      return;
+    case "returned":
+      returned(state, event.ending, effects);
+      return;
+    case "cancel":
+      if (!state.cancelled && state.ending === undefined) {
+        state.cancelled = true;
+        state.outbox.push({ decision: { type: "cancelled" }, value: null });
+      }
+      return;
+    case "kill":
+      state.ending = {
+        status: "killed",
+        value: null,
+        ...(event.note === undefined ? {} : { note: event.note }),
+      };
+      state.outbox = [];
+      if (!isWriting(state)) state.phase = "finishing";
+      return;
+    case "hold":
+      state.held = event.why;
+      return;
+    case "idle":
+      if (isQuiet(state)) park(state, "idle", effects);
+      return;
+    default:
+      event satisfies never;
+  }
+}
+
+/** At most one write of a flow is in flight. */
+const isWriting = (state: FlowState): boolean =>
+  state.writing !== undefined || state.transacting !== undefined;
+
+const isLive = (state: FlowState): boolean => state.phase === "running" && state.held === undefined;
+
+// ── asks ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function asked(
+  state: FlowState,
+  { kind, key, how }: { readonly kind: string; readonly key: string; readonly how: How },
+  now: number,
+  effects: FlowEffect[],
+): void {
+  const ask: Ask = { kind, key };
+  skipVersions(state);
+  const recorded = state.recorded[state.asked];
+  if (recorded === undefined) state.unrecorded.push(ask);
+  else if (recorded.kind !== kind || recorded.key !== key) {
+    diverge(state, recorded, ask, effects);
+    return;
+  }
+  state.asked++;
+  const op: Op = { kind, key, how, status: "asked", failures: 0, due: undefined };
+  state.ops.set(key, op);
+  if (how.type === "wait") listOf(state.waits, how.topic).push(key);
+  if (state.phase === "replaying") {
+    // The replay waits for asks: it goes on when the code has made all that it makes now.
+    if (!state.draining) {
+      state.draining = true;
+      effects.push({ type: "drain" });
+    }
+  } else if (isLive(state)) activate(state, op, now, effects);
+}
+
+/** Code whose `version` was removed: the recorded answer is passed over. */
+function skipVersions(state: FlowState): void {
+  while (state.recorded[state.asked]?.kind === "version") state.asked++;
+}
+
+function versioned(
+  state: FlowState,
+  { key, from, to }: { readonly key: string; readonly from: number; readonly to: number },
+  effects: FlowEffect[],
+): void {
+  const recorded = state.recorded[state.asked];
+  if (recorded === undefined) {
+    state.unrecorded.push({ kind: "version", key, answer: to });
+    state.asked++;
+    effects.push({ type: "answer", version: to });
+  } else if (recorded.kind === "version" && recorded.key === key) {
+    state.asked++;
+    effects.push({ type: "answer", version: recorded.answer as number });
+  } else effects.push({ type: "answer", version: from });
+}
+
+function activate(state: FlowState, op: Op, now: number, effects: FlowEffect[]): void {
+  const { how, key } = op;
+  switch (how.type) {
+    case "run":
+      if (op.due !== undefined && op.due > now) {
+        alarm(state, op.due, effects);
+        return;
+      }
+      run(state, op, effects);
+      return;
+    case "wait":
+      if (how.prepares && op.status === "asked") {
+        begin(state, op, after(how.withinMs, now));
+        return;
+      }
+      if (op.due !== undefined) alarm(state, op.due, effects);
+      match(state, how.topic);
+      if (how.withinMs !== undefined && op.status === "asked") begin(state, op, after(how.withinMs, now));
+      return;
+    case "sleep":
+      if (op.due !== undefined) {
+        alarm(state, op.due, effects);
+        return;
+      }
+      begin(state, op, "ms" in how.until ? now + how.until.ms : how.until.moment);
+      return;
+    case "write":
+      settle(state, op, { type: "done", key, ok: true }, how.value);
+      return;
+    default:
+      how satisfies never;
+  }
+}
+
+const after = (ms: number | undefined, now: number): number | undefined =>
+  ms === undefined ? undefined : now + ms;
+
+function begin(state: FlowState, op: Op, due: number | undefined): void {
+  op.status = "beginning";
+  op.due = due;
+  state.outbox.push({ decision: { type: "begun", key: op.key, due }, value: null });
+}
+
+function run(state: FlowState, op: Op, effects: FlowEffect[]): void {
+  op.status = "running";
+  op.due = undefined;
+  state.running++;
+  effects.push({ type: "run", key: op.key, attempt: op.failures + 1 });
+}
+
+function settle(state: FlowState, op: Op, decision: Decision, value: Stored): void {
+  op.status = "decided";
+  op.due = undefined;
+  state.outbox.push({ decision, value });
+}
+
+// ── outcomes ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function ran(
+  state: FlowState,
+  {
+    key,
+    ok,
+    value,
+    retryAt,
+  }: { readonly key: string; readonly ok: boolean; readonly value: Stored; readonly retryAt?: number },
+): void {
+  const op = state.ops.get(key);
+  if (op?.status !== "running") return;
+  state.running--;
+  if (state.transacting?.key === key) {
+    // The transaction failed in its commit: its turn is over, and nothing was written.
+    state.unrecorded.unshift(...state.transacting.asks);
+    state.transacting = undefined;
+  }
+  if (retryAt === undefined) {
+    settle(state, op, { type: "done", key, ok }, value);
+    return;
+  }
+  op.failures++;
+  op.status = "decided";
+  state.outbox.push({ decision: { type: "failed", key, attempt: op.failures, due: retryAt }, value });
+}
+
+function prepared(state: FlowState, key: string, effects: FlowEffect[]): void {
+  const { transacting, seq } = state;
+  // Its first commit was overtaken by another writer's: the turn is still its own.
+  if (transacting?.key === key) effects.push({ type: "transact", key, seq, asks: transacting.asks });
+  else if (state.ops.get(key)?.status === "running") state.committing.push(key);
+}
+
+function transacted(
+  state: FlowState,
+  { key, value, at }: { readonly key: string; readonly value: Stored; readonly at: number },
+): void {
+  state.transacting = undefined;
+  state.seq++;
+  if (state.ending !== undefined) state.phase = "finishing";
+  const op = state.ops.get(key);
+  if (op === undefined) return;
+  state.running--;
+  op.status = "decided";
+  state.ready.push({ decision: { type: "done", key, ok: true }, value, at });
+}
+
+function written(state: FlowState, at: number, effects: FlowEffect[]): void {
+  const items = state.writing ?? [];
+  state.writing = undefined;
+  state.seq += items.length;
+  if (state.phase === "finishing" && state.ending !== undefined) {
+    state.phase = "ended";
+    effects.push({ type: "timer", due: undefined }, { type: "ended", ending: state.ending });
+    return;
+  }
+  if (state.ending !== undefined) state.phase = "finishing";
+  for (const item of items) {
+    const { decision } = item;
+    if (decision.type === "done" || decision.type === "cancelled") state.ready.push({ ...item, at });
+    else began(state, decision, effects);
+  }
+}
+
+/** A begin or a failed attempt is durable. */
+function began(
+  state: FlowState,
+  decision: Decision & { readonly type: "begun" | "failed" },
+  effects: FlowEffect[],
+): void {
+  const op = state.ops.get(decision.key);
+  if (op === undefined || (op.status === "decided" && decision.type === "begun")) return;
+  if (decision.type === "begun") op.status = "begun";
+  else op.status = "asked";
+  op.due = decision.due;
+  if (op.due !== undefined) alarm(state, op.due, effects);
+  if (op.how.type === "wait") match(state, op.how.topic);
+}
+
+function due(state: FlowState, now: number, effects: FlowEffect[]): void {
+  if (!isLive(state)) return;
+  let next: number | undefined;
+  for (const op of state.ops.values()) {
+    if (op.due === undefined || op.status === "beginning" || op.status === "decided") continue;
+    if (op.due > now) next = Math.min(next ?? op.due, op.due);
+    else if (op.how.type === "run") run(state, op, effects);
+    else {
+      if (op.how.type === "wait") forget(state, op.how.topic, op.key);
+      settle(state, op, { type: "done", key: op.key, ok: true }, null);
+    }
+  }
+  if (next !== undefined) alarm(state, next, effects);
+}
+
+function alarm(state: FlowState, at: number, effects: FlowEffect[]): void {
+  if (state.timer !== undefined && state.timer <= at) return;
+  state.timer = at;
+  effects.push({ type: "timer", due: at });
+}
+
+// ── mail ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Takes letters in, by topic. Letters come in the order of their positions; one that was seen is not new. */
+function sort(state: FlowState, letters: readonly Letter[]): void {
+  for (const letter of letters) {
+    if (letter.position <= state.lastLetter) continue;
+    state.lastLetter = letter.position;
+    listOf(state.letters, letter.topic).push(letter);
+  }
+}
+
+/** Gives the oldest letters of a topic to the oldest waits. A wait whose begin is not durable yet gets none. */
+function match(state: FlowState, topic: string): void {
+  const letters = state.letters.get(topic);
+  const waits = state.waits.get(topic);
+  while (letters !== undefined && waits !== undefined && letters.length > 0 && waits.length > 0) {
+    const op = state.ops.get(waits[0] as string) as Op;
+    if (op.status === "beginning") return;
+    waits.shift();
+    const { position, value } = letters.shift() as Letter;
+    settle(state, op, { type: "done", key: op.key, ok: true, mail: position }, value);
+  }
+  if (letters?.length === 0) state.letters.delete(topic);
+  if (waits?.length === 0) state.waits.delete(topic);
+}
+
+function forget(state: FlowState, topic: string, key: string): void {
+  const waits = state.waits.get(topic);
+  const index = waits?.indexOf(key) ?? -1;
+  if (waits === undefined || index < 0) return;
+  waits.splice(index, 1);
+  if (waits.length === 0) state.waits.delete(topic);
+}
+
+function listOf<T>(map: Map<string, T[]>, key: string): T[] {
+  const list = map.get(key) ?? [];
+  if (list.length === 0) map.set(key, list);
+  return list;
+}
+
+// ── replay ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The code has done all that it can: gives it the next recorded outcome, or goes live. */
+function replay(state: FlowState, now: number, effects: FlowEffect[]): void {
+  while (state.cursor < state.history.length) {
+    const { at, decision, value } = state.history[state.cursor] as Entry;
+    skipVersions(state);
+    if (state.asked < state.expected) {
+      effects.push({ type: "stalled", recorded: state.recorded[state.asked] });
+      return;
+    }
+    state.cursor++;
+    state.expected += state.history[state.cursor]?.asks.length ?? 0;
+    if (recall(state, decision, value, at, effects)) return;
+  }
+  state.phase = "running";
+  effects.push({ type: "caught up" });
+  for (const op of [...state.ops.values()]) if (isLive(state)) activate(state, op, now, effects);
+}
+
+/** One recorded decision. True: the code sees it, and runs. */
+function recall(
+  state: FlowState,
+  decision: Decision,
+  value: Stored,
+  at: number,
+  effects: FlowEffect[],
+): boolean {
+  if (decision.type === "cancelled") {
+    state.cancelled = true;
+    return deliver(state, { decision, value, at }, effects);
+  }
+  const op = state.ops.get(decision.key);
+  if (op === undefined) {
+    if (!state.rejected.has(decision.key))
+      diverge(state, { kind: "outcome", key: decision.key }, undefined, effects);
+    return !state.rejected.has(decision.key);
+  }
+  if (decision.type === "done") return deliver(state, { decision, value, at }, effects);
+  op.due = decision.due;
+  if (decision.type === "begun") op.status = "begun";
+  else op.failures = decision.attempt;
+  return false;
+}
+
+function diverge(
+  state: FlowState,
+  recorded: Ask | undefined,
+  ask: Ask | undefined,
+  effects: FlowEffect[],
+): void {
+  state.phase = "ended";
+  effects.push({ type: "diverged", recorded, asked: ask, entry: state.cursor });
+}
+
+/** Hands an outcome to the code. False: nobody waits for it any more. */
+function deliver(
+  state: FlowState,
+  { decision, value, at }: Item & { at: number },
+  effects: FlowEffect[],
+): boolean {
+  if (decision.type === "cancelled") {
+    const keys = [...state.ops.keys()];
+    for (const key of keys) state.rejected.add(key);
+    state.ops.clear();
+    state.waits.clear();
+    state.committing.length = 0;
+    state.running = 0;
+    effects.push({ type: "reject", keys, at });
+  } else if (decision.type === "done") {
+    const op = state.ops.get(decision.key);
+    if (op === undefined) return false;
+    state.ops.delete(decision.key);
+    if (op.how.type === "wait") forget(state, op.how.topic, op.key);
+    effects.push({ type: "deliver", key: decision.key, ok: decision.ok, value, at });
+  }
+  state.draining = true;
+  effects.push({ type: "drain" });
+  return true;
+}
+
+// ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function returned(state: FlowState, ending: FlowState["ending"], effects: FlowEffect[]): void {
+  if (state.ending !== undefined) return;
+  skipVersions(state);
+  if (state.asked < state.recorded.length) {
+    diverge(state, state.recorded[state.asked], undefined, effects);
+    return;
+  }
+  state.ending = ending;
+  // Sends that nobody awaited are part of the end; all else that still runs or waits is given up.
+  for (const op of state.ops.values()) {
+    if (op.status !== "asked") continue;
+    if (op.how.type === "write") settle(state, op, { type: "done", key: op.key, ok: true }, op.how.value);
+    else if (op.how.type === "wait" && op.how.prepares) begin(state, op, undefined);
+  }
+  if (!isWriting(state)) state.phase = "finishing";
+}
+
+function park(state: FlowState, why: "idle" | "pause" | "stop", effects: FlowEffect[]): void {
+  let earliest: number | undefined;
+  for (const { due: at } of state.ops.values()) if (at !== undefined) earliest = Math.min(earliest ?? at, at);
+  effects.push({ type: "park", due: earliest, why });
+}
+
+/** Whether nothing happens until mail, time or an outside event. */
+function isQuiet(state: FlowState): boolean {
+  return (
+    state.phase === "running" &&
+    state.running === 0 &&
+    !state.draining &&
+    !isWriting(state) &&
+    state.outbox.length === 0 &&
+    state.ready.length === 0 &&
+    state.ops.size > 0
+  );
+}
+
+/** What the state allows next: a write, a delivery, the end, leaving memory. */
+function pump(state: FlowState, effects: FlowEffect[]): void {
+  if (state.phase === "ended" || state.phase === "replaying") return;
+  if (!isWriting(state)) write(state, effects);
+  while (state.phase === "running" && !state.draining && state.ready.length > 0 && state.ending === undefined)
+    if (deliver(state, state.ready.shift() as Item & { at: number }, effects)) break;
+  const quiet = isQuiet(state);
+  if (quiet && state.held !== undefined) park(state, state.held, effects);
+  else if (quiet !== state.quiet) {
+    state.quiet = quiet;
+    effects.push({ type: "quiet", quiet });
+  }
+}
+
+function write(state: FlowState, effects: FlowEffect[]): void {
+  const { phase, seq, outbox, ending, unrecorded: asks } = state;
+  if (phase === "finishing" && ending !== undefined) {
+    const items = outbox.filter(({ decision }) => decision.type !== "failed");
+    state.outbox = [];
+    state.unrecorded = [];
+    state.writing = items;
+    effects.push({ type: "finish", seq, items, asks, ending });
+    return;
+  }
+  const key = state.committing.shift();
+  if (key !== undefined) {
+    state.transacting = { key, asks };
+    state.unrecorded = [];
+    effects.push({ type: "transact", key, seq, asks });
+  } else if (outbox.length > 0) {
+    state.outbox = [];
+    state.unrecorded = [];
+    state.writing = outbox;
+    effects.push({ type: "write", seq, items: outbox, asks });
+  }
+}

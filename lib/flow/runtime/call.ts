@@ -1,0 +1,36 @@
+// A call of the flow's code that waits for its outcome: the promise, and what the process does for it.
+
+import type { Settler } from "../../process/interception.js";
+import type { Expectation, Write, WriteSet } from "../../store/index.js";
+import type { Stored } from "../journal/entry.js";
+import type { How } from "../machine/state.js";
+
+/** What is written together with an outcome. */
+export interface Extra {
+  readonly writes: readonly Write[];
+  readonly expect?: readonly Expectation[];
+  readonly notify?: readonly string[];
+}
+
+/** The body of an ask of type `run`. */
+export interface Running {
+  /** Ends it early: its outcome does not count any more. */
+  abort(reason: unknown): void;
+}
+
+/** A call of the flow's code. */
+export interface Call extends Settler {
+  readonly kind: string;
+  readonly key: string;
+  readonly how: How;
+  /** Type `run`: starts an attempt. */
+  readonly start?: (attempt: number) => Running | undefined;
+  running?: Running | undefined;
+  /** What is written with its outcome, or with its begin if it prepares. */
+  extra?: Extra | undefined;
+  /** Type `run` that commits: hands the transaction its write set, and the value that was encoded for it. */
+  grant?: ((set: WriteSet) => void) | undefined;
+  encoded?: Stored;
+  /** Makes of the decoded outcome what the code gets. Throws what the code gets as an error. */
+  readonly finish?: (value: unknown) => unknown;
+}

@@ -1,0 +1,115 @@
+// Checkpoints: the write sets of a flow. Facts go in with the outcome that they belong to, so both are durable or neither is.
+
+import type { Write, WriteSet } from "../../store/index.js";
+import { type Ask, encodeHead, type Stored } from "../journal/entry.js";
+import { END_TOPIC, type FlowRow, flows, journal, MAIL_TOPIC, mail, READY_TOPIC } from "../journal/tables.js";
+import type { Ending, Item } from "../machine/state.js";
+import type { Call, Extra } from "./call.js";
+import { childTopic } from "./flow-code.js";
+
+const NO_ASKS: readonly Ask[] = [];
+
+/** What a checkpoint is made of. */
+export interface Checkpoint {
+  readonly row: FlowRow;
+  readonly at: number;
+  readonly seq: number;
+  readonly items: readonly Item[];
+  readonly asks: readonly Ask[];
+  readonly calls: ReadonlyMap<string, Call>;
+  readonly progress: { readonly stored: Stored } | undefined;
+}
+
+type Parts = { writes: Write[]; notify: string[]; extras: Extra[] };
+
+function partsOf({ row, at, seq, items, asks, calls, progress }: Checkpoint): Parts {
+  const { number } = row;
+  const parts: Parts = { writes: [], notify: [], extras: [] };
+  const { writes, extras } = parts;
+  for (let i = 0; i < items.length; i++) {
+    const { decision, value } = items[i] as Item;
+    const head = encodeHead(at, i === 0 ? asks : NO_ASKS, decision);
+    writes.push({ type: "insert", table: journal, row: { flow: number, seq: seq + i, head, value } });
+    if (decision.type === "cancelled") continue;
+    if (decision.type === "done" && decision.mail !== undefined)
+      writes.push({ type: "update", table: mail, key: [decision.mail], set: { unread: null } });
+    const extra = calls.get(decision.key)?.extra;
+    if (extra !== undefined && decision.type !== "failed") extras.push(extra);
+  }
+  if (progress !== undefined)
+    writes.push({
+      type: "update",
+      table: flows,
+      key: [number],
+      set: { progress: progress.stored, updated: at },
+    });
+  return parts;
+}
+
+function setOf({ writes, notify, extras }: Parts): WriteSet {
+  if (extras.length === 0) return notify.length === 0 ? { writes } : { writes, notify };
+  return {
+    writes: [...writes, ...extras.flatMap((extra) => extra.writes)],
+    expect: extras.flatMap(({ expect }) => expect ?? []),
+    notify: [...notify, ...extras.flatMap((extra) => extra.notify ?? [])],
+  };
+}
+
+/** The journal grows. */
+export function entriesSet(checkpoint: Checkpoint): WriteSet {
+  return setOf(partsOf(checkpoint));
+}
+
+/** The flow ends: its last entries, its outcome, and the mail to its parent; or it starts anew. */
+export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
+  const parts = partsOf(checkpoint);
+  const { row, at } = checkpoint;
+  const { number, id, parent, parent_key: key } = row;
+  if (ending.again !== undefined) {
+    parts.notify.push(READY_TOPIC + number);
+    parts.writes.push(
+      { type: "clear", table: journal, index: "flow", prefix: [number] },
+      { type: "update", table: flows, key: [number], set: restarted(row, at, ending.again) },
+    );
+    return setOf(parts);
+  }
+  const { status, value, note } = ending;
+  const set = { status, outcome: value, finished: at, updated: at, holder: null, due: null, wish: null };
+  parts.writes.push({ type: "update", table: flows, key: [number], set });
+  parts.notify.push(END_TOPIC + id);
+  if (parent !== null && key !== null) {
+    parts.writes.push(...letter(parent, `end/${number}`, childTopic(key), note ?? null, id, at));
+    parts.notify.push(MAIL_TOPIC + parent);
+  }
+  return setOf(parts);
+}
+
+function restarted({ generation }: FlowRow, at: number, input: Stored): Record<string, Stored | number> {
+  return {
+    input,
+    generation: generation + 1,
+    holder: null,
+    status: "pending",
+    due: 0,
+    taken_at: 0,
+    updated: at,
+  };
+}
+
+/**
+ * A letter to a flow, by its number: the mail, the counter that keeps the flow from leaving memory unseen, and the time at which a
+ * flow that has left it is looked at.
+ */
+export function letter(
+  number: number,
+  id: string,
+  topic: string,
+  value: Stored,
+  sender: string | null,
+  at: number,
+): Write[] {
+  return [
+    { type: "offer", table: mail, row: { flow: number, id, topic, value, sender, unread: number, at } },
+    { type: "update", table: flows, key: [number], set: { due: 0 }, add: { mail: 1 } },
+  ];
+}

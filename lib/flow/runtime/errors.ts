@@ -1,0 +1,159 @@
+// Errors that flows and their users meet.
+
+import { SignalboxError } from "../../process/errors.js";
+import type { Ask } from "../journal/entry.js";
+
+/**
+ * The code of a flow, running over its journal, took another way than the one recorded. Nothing was changed: the flow waits in the
+ * hospital with its place.
+ *
+ * @remedy Bring the code back to what it did, or guard the change with `flow.version(change, from, to)`; then discharge the flow. Clocks, random numbers and shared variables belong into steps, or use `flow.now()`, `flow.random()`, `flow.id()`.
+ */
+export class DivergenceError extends SignalboxError {
+  static override readonly name: string = "DivergenceError";
+  readonly code = "ERR_FLOW_DIVERGED";
+  readonly flowId: string;
+  /** What the journal has; undefined: nothing, the flow had gone no further. */
+  readonly recorded: Ask | undefined;
+  /** What the code asked; undefined: nothing, it returned or waits for something that is no ask. */
+  readonly asked: Ask | undefined;
+  /** The number of the journal's entry at which it was found. */
+  readonly entry: number;
+  /** Where the code asked: file, line and column. */
+  readonly at: string | undefined;
+  constructor(
+    flowId: string,
+    name: string,
+    { recorded, asked, entry }: Pick<DivergenceError, "recorded" | "asked" | "entry">,
+    at: string | undefined,
+  ) {
+    const was = recorded === undefined ? "the end of the journal" : `${recorded.kind} "${recorded.key}"`;
+    const is = asked === undefined ? "nothing" : `${asked.kind} "${asked.key}"`;
+    super(
+      `flow ${name} "${flowId}", journal entry ${entry}: recorded was ${was}, the code asks for ${is}${at === undefined ? "" : ` at ${at}`}`,
+    );
+    this.flowId = flowId;
+    this.recorded = recorded;
+    this.asked = asked;
+    this.entry = entry;
+    this.at = at;
+  }
+}
+
+/**
+ * The flow was cancelled while its code waited. The code may catch this error to clean up: later asks work.
+ *
+ * @remedy Clean up in `catch` or `finally`, then throw the error on, or return what the flow has achieved.
+ */
+export class FlowCancelledError extends SignalboxError {
+  static override readonly name: string = "FlowCancelledError";
+  readonly code = "ERR_FLOW_CANCELLED";
+  constructor(flowId: string) {
+    super(`flow "${flowId}" was cancelled`);
+  }
+}
+
+/**
+ * A flow whose result was awaited has ended without one.
+ *
+ * @remedy Look at `status` and `cause`. A failed flow can be retried from a step: `signalbox flows retry`.
+ */
+export class FlowFailedError extends SignalboxError {
+  static override readonly name: string = "FlowFailedError";
+  readonly code = "ERR_FLOW_FAILED";
+  readonly flowId: string;
+  readonly status: "failed" | "cancelled" | "killed";
+  constructor(flowId: string, status: "failed" | "cancelled" | "killed", cause: unknown) {
+    const why = cause instanceof Error ? `: ${cause.message}` : "";
+    super(`flow "${flowId}" ended as ${status}${why}`, { cause });
+    this.flowId = flowId;
+    this.status = status;
+  }
+}
+
+/**
+ * There is no flow with this id in the store.
+ *
+ * @remedy Check the id; a flow that ended may have been removed by the retention rule.
+ */
+export class FlowNotFoundError extends SignalboxError {
+  static override readonly name: string = "FlowNotFoundError";
+  readonly code = "ERR_FLOW_NOT_FOUND";
+  readonly flowId: string;
+  constructor(flowId: string) {
+    super(`there is no flow "${flowId}" in the store`);
+    this.flowId = flowId;
+  }
+}
+
+/**
+ * No flow of this name and version is registered with the host.
+ *
+ * @remedy Add the definition to the `flows` of the host, in the version that the flow was started with.
+ */
+export class UnknownFlowError extends SignalboxError {
+  static override readonly name: string = "UnknownFlowError";
+  readonly code = "ERR_FLOW_UNKNOWN";
+  constructor(name: string, version: number | undefined, known: readonly string[]) {
+    super(
+      `this host has no flow "${name}"${version === undefined ? "" : ` of version ${version}`}; it has ${known.length === 0 ? "none" : known.join(", ")}`,
+    );
+  }
+}
+
+/**
+ * A flow of another name, or of another version, was started under this id before.
+ *
+ * @remedy Choose ids that are unique among all flows of the store: prefix the id with the kind of thing it stands for.
+ */
+export class FlowIdTakenError extends SignalboxError {
+  static override readonly name: string = "FlowIdTakenError";
+  readonly code = "ERR_FLOW_ID_TAKEN";
+  constructor(flowId: string, name: string, wanted: string) {
+    super(`the id "${flowId}" belongs to a flow ${name}, so no flow ${wanted} starts under it`);
+  }
+}
+
+/**
+ * An attempt of a step took longer than its `timeout`.
+ *
+ * @remedy Give the step more time, retries, or an `AbortSignal` that its work observes.
+ */
+export class StepTimeoutError extends SignalboxError {
+  static override readonly name: string = "StepTimeoutError";
+  readonly code = "ERR_FLOW_STEP_TIMEOUT";
+  constructor(key: string, ms: number) {
+    super(`step "${key}" took longer than ${ms} ms`);
+  }
+}
+
+/**
+ * Throw it, or an error with `retriable: false`, in a step that would fail again: the step is not repeated.
+ *
+ * @remedy Catch it in the flow, or let the flow fail.
+ */
+export class NonRetriableError extends SignalboxError {
+  static override readonly name: string = "NonRetriableError";
+  readonly code = "ERR_FLOW_NOT_RETRIABLE";
+  readonly retriable = false;
+}
+
+/**
+ * The code of a flow asked for the hospital.
+ *
+ * @remedy Mend what the message says, then discharge the flow.
+ */
+export class HospitalizeError extends SignalboxError {
+  static override readonly name: string = "HospitalizeError";
+  readonly code = "ERR_FLOW_HOSPITALIZED";
+}
+
+/**
+ * A step, or code outside of the flow, used a flow's context after it ended, or from within a step's body.
+ *
+ * @remedy Use the flow's context in the flow's own code only; a step's body gets a context of its own.
+ */
+export class FlowContextError extends SignalboxError {
+  static override readonly name: string = "FlowContextError";
+  readonly code = "ERR_FLOW_CONTEXT";
+}

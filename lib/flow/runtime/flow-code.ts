@@ -1,0 +1,302 @@
+// The context of a flow's code: turns each method into an ask of the flow's process.
+
+import { dispatch } from "../../dispatch/dispatch.js";
+import type { ConsumerGroup } from "../../dispatch/index.js";
+import type { Context } from "../../process/context.js";
+import { type Duration, duration } from "../../process/duration.js";
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, oneOf, text } from "../../process/options.js";
+import type { SqlTransaction } from "../../store/index.js";
+import type {
+  Child,
+  ChildOptions,
+  FlowContext,
+  FlowDispatchOptions,
+  InnerContext,
+  Saga,
+  StepContext,
+  StepOptions,
+  TimedOptions,
+  TransactionOptions,
+  WaitOptions,
+} from "../definition/context.js";
+import type { AnyFlow, FlowDefinition, MessageTypes } from "../definition/define.js";
+import type { How } from "../machine/state.js";
+import type { Extra } from "./call.js";
+import { ContinueAsNew } from "./continue.js";
+import { FlowFailedError, HospitalizeError } from "./errors.js";
+import { runInner, timedPlan } from "./inner.js";
+import { openSaga } from "./saga.js";
+import type { Seeded } from "./seeded.js";
+import { type StepPlan, stepPlan } from "./step-body.js";
+
+/** What the context asks its process for. */
+export interface Asking {
+  readonly flowId: string;
+  readonly ctx: Context<never>;
+  readonly seeded: Seeded;
+  /** Aborts when the flow is cancelled. */
+  readonly cancellation: AbortSignal;
+  /** A key that was not used before. */
+  keyFor(base: string): string;
+  ask<T>(kind: string, key: string, how: How, more?: AskOptions): Promise<T>;
+  /** An ask whose body runs, with attempts. `body` gets a context of its own. */
+  askBody<T>(
+    kind: string,
+    key: string,
+    plan: StepPlan,
+    body: (step: StepContext) => unknown,
+    more?: AskOptions,
+  ): Promise<T>;
+  askTransaction<T>(
+    key: string,
+    plan: StepPlan,
+    body: (tx: SqlTransaction) => T | PromiseLike<T>,
+  ): Promise<Awaited<T>>;
+  askVersion(key: string, from: number, to: number): number;
+  /** What is written to start a child. */
+  startChild(flow: AnyFlow, input: unknown, id: string, key: string): Extra | Promise<Extra>;
+  /** What is written to send a message. @throws FlowNotFoundError */
+  mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra>;
+  /** What is written to ask a flow to end early. */
+  cancelling(id: string): Promise<Extra>;
+  publish(topic: string, value: unknown): Extra | Promise<Extra>;
+  recordedNow(): number;
+  setProgress(value: unknown): void;
+  query(name: string, answer: (argument: unknown) => unknown): void;
+}
+
+/** Further parts of an ask. */
+export interface AskOptions {
+  /** Written with the outcome, or with the begin of a wait that prepares. */
+  readonly extra?: Extra;
+  /** Written with the outcome of a body. */
+  readonly extraOf?: () => Extra | undefined;
+  /** Makes what the code gets of the outcome. */
+  readonly finish?: (value: unknown) => unknown;
+}
+
+const withinOf = (options: WaitOptions | undefined): number | undefined =>
+  options?.timeout === undefined ? undefined : duration("timeout", options.timeout);
+const idOf = (to: string | { readonly id: string }): string =>
+  text("to", typeof to === "object" && to !== null ? to.id : to);
+
+/** The topic on which a parent hears of the end of a child. */
+export const childTopic = (key: string): string => `child/${key}`;
+
+export class FlowCode implements FlowContext {
+  readonly #asks: Asking;
+
+  constructor(asks: Asking) {
+    this.#asks = asks;
+  }
+
+  get flowId(): string {
+    return this.#asks.flowId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#asks.cancellation;
+  }
+
+  step<T>(
+    name: string,
+    body: (step: StepContext) => T | PromiseLike<T>,
+    options?: StepOptions,
+  ): Promise<Awaited<T>> {
+    text("name", name);
+    if (typeof body !== "function") throw new OptionError(`step "${name}"`, body, "a function");
+    return this.#asks.askBody("step", this.#asks.keyFor(name), stepPlan(options), body);
+  }
+
+  transaction<T>(
+    name: string,
+    body: (tx: SqlTransaction) => T | PromiseLike<T>,
+    options?: TransactionOptions,
+  ): Promise<Awaited<T>> {
+    text("name", name);
+    if (typeof body !== "function") throw new OptionError(`transaction "${name}"`, body, "a function");
+    return this.#asks.askTransaction(this.#asks.keyFor(name), stepPlan(options), body);
+  }
+
+  sleep(time: Duration): Promise<void> {
+    return this.#sleep({ ms: duration("duration", time) });
+  }
+
+  sleepUntil(moment: number | { getTime(): number }): Promise<void> {
+    const ms = typeof moment === "number" ? moment : moment.getTime();
+    if (!Number.isFinite(ms)) throw new OptionError("moment", moment, "milliseconds since 1970, or a Date");
+    return this.#sleep({ moment: ms });
+  }
+
+  #sleep(until: (How & { readonly type: "sleep" })["until"]): Promise<void> {
+    return this.#asks.ask("sleep", this.#asks.keyFor("sleep"), { type: "sleep", until });
+  }
+
+  receive<T>(topic: string, options?: WaitOptions): Promise<T> {
+    text("topic", topic);
+    if (options !== undefined) only("", options, ["timeout"]);
+    return this.#receive(`message/${topic}`, `receive ${topic}`, withinOf(options));
+  }
+
+  #receive<T>(topic: string, key: string, withinMs: number | undefined): Promise<T> {
+    const how: How = { type: "wait", topic, withinMs, prepares: false };
+    return this.#asks.ask("receive", this.#asks.keyFor(key), how);
+  }
+
+  send(to: string | { readonly id: string }, topic: string, value: unknown): Promise<void> {
+    const id = idOf(to);
+    const key = this.#asks.keyFor(`send ${text("topic", topic)}`);
+    return this.#write("send", key, () => this.#asks.mailTo(id, `message/${topic}`, value, key));
+  }
+
+  /** An ask of no outcome whose writes are found first. */
+  #write(kind: string, key: string, extra: () => Extra | Promise<Extra>): Promise<void> {
+    let found: Extra | undefined;
+    const body = async (): Promise<void> => {
+      found = await extra();
+    };
+    return this.#asks.askBody(kind, key, stepPlan(undefined), body, { extraOf: () => found });
+  }
+
+  async call<I, O>(
+    flow: FlowDefinition<I, O, MessageTypes, unknown>,
+    input: I,
+    options?: ChildOptions,
+  ): Promise<O> {
+    const child = await this.#child("call", flow, input, options);
+    return child.result(options?.timeout === undefined ? undefined : { timeout: options.timeout });
+  }
+
+  start<I, O>(
+    flow: FlowDefinition<I, O, MessageTypes, unknown>,
+    input: I,
+    options?: ChildOptions,
+  ): Promise<Child<O>> {
+    return this.#child("start", flow, input, options);
+  }
+
+  #child<I, O>(
+    kind: string,
+    flow: FlowDefinition<I, O, MessageTypes, unknown>,
+    input: I,
+    options: ChildOptions = {},
+  ): Promise<Child<O>> {
+    only("", options, ["id", "timeout", "onCancel"]);
+    oneOf("onCancel", options.onCancel ?? "cancel", ["cancel", "leave"]);
+    const key = this.#asks.keyFor(`${kind} ${flow.name}`);
+    const id = options.id === undefined ? `${this.flowId}/${key}` : text("id", options.id);
+    let found: Extra | undefined;
+    const body = async (): Promise<void> => {
+      found = await this.#asks.startChild(flow, input, id, key);
+    };
+    return this.#asks.askBody(kind, key, stepPlan(undefined), body, {
+      extraOf: () => found,
+      finish: () => this.#childOf<O>(id, key),
+    });
+  }
+
+  #childOf<O>(id: string, key: string): Child<O> {
+    const code = this;
+    return {
+      id,
+      async result(options) {
+        const end = await code.#receive<ChildEnd | undefined>(
+          childTopic(key),
+          `result ${key}`,
+          withinOf(options),
+        );
+        if (end === undefined) return undefined as O;
+        if (end.status === "completed") return end.value as O;
+        throw new FlowFailedError(id, end.status, end.value);
+      },
+      cancel: () =>
+        code.#write("cancel", code.#asks.keyFor(`cancel ${key}`), () => code.#asks.cancelling(id)),
+    };
+  }
+
+  dispatch<T, R = unknown>(
+    name: string,
+    group: ConsumerGroup<T>,
+    payload: T,
+    options: FlowDispatchOptions = {},
+  ): Promise<R> {
+    text("name", name);
+    const { maxAttempts, ...rest } = options;
+    const body = async (step: StepContext): Promise<unknown> => {
+      const outcome = await dispatch(this.#asks.ctx, group, payload, {
+        signal: step.signal,
+        ...(maxAttempts === undefined ? {} : { maxAttempts }),
+      });
+      return outcome.reply;
+    };
+    return this.#asks.askBody("dispatch", this.#asks.keyFor(name), stepPlan(rest), body);
+  }
+
+  idempotent<T>(name: string, body: (inner: InnerContext) => Promise<T>, options?: StepOptions): Promise<T> {
+    text("name", name);
+    return this.#asks.askBody("subflow", this.#asks.keyFor(name), stepPlan(options), (step) =>
+      runInner(this.#asks.ctx, step, body),
+    );
+  }
+
+  timed<T>(name: string, body: (inner: InnerContext) => Promise<T>, options: TimedOptions = {}): Promise<T> {
+    const plan = timedPlan(options);
+    text("name", name);
+    return this.#asks.askBody("subflow", this.#asks.keyFor(name), plan, (step) =>
+      runInner(this.#asks.ctx, step, body),
+    );
+  }
+
+  saga(): Saga {
+    return openSaga(this);
+  }
+
+  now(): number {
+    return this.#asks.recordedNow();
+  }
+
+  random(): number {
+    return this.#asks.seeded.random();
+  }
+
+  id(): string {
+    const part = (): string => this.#asks.seeded.bits().toString(36).padStart(7, "0");
+    return `${part()}${part()}${part()}`;
+  }
+
+  version(change: string, from: number, to: number): number {
+    text("change", change);
+    count("from", from, 0);
+    count("to", to, from);
+    return this.#asks.askVersion(this.#asks.keyFor(`version ${change}`), from, to);
+  }
+
+  progress(value: unknown): void {
+    this.#asks.setProgress(value);
+  }
+
+  emit(topic: string, value: unknown): Promise<void> {
+    const key = this.#asks.keyFor(`emit ${text("topic", topic)}`);
+    return this.#write("emit", key, () => this.#asks.publish(topic, value));
+  }
+
+  query<T>(name: string, answer: (argument: unknown) => T): void {
+    this.#asks.query(text("name", name), answer);
+  }
+
+  continueAsNew(input: unknown): never {
+    throw new ContinueAsNew(input);
+  }
+
+  hospital(reason: string): never {
+    throw new HospitalizeError(reason);
+  }
+}
+
+/** What the mail of a child's end says. */
+export interface ChildEnd {
+  readonly status: "completed" | "failed" | "cancelled" | "killed";
+  readonly value: unknown;
+}

@@ -1,0 +1,209 @@
+// Flow hosts as users define them, and the handles of a host and of a flow.
+
+import { waitForExit } from "../../process/exited.js";
+import type { Kernel } from "../../process/kernel.js";
+import { address } from "../../process/options.js";
+import type { Pid } from "../../process/pid.js";
+import { SHUTDOWN } from "../../process/reason.js";
+import type { CallOptions, ReplyTo } from "../../process/request.js";
+import { type Launch, launch, type Startable } from "../../process/start.js";
+import type { ProcessSystem } from "../../process/system.js";
+import type { FlowDefinition, MessageTypes } from "../definition/define.js";
+import type { FlowRow, FlowStatus } from "../journal/tables.js";
+import { FlowFailedError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
+import { HostProcess, inputOf } from "./host-process.js";
+import type { HostRequest, Started } from "./messages.js";
+import { checkHost, type FlowHostOptions, type HostSettings } from "./options.js";
+
+/** Options of a start. */
+export interface StartFlowOptions {
+  /** The id of the flow. A second start under it attaches to the first. Default: a new id. */
+  readonly id?: string;
+}
+
+/** What a flow is and does at this moment. */
+export interface FlowInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly status: FlowStatus;
+  readonly created: number;
+  readonly updated: number;
+  readonly finished: number | undefined;
+}
+
+/** The definition of a flow host. See {@link flowHost}. */
+export interface FlowHostDefinition extends Startable<readonly [], FlowHost> {
+  /** A handle of a running host, by pid or by registered name. */
+  at(system: ProcessSystem, where: Pid | string): FlowHost;
+}
+
+/**
+ * Defines a host of durable flows: start it, or make it a child of a supervisor.
+ *
+ * @throws OptionError
+ * @example
+ * const flows = await system.start(flowHost({ store: memory(), flows: [greet] }));
+ * const run = await flows.start(greet, "Ada", { id: "greet-ada" });
+ * console.log(await run.result());
+ */
+export function flowHost(options: FlowHostOptions): FlowHostDefinition {
+  const settings = checkHost(options);
+  return {
+    at: (system, where) => new FlowHost(address("where", where) as Pid<never>, system.kernel, settings),
+    [launch]: (): Launch<FlowHost> => ({
+      behaviour: new HostProcess(settings),
+      options: {
+        label: "flow host",
+        ...(settings.name === undefined ? {} : { name: settings.name }),
+      },
+      ref: (pid, kernel) => new FlowHost(pid, kernel, settings),
+    }),
+  };
+}
+
+/** A running host of flows. */
+export class FlowHost implements AsyncDisposable {
+  readonly #address: Pid<never> | string;
+  readonly #kernel: Kernel;
+  readonly #settings: HostSettings;
+
+  /** @internal */
+  constructor(where: Pid<never> | string, kernel: Kernel, settings: HostSettings) {
+    this.#address = where;
+    this.#kernel = kernel;
+    this.#settings = settings;
+  }
+
+  #call<R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions): Promise<R> {
+    return this.#kernel.calls.call(undefined, this.#address, build as never, options);
+  }
+
+  /**
+   * Starts a flow, or attaches to the flow that was started under this id before. Fulfilled when the flow is durable.
+   *
+   * @throws UnknownFlowError, FlowIdTakenError, FlowInputError, StoreError
+   */
+  async start<I, O, M extends MessageTypes, P>(
+    flow: FlowDefinition<I, O, M, P>,
+    input: I,
+    options: StartFlowOptions = {},
+  ): Promise<FlowRun<O>> {
+    const definition = this.#settings.definitions.find(flow.name, flow.version);
+    if (definition === undefined)
+      throw new UnknownFlowError(flow.name, flow.version, this.#settings.definitions.names);
+    const id = options.id ?? this.#kernel.env.id();
+    const stored = await inputOf(this.#settings.payloads, definition, input, id);
+    const request = { id, name: flow.name, version: flow.version, input: stored };
+    const { attached } = await this.#call<Started>((replyTo) => ({ type: "start", flow: request, replyTo }));
+    return new FlowRun<O>(id, attached, (build, more) => this.#call(build, more), this.#settings);
+  }
+
+  /** The handle of a flow by its id. The flow need not exist. */
+  get<O = unknown>(id: string): FlowRun<O> {
+    return new FlowRun<O>(id, true, (build, more) => this.#call(build, more), this.#settings);
+  }
+
+  /** Stops the host: running steps end, the flows stay in the store. */
+  async stop(): Promise<void> {
+    const pid =
+      typeof this.#address === "string" ? this.#kernel.names.find(this.#address)?.pid : this.#address;
+    if (pid === undefined) return;
+    const gone = waitForExit(this.#kernel, pid, undefined);
+    this.#kernel.links.exit(this.#kernel.outside, pid, SHUTDOWN, "exit");
+    await gone;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+type Caller = <R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions) => Promise<R>;
+
+/** A flow, from outside. */
+export class FlowRun<Output> {
+  readonly id: string;
+  /** Whether it was there before the start. */
+  readonly attached: boolean;
+  readonly #call: Caller;
+  readonly #settings: HostSettings;
+
+  /** @internal */
+  constructor(id: string, attached: boolean, call: Caller, settings: HostSettings) {
+    this.id = id;
+    this.attached = attached;
+    this.#call = call;
+    this.#settings = settings;
+  }
+
+  /**
+   * Waits for the end of the flow, however long that takes.
+   *
+   * @throws FlowFailedError, FlowNotFoundError, CallTimeoutError
+   */
+  async result(options: CallOptions = {}): Promise<Output> {
+    const { id } = this;
+    const row = await this.#call<FlowRow>((replyTo) => ({ type: "result", id, replyTo }), {
+      timeoutMs: Number.POSITIVE_INFINITY,
+      ...options,
+    });
+    const value = await this.#settings.payloads.decode(row.outcome);
+    if (row.status === "completed") return value as Output;
+    throw new FlowFailedError(id, row.status as FlowFailedError["status"], value);
+  }
+
+  /** What the flow is doing. @throws FlowNotFoundError */
+  async info(): Promise<FlowInfo> {
+    const { id } = this;
+    const row = await this.#call<FlowRow | undefined>((replyTo) => ({ type: "find", id, replyTo }));
+    if (row === undefined) throw new FlowNotFoundError(id);
+    const { name, version, status, created, updated, finished } = row;
+    return {
+      id,
+      name,
+      version,
+      status: status as FlowStatus,
+      created,
+      updated,
+      finished: finished ?? undefined,
+    };
+  }
+
+  /** Sends a message to the flow. Fulfilled when it is durable. `messageId`: a second one with the same id is dropped. */
+  send(topic: string, value: unknown, options: { readonly messageId?: string } = {}): Promise<void> {
+    const { id } = this;
+    const { messageId } = options;
+    return this.#call<undefined>((replyTo) => ({ type: "send", id, topic, value, messageId, replyTo }));
+  }
+
+  /** Asks the flow to end early: its waits reject with FlowCancelledError. */
+  cancel(): Promise<void> {
+    return this.#wish("cancel");
+  }
+
+  /** Ends the flow at once: no code of it runs any more. */
+  kill(): Promise<void> {
+    return this.#wish("kill");
+  }
+
+  /** The flow leaves memory after its running steps, until `resume`. */
+  pause(): Promise<void> {
+    return this.#wish("pause");
+  }
+
+  resume(): Promise<void> {
+    return this.#wish("resume");
+  }
+
+  #wish(wish: "cancel" | "kill" | "pause" | "resume"): Promise<void> {
+    const { id } = this;
+    return this.#call<undefined>((replyTo) => ({ type: "wish", id, wish, replyTo }));
+  }
+
+  /** Asks the flow's code: see `flow.query`. */
+  query<T>(name: string, argument?: unknown): Promise<T> {
+    const { id } = this;
+    return this.#call<unknown>((replyTo) => ({ type: "query", id, name, argument, replyTo })) as Promise<T>;
+  }
+}

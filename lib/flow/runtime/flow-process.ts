@@ -1,0 +1,565 @@
+// The process of a flow: runs the code, carries out the effects of its machine, and brings back what came of them.
+
+import type { Callbacks } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { WatchedProcess } from "../../process/intercepted.js";
+import type { TimerRef } from "../../process/owned-timer.js";
+import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
+import { isThenable } from "../../process/thenable.js";
+import { FencedError, type SqlTransaction, StoreClosedError, type WriteSet } from "../../store/index.js";
+import type { StepContext } from "../definition/context.js";
+import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import type { Ask, Entry, Stored } from "../journal/entry.js";
+import { EVENT_TOPIC, events, type FlowRow } from "../journal/tables.js";
+import { decide, initial } from "../machine/flow-machine.js";
+import type { Ending, FlowEffect, FlowEvent, FlowState, How, Item, Letter } from "../machine/state.js";
+import type { Call, Extra, Running } from "./call.js";
+import { type Checkpoint, endSet, entriesSet } from "./checkpoint.js";
+import { ContinueAsNew } from "./continue.js";
+import { DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
+import { type Asking, type AskOptions, type ChildEnd, FlowCode } from "./flow-code.js";
+import { placeOf } from "./place.js";
+import type { FlowPort, Transition } from "./port.js";
+import { Seeded } from "./seeded.js";
+import { Attempt, retryWait, type StepPlan } from "./step-body.js";
+
+/** What the store, timers and the host tell a flow's process. */
+export type FlowMessage =
+  | { readonly type: "stored"; readonly error: Error | undefined }
+  | { readonly type: "drained" }
+  | { readonly type: "mail"; readonly letters: readonly Letter[] }
+  | { readonly type: "wish"; readonly wish: "cancel" | "kill" | "pause" | "stop" }
+  | { readonly type: "parked"; readonly error: Error | undefined; readonly letters: readonly Letter[] };
+
+const DRAINED: FlowMessage = { type: "drained" };
+
+/** What a flow's process exits with when it left memory on purpose: the host looks at the type. */
+export const PARKED: ExitReason = { type: "shutdown", detail: "parked" };
+
+export class FlowProcess implements Callbacks<FlowMessage>, Asking {
+  readonly flowId: string;
+  readonly seeded: Seeded;
+  ctx!: Context<never>;
+  readonly #port: FlowPort;
+  readonly #row: FlowRow;
+  readonly #definition: FlowDefinition<never>;
+  readonly #transition: Transition;
+  readonly #state: FlowState;
+  readonly #calls = new Map<string, Call>();
+  readonly #names = new Map<string, number>();
+  readonly #queue: FlowEvent[] = [];
+  #busy = false;
+  #at: number;
+  #writtenAt = 0;
+  #progress: { readonly stored: Stored } | undefined;
+  #cancel: AbortController | undefined;
+  #timer: TimerRef | undefined;
+  #stall: TimerRef | undefined;
+  #idle: TimerRef | undefined;
+  #parking = false;
+  #late: FlowEvent[] = [];
+  #answer = 0;
+
+  constructor(
+    port: FlowPort,
+    row: FlowRow,
+    definition: FlowDefinition<never>,
+    history: readonly Entry[],
+    letters: readonly Letter[],
+  ) {
+    this.#port = port;
+    this.#row = row;
+    this.#definition = definition;
+    this.flowId = row.id;
+    this.seeded = new Seeded(`${row.seed}/${row.generation}`);
+    this.#state = initial(history, letters);
+    this.#at = row.created;
+    const of = { id: row.id, name: row.name, version: row.version };
+    this.#transition = port.interceptors.reduceRight<Transition>((next, wrap) => wrap(next, of), decide);
+  }
+
+  get number(): number {
+    return this.#row.number;
+  }
+
+  get cancellation(): AbortSignal {
+    this.#cancel ??= new AbortController();
+    return this.#cancel.signal;
+  }
+
+  // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  init(ctx: Context<FlowMessage>): void {
+    this.ctx = ctx;
+    void this.#run();
+    if (this.#state.draining) this.#port.drain(this);
+    if (this.#row.wish === "cancel") this.event({ type: "cancel", now: this.#port.now() });
+    if (this.#row.wish === "kill") void this.#kill();
+  }
+
+  handle(_ctx: Context<FlowMessage>, message: FlowMessage): unknown {
+    switch (message.type) {
+      case "stored":
+        if (message.error !== undefined) return this.#fail(message.error);
+        return this.event({ type: "written", at: this.#writtenAt });
+      case "drained":
+        return this.event({ type: "drained", now: this.#port.now() });
+      case "mail":
+        return this.event({ type: "mail", letters: message.letters, now: this.#port.now() });
+      case "wish":
+        if (message.wish === "kill") return void this.#kill();
+        if (message.wish === "cancel") return this.event({ type: "cancel", now: this.#port.now() });
+        return this.event({ type: "hold", why: message.wish });
+      case "parked":
+        return this.#parked(message);
+      default:
+        return message satisfies never;
+    }
+  }
+
+  terminate(): void {
+    for (const { running } of this.#calls.values())
+      running?.abort(new FlowContextError("the flow's process has ended"));
+  }
+
+  /** Runs the code, from the input to the end. */
+  async #run(): Promise<void> {
+    const { payloads } = this.#port;
+    let ending: Ending | undefined;
+    try {
+      const input = payloads.decode(this.#row.input);
+      const given = isThenable(input) ? await input : input;
+      const value = await this.#definition.body(new FlowCode(this) as never, given as never);
+      ending = await this.#ending("completed", value, "result");
+    } catch (error) {
+      if (this.ctx.alive) ending = await this.#endOf(error);
+    }
+    if (this.ctx.alive && ending !== undefined) this.event({ type: "returned", ending });
+  }
+
+  async #endOf(error: unknown): Promise<Ending | undefined> {
+    if (error instanceof ContinueAsNew) {
+      const again = await this.#port.payloads.encode(error.input, `the next input of flow ${this.flowId}`);
+      return { status: "completed", value: null, again };
+    }
+    if (error instanceof FlowCancelledError && this.#state.cancelled)
+      return this.#ending("cancelled", error, "error");
+    if (!this.#port.isForHospital(error, this.#definition)) return this.#ending("failed", error, "error");
+    this.#fail(error);
+    return undefined;
+  }
+
+  async #ending(status: Ending["status"], value: unknown, what: string): Promise<Ending> {
+    const { payloads } = this.#port;
+    const stored = await payloads.encode(value, `the ${what} of flow ${this.flowId}`);
+    if (this.#row.parent === null) return { status, value: stored };
+    const note = await payloads.encode(
+      { status, value } satisfies ChildEnd,
+      `the ${what} of flow ${this.flowId}`,
+    );
+    return { status, value: stored, note };
+  }
+
+  /** The process ends as it is; the host, and its hospital, decide what becomes of the flow. */
+  #fail(error: unknown): void {
+    this.#port.kernel.stop(this.ctx.self.process as never, crash(error as Error), undefined);
+  }
+
+  async #kill(): Promise<void> {
+    const { note } = await this.#ending("killed", undefined, "end");
+    if (this.ctx.alive) this.event({ type: "kill", ...(note === undefined ? {} : { note }) });
+  }
+
+  // ── the machine ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes an event, and carries out what follows, one effect after the other. */
+  event(event: FlowEvent): void {
+    if (this.#parking) {
+      this.#late.push(event);
+      return;
+    }
+    this.#queue.push(event);
+    if (this.#busy) return;
+    this.#busy = true;
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      const [, effects] = this.#transition(this.#state, next);
+      for (const effect of effects) this.#perform(effect);
+      if (!this.ctx.alive) return;
+    }
+    this.#busy = false;
+  }
+
+  #perform(effect: FlowEffect): void {
+    switch (effect.type) {
+      case "write":
+        this.#submit(entriesSet(this.#checkpoint(effect.seq, effect.items, effect.asks)));
+        return;
+      case "finish":
+        this.#submit(endSet(this.#checkpoint(effect.seq, effect.items, effect.asks), effect.ending));
+        return;
+      case "run": {
+        const call = this.#calls.get(effect.key) as Call;
+        call.running = call.start?.(effect.attempt);
+        return;
+      }
+      case "transact":
+        this.#transact(effect.key, effect.seq, effect.asks);
+        return;
+      case "deliver":
+        this.#deliver(effect.key, effect.ok, effect.value, effect.at);
+        return;
+      case "reject":
+        this.#rejectAll(effect.keys, effect.at);
+        return;
+      case "drain":
+        // A delivery asks for it when the code has been resumed.
+        if (!this.#resuming) this.#port.drain(this);
+        return;
+      case "timer":
+        this.#setTimer(effect.due);
+        return;
+      case "answer":
+        this.#answer = effect.version;
+        return;
+      case "diverged":
+        this.#diverged(effect);
+        return;
+      case "stalled":
+        this.#stall ??= this.ctx.runAfter(this.#port.limits.stallMs, () =>
+          this.#diverged({ recorded: effect.recorded, asked: undefined, entry: this.#state.cursor }),
+        );
+        return;
+      case "caught up":
+        if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
+        this.#port.caughtUp(this.number);
+        return;
+      case "ended":
+        this.#port.kernel.stop(this.ctx.self.process as never, NORMAL, undefined);
+        return;
+      case "quiet":
+        if (this.#idle !== undefined) this.ctx.cancel(this.#idle);
+        this.#idle = effect.quiet
+          ? this.ctx.runAfter(this.#port.limits.idleMs, () => this.event({ type: "idle" }))
+          : undefined;
+        return;
+      case "park":
+        this.#park(effect.due, effect.why);
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #resuming = false;
+
+  drained(): void {
+    this.ctx.self.process?.deliver(DRAINED, undefined);
+  }
+
+  #setTimer(due: number | undefined): void {
+    if (this.#timer !== undefined) this.ctx.cancel(this.#timer);
+    this.#timer = undefined;
+    if (due === undefined) return;
+    const wait = Math.max(0, due - this.#port.now());
+    this.#timer = this.ctx.runAfter(wait, () => {
+      this.#timer = undefined;
+      const now = this.#port.now();
+      // The wall clock may run slower than the timer's.
+      if (now < due) this.#setTimer(due);
+      else this.event({ type: "due", now });
+    });
+  }
+
+  #diverged(found: Pick<DivergenceError, "recorded" | "asked" | "entry">): void {
+    const at = found.asked === undefined ? undefined : placeOf(new FlowContextError("here").stack);
+    this.#fail(new DivergenceError(this.flowId, this.#row.name, found, at));
+  }
+
+  // ── writes ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #checkpoint(seq: number, items: readonly Item[], asks: readonly Ask[]): Checkpoint {
+    const progress = this.#progress;
+    this.#progress = undefined;
+    this.#writtenAt = this.#port.now();
+    return { row: this.#row, at: this.#writtenAt, seq, items, asks, calls: this.#calls, progress };
+  }
+
+  #submit(set: WriteSet): void {
+    const { process } = this.ctx.self;
+    this.#port.store.submit({ ...set, claim: this.#port.claim }, (error) =>
+      process?.deliver({ type: "stored", error } satisfies FlowMessage, undefined),
+    );
+  }
+
+  #transact(key: string, seq: number, asks: readonly Ask[]): void {
+    const call = this.#calls.get(key);
+    const value = call?.encoded ?? null;
+    const { grant } = call ?? {};
+    grant?.(entriesSet(this.#checkpoint(seq, [{ decision: { type: "done", key, ok: true }, value }], asks)));
+  }
+
+  // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Decodes an outcome and resumes the code that waits for it. */
+  #deliver(key: string, ok: boolean, value: Stored, at: number): void {
+    const call = this.#calls.get(key) as Call;
+    this.#calls.delete(key);
+    this.#at = at;
+    this.#resuming = true;
+    let decoded: unknown;
+    try {
+      decoded = this.#port.payloads.decode(value);
+    } catch (error) {
+      this.#resuming = false;
+      this.#fail(error);
+      return;
+    }
+    if (isThenable(decoded))
+      decoded.then(
+        (plain: unknown) => this.#resume(call, ok, plain),
+        (error: unknown) => this.#fail(error),
+      );
+    else this.#resume(call, ok, decoded);
+  }
+
+  #resume(call: Call, ok: boolean, value: unknown): void {
+    this.#port.kernel.scheduler.resume({
+      owner: this.ctx.self.process,
+      resume: () => {
+        this.#resuming = false;
+        if (!ok) call.reject?.(value);
+        else if (call.finish === undefined) call.resolve?.(value as never);
+        else
+          try {
+            call.resolve?.(call.finish(value) as never);
+          } catch (error) {
+            call.reject?.(error);
+          }
+        this.#port.drain(this);
+      },
+    });
+  }
+
+  #rejectAll(keys: readonly string[], at: number): void {
+    this.#at = at;
+    const error = new FlowCancelledError(this.flowId);
+    this.#resuming = true;
+    this.#port.kernel.scheduler.resume({
+      owner: this.ctx.self.process,
+      resume: () => {
+        this.#resuming = false;
+        for (const key of keys) {
+          const call = this.#calls.get(key);
+          this.#calls.delete(key);
+          call?.running?.abort(error);
+          call?.reject?.(error);
+        }
+        this.#cancel ??= new AbortController();
+        this.#cancel.abort(error);
+        this.#port.drain(this);
+      },
+    });
+  }
+
+  // ── parking ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Leaves memory, unless mail came in the meantime: the write expects the mail counter that the flow has seen. */
+  #park(due: number | undefined, why: "idle" | "pause" | "stop"): void {
+    if (this.#parking) return;
+    this.#parking = true;
+    const { process } = this.ctx.self;
+    const answer = (error: Error | undefined, letters: readonly Letter[]): void =>
+      process?.deliver({ type: "parked", error, letters } satisfies FlowMessage, undefined);
+    const status = why === "pause" ? "paused" : "waiting";
+    this.#port
+      .park(this.number, this.#state.lastLetter, { status, due: why === "stop" ? 0 : (due ?? null) })
+      .then(
+        (letters) => answer(undefined, letters),
+        (error: Error) => answer(error, []),
+      );
+  }
+
+  #parked({ error, letters }: FlowMessage & { readonly type: "parked" }): void {
+    if (error !== undefined) {
+      this.#fail(error);
+      return;
+    }
+    if (letters.length === 0) {
+      this.#port.kernel.stop(this.ctx.self.process as never, PARKED, undefined);
+      return;
+    }
+    this.#parking = false;
+    this.#state.quiet = false;
+    this.event({ type: "mail", letters, now: this.#port.now() });
+    for (const event of this.#late.splice(0)) this.event(event);
+  }
+
+  // ── asks ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  keyFor(base: string): string {
+    const used = (this.#names.get(base) ?? 0) + 1;
+    this.#names.set(base, used);
+    return used === 1 ? base : `${base}#${used}`;
+  }
+
+  ask<T>(kind: string, key: string, how: How, more?: AskOptions): Promise<T> {
+    return this.#call<T>({ kind, key, how, ...more });
+  }
+
+  askBody<T>(
+    kind: string,
+    key: string,
+    plan: StepPlan,
+    body: (step: StepContext) => unknown,
+    more?: AskOptions,
+  ): Promise<T> {
+    const start = (attempt: number): Attempt => {
+      const ended = (ok: boolean, value: unknown): void => this.#ran(key, plan, attempt, ok, value, more);
+      const of = { key, flowId: this.flowId, attempt, token: this.#port.claim.token };
+      const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
+      return new Attempt(this.#after, of, ended).run(body, limit);
+    };
+    return this.#call<T>({ kind, key, how: RUN, start, ...(more?.finish && { finish: more.finish }) });
+  }
+
+  readonly #after = (ms: number, fn: () => void): (() => void) => {
+    const timer = this.ctx.runAfter(ms, fn);
+    return () => this.ctx.alive && this.ctx.cancel(timer);
+  };
+
+  askTransaction<T>(
+    key: string,
+    plan: StepPlan,
+    body: (tx: SqlTransaction) => T | PromiseLike<T>,
+  ): Promise<Awaited<T>> {
+    const start = (attempt: number): Running => {
+      const aborting = new AbortController();
+      void this.#transaction(key, plan, attempt, body, aborting.signal);
+      return aborting;
+    };
+    return this.#call({ kind: "transaction", key, how: COMMIT, start });
+  }
+
+  async #transaction(
+    key: string,
+    plan: StepPlan,
+    attempt: number,
+    body: (tx: SqlTransaction) => unknown,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, claim, payloads } = this.#port;
+    const call = this.#calls.get(key) as Call;
+    const attach = async (result: unknown): Promise<WriteSet> => {
+      call.encoded = await payloads.encode(
+        result,
+        `the result of transaction "${key}" of flow ${this.flowId}`,
+      );
+      return new Promise((grant) => {
+        call.grant = grant;
+        this.event({ type: "prepared", key });
+      });
+    };
+    const limit = plan.timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs: plan.timeoutMs };
+    try {
+      await store.transaction(async (tx) => body(tx), { attach, claim, signal, ...limit });
+    } catch (error) {
+      if (!this.ctx.alive || signal.aborted) return;
+      if (error instanceof FencedError || error instanceof StoreClosedError) return this.#fail(error);
+      return this.#ran(key, plan, attempt, false, error, undefined);
+    }
+    if (this.ctx.alive)
+      this.event({ type: "transacted", key, value: call.encoded ?? null, at: this.#writtenAt });
+  }
+
+  startChild(flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
+    return this.#port.childOf(this.#row, flow, input, id, key);
+  }
+
+  mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra> {
+    return this.#port.mailTo(this.#row, id, topic, value, key);
+  }
+
+  cancelling(id: string): Promise<Extra> {
+    return this.#port.wishFor(id, "cancel");
+  }
+
+  async publish(topic: string, value: unknown): Promise<Extra> {
+    const stored = await this.#port.payloads.encode(value, `event "${topic}" of flow ${this.flowId}`);
+    const row = { flow: this.number, topic, value: stored, at: this.#port.now() };
+    return { writes: [{ type: "insert", table: events, row }], notify: [EVENT_TOPIC + this.flowId] };
+  }
+
+  recordedNow(): number {
+    return this.#at;
+  }
+
+  setProgress(value: unknown): void {
+    const stored = this.#port.payloads.encode(value, `the progress of flow ${this.flowId}`);
+    if (isThenable(stored)) void stored.then((kept) => this.#keepProgress(kept));
+    else this.#keepProgress(stored);
+  }
+
+  #keepProgress(stored: Stored): void {
+    this.#progress = { stored };
+  }
+
+  readonly answers: Map<string, (argument: unknown) => unknown> = new Map();
+
+  query(name: string, answer: (argument: unknown) => unknown): void {
+    this.answers.set(name, answer);
+  }
+
+  #call<T>(given: Omit<Call, "resolve" | "reject">): Promise<T> {
+    if (this.#busy)
+      throw new FlowContextError(`${given.kind} "${given.key}" was asked in the body of a step`);
+    if (!this.ctx.alive) return new Promise<T>(() => undefined);
+    return new Promise<T>((resolve, reject) => {
+      const call: Call = { ...given, resolve, reject };
+      this.#port.kernel.interception?.gate(
+        this.ctx.self.process as WatchedProcess | undefined,
+        `${given.kind} "${given.key}"`,
+        call,
+      );
+      this.#calls.set(given.key, call);
+      if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
+      this.#stall = undefined;
+      const { kind, key, how } = given;
+      this.event({ type: "asked", kind, key, how, now: this.#port.now() });
+    });
+  }
+
+  askVersion(key: string, from: number, to: number): number {
+    this.event({ type: "versioned", key, from, to });
+    return this.#answer;
+  }
+
+  #ran(
+    key: string,
+    plan: StepPlan,
+    attempt: number,
+    ok: boolean,
+    value: unknown,
+    more: AskOptions | undefined,
+  ): void {
+    const { payloads, kernel } = this.#port;
+    const wait = ok ? undefined : retryWait(plan, attempt, value, kernel.env.random());
+    const retryAt = wait === undefined ? undefined : this.#port.now() + wait;
+    const call = this.#calls.get(key);
+    if (call === undefined) return;
+    if (ok) call.extra = more?.extraOf?.();
+    const stored = (kept: Stored): void =>
+      this.event({ type: "ran", key, ok, value: kept, ...(retryAt === undefined ? {} : { retryAt }) });
+    const unstorable = (error: unknown): void =>
+      this.event({ type: "ran", key, ok: false, value: payloads.encode(error, key) as Stored });
+    try {
+      const encoded = payloads.encode(value, `the result of ${call.kind} "${key}" of flow ${this.flowId}`);
+      if (isThenable(encoded)) encoded.then(stored, unstorable);
+      else stored(encoded);
+    } catch (error) {
+      unstorable(error);
+    }
+  }
+}
+
+const RUN: How = { type: "run", commits: false };
+const COMMIT: How = { type: "run", commits: true };

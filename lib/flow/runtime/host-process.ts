@@ -1,0 +1,685 @@
+// A flow host: the process that holds flows. It takes them from the store, runs each in a process of its own, and gives them back.
+// It is the supervisor of their processes; the hospital is its restart strategy.
+
+import type { Callbacks } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { Signal } from "../../process/entries.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { TimerRef } from "../../process/owned-timer.js";
+import type { Pid } from "../../process/pid.js";
+import { crash, type ExitReason } from "../../process/reason.js";
+import type { ReplyTo } from "../../process/request.js";
+import {
+  type Claim,
+  ConflictError,
+  FencedError,
+  type Store,
+  StoreClosedError,
+  type StoreContext,
+} from "../../store/index.js";
+import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import { decodeEntry, type Entry } from "../journal/entry.js";
+import {
+  END_TOPIC,
+  FLOW_SCHEMA,
+  type FlowRow,
+  flows,
+  HOST_CLAIMS,
+  journal,
+  MAIL_TOPIC,
+  mail,
+  READY_TOPIC,
+  WISH_TOPIC,
+} from "../journal/tables.js";
+import type { Letter } from "../machine/state.js";
+import type { Extra } from "./call.js";
+import { letter } from "./checkpoint.js";
+import { FlowIdTakenError, FlowNotFoundError, HospitalizeError, UnknownFlowError } from "./errors.js";
+import { FlowProcess } from "./flow-process.js";
+import type { HostMessage, HostRequest, Started } from "./messages.js";
+import type { HostSettings } from "./options.js";
+import type { FlowLimits, FlowPort, Interceptor, NewFlow, Payloads } from "./port.js";
+
+/** A flow in memory. */
+interface Loaded {
+  readonly row: FlowRow;
+  readonly process: FlowProcess;
+  readonly pid: Pid;
+  /** Its mail is being read; `again`: there was news since. */
+  reading: "no" | "once" | "again";
+}
+
+const ENDED: readonly string[] = ["completed", "failed", "cancelled", "killed"];
+const PAGE = 1_000;
+
+export class HostProcess implements Callbacks<HostMessage>, FlowPort {
+  readonly #settings: HostSettings;
+  #ctx!: Context<HostMessage>;
+  kernel!: Kernel;
+  store!: Store;
+  claim!: Claim;
+  #offsetMs = 0;
+  readonly #loaded = new Map<number, Loaded>();
+  readonly #byPid = new Map<Pid, Loaded>();
+  /** Flows that are being taken; true: there was news since. */
+  readonly #taking = new Map<number, boolean>();
+  readonly #waiters = new Map<string, ReplyTo<FlowRow>[]>();
+  #draining: { drained(): void }[] = [];
+  #alarm: { readonly ref: TimerRef; readonly at: number } | undefined;
+  #looking = false;
+  #stopping: ExitReason | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(settings: HostSettings) {
+    this.#settings = settings;
+  }
+
+  get payloads(): Payloads {
+    return this.#settings.payloads;
+  }
+  get limits(): FlowLimits {
+    return this.#settings.limits;
+  }
+  get interceptors(): readonly Interceptor[] {
+    return this.#settings.interceptors;
+  }
+  get verify(): boolean {
+    return this.#settings.verify;
+  }
+
+  // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  async init(ctx: Context<HostMessage>): Promise<void> {
+    this.#ctx = ctx;
+    ctx.trapExit(true);
+    const { process } = ctx.self;
+    this.kernel = process?.kernel as Kernel;
+    const { hostId = this.kernel.env.id(), store } = this.#settings;
+    this.store = await store.open([FLOW_SCHEMA], this.#storeContext());
+    const claim = await this.store.claim(HOST_CLAIMS + hostId, { owner: hostId });
+    if (claim === undefined) {
+      await this.store.close();
+      throw new HospitalizeError(`another host holds the id ${hostId}`);
+    }
+    this.claim = claim;
+    this.#offsetMs = (await this.store.clock()) - this.kernel.env.wallTime();
+    const tell = (message: HostMessage): void => process?.deliver(message, undefined);
+    claim.lost.addEventListener("abort", () => tell({ type: "lost" }));
+    this.#unwatch = this.store.watch("", {
+      notified: (topic) => tell({ type: "noted", topic }),
+      again: () => tell({ type: "noted", topic: undefined }),
+    });
+    tell({ type: "poll" });
+  }
+
+  #storeContext(): StoreContext {
+    const { kernel } = this;
+    return {
+      environment: kernel.env,
+      after: (ms, fn) => {
+        const timer = kernel.addTimer(ms, { fire: fn });
+        return () => void kernel.cancelTimer(timer);
+      },
+      warn: () => undefined,
+    };
+  }
+
+  handle(_ctx: Context<HostMessage>, message: HostMessage): unknown {
+    switch (message.type) {
+      case "noted":
+        return this.#noted(message.topic);
+      case "look":
+        this.#alarm = undefined;
+        return void this.#look();
+      case "poll":
+        if (this.store.shared) this.#ctx.sendAfter(this.#ctx.self, message, this.limits.pollMs);
+        return void this.#poll();
+      case "lost":
+        throw new FencedError(this.claim.name, this.claim.token);
+      default:
+        return void this.#answer(message).then(undefined, (error: Error) => {
+          if (this.#ctx.alive) this.#ctx.refuse(message.replyTo as ReplyTo<never>, error);
+        });
+    }
+  }
+
+  signal(_ctx: Context<HostMessage>, signal: Signal): void {
+    if (signal.type !== "exit") return;
+    const loaded = this.#byPid.get(signal.from);
+    if (loaded === undefined) return;
+    this.#byPid.delete(signal.from);
+    this.#loaded.delete(loaded.row.number);
+    if (signal.reason.type === "crash") void this.#crashed(loaded.row, signal.reason.error);
+    else if (loaded.reading !== "no") void this.#takeNumber(loaded.row.number);
+    this.#mayStop();
+  }
+
+  /** Lets running steps end, gives the flows back to the store, then stops. */
+  parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
+    this.#stopping = reason;
+    for (const { pid } of this.#loaded.values())
+      pid.process?.deliver({ type: "wish", wish: "stop" }, undefined);
+    ctx.runAfter(this.limits.drainMs, () => this.kernel.stop(ctx.self.process as never, reason, undefined));
+    this.#mayStop();
+  }
+
+  #mayStop(): void {
+    if (this.#stopping !== undefined && this.#loaded.size === 0 && this.#taking.size === 0)
+      this.kernel.stop(this.#ctx.self.process as never, this.#stopping, undefined);
+  }
+
+  async terminate(): Promise<void> {
+    this.#unwatch?.();
+    for (const { pid } of this.#loaded.values())
+      pid.process && this.kernel.stop(pid.process, KILLED_BY_HOST, undefined);
+    try {
+      await (this.claim as Claim | undefined)?.release();
+    } catch {
+      // The claim was lost before: it is what release asks for.
+    }
+    await (this.store as Store | undefined)?.close();
+  }
+
+  // ── what flows use ───────────────────────────────────────────────────────────────────────────────────────────
+
+  now(): number {
+    return Math.floor(this.kernel.env.wallTime() + this.#offsetMs);
+  }
+
+  drain(flow: { drained(): void }): void {
+    this.#draining.push(flow);
+    if (this.#draining.length > 1) return;
+    const { scheduler } = this.kernel;
+    const flush = (): void => {
+      const all = this.#draining;
+      this.#draining = [];
+      for (const one of all) one.drained();
+    };
+    if (scheduler.drained === undefined) flush();
+    else scheduler.drained(flush);
+  }
+
+  definition(name: string, version: number | undefined): FlowDefinition<never> | undefined {
+    return this.#settings.definitions.find(name, version);
+  }
+
+  isForHospital(error: unknown, definition: FlowDefinition<never>): boolean {
+    return error instanceof HospitalizeError || definition.options.onError === "hospital";
+  }
+
+  caughtUp(): void {}
+
+  async childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
+    const definition = this.#known(flow.name, flow.version);
+    const stored = await inputOf(this.payloads, definition, input, id);
+    const row = this.newRow({
+      id,
+      name: definition.name,
+      version: definition.version,
+      input: stored,
+      parent: parent.number,
+      parentKey: key,
+    });
+    return {
+      writes: [{ type: "offer", table: flows, row: { ...row, due: 0 } }],
+      notify: [READY_TOPIC + id],
+    };
+  }
+
+  #known(name: string, version: number | undefined): FlowDefinition<never> {
+    const definition = this.definition(name, version);
+    if (definition === undefined) throw new UnknownFlowError(name, version, this.#settings.definitions.names);
+    return definition;
+  }
+
+  async mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra> {
+    return this.#mail(id, topic, value, `${from.number}/${from.generation}/${key}`, from.id);
+  }
+
+  async #mail(
+    id: string,
+    topic: string,
+    value: unknown,
+    messageId: string,
+    sender: string | null,
+  ): Promise<Extra> {
+    const row = await this.#rowOf(id);
+    const stored = await this.payloads.encode(value, `message "${topic}" to flow ${id}`);
+    return {
+      writes: letter(row.number, messageId, topic, stored, sender, this.now()),
+      notify: [MAIL_TOPIC + row.number],
+    };
+  }
+
+  async wishFor(id: string, wish: "cancel" | "kill" | "pause" | "resume"): Promise<Extra> {
+    const row = await this.#rowOf(id);
+    if (ENDED.includes(row.status)) return { writes: [] };
+    const set =
+      wish === "resume"
+        ? { wish: null, status: row.status === "paused" ? "waiting" : row.status, due: 0 }
+        : { wish, due: 0 };
+    return {
+      writes: [{ type: "update", table: flows, key: [row.number], set: { ...set, updated: this.now() } }],
+      expect: [{ table: flows, key: [row.number], is: { status: row.status } }],
+      notify: [WISH_TOPIC + row.number],
+    };
+  }
+
+  async #find(id: string): Promise<FlowRow | undefined> {
+    const [row] = await this.store.scan(flows, { index: "id", prefix: [id], limit: 1 });
+    return row;
+  }
+
+  async #rowOf(id: string): Promise<FlowRow> {
+    const row = await this.#find(id);
+    if (row === undefined) throw new FlowNotFoundError(id);
+    return row;
+  }
+
+  async park(
+    number: number,
+    lastLetter: number,
+    { status, due }: { readonly status: string; readonly due: number | null },
+  ): Promise<Letter[]> {
+    for (;;) {
+      const [row] = await this.store.get(flows, [[number]]);
+      const letters = await this.#lettersOf(number, lastLetter);
+      if (letters.length > 0) return letters;
+      const wished = row?.wish === "cancel" || row?.wish === "kill";
+      const at = wished ? 0 : due;
+      try {
+        await this.store.commit({
+          claim: this.claim,
+          expect: [{ table: flows, key: [number], is: { mail: row?.mail ?? 0, wish: row?.wish ?? null } }],
+          writes: [
+            {
+              type: "update",
+              table: flows,
+              key: [number],
+              set: {
+                status,
+                due: at,
+                holder: null,
+                updated: this.now(),
+                ...(status === "paused" && { wish: null }),
+              },
+            },
+          ],
+        });
+      } catch (error) {
+        if (error instanceof ConflictError) continue;
+        throw error;
+      }
+      if (at !== null) this.#alarmAt(at);
+      return [];
+    }
+  }
+
+  async #lettersOf(number: number, after: number): Promise<Letter[]> {
+    const rows = await this.store.scan(mail, { index: "unread", prefix: [number], after, limit: 10_000 });
+    return rows.map(({ position, topic, value }) => ({ position, topic, value }));
+  }
+
+  // ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #answer(request: HostRequest): Promise<void> {
+    const ctx = this.#ctx;
+    switch (request.type) {
+      case "start":
+        return ctx.reply(request.replyTo, await this.#start(request.flow));
+      case "find":
+        return ctx.reply(request.replyTo, await this.#find(request.id));
+      case "result":
+        return this.#awaitEnd(request.id, request.replyTo);
+      case "send": {
+        const { id, topic, value, messageId = this.kernel.env.id() } = request;
+        await this.#apply(await this.#mail(id, `message/${topic}`, value, `outside/${messageId}`, null));
+        return ctx.reply(request.replyTo, undefined);
+      }
+      case "wish":
+        await this.#retried(async () => this.#apply(await this.wishFor(request.id, request.wish)));
+        return ctx.reply(request.replyTo, undefined);
+      case "query": {
+        const row = await this.#rowOf(request.id);
+        const answer = this.#loaded.get(row.number)?.process.answers.get(request.name);
+        if (answer === undefined) throw new FlowNotFoundError(`${request.id}, query ${request.name}`);
+        return ctx.reply(request.replyTo, answer(request.argument));
+      }
+      default:
+        request satisfies never;
+    }
+  }
+
+  async #apply({ writes, expect = [], notify = [] }: Extra): Promise<void> {
+    await this.store.commit({ claim: this.claim, writes, expect, notify });
+  }
+
+  /** Decides again when another writer was faster. */
+  async #retried(act: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+      }
+    }
+  }
+
+  async #start(flow: NewFlow): Promise<Started> {
+    this.#known(flow.name, flow.version);
+    const holder = this.claim.token;
+    const row = this.newRow({ ...flow, holder });
+    const { results } = await this.store.commit({
+      claim: this.claim,
+      writes: [{ type: "offer", table: flows, row }],
+    });
+    const number = results[0] as number;
+    if (number > 0) {
+      this.#run({ ...row, number }, [], []);
+      return { id: row.id, attached: false };
+    }
+    const found = await this.#rowOf(row.id);
+    if (found.name !== row.name) throw new FlowIdTakenError(row.id, found.name, row.name);
+    return { id: row.id, attached: true };
+  }
+
+  newRow(flow: NewFlow): Omit<FlowRow, "number"> {
+    const now = this.now();
+    return {
+      id: flow.id,
+      name: flow.name,
+      version: flow.version,
+      status: flow.holder === undefined ? "pending" : "running",
+      input: flow.input as FlowRow["input"],
+      outcome: null,
+      seed: flow.id,
+      generation: 0,
+      holder: flow.holder ?? null,
+      due: flow.due ?? null,
+      mail: 0,
+      crashes: 0,
+      taken_at: 0,
+      parent: flow.parent ?? null,
+      parent_key: flow.parentKey ?? null,
+      wish: null,
+      queue: flow.queue ?? null,
+      queue_key: flow.queueKey ?? null,
+      priority: flow.priority ?? 0,
+      hospital: null,
+      progress: null,
+      trace: null,
+      created: now,
+      updated: now,
+      finished: null,
+    };
+  }
+
+  async #awaitEnd(id: string, replyTo: ReplyTo<FlowRow>): Promise<void> {
+    // Waits first: the end may come while the row is read.
+    const waiters = this.#waiters.get(id) ?? [];
+    this.#waiters.set(id, [...waiters, replyTo]);
+    await this.#rowOf(id).then(
+      (row) => this.#tellWaiters(row),
+      (error: unknown) => {
+        this.#forgetWaiter(id, replyTo);
+        throw error;
+      },
+    );
+  }
+
+  #forgetWaiter(id: string, replyTo: ReplyTo<FlowRow>): void {
+    const left = (this.#waiters.get(id) ?? []).filter((one) => one !== replyTo);
+    if (left.length === 0) this.#waiters.delete(id);
+    else this.#waiters.set(id, left);
+  }
+
+  #tellWaiters(row: FlowRow): void {
+    if (!ENDED.includes(row.status)) return;
+    const waiters = this.#waiters.get(row.id) ?? [];
+    this.#waiters.delete(row.id);
+    for (const one of waiters) this.#ctx.reply(one, row);
+  }
+
+  // ── news ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #noted(topic: string | undefined): void {
+    if (topic === undefined) {
+      for (const loaded of this.#loaded.values()) void this.#readMail(loaded);
+      for (const id of this.#waiters.keys()) void this.#checkEnd(id);
+      void this.#poll();
+      return;
+    }
+    if (topic.startsWith(MAIL_TOPIC)) {
+      const number = Number(topic.slice(MAIL_TOPIC.length));
+      const loaded = this.#loaded.get(number);
+      if (loaded === undefined) void this.#takeNumber(number);
+      else void this.#readMail(loaded);
+    } else if (topic.startsWith(WISH_TOPIC)) void this.#wished(Number(topic.slice(WISH_TOPIC.length)));
+    else if (topic.startsWith(READY_TOPIC)) void this.#takeReady(topic.slice(READY_TOPIC.length));
+    else if (topic.startsWith(END_TOPIC)) {
+      const id = topic.slice(END_TOPIC.length);
+      if (this.#waiters.has(id)) void this.#checkEnd(id);
+    }
+  }
+
+  async #checkEnd(id: string): Promise<void> {
+    const row = await this.#find(id);
+    if (row !== undefined) this.#tellWaiters(row);
+  }
+
+  async #readMail(loaded: Loaded): Promise<void> {
+    if (loaded.reading !== "no") {
+      loaded.reading = "again";
+      return;
+    }
+    do {
+      loaded.reading = "once";
+      const letters = await this.#lettersOf(loaded.row.number, 0);
+      if (letters.length > 0) loaded.pid.process?.deliver({ type: "mail", letters }, undefined);
+    } while ((loaded.reading as Loaded["reading"]) === "again");
+    loaded.reading = "no";
+  }
+
+  async #wished(number: number): Promise<void> {
+    const [row] = await this.store.get(flows, [[number]]);
+    if (row === undefined || ENDED.includes(row.status)) return;
+    const loaded = this.#loaded.get(number);
+    if (loaded === undefined) return this.#take(row);
+    if (row.wish === "cancel" || row.wish === "kill" || row.wish === "pause")
+      loaded.pid.process?.deliver({ type: "wish", wish: row.wish }, undefined);
+  }
+
+  async #takeReady(which: string): Promise<void> {
+    const number = Number(which);
+    const row = Number.isSafeInteger(number) && which !== "" ? undefined : await this.#find(which);
+    if (row !== undefined) await this.#take(row);
+    else if (Number.isSafeInteger(number)) await this.#takeNumber(number);
+  }
+
+  async #takeNumber(number: number): Promise<void> {
+    if (this.#taking.has(number)) {
+      this.#taking.set(number, true);
+      return;
+    }
+    const [row] = await this.store.get(flows, [[number]]);
+    if (row !== undefined) await this.#take(row);
+  }
+
+  // ── taking ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Looks for flows of hosts that are gone, and for flows that are due. */
+  async #poll(): Promise<void> {
+    const held = (await this.store.claims(HOST_CLAIMS))
+      .filter((claim) => claim.held)
+      .map(({ token }) => token);
+    for (let after = 0; ; ) {
+      const [first] = await this.store.scan(flows, { index: "holder", after, limit: 1 });
+      const token = first?.holder;
+      if (token === undefined || token === null) break;
+      after = token;
+      if (!held.includes(token) && token !== this.claim.token) await this.#adopt(token);
+    }
+    await this.#look();
+  }
+
+  /** Takes the flows of a host that is gone. */
+  async #adopt(token: number): Promise<void> {
+    for (let after = 0; ; ) {
+      const rows = await this.store.scan(flows, {
+        index: "holder",
+        prefix: [token],
+        after,
+        limit: this.limits.takeAtOnce,
+      });
+      if (rows.length === 0) return;
+      after = (rows.at(-1) as FlowRow).number;
+      await Promise.all(rows.map((row) => this.#take(row)));
+    }
+  }
+
+  /** Takes flows that are due, and sets the alarm for the next. */
+  async #look(): Promise<void> {
+    if (this.#looking || this.#stopping !== undefined) return;
+    this.#looking = true;
+    for (let after = 0; ; ) {
+      const nudged = await this.store.scan(flows, {
+        index: "due",
+        prefix: [0],
+        after,
+        limit: this.limits.takeAtOnce,
+      });
+      if (nudged.length === 0) break;
+      after = (nudged.at(-1) as FlowRow).number;
+      await Promise.all(nudged.map((row) => this.#take(row)));
+    }
+    for (let from = 1; ; ) {
+      const rows = await this.store.scan(flows, { index: "due", from, limit: this.limits.takeAtOnce });
+      const now = this.now();
+      const due = rows.filter((row) => (row.due as number) <= now);
+      await Promise.all(due.map((row) => this.#take(row)));
+      const next = rows[due.length];
+      if (next !== undefined) this.#alarmAt(next.due as number);
+      if (due.length < PAGE) break;
+      from = (due.at(-1) as FlowRow).due as number;
+    }
+    this.#looking = false;
+  }
+
+  #alarmAt(at: number): void {
+    if (this.#alarm !== undefined) {
+      if (this.#alarm.at <= at) return;
+      this.#ctx.cancel(this.#alarm.ref);
+    }
+    const ref = this.#ctx.sendAfter(this.#ctx.self, { type: "look" }, Math.max(1, at - this.now()));
+    this.#alarm = { ref, at };
+  }
+
+  /** Takes a flow that nobody holds, and runs it. */
+  async #take(row: FlowRow): Promise<void> {
+    const { number } = row;
+    if (this.#stopping !== undefined || this.#loaded.has(number)) return;
+    if (this.#taking.has(number)) {
+      this.#taking.set(number, true);
+      return;
+    }
+    if (!isTakeable(row, this.claim.token)) return;
+    const definition = this.definition(row.name, row.version);
+    if (definition === undefined) return;
+    this.#taking.set(number, false);
+    try {
+      await this.#takeRow(row, definition);
+    } finally {
+      const again = this.#taking.get(number);
+      this.#taking.delete(number);
+      this.#mayStop();
+      const loaded = this.#loaded.get(number);
+      if (again === true) void (loaded === undefined ? this.#takeNumber(number) : this.#readMail(loaded));
+    }
+  }
+
+  async #takeRow(row: FlowRow, _definition: FlowDefinition<never>): Promise<void> {
+    const { number } = row;
+    const [history, letters] = await Promise.all([this.#historyOf(number), this.#lettersOf(number, 0)]);
+    const crashes = row.holder !== null && row.taken_at === history.length ? row.crashes + 1 : 0;
+    const set = {
+      status: "running",
+      holder: this.claim.token,
+      due: null,
+      crashes,
+      taken_at: history.length,
+      updated: this.now(),
+    };
+    try {
+      await this.store.commit({
+        claim: this.claim,
+        expect: [
+          { table: flows, key: [number], is: { holder: row.holder, status: row.status, mail: row.mail } },
+        ],
+        writes: [{ type: "update", table: flows, key: [number], set }],
+      });
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      this.#taking.set(number, true);
+      return;
+    }
+    this.#run({ ...row, ...set }, history, letters);
+  }
+
+  async #historyOf(number: number): Promise<Entry[]> {
+    const history: Entry[] = [];
+    for (;;) {
+      const rows = await this.store.scan(journal, {
+        index: "flow",
+        prefix: [number],
+        from: history.length,
+        limit: 10_000,
+      });
+      for (const { head, value } of rows) history.push(decodeEntry(head, value));
+      if (rows.length < 10_000) return history;
+    }
+  }
+
+  #run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void {
+    const definition = this.#known(row.name, row.version);
+    const process = new FlowProcess(this, row, definition, history, letters);
+    const pid = this.#ctx.spawnLink(process, { label: `flow ${row.id}` });
+    const loaded: Loaded = { row, process, pid, reading: "no" };
+    this.#loaded.set(row.number, loaded);
+    this.#byPid.set(pid, loaded);
+  }
+
+  /** A flow's process crashed: the flow stays where it is until somebody decides. */
+  async #crashed(row: FlowRow, error: unknown): Promise<void> {
+    if (error instanceof FencedError || error instanceof StoreClosedError) return;
+    const { message, name } = error as Error;
+    const hospital = JSON.stringify({ name, message, at: this.now() });
+    await this.store.commit({
+      claim: this.claim,
+      writes: [
+        {
+          type: "update",
+          table: flows,
+          key: [row.number],
+          set: { status: "hospitalized", holder: null, due: null, hospital, updated: this.now() },
+        },
+      ],
+    });
+  }
+}
+
+const KILLED_BY_HOST = crash(new StoreClosedError("of the host that stops"));
+
+function isTakeable({ status, holder }: FlowRow, token: number): boolean {
+  if (holder === token) return false;
+  return status === "pending" || status === "waiting" || (status === "running" && holder !== null);
+}
+
+/** Checks and encodes an input. */
+export async function inputOf(
+  payloads: Payloads,
+  { name }: FlowDefinition<never>,
+  input: unknown,
+  id: string,
+): Promise<string | Uint8Array> {
+  return ((await payloads.encode(input, `the input of flow ${name} "${id}"`)) ?? "") as string;
+}

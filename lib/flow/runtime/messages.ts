@@ -1,0 +1,48 @@
+// What a flow host is told and asked.
+
+import type { ReplyTo } from "../../process/request.js";
+import type { FlowRow } from "../journal/tables.js";
+import type { NewFlow } from "./port.js";
+
+/** A request to a host. */
+export type HostRequest =
+  | { readonly type: "start"; readonly flow: NewFlow; readonly replyTo: ReplyTo<Started> }
+  | { readonly type: "result"; readonly id: string; readonly replyTo: ReplyTo<FlowRow> }
+  | { readonly type: "find"; readonly id: string; readonly replyTo: ReplyTo<FlowRow | undefined> }
+  | {
+      readonly type: "send";
+      readonly id: string;
+      readonly topic: string;
+      readonly value: unknown;
+      readonly messageId: string | undefined;
+      readonly replyTo: ReplyTo<undefined>;
+    }
+  | {
+      readonly type: "wish";
+      readonly id: string;
+      readonly wish: "cancel" | "kill" | "pause" | "resume";
+      readonly replyTo: ReplyTo<undefined>;
+    }
+  | {
+      readonly type: "query";
+      readonly id: string;
+      readonly name: string;
+      readonly argument: unknown;
+      readonly replyTo: ReplyTo<unknown>;
+    };
+
+/** What else a host's process gets. */
+export type HostMessage =
+  | HostRequest
+  /** A commit named a topic. Undefined: topics may have been missed. */
+  | { readonly type: "noted"; readonly topic: string | undefined }
+  | { readonly type: "look" }
+  | { readonly type: "poll" }
+  | { readonly type: "lost" };
+
+/** What `start` found. */
+export interface Started {
+  readonly id: string;
+  /** A flow of this id was there already. */
+  readonly attached: boolean;
+}

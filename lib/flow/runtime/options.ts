@@ -1,0 +1,94 @@
+// Options of a flow host, checked once.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, delay, flag, text, withMethod } from "../../process/options.js";
+import type { StoreSource } from "../../store/index.js";
+import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import { jsonPayloads } from "./payloads.js";
+import { FLOW_DEFAULTS, type FlowLimits, type Interceptor, type Payloads } from "./port.js";
+
+/** Options of {@link flowHost}. */
+export interface FlowHostOptions {
+  /** Where flows live: `sqlite("flows.db")`, `postgres(…)` or `memory()`. */
+  readonly store: StoreSource;
+  /** The definitions of the flows that this host can run. */
+  readonly flows: readonly AnyFlow[];
+  /** The registered name of the host's process. Default: none. */
+  readonly name?: string;
+  /** Who the host is, for people who look at the store. Default: an id that no other host has. */
+  readonly hostId?: string;
+  /** Replays each journal after each of its writes, to find hidden clocks and random numbers at once. For development. */
+  readonly verify?: boolean;
+  /** Limits; see FLOW_DEFAULTS. */
+  readonly limits?: Partial<FlowLimits>;
+  /** Wrap the transition of every flow. */
+  readonly interceptors?: readonly Interceptor[];
+}
+
+/** Options of a host, checked. */
+export interface HostSettings {
+  readonly store: StoreSource;
+  readonly definitions: Definitions;
+  readonly name: string | undefined;
+  readonly hostId: string | undefined;
+  readonly verify: boolean;
+  readonly limits: FlowLimits;
+  readonly interceptors: readonly Interceptor[];
+  readonly payloads: Payloads;
+}
+
+/** Definitions by name and version. */
+export class Definitions {
+  readonly #byName = new Map<string, Map<number, FlowDefinition<never>>>();
+
+  /** @throws OptionError when two have the same name and version */
+  constructor(flows: readonly AnyFlow[]) {
+    if (!Array.isArray(flows)) throw new OptionError("flows", flows, "a list of flow definitions");
+    for (const [i, flow] of flows.entries()) {
+      if (typeof flow?.body !== "function")
+        throw new OptionError(`flows[${i}]`, flow, "what defineFlow returns");
+      const versions = this.#byName.get(flow.name) ?? new Map<number, FlowDefinition<never>>();
+      if (versions.has(flow.version))
+        throw new OptionError(
+          `flows[${i}]`,
+          flow.name,
+          `a name and version that no other flow of the host has`,
+        );
+      versions.set(flow.version, flow as FlowDefinition<never>);
+      this.#byName.set(flow.name, versions);
+    }
+  }
+
+  /** The definition of a version, or the newest. */
+  find(name: string, version?: number): FlowDefinition<never> | undefined {
+    const versions = this.#byName.get(name);
+    return versions?.get(version ?? Math.max(...versions.keys()));
+  }
+
+  get names(): string[] {
+    return [...this.#byName].flatMap(([name, versions]) => [...versions.keys()].map((v) => `${name} ${v}`));
+  }
+}
+
+const KNOWN = ["store", "flows", "name", "hostId", "verify", "limits", "interceptors"];
+
+/** @throws OptionError */
+export function checkHost(options: FlowHostOptions): HostSettings {
+  only("", options, KNOWN);
+  const limits = { ...FLOW_DEFAULTS, ...options.limits };
+  if (options.limits !== undefined) only("limits", options.limits, Object.keys(FLOW_DEFAULTS));
+  for (const name of ["idleMs", "stallMs", "pollMs", "drainMs"] as const)
+    delay(`limits.${name}`, limits[name], name === "pollMs" ? 1 : 0, name !== "pollMs");
+  for (const name of ["mostLoaded", "takeAtOnce"] as const) count(`limits.${name}`, limits[name], 1);
+  return {
+    store: withMethod("store", options.store, "open", 'a store such as sqlite("flows.db") or memory()'),
+    definitions: new Definitions(options.flows),
+    name: options.name === undefined ? undefined : text("name", options.name),
+    hostId: options.hostId === undefined ? undefined : text("hostId", options.hostId),
+    verify: flag("verify", options.verify ?? false),
+    limits,
+    interceptors: options.interceptors ?? [],
+    payloads: jsonPayloads,
+  };
+}

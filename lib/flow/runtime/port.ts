@@ -1,0 +1,109 @@
+// What a flow's process uses of its host.
+
+import type { Kernel } from "../../process/kernel.js";
+import type { Claim, Store } from "../../store/index.js";
+import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import type { Stored } from "../journal/entry.js";
+import type { FlowRow } from "../journal/tables.js";
+import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
+import type { Extra } from "./call.js";
+
+/** How values become durable. Text and bytes; `null` stands for undefined. */
+export interface Payloads {
+  /** @throws UnstorableValueError, PayloadTooLargeError */
+  encode(value: unknown, where: string): Stored | Promise<Stored>;
+  /** @throws PayloadUnreadableError */
+  decode(stored: Stored): unknown;
+}
+
+/** A flow's transition. */
+export type Transition = (state: FlowState, event: FlowEvent) => [FlowState, readonly FlowEffect[]];
+
+/** The flow that a transition belongs to, for those who wrap it. */
+export interface TransitionOf {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+}
+
+/** Wraps the transition of every flow of a host: for the hospital, metrics, traces, checks. Called once for each flow. */
+export type Interceptor = (next: Transition, flow: TransitionOf) => Transition;
+
+/** Limits of flows in a host. See FLOW_DEFAULTS. */
+export interface FlowLimits {
+  /** A flow that only waits leaves memory after this time. */
+  readonly idleMs: number;
+  /** How long code that runs over its journal may wait for something that is no ask. */
+  readonly stallMs: number;
+  /** Most flows in memory at the same time. */
+  readonly mostLoaded: number;
+  /** How often a host looks for flows of dead hosts and for news that it was not told of, where several share a store. */
+  readonly pollMs: number;
+  /** How many milliseconds flows have to end their running steps when the host stops. */
+  readonly drainMs: number;
+  /** How many flows are taken from the store at the same time. */
+  readonly takeAtOnce: number;
+}
+
+/** Limits that are in force unless a host says otherwise. */
+export const FLOW_DEFAULTS: FlowLimits = {
+  idleMs: 5_000,
+  stallMs: 10_000,
+  mostLoaded: 100_000,
+  pollMs: 5_000,
+  drainMs: 5_000,
+  takeAtOnce: 200,
+};
+
+/** What a flow's process uses of its host. */
+export interface FlowPort {
+  readonly kernel: Kernel;
+  readonly store: Store;
+  readonly claim: Claim;
+  readonly payloads: Payloads;
+  readonly limits: FlowLimits;
+  readonly interceptors: readonly Interceptor[];
+  /** Every journal is replayed after each of its writes. */
+  readonly verify: boolean;
+  /** Milliseconds since 1970 by the store's clock. */
+  now(): number;
+  /** Calls `drained` of a flow when its code has run as far as it can. */
+  drain(flow: { drained(): void }): void;
+  definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
+  /** Whether an error that the code did not catch keeps the flow, for the hospital, instead of ending it. */
+  isForHospital(error: unknown, definition: FlowDefinition<never>): boolean;
+  /** What is written to start a child. @throws FlowInputError, UnknownFlowError */
+  childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra>;
+  /** What is written to send a message. @throws FlowNotFoundError, MessageError */
+  mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra>;
+  /** What is written to ask something of a flow. Nothing, if it has ended. @throws FlowNotFoundError */
+  wishFor(id: string, wish: "cancel" | "kill" | "pause"): Promise<Extra>;
+  /**
+   * Gives a flow back to the store, if it has no mail behind `lastLetter`. Fulfilled with such mail, or with none when the flow was
+   * given back.
+   */
+  park(
+    number: number,
+    lastLetter: number,
+    row: { readonly status: string; readonly due: number | null },
+  ): Promise<Letter[]>;
+  /** The journal is caught up, and the flow runs on. */
+  caughtUp(number: number): void;
+}
+
+/** A flow that is to be started. */
+export interface NewFlow {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly input: Stored;
+  readonly parent?: number;
+  readonly parentKey?: string;
+  readonly queue?: string;
+  readonly queueKey?: string;
+  readonly priority?: number;
+  /** Not before this time. */
+  readonly due?: number;
+  /** The token of the host that takes it at once. */
+  readonly holder?: number;
+}
