@@ -28,6 +28,7 @@ export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
  * | `transport` | the transport threw when it was given a signal |
  * | `host` | the host lacks a feature that the system uses |
  * | `log` | a component of a topology logged a line |
+ * | `store` | a store has a warning |
  * | `application` | a service stops, or has ended |
  * | `suppressed` | the limit left out reports within the last second |
  */
@@ -40,6 +41,7 @@ export type ReportEvent =
   | "transport"
   | "host"
   | "log"
+  | "store"
   | "application"
   | "suppressed";
 

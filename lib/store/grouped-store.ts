@@ -7,6 +7,7 @@ import { delay, text } from "../process/options.js";
 import { showThrown } from "../process/show.js";
 import type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
 import { ClaimKeeper } from "./claim-keeper.js";
+import { setContextOf } from "./context-of.js";
 import type { CheckedScan, DriverHost, HeldClaim, StoreDriver } from "./driver.js";
 import { FencedError, StoreClosedError, StoreError, StoreUnsupportedError } from "./errors.js";
 import { GroupCommit, type Settled } from "./group-commit.js";
@@ -100,6 +101,7 @@ export class GroupedStore implements Store {
     this.#closing = closing;
     this.#claims = new ClaimKeeper(engine.driver, context);
     engine.keepers.add(this.#claims);
+    setContextOf(this, context);
   }
 
   submit(set: WriteSet, settled: Settled): void {

@@ -6,6 +6,7 @@
  *     claim            who may write: a name with a fencing token
  *     store            what memory, SQLite and PostgreSQL can do
  *     group-commit     many writers share a transaction and a sync: which sets of a group are applied is the plan's affair
+ *     transaction      reads and writes by a function, that becomes a write set
  *     memory           a store in memory, for tests
  *     grouped-store    what all stores have in common; a kind of store is a driver
  *     sqlite           a store in one file, worked on in a thread of its own
@@ -24,6 +25,7 @@ export {
 } from "./errors.js";
 export { STORE_DEFAULTS, type StoreLimits } from "./limits.js";
 export { type MemoryOptions, type MemoryPort, type MemorySource, memory } from "./memory/index.js";
+export { openStore } from "./open-store.js";
 export type { Migration, Schema } from "./schema.js";
 export type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "./sql.js";
 export { SqlError, TransactionEndedError, TransactionOvertakenError } from "./sql-errors.js";
@@ -53,4 +55,11 @@ export {
   type TableOptions,
   type Value,
 } from "./table.js";
+export {
+  type NewRow,
+  type StoreTransaction,
+  type TransactionScan,
+  type TransactOptions,
+  transact,
+} from "./transaction.js";
 export type { Committed, Expectation, Key, Write, WriteSet } from "./write-set.js";

@@ -5,7 +5,15 @@ import { show } from "../process/show.js";
 import { ConflictError, ValueError } from "./errors.js";
 import type { Statement } from "./statement.js";
 import type { AnyRow, Value } from "./table.js";
-import { type IndexShape, isTouched, sameValue, type TableShape, textOf, valuesOf } from "./table-shape.js";
+import {
+  type IndexShape,
+  isIn,
+  isTouched,
+  sameValue,
+  type TableShape,
+  textOf,
+  valuesOf,
+} from "./table-shape.js";
 import { Inserts, type UndoLog } from "./undo-log.js";
 import type { Expectation, Key, Write } from "./write-set.js";
 
@@ -300,14 +308,6 @@ const hasValues = (row: AnyRow, values: AnyRow): boolean =>
 
 const hasSame = (one: AnyRow, other: AnyRow, columns: readonly string[]): boolean =>
   columns.every((name) => sameValue(one[name] ?? null, other[name] ?? null));
-
-/** Whether an index holds this row, under values that begin so. */
-export function isIn(index: IndexShape, prefix: Key, row: AnyRow): boolean {
-  const first = row[index.columns[0] as string] ?? null;
-  // A key has no null; a row of a counted table has no number until it is written.
-  if (first === null && index.name !== "") return false;
-  return prefix.every((value, i) => sameValue(value, row[index.columns[i] as string] ?? null));
-}
 
 /** A row in an error's text: some columns only, if there are so many. */
 function formatRow(row: AnyRow, columns: readonly string[] = Object.keys(row)): string {

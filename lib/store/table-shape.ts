@@ -126,6 +126,26 @@ export function compareKeys(one: Key, other: Key): number {
   return 0;
 }
 
+/** The order of an index. Rows with the same values there come in the order of their key. */
+export function orderOf(index: IndexShape, table: Table): (one: AnyRow, other: AnyRow) => number {
+  const names = [...index.columns, ...table.key.filter((name) => !index.columns.includes(name))];
+  return (one, other) => {
+    for (const name of names) {
+      const order = compareValues(one[name] ?? null, other[name] ?? null);
+      if (order !== 0) return order;
+    }
+    return 0;
+  };
+}
+
+/** Whether an index holds this row, under values that begin so. */
+export function isIn(index: IndexShape, prefix: Key, row: AnyRow): boolean {
+  const first = row[index.columns[0] as string] ?? null;
+  // A key has no null; a row of a counted table has no number until it is written.
+  if (first === null && index.name !== "") return false;
+  return prefix.every((value, i) => sameValue(value, row[index.columns[i] as string] ?? null));
+}
+
 /** By code points, where `<` compares UTF-16 units: the two differ beyond U+D800. */
 function compareTexts(one: string, other: string): number {
   const length = Math.min(one.length, other.length);

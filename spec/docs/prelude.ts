@@ -85,7 +85,7 @@ import {
   telemetry,
   telemetryChannel,
 } from "signalbox/service";
-import { defineTable, memory, type Store, sqlite } from "signalbox/store";
+import { defineTable, memory, openStore, type Store, sqlite, transact } from "signalbox/store";
 import {
   arbitrarySchedules,
   assertLinearizable,
@@ -313,7 +313,7 @@ export const services: readonly unknown[] = [
 declare const store: Store;
 declare const hospital: { readonly options: HospitalOptions; readonly staff: readonly StaffMember[] };
 export const flows: () => readonly unknown[] = () => [hospital];
-export const stores: readonly unknown[] = [defineTable, memory, sqlite, () => [store]];
+export const stores: readonly unknown[] = [defineTable, memory, openStore, sqlite, transact, () => [store]];
 export const codecs: readonly unknown[] = [jsonCodec, wrapCodec];
 const greet = defineFlow("greet", async (flow, name: string) => flow.step("write", () => `hello ${name}`));
 export const durable: readonly unknown[] = [defineFlow, flowHost, greet];

@@ -3,7 +3,7 @@
 import type { CheckedScan } from "../driver.js";
 import { numbered, type Statement } from "../plan.js";
 import type { AnyRow, Table, Value } from "../table.js";
-import { compareKeys, compareValues, type IndexShape, shapeOf, textOf, valuesOf } from "../table-shape.js";
+import { compareKeys, type IndexShape, orderOf, shapeOf, textOf, valuesOf } from "../table-shape.js";
 import type { Key } from "../write-set.js";
 import { SortedRows } from "./sorted-rows.js";
 
@@ -18,7 +18,7 @@ export class MemoryTable {
   constructor(table: Table) {
     this.table = table;
     this.#indexes = [...shapeOf(table).indexes.values()];
-    for (const index of this.#indexes) this.#sorted.set(index.name, new SortedRows(inOrderOf(index, table)));
+    for (const index of this.#indexes) this.#sorted.set(index.name, new SortedRows(orderOf(index, table)));
   }
 
   /** The rows of an older form of the table, with null for new columns. */
@@ -140,17 +140,6 @@ function copy(row: AnyRow): AnyRow {
   const mine: Record<string, Value> = {};
   for (const name in row) mine[name] = kept(row[name]);
   return mine;
-}
-
-function inOrderOf(index: IndexShape, table: Table): (one: AnyRow, other: AnyRow) => number {
-  const names = [...index.columns, ...table.key.filter((name) => !index.columns.includes(name))];
-  return (one, other) => {
-    for (const name of names) {
-      const order = compareValues(one[name] as Value, other[name] as Value);
-      if (order !== 0) return order;
-    }
-    return 0;
-  };
 }
 
 /** Where a range begins, and where it is over, as conditions that hold from some row on. */
