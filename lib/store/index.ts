@@ -10,6 +10,7 @@
  *     memory           a store in memory, for tests
  *     grouped-store    what all stores have in common; a kind of store is a driver
  *     sqlite           a store in one file, worked on in a thread of its own
+ *     postgres/        stores on PostgreSQL: a server, or PGlite within the process
  */
 
 export type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
@@ -26,6 +27,18 @@ export {
 export { STORE_DEFAULTS, type StoreLimits } from "./limits.js";
 export { type MemoryOptions, type MemoryPort, type MemorySource, memory } from "./memory/index.js";
 export { openStore } from "./open-store.js";
+export {
+  type Isolation,
+  type PgliteDatabase,
+  POSTGRES_DEFAULTS,
+  type PostgresLimits,
+  type PostgresOptions,
+  type PostgresSettings,
+  pglite,
+  postgres,
+  ServerError,
+  StoreUnreachableError,
+} from "./postgres/index.js";
 export type { Migration, Schema } from "./schema.js";
 export type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "./sql.js";
 export { SqlError, TransactionEndedError, TransactionOvertakenError } from "./sql-errors.js";

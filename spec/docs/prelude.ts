@@ -3,6 +3,7 @@
 import { createReadStream } from "node:fs";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
+import { PGlite } from "@electric-sql/pglite";
 import * as fc from "fast-check";
 import {
   available,
@@ -85,7 +86,16 @@ import {
   telemetry,
   telemetryChannel,
 } from "signalbox/service";
-import { defineTable, memory, openStore, type Store, sqlite, transact } from "signalbox/store";
+import {
+  defineTable,
+  memory,
+  openStore,
+  pglite,
+  postgres,
+  type Store,
+  sqlite,
+  transact,
+} from "signalbox/store";
 import {
   arbitrarySchedules,
   assertLinearizable,
@@ -313,7 +323,17 @@ export const services: readonly unknown[] = [
 declare const store: Store;
 declare const hospital: { readonly options: HospitalOptions; readonly staff: readonly StaffMember[] };
 export const flows: () => readonly unknown[] = () => [hospital];
-export const stores: readonly unknown[] = [defineTable, memory, openStore, sqlite, transact, () => [store]];
+export const stores: readonly unknown[] = [
+  pglite,
+  postgres,
+  PGlite,
+  defineTable,
+  memory,
+  openStore,
+  sqlite,
+  transact,
+  () => [store],
+];
 export const codecs: readonly unknown[] = [jsonCodec, wrapCodec];
 const greet = defineFlow("greet", async (flow, name: string) => flow.step("write", () => `hello ${name}`));
 export const durable: readonly unknown[] = [defineFlow, flowHost, greet];

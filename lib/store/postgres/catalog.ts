@@ -1,0 +1,208 @@
+// The store's own tables, and the statements on them. Their names begin with `$`, which no table of a schema does.
+//
+//     $schemas   the version of each schema
+//     $claims    who may write under which name
+//     $outcomes  a row for each commit whose answer is not known to have arrived
+//     $tokens    a sequence: fencing tokens
+
+import type { ClaimNeeds } from "../needs.js";
+import { integers, texts } from "./arrays.js";
+import type { Command } from "./connection.js";
+import { hash } from "./hash.js";
+import { quoted } from "./table-sql.js";
+
+/** The version of the tables that are named here, and of how rows are stored. */
+export const FORMAT = { schema: "$format", version: 1 } as const;
+
+/** Milliseconds since 1970 by the server's clock, which moves on within a transaction. */
+const NOW = "(extract(epoch from clock_timestamp()) * 1000)::float8";
+/** When the server started, in the same. */
+const STARTED = "(extract(epoch from pg_postmaster_start_time()) * 1000)::float8";
+
+export class Catalog {
+  readonly namespace: string;
+  /** The key of the namespace's advisory locks. */
+  readonly lock: number;
+  /** The key of the advisory locks that owners of claims hold, each with its token. */
+  readonly ownerLock: number;
+  readonly #name: (table: string) => string;
+
+  constructor(namespace: string) {
+    this.namespace = namespace;
+    this.lock = hash(`signalbox ${namespace}`);
+    this.ownerLock = hash(`signalbox ${namespace} owners`);
+    this.#name = (table) => `${quoted(namespace)}.${quoted(table)}`;
+  }
+
+  /** The definitions of the tables. */
+  definitions(): string[] {
+    return [
+      `create table if not exists ${this.#name("$schemas")} (name text collate "C" primary key, version bigint not null)`,
+      // `token` is unique, so that a change of the token locks the row against all who hold it FOR KEY SHARE: a new owner waits for
+      // the commits of the old one. A renewal changes no key and waits for nobody.
+      `create table if not exists ${this.#name("$claims")} (name text collate "C" primary key, token bigint not null unique,` +
+        " owner text not null, attempt text not null, ttl float8 not null, expires float8 not null, locked_in float8)",
+      `create table if not exists ${this.#name("$outcomes")} (id text collate "C" primary key, at float8 not null)`,
+      `create sequence if not exists ${this.#name("$tokens")}`,
+    ];
+  }
+
+  versions(): Command {
+    return { text: `select name, version from ${this.#name("$schemas")}` };
+  }
+
+  setVersion(schema: string, version: number): Command {
+    return {
+      text: `insert into ${this.#name("$schemas")} (name, version) values ($1, $2) on conflict (name) do update set version = excluded.version`,
+      values: [schema, version],
+    };
+  }
+
+  clock(): Command {
+    return { text: `select ${NOW}`, prepared: true };
+  }
+
+  /** Keeps migrations out until the end of the transaction. */
+  shared(): Command {
+    return { text: `select pg_advisory_xact_lock_shared(${this.lock}, 0)`, prepared: true };
+  }
+
+  /**
+   * Leaves a row by which a later connection finds out whether this transaction was committed, and removes those that are not needed
+   * any more. Answers with the schemas that have another version by now.
+   */
+  mark(id: string, spent: readonly string[], versions: ReadonlyMap<string, number>): Command {
+    return {
+      text:
+        `with marked as (insert into ${this.#name("$outcomes")} (id, at) values ($1, ${NOW})), ` +
+        `spent as (delete from ${this.#name("$outcomes")} where id = any($2::text[])) ` +
+        "select s.name, s.version from unnest($3::text[], $4::bigint[]) as known(name, version) " +
+        `join ${this.#name("$schemas")} as s on s.name = known.name where s.version <> known.version`,
+      values: [id, texts(spent), texts([...versions.keys()]), integers([...versions.values()])],
+      prepared: true,
+    };
+  }
+
+  /** Removes rows that are not needed any more. */
+  spend(ids: readonly string[]): Command {
+    return {
+      text: `delete from ${this.#name("$outcomes")} where id = any($1::text[])`,
+      values: [texts(ids)],
+    };
+  }
+
+  /**
+   * Writes the row of a transaction in its place, unless the row is there. Waits for the transaction if it is still under way. One row
+   * changed: the transaction was not committed, and cannot be any more, because its row is taken.
+   */
+  settle(id: string): Command {
+    return {
+      text: `insert into ${this.#name("$outcomes")} (id, at) values ($1, ${NOW}) on conflict do nothing`,
+      values: [id],
+    };
+  }
+
+  /** Removes rows of processes that have ended long ago. */
+  forget(olderMs: number): Command {
+    return { text: `delete from ${this.#name("$outcomes")} where at < ${NOW} - $1`, values: [olderMs] };
+  }
+
+  /** The claims of these that are held. They stay so until the end of the transaction, except that they may be renewed. */
+  fence(claims: readonly ClaimNeeds[]): Command {
+    return {
+      text:
+        "select c.name, c.token from unnest($1::text[], $2::bigint[]) as asked(name, token) " +
+        `join ${this.#name("$claims")} as c on c.name = asked.name and c.token = asked.token ` +
+        `where ${this.#isInTime("c")} order by c.name for key share of c`,
+      values: [texts(claims.map(({ name }) => name)), integers(claims.map(({ token }) => token))],
+      prepared: true,
+    };
+  }
+
+  /** Claims a name unless another owner holds it. Answers with the token. @param attempt - may claim again what it has claimed */
+  claim(name: string, owner: string, ttlMs: number, attempt: string): Command {
+    const claims = this.#name("$claims");
+    return {
+      text:
+        `insert into ${claims} as c (name, token, owner, attempt, ttl, expires, locked_in) ` +
+        `values ($1, nextval('${this.#name("$tokens")}'), $2, $4, $3::float8, ${NOW} + $3::float8, null) ` +
+        "on conflict (name) do update set token = excluded.token, owner = excluded.owner, attempt = excluded.attempt, " +
+        `ttl = excluded.ttl, expires = ${NOW} + excluded.ttl, locked_in = null ` +
+        `where c.attempt = excluded.attempt or not ${this.#isHeld("c")} returning c.token`,
+      values: [name, owner, ttlMs, attempt],
+    };
+  }
+
+  /** Renews claims that are not expired. Answers with them. */
+  renew(claims: readonly (ClaimNeeds & { readonly ttlMs: number })[]): Command {
+    return {
+      text:
+        `update ${this.#name("$claims")} as c set expires = greatest(c.expires, ${NOW} + asked.ttl) ` +
+        "from unnest($1::text[], $2::bigint[], $3::float8[]) as asked(name, token, ttl) " +
+        `where c.name = asked.name and c.token = asked.token and ${this.#isInTime("c")} returning c.name, c.token`,
+      values: [
+        texts(claims.map(({ name }) => name)),
+        integers(claims.map(({ token }) => token)),
+        `{${claims.map(({ ttlMs }) => ttlMs).join()}}`,
+      ],
+    };
+  }
+
+  /** Takes the locks of owners in this session. Answers with the tokens whose lock is held now. */
+  lockOwners(tokens: readonly number[]): Command {
+    return {
+      text: `select token from unnest($1::bigint[]) as token where pg_try_advisory_lock(${this.ownerLock}, ${ownerKey("token")})`,
+      values: [integers(tokens)],
+    };
+  }
+
+  unlockOwner(token: number): Command {
+    return {
+      text: `select pg_advisory_unlock(${this.ownerLock}, ${ownerKey("$1::bigint")})`,
+      values: [token],
+    };
+  }
+
+  /** Notes that owners hold their locks: others see at once when the session ends. */
+  noteLocks(tokens: readonly number[]): Command {
+    return {
+      text: `update ${this.#name("$claims")} set locked_in = ${STARTED} where token = any($1::bigint[])`,
+      values: [integers(tokens)],
+    };
+  }
+
+  /** Removes a claim, if it has this token. */
+  remove({ name, token }: ClaimNeeds): Command {
+    return {
+      text: `delete from ${this.#name("$claims")} where name = $1 and token = $2`,
+      values: [name, token],
+    };
+  }
+
+  claims(prefix: string): Command {
+    return {
+      text: `select c.name, c.token, c.owner, ${this.#isHeld("c")} from ${this.#name("$claims")} as c where starts_with(c.name, $1) order by c.name`,
+      values: [prefix],
+    };
+  }
+
+  /** Not expired. While the server was away nobody could renew: so claims hold for their time again from its start on. */
+  #isInTime(c: string): string {
+    return `greatest(${c}.expires, ${STARTED} + ${c}.ttl) > ${NOW}`;
+  }
+
+  /**
+   * In time, and the owner's session is there, if it has locked its token. A server that has started since has no such session: then
+   * the owner gets the time of its claim to come back.
+   */
+  #isHeld(c: string): string {
+    const isLocked =
+      "exists (select from pg_locks as l where l.locktype = 'advisory' and l.objsubid = 2 and l.granted" +
+      " and l.database = (select d.oid from pg_database as d where d.datname = current_database())" +
+      ` and l.classid = ${this.ownerLock}::oid and l.objid = ${ownerKey(`${c}.token`)}::oid)`;
+    return `(${this.#isInTime(c)} and (${c}.locked_in is null or ${c}.locked_in <> ${STARTED} or ${isLocked}))`;
+  }
+}
+
+/** A token as the second key of an advisory lock: a number of 31 bits. */
+const ownerKey = (token: string): string => `(${token} & 2147483647)::int`;

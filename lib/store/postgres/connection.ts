@@ -1,0 +1,123 @@
+// One session with a server: what `pg` and PGlite have in common.
+
+import { StoreError } from "../errors.js";
+
+/** A value that goes to the server. Bytes go as they are, in the binary format of the parameter's type. */
+export type Parameter = string | number | bigint | boolean | Uint8Array | null;
+
+/** One statement. */
+export interface Command {
+  readonly text: string;
+  readonly values?: readonly Parameter[];
+  /** Parsed and planned once for each connection. For texts of the library alone: each stays with the connection. */
+  readonly prepared?: boolean;
+}
+
+/** A value that comes from the server: see {@link parserOf}. */
+export type Received = string | number | bigint | boolean | Uint8Array | null;
+
+/** What a statement gave. */
+export interface Answer {
+  readonly names: readonly string[];
+  readonly rows: readonly (readonly Received[])[];
+  /** How many rows it changed or gave. */
+  readonly count: number;
+  /** What was done, in the server's word: `COMMIT`, or `ROLLBACK` for a commit of a transaction that had failed. */
+  readonly done: string;
+}
+
+/** A session with a server. */
+export interface Connection {
+  /** The process of the server behind it. */
+  readonly processId: number;
+  /** False once it was closed or lost: nothing can be sent any more. */
+  readonly isUsable: boolean;
+  /**
+   * Sends statements together, so that they take one round trip. Answers come in their order.
+   *
+   * @throws ServerError the first one; {@link ConnectionLostError}
+   */
+  send(commands: readonly Command[]): Promise<Answer[]>;
+  /** Runs `use` while nobody else uses the connection. */
+  hold<T>(use: () => Promise<T>): Promise<T>;
+  /** Says goodbye. Resolves when the connection has gone. */
+  close(): Promise<void>;
+  /** Breaks the connection off at once. */
+  destroy(): void;
+}
+
+/** What a connection reports without being asked. */
+export interface ConnectionEvents {
+  /** Once: the connection has gone, and was not closed from here. */
+  lost(error: Error): void;
+  notification(channel: string, payload: string): void;
+}
+
+/** Makes connections. */
+export interface Connector {
+  /** Where, for people, without passwords. */
+  readonly label: string;
+  /** There is one connection alone, in this process: no others can be told, and the one is never lost. */
+  readonly single: boolean;
+  /** @throws StoreError, PackageMissingError, ServerError, ConnectionLostError */
+  connect(events: ConnectionEvents): Promise<Connection>;
+}
+
+/**
+ * The server refused a statement. `sqlState` is its code of five characters.
+ *
+ * @remedy Read the message of the server, and look its code up in the appendix "PostgreSQL Error Codes" of the manual. Nothing of the
+ * transaction was written.
+ */
+export class ServerError extends StoreError {
+  static override readonly name: string = "ServerError";
+  override readonly code = "ERR_STORE_SERVER";
+  /** The SQLSTATE, such as `42P01`. */
+  readonly sqlState: string;
+  /** The constraint that is violated, if that is the reason. */
+  readonly constraint: string | undefined;
+  constructor(sqlState: string, message: string, cause: unknown) {
+    super(`the server refused a statement (${sqlState}): ${message}`, { cause });
+    this.sqlState = sqlState;
+    const { constraint } = cause as { constraint?: unknown };
+    this.constraint = typeof constraint === "string" ? constraint : undefined;
+  }
+}
+
+/**
+ * The connection has gone, and with it the answers to what was sent. The cause of other errors; nobody throws it to a user.
+ *
+ * @remedy None is needed: the store connects again, and repeats what was interrupted or finds out what became of it.
+ */
+export class ConnectionLostError extends StoreError {
+  static override readonly name: string = "ConnectionLostError";
+  override readonly code = "ERR_STORE_CONNECTION";
+  constructor(cause: unknown) {
+    const { message = String(cause) } = cause as { message?: string };
+    super(`the connection was lost: ${message}`, { cause });
+  }
+}
+
+/** What an error of `pg` or PGlite is: the server's answer, or the end of the connection. */
+export function serverError(error: unknown): ServerError | ConnectionLostError {
+  const { code, message, severity } = error as { code?: unknown; message?: string; severity?: unknown };
+  // Errors of sockets have codes too (`EPIPE` has five letters); the server's have a severity.
+  const isAnswer = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined;
+  if (!isAnswer || severity === "FATAL" || severity === "PANIC" || ENDS.test(code))
+    return new ConnectionLostError(error);
+  return new ServerError(code, message ?? "", error);
+}
+
+/** The server ends the connection: class 08, an unknown completion, idle in a transaction, shutdown, start-up, recovery. */
+const ENDS = /^(08...|40003|25P0[34]|57P0[1-5])$/;
+
+/** A transaction that another one overtook: repeated as a whole, it may succeed. */
+export function isRepeatable(error: unknown): error is ServerError {
+  return error instanceof ServerError && REPEATABLE.has(error.sqlState);
+}
+
+/**
+ * Serialization failure, deadlock, unique violation (the row was not there when it was looked for), lock not available in time, a
+ * statement that a timeout cancelled.
+ */
+const REPEATABLE: ReadonlySet<string> = new Set(["40001", "40P01", "23505", "55P03"]);

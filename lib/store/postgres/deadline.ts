@@ -1,0 +1,46 @@
+// The time limit of a transaction, over all its attempts.
+
+import { TransactionEndedError } from "../sql-errors.js";
+import type { StoreContext } from "../store.js";
+
+export class Deadline {
+  readonly #expired: Promise<never>;
+  #cancel: () => void = () => {};
+  #why: TransactionEndedError | undefined;
+
+  constructor(after: StoreContext["after"], ms: number, signal: AbortSignal | undefined) {
+    this.#expired = new Promise((_resolve, reject) => {
+      const end = (why: string, cause?: unknown): void => {
+        this.#why ??= new TransactionEndedError(why, cause);
+        reject(this.#why);
+      };
+      const cancelTimer = after(ms, () => end(`it took longer than ${ms} ms`));
+      const abort = (): void => end("it was aborted", signal?.reason);
+      if (signal?.aborted === true) abort();
+      else signal?.addEventListener("abort", abort);
+      this.#cancel = () => {
+        cancelTimer();
+        signal?.removeEventListener("abort", abort);
+      };
+    });
+    // Nobody may be waiting when the time is over.
+    this.#expired.catch(() => {});
+  }
+
+  /** Why nothing more may be done. */
+  get why(): TransactionEndedError | undefined {
+    return this.#why;
+  }
+
+  /** Waits for the body no longer than it may take. What it does afterwards is not waited for. @throws TransactionEndedError */
+  within<T>(run: () => Promise<T>): Promise<T> {
+    if (this.#why !== undefined) return this.#expired;
+    const running = run();
+    running.catch(() => {});
+    return Promise.race([running, this.#expired]);
+  }
+
+  cancel(): void {
+    this.#cancel();
+  }
+}

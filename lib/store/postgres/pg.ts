@@ -1,0 +1,169 @@
+// Connections by `pg`, an optional peer.
+
+import type { Client, ClientConfig, QueryArrayConfig, QueryArrayResult } from "pg";
+import { PackageMissingError } from "../../process/package-missing.js";
+import {
+  type Answer,
+  type Command,
+  type Connection,
+  type ConnectionEvents,
+  ConnectionLostError,
+  type Connector,
+  serverError,
+} from "./connection.js";
+import { parserOf } from "./types.js";
+
+type Pg = typeof import("pg")["default"];
+
+/** Which versions of `pg` are supported. */
+const VERSIONS = "^8.16.0";
+
+/** Loads `pg`. @throws PackageMissingError */
+export async function loadPg(load: () => Promise<{ default: Pg }> = () => import("pg")): Promise<Pg> {
+  try {
+    return (await load()).default;
+  } catch (error) {
+    throw new PackageMissingError("pg", VERSIONS, "a store on PostgreSQL", error);
+  }
+}
+
+/** What a connection is made from. */
+export interface PgSettings {
+  readonly client: ClientConfig;
+  /** How long a connection may take to be made, in milliseconds. */
+  readonly connectMs: number;
+  /** Whether statements of the library are prepared; a pooler may not know prepared statements. */
+  readonly prepare: boolean;
+  /** Run on each new connection. */
+  readonly setUp: string;
+  load?(): Promise<{ default: Pg }>;
+}
+
+/** Connections to a server. */
+export function pgConnector(label: string, settings: PgSettings): Connector {
+  return {
+    label,
+    single: false,
+    connect: async (events) => {
+      const { Client: Constructor } = await loadPg(settings.load);
+      const client = new Constructor({
+        ...settings.client,
+        connectionTimeoutMillis: settings.connectMs,
+        keepAlive: true,
+        pipeline: true,
+        // `binary` reads as text alone: what comes is asked for as text.
+        types: { getTypeParser: parserOf as never },
+      });
+      const connection = new PgConnection(client, settings.prepare, events);
+      try {
+        await client.connect();
+        await connection.send([{ text: settings.setUp }]);
+      } catch (error) {
+        connection.destroy();
+        throw error instanceof ConnectionLostError ? error : serverError(error);
+      }
+      connection.isReady = true;
+      return connection;
+    },
+  };
+}
+
+class PgConnection implements Connection {
+  /** The loss of a connection that was never ready is told by `connect` alone. */
+  isReady = false;
+  readonly #client: Client;
+  readonly #prepare: boolean;
+  readonly #events: ConnectionEvents;
+  readonly #names = new Map<string, string>();
+  #hasGone = false;
+  #isClosing = false;
+
+  constructor(client: Client, prepare: boolean, events: ConnectionEvents) {
+    this.#client = client;
+    this.#prepare = prepare;
+    this.#events = events;
+    client.on("notification", ({ channel, payload = "" }) => events.notification(channel, payload));
+    client.on("error", (error) => this.#gone(error));
+    client.on("end", () => this.#gone(new Error("the connection ended")));
+  }
+
+  get processId(): number {
+    return (this.#client as unknown as { processID: number }).processID;
+  }
+
+  get isUsable(): boolean {
+    return !this.#hasGone && !this.#isClosing;
+  }
+
+  send(commands: readonly Command[]): Promise<Answer[]> {
+    if (!this.isUsable) return Promise.reject(new ConnectionLostError(new Error("it is closed")));
+    return new Promise((resolve, reject) => {
+      const answers: Answer[] = [];
+      let failure: Error | undefined;
+      let open = commands.length;
+      for (const [i, command] of commands.entries())
+        this.#client.query(this.#query(command), (error: Error | null, result: QueryArrayResult) => {
+          open--;
+          // Errors of the statements behind the first one only say that the transaction has failed.
+          if (error) failure ??= serverError(error);
+          else answers[i] = answered(result);
+          if (failure instanceof ConnectionLostError) this.#gone(failure);
+          if (open > 0) return;
+          if (failure === undefined) resolve(answers);
+          else reject(failure);
+        });
+    });
+  }
+
+  hold<T>(use: () => Promise<T>): Promise<T> {
+    return use();
+  }
+
+  close(): Promise<void> {
+    this.#isClosing = true;
+    return this.#client.end().catch(() => {});
+  }
+
+  destroy(): void {
+    this.#isClosing = true;
+    const { connection } = this.#client as unknown as { connection: { stream: { destroy(): void } } };
+    connection.stream.destroy();
+  }
+
+  #query({ text, values, prepared = false }: Command): QueryArrayConfig {
+    const query: { text: string; rowMode: "array"; values?: unknown[]; name?: string } = {
+      text,
+      rowMode: "array",
+    };
+    if (values !== undefined) query.values = values as unknown[];
+    if (prepared && this.#prepare) query.name = this.#nameOf(text);
+    return query;
+  }
+
+  #nameOf(text: string): string {
+    let name = this.#names.get(text);
+    if (name === undefined) {
+      name = `signalbox_${this.#names.size + 1}`;
+      this.#names.set(text, name);
+    }
+    return name;
+  }
+
+  #gone(error: Error): void {
+    if (this.#hasGone) return;
+    this.#hasGone = true;
+    if (this.isReady && !this.#isClosing) this.#events.lost(error);
+    if (!this.#isClosing) this.destroy();
+  }
+}
+
+function answered(result: QueryArrayResult | readonly QueryArrayResult[]): Answer {
+  // A text of several statements has several results: the last one counts.
+  const one = Array.isArray(result) ? (result.at(-1) as QueryArrayResult) : (result as QueryArrayResult);
+  return {
+    names: one.fields.map((field) => field.name),
+    rows: one.rows,
+    count: one.rowCount ?? 0,
+    done: one.command,
+  };
+}

@@ -1,0 +1,102 @@
+// The one connection of a PGlite database: PostgreSQL within this process.
+
+import type { PGliteInterface, QueryOptions, Results, Transaction } from "@electric-sql/pglite";
+import {
+  type Answer,
+  type Command,
+  type Connection,
+  ConnectionLostError,
+  type Connector,
+  type Received,
+  serverError,
+} from "./connection.js";
+import { PARSED, parserOf } from "./types.js";
+
+/** What a store needs of a PGlite database. */
+export type PgliteDatabase = Pick<PGliteInterface, "transaction" | "waitReady" | "closed">;
+
+/** Array types whose parameters come as bytes in the server's format, see arrays.ts; and bytes themselves. */
+const BYTES = [17, 1001, 1009, 1016, 1022];
+const asTheyAre = (value: string): string => value;
+
+const OPTIONS = {
+  rowMode: "array",
+  parsers: { ...Object.fromEntries(PARSED.map((type) => [type, parserOf(type)])) },
+  serializers: Object.fromEntries(BYTES.map((type) => [type, asTheyAre])),
+} satisfies QueryOptions;
+
+/** The connection of a database that the user has made, and closes. */
+export function pgliteConnector(label: string, database: PgliteDatabase, setUp: string): Connector {
+  return {
+    label,
+    single: true,
+    connect: async () => {
+      await database.waitReady;
+      const connection = new PgliteConnection(database);
+      await connection.hold(() => connection.send([{ text: setUp }]));
+      return connection;
+    },
+  };
+}
+
+class PgliteConnection implements Connection {
+  readonly processId = 0;
+  readonly #database: PgliteDatabase;
+  #transaction: Transaction | undefined;
+
+  constructor(database: PgliteDatabase) {
+    this.#database = database;
+  }
+
+  get isUsable(): boolean {
+    return !this.#database.closed;
+  }
+
+  /**
+   * A transaction of PGlite keeps all others out, those of the user's own code included. Within it the library begins and commits
+   * transactions of its own; the server only warns of a BEGIN in a transaction and of a COMMIT outside of one.
+   */
+  async hold<T>(use: () => Promise<T>): Promise<T> {
+    let outcome: { value: T } | { error: unknown } | undefined;
+    await this.#database.transaction(async (transaction) => {
+      this.#transaction = transaction;
+      try {
+        outcome = { value: await use() };
+      } catch (error) {
+        outcome = { error };
+      } finally {
+        this.#transaction = undefined;
+      }
+    });
+    if (outcome !== undefined && "value" in outcome) return outcome.value;
+    throw outcome?.error;
+  }
+
+  async send(commands: readonly Command[]): Promise<Answer[]> {
+    const transaction = this.#transaction;
+    if (transaction === undefined || !this.isUsable)
+      throw new ConnectionLostError(new Error("the database is closed"));
+    const answers: Answer[] = [];
+    for (const { text, values } of commands)
+      try {
+        if (values === undefined) answers.push(answered((await transaction.exec(text, OPTIONS)).at(-1)));
+        else answers.push(answered(await transaction.query(text, [...values], OPTIONS)));
+      } catch (error) {
+        throw serverError(error);
+      }
+    return answers;
+  }
+
+  async close(): Promise<void> {}
+
+  destroy(): void {}
+}
+
+function answered(result: Results | undefined): Answer {
+  return {
+    names: result?.fields.map((field) => field.name) ?? [],
+    rows: (result?.rows ?? []) as unknown as readonly Received[][],
+    count: result?.rowCount ?? result?.affectedRows ?? 0,
+    done: result?.command ?? "",
+  };
+}

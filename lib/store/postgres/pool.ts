@@ -1,0 +1,180 @@
+// A pool of connections: pool-machine.ts decides, and this carries out.
+
+import { backoffMs } from "../../process/backoff.js";
+import { StoreError } from "../errors.js";
+import type { StoreContext } from "../store.js";
+import { type Connection, ConnectionLostError, type Connector, ServerError } from "./connection.js";
+import { StoreUnreachableError } from "./errors.js";
+import { decide, type Effect, type Event, initial, type State } from "./pool-machine.js";
+import type { PostgresLimits } from "./settings.js";
+
+/** What a pool reports. */
+export interface PoolEvents {
+  /** A connection that somebody has was lost. */
+  lost?(connection: Connection): void;
+  notification?(channel: string, payload: string): void;
+}
+
+interface Waiting {
+  hand(connection: Connection): void;
+  giveUp(error: Error): void;
+  cancel(): void;
+}
+
+export class Pool {
+  readonly #connector: Connector;
+  readonly #context: StoreContext;
+  readonly #limits: PostgresLimits;
+  readonly #events: PoolEvents;
+  #state: State;
+  readonly #idle: Connection[] = [];
+  readonly #waiting = new Map<number, Waiting>();
+  #waiters = 0;
+  /** Why the last attempt failed. */
+  #failure: unknown;
+  #ended: (() => void) | undefined;
+  #cancelRest: (() => void) | undefined;
+
+  constructor(
+    connector: Connector,
+    context: StoreContext,
+    limits: PostgresLimits,
+    size: number,
+    events: PoolEvents = {},
+  ) {
+    this.#connector = connector;
+    this.#context = context;
+    this.#limits = limits;
+    this.#events = events;
+    this.#state = initial(size);
+  }
+
+  /**
+   * Runs `use` with a connection that nobody else has by then.
+   *
+   * @param limitMs - how long to wait for a connection
+   * @throws StoreUnreachableError, and what `use` throws
+   */
+  async use<T>(
+    use: (connection: Connection) => Promise<T>,
+    limitMs: number = this.#limits.unreachableMs,
+  ): Promise<T> {
+    const connection = await this.acquire(limitMs);
+    // A server that is gone without a word would be waited for until the operating system gives up, which takes hours.
+    const cancel = this.#context.after(this.#limits.answerMs, () => connection.destroy());
+    try {
+      return await connection.hold(() => use(connection));
+    } finally {
+      cancel();
+      this.release(connection);
+    }
+  }
+
+  /** A connection that nobody else has until it is released. @throws StoreUnreachableError */
+  acquire(limitMs: number): Promise<Connection> {
+    const waiter = ++this.#waiters;
+    return new Promise((resolve, reject) => {
+      const cancel = Number.isFinite(limitMs)
+        ? this.#context.after(limitMs, () => this.#event({ type: "expired", waiter }))
+        : () => {};
+      this.#waiting.set(waiter, { hand: resolve, giveUp: reject, cancel });
+      this.#event({ type: "asked", waiter });
+    });
+  }
+
+  release(connection: Connection): void {
+    const usable = connection.isUsable;
+    if (usable) this.#idle.push(connection);
+    this.#event({ type: "returned", usable });
+  }
+
+  /** Resolves when all connections were given back and are closed. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#ended = resolve;
+      this.#cancelRest?.();
+      this.#event({ type: "closed" });
+    });
+  }
+
+  #event(event: Event): void {
+    const [state, effects] = decide(this.#state, event);
+    this.#state = state;
+    for (const effect of effects) this.#carryOut(effect);
+  }
+
+  #carryOut(effect: Effect): void {
+    switch (effect.type) {
+      case "connect":
+        void this.#connect();
+        return;
+      case "hand":
+        this.#take(effect.waiter).hand(this.#idle.shift() as Connection);
+        return;
+      case "give-up":
+        this.#take(effect.waiter).giveUp(this.#reason());
+        return;
+      case "rest": {
+        const { reconnect } = this.#limits;
+        const ms = backoffMs(reconnect, effect.failures, this.#context.environment.random());
+        this.#cancelRest = this.#context.after(ms, () => this.#event({ type: "rested" }));
+        return;
+      }
+      case "discard":
+        void this.#idle.shift()?.close();
+        return;
+      case "end":
+        this.#ended?.();
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #take(waiter: number): Waiting {
+    const found = this.#waiting.get(waiter) as Waiting;
+    this.#waiting.delete(waiter);
+    found.cancel();
+    return found;
+  }
+
+  async #connect(): Promise<void> {
+    let connection: Connection | undefined;
+    try {
+      connection = await this.#connector.connect({
+        lost: () => this.#lost(connection as Connection),
+        notification: (channel, payload) => this.#events.notification?.(channel, payload),
+      });
+    } catch (error) {
+      this.#failure = error;
+      this.#event({ type: "failed", lasting: isLasting(error) });
+      return;
+    }
+    this.#failure = undefined;
+    this.#idle.push(connection);
+    this.#event({ type: "connected" });
+  }
+
+  #lost(connection: Connection): void {
+    const at = this.#idle.indexOf(connection);
+    if (at < 0) this.#events.lost?.(connection);
+    else {
+      this.#idle.splice(at, 1);
+      this.#event({ type: "dropped" });
+    }
+  }
+
+  #reason(): Error {
+    const failure = this.#failure;
+    if (failure instanceof StoreError && isLasting(failure) && !(failure instanceof ServerError))
+      return failure;
+    return new StoreUnreachableError(this.#connector.label, this.#limits.unreachableMs, "nothing", failure);
+  }
+}
+
+/** Whether the next attempt would fail in the same way: the server answered, and not that it is starting, ending or full. */
+function isLasting(error: unknown): boolean {
+  if (!(error instanceof ConnectionLostError)) return true;
+  const { code } = error.cause as { code?: unknown };
+  return typeof code === "string" && /^(28...|3D000|42...|0A000|08P01)$/.test(code);
+}

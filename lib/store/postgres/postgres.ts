@@ -1,0 +1,92 @@
+// postgres(connection) and pglite(database): stores on PostgreSQL.
+
+import type { ClientConfig } from "pg";
+import { OptionError } from "../../process/errors.js";
+import type { StoreSource } from "../store.js";
+import { sharedSource } from "../store-source.js";
+import { PostgresDriver } from "./driver.js";
+import { pgConnector } from "./pg.js";
+import { type PgliteDatabase, pgliteConnector } from "./pglite.js";
+import { checkOptions, type PostgresOptions, type PostgresSettings } from "./settings.js";
+
+/**
+ * A store on a PostgreSQL server, 13 or newer, for any number of processes. Needs the package `pg`.
+ *
+ * Its tables are in a schema of their own. The server's clock counts, and a claim is fenced in the transaction that writes. The store
+ * connects again for ever when the server is away; operations wait for `unreachableMs`. A commit whose answer was lost is looked for,
+ * so that nothing is written twice or reported wrongly.
+ *
+ * Connect to the server itself, or to a pooler in session mode: LISTEN and the locks of claims need a session of their own. Without
+ * one the store warns, and works by looking again at intervals.
+ *
+ * @param connection - a connection string, or the options of a client of `pg`
+ * @throws OptionError for an option that is not allowed
+ * @example
+ * const source = postgres("postgres://shop@db.internal/shop", { schema: "flows" });
+ */
+export function postgres(connection: string | ClientConfig, options: PostgresOptions = {}): StoreSource {
+  const settings = checkOptions(options);
+  const client = clientConfig(connection);
+  const label = `postgres ${placeOf(client)}`;
+  const { connectMs, prepare } = settings;
+  const connector = pgConnector(label, { client, connectMs, prepare, setUp: setUp(settings) });
+  return sharedSource({
+    label,
+    connect: async (host) => new PostgresDriver(host, { connector, settings }),
+  });
+}
+
+/**
+ * A store on a PGlite database: PostgreSQL within this process, for tests and small programs. Transactions of the user hold its one
+ * connection for as long as they take. The database is the caller's: close it after the store.
+ *
+ * @param database - a `PGlite` of `@electric-sql/pglite`
+ * @throws OptionError for an option that is not allowed
+ * @example
+ * const source = pglite(new PGlite("./orders-data"));
+ */
+export function pglite(database: PgliteDatabase, options: PostgresOptions = {}): StoreSource {
+  const settings = checkOptions(options);
+  if (typeof (database as PgliteDatabase | undefined)?.transaction !== "function")
+    throw new OptionError("database", database, "a PGlite of @electric-sql/pglite");
+  const label = "pglite";
+  const connector = pgliteConnector(label, database, setUp(settings));
+  return sharedSource({
+    label,
+    connect: async (host) => new PostgresDriver(host, { connector, settings }),
+  });
+}
+
+/** The settings of each session. */
+function setUp({ statementMs, lockMs, idleInTransactionMs }: PostgresSettings): string {
+  return [
+    "set application_name = 'signalbox'",
+    `set statement_timeout = ${Math.ceil(statementMs)}`,
+    `set lock_timeout = ${Math.ceil(lockMs)}`,
+    `set idle_in_transaction_session_timeout = ${Math.ceil(idleInTransactionMs)}`,
+    "set bytea_output = 'hex'",
+    // Read as text, floating point numbers keep all their digits.
+    "set extra_float_digits = 1",
+    // Acknowledged is durable, whatever the default of the server.
+    "set synchronous_commit = on",
+    "set default_transaction_read_only = off",
+  ].join("; ");
+}
+
+function clientConfig(connection: unknown): ClientConfig {
+  if (typeof connection === "string" && connection !== "") return { connectionString: connection };
+  if (typeof connection === "object" && connection !== null && !Array.isArray(connection)) return connection;
+  throw new OptionError("connection", typeof connection, "a connection string or options of a client of pg");
+}
+
+/** Where the server is, for people: without user and password. */
+function placeOf({ connectionString, host, port, database }: ClientConfig): string {
+  if (connectionString === undefined)
+    return `${host ?? "localhost"}${port === undefined ? "" : `:${port}`}/${database ?? ""}`;
+  return (
+    connectionString
+      .replace(/^[a-z]+:\/\//i, "")
+      .replace(/^[^/?]*@/, "")
+      .replace(/[?#].*$/s, "") || "server"
+  );
+}

@@ -1,0 +1,208 @@
+// The session of a store: a connection that listens to the notifications of other processes, and holds the locks of its claims. When
+// it is lost there is another, for ever.
+
+import { showThrown } from "../../process/show.js";
+import type { DriverHost } from "../driver.js";
+import type { Catalog } from "./catalog.js";
+import type { Connection, Connector } from "./connection.js";
+import { decide, type Effect, type Event, initial, type State } from "./listen-machine.js";
+import { isMine, parse, type Sender } from "./messages.js";
+import { Pool } from "./pool.js";
+import type { PostgresLimits } from "./settings.js";
+
+/** What a session needs of its driver. */
+export interface SessionHost {
+  readonly host: DriverHost;
+  readonly catalog: Catalog;
+  readonly limits: PostgresLimits;
+  readonly sender: Sender;
+  /** Sends a notification over another connection. */
+  send(payload: string): Promise<void>;
+  /** Runs statements on a connection that is not the session's. */
+  readonly pool: Pool;
+}
+
+export class Session {
+  readonly #on: SessionHost;
+  readonly #pool: Pool;
+  #state: State = initial();
+  #connection: Connection | undefined;
+  #closed = false;
+  #lost: (() => void) | undefined;
+  #cancelTest: (() => void) | undefined;
+  #cancelPoll: (() => void) | undefined;
+  /** The tokens of claims that are held, and how far their locks are. */
+  readonly #tokens = new Map<number, "missing" | "asked" | "locked">();
+  #trusted = false;
+  #running: Promise<void> | undefined;
+
+  constructor(on: SessionHost, connector: Connector) {
+    this.#on = on;
+    this.#pool = new Pool(connector, on.host, on.limits, 1, {
+      lost: () => this.#lost?.(),
+      notification: (_channel, payload) => this.#heard(payload),
+    });
+  }
+
+  /** Connects, and stays connected. Resolves when it listens for the first time. */
+  start(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#running = this.#run(resolve);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelTest?.();
+    this.#cancelPoll?.();
+    this.#lost?.();
+    const closed = this.#pool.close();
+    await this.#running;
+    await closed;
+  }
+
+  /** A claim is held from now on. */
+  async hold(token: number): Promise<void> {
+    this.#tokens.set(token, "missing");
+    await this.lock();
+  }
+
+  async drop(token: number): Promise<void> {
+    const isLocked = this.#tokens.get(token) === "locked";
+    this.#tokens.delete(token);
+    if (isLocked) await this.#connection?.send([this.#on.catalog.unlockOwner(token)]).catch(() => {});
+  }
+
+  /**
+   * Takes the locks that are missing, and says so in the rows of the claims. A lock can be missing for a while after a reconnect, until
+   * the server has noticed the end of the session before.
+   */
+  async lock(): Promise<void> {
+    const { catalog, pool } = this.#on;
+    const connection = this.#connection;
+    const missing = [...this.#tokens].filter(([, state]) => state === "missing").map(([token]) => token);
+    if (!this.#trusted || connection === undefined || missing.length === 0) return;
+    for (const token of missing) this.#tokens.set(token, "asked");
+    try {
+      const [answer] = await connection.send([catalog.lockOwners(missing)]);
+      const locked = (answer?.rows ?? []).map(([token]) => token as number);
+      await pool.use((other) => other.send([catalog.noteLocks(locked)]));
+      for (const token of locked) this.#became(token, "asked", "locked");
+    } finally {
+      for (const token of missing) this.#became(token, "asked", "missing");
+    }
+  }
+
+  #became(token: number, from: string, to: "missing" | "locked"): void {
+    if (this.#tokens.get(token) === from) this.#tokens.set(token, to);
+  }
+
+  async #run(listening: () => void): Promise<void> {
+    for (let isFirst = true; !this.#closed; isFirst = false) {
+      const connection = await this.#pool.acquire(Number.POSITIVE_INFINITY).catch(() => undefined);
+      if (connection === undefined) continue;
+      await this.#stay(connection, isFirst ? listening : () => this.#on.host.again());
+      this.#connection = undefined;
+      this.#trusted = false;
+      for (const token of this.#tokens.keys()) this.#tokens.set(token, "missing");
+      this.#event({ type: "lost" });
+      this.#pool.release(connection);
+    }
+  }
+
+  /** Resolves when the connection has gone. */
+  async #stay(connection: Connection, listening: () => void): Promise<void> {
+    const gone = new Promise<void>((resolve) => {
+      this.#lost = resolve;
+    });
+    try {
+      await connection.send([{ text: `listen ${this.#on.sender.channel}` }]);
+    } catch {
+      connection.destroy();
+      return;
+    }
+    if (this.#closed) return;
+    this.#connection = connection;
+    this.#event({ type: "connected" });
+    listening();
+    await gone;
+  }
+
+  #heard(payload: string): void {
+    const { host, sender } = this.#on;
+    const message = parse(payload);
+    if (message === undefined) return;
+    if (message.type === "test") {
+      if (isMine(sender, message)) this.#event({ type: "arrived", test: message.test });
+    } else if (!isMine(sender, message)) {
+      if (message.type === "again") host.again();
+      else for (const topic of message.topics) host.notified(topic);
+    }
+  }
+
+  #event(event: Event): void {
+    if (this.#closed) return;
+    const [state, effects] = decide(this.#state, event);
+    this.#state = state;
+    for (const effect of effects) this.#carryOut(effect);
+  }
+
+  #carryOut(effect: Effect): void {
+    const { host, limits, sender, send } = this.#on;
+    switch (effect.type) {
+      case "test":
+        this.#cancelTest = host.after(limits.listenAnswerMs, () =>
+          this.#event({ ...effect, type: "overdue" }),
+        );
+        send(sender.test(effect.test)).catch(() => {});
+        return;
+      case "rest":
+        this.#cancelTest?.();
+        this.#cancelTest = host.after(limits.listenTestMs, () => this.#event({ ...effect, type: "due" }));
+        return;
+      case "again":
+        host.again();
+        return;
+      case "poll":
+        this.#poll();
+        return;
+      case "stop-polling":
+        this.#cancelPoll?.();
+        return;
+      case "warn":
+        host.warn({ code: "store-listen", message: this.#warning() });
+        return;
+      case "trust":
+        this.#trusted = true;
+        this.lock().catch((error: unknown) => {
+          host.warn({
+            code: "store-claims",
+            message: `the locks of claims are not taken: ${showThrown(error)}`,
+          });
+        });
+        return;
+      case "drop":
+        this.#connection?.destroy();
+        this.#lost?.();
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #poll(): void {
+    const { host, limits } = this.#on;
+    this.#cancelPoll = host.after(limits.pollMs, () => {
+      host.again();
+      this.#poll();
+    });
+  }
+
+  #warning(): string {
+    const { limits } = this.#on;
+    return (
+      `notifications do not arrive: connect to the server itself or to a pooler in session mode, because LISTEN needs a session of its own. ` +
+      `Until they do, watchers look again every ${limits.pollMs} ms`
+    );
+  }
+}

@@ -1,0 +1,205 @@
+// SQL of the user, in a transaction on a connection of its own. Neither its slowness nor its rollback touches the group commits of
+// others.
+
+import { count, delay } from "../../process/options.js";
+import type { DriverHost } from "../driver.js";
+import type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "../sql.js";
+import { SqlError, TransactionEndedError, TransactionOvertakenError } from "../sql-errors.js";
+import type { WriteSet } from "../write-set.js";
+import type { Answer, Command, Connection, Received } from "./connection.js";
+import { ConnectionLostError, isRepeatable, ServerError } from "./connection.js";
+import { Deadline } from "./deadline.js";
+import { carryOut, type First, type Writing } from "./group.js";
+import type { Outcomes } from "./outcome.js";
+import type { Pool } from "./pool.js";
+import { rolledBack } from "./rollback.js";
+import type { PostgresSettings } from "./settings.js";
+import { checkStatement } from "./sql-guard.js";
+
+/** What transactions of the user are run with. */
+export interface Transactions extends Omit<Writing, "connection"> {
+  readonly host: DriverHost;
+  readonly outcomes: Outcomes;
+  readonly settings: PostgresSettings;
+  readonly pool: Pool;
+  /** A pool on which statements of the other are cancelled, and lost commits looked for. */
+  readonly others: Pool;
+  /** Leaves the row of the transaction, and checks the versions of schemas. */
+  mark(id: string): First;
+  /** These topics were committed. */
+  committed(topics: readonly string[]): void;
+}
+
+const NO_WRITES: WriteSet = { writes: [] };
+
+/** Runs a transaction until it is committed, or fails. */
+export async function runTransaction<T>(
+  on: Transactions,
+  body: (tx: SqlTransaction) => Promise<T>,
+  options: SqlTransactionOptions<T>,
+): Promise<T> {
+  const attempts = count("attempts", options.attempts ?? on.settings.transactionAttempts, 1);
+  const ms = delay("timeoutMs", options.timeoutMs ?? on.settings.transactionMs, 1);
+  const deadline = new Deadline(on.host.after, ms, options.signal);
+  try {
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const done = await new Attempt(on, options, deadline, ms).run(body, attempt);
+      if (done !== undefined) return done.result;
+    }
+    throw deadline.why ?? new TransactionOvertakenError(attempts);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+/** One attempt. */
+class Attempt<T> implements SqlTransaction {
+  readonly #on: Transactions;
+  readonly #options: SqlTransactionOptions<T>;
+  readonly #deadline: Deadline;
+  readonly #ms: number;
+  #connection: Connection | undefined;
+  /** Why it takes no more statements. */
+  #over: Error | undefined;
+  /** Another writer was faster, or the connection is gone: the body is run again. */
+  #again: unknown;
+  #pending = 0;
+  /** Statements run one after another. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(on: Transactions, options: SqlTransactionOptions<T>, deadline: Deadline, ms: number) {
+    this.#on = on;
+    this.#options = options;
+    this.#deadline = deadline;
+    this.#ms = ms;
+  }
+
+  /** Undefined: other writers were faster. */
+  async run(
+    body: (tx: SqlTransaction) => Promise<T>,
+    attempt: number,
+  ): Promise<{ readonly result: T } | undefined> {
+    const { pool } = this.#on;
+    const connection = await pool.acquire(this.#ms);
+    try {
+      return await connection.hold(async () => {
+        this.#connection = connection;
+        try {
+          await connection.send([{ text: `begin isolation level ${this.#on.settings.isolation}` }]);
+          return { result: await this.#body(connection, body) };
+        } catch (error) {
+          this.#over ??=
+            error instanceof TransactionEndedError
+              ? error
+              : new TransactionEndedError("it has failed", error);
+          await this.#abandon(connection);
+          if (this.#deadline.why !== undefined) throw this.#deadline.why;
+          if (this.#again !== undefined || isOvertaken(error)) return undefined;
+          throw error;
+        }
+      });
+    } catch (error) {
+      if (error instanceof ConnectionLostError && this.#deadline.why === undefined) return undefined;
+      throw error;
+    } finally {
+      pool.release(connection);
+      void attempt;
+    }
+  }
+
+  execute<R = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<SqlResult<R>> {
+    const running = this.#turn.then(() => this.#execute(sql, parameters));
+    this.#turn = running.catch(() => {});
+    return running as Promise<SqlResult<R>>;
+  }
+
+  async #execute(sql: string, parameters: readonly SqlValue[]): Promise<SqlResult> {
+    const over = this.#over ?? this.#deadline.why;
+    if (over !== undefined) throw over;
+    const values = checkStatement(this.#on.catalog.namespace, sql, parameters);
+    const connection = this.#connection as Connection;
+    this.#pending++;
+    try {
+      // A statement that fails leaves the transaction as it was.
+      const answers = await connection.send([SAVEPOINT, { text: sql, values }, RELEASE]);
+      return resultOf(answers[1] as Answer);
+    } catch (error) {
+      if (this.#deadline.why !== undefined) throw this.#deadline.why;
+      if (error instanceof ServerError && !OVERTAKEN.has(error.sqlState)) {
+        await connection.send([BACK]);
+        throw new SqlError(sql, error.message, error.sqlState, error.cause);
+      }
+      this.#again ??= error;
+      this.#over ??= new TransactionOvertakenError(1);
+      throw this.#over;
+    } finally {
+      this.#pending--;
+    }
+  }
+
+  async #body(connection: Connection, body: (tx: SqlTransaction) => Promise<T>): Promise<T> {
+    const { attach, claim } = this.#options;
+    const [result, set] = await this.#deadline.within(async () => {
+      const result = await body(this);
+      this.#end();
+      return [result, (await attach?.(result)) ?? NO_WRITES] as const;
+    });
+    await this.#commit(connection, claim === undefined || set.claim !== undefined ? set : { ...set, claim });
+    return result;
+  }
+
+  /** From now on statements are refused. @throws what keeps the transaction from being committed */
+  #end(): void {
+    if (this.#over !== undefined) throw this.#over;
+    const pending = this.#pending;
+    this.#over = new TransactionEndedError(
+      pending === 0
+        ? "a statement came after its end"
+        : `its body has returned while ${pending} of its statements were running: await each`,
+    );
+    if (pending > 0) throw this.#over;
+  }
+
+  async #commit(connection: Connection, set: WriteSet): Promise<void> {
+    const { outcomes, others } = this.#on;
+    const id = outcomes.next();
+    const done = await carryOut({ ...this.#on, connection }, [set], this.#on.mark(id), false);
+    const outcome = typeof done === "symbol" ? undefined : done[0];
+    if (outcome instanceof Error) throw outcome;
+    if (!(await outcomes.commit(connection, id, others)))
+      throw new ServerError("40001", "the commit was rolled back", undefined);
+    if (set.notify !== undefined) this.#on.committed(set.notify);
+  }
+
+  /** Cancels what runs, and rolls back. */
+  async #abandon(connection: Connection): Promise<void> {
+    const { others, pool } = this.#on;
+    if (this.#pending > 0 && others !== pool && connection.isUsable)
+      await others
+        .use((other) =>
+          other.send([{ text: "select pg_cancel_backend($1)", values: [connection.processId] }]),
+        )
+        .catch(() => connection.destroy());
+    await rolledBack(connection);
+  }
+}
+
+const SAVEPOINT: Command = { text: "savepoint statement", prepared: true };
+const RELEASE: Command = { text: "release savepoint statement", prepared: true };
+const BACK: Command = { text: "rollback to savepoint statement", prepared: true };
+
+/** Serialization failure, deadlock. */
+const OVERTAKEN: ReadonlySet<string> = new Set(["40001", "40P01"]);
+
+/** Of an error that is none of a statement of the user. */
+const isOvertaken = (error: unknown): boolean => isRepeatable(error) || error instanceof ConnectionLostError;
+
+/** Commands that change rows. */
+const CHANGES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+
+function resultOf({ names, rows, count: changes, done }: Answer): SqlResult {
+  return {
+    rows: rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i] as Received]))),
+    changes: CHANGES.has(done) ? changes : 0,
+  };
+}
