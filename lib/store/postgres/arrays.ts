@@ -97,7 +97,8 @@ export function integers(values: readonly (number | null | undefined)[]): Uint8A
 export function reals(values: readonly (number | null | undefined)[]): Uint8Array {
   return encoded(ELEMENT.real, values, (value, at) => {
     grown(at, NUMBER);
-    view.setFloat64(at, value);
+    // -0 and 0 are one value.
+    view.setFloat64(at, value + 0);
     return at + NUMBER;
   });
 }

@@ -35,6 +35,7 @@ export class Session {
   readonly #tokens = new Map<number, "missing" | "asked" | "locked">();
   #trusted = false;
   #running: Promise<void> | undefined;
+  #listening: Promise<void> | undefined;
 
   constructor(on: SessionHost, connector: Connector) {
     this.#on = on;
@@ -46,9 +47,10 @@ export class Session {
 
   /** Connects, and stays connected. Resolves when it listens for the first time. */
   start(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#running = this.#run(resolve);
+    this.#listening ??= new Promise((resolve) => {
+      this.#running = this.#run(resolve).finally(resolve);
     });
+    return this.#listening;
   }
 
   async close(): Promise<void> {
