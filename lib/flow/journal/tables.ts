@@ -18,7 +18,7 @@ const FLOW_COLUMNS = {
   name: "text",
   version: "integer",
   status: "text",
-  input: "payload",
+  input: "payload?",
   /** The result or the error of a flow that has ended. */
   outcome: "payload?",
   /** The seed of its random numbers and ids. */

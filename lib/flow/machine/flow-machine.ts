@@ -28,7 +28,7 @@ export function initial(history: readonly Entry[], letters: readonly Letter[] = 
     committing: [],
     transacting: undefined,
     ready: [],
-    draining: history.length > 0,
+    draining: true,
     letters: new Map(),
     lastLetter: 0,
     waits: new Map(),
@@ -444,7 +444,6 @@ function deliver(
     effects.push({ type: "deliver", key: decision.key, ok: decision.ok, value, at });
   }
   state.draining = true;
-  effects.push({ type: "drain" });
   return true;
 }
 

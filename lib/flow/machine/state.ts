@@ -153,7 +153,7 @@ export type FlowEffect =
   | { readonly type: "run"; readonly key: string; readonly attempt: number }
   /** Commits the transaction of an ask with its entry of number `seq`. */
   | { readonly type: "transact"; readonly key: string; readonly seq: number; readonly asks: readonly Ask[] }
-  /** Settles the promise of an ask; the code goes on. */
+  /** Settles the promise of an ask; the code goes on. `drained` follows when it has run as far as it can. */
   | {
       readonly type: "deliver";
       readonly key: string;
@@ -161,7 +161,7 @@ export type FlowEffect =
       readonly value: Stored;
       readonly at: number;
     }
-  /** Rejects the promises of these asks, in this order, with FlowCancelledError; aborts their bodies. */
+  /** Rejects the promises of these asks, in this order, with FlowCancelledError; aborts their bodies. `drained` follows. */
   | { readonly type: "reject"; readonly keys: readonly string[]; readonly at: number }
   /** Asks for `drained` when the code has done all that it can. */
   | { readonly type: "drain" }

@@ -92,7 +92,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   init(ctx: Context<FlowMessage>): void {
     this.ctx = ctx;
     void this.#run();
-    if (this.#state.draining) this.#port.drain(this);
+    this.#port.drain(this);
     if (this.#row.wish === "cancel") this.event({ type: "cancel", now: this.#port.now() });
     if (this.#row.wish === "kill") void this.#kill();
   }
@@ -212,8 +212,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         this.#rejectAll(effect.keys, effect.at);
         return;
       case "drain":
-        // A delivery asks for it when the code has been resumed.
-        if (!this.#resuming) this.#port.drain(this);
+        this.#port.drain(this);
         return;
       case "timer":
         this.#setTimer(effect.due);
@@ -249,8 +248,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         effect satisfies never;
     }
   }
-
-  #resuming = false;
 
   drained(): void {
     this.ctx.self.process?.deliver(DRAINED, undefined);
@@ -305,12 +302,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const call = this.#calls.get(key) as Call;
     this.#calls.delete(key);
     this.#at = at;
-    this.#resuming = true;
     let decoded: unknown;
     try {
       decoded = this.#port.payloads.decode(value);
     } catch (error) {
-      this.#resuming = false;
       this.#fail(error);
       return;
     }
@@ -326,7 +321,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#port.kernel.scheduler.resume({
       owner: this.ctx.self.process,
       resume: () => {
-        this.#resuming = false;
         if (!ok) call.reject?.(value);
         else if (call.finish === undefined) call.resolve?.(value as never);
         else
@@ -343,11 +337,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #rejectAll(keys: readonly string[], at: number): void {
     this.#at = at;
     const error = new FlowCancelledError(this.flowId);
-    this.#resuming = true;
     this.#port.kernel.scheduler.resume({
       owner: this.ctx.self.process,
       resume: () => {
-        this.#resuming = false;
         for (const key of keys) {
           const call = this.#calls.get(key);
           this.#calls.delete(key);

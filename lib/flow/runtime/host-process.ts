@@ -18,7 +18,7 @@ import {
   type StoreContext,
 } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
-import { decodeEntry, type Entry } from "../journal/entry.js";
+import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
   END_TOPIC,
   FLOW_SCHEMA,
@@ -50,7 +50,6 @@ interface Loaded {
 }
 
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "killed"];
-const PAGE = 1_000;
 
 export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   readonly #settings: HostSettings;
@@ -102,7 +101,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       throw new HospitalizeError(`another host holds the id ${hostId}`);
     }
     this.claim = claim;
-    this.#offsetMs = (await this.store.clock()) - this.kernel.env.wallTime();
+    await this.#syncClock();
     const tell = (message: HostMessage): void => process?.deliver(message, undefined);
     claim.lost.addEventListener("abort", () => tell({ type: "lost" }));
     this.#unwatch = this.store.watch("", {
@@ -183,7 +182,12 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   // ── what flows use ───────────────────────────────────────────────────────────────────────────────────────────
 
   now(): number {
-    return Math.floor(this.kernel.env.wallTime() + this.#offsetMs);
+    return Math.floor(this.kernel.env.now() + this.#offsetMs);
+  }
+
+  /** The store's clock goes on by the monotonic clock of this host, so jumps of the wall clock move nothing. */
+  async #syncClock(): Promise<void> {
+    this.#offsetMs = (await this.store.clock()) - this.kernel.env.now();
   }
 
   drain(flow: { drained(): void }): void {
@@ -390,7 +394,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       name: flow.name,
       version: flow.version,
       status: flow.holder === undefined ? "pending" : "running",
-      input: flow.input as FlowRow["input"],
+      input: flow.input,
       outcome: null,
       seed: flow.id,
       generation: 0,
@@ -509,17 +513,25 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
 
   /** Looks for flows of hosts that are gone, and for flows that are due. */
   async #poll(): Promise<void> {
-    const held = (await this.store.claims(HOST_CLAIMS))
-      .filter((claim) => claim.held)
-      .map(({ token }) => token);
+    await this.#syncClock();
     for (let after = 0; ; ) {
       const [first] = await this.store.scan(flows, { index: "holder", after, limit: 1 });
       const token = first?.holder;
       if (token === undefined || token === null) break;
       after = token;
-      if (!held.includes(token) && token !== this.claim.token) await this.#adopt(token);
+      if (token !== this.claim.token && (await this.#isGone(token))) await this.#adopt(token);
     }
     await this.#look();
+  }
+
+  /**
+   * Whether the host of a token can write no more. The claims are read after the token was seen, so it is not one that was made
+   * since; a claim that lapsed is revoked, so its host cannot renew it late.
+   */
+  async #isGone(token: number): Promise<boolean> {
+    const claim = (await this.store.claims(HOST_CLAIMS)).find((one) => one.token === token);
+    if (claim === undefined) return true;
+    return !claim.held && (await this.store.revoke(claim.name, token));
   }
 
   /** Takes the flows of a host that is gone. */
@@ -541,28 +553,41 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   async #look(): Promise<void> {
     if (this.#looking || this.#stopping !== undefined) return;
     this.#looking = true;
+    const limit = this.limits.takeAtOnce;
     for (let after = 0; ; ) {
-      const nudged = await this.store.scan(flows, {
-        index: "due",
-        prefix: [0],
-        after,
-        limit: this.limits.takeAtOnce,
-      });
-      if (nudged.length === 0) break;
+      const nudged = await this.store.scan(flows, { index: "due", prefix: [0], after, limit });
+      await Promise.all(nudged.map((row) => this.#takeDue(row)));
+      if (nudged.length < limit) break;
       after = (nudged.at(-1) as FlowRow).number;
-      await Promise.all(nudged.map((row) => this.#take(row)));
     }
-    for (let from = 1; ; ) {
-      const rows = await this.store.scan(flows, { index: "due", from, limit: this.limits.takeAtOnce });
+    for (let after = 0; ; ) {
+      const rows = await this.store.scan(flows, { index: "due", after, limit });
       const now = this.now();
       const due = rows.filter((row) => (row.due as number) <= now);
-      await Promise.all(due.map((row) => this.#take(row)));
+      await Promise.all(due.map((row) => this.#takeDue(row)));
       const next = rows[due.length];
       if (next !== undefined) this.#alarmAt(next.due as number);
-      if (due.length < PAGE) break;
-      from = (due.at(-1) as FlowRow).due as number;
+      if (due.length < limit) break;
+      // Rows of the same moment may be behind the page: the last moment is read again, unless the whole page has it.
+      const last = (due.at(-1) as FlowRow).due as number;
+      after = (due[0] as FlowRow).due === last ? last : last - 1;
     }
     this.#looking = false;
+  }
+
+  async #takeDue(row: FlowRow): Promise<void> {
+    if (isTakeable(row, this.claim.token)) return this.#take(row);
+    // News for a flow that has ended, or that waits for people: nobody looks for it by time.
+    if (row.holder === null)
+      await this.store
+        .commit({
+          claim: this.claim,
+          expect: [{ table: flows, key: [row.number], is: { status: row.status, due: row.due } }],
+          writes: [{ type: "update", table: flows, key: [row.number], set: { due: null } }],
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof ConflictError)) throw error;
+        });
   }
 
   #alarmAt(at: number): void {
@@ -680,6 +705,6 @@ export async function inputOf(
   { name }: FlowDefinition<never>,
   input: unknown,
   id: string,
-): Promise<string | Uint8Array> {
-  return ((await payloads.encode(input, `the input of flow ${name} "${id}"`)) ?? "") as string;
+): Promise<Stored> {
+  return payloads.encode(input, `the input of flow ${name} "${id}"`);
 }
