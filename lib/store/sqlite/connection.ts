@@ -54,13 +54,15 @@ export class SqliteConnection {
   /** Runs a statement and returns how many rows it changed. */
   run(sql: string, parameters: readonly Parameter[]): number {
     const statement = this.#prepare(this.#prepared, sql);
-    return Number((this.#spread ? statement.run(...parameters) : statement.run(parameters)).changes);
+    const given = this.#given(parameters);
+    return Number((this.#spread ? statement.run(...given) : statement.run(given)).changes);
   }
 
   /** The rows of a query. Integers beyond 2^53 are refused or rounded: the library stores none. */
   rows(sql: string, parameters: readonly Parameter[] = []): Record<string, Parameter>[] {
     const statement = this.#prepare(this.#prepared, sql);
-    const rows = this.#spread ? statement.all(...parameters) : statement.all(parameters);
+    const given = this.#given(parameters);
+    const rows = this.#spread ? statement.all(...given) : statement.all(given);
     for (const row of rows)
       for (const name in row) if (row[name] instanceof ArrayBuffer) row[name] = new Uint8Array(row[name]);
     return rows as Record<string, Parameter>[];
@@ -79,9 +81,10 @@ export class SqliteConnection {
   user(sql: string, parameters: readonly Parameter[], mostRows: number): UserRows {
     const before = this.value("select total_changes()");
     const statement = this.#prepare(this.#exact, sql);
+    const given = this.#given(parameters);
     const rows: Record<string, Parameter>[] = [];
     let more = false;
-    for (const row of this.#spread ? statement.iterate(...parameters) : statement.iterate(parameters)) {
+    for (const row of this.#spread ? statement.iterate(...given) : statement.iterate(given)) {
       if (rows.length < mostRows) rows.push(this.#exactly(row));
       else more = true;
     }
@@ -104,6 +107,13 @@ export class SqliteConnection {
     this.#prepared.clear();
     this.#exact.clear();
     this.#database.close();
+  }
+
+  /** Node 22 takes empty bytes without memory of their own, such as those from another thread, for null. */
+  #given(parameters: readonly Parameter[]): readonly Parameter[] {
+    const isEmpty = (value: Parameter): boolean => value instanceof Uint8Array && value.length === 0;
+    if (!this.#spread || !parameters.some(isEmpty)) return parameters;
+    return parameters.map((value) => (isEmpty(value) ? new Uint8Array(1).subarray(1) : value));
   }
 
   #prepare(cache: Map<string, RawStatement>, sql: string): RawStatement {

@@ -24,6 +24,9 @@ export class EngineFailure extends Error {
   }
 }
 
+/** The code of the failure of jobs whose thread has ended. */
+export const THREAD_ENDED = "ERR_THREAD_ENDED";
+
 /** How long the idle thread sleeps before it goes back to its event loop, in milliseconds: a thread that sleeps wakes fastest. */
 const SLEEP_MS = 5;
 /** How long it does so after a job: beyond, a message wakes it as an event. */
@@ -87,7 +90,7 @@ export function openThread(): EnginePort {
   const over = (message: string): void => {
     // What the thread answered before its end may have arrived and not been heard.
     for (const one of arrivedAt(port)) said(one);
-    ended ??= { message, result: undefined, code: "ERR_THREAD_ENDED", at: "the thread of the store" };
+    ended ??= { message, result: undefined, code: THREAD_ENDED, at: "the thread of the store" };
     for (const one of waiting.values()) one.reject(new EngineFailure(ended));
     waiting.clear();
     port.close();

@@ -2,7 +2,7 @@
 
 import { SignalboxError } from "../../process/errors.js";
 import { StoreError } from "../errors.js";
-import { EngineFailure } from "./engine-port.js";
+import { EngineFailure, THREAD_ENDED } from "./engine-port.js";
 import type { Failure } from "./jobs.js";
 
 /**
@@ -138,6 +138,11 @@ export function storeError(path: string, error: unknown, owner?: string): Error 
 
 /** Errors without a result code of SQLite. */
 function ofHost(path: string, failure: Failure, cause: Error): Error {
+  if (failure.code === THREAD_ENDED)
+    return new StoreError(
+      `the store on ${path} failed: ${failure.message}; what was under way may or may not be written: open the store again and look`,
+      { cause },
+    );
   if (failure.code === "ENOSPC" || failure.code === "EDQUOT") return new StoreFullError(path, cause);
   if (failure.code === "EIO")
     return new StoreFileError(path, `could not be read or written (${failure.message})`, cause);

@@ -1,22 +1,23 @@
-// What tests of SQLite stores share: folders, contexts, drivers.
+// What tests of SQLite stores share: folders, drivers, tables.
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { production } from "../../../lib/process/production.js";
-import type { Schema, StoreContext, StoreWarning } from "../../../lib/store/index.js";
-import { defineTable, type Table } from "../../../lib/store/index.js";
+import { defineTable, type Schema, type Store, type StoreSource, type Table } from "signalbox/store";
+import { storeContext, type TestContext } from "../../support/store-context.js";
 
 /** The drivers that this Node has. */
 export const DRIVERS: ("node" | "libsql")[] = isBuiltin("node:sqlite") ? ["node", "libsql"] : ["libsql"];
 
-/** A new folder, removed at the end. */
-export function newFolder(): {
+export interface Folder extends Disposable {
   readonly path: string;
   file(name: string): string;
   list(): string[];
-} & Disposable {
+}
+
+/** A new folder, removed at the end. */
+export function newFolder(): Folder {
   const path = mkdtempSync(join(tmpdir(), "signalbox-sqlite-"));
   return {
     path,
@@ -24,31 +25,6 @@ export function newFolder(): {
     list: () => readdirSync(path).sort(),
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
-}
-
-/** Surroundings of a store: timers fire when the test says so. */
-export class TestContext implements StoreContext {
-  readonly environment: StoreContext["environment"] = production;
-  readonly warnings: StoreWarning[] = [];
-  readonly timers: { readonly ms: number; readonly fn: () => void }[] = [];
-
-  after(ms: number, fn: () => void): () => void {
-    const timer = { ms, fn };
-    this.timers.push(timer);
-    return () => {
-      const at = this.timers.indexOf(timer);
-      if (at !== -1) this.timers.splice(at, 1);
-    };
-  }
-
-  warn(warning: StoreWarning): void {
-    this.warnings.push(warning);
-  }
-
-  /** Fires the oldest timer. */
-  fire(): void {
-    this.timers.shift()?.fn();
-  }
 }
 
 export const orders: Table = defineTable("orders", {
@@ -63,3 +39,13 @@ export const journal: Table = defineTable("journal", {
   indexes: { flow: ["flow"] },
 });
 export const shop: Schema = { name: "shop", version: 1, tables: [orders, journal] };
+
+/** Opens a store of orders. */
+export function open(source: StoreSource, context: TestContext = storeContext()): Promise<Store> {
+  return source.open([shop], context);
+}
+
+/** Adds an order. */
+export const order = (id: string, total = 1): Parameters<Store["commit"]>[0] => ({
+  writes: [{ type: "insert", table: orders, row: { id, total } }],
+});

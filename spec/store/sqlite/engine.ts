@@ -1,0 +1,50 @@
+// A store whose engine a test can reach: to take its space away, to break it, to count what it does.
+
+import type { Store } from "signalbox/store";
+import { findDriver } from "../../../lib/store/sqlite/drivers.js";
+import { type EnginePort, openThread } from "../../../lib/store/sqlite/engine-port.js";
+import { APPLICATION_ID, FORMAT, formatSteps } from "../../../lib/store/sqlite/layout.js";
+import { SQLITE_DEFAULTS } from "../../../lib/store/sqlite/settings.js";
+import { SqliteDriver } from "../../../lib/store/sqlite/sqlite-driver.js";
+import { sharedSource } from "../../../lib/store/store-source.js";
+import { storeContext, type TestContext } from "../../support/store-context.js";
+import { shop } from "./support.js";
+
+/** Opens a store over a port that `wrap` may change. */
+export async function openWithPort(
+  path: string,
+  kind: "node" | "libsql",
+  wrap: (port: EnginePort) => EnginePort = (port) => port,
+  context: TestContext = storeContext(),
+): Promise<{ readonly store: Store; readonly port: EnginePort }> {
+  const port = openThread();
+  const settings = { ...SQLITE_DEFAULTS, driver: kind };
+  const driver = findDriver(kind);
+  if (driver === undefined) throw new Error(`this Node has no ${kind}`);
+  const opened = await port.ask({
+    type: "open",
+    settings: {
+      path,
+      driver,
+      synchronous: "normal",
+      cacheBytes: settings.cacheBytes,
+      walBytes: settings.walBytes,
+      autoCheckpointPages: settings.checkpointPages,
+      preparedStatements: settings.preparedStatements,
+      statements: settings.transactionStatements,
+      resultRows: settings.resultRows,
+      applicationId: APPLICATION_ID,
+      format: FORMAT,
+    },
+  });
+  await port.ask({ type: "write", steps: formatSteps(opened.format) });
+  const source = sharedSource({
+    label: path,
+    connect: async (host) => {
+      const made = new SqliteDriver(path, path, wrap(port), host, settings, () => undefined);
+      await made.begin();
+      return made;
+    },
+  });
+  return { store: await source.open([shop], context), port };
+}

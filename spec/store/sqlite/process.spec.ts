@@ -1,0 +1,117 @@
+// What holds between processes: one owner at a time, and a kill loses nothing that was acknowledged.
+
+import { readFileSync } from "node:fs";
+import { StoreLockedError, sqlite } from "signalbox/store";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Child, type ChildProgram, childProgram } from "../../support/child-program.js";
+import { proving, sized } from "../../support/proof.js";
+import { DRIVERS, journal, newFolder, open, orders } from "./support.js";
+
+let program: ChildProgram;
+beforeAll(async () => {
+  program = await childProgram(new URL("programs/writer.ts", import.meta.url));
+});
+afterAll(() => program.remove());
+
+describe.each(DRIVERS)("on %s", (driver) => {
+  const start = (file: string, ...rest: string[]): Child =>
+    program.start(file, driver, "process-kill", ...rest);
+
+  it("a file has one owner: others are refused at once, and told who has it [K26]", async () => {
+    using folder = newFolder();
+    const file = folder.file("a.db");
+    const child = start(file, "true", "hold");
+    await child.prints("ready");
+    const refused = open(sqlite(file, { driver }));
+    await expect(refused).rejects.toThrow(StoreLockedError);
+    await expect(refused).rejects.toMatchObject({
+      code: "ERR_STORE_LOCKED",
+      owner: expect.stringContaining(`process ${child.pid} on `),
+      message: expect.stringContaining(`process ${child.pid} on `),
+    });
+    child.signal("SIGTERM");
+    expect(await child.ended).toMatchObject({ code: 0, stdout: "open 0\nready\nclosed\n" });
+    expect(folder.list()).toEqual(["a.db"]);
+    await (await open(sqlite(file, { driver }))).close();
+  });
+
+  it("a kill of the owner frees the file, and the claims of the owner", async () => {
+    using folder = newFolder();
+    const file = folder.file("a.db");
+    const child = start(file, "true", "hold");
+    await child.prints("ready");
+    child.signal("SIGKILL");
+    await child.ended;
+    expect(folder.list()).toContain("a.db.owner");
+    const store = await open(sqlite(file, { driver }));
+    expect(readFileSync(folder.file("a.db.owner"), "utf8")).toContain(`process ${process.pid} on `);
+    await store.close();
+  });
+
+  it("one connection serves all who open the file in a process, by any name [K27]", async () => {
+    using folder = newFolder();
+    const file = folder.file("a.db");
+    const one = await open(sqlite(file, { driver }));
+    const other = await open(sqlite(`${folder.path}/./x/../a.db`, { driver }));
+    await one.commit({ writes: [{ type: "insert", table: orders, row: { id: "a", total: 1 } }] });
+    expect(await other.count(orders, {})).toBe(1);
+    await expect(open(sqlite(file, { driver, durability: "process-kill" }))).rejects.toThrow(
+      "durability must be power-loss, as where the file is open already",
+    );
+    await one.close();
+    // The file is still ours: nothing has closed a descriptor of it.
+    const child = start(file, "true", "hold");
+    expect((await child.ended).stderr).toContain("StoreLockedError");
+    expect(await other.count(orders, {})).toBe(1);
+    await other.close();
+  });
+
+  it("acknowledged writes survive SIGKILL, and none is there in part [K28]", async () => {
+    using folder = newFolder();
+    const file = folder.file("a.db");
+    const acknowledged = new Set<string>();
+    const kills = sized(3, 0.01);
+    for (let kill = 0; kill < kills; kill++) {
+      const child = start(file, kill % 3 === 2 ? "false" : "true");
+      // At random: after the first acknowledgements, at any point of a group.
+      await child.prints("ack");
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * (proving ? 300 : 50)));
+      child.signal("SIGKILL");
+      const { stdout, stderr } = await child.ended;
+      expect(stderr.replace(/\(?.*(ExperimentalWarning|--trace-warnings).*\n/g, "")).toBe("");
+      for (const [, n] of stdout.matchAll(/^ack (\d+)$/gm)) acknowledged.add(n as string);
+    }
+    const store = await open(sqlite(file, { driver }));
+    const ids = (await store.scan(orders, { limit: 100_000 })).map((row) => row.id as string);
+    const entries = await store.scan(journal, { limit: 100_000 });
+    const found = new Set(ids);
+    expect([...acknowledged].filter((id) => !found.has(id))).toEqual([]);
+    // Each set is there with all its rows, and in the order of its numbers.
+    expect(entries.length).toBe(ids.length * 2);
+    const flows = new Map<unknown, unknown[]>();
+    for (const { flow, entry } of entries) flows.set(flow, [...(flows.get(flow) ?? []), entry]);
+    for (const id of ids) expect(flows.get(id)).toEqual(["begun", "done"]);
+    expect(acknowledged.size).toBeGreaterThanOrEqual(kills);
+    await store.close();
+  });
+});
+
+describe("files", () => {
+  it.runIf(DRIVERS.length === 2)("move between the two drivers, also after a kill [K29]", async () => {
+    using folder = newFolder();
+    const file = folder.file("a.db");
+    let count = 0;
+    for (const driver of ["node", "libsql", "node", "libsql"] as const) {
+      const child = program.start(file, driver, "process-kill", "true");
+      await child.prints("ack");
+      child.signal("SIGKILL");
+      const { stdout } = await child.ended;
+      expect(Number(/open (\d+)/.exec(stdout)?.[1])).toBeGreaterThanOrEqual(count);
+      count += stdout.match(/^ack/gm)?.length ?? 0;
+    }
+    const store = await open(sqlite(file));
+    expect(await store.count(orders, {})).toBeGreaterThanOrEqual(count);
+    await store.close();
+    expect(folder.list()).toEqual(["a.db"]);
+  });
+});
