@@ -9,10 +9,10 @@ import { checkSchemas } from "../schema-versions.js";
 import type { Store, StoreContext, StoreSource } from "../store.js";
 import { sharedSource } from "../store-source.js";
 import { findDriver, LIBSQL } from "./drivers.js";
-import { type EnginePort, openHere, openThread } from "./engine-port.js";
+import { openHere, openThread } from "./engine-port.js";
 import { StoreDamagedError, storeError } from "./errors.js";
 import { checkFile, readOwner, realPath, tellOwner } from "./files.js";
-import type { Driver, Opened } from "./jobs.js";
+import type { Driver, Opened, Settings } from "./jobs.js";
 import { APPLICATION_ID, FORMAT, formatSteps } from "./layout.js";
 import { checkOptions, type SqliteOptions, type SqliteSettings } from "./settings.js";
 import { SqliteDriver } from "./sqlite-driver.js";
@@ -120,7 +120,7 @@ async function connectTo(
   checkFile(path);
   const port = settings.thread ? openThread() : openHere();
   try {
-    const opened = await open(port, path, settings, driver);
+    const opened = await port.ask({ type: "open", settings: engineSettings(path, settings, driver) });
     checkOwn(label, path, opened);
     tellOwner(path, host.environment.wallTime());
     const steps = formatSteps(opened.format);
@@ -134,23 +134,21 @@ async function connectTo(
   }
 }
 
-function open(port: EnginePort, path: string, settings: SqliteSettings, driver: Driver): Promise<Opened> {
-  return port.ask({
-    type: "open",
-    settings: {
-      path,
-      driver,
-      synchronous: settings.durability === "power-loss" ? "full" : "normal",
-      cacheBytes: settings.cacheBytes,
-      walBytes: settings.walBytes,
-      autoCheckpointPages: settings.checkpointPages,
-      preparedStatements: settings.preparedStatements,
-      statements: settings.transactionStatements,
-      resultRows: settings.resultRows,
-      applicationId: APPLICATION_ID,
-      format: FORMAT,
-    },
-  });
+/** What the engine is told. */
+export function engineSettings(path: string, settings: SqliteSettings, driver: Driver): Settings {
+  return {
+    path,
+    driver,
+    synchronous: settings.durability === "power-loss" ? "full" : "normal",
+    cacheBytes: settings.cacheBytes,
+    walBytes: settings.walBytes,
+    autoCheckpointPages: settings.checkpointPages,
+    preparedStatements: settings.preparedStatements,
+    statements: settings.transactionStatements,
+    resultRows: settings.resultRows,
+    applicationId: APPLICATION_ID,
+    format: FORMAT,
+  };
 }
 
 /** @throws StoreVersionError, StoreDamagedError */

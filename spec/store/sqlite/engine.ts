@@ -3,8 +3,9 @@
 import type { Store } from "signalbox/store";
 import { findDriver } from "../../../lib/store/sqlite/drivers.js";
 import { type EnginePort, openThread } from "../../../lib/store/sqlite/engine-port.js";
-import { APPLICATION_ID, FORMAT, formatSteps } from "../../../lib/store/sqlite/layout.js";
-import { SQLITE_DEFAULTS } from "../../../lib/store/sqlite/settings.js";
+import { formatSteps } from "../../../lib/store/sqlite/layout.js";
+import { type Durability, SQLITE_DEFAULTS } from "../../../lib/store/sqlite/settings.js";
+import { engineSettings } from "../../../lib/store/sqlite/sqlite.js";
 import { SqliteDriver } from "../../../lib/store/sqlite/sqlite-driver.js";
 import { sharedSource } from "../../../lib/store/store-source.js";
 import { storeContext, type TestContext } from "../../support/store-context.js";
@@ -16,27 +17,13 @@ export async function openWithPort(
   kind: "node" | "libsql",
   wrap: (port: EnginePort) => EnginePort = (port) => port,
   context: TestContext = storeContext(),
+  durability: Durability = "process-kill",
 ): Promise<{ readonly store: Store; readonly port: EnginePort }> {
   const port = openThread();
-  const settings = { ...SQLITE_DEFAULTS, driver: kind };
+  const settings = { ...SQLITE_DEFAULTS, durability, driver: kind };
   const driver = findDriver(kind);
   if (driver === undefined) throw new Error(`this Node has no ${kind}`);
-  const opened = await port.ask({
-    type: "open",
-    settings: {
-      path,
-      driver,
-      synchronous: "normal",
-      cacheBytes: settings.cacheBytes,
-      walBytes: settings.walBytes,
-      autoCheckpointPages: settings.checkpointPages,
-      preparedStatements: settings.preparedStatements,
-      statements: settings.transactionStatements,
-      resultRows: settings.resultRows,
-      applicationId: APPLICATION_ID,
-      format: FORMAT,
-    },
-  });
+  const opened = await port.ask({ type: "open", settings: engineSettings(path, settings, driver) });
   await port.ask({ type: "write", steps: formatSteps(opened.format) });
   const source = sharedSource({
     label: path,

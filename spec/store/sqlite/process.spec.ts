@@ -5,6 +5,7 @@ import { StoreLockedError, sqlite } from "signalbox/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Child, type ChildProgram, childProgram } from "../../support/child-program.js";
 import { proving, sized } from "../../support/proof.js";
+import { openWithPort } from "./engine.js";
 import { DRIVERS, journal, newFolder, open, orders } from "./support.js";
 
 let program: ChildProgram;
@@ -64,6 +65,18 @@ describe.each(DRIVERS)("on %s", (driver) => {
     expect((await child.ended).stderr).toContain("StoreLockedError");
     expect(await other.count(orders, {})).toBe(1);
     await other.close();
+  });
+
+  it.each([
+    ["power-loss", 2],
+    ["process-kill", 1],
+  ] as const)("%s is SQLite's synchronous = %d", async (durability, synchronous) => {
+    using folder = newFolder();
+    const { store, port } = await openWithPort(folder.file("a.db"), driver, undefined, undefined, durability);
+    const sql = "pragma synchronous";
+    const answer = await port.ask({ type: "read", queries: [{ sql, parameters: [] }] });
+    expect(answer).toEqual([[{ synchronous }]]);
+    await store.close();
   });
 
   it("acknowledged writes survive SIGKILL, and none is there in part [K28]", async () => {

@@ -77,7 +77,11 @@ describe("the log", () => {
 /** Timers that fire when the test says so. */
 function stepped(): TestContext & { readonly timers: (() => void)[] } {
   const timers: (() => void)[] = [];
-  return { ...storeContext(), timers, after: (_ms, fn) => (timers.push(fn), () => undefined) };
+  const after = (_ms: number, fn: () => void): (() => void) => {
+    timers.push(fn);
+    return () => undefined;
+  };
+  return { ...storeContext(), timers, after };
 }
 
 describe.each(DRIVERS)("the log on %s", (driver) => {
