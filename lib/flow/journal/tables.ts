@@ -1,6 +1,7 @@
 // The tables of flows. One row a flow, an append-only journal, and mail.
 
 import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
+import { blobs } from "../payload/blobs.js";
 
 /**
  * What a flow is doing, as its row says. `pending` waits for its turn, `running` is held by a host, `waiting` is out of memory
@@ -137,7 +138,7 @@ export type MailRow = Row<typeof mail>;
 export const FLOW_SCHEMA: Schema = {
   name: "flow",
   version: 1,
-  tables: [flows, journal, mail, events],
+  tables: [flows, journal, mail, events, blobs],
 };
 
 /** A claim on this name, followed by the host's id, lets a host hold flows. */

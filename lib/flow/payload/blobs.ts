@@ -4,16 +4,22 @@ import { defineTable, type Store, type Table, type Write } from "../../store/ind
 import { PayloadUnreadableError } from "./errors.js";
 import { OWN, type Reference, referenceOf, referenceText, type Stored } from "./marks.js";
 
-/** Large values. Keys grow, so that rows are appended; `flow` is the number of the flow with which a value is removed. */
+/**
+ * With what a large value is removed: with a flow's journal, by its number; with the flow, for its mail and its events; or with its
+ * input, by its id, as an input is there before its flow has a number.
+ */
+export type BlobOwner = `journal/${number}` | `flow/${number}` | `input/${string}`;
+
+/** Large values. Keys grow, so that rows are appended. */
 export const blobs: Table<{
   readonly writer: "integer";
   readonly number: "integer";
-  readonly flow: "integer";
+  readonly owner: "text";
   readonly payload: "payload";
 }> = defineTable("flow_blobs", {
-  columns: { writer: "integer", number: "integer", flow: "integer", payload: "payload" },
+  columns: { writer: "integer", number: "integer", owner: "text", payload: "payload" },
   key: ["writer", "number"],
-  indexes: { flow: ["flow"] },
+  indexes: { owner: ["owner"] },
 });
 
 /** Puts large payloads into write sets. Each holder of a claim has one, as its token and a number make a key. */
@@ -32,17 +38,15 @@ export class BlobWriter {
   }
 
   /**
-   * What to write into the row of a flow: the payload itself, or a reference to it. A large payload is added to `writes`.
-   *
-   * @param flow - the number of the flow to which the payload belongs
+   * What to write into a row: the payload itself, or a reference to it. A large payload is added to `writes`.
    */
-  split(payload: Stored, flow: number, writes: Write[]): Stored {
-    if (payload.length <= this.#apartBytes) return payload;
+  split<P extends Stored | null>(payload: P, owner: BlobOwner, writes: Write[]): P | string {
+    if (payload === null || payload.length <= this.#apartBytes) return payload;
     const reference = { writer: this.#writer, number: ++this.#last, size: payload.length };
     writes.push({
       type: "insert",
       table: blobs,
-      row: { writer: reference.writer, number: reference.number, flow, payload },
+      row: { writer: reference.writer, number: reference.number, owner, payload },
     });
     return referenceText(reference);
   }
@@ -77,7 +81,7 @@ export function release(stored: Stored | null): Write | undefined {
   return reference && { type: "delete", table: blobs, key: [reference.writer, reference.number] };
 }
 
-/** Removes all large values of a flow. */
-export function releaseAll(flow: number): Write {
-  return { type: "clear", table: blobs, index: "flow", prefix: [flow] };
+/** Removes all large values of an owner. */
+export function releaseAll(owner: BlobOwner): Write {
+  return { type: "clear", table: blobs, index: "owner", prefix: [owner] };
 }

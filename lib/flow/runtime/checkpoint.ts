@@ -4,6 +4,7 @@ import type { Write, WriteSet } from "../../store/index.js";
 import { type Ask, encodeHead, type Stored } from "../journal/entry.js";
 import { END_TOPIC, type FlowRow, flows, journal, MAIL_TOPIC, mail, READY_TOPIC } from "../journal/tables.js";
 import type { Ending, Item } from "../machine/state.js";
+import { type BlobWriter, releaseAll } from "../payload/blobs.js";
 import type { Call, Extra } from "./call.js";
 import { childTopic } from "./flow-code.js";
 
@@ -12,6 +13,7 @@ const NO_ASKS: readonly Ask[] = [];
 /** What a checkpoint is made of. */
 export interface Checkpoint {
   readonly row: FlowRow;
+  readonly blobs: BlobWriter;
   readonly at: number;
   readonly seq: number;
   readonly items: readonly Item[];
@@ -22,14 +24,15 @@ export interface Checkpoint {
 
 type Parts = { writes: Write[]; notify: string[]; extras: Extra[] };
 
-function partsOf({ row, at, seq, items, asks, calls, progress }: Checkpoint): Parts {
+function partsOf({ row, blobs, at, seq, items, asks, calls, progress }: Checkpoint): Parts {
   const { number } = row;
   const parts: Parts = { writes: [], notify: [], extras: [] };
   const { writes, extras } = parts;
   for (let i = 0; i < items.length; i++) {
     const { decision, value } = items[i] as Item;
     const head = encodeHead(at, i === 0 ? asks : NO_ASKS, decision);
-    writes.push({ type: "insert", table: journal, row: { flow: number, seq: seq + i, head, value } });
+    const kept = blobs.split(value, `journal/${number}`, writes);
+    writes.push({ type: "insert", table: journal, row: { flow: number, seq: seq + i, head, value: kept } });
     if (decision.type === "cancelled") continue;
     if (decision.type === "done" && decision.mail !== undefined)
       writes.push({ type: "update", table: mail, key: [decision.mail], set: { unread: null } });
@@ -63,18 +66,22 @@ export function entriesSet(checkpoint: Checkpoint): WriteSet {
 /** The flow ends: its last entries, its outcome, and the mail to its parent; or it starts anew. */
 export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
   const parts = partsOf(checkpoint);
-  const { row, at } = checkpoint;
+  const { row, blobs, at } = checkpoint;
   const { number, id, parent, parent_key: key } = row;
   if (ending.again !== undefined) {
     parts.notify.push(READY_TOPIC + number);
     parts.writes.push(
       { type: "clear", table: journal, index: "flow", prefix: [number] },
-      { type: "update", table: flows, key: [number], set: restarted(row, at, ending.again) },
+      releaseAll(`journal/${number}`),
+      releaseAll(`input/${id}`),
     );
+    const input = blobs.split(ending.again, `input/${id}`, parts.writes);
+    parts.writes.push({ type: "update", table: flows, key: [number], set: restarted(row, at, input) });
     return setOf(parts);
   }
   const { status, value, note } = ending;
-  const set = { status, outcome: value, finished: at, updated: at, holder: null, due: null, wish: null };
+  const outcome = blobs.split(value, `journal/${number}`, parts.writes);
+  const set = { status, outcome, finished: at, updated: at, holder: null, due: null, wish: null };
   parts.writes.push({ type: "update", table: flows, key: [number], set });
   parts.notify.push(END_TOPIC + id);
   if (parent !== null && key !== null) {

@@ -6,13 +6,21 @@ import type { WatchedProcess } from "../../process/intercepted.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
 import { isThenable } from "../../process/thenable.js";
-import { FencedError, type SqlTransaction, StoreClosedError, type WriteSet } from "../../store/index.js";
+import {
+  FencedError,
+  type SqlTransaction,
+  StoreClosedError,
+  type Write,
+  type WriteSet,
+} from "../../store/index.js";
 import type { StepContext } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Ask, Entry, Stored } from "../journal/entry.js";
 import { EVENT_TOPIC, events, type FlowRow } from "../journal/tables.js";
 import { decide, initial } from "../machine/flow-machine.js";
 import type { Ending, FlowEffect, FlowEvent, FlowState, How, Item, Letter } from "../machine/state.js";
+import { checked } from "../payload/checked.js";
+import { after } from "../payload/codec.js";
 import type { Call, Extra, Running } from "./call.js";
 import { type Checkpoint, endSet, entriesSet } from "./checkpoint.js";
 import { ContinueAsNew } from "./continue.js";
@@ -139,7 +147,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   async #endOf(error: unknown): Promise<Ending | undefined> {
     if (error instanceof ContinueAsNew) {
-      const again = await this.#port.payloads.encode(error.input, `the next input of flow ${this.flowId}`);
+      const again = await this.#port.payloads.encode(
+        error.input,
+        `the next input of flow ${this.flowId}`,
+        "input",
+      );
       return { status: "completed", value: null, again };
     }
     if (error instanceof FlowCancelledError && this.#state.cancelled)
@@ -151,11 +163,14 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   async #ending(status: Ending["status"], value: unknown, what: string): Promise<Ending> {
     const { payloads } = this.#port;
-    const stored = await payloads.encode(value, `the ${what} of flow ${this.flowId}`);
+    const stored = await (status === "completed" || value === undefined
+      ? payloads.encode(value, `the ${what} of flow ${this.flowId}`, "result")
+      : payloads.encodeThrown(value));
     if (this.#row.parent === null) return { status, value: stored };
     const note = await payloads.encode(
-      { status, value } satisfies ChildEnd,
+      { status, value: await payloads.decode(stored) } satisfies ChildEnd,
       `the ${what} of flow ${this.flowId}`,
+      "result",
     );
     return { status, value: stored, note };
   }
@@ -278,7 +293,16 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const progress = this.#progress;
     this.#progress = undefined;
     this.#writtenAt = this.#port.now();
-    return { row: this.#row, at: this.#writtenAt, seq, items, asks, calls: this.#calls, progress };
+    return {
+      row: this.#row,
+      blobs: this.#port.blobs,
+      at: this.#writtenAt,
+      seq,
+      items,
+      asks,
+      calls: this.#calls,
+      progress,
+    };
   }
 
   #submit(set: WriteSet): void {
@@ -442,10 +466,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const { store, claim, payloads } = this.#port;
     const call = this.#calls.get(key) as Call;
     const attach = async (result: unknown): Promise<WriteSet> => {
-      call.encoded = await payloads.encode(
-        result,
-        `the result of transaction "${key}" of flow ${this.flowId}`,
-      );
+      call.encoded = await payloads.encode(result, `transaction "${key}" of flow ${this.flowId}`, "result");
       return new Promise((grant) => {
         call.grant = grant;
         this.event({ type: "prepared", key });
@@ -476,9 +497,15 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   async publish(topic: string, value: unknown): Promise<Extra> {
-    const stored = await this.#port.payloads.encode(value, `event "${topic}" of flow ${this.flowId}`);
-    const row = { flow: this.number, topic, value: stored, at: this.#port.now() };
-    return { writes: [{ type: "insert", table: events, row }], notify: [EVENT_TOPIC + this.flowId] };
+    const { payloads, blobs } = this.#port;
+    const stored = await payloads.encode(value, `event "${topic}" of flow ${this.flowId}`, "message");
+    const writes: Write[] = [];
+    const kept = blobs.split(stored, `flow/${this.number}`, writes);
+    const row = { flow: this.number, topic, value: kept, at: this.#port.now() };
+    return {
+      writes: [...writes, { type: "insert", table: events, row }],
+      notify: [EVENT_TOPIC + this.flowId],
+    };
   }
 
   recordedNow(): number {
@@ -486,7 +513,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   setProgress(value: unknown): void {
-    const stored = this.#port.payloads.encode(value, `the progress of flow ${this.flowId}`);
+    const flow = this.#row.name;
+    const { progress } = this.#definition.options;
+    const stored = after(checked(progress, value, { type: "progress", flow }), (good) =>
+      this.#port.payloads.encode(good, `flow ${this.flowId}`, "progress"),
+    );
     if (isThenable(stored)) void stored.then((kept) => this.#keepProgress(kept));
     else this.#keepProgress(stored);
   }
@@ -542,9 +573,13 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const stored = (kept: Stored): void =>
       this.event({ type: "ran", key, ok, value: kept, ...(retryAt === undefined ? {} : { retryAt }) });
     const unstorable = (error: unknown): void =>
-      this.event({ type: "ran", key, ok: false, value: payloads.encode(error, key) as Stored });
+      void after(payloads.encodeThrown(error), (kept) =>
+        this.event({ type: "ran", key, ok: false, value: kept }),
+      );
     try {
-      const encoded = payloads.encode(value, `the result of ${call.kind} "${key}" of flow ${this.flowId}`);
+      const encoded = ok
+        ? payloads.encode(value, `${call.kind} "${key}" of flow ${this.flowId}`, "result")
+        : payloads.encodeThrown(value);
       if (isThenable(encoded)) encoded.then(stored, unstorable);
       else stored(encoded);
     } catch (error) {

@@ -16,6 +16,7 @@ import {
   type Store,
   StoreClosedError,
   type StoreContext,
+  type Write,
 } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
@@ -32,6 +33,8 @@ import {
   WISH_TOPIC,
 } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
+import { BlobWriter, resolved } from "../payload/blobs.js";
+import { checked } from "../payload/checked.js";
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
 import { FlowIdTakenError, FlowNotFoundError, HospitalizeError, UnknownFlowError } from "./errors.js";
@@ -57,6 +60,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   kernel!: Kernel;
   store!: Store;
   claim!: Claim;
+  blobs!: BlobWriter;
   #offsetMs = 0;
   readonly #loaded = new Map<number, Loaded>();
   readonly #byPid = new Map<Pid, Loaded>();
@@ -101,6 +105,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       throw new HospitalizeError(`another host holds the id ${hostId}`);
     }
     this.claim = claim;
+    this.blobs = new BlobWriter(claim.token, this.payloads.limits.apartBytes);
     await this.#syncClock();
     const tell = (message: HostMessage): void => process?.deliver(message, undefined);
     claim.lost.addEventListener("abort", () => tell({ type: "lost" }));
@@ -224,8 +229,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       parent: parent.number,
       parentKey: key,
     });
+    const writes: Write[] = [];
+    const kept = this.blobs.split(stored, `input/${id}`, writes);
     return {
-      writes: [{ type: "offer", table: flows, row: { ...row, due: 0 } }],
+      writes: [{ type: "offer", table: flows, row: { ...row, input: kept, due: 0 } }, ...writes],
       notify: [READY_TOPIC + id],
     };
   }
@@ -248,9 +255,15 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     sender: string | null,
   ): Promise<Extra> {
     const row = await this.#rowOf(id);
-    const stored = await this.payloads.encode(value, `message "${topic}" to flow ${id}`);
+    const name = topic.startsWith(MESSAGE) ? topic.slice(MESSAGE.length) : undefined;
+    const schemas = this.definition(row.name, row.version)?.options.messages;
+    const schema = name !== undefined && schemas && Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+    const good = await checked(schema, value, { type: "message", flow: row.name, topic: name ?? topic });
+    const stored = await this.payloads.encode(good, `message "${topic}" to flow ${id}`, "message");
+    const writes: Write[] = [];
+    const kept = this.blobs.split(stored, `flow/${row.number}`, writes);
     return {
-      writes: letter(row.number, messageId, topic, stored, sender, this.now()),
+      writes: [...writes, ...letter(row.number, messageId, topic, kept, sender, this.now())],
       notify: [MAIL_TOPIC + row.number],
     };
   }
@@ -321,7 +334,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
 
   async #lettersOf(number: number, after: number): Promise<Letter[]> {
     const rows = await this.store.scan(mail, { index: "unread", prefix: [number], after, limit: 10_000 });
-    return rows.map(({ position, topic, value }) => ({ position, topic, value }));
+    const values = await resolved(
+      this.store,
+      rows.map(({ value }) => value),
+    );
+    return rows.map(({ position, topic }, i) => ({ position, topic, value: values[i] ?? null }));
   }
 
   // ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -373,9 +390,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     this.#known(flow.name, flow.version);
     const holder = this.claim.token;
     const row = this.newRow({ ...flow, holder });
+    const writes: Write[] = [];
+    const input = this.blobs.split(row.input, `input/${row.id}`, writes);
     const { results } = await this.store.commit({
       claim: this.claim,
-      writes: [{ type: "offer", table: flows, row }],
+      writes: [{ type: "offer", table: flows, row: { ...row, input } }, ...writes],
     });
     const number = results[0] as number;
     if (number > 0) {
@@ -437,8 +456,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     else this.#waiters.set(id, left);
   }
 
-  #tellWaiters(row: FlowRow): void {
-    if (!ENDED.includes(row.status)) return;
+  async #tellWaiters(found: FlowRow): Promise<void> {
+    if (!ENDED.includes(found.status)) return;
+    const [outcome = null] = await resolved(this.store, [found.outcome]);
+    const row = { ...found, outcome };
     const waiters = this.#waiters.get(row.id) ?? [];
     this.#waiters.delete(row.id);
     for (const one of waiters) this.#ctx.reply(one, row);
@@ -468,7 +489,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
 
   async #checkEnd(id: string): Promise<void> {
     const row = await this.#find(id);
-    if (row !== undefined) this.#tellWaiters(row);
+    if (row !== undefined) await this.#tellWaiters(row);
   }
 
   async #readMail(loaded: Loaded): Promise<void> {
@@ -647,7 +668,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       this.#taking.set(number, true);
       return;
     }
-    this.#run({ ...row, ...set }, history, letters);
+    const [input = row.input] = await resolved(this.store, [row.input]);
+    this.#run({ ...row, ...set, input }, history, letters);
   }
 
   async #historyOf(number: number): Promise<Entry[]> {
@@ -659,7 +681,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
         from: history.length,
         limit: 10_000,
       });
-      for (const { head, value } of rows) history.push(decodeEntry(head, value));
+      const values = await resolved(
+        this.store,
+        rows.map(({ value }) => value),
+      );
+      for (const [i, { head }] of rows.entries()) history.push(decodeEntry(head, values[i] ?? null));
       if (rows.length < 10_000) return history;
     }
   }
@@ -692,6 +718,9 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   }
 }
 
+/** Topics of messages that users send; sessions and children have others. */
+const MESSAGE = "message/";
+
 const KILLED_BY_HOST = crash(new StoreClosedError("of the host that stops"));
 
 function isTakeable({ status, holder }: FlowRow, token: number): boolean {
@@ -702,9 +731,10 @@ function isTakeable({ status, holder }: FlowRow, token: number): boolean {
 /** Checks and encodes an input. */
 export async function inputOf(
   payloads: Payloads,
-  { name }: FlowDefinition<never>,
+  { name, options }: FlowDefinition<never>,
   input: unknown,
   id: string,
 ): Promise<Stored> {
-  return payloads.encode(input, `the input of flow ${name} "${id}"`);
+  const good = await checked(options.input, input, { type: "input", flow: name });
+  return payloads.encode(good, `flow ${name} "${id}"`, "input");
 }

@@ -5,7 +5,9 @@ import { only } from "../../process/known-options.js";
 import { count, delay, flag, text, withMethod } from "../../process/options.js";
 import type { StoreSource } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
-import { jsonPayloads } from "./payloads.js";
+import type { ErrorClass } from "../payload/error-record.js";
+import type { PayloadOptions } from "../payload/payloads.js";
+import { payloadsOf } from "./payloads.js";
 import { FLOW_DEFAULTS, type FlowLimits, type Interceptor, type Payloads } from "./port.js";
 
 /** Options of {@link flowHost}. */
@@ -20,6 +22,8 @@ export interface FlowHostOptions {
   readonly hostId?: string;
   /** Replays each journal after each of its writes, to find hidden clocks and random numbers at once. For development. */
   readonly verify?: boolean;
+  /** How values are stored: codecs, classes of errors, sizes. */
+  readonly payloads?: PayloadOptions;
   /** Limits; see FLOW_DEFAULTS. */
   readonly limits?: Partial<FlowLimits>;
   /** Wrap the transition of every flow. */
@@ -66,16 +70,23 @@ export class Definitions {
     return versions?.get(version ?? Math.max(...versions.keys()));
   }
 
+  /** The classes of errors that the flows register. */
+  get errors(): readonly ErrorClass[] {
+    const all = [...this.#byName.values()].flatMap((versions) => [...versions.values()]);
+    return all.flatMap(({ options }) => options.errors ?? []);
+  }
+
   get names(): string[] {
     return [...this.#byName].flatMap(([name, versions]) => [...versions.keys()].map((v) => `${name} ${v}`));
   }
 }
 
-const KNOWN = ["store", "flows", "name", "hostId", "verify", "limits", "interceptors"];
+const KNOWN = ["store", "flows", "name", "hostId", "verify", "payloads", "limits", "interceptors"];
 
 /** @throws OptionError */
 export function checkHost(options: FlowHostOptions): HostSettings {
   only("", options, KNOWN);
+  const definitions = new Definitions(options.flows);
   const limits = { ...FLOW_DEFAULTS, ...options.limits };
   if (options.limits !== undefined) only("limits", options.limits, Object.keys(FLOW_DEFAULTS));
   for (const name of ["idleMs", "stallMs", "pollMs", "drainMs"] as const)
@@ -83,12 +94,12 @@ export function checkHost(options: FlowHostOptions): HostSettings {
   for (const name of ["mostLoaded", "takeAtOnce"] as const) count(`limits.${name}`, limits[name], 1);
   return {
     store: withMethod("store", options.store, "open", 'a store such as sqlite("flows.db") or memory()'),
-    definitions: new Definitions(options.flows),
+    definitions,
     name: options.name === undefined ? undefined : text("name", options.name),
     hostId: options.hostId === undefined ? undefined : text("hostId", options.hostId),
     verify: flag("verify", options.verify ?? false),
     limits,
     interceptors: options.interceptors ?? [],
-    payloads: jsonPayloads,
+    payloads: payloadsOf(options.payloads ?? {}, definitions.errors),
   };
 }

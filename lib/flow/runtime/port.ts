@@ -6,12 +6,25 @@ import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
+import type { BlobWriter } from "../payload/blobs.js";
+import type { PayloadLimits } from "../payload/limits.js";
 import type { Extra } from "./call.js";
 
 /** How values become durable. Text and bytes; `null` stands for undefined. */
 export interface Payloads {
-  /** @throws UnstorableValueError, PayloadTooLargeError */
-  encode(value: unknown, where: string): Stored | Promise<Stored>;
+  readonly limits: PayloadLimits;
+  /**
+   * @param where - whose value it is, for errors
+   * @param root - the name of the value in the paths of errors
+   * @throws UnstorableValueError, PayloadTooLargeError
+   */
+  encode(
+    value: unknown,
+    where: string,
+    root: "input" | "result" | "message" | "progress",
+  ): Stored | Promise<Stored>;
+  /** What was thrown: it is never refused. */
+  encodeThrown(thrown: unknown): Stored | Promise<Stored>;
   /** @throws PayloadUnreadableError */
   decode(stored: Stored): unknown;
 }
@@ -61,6 +74,8 @@ export interface FlowPort {
   readonly store: Store;
   readonly claim: Claim;
   readonly payloads: Payloads;
+  /** Puts large values apart. */
+  readonly blobs: BlobWriter;
   readonly limits: FlowLimits;
   readonly interceptors: readonly Interceptor[];
   /** Every journal is replayed after each of its writes. */

@@ -219,11 +219,13 @@ describe("a large value", () => {
     const writer = new BlobWriter(7, payloads.limits.apartBytes);
     const writes: Write[] = [];
     const values = ["small", "large".repeat(10), null, { large: "x".repeat(30) }];
-    const rows = values.map((value) => writer.split(payloads.store(value, "result") as Stored, 3, writes));
+    const rows = values.map((value) =>
+      writer.split(payloads.store(value, "result") as Stored, "journal/3", writes),
+    );
     expect(rows).toEqual(['"small"', "@7.1.52", "null", "@7.2.42"]);
     expect(writes).toMatchObject([
-      { type: "insert", table: blobs, row: { writer: 7, number: 1, flow: 3 } },
-      { type: "insert", table: blobs, row: { writer: 7, number: 2, flow: 3 } },
+      { type: "insert", table: blobs, row: { writer: 7, number: 1, owner: "journal/3" } },
+      { type: "insert", table: blobs, row: { writer: 7, number: 2, owner: "journal/3" } },
     ]);
     const gets: unknown[] = [];
     const kept = new Map(
@@ -260,7 +262,7 @@ describe("a large value", () => {
       undefined,
       undefined,
     ]);
-    expect(releaseAll(3)).toEqual({ type: "clear", table: blobs, index: "flow", prefix: [3] });
+    expect(releaseAll("flow/3")).toEqual({ type: "clear", table: blobs, index: "owner", prefix: ["flow/3"] });
   });
 });
 
