@@ -37,6 +37,7 @@ import { BlobWriter, resolved } from "../payload/blobs.js";
 import { checked } from "../payload/checked.js";
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
+import { dryReplay } from "./dry-replay.js";
 import { FlowIdTakenError, FlowNotFoundError, HospitalizeError, UnknownFlowError } from "./errors.js";
 import { FlowProcess } from "./flow-process.js";
 import type { HostMessage, HostRequest, Started } from "./messages.js";
@@ -86,8 +87,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   get interceptors(): readonly Interceptor[] {
     return this.#settings.interceptors;
   }
-  get verify(): boolean {
-    return this.#settings.verify;
+  get readBack(): FlowPort["readBack"] {
+    if (!this.#settings.verify) return undefined;
+    const { kernel, payloads, limits } = this;
+    return (definition, row, history) => dryReplay({ kernel, definition, row, history, payloads, limits });
   }
 
   // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
-import type { Stored } from "../journal/entry.js";
+import type { Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import type { BlobWriter } from "../payload/blobs.js";
@@ -78,8 +78,10 @@ export interface FlowPort {
   readonly blobs: BlobWriter;
   readonly limits: FlowLimits;
   readonly interceptors: readonly Interceptor[];
-  /** Every journal is replayed after each of its writes. */
-  readonly verify: boolean;
+  /** Replays a journal, after each of its writes: gives the error at which the code stopped. Absent unless `verify` is on. */
+  readonly readBack?:
+    | ((definition: FlowDefinition<never>, row: FlowRow, history: readonly Entry[]) => Promise<unknown>)
+    | undefined;
   /** Milliseconds since 1970 by the store's clock. */
   now(): number;
   /** Calls `drained` of a flow when its code has run as far as it can. */
