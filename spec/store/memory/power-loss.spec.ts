@@ -234,7 +234,7 @@ describe("hosts that share a store", () => {
         expect(row?.n ?? 0).toBe(ends.reduce((sum, { done }) => sum + done, 0));
         for (const { store } of ends) await store.close();
       },
-      { quick: 150, seed: 4, sometimes: ["a commit was lost on its way"] },
+      { quick: 300, seed: 4, sometimes: ["a commit was lost on its way"] },
     );
   });
 });
