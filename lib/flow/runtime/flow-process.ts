@@ -107,7 +107,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   init(ctx: Context<FlowMessage>): void {
     this.ctx = ctx;
-    void this.#run();
+    // A flow that was killed before it could run is ended without its code.
+    if (this.#row.wish !== "kill") void this.#run();
     this.#port.drain(this);
     if (this.#row.wish === "cancel") this.event({ type: "cancel", now: this.#port.now() });
     if (this.#row.wish === "kill") void this.#kill();

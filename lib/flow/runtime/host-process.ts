@@ -17,6 +17,7 @@ import {
   StoreClosedError,
   type StoreContext,
   type Write,
+  type WriteSet,
 } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
@@ -33,8 +34,12 @@ import {
   WISH_TOPIC,
 } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
-import { BlobWriter, resolved } from "../payload/blobs.js";
+import { BlobWriter, releaseAll, resolved } from "../payload/blobs.js";
 import { checked } from "../payload/checked.js";
+import { checkTiming, type Debounce } from "../queues/options.js";
+import type { QueuePort } from "../queues/queue-keeper.js";
+import { needsSlot, Queues, roomTopics } from "../queues/queues.js";
+import { MORE_TOPIC, QUEUE_SCHEMA } from "../queues/tables.js";
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
 import { dryReplay } from "./dry-replay.js";
@@ -54,6 +59,8 @@ interface Loaded {
 }
 
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "killed"];
+/** The rank of a flow without priority. */
+const LOWEST_RANK = 9;
 
 export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   readonly #settings: HostSettings;
@@ -73,6 +80,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   #looking = false;
   #stopping: ExitReason | undefined;
   #unwatch: (() => void) | undefined;
+  #queues!: Queues;
 
   constructor(settings: HostSettings) {
     this.#settings = settings;
@@ -101,7 +109,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     const { process } = ctx.self;
     this.kernel = process?.kernel as Kernel;
     const { hostId = this.kernel.env.id(), store } = this.#settings;
-    this.store = await store.open([FLOW_SCHEMA], this.#storeContext());
+    this.store = await store.open([FLOW_SCHEMA, QUEUE_SCHEMA], this.#storeContext());
     const claim = await this.store.claim(HOST_CLAIMS + hostId, { owner: hostId });
     if (claim === undefined) {
       await this.store.close();
@@ -116,6 +124,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       notified: (topic) => tell({ type: "noted", topic }),
       again: () => tell({ type: "noted", topic: undefined }),
     });
+    this.#queues = new Queues(this.#settings.queues, this.#queuePort());
     tell({ type: "poll" });
   }
 
@@ -128,6 +137,15 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
         return () => void kernel.cancelTimer(timer);
       },
       warn: () => undefined,
+    };
+  }
+
+  #queuePort(): QueuePort {
+    const { store, claim, kernel } = this;
+    return {
+      ...{ store, claim, random: () => kernel.env.random(), after: this.#storeContext().after },
+      accepts: (row) => this.definition(row.name, row.version) !== undefined,
+      run: (numbers) => void this.#runAdmitted(numbers),
     };
   }
 
@@ -156,6 +174,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     if (loaded === undefined) return;
     this.#byPid.delete(signal.from);
     this.#loaded.delete(loaded.row.number);
+    this.#queues.left(loaded.row);
     if (signal.reason.type === "crash") void this.#crashed(loaded.row, signal.reason.error);
     else if (loaded.reading !== "no") void this.#takeNumber(loaded.row.number);
     this.#mayStop();
@@ -164,6 +183,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   /** Lets running steps end, gives the flows back to the store, then stops. */
   parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
     this.#stopping = reason;
+    this.#queues.stop();
     for (const { pid } of this.#loaded.values())
       pid.process?.deliver({ type: "wish", wish: "stop" }, undefined);
     ctx.runAfter(this.limits.drainMs, () => this.kernel.stop(ctx.self.process as never, reason, undefined));
@@ -177,6 +197,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
 
   async terminate(): Promise<void> {
     this.#unwatch?.();
+    (this.#queues as Queues | undefined)?.stop();
     for (const { pid } of this.#loaded.values())
       pid.process && this.kernel.stop(pid.process, KILLED_BY_HOST, undefined);
     try {
@@ -224,6 +245,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   async childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
     const definition = this.#known(flow.name, flow.version);
     const stored = await inputOf(this.payloads, definition, input, id);
+    const timing = checkTiming({}, definition.options.queue, this.#settings.queues);
     const row = this.newRow({
       id,
       name: definition.name,
@@ -231,12 +253,20 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       input: stored,
       parent: parent.number,
       parentKey: key,
+      timing,
     });
     const writes: Write[] = [];
     const kept = this.blobs.split(stored, `input/${id}`, writes);
     return {
-      writes: [{ type: "offer", table: flows, row: { ...row, input: kept, due: 0 } }, ...writes],
-      notify: [READY_TOPIC + id],
+      writes: [
+        {
+          type: "offer",
+          table: flows,
+          row: { ...row, input: kept, ...(row.waiting === null && { due: 0 }) },
+        },
+        ...writes,
+      ],
+      notify: [row.waiting === null ? READY_TOPIC + id : MORE_TOPIC + row.waiting],
     };
   }
 
@@ -307,6 +337,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       if (letters.length > 0) return letters;
       const wished = row?.wish === "cancel" || row?.wish === "kill";
       const at = wished ? 0 : due;
+      // Whoever waits for people gives the slot back; whoever waits for time or mail, if the queue says so.
+      const leaves = status === "paused" || (at !== 0 && this.#queues.releases(row?.slot ?? null));
       try {
         await this.store.commit({
           claim: this.claim,
@@ -322,9 +354,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
                 holder: null,
                 updated: this.now(),
                 ...(status === "paused" && { wish: null }),
+                ...(leaves && { slot: null }),
               },
             },
           ],
+          notify: leaves && row !== undefined ? roomTopics(row) : [],
         });
       } catch (error) {
         if (error instanceof ConflictError) continue;
@@ -391,46 +425,90 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
 
   async #start(flow: NewFlow): Promise<Started> {
     this.#known(flow.name, flow.version);
-    const holder = this.claim.token;
-    const row = this.newRow({ ...flow, holder });
+    if (flow.timing?.debounce !== undefined) return this.#startOnce(flow, flow.timing.debounce);
+    const row = this.newRow(flow);
     const writes: Write[] = [];
     const input = this.blobs.split(row.input, `input/${row.id}`, writes);
+    const atOnce = row.waiting === null && row.due === null;
+    const held = atOnce ? { ...row, status: "running", holder: this.claim.token } : row;
     const { results } = await this.store.commit({
       claim: this.claim,
-      writes: [{ type: "offer", table: flows, row: { ...row, input } }, ...writes],
+      writes: [{ type: "offer", table: flows, row: { ...held, input } }, ...writes],
+      notify: row.waiting === null ? [] : [MORE_TOPIC + row.waiting],
     });
     const number = results[0] as number;
     if (number > 0) {
-      this.#run({ ...row, number }, [], []);
+      if (atOnce) this.#run({ ...held, number }, [], []);
+      else if (row.due !== null) this.#alarmAt(row.due);
       return { id: row.id, attached: false };
     }
-    const found = await this.#rowOf(row.id);
-    if (found.name !== row.name) throw new FlowIdTakenError(row.id, found.name, row.name);
+    return this.#attached(await this.#rowOf(row.id), row.name);
+  }
+
+  /** Starts a flow unless one waits for others like it: then that one gets the input, and more time. */
+  async #startOnce(flow: NewFlow, { key, waitMs, atMostMs }: Debounce): Promise<Started> {
+    const debounce = `${flow.name}/${key}`;
+    for (;;) {
+      const [found] = await this.store.scan(flows, { index: "debounce", prefix: [debounce], limit: 1 });
+      const due = Math.min(this.now() + waitMs, (found?.created ?? this.now()) + atMostMs);
+      const fresh = { ...this.newRow(flow), waiting: null, due, debounce };
+      const writes: Write[] = [];
+      // The input that it had, and that is not read any more.
+      if (found !== undefined) writes.push(releaseAll(`input/${found.id}`));
+      const input = this.blobs.split(fresh.input, `input/${found?.id ?? flow.id}`, writes);
+      // One that waits in its queue already keeps its place there.
+      const time = found !== undefined && found.waiting === null ? { due } : {};
+      const set = { input, updated: this.now(), ...time };
+      const change: WriteSet =
+        found === undefined
+          ? { writes: [{ type: "insert", table: flows, row: { ...fresh, input } }, ...writes] }
+          : {
+              expect: [{ table: flows, key: [found.number], is: { debounce, waiting: found.waiting } }],
+              writes: [...writes, { type: "update", table: flows, key: [found.number], set }],
+            };
+      try {
+        await this.store.commit({ claim: this.claim, ...change });
+        this.#alarmAt(due);
+        return { id: found?.id ?? flow.id, attached: found !== undefined };
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+        const same = await this.#find(flow.id);
+        if (same !== undefined && same.debounce !== debounce) return this.#attached(same, flow.name);
+      }
+    }
+  }
+
+  #attached(row: FlowRow, name: string): Started {
+    if (row.name !== name) throw new FlowIdTakenError(row.id, row.name, name);
     return { id: row.id, attached: true };
   }
 
   newRow(flow: NewFlow): Omit<FlowRow, "number"> {
     const now = this.now();
+    const { queue, lane = "", rank = LOWEST_RANK, delayMs = 0 } = flow.timing ?? {};
     return {
       id: flow.id,
       name: flow.name,
       version: flow.version,
-      status: flow.holder === undefined ? "pending" : "running",
+      status: "pending",
       input: flow.input,
       outcome: null,
       seed: flow.id,
       generation: 0,
-      holder: flow.holder ?? null,
-      due: flow.due ?? null,
+      holder: null,
+      due: delayMs === 0 ? null : now + delayMs,
       mail: 0,
       crashes: 0,
       taken_at: 0,
       parent: flow.parent ?? null,
       parent_key: flow.parentKey ?? null,
       wish: null,
-      queue: flow.queue ?? null,
-      queue_key: flow.queueKey ?? null,
-      priority: flow.priority ?? 0,
+      queue: queue ?? null,
+      queue_key: lane,
+      rank,
+      waiting: delayMs === 0 ? (queue ?? null) : null,
+      slot: null,
+      debounce: null,
       hospital: null,
       progress: null,
       trace: null,
@@ -474,9 +552,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     if (topic === undefined) {
       for (const loaded of this.#loaded.values()) void this.#readMail(loaded);
       for (const id of this.#waiters.keys()) void this.#checkEnd(id);
+      this.#queues.look();
       void this.#poll();
       return;
     }
+    if (this.#queues.noted(topic)) return;
     if (topic.startsWith(MAIL_TOPIC)) {
       const number = Number(topic.slice(MAIL_TOPIC.length));
       const loaded = this.#loaded.get(number);
@@ -636,7 +716,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     if (definition === undefined) return;
     this.#taking.set(number, false);
     try {
-      await this.#takeRow(row, definition);
+      await (needsSlot(row) ? this.#queueUp(row) : this.#takeRow(row, definition));
     } finally {
       const again = this.#taking.get(number);
       this.#taking.delete(number);
@@ -657,6 +737,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       crashes,
       taken_at: history.length,
       updated: this.now(),
+      ...{ waiting: null, debounce: null },
     };
     try {
       await this.store.commit({
@@ -672,7 +753,45 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       return;
     }
     const [input = row.input] = await resolved(this.store, [row.input]);
+    this.#queues.taken(row);
     this.#run({ ...row, ...set, input }, history, letters);
+  }
+
+  /** A flow whose time has come, and which has no slot of its queue, waits for one. */
+  async #queueUp({ number, queue, status, slot, due }: FlowRow): Promise<void> {
+    try {
+      await this.store.commit({
+        claim: this.claim,
+        expect: [{ table: flows, key: [number], is: { holder: null, status, slot, due } }],
+        writes: [{ type: "update", table: flows, key: [number], set: { waiting: queue, due: null } }],
+        notify: [MORE_TOPIC + queue],
+      });
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      this.#taking.set(number, true);
+    }
+  }
+
+  /** Runs flows that have got a slot, and are held by this host. */
+  async #runAdmitted(numbers: readonly number[]): Promise<void> {
+    const rows = await this.store.get(
+      flows,
+      numbers.map((number) => [number]),
+    );
+    await Promise.all(rows.map((row) => row && this.#runHeld(row)));
+  }
+
+  async #runHeld(row: FlowRow): Promise<void> {
+    const { number } = row;
+    this.#taking.set(number, false);
+    const [history, letters] = await Promise.all([this.#historyOf(number), this.#lettersOf(number, 0)]);
+    const [input = row.input] = await resolved(this.store, [row.input]);
+    const again = this.#taking.get(number);
+    this.#taking.delete(number);
+    if (this.#stopping === undefined) this.#run({ ...row, input }, history, letters);
+    this.#mayStop();
+    const loaded = this.#loaded.get(number);
+    if (again === true && loaded !== undefined) void this.#readMail(loaded);
   }
 
   async #historyOf(number: number): Promise<Entry[]> {
@@ -714,9 +833,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
           type: "update",
           table: flows,
           key: [row.number],
-          set: { status: "hospitalized", holder: null, due: null, hospital, updated: this.now() },
+          set: { status: "hospitalized", slot: null, holder: null, due: null, hospital, updated: this.now() },
         },
       ],
+      notify: roomTopics(row),
     });
   }
 }

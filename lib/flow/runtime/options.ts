@@ -7,6 +7,7 @@ import type { StoreSource } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { ErrorClass } from "../payload/error-record.js";
 import type { PayloadOptions } from "../payload/payloads.js";
+import { checkQueueName, checkQueues, type QueueOptions, type QueueSettings } from "../queues/options.js";
 import { payloadsOf } from "./payloads.js";
 import { FLOW_DEFAULTS, type FlowLimits, type Interceptor, type Payloads } from "./port.js";
 
@@ -28,6 +29,8 @@ export interface FlowHostOptions {
   readonly limits?: Partial<FlowLimits>;
   /** Wrap the transition of every flow. */
   readonly interceptors?: readonly Interceptor[];
+  /** Queues by name, in which flows wait for their turn. Hosts of one store give the same ones, with the same limits. */
+  readonly queues?: Readonly<Record<string, QueueOptions>>;
 }
 
 /** Options of a host, checked. */
@@ -40,6 +43,7 @@ export interface HostSettings {
   readonly limits: FlowLimits;
   readonly interceptors: readonly Interceptor[];
   readonly payloads: Payloads;
+  readonly queues: ReadonlyMap<string, QueueSettings>;
 }
 
 /** Definitions by name and version. */
@@ -72,8 +76,11 @@ export class Definitions {
 
   /** The classes of errors that the flows register. */
   get errors(): readonly ErrorClass[] {
-    const all = [...this.#byName.values()].flatMap((versions) => [...versions.values()]);
-    return all.flatMap(({ options }) => options.errors ?? []);
+    return this.all.flatMap(({ options }) => options.errors ?? []);
+  }
+
+  get all(): FlowDefinition<never>[] {
+    return [...this.#byName.values()].flatMap((versions) => [...versions.values()]);
   }
 
   get names(): string[] {
@@ -81,7 +88,7 @@ export class Definitions {
   }
 }
 
-const KNOWN = ["store", "flows", "name", "hostId", "verify", "payloads", "limits", "interceptors"];
+const KNOWN = ["store", "flows", "name", "hostId", "verify", "payloads", "limits", "interceptors", "queues"];
 
 /** @throws OptionError */
 export function checkHost(options: FlowHostOptions): HostSettings {
@@ -92,7 +99,11 @@ export function checkHost(options: FlowHostOptions): HostSettings {
   for (const name of ["idleMs", "stallMs", "pollMs", "drainMs"] as const)
     delay(`limits.${name}`, limits[name], name === "pollMs" ? 1 : 0, name !== "pollMs");
   for (const name of ["mostLoaded", "takeAtOnce"] as const) count(`limits.${name}`, limits[name], 1);
+  const queues = checkQueues(options.queues ?? {});
+  for (const { name, options: given } of definitions.all)
+    if (given.queue !== undefined) checkQueueName(`the queue of flow ${name}`, given.queue, queues);
   return {
+    queues,
     store: withMethod("store", options.store, "open", 'a store such as sqlite("flows.db") or memory()'),
     definitions,
     name: options.name === undefined ? undefined : text("name", options.name),

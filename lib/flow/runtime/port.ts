@@ -8,6 +8,7 @@ import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import type { BlobWriter } from "../payload/blobs.js";
 import type { PayloadLimits } from "../payload/limits.js";
+import type { Timing } from "../queues/options.js";
 import type { Extra } from "./call.js";
 
 /** How values become durable. Text and bytes; `null` stands for undefined. */
@@ -116,11 +117,6 @@ export interface NewFlow {
   readonly input: Stored;
   readonly parent?: number;
   readonly parentKey?: string;
-  readonly queue?: string;
-  readonly queueKey?: string;
-  readonly priority?: number;
-  /** Not before this time. */
-  readonly due?: number;
-  /** The token of the host that takes it at once. */
-  readonly holder?: number;
+  /** When it runs. Default: as soon as a host takes it. */
+  readonly timing?: Timing;
 }
