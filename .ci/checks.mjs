@@ -6,6 +6,7 @@ import { checks as bundles } from "./bundles.mjs";
 import { checks as contents } from "./package.mjs";
 import { checks as quickStart } from "./quick-start.mjs";
 import { checks as runtimes } from "./runtimes.mjs";
+import { checks as sqliteFiles } from "./sqlite-files.mjs";
 import { root, Skipped, work } from "./support.mjs";
 import { checks as viewer } from "./viewer.mjs";
 
@@ -16,6 +17,7 @@ for (const [name, check] of Object.entries({
   ...quickStart,
   ...bundles,
   ...runtimes,
+  ...sqliteFiles,
   ...viewer,
 })) {
   try {
