@@ -634,8 +634,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
    */
   async #isGone(token: number): Promise<boolean> {
     const claim = (await this.store.claims(HOST_CLAIMS)).find((one) => one.token === token);
-    if (claim === undefined) return true;
-    return !claim.held && (await this.store.revoke(claim.name, token));
+    if (claim?.held === true) return false;
+    // False: it was not held any more. Either way its owner can write no more.
+    if (claim !== undefined) await this.store.revoke(claim.name, token);
+    return true;
   }
 
   /** Takes the flows of a host that is gone. */
