@@ -88,7 +88,7 @@ function take(state: FlowState, event: FlowEvent, effects: FlowEffect[]): void {
       returned(state, event.ending, effects);
       return;
     case "cancel":
-      if (!state.cancelled && state.ending === undefined) {
+      if (!isCancelled(state) && state.ending === undefined) {
         state.cancelled = true;
         state.outbox.push({ decision: { type: "cancelled" }, value: null });
       }
@@ -112,6 +112,10 @@ function take(state: FlowState, event: FlowEvent, effects: FlowEffect[]): void {
       event satisfies never;
   }
 }
+
+/** The code has been cancelled, or will be by what is recorded. */
+const isCancelled = ({ cancelled, history }: FlowState): boolean =>
+  cancelled || history.some(({ decision }) => decision.type === "cancelled");
 
 /** At most one write of a flow is in flight. */
 const isWriting = (state: FlowState): boolean =>

@@ -77,7 +77,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   readonly #waiters = new Map<string, ReplyTo<FlowRow>[]>();
   #draining: { drained(): void }[] = [];
   #alarm: { readonly ref: TimerRef; readonly at: number } | undefined;
-  #looking = false;
+  /** `again`: there was a reason to look since the look began. */
+  #looking: "no" | "once" | "again" = "no";
   #stopping: ExitReason | undefined;
   #unwatch: (() => void) | undefined;
   #queues!: Queues;
@@ -657,28 +658,47 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
 
   /** Takes flows that are due, and sets the alarm for the next. */
   async #look(): Promise<void> {
-    if (this.#looking || this.#stopping !== undefined) return;
-    this.#looking = true;
-    const limit = this.limits.takeAtOnce;
-    for (let after = 0; ; ) {
-      const nudged = await this.store.scan(flows, { index: "due", prefix: [0], after, limit });
-      await Promise.all(nudged.map((row) => this.#takeDue(row)));
-      if (nudged.length < limit) break;
-      after = (nudged.at(-1) as FlowRow).number;
+    if (this.#stopping !== undefined) return;
+    if (this.#looking !== "no") {
+      this.#looking = "again";
+      return;
     }
-    for (let after = 0; ; ) {
+    try {
+      do {
+        this.#looking = "once";
+        await this.#takeAllDue();
+      } while (this.#isLookWanted());
+    } finally {
+      this.#looking = "no";
+    }
+  }
+
+  #isLookWanted(): boolean {
+    return this.#looking === "again";
+  }
+
+  async #takeAllDue(): Promise<void> {
+    const limit = this.limits.takeAtOnce;
+    for (let after = -1; ; ) {
       const rows = await this.store.scan(flows, { index: "due", after, limit });
       const now = this.now();
       const due = rows.filter((row) => (row.due as number) <= now);
       await Promise.all(due.map((row) => this.#takeDue(row)));
       const next = rows[due.length];
       if (next !== undefined) this.#alarmAt(next.due as number);
-      if (due.length < limit) break;
-      // Rows of the same moment may be behind the page: the last moment is read again, unless the whole page has it.
-      const last = (due.at(-1) as FlowRow).due as number;
-      after = (due[0] as FlowRow).due === last ? last : last - 1;
+      if (due.length < limit) return;
+      after = await this.#behind(due, after);
     }
-    this.#looking = false;
+  }
+
+  /** Where a look goes on behind a page of due rows. Rows that were taken are due no more, so the page is read again without them. */
+  async #behind(page: readonly FlowRow[], after: number): Promise<number> {
+    const rows = await this.store.get(
+      flows,
+      page.map(({ number }) => [number]),
+    );
+    const isSame = rows.every((row, i) => row?.due === page[i]?.due);
+    return isSame ? ((page.at(-1) as FlowRow).due as number) : after;
   }
 
   async #takeDue(row: FlowRow): Promise<void> {

@@ -1,5 +1,6 @@
 // Options of a flow host, checked once.
 
+import { LONGEST_DURATION_MS } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, flag, text, withMethod } from "../../process/options.js";
@@ -94,10 +95,17 @@ const KNOWN = ["store", "flows", "name", "hostId", "verify", "payloads", "limits
 export function checkHost(options: FlowHostOptions): HostSettings {
   only("", options, KNOWN);
   const definitions = new Definitions(options.flows);
-  const limits = { ...FLOW_DEFAULTS, ...options.limits };
+  const limits: { -readonly [K in keyof FlowLimits]: FlowLimits[K] } = {
+    ...FLOW_DEFAULTS,
+    ...options.limits,
+  };
   if (options.limits !== undefined) only("limits", options.limits, Object.keys(FLOW_DEFAULTS));
+  // No timer is set for ever: the longest duration stands for it.
   for (const name of ["idleMs", "stallMs", "pollMs", "drainMs"] as const)
-    delay(`limits.${name}`, limits[name], name === "pollMs" ? 1 : 0, name !== "pollMs");
+    limits[name] = Math.min(
+      delay(`limits.${name}`, limits[name], name === "pollMs" ? 1 : 0, name !== "pollMs"),
+      LONGEST_DURATION_MS,
+    );
   for (const name of ["mostLoaded", "takeAtOnce"] as const) count(`limits.${name}`, limits[name], 1);
   const queues = checkQueues(options.queues ?? {});
   for (const { name, options: given } of definitions.all)
