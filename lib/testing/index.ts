@@ -15,6 +15,7 @@
  *     viewer/           page.ts writes a trace as an HTML page: picture.ts says what it shows, client/ is the page's own code
  *     report/           errors.ts and failure.ts explain a failing schedule; token.ts replays it; render.ts and mermaid.ts
  *                       draw it
+ *     flows/            flow-kit.ts: durable flows in virtual time, with mocked steps and crashes
  *     kit/              clock.ts: a clock for plain tests; probe.ts: a process that expects
  *
  * @example
@@ -53,6 +54,9 @@ export { EXPLORE_DEFAULTS, type ExploreOptions, type SimulateOptions } from "./e
 export type { Scenario } from "./exploration/schedule.js";
 export { arbitrarySchedules } from "./exploration/shrink.js";
 export type { SimulatedSystemOptions, Simulation, WithinOptions } from "./exploration/simulation.js";
+export { FlowKit, type FlowKitOptions, flowKit, type KitRun } from "./flows/flow-kit.js";
+export type { FlowHistory, FlowHistoryEntry } from "./flows/history.js";
+export { type MockedCall, MockedStep, type StepMock } from "./flows/mocks.js";
 export {
   CLOCK_DEFAULTS,
   ClockLimitError,
