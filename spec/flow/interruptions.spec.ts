@@ -85,7 +85,7 @@ describe("a random program of flows", () => {
       fc.asyncProperty(ANY, async (program) => {
         await endsWell(program, []);
       }),
-      { numRuns: sized(100) },
+      { numRuns: sized(40) },
     );
   });
 
@@ -95,7 +95,7 @@ describe("a random program of flows", () => {
         const points = await endsWell(program, []);
         for (let point = 1; point <= points; point++) await endsWell(program, [point]);
       }),
-      { numRuns: sized(10, 0.02) },
+      { numRuns: sized(3, 0.02) },
     );
   });
 
@@ -105,7 +105,7 @@ describe("a random program of flows", () => {
       fc.asyncProperty(ANY, kills, async (program, points) => {
         await endsWell(program, points);
       }),
-      { numRuns: sized(60) },
+      { numRuns: sized(30) },
     );
   });
 });

@@ -18,6 +18,7 @@ export interface FlowHistoryEntry {
 
 /** The journal of a flow, in the order in which the code saw it. */
 export interface FlowHistory {
+  /** All entries, the first first. */
   readonly entries: readonly FlowHistoryEntry[];
   /** One line an entry: `step charge`, `sleep begun`, `step refund failed`. */
   readonly lines: readonly string[];

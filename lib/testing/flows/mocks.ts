@@ -7,14 +7,17 @@ export type StepMock = (step: StepContext) => unknown;
 
 /** One call of a mocked step. */
 export interface MockedCall {
+  /** The flow that asked for the step. */
   readonly flowId: string;
   /** The step's key: its name, with `#2` and so on when the name was used before. */
   readonly key: string;
+  /** 1 for the first attempt. */
   readonly attempt: number;
 }
 
 /** A step that a test replaced. */
 export class MockedStep {
+  /** The name of the steps that it stands for. */
   readonly name: string;
   /** The calls so far, those before a crash included. */
   readonly calls: MockedCall[] = [];

@@ -151,8 +151,8 @@ describe.each(scripts)("the transition of %s", (_name, script) => {
   it.each(BUDGETS)(
     "throws nothing, repeats nothing and can go on in every state, with %s [J51]",
     (_trouble, budget) => {
-      const most = sized(500);
-      expect(explore(script, budget, most)).toBeGreaterThanOrEqual(Math.min(most, 200));
+      const most = sized(150);
+      expect(explore(script, budget, most)).toBeGreaterThanOrEqual(Math.min(most, 100));
     },
   );
 });
