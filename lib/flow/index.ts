@@ -5,9 +5,6 @@
  *     journal/     tables and entries: what is kept of a flow
  *     machine/     the pure transition: what is written, in which order, and when the code sees it
  *     hospital/    what becomes of flows that fail
- *     queues/      which of the waiting flows may start
- *     schedules/   flows that start at their time
- *     sessions/    conversations between two flows
  *     runtime/     the process of a flow, and the host that holds flows
  */
 
@@ -34,8 +31,11 @@ export {
   type MessageTypes,
 } from "./definition/define.js";
 export { HOSPITAL_DEFAULTS, type HospitalBackoff, type HospitalLimits } from "./hospital/defaults.js";
-export type { PatientFilter } from "./hospital/hospital-machine.js";
+export { CrashLoopError, JournalDamagedError } from "./hospital/errors.js";
+export type { HospitalReport, UnknownFlows } from "./hospital/events.js";
+export type { DischargedBy, PatientFilter } from "./hospital/hospital-machine.js";
 export type { HospitalOptions } from "./hospital/options.js";
+export type { PatientInfo } from "./hospital/patients.js";
 export type { Decided, HospitalRecord, Suspension, Visit } from "./hospital/record.js";
 export type { Chart, Diagnosis, StaffMember } from "./hospital/staff.js";
 export type { Symptom, SymptomKind } from "./hospital/symptom.js";
@@ -67,13 +67,6 @@ export type {
   WaitingMessage,
 } from "./operations/operations.js";
 export * from "./payload/index.js";
-export type {
-  DebounceOptions,
-  QueuedStart,
-  QueueOptions,
-  RateOptions,
-  StartTiming,
-} from "./queues/options.js";
 export * from "./runtime/errors.js";
 export {
   FlowHost,
@@ -83,6 +76,7 @@ export {
   flowHost,
   type StartFlowOptions,
 } from "./runtime/flow-host.js";
+export type { FlowHospital } from "./runtime/hospital-handle.js";
 export type { FlowHostOptions } from "./runtime/options.js";
 export {
   FLOW_DEFAULTS,

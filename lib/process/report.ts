@@ -29,6 +29,7 @@ export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
  * | `host` | the host lacks a feature that the system uses |
  * | `log` | a component of a topology logged a line |
  * | `store` | a store has a warning |
+ * | `hospital` | the hospital of a flow host treats a flow, or the host finds flows that it cannot run |
  * | `application` | a service stops, or has ended |
  * | `suppressed` | the limit left out reports within the last second |
  */
@@ -42,6 +43,7 @@ export type ReportEvent =
   | "host"
   | "log"
   | "store"
+  | "hospital"
   | "application"
   | "suppressed";
 

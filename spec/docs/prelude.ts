@@ -65,6 +65,7 @@ import {
 } from "signalbox";
 import {
   defineFlow,
+  type FlowHost,
   flowHost,
   type HospitalOptions,
   jsonCodec,
@@ -338,7 +339,8 @@ export const stores: readonly unknown[] = [
 ];
 export const codecs: readonly unknown[] = [jsonCodec, wrapCodec];
 const greet = defineFlow("greet", async (flow, name: string) => flow.step("write", () => `hello ${name}`));
-export const durable: readonly unknown[] = [defineFlow, flowHost, greet];
+declare const host: FlowHost;
+export const durable: () => readonly unknown[] = () => [defineFlow, flowHost, greet, host];
 const doorMachine = createMachine({ initial: "open", states: { open: {} } });
 declare const door: XStateRef<typeof doorMachine>;
 export const machines: () => readonly unknown[] = () => [

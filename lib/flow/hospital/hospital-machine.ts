@@ -138,8 +138,9 @@ export type HospitalNotice =
 /** Most characters of the message of a visit. */
 const SHORT = 200;
 
+type Past = Pick<HospitalRecord, "counts" | "discharges" | "visits">;
 type Decision = readonly [HospitalState, readonly HospitalEffect[]];
-type Admitted = Extract<HospitalEvent, { type: "admitted" }>;
+export type Admitted = Extract<HospitalEvent, { type: "admitted" }>;
 
 export function initial(config: HospitalConfig): HospitalState {
   return {
@@ -172,6 +173,12 @@ export function decide(state: HospitalState, event: HospitalEvent): Decision {
   }
 }
 
+/** Whether a failure ends the flow: what `admitted` would decide, without a change. */
+export function isFinal(state: HospitalState, event: Admitted): boolean {
+  const past = pastOf(state.patients.get(event.flow), event.suspension);
+  return verdict(state.config, event, found(state, event, past), past.discharges, true)[0] === "fail";
+}
+
 /** Whether the growth of this flow's journal matters to the hospital: the host need not tell it otherwise. */
 export function awaitsProgress(state: HospitalState, flow: string): boolean {
   const patient = state.patients.get(flow);
@@ -184,17 +191,12 @@ function admit(state: HospitalState, event: Admitted): readonly HospitalEffect[]
   const known = state.patients.get(flow);
   if (known !== undefined && (known.ward === "failing" || event.run <= known.run)) return [];
   const past = pastOf(known, suspension);
-  const found = consult(
-    config.staff,
-    symptom,
-    { flow, definition: event.definition, suspension, discharges: past.discharges, visits: past.visits },
-    past.counts,
-  );
+  const consultation = found(state, event, past);
   const effects: HospitalEffect[] = known?.ward === "waiting" ? [{ type: "cancel", flow }] : [];
-  for (const { staff, message } of found.failed)
+  for (const { staff, message } of consultation.failed)
     effects.push({ type: "notify", notice: { type: "staff-failed", flow, staff, message } });
   const hasBed = known !== undefined || makeRoom(state, effects);
-  const [decided, by, afterMs] = verdict(config, event, found, past.discharges, hasBed);
+  const [decided, by, afterMs] = verdict(config, event, consultation, past.discharges, hasBed);
   const visit: Visit = {
     at: event.now,
     suspension,
@@ -222,11 +224,14 @@ function admit(state: HospitalState, event: Admitted): readonly HospitalEffect[]
   return [...effects, effect];
 }
 
+function found({ config }: HospitalState, event: Admitted, past: Past): Consultation {
+  const { flow, definition, suspension, symptom } = event;
+  const { discharges, visits, counts } = past;
+  return consult(config.staff, symptom, { flow, definition, suspension, discharges, visits }, counts);
+}
+
 /** What the last record says about a flow at this suspension. A journal that has grown since makes counts start anew. */
-function pastOf(
-  known: Patient | undefined,
-  { position }: Suspension,
-): Pick<HospitalRecord, "counts" | "discharges" | "visits"> {
+function pastOf(known: Patient | undefined, { position }: Suspension): Past {
   if (known === undefined) return { counts: {}, discharges: 0, visits: [] };
   const { counts, discharges, visits, suspension } = known.record;
   return position > suspension.position

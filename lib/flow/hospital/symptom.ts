@@ -87,6 +87,9 @@ const OWN: Readonly<Record<string, SymptomKind>> = {
   ERR_FLOW_HOSPITALIZED: "requested",
   ERR_FLOW_DIVERGED: "divergence",
   ERR_FLOW_UNKNOWN: "definition",
+  ERR_FLOW_JOURNAL_DAMAGED: "payload",
+  ERR_FLOW_PAYLOAD_UNREADABLE: "payload",
+  ERR_FLOW_CRASH_LOOP: "crash-loop",
 };
 
 /** What the database said: SQLSTATE of PostgreSQL (appendix A of its manual), result codes of SQLite, errno of Node. */

@@ -2,8 +2,7 @@
 
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
-import { only } from "../../process/known-options.js";
-import { address, text } from "../../process/options.js";
+import { address } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { SHUTDOWN } from "../../process/reason.js";
 import type { CallOptions, ReplyTo } from "../../process/request.js";
@@ -11,14 +10,14 @@ import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { FlowDefinition, MessageTypes } from "../definition/define.js";
 import type { FlowRow, FlowStatus } from "../journal/tables.js";
-import { checkTiming, type StartTiming, TIMING } from "../queues/options.js";
 import { FlowFailedError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
+import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess, inputOf } from "./host-process.js";
 import type { HostRequest, Started } from "./messages.js";
 import { checkHost, type FlowHostOptions, type HostSettings } from "./options.js";
 
 /** Options of a start. */
-export interface StartFlowOptions extends StartTiming {
+export interface StartFlowOptions {
   /** The id of the flow. A second start under it attaches to the first. Default: a new id. */
   readonly id?: string;
 }
@@ -94,23 +93,23 @@ export class FlowHost implements AsyncDisposable {
     const definition = this.#settings.definitions.find(flow.name, flow.version);
     if (definition === undefined)
       throw new UnknownFlowError(flow.name, flow.version, this.#settings.definitions.names);
-    only("", options, ["id", ...TIMING]);
-    const timing = checkTiming(options, definition.options.queue, this.#settings.queues);
-    const id = options.id === undefined ? this.#kernel.env.id() : text("id", options.id);
+    const id = options.id ?? this.#kernel.env.id();
     const stored = await inputOf(this.#settings.payloads, definition, input, id);
-    const request = { id, name: flow.name, version: flow.version, input: stored, timing };
-    const started = await this.#call<Started>((replyTo) => ({ type: "start", flow: request, replyTo }));
-    return new FlowRun<O>(
-      started.id,
-      started.attached,
-      (build, more) => this.#call(build, more),
-      this.#settings,
-    );
+    const request = { id, name: flow.name, version: flow.version, input: stored };
+    const { attached } = await this.#call<Started>((replyTo) => ({ type: "start", flow: request, replyTo }));
+    return new FlowRun<O>(id, attached, (build, more) => this.#call(build, more), this.#settings);
   }
 
   /** The handle of a flow by its id. The flow need not exist. */
   get<O = unknown>(id: string): FlowRun<O> {
     return new FlowRun<O>(id, true, (build, more) => this.#call(build, more), this.#settings);
+  }
+
+  /** The flows that failed and are kept, and how they go on. */
+  get hospital(): FlowHospital {
+    return new FlowHospital((ask, options) =>
+      this.#call<unknown>((replyTo) => ({ type: "hospital", ask, replyTo }), options),
+    );
   }
 
   /** Stops the host: running steps end, the flows stay in the store. */

@@ -15,6 +15,8 @@ import {
 } from "../../store/index.js";
 import type { StepContext } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import type { Suspension } from "../hospital/record.js";
+import { kindOf, type SymptomKind } from "../hospital/symptom.js";
 import type { Ask, Entry, Stored } from "../journal/entry.js";
 import { EVENT_TOPIC, events, type FlowRow } from "../journal/tables.js";
 import { decide, initial } from "../machine/flow-machine.js";
@@ -56,11 +58,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly #calls = new Map<string, Call>();
   readonly #names = new Map<string, number>();
   readonly #queue: FlowEvent[] = [];
-  /** Only runs over the journal. */
-  readonly #isDry: boolean;
-  /** With `verify`: the journal so far, and whether it is being replayed; `again`: it has grown since. */
-  readonly #kept: Entry[];
-  #verifying: "no" | "once" | "again" = "no";
   #busy = false;
   #at: number;
   #writtenAt = 0;
@@ -72,6 +69,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #parking = false;
   #late: FlowEvent[] = [];
   #answer = 0;
+  #seen = "start";
+  #failed: { readonly error: unknown; readonly kind: SymptomKind | undefined } | undefined;
 
   constructor(
     port: FlowPort,
@@ -79,16 +78,13 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     definition: FlowDefinition<never>,
     history: readonly Entry[],
     letters: readonly Letter[],
-    isDry = false,
   ) {
-    this.#isDry = isDry;
     this.#port = port;
     this.#row = row;
     this.#definition = definition;
     this.flowId = row.id;
     this.seeded = new Seeded(`${row.seed}/${row.generation}`);
     this.#state = initial(history, letters);
-    this.#kept = port.readBack ? [...history] : [];
     this.#at = row.created;
     const of = { id: row.id, name: row.name, version: row.version };
     this.#transition = port.interceptors.reduceRight<Transition>((next, wrap) => wrap(next, of), decide);
@@ -103,12 +99,22 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return this.#cancel.signal;
   }
 
+  /** Where the flow stands: what it waits for, or what it has seen last. */
+  get suspension(): Suspension {
+    const [key = this.#seen] = this.#state.ops.keys();
+    return { name: key, position: this.#state.seq };
+  }
+
+  /** What the hospital may know about an error with which the process ended. */
+  kindOf(error: unknown): SymptomKind | undefined {
+    return this.#failed?.error === error ? this.#failed?.kind : undefined;
+  }
+
   // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
 
   init(ctx: Context<FlowMessage>): void {
     this.ctx = ctx;
-    // A flow that was killed before it could run is ended without its code.
-    if (this.#row.wish !== "kill") void this.#run();
+    void this.#run();
     this.#port.drain(this);
     if (this.#row.wish === "cancel") this.event({ type: "cancel", now: this.#port.now() });
     if (this.#row.wish === "kill") void this.#kill();
@@ -117,8 +123,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   handle(_ctx: Context<FlowMessage>, message: FlowMessage): unknown {
     switch (message.type) {
       case "stored":
-        if (message.error !== undefined) return this.#fail(message.error);
-        if (this.#port.readBack !== undefined) void this.#verify();
+        if (message.error !== undefined) return this.#fail(message.error, engineUnless(message.error));
         return this.event({ type: "written", at: this.#writtenAt });
       case "drained":
         return this.event({ type: "drained", now: this.#port.now() });
@@ -143,10 +148,15 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   /** Runs the code, from the input to the end. */
   async #run(): Promise<void> {
     const { payloads } = this.#port;
-    let ending: Ending | undefined;
+    let given: unknown;
     try {
       const input = payloads.decode(this.#row.input);
-      const given = isThenable(input) ? await input : input;
+      given = isThenable(input) ? await input : input;
+    } catch (error) {
+      return this.#fail(error, "payload");
+    }
+    let ending: Ending | undefined;
+    try {
       const value = await this.#definition.body(new FlowCode(this) as never, given as never);
       ending = await this.#ending("completed", value, "result");
     } catch (error) {
@@ -166,7 +176,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     }
     if (error instanceof FlowCancelledError && this.#state.cancelled)
       return this.#ending("cancelled", error, "error");
-    if (!this.#port.isForHospital(error, this.#definition)) return this.#ending("failed", error, "error");
+    if (!this.#port.isForHospital(this.#row, error, this.suspension))
+      return this.#ending("failed", error, "error");
     this.#fail(error);
     return undefined;
   }
@@ -186,12 +197,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   /** The process ends as it is; the host, and its hospital, decide what becomes of the flow. */
-  #fail(error: unknown): void {
+  #fail(error: unknown, kind?: SymptomKind): void {
+    this.#failed = { error, kind };
     this.#port.kernel.stop(this.ctx.self.process as never, crash(error as Error), undefined);
-  }
-
-  #end(): undefined {
-    this.#port.kernel.stop(this.ctx.self.process as never, NORMAL, undefined);
   }
 
   async #kill(): Promise<void> {
@@ -210,23 +218,26 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#queue.push(event);
     if (this.#busy) return;
     this.#busy = true;
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      const [, effects] = this.#transition(this.#state, next);
-      for (const effect of effects) {
-        this.#perform(effect);
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+        const [, effects] = this.#transition(this.#state, next);
+        for (const effect of effects) this.#perform(effect);
         if (!this.ctx.alive) return;
       }
+    } catch (error) {
+      // The flow's own code does not run here: the transition failed, an interceptor, or an effect.
+      this.#fail(error, engineUnless(error));
+      return;
     }
     this.#busy = false;
   }
 
-  #perform(effect: FlowEffect): undefined {
+  #perform(effect: FlowEffect): void {
     switch (effect.type) {
       case "write":
         this.#submit(entriesSet(this.#checkpoint(effect.seq, effect.items, effect.asks)));
         return;
       case "finish":
-        if (this.#isDry) return this.#end();
         this.#submit(endSet(this.#checkpoint(effect.seq, effect.items, effect.asks), effect.ending));
         return;
       case "run": {
@@ -262,11 +273,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         return;
       case "caught up":
         if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
-        if (this.#isDry) return this.#end();
         this.#port.caughtUp(this.number);
         return;
       case "ended":
-        return this.#end();
+        this.#port.kernel.stop(this.ctx.self.process as never, NORMAL, undefined);
+        return;
       case "quiet":
         if (this.#idle !== undefined) this.ctx.cancel(this.#idle);
         this.#idle = effect.quiet
@@ -310,9 +321,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const progress = this.#progress;
     this.#progress = undefined;
     this.#writtenAt = this.#port.now();
-    if (this.#port.readBack !== undefined)
-      for (const [i, { decision, value }] of items.entries())
-        this.#kept.push({ at: this.#writtenAt, asks: i === 0 ? asks : [], decision, value });
     return {
       row: this.#row,
       blobs: this.#port.blobs,
@@ -339,21 +347,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     grant?.(entriesSet(this.#checkpoint(seq, [{ decision: { type: "done", key, ok: true }, value }], asks)));
   }
 
-  /** Reads the journal back: the code, run over it anew, must take the same way. */
-  async #verify(): Promise<void> {
-    if (this.#verifying !== "no") {
-      this.#verifying = "again";
-      return;
-    }
-    do {
-      this.#verifying = "once";
-      const error = await this.#port.readBack?.(this.#definition, this.#row, [...this.#kept]);
-      if (!this.ctx.alive) return;
-      if (error !== undefined) return this.#fail(error);
-    } while ((this.#verifying as string) === "again");
-    this.#verifying = "no";
-  }
-
   // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Decodes an outcome and resumes the code that waits for it. */
@@ -361,17 +354,18 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const call = this.#calls.get(key) as Call;
     this.#calls.delete(key);
     this.#at = at;
+    this.#seen = key;
     let decoded: unknown;
     try {
       decoded = this.#port.payloads.decode(value);
     } catch (error) {
-      this.#fail(error);
+      this.#fail(error, "payload");
       return;
     }
     if (isThenable(decoded))
       decoded.then(
         (plain: unknown) => this.#resume(call, ok, plain),
-        (error: unknown) => this.#fail(error),
+        (error: unknown) => this.#fail(error, "payload"),
       );
     else this.#resume(call, ok, decoded);
   }
@@ -432,7 +426,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   #parked({ error, letters }: FlowMessage & { readonly type: "parked" }): void {
     if (error !== undefined) {
-      this.#fail(error);
+      this.#fail(error, engineUnless(error));
       return;
     }
     if (letters.length === 0) {
@@ -621,6 +615,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       unstorable(error);
     }
   }
+}
+
+/** The engine's own failure, unless the error says what it is. */
+function engineUnless(error: unknown): SymptomKind | undefined {
+  return kindOf(error) === "code" ? "engine" : undefined;
 }
 
 const RUN: How = { type: "run", commits: false };

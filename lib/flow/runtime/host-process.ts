@@ -16,10 +16,14 @@ import {
   type Store,
   StoreClosedError,
   type StoreContext,
+  StoreError,
   type Write,
-  type WriteSet,
 } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import { OBSERVE } from "../hospital/desk.js";
+import { JournalDamagedError } from "../hospital/errors.js";
+import type { Suspension } from "../hospital/record.js";
+import { kindOf } from "../hospital/symptom.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
   END_TOPIC,
@@ -34,41 +38,42 @@ import {
   WISH_TOPIC,
 } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
-import { BlobWriter, releaseAll, resolved } from "../payload/blobs.js";
+import { BlobWriter, resolved } from "../payload/blobs.js";
 import { checked } from "../payload/checked.js";
-import { checkTiming, type Debounce } from "../queues/options.js";
-import type { QueuePort } from "../queues/queue-keeper.js";
-import { needsSlot, Queues, roomTopics } from "../queues/queues.js";
-import { MORE_TOPIC, QUEUE_SCHEMA } from "../queues/tables.js";
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
-import { dryReplay } from "./dry-replay.js";
 import { FlowIdTakenError, FlowNotFoundError, HospitalizeError, UnknownFlowError } from "./errors.js";
-import { FlowProcess } from "./flow-process.js";
+import { FlowProcess, PARKED } from "./flow-process.js";
 import type { HostMessage, HostRequest, Started } from "./messages.js";
 import type { HostSettings } from "./options.js";
 import type { FlowLimits, FlowPort, Interceptor, NewFlow, Payloads } from "./port.js";
+import { Ward, type WardHost } from "./ward.js";
 
 /** A flow in memory. */
 interface Loaded {
   readonly row: FlowRow;
   readonly process: FlowProcess;
   readonly pid: Pid;
+  /** Grows with every run of this host. */
+  readonly run: number;
+  /** Why its process is being ended, to keep the flow in the hospital. */
+  observing: string | undefined;
   /** Its mail is being read; `again`: there was news since. */
   reading: "no" | "once" | "again";
 }
 
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "killed"];
-/** The rank of a flow without priority. */
-const LOWEST_RANK = 9;
+/** A store that failed is asked again after this time. */
+const STORE_AGAIN_MS = 1_000;
 
-export class HostProcess implements Callbacks<HostMessage>, FlowPort {
+export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   readonly #settings: HostSettings;
   #ctx!: Context<HostMessage>;
   kernel!: Kernel;
   store!: Store;
   claim!: Claim;
   blobs!: BlobWriter;
+  readonly #ward: Ward;
   #offsetMs = 0;
   readonly #loaded = new Map<number, Loaded>();
   readonly #byPid = new Map<Pid, Loaded>();
@@ -81,10 +86,14 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   #looking: "no" | "once" | "again" = "no";
   #stopping: ExitReason | undefined;
   #unwatch: (() => void) | undefined;
-  #queues!: Queues;
 
   constructor(settings: HostSettings) {
     this.#settings = settings;
+    this.#ward = new Ward(settings.hospital, this);
+  }
+
+  get pid(): Pid {
+    return this.#ctx.self;
   }
 
   get payloads(): Payloads {
@@ -96,10 +105,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   get interceptors(): readonly Interceptor[] {
     return this.#settings.interceptors;
   }
-  get readBack(): FlowPort["readBack"] {
-    if (!this.#settings.verify) return undefined;
-    const { kernel, payloads, limits } = this;
-    return (definition, row, history) => dryReplay({ kernel, definition, row, history, payloads, limits });
+  get verify(): boolean {
+    return this.#settings.verify;
   }
 
   // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -110,7 +117,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     const { process } = ctx.self;
     this.kernel = process?.kernel as Kernel;
     const { hostId = this.kernel.env.id(), store } = this.#settings;
-    this.store = await store.open([FLOW_SCHEMA, QUEUE_SCHEMA], this.#storeContext());
+    this.store = await store.open([FLOW_SCHEMA], this.#storeContext());
     const claim = await this.store.claim(HOST_CLAIMS + hostId, { owner: hostId });
     if (claim === undefined) {
       await this.store.close();
@@ -125,8 +132,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       notified: (topic) => tell({ type: "noted", topic }),
       again: () => tell({ type: "noted", topic: undefined }),
     });
-    this.#queues = new Queues(this.#settings.queues, this.#queuePort());
     tell({ type: "poll" });
+    void this.#ward.open(this.#settings.definitions.all);
   }
 
   #storeContext(): StoreContext {
@@ -138,15 +145,6 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
         return () => void kernel.cancelTimer(timer);
       },
       warn: () => undefined,
-    };
-  }
-
-  #queuePort(): QueuePort {
-    const { store, claim, kernel } = this;
-    return {
-      ...{ store, claim, random: () => kernel.env.random(), after: this.#storeContext().after },
-      accepts: (row) => this.definition(row.name, row.version) !== undefined,
-      run: (numbers) => void this.#runAdmitted(numbers),
     };
   }
 
@@ -175,8 +173,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     if (loaded === undefined) return;
     this.#byPid.delete(signal.from);
     this.#loaded.delete(loaded.row.number);
-    this.#queues.left(loaded.row);
-    if (signal.reason.type === "crash") void this.#crashed(loaded.row, signal.reason.error);
+    this.#ward.calm(loaded.row.id);
+    if (loaded.observing !== undefined) this.#ward.observeRun(loaded, loaded.observing);
+    else if (signal.reason.type !== "normal" && signal.reason !== PARKED)
+      this.#ward.failed(loaded, signal.reason);
     else if (loaded.reading !== "no") void this.#takeNumber(loaded.row.number);
     this.#mayStop();
   }
@@ -184,7 +184,6 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   /** Lets running steps end, gives the flows back to the store, then stops. */
   parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
     this.#stopping = reason;
-    this.#queues.stop();
     for (const { pid } of this.#loaded.values())
       pid.process?.deliver({ type: "wish", wish: "stop" }, undefined);
     ctx.runAfter(this.limits.drainMs, () => this.kernel.stop(ctx.self.process as never, reason, undefined));
@@ -198,7 +197,6 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
 
   async terminate(): Promise<void> {
     this.#unwatch?.();
-    (this.#queues as Queues | undefined)?.stop();
     for (const { pid } of this.#loaded.values())
       pid.process && this.kernel.stop(pid.process, KILLED_BY_HOST, undefined);
     try {
@@ -237,8 +235,29 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     return this.#settings.definitions.find(name, version);
   }
 
-  isForHospital(error: unknown, definition: FlowDefinition<never>): boolean {
-    return error instanceof HospitalizeError || definition.options.onError === "hospital";
+  isForHospital(row: FlowRow, error: unknown, at: Suspension): boolean {
+    return this.#ward.isForHospital(row, error, at);
+  }
+
+  after(ms: number, fn: () => void): void {
+    if (this.#ctx.alive) this.#ctx.runAfter(ms, fn);
+  }
+
+  alarmAt(at: number): void {
+    if (this.#ctx.alive) this.#alarmAt(at);
+  }
+
+  rerun(row: FlowRow): void {
+    if (row.holder === this.claim.token) void this.#rerun(row);
+    else void this.#takeNumber(row.number);
+  }
+
+  takeNumber(number: number): void {
+    void this.#takeNumber(number);
+  }
+
+  look(): void {
+    void this.#poll();
   }
 
   caughtUp(): void {}
@@ -246,7 +265,6 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   async childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
     const definition = this.#known(flow.name, flow.version);
     const stored = await inputOf(this.payloads, definition, input, id);
-    const timing = checkTiming({}, definition.options.queue, this.#settings.queues);
     const row = this.newRow({
       id,
       name: definition.name,
@@ -254,20 +272,12 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       input: stored,
       parent: parent.number,
       parentKey: key,
-      timing,
     });
     const writes: Write[] = [];
     const kept = this.blobs.split(stored, `input/${id}`, writes);
     return {
-      writes: [
-        {
-          type: "offer",
-          table: flows,
-          row: { ...row, input: kept, ...(row.waiting === null && { due: 0 }) },
-        },
-        ...writes,
-      ],
-      notify: [row.waiting === null ? READY_TOPIC + id : MORE_TOPIC + row.waiting],
+      writes: [{ type: "offer", table: flows, row: { ...row, input: kept, due: 0 } }, ...writes],
+      notify: [READY_TOPIC + id],
     };
   }
 
@@ -336,10 +346,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       const [row] = await this.store.get(flows, [[number]]);
       const letters = await this.#lettersOf(number, lastLetter);
       if (letters.length > 0) return letters;
-      const wished = row?.wish === "cancel" || row?.wish === "kill";
+      const wished = row !== undefined && row.wish !== null && row.wish !== "pause";
       const at = wished ? 0 : due;
-      // Whoever waits for people gives the slot back; whoever waits for time or mail, if the queue says so.
-      const leaves = status === "paused" || (at !== 0 && this.#queues.releases(row?.slot ?? null));
       try {
         await this.store.commit({
           claim: this.claim,
@@ -355,11 +363,9 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
                 holder: null,
                 updated: this.now(),
                 ...(status === "paused" && { wish: null }),
-                ...(leaves && { slot: null }),
               },
             },
           ],
-          notify: leaves && row !== undefined ? roomTopics(row) : [],
         });
       } catch (error) {
         if (error instanceof ConflictError) continue;
@@ -398,6 +404,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       case "wish":
         await this.#retried(async () => this.#apply(await this.wishFor(request.id, request.wish)));
         return ctx.reply(request.replyTo, undefined);
+      case "hospital":
+        return ctx.reply(
+          request.replyTo,
+          await this.#ward.answer(request.ask, this.#settings.definitions.all),
+        );
       case "query": {
         const row = await this.#rowOf(request.id);
         const answer = this.#loaded.get(row.number)?.process.answers.get(request.name);
@@ -426,90 +437,46 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
 
   async #start(flow: NewFlow): Promise<Started> {
     this.#known(flow.name, flow.version);
-    if (flow.timing?.debounce !== undefined) return this.#startOnce(flow, flow.timing.debounce);
-    const row = this.newRow(flow);
+    const holder = this.claim.token;
+    const row = this.newRow({ ...flow, holder });
     const writes: Write[] = [];
     const input = this.blobs.split(row.input, `input/${row.id}`, writes);
-    const atOnce = row.waiting === null && row.due === null;
-    const held = atOnce ? { ...row, status: "running", holder: this.claim.token } : row;
     const { results } = await this.store.commit({
       claim: this.claim,
-      writes: [{ type: "offer", table: flows, row: { ...held, input } }, ...writes],
-      notify: row.waiting === null ? [] : [MORE_TOPIC + row.waiting],
+      writes: [{ type: "offer", table: flows, row: { ...row, input } }, ...writes],
     });
     const number = results[0] as number;
     if (number > 0) {
-      if (atOnce) this.#run({ ...held, number }, [], []);
-      else if (row.due !== null) this.#alarmAt(row.due);
+      this.#run({ ...row, number }, [], []);
       return { id: row.id, attached: false };
     }
-    return this.#attached(await this.#rowOf(row.id), row.name);
-  }
-
-  /** Starts a flow unless one waits for others like it: then that one gets the input, and more time. */
-  async #startOnce(flow: NewFlow, { key, waitMs, atMostMs }: Debounce): Promise<Started> {
-    const debounce = `${flow.name}/${key}`;
-    for (;;) {
-      const [found] = await this.store.scan(flows, { index: "debounce", prefix: [debounce], limit: 1 });
-      const due = Math.min(this.now() + waitMs, (found?.created ?? this.now()) + atMostMs);
-      const fresh = { ...this.newRow(flow), waiting: null, due, debounce };
-      const writes: Write[] = [];
-      // The input that it had, and that is not read any more.
-      if (found !== undefined) writes.push(releaseAll(`input/${found.id}`));
-      const input = this.blobs.split(fresh.input, `input/${found?.id ?? flow.id}`, writes);
-      // One that waits in its queue already keeps its place there.
-      const time = found !== undefined && found.waiting === null ? { due } : {};
-      const set = { input, updated: this.now(), ...time };
-      const change: WriteSet =
-        found === undefined
-          ? { writes: [{ type: "insert", table: flows, row: { ...fresh, input } }, ...writes] }
-          : {
-              expect: [{ table: flows, key: [found.number], is: { debounce, waiting: found.waiting } }],
-              writes: [...writes, { type: "update", table: flows, key: [found.number], set }],
-            };
-      try {
-        await this.store.commit({ claim: this.claim, ...change });
-        this.#alarmAt(due);
-        return { id: found?.id ?? flow.id, attached: found !== undefined };
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
-        const same = await this.#find(flow.id);
-        if (same !== undefined && same.debounce !== debounce) return this.#attached(same, flow.name);
-      }
-    }
-  }
-
-  #attached(row: FlowRow, name: string): Started {
-    if (row.name !== name) throw new FlowIdTakenError(row.id, row.name, name);
+    const found = await this.#rowOf(row.id);
+    if (found.name !== row.name) throw new FlowIdTakenError(row.id, found.name, row.name);
     return { id: row.id, attached: true };
   }
 
   newRow(flow: NewFlow): Omit<FlowRow, "number"> {
     const now = this.now();
-    const { queue, lane = "", rank = LOWEST_RANK, delayMs = 0 } = flow.timing ?? {};
     return {
       id: flow.id,
       name: flow.name,
       version: flow.version,
-      status: "pending",
+      status: flow.holder === undefined ? "pending" : "running",
       input: flow.input,
       outcome: null,
       seed: flow.id,
       generation: 0,
-      holder: null,
-      due: delayMs === 0 ? null : now + delayMs,
+      holder: flow.holder ?? null,
+      due: flow.due ?? null,
       mail: 0,
       crashes: 0,
       taken_at: 0,
       parent: flow.parent ?? null,
       parent_key: flow.parentKey ?? null,
       wish: null,
-      queue: queue ?? null,
-      queue_key: lane,
-      rank,
-      waiting: delayMs === 0 ? (queue ?? null) : null,
-      slot: null,
-      debounce: null,
+      queue: flow.queue ?? null,
+      queue_key: flow.queueKey ?? null,
+      priority: flow.priority ?? 0,
       hospital: null,
       progress: null,
       trace: null,
@@ -553,11 +520,9 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     if (topic === undefined) {
       for (const loaded of this.#loaded.values()) void this.#readMail(loaded);
       for (const id of this.#waiters.keys()) void this.#checkEnd(id);
-      this.#queues.look();
       void this.#poll();
       return;
     }
-    if (this.#queues.noted(topic)) return;
     if (topic.startsWith(MAIL_TOPIC)) {
       const number = Number(topic.slice(MAIL_TOPIC.length));
       const loaded = this.#loaded.get(number);
@@ -594,8 +559,15 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
     if (row === undefined || ENDED.includes(row.status)) return;
     const loaded = this.#loaded.get(number);
     if (loaded === undefined) return this.#take(row);
-    if (row.wish === "cancel" || row.wish === "kill" || row.wish === "pause")
+    if (row.wish?.startsWith(OBSERVE)) this.#observe(loaded, row.wish.slice(OBSERVE.length));
+    else if (row.wish === "cancel" || row.wish === "kill" || row.wish === "pause")
       loaded.pid.process?.deliver({ type: "wish", wish: row.wish }, undefined);
+  }
+
+  /** Ends the process of a flow, and keeps the flow. */
+  #observe(loaded: Loaded, reason: string): void {
+    loaded.observing = reason;
+    if (loaded.pid.process !== undefined) this.kernel.stop(loaded.pid.process, KILLED_BY_HOST, undefined);
   }
 
   async #takeReady(which: string): Promise<void> {
@@ -733,90 +705,86 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
       this.#taking.set(number, true);
       return;
     }
-    if (!isTakeable(row, this.claim.token)) return;
-    const definition = this.definition(row.name, row.version);
-    if (definition === undefined) return;
+    if (isTakeable(row, this.claim.token)) await this.#alone(row, () => this.#tryRow(row));
+  }
+
+  /** One at a time for each flow. A flow that cannot be taken keeps no other from it. */
+  async #alone(row: FlowRow, act: () => Promise<void>): Promise<void> {
+    const { number } = row;
     this.#taking.set(number, false);
     try {
-      await (needsSlot(row) ? this.#queueUp(row) : this.#takeRow(row, definition));
+      await act();
+    } catch (error) {
+      this.#notTaken(row, error);
     } finally {
       const again = this.#taking.get(number);
       this.#taking.delete(number);
-      this.#mayStop();
       const loaded = this.#loaded.get(number);
+      if (loaded === undefined) this.#ward.calm(row.id);
+      this.#mayStop();
       if (again === true) void (loaded === undefined ? this.#takeNumber(number) : this.#readMail(loaded));
     }
   }
 
-  async #takeRow(row: FlowRow, _definition: FlowDefinition<never>): Promise<void> {
+  #notTaken(row: FlowRow, error: unknown): void {
+    if (error instanceof FencedError || error instanceof StoreClosedError) return;
+    // Another host, or an operator, was faster.
+    if (error instanceof ConflictError) this.#taking.set(row.number, true);
+    else if (error instanceof StoreError) this.after(STORE_AGAIN_MS, () => void this.#poll());
+    else this.#ward.quarantine(row, error, kindOf(error) === "code" ? "engine" : undefined);
+  }
+
+  async #tryRow(found: FlowRow): Promise<void> {
+    let row = found;
+    if (row.status === "hospitalized") {
+      const patient = await this.#ward.patient(row);
+      if (patient === undefined) return;
+      row = patient;
+    } else if (this.#ward.keepsByWish(row)) return;
+    if (this.definition(row.name, row.version) === undefined) this.#ward.unknown(row);
+    else await this.#takeRow(row);
+  }
+
+  async #takeRow(row: FlowRow): Promise<void> {
     const { number } = row;
-    const [history, letters] = await Promise.all([this.#historyOf(number), this.#lettersOf(number, 0)]);
+    const [history, letters] = await Promise.all([this.#historyOf(row), this.#lettersOf(number, 0)]);
     const crashes = row.holder !== null && row.taken_at === history.length ? row.crashes + 1 : 0;
+    if (!this.#ward.mayRun(row, crashes)) return;
     const set = {
       status: "running",
       holder: this.claim.token,
       due: null,
       crashes,
       taken_at: history.length,
+      hospital: row.hospital,
       updated: this.now(),
-      ...{ waiting: null, debounce: null },
     };
-    try {
-      await this.store.commit({
-        claim: this.claim,
-        expect: [
-          { table: flows, key: [number], is: { holder: row.holder, status: row.status, mail: row.mail } },
-        ],
-        writes: [{ type: "update", table: flows, key: [number], set }],
-      });
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error;
-      this.#taking.set(number, true);
-      return;
-    }
     const [input = row.input] = await resolved(this.store, [row.input]);
-    this.#queues.taken(row);
+    await this.store.commit({
+      claim: this.claim,
+      expect: [
+        { table: flows, key: [number], is: { holder: row.holder, status: row.status, mail: row.mail } },
+      ],
+      writes: [{ type: "update", table: flows, key: [number], set }],
+    });
     this.#run({ ...row, ...set, input }, history, letters);
   }
 
-  /** A flow whose time has come, and which has no slot of its queue, waits for one. */
-  async #queueUp({ number, queue, status, slot, due }: FlowRow): Promise<void> {
-    try {
-      await this.store.commit({
-        claim: this.claim,
-        expect: [{ table: flows, key: [number], is: { holder: null, status, slot, due } }],
-        writes: [{ type: "update", table: flows, key: [number], set: { waiting: queue, due: null } }],
-        notify: [MORE_TOPIC + queue],
-      });
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error;
-      this.#taking.set(number, true);
-    }
+  /** Runs a flow that this host holds from its last checkpoint. */
+  async #rerun(known: FlowRow): Promise<void> {
+    const { number } = known;
+    if (this.#stopping !== undefined || this.#loaded.has(number) || this.#taking.has(number)) return;
+    await this.#alone(known, async () => {
+      const [row] = await this.store.get(flows, [[number]]);
+      if (row?.holder !== this.claim.token || row.status !== "running" || this.#ward.keepsByWish(row)) return;
+      const [input = row.input] = await resolved(this.store, [row.input]);
+      const read = await Promise.all([this.#historyOf(row), this.#lettersOf(number, 0)]);
+      this.#run({ ...row, input }, ...read);
+    });
   }
 
-  /** Runs flows that have got a slot, and are held by this host. */
-  async #runAdmitted(numbers: readonly number[]): Promise<void> {
-    const rows = await this.store.get(
-      flows,
-      numbers.map((number) => [number]),
-    );
-    await Promise.all(rows.map((row) => row && this.#runHeld(row)));
-  }
-
-  async #runHeld(row: FlowRow): Promise<void> {
-    const { number } = row;
-    this.#taking.set(number, false);
-    const [history, letters] = await Promise.all([this.#historyOf(number), this.#lettersOf(number, 0)]);
-    const [input = row.input] = await resolved(this.store, [row.input]);
-    const again = this.#taking.get(number);
-    this.#taking.delete(number);
-    if (this.#stopping === undefined) this.#run({ ...row, input }, history, letters);
-    this.#mayStop();
-    const loaded = this.#loaded.get(number);
-    if (again === true && loaded !== undefined) void this.#readMail(loaded);
-  }
-
-  async #historyOf(number: number): Promise<Entry[]> {
+  /** @throws JournalDamagedError */
+  async #historyOf({ number, id }: FlowRow): Promise<Entry[]> {
     const history: Entry[] = [];
     for (;;) {
       const rows = await this.store.scan(journal, {
@@ -829,7 +797,14 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
         this.store,
         rows.map(({ value }) => value),
       );
-      for (const [i, { head }] of rows.entries()) history.push(decodeEntry(head, values[i] ?? null));
+      for (const [i, { seq, head }] of rows.entries()) {
+        if (seq !== history.length) throw new JournalDamagedError(id, history.length, "is missing");
+        try {
+          history.push(decodeEntry(head, values[i] ?? null));
+        } catch (error) {
+          throw new JournalDamagedError(id, seq, "cannot be read", { cause: error });
+        }
+      }
       if (rows.length < 10_000) return history;
     }
   }
@@ -837,29 +812,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort {
   #run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void {
     const definition = this.#known(row.name, row.version);
     const process = new FlowProcess(this, row, definition, history, letters);
+    const run = this.#ward.begin(row);
     const pid = this.#ctx.spawnLink(process, { label: `flow ${row.id}` });
-    const loaded: Loaded = { row, process, pid, reading: "no" };
+    const loaded: Loaded = { row, process, pid, run, observing: undefined, reading: "no" };
     this.#loaded.set(row.number, loaded);
     this.#byPid.set(pid, loaded);
-  }
-
-  /** A flow's process crashed: the flow stays where it is until somebody decides. */
-  async #crashed(row: FlowRow, error: unknown): Promise<void> {
-    if (error instanceof FencedError || error instanceof StoreClosedError) return;
-    const { message, name } = error as Error;
-    const hospital = JSON.stringify({ name, message, at: this.now() });
-    await this.store.commit({
-      claim: this.claim,
-      writes: [
-        {
-          type: "update",
-          table: flows,
-          key: [row.number],
-          set: { status: "hospitalized", slot: null, holder: null, due: null, hospital, updated: this.now() },
-        },
-      ],
-      notify: roomTopics(row),
-    });
   }
 }
 
@@ -870,6 +827,7 @@ const KILLED_BY_HOST = crash(new StoreClosedError("of the host that stops"));
 
 function isTakeable({ status, holder }: FlowRow, token: number): boolean {
   if (holder === token) return false;
+  if (status === "hospitalized") return holder === null;
   return status === "pending" || status === "waiting" || (status === "running" && holder !== null);
 }
 

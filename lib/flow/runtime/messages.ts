@@ -2,6 +2,7 @@
 
 import type { ReplyTo } from "../../process/request.js";
 import type { FlowRow } from "../journal/tables.js";
+import type { HospitalAsk } from "./hospital-handle.js";
 import type { NewFlow } from "./port.js";
 
 /** A request to a host. */
@@ -23,6 +24,7 @@ export type HostRequest =
       readonly wish: "cancel" | "kill" | "pause" | "resume";
       readonly replyTo: ReplyTo<undefined>;
     }
+  | { readonly type: "hospital"; readonly ask: HospitalAsk; readonly replyTo: ReplyTo<unknown> }
   | {
       readonly type: "query";
       readonly id: string;

@@ -6,9 +6,9 @@ import { only } from "../../process/known-options.js";
 import { count, delay, flag, text, withMethod } from "../../process/options.js";
 import type { StoreSource } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import { checkHospital, type HospitalOptions, type HospitalSettings } from "../hospital/options.js";
 import type { ErrorClass } from "../payload/error-record.js";
 import type { PayloadOptions } from "../payload/payloads.js";
-import { checkQueueName, checkQueues, type QueueOptions, type QueueSettings } from "../queues/options.js";
 import { payloadsOf } from "./payloads.js";
 import { FLOW_DEFAULTS, type FlowLimits, type Interceptor, type Payloads } from "./port.js";
 
@@ -28,10 +28,10 @@ export interface FlowHostOptions {
   readonly payloads?: PayloadOptions;
   /** Limits; see FLOW_DEFAULTS. */
   readonly limits?: Partial<FlowLimits>;
+  /** How flows that fail are treated: staff, backoff, limits. */
+  readonly hospital?: HospitalOptions;
   /** Wrap the transition of every flow. */
   readonly interceptors?: readonly Interceptor[];
-  /** Queues by name, in which flows wait for their turn. Hosts of one store give the same ones, with the same limits. */
-  readonly queues?: Readonly<Record<string, QueueOptions>>;
 }
 
 /** Options of a host, checked. */
@@ -42,9 +42,9 @@ export interface HostSettings {
   readonly hostId: string | undefined;
   readonly verify: boolean;
   readonly limits: FlowLimits;
+  readonly hospital: HospitalSettings;
   readonly interceptors: readonly Interceptor[];
   readonly payloads: Payloads;
-  readonly queues: ReadonlyMap<string, QueueSettings>;
 }
 
 /** Definitions by name and version. */
@@ -75,13 +75,13 @@ export class Definitions {
     return versions?.get(version ?? Math.max(...versions.keys()));
   }
 
+  get all(): readonly FlowDefinition<never>[] {
+    return [...this.#byName.values()].flatMap((versions) => [...versions.values()]);
+  }
+
   /** The classes of errors that the flows register. */
   get errors(): readonly ErrorClass[] {
     return this.all.flatMap(({ options }) => options.errors ?? []);
-  }
-
-  get all(): FlowDefinition<never>[] {
-    return [...this.#byName.values()].flatMap((versions) => [...versions.values()]);
   }
 
   get names(): string[] {
@@ -89,7 +89,17 @@ export class Definitions {
   }
 }
 
-const KNOWN = ["store", "flows", "name", "hostId", "verify", "payloads", "limits", "interceptors", "queues"];
+const KNOWN = [
+  "store",
+  "flows",
+  "name",
+  "hostId",
+  "verify",
+  "payloads",
+  "limits",
+  "hospital",
+  "interceptors",
+];
 
 /** @throws OptionError */
 export function checkHost(options: FlowHostOptions): HostSettings {
@@ -107,17 +117,14 @@ export function checkHost(options: FlowHostOptions): HostSettings {
       LONGEST_DURATION_MS,
     );
   for (const name of ["mostLoaded", "takeAtOnce"] as const) count(`limits.${name}`, limits[name], 1);
-  const queues = checkQueues(options.queues ?? {});
-  for (const { name, options: given } of definitions.all)
-    if (given.queue !== undefined) checkQueueName(`the queue of flow ${name}`, given.queue, queues);
   return {
-    queues,
     store: withMethod("store", options.store, "open", 'a store such as sqlite("flows.db") or memory()'),
     definitions,
     name: options.name === undefined ? undefined : text("name", options.name),
     hostId: options.hostId === undefined ? undefined : text("hostId", options.hostId),
     verify: flag("verify", options.verify ?? false),
     limits,
+    hospital: checkHospital("hospital", options.hospital),
     interceptors: options.interceptors ?? [],
     payloads: payloadsOf(options.payloads ?? {}, definitions.errors),
   };

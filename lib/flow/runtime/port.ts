@@ -3,12 +3,12 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
-import type { Entry, Stored } from "../journal/entry.js";
+import type { Suspension } from "../hospital/record.js";
+import type { Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import type { BlobWriter } from "../payload/blobs.js";
 import type { PayloadLimits } from "../payload/limits.js";
-import type { Timing } from "../queues/options.js";
 import type { Extra } from "./call.js";
 
 /** How values become durable. Text and bytes; `null` stands for undefined. */
@@ -79,17 +79,15 @@ export interface FlowPort {
   readonly blobs: BlobWriter;
   readonly limits: FlowLimits;
   readonly interceptors: readonly Interceptor[];
-  /** Replays a journal, after each of its writes: gives the error at which the code stopped. Absent unless `verify` is on. */
-  readonly readBack?:
-    | ((definition: FlowDefinition<never>, row: FlowRow, history: readonly Entry[]) => Promise<unknown>)
-    | undefined;
+  /** Every journal is replayed after each of its writes. */
+  readonly verify: boolean;
   /** Milliseconds since 1970 by the store's clock. */
   now(): number;
   /** Calls `drained` of a flow when its code has run as far as it can. */
   drain(flow: { drained(): void }): void;
   definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
   /** Whether an error that the code did not catch keeps the flow, for the hospital, instead of ending it. */
-  isForHospital(error: unknown, definition: FlowDefinition<never>): boolean;
+  isForHospital(row: FlowRow, error: unknown, at: Suspension): boolean;
   /** What is written to start a child. @throws FlowInputError, UnknownFlowError */
   childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra>;
   /** What is written to send a message. @throws FlowNotFoundError, MessageError */
@@ -117,6 +115,11 @@ export interface NewFlow {
   readonly input: Stored;
   readonly parent?: number;
   readonly parentKey?: string;
-  /** When it runs. Default: as soon as a host takes it. */
-  readonly timing?: Timing;
+  readonly queue?: string;
+  readonly queueKey?: string;
+  readonly priority?: number;
+  /** Not before this time. */
+  readonly due?: number;
+  /** The token of the host that takes it at once. */
+  readonly holder?: number;
 }

@@ -1,0 +1,270 @@
+// The hospital of one flow host: turns what happens to flows into events of its machine, and carries out what the machine decides.
+// Flows that wait or are observed are in the store and held by nobody, so any host may let them go.
+
+import type { Kernel } from "../../process/kernel.js";
+import type { Pid } from "../../process/pid.js";
+import { hash } from "../../process/stable-hash.js";
+import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
+import type { FlowDefinition } from "../definition/define.js";
+import { type FlowRow, flows } from "../journal/tables.js";
+import { eventOf, type HospitalReport, tell } from "./events.js";
+import {
+  type Admitted,
+  decide,
+  type HospitalEffect,
+  type HospitalEvent,
+  type HospitalState,
+  initial,
+  isFinal,
+  type PatientFilter,
+} from "./hospital-machine.js";
+import type { HospitalSettings } from "./options.js";
+import { decideFor, dischargeSet, patientRows } from "./patients.js";
+import { type HospitalRecord, parseRecord, type Suspension } from "./record.js";
+import { type SymptomKind, symptomOf } from "./symptom.js";
+
+/** What the hospital uses of its host. */
+export interface DeskPort {
+  readonly kernel: Kernel;
+  readonly pid: Pid;
+  readonly store: Store;
+  readonly claim: Claim;
+  /** Milliseconds since 1970 by the store's clock. */
+  now(): number;
+  /** Calls after so many milliseconds, unless the host has ended. */
+  after(ms: number, fn: () => void): void;
+  /** Runs a flow again. */
+  rerun(row: FlowRow): void;
+  /** Makes the failure of a flow durable, for all who wait for it. @throws ConflictError when the flow is another's by now */
+  fail(row: FlowRow, error: unknown): Promise<void>;
+  /** A flow wants to run at that time. */
+  alarmAt(at: number): void;
+}
+
+/** A flow that failed. */
+export interface Failure {
+  /** As it is in the store now. */
+  readonly row: FlowRow;
+  readonly definition: FlowDefinition<never> | undefined;
+  /** Of this run: grows with every run of this host. */
+  readonly run: number;
+  readonly suspension: Suspension;
+  readonly error: unknown;
+  /** What the host knows about the error. */
+  readonly kind?: SymptomKind | undefined;
+}
+
+/** The wish of somebody who wants a flow to be kept begins so; the reason follows. */
+export const OBSERVE = "observe ";
+
+/** How long the host waits before it tries again to write what the hospital decided. */
+const AGAIN_MS = 1_000;
+
+/** Names the code of a definition: other code is a reason to try again. */
+export function codeOf({ version, body }: FlowDefinition<never>): string {
+  return `${version}/${hash(String(body)).toString(36)}`;
+}
+
+export class HospitalDesk {
+  readonly #settings: HospitalSettings;
+  readonly #port: DeskPort;
+  #state: HospitalState;
+
+  constructor(settings: HospitalSettings, port: DeskPort) {
+    this.#settings = settings;
+    this.#port = port;
+    this.#state = initial(settings.config);
+  }
+
+  /** Whether an error that the code of a flow did not catch is the hospital's; else the flow fails at once. */
+  takes(failure: Failure): boolean {
+    return !isFinal(this.#state, this.#admission(failure, 0));
+  }
+
+  /** A flow has failed, or cannot run at all. */
+  admit(failure: Failure): void {
+    const { error } = failure;
+    if (error instanceof FencedError || error instanceof StoreClosedError) return;
+    this.#send(failure, this.#admission(failure, this.#port.kernel.env.random()));
+  }
+
+  #admission({ row, definition, run, suspension, error, kind }: Failure, random: number): Admitted {
+    return {
+      type: "admitted",
+      flow: row.id,
+      definition: row.name,
+      ...(definition === undefined ? {} : { code: codeOf(definition) }),
+      run,
+      symptom: symptomOf(error, kind),
+      suspension,
+      onError: definition?.options.onError ?? this.#settings.onError,
+      now: this.#port.now(),
+      random,
+    };
+  }
+
+  /** Somebody wants a flow to be kept. Its run, if there is one, has been ended. */
+  observe(failure: Omit<Failure, "error">, reason: string): void {
+    const { row, definition, run, suspension } = failure;
+    this.#send(
+      { ...failure, error: undefined },
+      {
+        type: "observed",
+        flow: row.id,
+        definition: row.name,
+        ...(definition === undefined ? {} : { code: codeOf(definition) }),
+        run,
+        reason,
+        suspension,
+        now: this.#port.now(),
+      },
+    );
+  }
+
+  /** A flow that has a record runs again: what the record counts is known again. */
+  remember(row: FlowRow): void {
+    const record = parseRecord(row.hospital ?? undefined);
+    if (record === undefined || this.#state.patients.has(row.id)) return;
+    const found: HospitalEvent = {
+      type: "restored",
+      flow: row.id,
+      isIn: false,
+      record,
+      now: this.#port.now(),
+    };
+    [this.#state] = decide(this.#state, found);
+  }
+
+  /** The flow is not this host's any more. */
+  left(flow: string): void {
+    [this.#state] = decide(this.#state, { type: "left", flow });
+  }
+
+  /**
+   * A flow in the hospital that nobody holds wants to be looked at. Gives the record with which it may run now; a number: not before
+   * that time; undefined: not before somebody acts.
+   */
+  dueOf(row: FlowRow): HospitalRecord | number | undefined {
+    const now = this.#port.now();
+    const event: HospitalEvent = { type: "due", flow: row.id, now };
+    const effects = decideFor({ ...this.#settings.config, atStart: "keep" }, row, now, event);
+    for (const effect of effects) {
+      if (effect.type === "wait") return effect.dueAt;
+      if (effect.type !== "discharge") continue;
+      this.#tell(effect);
+      return effect.record;
+    }
+    return undefined;
+  }
+
+  /** Lets the flows go that a filter means. Gives their ids. */
+  async discharge(filter: PatientFilter): Promise<string[]> {
+    const ids: string[] = [];
+    for await (const row of patientRows(this.#port.store, filter)) {
+      if (!(await this.#letGo(row))) continue;
+      ids.push(row.id);
+      const record = parseRecord(row.hospital ?? undefined);
+      if (record !== undefined) this.#tell({ type: "discharge", flow: row.id, by: "hand", record });
+    }
+    return ids;
+  }
+
+  /** False: another was faster. */
+  async #letGo(row: FlowRow): Promise<boolean> {
+    const { store, claim } = this.#port;
+    const config = { ...this.#settings.config, atStart: "keep" as const };
+    try {
+      await store.commit({ ...dischargeSet(config, row, this.#port.now()), claim });
+      return true;
+    } catch (error) {
+      if (error instanceof ConflictError) return false;
+      throw error;
+    }
+  }
+
+  /** The host starts: flows whose code is another now, or all of them if the rule says so, leave observation. */
+  async open(find: (name: string, version: number) => FlowDefinition<never> | undefined): Promise<void> {
+    for await (const row of patientRows(this.#port.store, {})) {
+      const definition = find(row.name, row.version);
+      if (definition === undefined) continue;
+      const [effect] = decideFor(this.#settings.config, row, this.#port.now(), undefined, codeOf(definition));
+      // What waits is woken by its time, as any flow is.
+      if (effect?.type !== "discharge" || effect.by === "timer") continue;
+      if (await this.#letGo(row)) this.#tell(effect);
+    }
+  }
+
+  #send(failure: Failure, event: HospitalEvent): void {
+    const [state, effects] = decide(this.#state, event);
+    this.#state = state;
+    for (const effect of effects) {
+      this.#tell(effect);
+      this.#carryOut(failure, effect);
+    }
+  }
+
+  #tell(effect: HospitalEffect): void {
+    const event: HospitalReport | undefined = eventOf(effect);
+    if (event !== undefined) tell(this.#port.kernel, this.#port.pid, event);
+  }
+
+  #carryOut(failure: Failure, effect: HospitalEffect): void {
+    const { row, error } = failure;
+    switch (effect.type) {
+      case "discharge":
+        this.#port.rerun(row);
+        return;
+      case "wait":
+        this.#persist(row, () => this.#keep(row, effect.record, effect.dueAt));
+        return;
+      case "observe":
+        this.#persist(row, () => this.#keep(row, effect.record, null));
+        return;
+      case "fail":
+        this.#persist(row, () => this.#port.fail(row, error));
+        return;
+      case "cancel":
+      case "notify":
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** Writes until it is durable: a flow whose end or stay is not stored would be nobody's. */
+  #persist(row: FlowRow, write: () => Promise<void>): void {
+    write().then(
+      () => this.left(row.id),
+      (error: unknown) => {
+        // Another host has it, or it was changed from outside.
+        if (error instanceof ConflictError || error instanceof FencedError) return this.left(row.id);
+        if (error instanceof StoreClosedError) return;
+        this.#port.after(AGAIN_MS, () => this.#persist(row, write));
+      },
+    );
+  }
+
+  async #keep(row: FlowRow, record: HospitalRecord, due: number | null): Promise<void> {
+    const { store, claim } = this.#port;
+    await store.commit({
+      claim,
+      expect: [{ table: flows, key: [row.number], is: { status: row.status, holder: row.holder } }],
+      writes: [
+        {
+          type: "update",
+          table: flows,
+          key: [row.number],
+          set: {
+            status: "hospitalized",
+            holder: null,
+            wish: row.wish?.startsWith(OBSERVE) ? null : row.wish,
+            due,
+            hospital: JSON.stringify(record),
+            updated: this.#port.now(),
+          },
+        },
+      ],
+    });
+    if (due !== null) this.#port.alarmAt(due);
+  }
+}

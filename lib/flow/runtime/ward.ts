@@ -1,0 +1,316 @@
+// The hospital's place in a host: who comes in, who may run, and how a flow fails for good.
+
+import type { Kernel } from "../../process/kernel.js";
+import type { Pid } from "../../process/pid.js";
+import { type ExitReason, formatReason } from "../../process/reason.js";
+import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import type { FlowDefinition } from "../definition/define.js";
+import { type DeskPort, HospitalDesk, OBSERVE } from "../hospital/desk.js";
+import { CrashLoopError } from "../hospital/errors.js";
+import { tell, type UnknownFlows } from "../hospital/events.js";
+import type { HospitalSettings } from "../hospital/options.js";
+import { type PatientInfo, patientOf, patientRows } from "../hospital/patients.js";
+import type { Suspension } from "../hospital/record.js";
+import type { SymptomKind } from "../hospital/symptom.js";
+import {
+  decide as decideTriage,
+  initial as initialTriage,
+  type TriageEvent,
+  type TriageState,
+} from "../hospital/triage-machine.js";
+import { countUnknown } from "../hospital/unknown.js";
+import type { Stored } from "../journal/entry.js";
+import { type FlowRow, flows, WISH_TOPIC } from "../journal/tables.js";
+import type { BlobWriter } from "../payload/blobs.js";
+import type { Call } from "./call.js";
+import { endSet } from "./checkpoint.js";
+import { FlowNotFoundError } from "./errors.js";
+import type { ChildEnd } from "./flow-code.js";
+import type { FlowProcess } from "./flow-process.js";
+import type { HospitalAsk } from "./hospital-handle.js";
+import type { Payloads } from "./port.js";
+
+type Definition = Pick<FlowDefinition<never>, "name" | "version">;
+
+/** What the ward uses of its host. */
+export interface WardHost {
+  readonly kernel: Kernel;
+  readonly pid: Pid;
+  readonly store: Store;
+  readonly claim: Claim;
+  readonly payloads: Payloads;
+  readonly blobs: BlobWriter;
+  now(): number;
+  after(ms: number, fn: () => void): void;
+  alarmAt(at: number): void;
+  definition(name: string, version: number): FlowDefinition<never> | undefined;
+  /** Runs a flow that this host holds from its last checkpoint, or takes one that nobody holds. */
+  rerun(row: FlowRow): void;
+  /** Takes a flow, if nobody holds it. */
+  takeNumber(number: number): void;
+  /** Looks for flows that can be taken. */
+  look(): void;
+}
+
+/** A run of a flow by this host. */
+export interface Run {
+  readonly row: FlowRow;
+  readonly process: FlowProcess;
+  readonly run: number;
+}
+
+/** A suspect that has run so long without harm is taken for innocent, and the next one runs. */
+const SUSPECT_MS = 1_000;
+const MAX_SUSPECTS = 1_000;
+const NOWHERE: Suspension = { name: "start", position: 0 };
+const NO_CALLS: ReadonlyMap<string, Call> = new Map();
+
+export class Ward implements DeskPort {
+  readonly desk: HospitalDesk;
+  readonly #host: WardHost;
+  #triage: TriageState;
+  #runs = 0;
+  readonly #numbers = new Map<string, number>();
+  #isOpen = false;
+  readonly #unknown = new Set<string>();
+
+  constructor(settings: HospitalSettings, host: WardHost) {
+    this.#host = host;
+    this.desk = new HospitalDesk(settings, this);
+    this.#triage = initialTriage({ maxCrashes: settings.maxCrashes, maxSuspects: MAX_SUSPECTS });
+  }
+
+  get kernel(): Kernel {
+    return this.#host.kernel;
+  }
+  get pid(): Pid {
+    return this.#host.pid;
+  }
+  get store(): Store {
+    return this.#host.store;
+  }
+  get claim(): Claim {
+    return this.#host.claim;
+  }
+  now(): number {
+    return this.#host.now();
+  }
+  after(ms: number, fn: () => void): void {
+    this.#host.after(ms, fn);
+  }
+  alarmAt(at: number): void {
+    this.#host.alarmAt(at);
+  }
+  rerun(row: FlowRow): void {
+    this.#host.rerun(row);
+  }
+
+  /** The host starts: who leaves by rule, and which flows it cannot run. */
+  async open(definitions: readonly Definition[]): Promise<void> {
+    await this.desk.open((name, version) => this.#host.definition(name, version));
+    const unknown = await countUnknown(this.store, definitions);
+    for (const one of unknown) this.#unknown.add(`${one.name}/${one.version}`);
+    this.#isOpen = true;
+    if (unknown.length > 0) tell(this.kernel, this.pid, { type: "unknown", flows: unknown });
+  }
+
+  /** A flow was met whose definition the host does not have. Told once for each definition. */
+  unknown({ name, version }: FlowRow): void {
+    const key = `${name}/${version}`;
+    // At the start all of them are counted.
+    if (!this.#isOpen || this.#unknown.has(key)) return;
+    this.#unknown.add(key);
+    const met: UnknownFlows = { name, version, count: 1 };
+    tell(this.kernel, this.pid, { type: "unknown", flows: [met] });
+  }
+
+  /** The number of a run that begins. */
+  begin(row: FlowRow): number {
+    if (row.hospital !== null) this.desk.remember(row);
+    return ++this.#runs;
+  }
+
+  isForHospital(row: FlowRow, error: unknown, suspension: Suspension): boolean {
+    return this.desk.takes({
+      row,
+      definition: this.#definitionOf(row),
+      run: this.#runs + 1,
+      suspension,
+      error,
+    });
+  }
+
+  #definitionOf({ name, version }: FlowRow): FlowDefinition<never> | undefined {
+    return this.#host.definition(name, version);
+  }
+
+  /** The process of a flow has ended, and not because the flow has ended or left memory. */
+  failed({ row, process, run }: Run, reason: ExitReason): void {
+    const isCrash = reason.type === "crash";
+    // Somebody killed the process: whatever it was, the flow's code is not the cause.
+    const error = isCrash ? reason.error : new Error(`the flow's process was ended: ${formatReason(reason)}`);
+    this.desk.admit({
+      row,
+      definition: this.#definitionOf(row),
+      run,
+      suspension: process.suspension,
+      error,
+      kind: isCrash ? process.kindOf(error) : "engine",
+    });
+  }
+
+  /** Somebody wants a flow that runs here to be kept: its process has been ended. */
+  observeRun({ row, process, run }: Run, reason: string): void {
+    this.desk.observe(
+      { row, definition: this.#definitionOf(row), run, suspension: process.suspension },
+      reason,
+    );
+  }
+
+  /** A flow that nobody runs cannot run. */
+  quarantine(row: FlowRow, error: unknown, kind?: SymptomKind): void {
+    const suspension = { ...NOWHERE, position: row.taken_at };
+    const definition = this.#definitionOf(row);
+    this.desk.admit({ row, definition, run: ++this.#runs, suspension, error, kind });
+  }
+
+  /** Whether a flow that nobody runs has to be kept because somebody wants that. */
+  keepsByWish(row: FlowRow): boolean {
+    if (!row.wish?.startsWith(OBSERVE)) return false;
+    const suspension = { ...NOWHERE, position: row.taken_at };
+    const definition = this.#definitionOf(row);
+    this.desk.observe({ row, definition, run: ++this.#runs, suspension }, row.wish.slice(OBSERVE.length));
+    return true;
+  }
+
+  // ── crashes ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether a flow may run under which the process has died so often. */
+  mayRun(row: FlowRow, crashes: number): boolean {
+    if (crashes === 0 || this.#triage.suspect === row.id) return true;
+    this.#numbers.set(row.id, row.number);
+    const effects = this.#decide({ type: "found", flow: row.id, crashes });
+    let isTaken = false;
+    for (const effect of effects) {
+      if (effect.type === "take") isTaken = true;
+      else if (effect.type === "admit") this.quarantine(row, new CrashLoopError(row.id, crashes));
+    }
+    if (this.#triage.suspect === row.id) this.after(SUSPECT_MS, () => this.calm(row.id));
+    else if (!this.#triage.waiting.includes(row.id)) this.#numbers.delete(row.id);
+    return isTaken;
+  }
+
+  /** A flow made no trouble: the next suspect may run. */
+  calm(flow: string): void {
+    if (this.#triage.suspect !== flow) return;
+    this.#numbers.delete(flow);
+    for (const effect of this.#decide({ type: "calm", flow })) {
+      if (effect.type === "look") this.#host.look();
+      if (effect.type !== "take") continue;
+      const { flow: next } = effect;
+      this.after(SUSPECT_MS, () => this.calm(next));
+      this.#host.takeNumber(this.#numbers.get(next) as number);
+    }
+  }
+
+  #decide(event: TriageEvent): ReturnType<typeof decideTriage>[1] {
+    const [state, effects] = decideTriage(this.#triage, event);
+    this.#triage = state;
+    return effects;
+  }
+
+  // ── patients ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A hospitalized flow wants to be looked at. Gives its row if it may run now. */
+  async patient(row: FlowRow): Promise<FlowRow | undefined> {
+    if (row.wish === "kill") {
+      await this.#end(row, "killed", null);
+      return undefined;
+    }
+    if (row.due === null) return undefined;
+    const due = this.desk.dueOf(row);
+    if (due !== undefined && typeof due !== "number") return { ...row, hospital: JSON.stringify(due) };
+    // Mail for the flow changed the time at which it is looked at.
+    if (row.due !== (due ?? null)) await this.#setDue(row, due ?? null);
+    else if (due !== undefined) this.alarmAt(due);
+    return undefined;
+  }
+
+  async #setDue(row: FlowRow, due: number | null): Promise<void> {
+    await this.store.commit({
+      claim: this.claim,
+      expect: [{ table: flows, key: [row.number], is: { status: row.status, due: row.due, mail: row.mail } }],
+      writes: [{ type: "update", table: flows, key: [row.number], set: { due } }],
+    });
+    if (due !== null) this.alarmAt(due);
+  }
+
+  /** Answers what the host is asked about its hospital. */
+  async answer(ask: HospitalAsk, definitions: readonly Definition[]): Promise<unknown> {
+    switch (ask.type) {
+      case "patients": {
+        const patients: PatientInfo[] = [];
+        for await (const row of patientRows(this.store, ask.filter)) {
+          if (patients.push(patientOf(row)) >= ask.limit) break;
+        }
+        return patients;
+      }
+      case "discharge":
+        return this.desk.discharge(ask.filter);
+      case "observe":
+        return this.#wishObserve(ask.id, ask.reason);
+      case "unknown":
+        return countUnknown(this.store, definitions);
+      default:
+        return ask satisfies never;
+    }
+  }
+
+  /** Whoever holds the flow carries the wish out. */
+  async #wishObserve(id: string, reason: string): Promise<void> {
+    for (;;) {
+      const [row] = await this.store.scan(flows, { index: "id", prefix: [id], limit: 1 });
+      if (row === undefined) throw new FlowNotFoundError(id);
+      if (row.finished !== null || row.status === "hospitalized") return;
+      const is = { status: row.status, holder: row.holder };
+      const set = { wish: OBSERVE + reason, updated: this.now(), ...(row.holder === null ? { due: 0 } : {}) };
+      try {
+        await this.store.commit({
+          claim: this.claim,
+          expect: [{ table: flows, key: [row.number], is }],
+          writes: [{ type: "update", table: flows, key: [row.number], set }],
+          notify: [WISH_TOPIC + row.number],
+        });
+        return;
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+      }
+    }
+  }
+
+  // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async fail(row: FlowRow, error: unknown): Promise<void> {
+    await this.#end(row, "failed", await this.#host.payloads.encodeThrown(error));
+  }
+
+  /** Ends a flow whose code does not run. */
+  async #end(row: FlowRow, status: "failed" | "killed", value: Stored): Promise<void> {
+    const checkpoint = {
+      ...{ row, blobs: this.#host.blobs, at: this.now(), seq: 0, items: [], asks: [], calls: NO_CALLS },
+      progress: undefined,
+    };
+    const note = row.parent === null ? {} : { note: await this.#noteOf(row, status, value) };
+    const set = endSet(checkpoint, { status, value, ...note });
+    const is = { status: row.status, holder: row.holder };
+    const expect = [...(set.expect ?? []), { table: flows, key: [row.number], is }];
+    await this.store.commit({ ...set, expect, claim: this.claim });
+  }
+
+  /** What the parent gets. */
+  async #noteOf(row: FlowRow, status: ChildEnd["status"], value: Stored): Promise<Stored> {
+    const { payloads } = this.#host;
+    const end: ChildEnd = { status, value: await payloads.decode(value) };
+    return payloads.encode(end, `the end of flow ${row.id}`, "result");
+  }
+}

@@ -1,0 +1,362 @@
+// The hospital's place in a host: flows that fail, checkpoints that cannot be read, code that is gone, processes that die.
+
+import { describe, expect, it } from "vitest";
+import {
+  defineFlow,
+  type FlowHost,
+  type FlowHostOptions,
+  flowHost,
+  type HospitalReport,
+} from "../../../lib/flow/index.js";
+import { FLOW_SCHEMA, flows as flowTable, journal } from "../../../lib/flow/journal/tables.js";
+import { System } from "../../../lib/index.js";
+import { type MemorySource, memory, openStore, type Store } from "../../../lib/store/index.js";
+import { testClock } from "../../../lib/testing/index.js";
+
+/** A system in virtual time over one store, whose hosts may die and start again. */
+class World implements AsyncDisposable {
+  readonly clock = testClock();
+  readonly source: MemorySource = memory();
+  readonly told: string[] = [];
+  system: System;
+
+  constructor() {
+    this.system = this.#start();
+  }
+
+  #start(): System {
+    const system = new System({ environment: this.clock.environment, report: false });
+    system.events.on("hospital", (report: HospitalReport) => {
+      const what =
+        "flow" in report ? report.flow : report.flows.map((one) => `${one.count} ${one.name} ${one.version}`);
+      this.told.push(`${report.type} ${what}`);
+    });
+    return system;
+  }
+
+  host(flows: FlowHostOptions["flows"], options: Partial<FlowHostOptions> = {}): Promise<FlowHost> {
+    return this.clock.until(this.system.start(flowHost({ store: this.source, flows, ...options })));
+  }
+
+  /** The machine loses its power, and starts again. */
+  async die(): Promise<void> {
+    this.source.lose();
+    await this.clock.until(this.system.stop());
+    this.system = this.#start();
+  }
+
+  async status(flows: FlowHost, id: string): Promise<string> {
+    await this.clock.settle();
+    return (await this.clock.until(flows.get(id).info())).status;
+  }
+
+  async edit(act: (store: Store) => Promise<unknown>): Promise<void> {
+    const store = await this.clock.until(openStore(this.system, this.source, [FLOW_SCHEMA]));
+    await this.clock.until(act(store));
+    await this.clock.until(store.close());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.clock.until(this.system.stop());
+  }
+}
+
+describe("a flow whose code throws", () => {
+  const broken = { is: true };
+  const pay = (onError?: "hospital") =>
+    defineFlow("pay", onError === undefined ? {} : { onError }, async (flow, amount: number) => {
+      const charged = await flow.step("charge", () => amount);
+      if (broken.is) throw new Error("broken");
+      return charged;
+    });
+
+  it("fails, and its error goes to those who wait for it", async () => {
+    await using world = new World();
+    broken.is = true;
+    const definition = pay();
+    const flows = await world.host([definition]);
+    const run = await world.clock.until(flows.start(definition, 5, { id: "p" }));
+    await expect(world.clock.until(run.result())).rejects.toThrow("broken");
+    expect(await world.status(flows, "p")).toBe("failed");
+    expect(await world.clock.until(flows.hospital.patients())).toEqual([]);
+  });
+
+  it("keeps its place where its definition says so, across a restart, and goes on when it is discharged [N12]", async () => {
+    await using world = new World();
+    broken.is = true;
+    let flows = await world.host([pay("hospital")]);
+    await world.clock.until(flows.start(pay("hospital"), 5, { id: "p" }));
+    expect(await world.status(flows, "p")).toBe("hospitalized");
+    await world.die();
+    flows = await world.host([pay("hospital")]);
+    expect(await world.status(flows, "p")).toBe("hospitalized");
+    const [patient] = await world.clock.until(flows.hospital.patients());
+    expect(patient).toMatchObject({
+      id: "p",
+      name: "pay",
+      record: {
+        symptom: { kind: "code", name: "Error", message: "broken" },
+        suspension: { name: "charge", position: 1 },
+        by: ["onError"],
+        visits: [{ decision: "observe" }],
+      },
+    });
+    broken.is = false;
+    expect(await world.clock.until(flows.hospital.discharge({ code: "other" }))).toEqual([]);
+    expect(await world.clock.until(flows.hospital.discharge("p"))).toEqual(["p"]);
+    expect(await world.clock.until(flows.get("p").result())).toBe(5);
+    expect(world.told).toEqual(["observed p", "discharged p"]);
+  });
+
+  it("can be killed in the hospital", async () => {
+    await using world = new World();
+    broken.is = true;
+    const flows = await world.host([pay("hospital")]);
+    const run = await world.clock.until(flows.start(pay("hospital"), 5, { id: "p" }));
+    expect(await world.status(flows, "p")).toBe("hospitalized");
+    await world.clock.until(run.kill());
+    expect(await world.status(flows, "p")).toBe("killed");
+  });
+});
+
+describe("a flow that staff of the user's own discharges", () => {
+  it("runs again at once, then after waits, across a restart, until the staff gives up", async () => {
+    await using world = new World();
+    const runs: number[] = [];
+    const poll = defineFlow("poll", async (flow, _: null) => {
+      runs.push(flow.now());
+      throw new Error("closed");
+    });
+    const staff = [
+      {
+        name: "patience",
+        diagnose: (_: unknown, { discharged }: { discharged: number }) =>
+          discharged < 3
+            ? ({ type: "discharge", afterMs: discharged * 60_000 } as const)
+            : ("terminal" as const),
+      },
+    ];
+    const hospital = { hospital: { staff } };
+    let flows = await world.host([poll], hospital);
+    await world.clock.until(flows.start(poll, null, { id: "p" }));
+    expect(await world.status(flows, "p")).toBe("hospitalized");
+    expect(runs).toHaveLength(2);
+    await world.clock.advance(60_000);
+    expect(runs).toHaveLength(3);
+    await world.die();
+    flows = await world.host([poll], hospital);
+    await world.clock.advance(119_000);
+    expect(runs).toHaveLength(3);
+    await world.clock.advance(2_000);
+    expect(runs).toHaveLength(4);
+    expect(await world.status(flows, "p")).toBe("failed");
+    expect(world.told).toEqual(["discharged p", "waits p", "discharged p", "waits p", "discharged p"]);
+  });
+});
+
+describe("code that takes another way than the one recorded", () => {
+  it("is kept at once, and runs again when the host has other code", async () => {
+    await using world = new World();
+    let runs = 0;
+    const first = defineFlow("order", async (flow, _: null) => {
+      await flow.step("a", () => 1);
+      return flow.receive<string>("go");
+    });
+    const second = defineFlow("order", async (flow, _: null) => {
+      runs++;
+      await flow.step("b", () => 1);
+      return flow.receive<string>("go");
+    });
+    let flows = await world.host([first]);
+    await world.clock.until(flows.start(first, null, { id: "o" }));
+    await world.clock.settle();
+    await world.die();
+    flows = await world.host([second]);
+    expect(await world.status(flows, "o")).toBe("hospitalized");
+    await world.clock.advance(10 * 60_000);
+    expect(runs).toBe(1);
+    const [patient] = await world.clock.until(flows.hospital.patients({ kind: "divergence" }));
+    expect(patient?.record?.symptom.code).toBe("ERR_FLOW_DIVERGED");
+    await world.die();
+    flows = await world.host([second]);
+    await world.clock.advance(10 * 60_000);
+    expect(runs).toBe(1);
+    await world.die();
+    flows = await world.host([first]);
+    await world.clock.until(flows.get("o").send("go", "done"));
+    expect(await world.clock.until(flows.get("o").result())).toBe("done");
+  });
+});
+
+describe("a checkpoint that cannot be read", () => {
+  const two = defineFlow("two", async (flow, name: string) => {
+    const greeting = await flow.step("greet", () => `hello ${name}`);
+    await flow.sleep("1 hour");
+    return greeting;
+  });
+
+  const damages: [string, (store: Store, position: number) => Promise<unknown>][] = [
+    [
+      "has a damaged entry",
+      (store, position) =>
+        store.commit({ writes: [{ type: "update", table: journal, key: [position], set: { head: "[" } }] }),
+    ],
+    [
+      "has a damaged value",
+      (store, position) =>
+        store.commit({ writes: [{ type: "update", table: journal, key: [position], set: { value: "J{" } }] }),
+    ],
+    [
+      "misses an entry",
+      (store, position) => store.commit({ writes: [{ type: "delete", table: journal, key: [position] }] }),
+    ],
+  ];
+
+  it.each(damages)(
+    "%s: the flow is quarantined, the host starts, and others run [N13]",
+    async (_, damage) => {
+      await using world = new World();
+      let flows = await world.host([two]);
+      for (const id of ["a", "b", "c"]) await world.clock.until(flows.start(two, id, { id }));
+      await world.clock.settle();
+      await world.die();
+      await world.edit(async (store) => {
+        const [row] = await store.scan(flowTable, { index: "id", prefix: ["b"] });
+        const [entry] = await store.scan(journal, { index: "flow", prefix: [row?.number as number] });
+        await damage(store, entry?.position as number);
+      });
+      flows = await world.host([two]);
+      await world.clock.advance(2 * 3_600_000);
+      expect(await world.clock.until(flows.get("a").result())).toBe("hello a");
+      expect(await world.clock.until(flows.get("c").result())).toBe("hello c");
+      expect(await world.status(flows, "b")).toBe("hospitalized");
+      const [patient] = await world.clock.until(flows.hospital.patients());
+      expect(patient).toMatchObject({
+        id: "b",
+        record: { symptom: { kind: "payload" }, by: ["quarantine"] },
+      });
+    },
+  );
+
+  it("is taken again after its repair", async () => {
+    await using world = new World();
+    let flows = await world.host([two]);
+    await world.clock.until(flows.start(two, "Ada", { id: "a" }));
+    await world.clock.settle();
+    await world.die();
+    const heads: string[] = [];
+    const write = (head: string) => (store: Store) =>
+      store.scan(journal, { limit: 1 }).then(([entry]) => {
+        heads.push(entry?.head as string);
+        const key = [entry?.position as number];
+        return store.commit({ writes: [{ type: "update", table: journal, key, set: { head } }] });
+      });
+    await world.edit(write("damaged"));
+    flows = await world.host([two]);
+    expect(await world.status(flows, "a")).toBe("hospitalized");
+    await world.edit(write(heads[0] as string));
+    await world.clock.until(flows.hospital.discharge("a"));
+    expect(await world.clock.until(flows.get("a").result())).toBe("hello Ada");
+  });
+});
+
+describe("a flow that kills its process", () => {
+  it("is kept after three deaths, before its code runs, and those beside it end [N14]", async () => {
+    await using world = new World();
+    let killed = 0;
+    const killer = defineFlow("killer", async (flow, _: null) =>
+      flow.step("kill", () => {
+        killed++;
+        world.source.lose();
+      }),
+    );
+    const calm = defineFlow("calm", async (flow, n: number) => {
+      await flow.sleep(50);
+      return flow.step("count", () => n);
+    });
+    let flows = await world.host([killer, calm]);
+    for (let i = 0; i < 5; i++) await world.clock.until(flows.start(calm, i, { id: `c${i}` }));
+    await world.clock.until(flows.start(killer, null, { id: "k" })).catch(() => undefined);
+    for (let deaths = 1; killed === deaths; deaths++) {
+      await world.die();
+      flows = await world.host([killer, calm]);
+      await world.clock.advance(10_000);
+    }
+    expect(killed).toBe(3);
+    expect(await world.status(flows, "k")).toBe("hospitalized");
+    for (let i = 0; i < 5; i++) expect(await world.clock.until(flows.get(`c${i}`).result())).toBe(i);
+    const patients = await world.clock.until(flows.hospital.patients());
+    expect(patients.map(({ id, record }) => `${id} ${record?.symptom.kind}`)).toEqual(["k crash-loop"]);
+  });
+});
+
+describe("flows whose definitions the host does not have", () => {
+  it("are told at the start and listed, by name and version, and left alone [N15]", async () => {
+    await using world = new World();
+    const make = (name: string, version: number) =>
+      defineFlow(name, { version }, async (flow, _: null) => flow.receive<string>("go"));
+    let flows = await world.host([make("old", 1), make("old", 2), make("kept", 1)]);
+    await world.clock.until(flows.start(make("old", 1), null, { id: "a" }));
+    await world.clock.until(flows.start(make("old", 2), null, { id: "b" }));
+    await world.clock.until(flows.start(make("old", 2), null, { id: "c" }));
+    await world.clock.until(flows.start(make("kept", 1), null, { id: "d" }));
+    await world.die();
+    flows = await world.host([make("old", 1), make("kept", 1)]);
+    await world.clock.settle();
+    expect(world.told).toEqual(["unknown 2 old 2"]);
+    expect(await world.clock.until(flows.hospital.unknown())).toEqual([
+      { name: "old", version: 2, count: 2 },
+    ]);
+    expect(await world.clock.until(flows.hospital.patients())).toEqual([]);
+    await world.die();
+    flows = await world.host([make("old", 2)]);
+    await world.clock.until(flows.get("b").send("go", "on"));
+    expect(await world.clock.until(flows.get("b").result())).toBe("on");
+  });
+});
+
+describe("an observation by hand", () => {
+  it("stops a flow that runs or waits, and a discharge lets it go on", async () => {
+    await using world = new World();
+    let runs = 0;
+    const wait = defineFlow("wait", async (flow, _: null) => {
+      runs++;
+      return flow.receive<string>("go");
+    });
+    const flows = await world.host([wait]);
+    const run = await world.clock.until(flows.start(wait, null, { id: "w" }));
+    await world.clock.until(flows.hospital.observe("w", "to look at it"));
+    expect(await world.status(flows, "w")).toBe("hospitalized");
+    await world.clock.until(run.send("go", "mail"));
+    expect(await world.status(flows, "w")).toBe("hospitalized");
+    expect(runs).toBe(1);
+    const [patient] = await world.clock.until(flows.hospital.patients());
+    expect(patient?.record).toMatchObject({
+      symptom: { kind: "requested", message: "to look at it" },
+      by: ["hand"],
+    });
+    await world.clock.until(flows.hospital.discharge({}));
+    expect(await world.clock.until(run.result())).toBe("mail");
+  });
+});
+
+describe("bad input", () => {
+  it("is refused", async () => {
+    await using world = new World();
+    const flows = await world.host([]);
+    const { hospital } = flows;
+    const refused = (call: Promise<unknown>) =>
+      world.clock.until(call.then(String, (error: Error) => error.message));
+    expect(await refused(hospital.observe("nobody", "x"))).toContain('no flow "nobody"');
+    expect(await refused(hospital.discharge("nobody"))).toBe("");
+    expect(await refused(hospital.discharge({ kinds: "x" } as never))).toContain("did you mean kind?");
+    expect(await refused(hospital.patients({ kind: "flu" as never }))).toContain(
+      "filter.kind must be one of",
+    );
+    expect(await refused(hospital.patients({}, { limit: 0 }))).toContain("limit must be");
+    expect(await refused(hospital.discharge(""))).toContain("which must be");
+    expect(() => flowHost({ store: memory(), flows: [], hospital: { stuff: [] } as never })).toThrow(
+      "hospital.stuff",
+    );
+  });
+});
