@@ -230,13 +230,16 @@ function found({ config }: HospitalState, event: Admitted, past: Past): Consulta
   return consult(config.staff, symptom, { flow, definition, suspension, discharges, visits }, counts);
 }
 
-/** What the last record says about a flow at this suspension. A journal that has grown since makes counts start anew. */
+/**
+ * What the last record says about a flow at this suspension. A journal that has grown since makes counts start anew, and so does one
+ * that was cut to retry the flow from a step.
+ */
 function pastOf(known: Patient | undefined, { position }: Suspension): Past {
   if (known === undefined) return { counts: {}, discharges: 0, visits: [] };
   const { counts, discharges, visits, suspension } = known.record;
-  return position > suspension.position
-    ? { counts: {}, discharges: 0, visits }
-    : { counts, discharges, visits };
+  return position === suspension.position
+    ? { counts, discharges, visits }
+    : { counts: {}, discharges: 0, visits };
 }
 
 /** What becomes of the flow, who decided, and the wait before its next run. */

@@ -71,6 +71,12 @@ describe("counts", () => {
     expect(hospital.fail("connection", { position: 5 })).toBe("discharge");
   });
 
+  it("start anew when the journal was cut", () => {
+    const hospital = new Driven(chronic);
+    for (let i = 0; i < 3; i++) hospital.fail("connection", { position: 5 });
+    expect(hospital.fail("connection", { position: 2 })).toBe("discharge");
+  });
+
   it("do not start anew at another step while the journal stays as it is", () => {
     const hospital = new Driven(chronic);
     const visits = ["pay", "ship", "pay", "ship"].map((name) => hospital.fail("connection", { name }));
