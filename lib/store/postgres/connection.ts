@@ -74,13 +74,9 @@ export class ServerError extends StoreError {
   override readonly code = "ERR_STORE_SERVER";
   /** The SQLSTATE, such as `42P01`. */
   readonly sqlState: string;
-  /** The constraint that is violated, if that is the reason. */
-  readonly constraint: string | undefined;
-  constructor(sqlState: string, message: string, cause: unknown) {
+  constructor(sqlState: string, message: string, cause?: unknown) {
     super(`the server refused a statement (${sqlState}): ${message}`, { cause });
     this.sqlState = sqlState;
-    const { constraint } = cause as { constraint?: unknown };
-    this.constraint = typeof constraint === "string" ? constraint : undefined;
   }
 }
 

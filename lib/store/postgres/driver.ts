@@ -225,7 +225,7 @@ export class PostgresDriver implements StoreDriver {
         return FENCED;
       }
       if (await this.#outcomes.commit(connection, id, this.#readers)) return { outcomes };
-      throw new ServerError("40001", "the commit was rolled back", undefined);
+      throw new ServerError("40001", "the commit was rolled back");
     } catch (error) {
       for (const one of spent) this.#outcomes.spend(one);
       await rolledBack(connection);

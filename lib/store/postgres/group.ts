@@ -145,7 +145,7 @@ async function write(
   const answers = await on.connection.send([...guards, ...commandsOf(on, statements)]);
   for (let i = 0; i < guards.length; i += 2)
     if (answers[i]?.count !== answers[i + 1]?.count || answers[i]?.count === 0)
-      throw new ServerError("40001", "a row was added that was expected to be absent", undefined);
+      throw new ServerError("40001", "a row was added that was expected to be absent");
   take(statements, answers.slice(guards.length));
 }
 

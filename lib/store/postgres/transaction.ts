@@ -167,7 +167,7 @@ class Attempt<T> implements SqlTransaction {
     const outcome = typeof done === "symbol" ? undefined : done[0];
     if (outcome instanceof Error) throw outcome;
     if (!(await outcomes.commit(connection, id, others)))
-      throw new ServerError("40001", "the commit was rolled back", undefined);
+      throw new ServerError("40001", "the commit was rolled back");
     if (set.notify !== undefined) this.#on.committed(set.notify);
   }
 
