@@ -20,8 +20,11 @@ export interface Passed {
 
 export interface PostgresProxy {
   readonly connection: PostgresConnection;
-  /** Arms a cut of the connection on which the client sends next. Without a cut the bytes are only counted. */
-  arm(cut?: Cut): void;
+  /**
+   * Arms a cut of the connection on which the client sends next. Without a cut the bytes are only counted. `andAll`: the others are cut
+   * with it, and new ones refused.
+   */
+  arm(cut?: Cut, andAll?: boolean): void;
   /** What passed on the connection that was armed. */
   passed(): Passed;
   /** Whether the armed cut took place. */
@@ -30,6 +33,10 @@ export interface PostgresProxy {
   deaf: boolean;
   /** Passes nothing on, and says nothing, as a network that has failed. */
   silent: boolean;
+  /** Breaks new connections off, as a server that is not there. Others go on. */
+  refuses: boolean;
+  /** How many connections were made. */
+  readonly connections: number;
   /** Cuts all connections. */
   cutAll(): void;
   stop(): Promise<void>;
@@ -37,15 +44,18 @@ export interface PostgresProxy {
 
 export async function startProxy(server: PostgresServer): Promise<PostgresProxy> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-px-"));
-  const proxy = new Proxy(server, folder);
+  const proxy = new CuttingProxy(server, folder);
   await proxy.listen();
   return proxy;
 }
 
-class Proxy implements PostgresProxy {
+class CuttingProxy implements PostgresProxy {
   readonly connection: PostgresConnection;
   deaf = false;
   silent = false;
+  refuses = false;
+  connections = 0;
+  #andAll = false;
   readonly #folder: string;
   readonly #listener: Server;
   readonly #pairs = new Set<Pair>();
@@ -57,6 +67,11 @@ class Proxy implements PostgresProxy {
     this.#folder = folder;
     this.connection = { ...server.connection, host: folder };
     this.#listener = createServer((client) => {
+      this.connections++;
+      if (this.refuses) {
+        client.destroy();
+        return;
+      }
       const pair = new Pair(this, client, createConnection(server.socket));
       this.#pairs.add(pair);
       pair.ended.then(() => this.#pairs.delete(pair));
@@ -69,8 +84,9 @@ class Proxy implements PostgresProxy {
     });
   }
 
-  arm(cut?: Cut): void {
+  arm(cut?: Cut, andAll = false): void {
     this.#cut = cut;
+    this.#andAll = andAll;
     this.#isArmed = true;
     this.#target = undefined;
   }
@@ -105,7 +121,12 @@ class Proxy implements PostgresProxy {
     const cut = this.#cut?.direction === direction ? this.#cut.bytes - before : Number.POSITIVE_INFINITY;
     const passing = chunk.subarray(0, Math.min(chunk.length, cut));
     pair.passed = { ...pair.passed, [direction]: before + passing.length };
-    return [passing, passing.length < chunk.length || passing.length === cut];
+    const isCut = passing.length < chunk.length || passing.length === cut;
+    if (isCut && this.#andAll) {
+      this.refuses = true;
+      for (const other of this.#pairs) if (other !== pair) other.cut();
+    }
+    return [passing, isCut];
   }
 }
 
@@ -113,13 +134,13 @@ class Pair {
   readonly ended: Promise<void>;
   passed: Passed = { "to server": 0, "to client": 0 };
   isCut = false;
-  readonly #proxy: Proxy;
+  readonly #proxy: CuttingProxy;
   readonly #client: Socket;
   readonly #server: Socket;
   /** Bytes from the server that are no whole message yet. */
   #rest = Buffer.alloc(0);
 
-  constructor(proxy: Proxy, client: Socket, server: Socket) {
+  constructor(proxy: CuttingProxy, client: Socket, server: Socket) {
     this.#proxy = proxy;
     this.#client = client;
     this.#server = server;

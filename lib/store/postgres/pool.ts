@@ -1,7 +1,6 @@
 // A pool of connections: pool-machine.ts decides, and this carries out.
 
 import { backoffMs } from "../../process/backoff.js";
-import { StoreError } from "../errors.js";
 import type { StoreContext } from "../store.js";
 import { type Connection, ConnectionLostError, type Connector, ServerError } from "./connection.js";
 import { StoreUnreachableError } from "./errors.js";
@@ -166,15 +165,24 @@ export class Pool {
 
   #reason(): Error {
     const failure = this.#failure;
-    if (failure instanceof StoreError && isLasting(failure) && !(failure instanceof ServerError))
-      return failure;
+    if (failure !== undefined && isLasting(failure)) return told(failure);
     return new StoreUnreachableError(this.#connector.label, this.#limits.unreachableMs, "nothing", failure);
   }
 }
 
 /** Whether the next attempt would fail in the same way: the server answered, and not that it is starting, ending or full. */
-function isLasting(error: unknown): boolean {
+function isLasting(error: unknown): error is Error {
   if (!(error instanceof ConnectionLostError)) return true;
   const { code } = error.cause as { code?: unknown };
-  return typeof code === "string" && /^(28...|3D000|42...|0A000|08P01)$/.test(code);
+  return typeof code === "string" && LASTING.test(code);
+}
+
+/** A wrong user or password, no such database, no right to connect, an unknown protocol or setting. */
+const LASTING = /^(28...|3D000|42...|0A000|08P01)$/;
+
+/** The end of a connection that the server refused is what the server said. */
+function told(failure: Error): Error {
+  if (!(failure instanceof ConnectionLostError)) return failure;
+  const { code, message } = failure.cause as { code: string; message: string };
+  return new ServerError(code, message, failure.cause);
 }

@@ -43,7 +43,7 @@ export async function runTransaction<T>(
   const deadline = new Deadline(on.host.after, ms, options.signal);
   try {
     for (let attempt = 1; attempt <= attempts; attempt++) {
-      const done = await new Attempt(on, options, deadline, ms).run(body, attempt);
+      const done = await new Attempt(on, options, deadline, ms).run(body);
       if (done !== undefined) return done.result;
     }
     throw deadline.why ?? new TransactionOvertakenError(attempts);
@@ -75,12 +75,9 @@ class Attempt<T> implements SqlTransaction {
   }
 
   /** Undefined: other writers were faster. */
-  async run(
-    body: (tx: SqlTransaction) => Promise<T>,
-    attempt: number,
-  ): Promise<{ readonly result: T } | undefined> {
-    const { pool } = this.#on;
-    const connection = await pool.acquire(this.#ms);
+  async run(body: (tx: SqlTransaction) => Promise<T>): Promise<{ readonly result: T } | undefined> {
+    const { pool, settings } = this.#on;
+    const connection = await pool.acquire(Math.min(this.#ms, settings.unreachableMs));
     try {
       return await connection.hold(async () => {
         this.#connection = connection;
@@ -103,7 +100,6 @@ class Attempt<T> implements SqlTransaction {
       throw error;
     } finally {
       pool.release(connection);
-      void attempt;
     }
   }
 

@@ -1,0 +1,185 @@
+// Claims on a server: who holds them, when they are lost, and that a late writer is refused.
+
+import { Client } from "pg";
+import {
+  type Claim,
+  defineTable,
+  FencedError,
+  type PostgresOptions,
+  postgres,
+  type Schema,
+  type Store,
+} from "signalbox/store";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { childProgram } from "../../support/child-program.js";
+import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
+import { type PostgresProxy, startProxy } from "../../support/postgres-proxy.js";
+import { storeContext } from "../../support/store-context.js";
+
+const names = defineTable("names", { columns: { id: "text" }, key: ["id"] });
+const schema: Schema = { name: "claims", version: 1, tables: [names] };
+const turn = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve));
+const lost = (claim: Claim): Promise<unknown> =>
+  new Promise((resolve) => {
+    if (claim.lost.aborted) resolve(undefined);
+    claim.lost.addEventListener("abort", resolve);
+  });
+
+describePostgres("claims on a server", () => {
+  let server: PostgresServer;
+  let proxy: PostgresProxy;
+  let places = 0;
+  const open: Store[] = [];
+  beforeAll(async () => {
+    server = await startPostgres();
+    proxy = await startProxy(server);
+  });
+  afterEach(async () => {
+    proxy.refuses = false;
+    for (const store of open.splice(0)) await store.close();
+  });
+  afterAll(async () => {
+    await proxy.stop();
+    await server.stop();
+  });
+
+  /** Two hosts: one by way of the proxy. */
+  async function hosts(options: PostgresOptions = {}): Promise<{ cut: Store; other: Store; place: string }> {
+    const place = `claims_${++places}`;
+    const cut = await postgres(proxy.connection, { ...options, schema: place }).open(
+      [schema],
+      storeContext(),
+    );
+    const other = await postgres(server.connection, { schema: place }).open([schema], storeContext());
+    open.push(cut, other);
+    return { cut, other, place };
+  }
+
+  /** Waits until the other host sees the claim so. */
+  async function seen(store: Store, held: boolean): Promise<void> {
+    while ((await store.claims(""))[0]?.held !== held) await turn();
+  }
+
+  async function sql(text: string): Promise<readonly unknown[]> {
+    const client = new Client(server.connection);
+    await client.connect();
+    try {
+      return (await client.query(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Waits until the owner's session has locked its token. */
+  async function locked(place: string): Promise<void> {
+    while ((await sql(`select from "${place}"."$claims" where locked_in is not null`)).length === 0)
+      await turn();
+  }
+
+  it("are not held any more as soon as the connection of their owner has gone [K39]", async () => {
+    const { cut, other, place } = await hosts();
+    const claim = (await cut.claim("host", { owner: "a", ttlMs: 600_000 })) as Claim;
+    await locked(place);
+    expect(await other.claims("")).toEqual([{ name: "host", token: claim.token, owner: "a", held: true }]);
+    expect(await other.claim("host", { owner: "b" })).toBeUndefined();
+    proxy.refuses = true;
+    proxy.cutAll();
+    await seen(other, false);
+    const next = (await other.claim("host", { owner: "b", ttlMs: 600_000 })) as Claim;
+    expect(next.token).toBeGreaterThan(claim.token);
+    proxy.refuses = false;
+    const late = cut.commit({ claim, writes: [{ type: "put", table: names, row: { id: "late" } }] });
+    await expect(late).rejects.toThrow(FencedError);
+    expect(claim.lost.aborted).toBe(true);
+    expect(await other.count(names, {})).toBe(0);
+  });
+
+  it("are kept when their owner comes back before another has taken them [K39]", async () => {
+    const { cut, other, place } = await hosts();
+    const claim = (await cut.claim("host", { owner: "a", ttlMs: 600_000 })) as Claim;
+    await locked(place);
+    proxy.cutAll();
+    await cut.commit({ claim, writes: [{ type: "put", table: names, row: { id: "back" } }] });
+    await seen(other, true);
+    expect(claim.lost.aborted).toBe(false);
+  });
+
+  it("are lost to their owner when it could not renew them in time, and then it is refused [K40]", async () => {
+    const { cut, other } = await hosts({ reconnect: { minMs: 5, maxMs: 20 } });
+    const claim = (await cut.claim("host", { owner: "a", ttlMs: 300 })) as Claim;
+    proxy.refuses = true;
+    proxy.cutAll();
+    await lost(claim);
+    await seen(other, false);
+    proxy.refuses = false;
+    const late = cut.commit({ claim, writes: [{ type: "put", table: names, row: { id: "late" } }] });
+    await expect(late).rejects.toThrow(FencedError);
+  });
+
+  it("are taken only after the commits of their owner that are under way, which then count [K32]", async () => {
+    const { other, place } = await hosts();
+    const claim = (await other.claim("host", { owner: "a" })) as Claim;
+    const writer = new Client(server.connection);
+    await writer.connect();
+    // What a group of the owner does: it locks the row of its claim, and is not committed yet.
+    await writer.query("begin");
+    await writer.query(`select from "${place}"."$claims" where token = ${claim.token} for key share`);
+    let isRevoked = false;
+    const revoked = other.revoke("host", claim.token).then((done) => {
+      isRevoked = true;
+      return done;
+    });
+    while ((await sql("select from pg_stat_activity where wait_event_type = 'Lock'")).length === 0)
+      await turn();
+    expect(isRevoked).toBe(false);
+    await writer.query(`insert into "${place}".names values ('in time')`);
+    await writer.query("commit");
+    await writer.end();
+    expect(await revoked).toBe(true);
+    expect(await other.get(names, [["in time"]])).toEqual([{ id: "in time" }]);
+    const late = other.commit({ claim, writes: [{ type: "put", table: names, row: { id: "late" } }] });
+    await expect(late).rejects.toThrow(FencedError);
+  });
+
+  it("hold by the server's clock, whatever the clock of a process says [K31]", async () => {
+    const place = `claims_${++places}`;
+    const context = storeContext();
+    const environment = Object.assign(Object.create(context.environment), { wallTime: () => 0 });
+    const store = await postgres(server.connection, { schema: place }).open([schema], {
+      ...context,
+      environment,
+    });
+    open.push(store);
+    expect(await store.clock()).toBeGreaterThan(1_600_000_000_000);
+    await store.claim("host", { owner: "a" });
+    expect(await store.claims("")).toMatchObject([{ held: true }]);
+    await sql(
+      `update "${place}"."$claims" set expires = extract(epoch from clock_timestamp()) * 1000 - 1, ttl = -1`,
+    );
+    expect(await store.claims("")).toMatchObject([{ held: false }]);
+  });
+
+  it("of a process that is stopped expire, and when it goes on it is refused [K40]", async () => {
+    const place = `claims_${++places}`;
+    const program = await childProgram(new URL("../../support/programs/claimant.ts", import.meta.url));
+    try {
+      const child = program.start(JSON.stringify(server.connection), place, "400");
+      await child.prints("claimed");
+      const store = await postgres(server.connection, { schema: place }).open([schema], storeContext());
+      open.push(store);
+      child.signal("SIGSTOP");
+      await seen(store, false);
+      const [found] = await store.claims("");
+      expect(await store.revoke("host", found?.token as number)).toBe(true);
+      const mine = (await store.claim("host", { owner: "b" })) as Claim;
+      const before = (await store.scan(names, {})).length;
+      child.signal("SIGCONT");
+      const { stdout } = await child.ended;
+      expect(stdout).toContain("lost\nrefused ERR_STORE_FENCED");
+      expect(await store.count(names, {})).toBe(before);
+      await store.commit({ claim: mine, writes: [] });
+    } finally {
+      program.remove();
+    }
+  });
+});
