@@ -21,7 +21,7 @@ export interface Passed {
 export interface PostgresProxy {
   readonly connection: PostgresConnection;
   /**
-   * Arms a cut of the connection on which the client sends next. Without a cut the bytes are only counted. `andAll`: the others are cut
+   * Arms a cut of the connection on which the client next sends something of a transaction. Without a cut the bytes are only counted. `andAll`: the others are cut
    * with it, and new ones refused.
    */
   arm(cut?: Cut, andAll?: boolean): void;
@@ -111,7 +111,9 @@ class CuttingProxy implements PostgresProxy {
 
   /** The bytes of a chunk that pass, and whether the connection is cut behind them. */
   take(pair: Pair, direction: Cut["direction"], chunk: Buffer): [Buffer, boolean] {
-    if (this.#isArmed && direction === "to server") {
+    // Only connections on which transactions are begun: others may test whether notifications arrive at any moment.
+    if (direction === "to server") pair.begins ||= chunk.includes("begin");
+    if (this.#isArmed && direction === "to server" && pair.begins) {
       this.#isArmed = false;
       this.#target = pair;
       pair.passed = { "to server": 0, "to client": 0 };
@@ -134,6 +136,8 @@ class Pair {
   readonly ended: Promise<void>;
   passed: Passed = { "to server": 0, "to client": 0 };
   isCut = false;
+  /** Transactions were begun on it. */
+  begins = false;
   readonly #proxy: CuttingProxy;
   readonly #client: Socket;
   readonly #server: Socket;

@@ -1,6 +1,7 @@
 // One session with a server: what `pg` and PGlite have in common.
 
 import { StoreError } from "../errors.js";
+import type { StoreContext } from "../store.js";
 
 /** A value that goes to the server. Bytes go as they are, in the binary format of the parameter's type. */
 export type Parameter = string | number | bigint | boolean | Uint8Array | null;
@@ -40,7 +41,7 @@ export interface Connection {
   send(commands: readonly Command[]): Promise<Answer[]>;
   /** Runs `use` while nobody else uses the connection. */
   hold<T>(use: () => Promise<T>): Promise<T>;
-  /** Says goodbye. Resolves when the connection has gone. */
+  /** Says goodbye. Resolves when the connection has gone, at the latest after a second. */
   close(): Promise<void>;
   /** Breaks the connection off at once. */
   destroy(): void;
@@ -49,7 +50,7 @@ export interface Connection {
 /** What a connection reports without being asked. */
 export interface ConnectionEvents {
   /** Once: the connection has gone, and was not closed from here. */
-  lost(error: Error): void;
+  lost(): void;
   notification(channel: string, payload: string): void;
 }
 
@@ -59,8 +60,8 @@ export interface Connector {
   readonly label: string;
   /** There is one connection alone, in this process: no others can be told, and the one is never lost. */
   readonly single: boolean;
-  /** @throws StoreError, PackageMissingError, ServerError, ConnectionLostError */
-  connect(events: ConnectionEvents): Promise<Connection>;
+  /** @throws PackageMissingError, ServerError, ConnectionLostError */
+  connect(events: ConnectionEvents, after: StoreContext["after"]): Promise<Connection>;
 }
 
 /**

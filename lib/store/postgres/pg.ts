@@ -2,6 +2,7 @@
 
 import type { Client, ClientConfig, QueryArrayConfig, QueryArrayResult } from "pg";
 import { PackageMissingError } from "../../process/package-missing.js";
+import type { StoreContext } from "../store.js";
 import {
   type Answer,
   type Command,
@@ -32,6 +33,8 @@ export interface PgSettings {
   readonly client: ClientConfig;
   /** How long a connection may take to be made, in milliseconds. */
   readonly connectMs: number;
+  /** A server that gives no answer for so long is gone. */
+  readonly answerMs: number;
   /** Whether statements of the library are prepared; a pooler may not know prepared statements. */
   readonly prepare: boolean;
   /** Run on each new connection. */
@@ -44,7 +47,7 @@ export function pgConnector(label: string, settings: PgSettings): Connector {
   return {
     label,
     single: false,
-    connect: async (events) => {
+    connect: async (events, after) => {
       const { Client: Constructor } = await loadPg(settings.load);
       const client = new Constructor({
         ...settings.client,
@@ -54,7 +57,7 @@ export function pgConnector(label: string, settings: PgSettings): Connector {
         // `binary` reads as text alone: what comes is asked for as text.
         types: { getTypeParser: parserOf as never },
       });
-      const connection = new PgConnection(client, settings.prepare, events);
+      const connection = new PgConnection(client, settings, events, after);
       try {
         await client.connect();
         await connection.send([{ text: settings.setUp }]);
@@ -72,19 +75,21 @@ class PgConnection implements Connection {
   /** The loss of a connection that was never ready is told by `connect` alone. */
   isReady = false;
   readonly #client: Client;
-  readonly #prepare: boolean;
+  readonly #settings: PgSettings;
   readonly #events: ConnectionEvents;
+  readonly #after: StoreContext["after"];
   readonly #names = new Map<string, string>();
   #hasGone = false;
   #isClosing = false;
 
-  constructor(client: Client, prepare: boolean, events: ConnectionEvents) {
+  constructor(client: Client, settings: PgSettings, events: ConnectionEvents, after: StoreContext["after"]) {
     this.#client = client;
-    this.#prepare = prepare;
+    this.#settings = settings;
     this.#events = events;
+    this.#after = after;
     client.on("notification", ({ channel, payload = "" }) => events.notification(channel, payload));
-    client.on("error", (error) => this.#gone(error));
-    client.on("end", () => this.#gone(new Error("the connection ended")));
+    client.on("error", () => this.#gone());
+    client.on("end", () => this.#gone());
   }
 
   get processId(): number {
@@ -101,14 +106,17 @@ class PgConnection implements Connection {
       const answers: Answer[] = [];
       let failure: Error | undefined;
       let open = commands.length;
+      // Gone without a word, it would be waited for until the operating system gives up, which takes hours.
+      const cancel = this.#after(this.#settings.answerMs, () => this.destroy());
       for (const [i, command] of commands.entries())
         this.#client.query(this.#query(command), (error: Error | null, result: QueryArrayResult) => {
           open--;
           // Errors of the statements behind the first one only say that the transaction has failed.
           if (error) failure ??= serverError(error);
           else answers[i] = answered(result);
-          if (failure instanceof ConnectionLostError) this.#gone(failure);
+          if (failure instanceof ConnectionLostError) this.#gone();
           if (open > 0) return;
+          cancel();
           if (failure === undefined) resolve(answers);
           else reject(failure);
         });
@@ -119,9 +127,11 @@ class PgConnection implements Connection {
     return use();
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#isClosing = true;
-    return this.#client.end().catch(() => {});
+    const cancel = this.#after(GOODBYE_MS, () => this.destroy());
+    await this.#client.end().catch(() => {});
+    cancel();
   }
 
   destroy(): void {
@@ -136,7 +146,7 @@ class PgConnection implements Connection {
       rowMode: "array",
     };
     if (values !== undefined) query.values = values as unknown[];
-    if (prepared && this.#prepare) query.name = this.#nameOf(text);
+    if (prepared && this.#settings.prepare) query.name = this.#nameOf(text);
     return query;
   }
 
@@ -149,13 +159,16 @@ class PgConnection implements Connection {
     return name;
   }
 
-  #gone(error: Error): void {
+  #gone(): void {
     if (this.#hasGone) return;
     this.#hasGone = true;
-    if (this.isReady && !this.#isClosing) this.#events.lost(error);
+    if (this.isReady && !this.#isClosing) this.#events.lost();
     if (!this.#isClosing) this.destroy();
   }
 }
+
+/** How long the server has to end a connection of which the client has taken leave. */
+const GOODBYE_MS = 1_000;
 
 function answered(result: QueryArrayResult | readonly QueryArrayResult[]): Answer {
   // A text of several statements has several results: the last one counts.

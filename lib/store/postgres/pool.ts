@@ -2,7 +2,13 @@
 
 import { backoffMs } from "../../process/backoff.js";
 import type { StoreContext } from "../store.js";
-import { type Connection, ConnectionLostError, type Connector, ServerError } from "./connection.js";
+import {
+  type Connection,
+  type ConnectionEvents,
+  ConnectionLostError,
+  type Connector,
+  ServerError,
+} from "./connection.js";
 import { StoreUnreachableError } from "./errors.js";
 import { decide, type Effect, type Event, initial, type State } from "./pool-machine.js";
 import type { PostgresLimits } from "./settings.js";
@@ -59,12 +65,9 @@ export class Pool {
     limitMs: number = this.#limits.unreachableMs,
   ): Promise<T> {
     const connection = await this.acquire(limitMs);
-    // A server that is gone without a word would be waited for until the operating system gives up, which takes hours.
-    const cancel = this.#context.after(this.#limits.answerMs, () => connection.destroy());
     try {
       return await connection.hold(() => use(connection));
     } finally {
-      cancel();
       this.release(connection);
     }
   }
@@ -140,10 +143,11 @@ export class Pool {
   async #connect(): Promise<void> {
     let connection: Connection | undefined;
     try {
-      connection = await this.#connector.connect({
+      const events: ConnectionEvents = {
         lost: () => this.#lost(connection as Connection),
         notification: (channel, payload) => this.#events.notification?.(channel, payload),
-      });
+      };
+      connection = await this.#connector.connect(events, (ms, fn) => this.#context.after(ms, fn));
     } catch (error) {
       this.#failure = error;
       this.#event({ type: "failed", lasting: isLasting(error) });

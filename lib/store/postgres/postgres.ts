@@ -28,8 +28,8 @@ export function postgres(connection: string | ClientConfig, options: PostgresOpt
   const settings = checkOptions(options);
   const client = clientConfig(connection);
   const label = `postgres ${placeOf(client)}`;
-  const { connectMs, prepare } = settings;
-  const connector = pgConnector(label, { client, connectMs, prepare, setUp: setUp(settings) });
+  const { connectMs, answerMs, prepare } = settings;
+  const connector = pgConnector(label, { client, connectMs, answerMs, prepare, setUp: setUp(settings) });
   return sharedSource({
     label,
     connect: async (host) => new PostgresDriver(host, { connector, settings }),

@@ -27,6 +27,8 @@ export class Session {
   readonly #pool: Pool;
   #state: State = initial();
   #connection: Connection | undefined;
+  /** The one that is about to listen. */
+  #next: Connection | undefined;
   #closed = false;
   #lost: (() => void) | undefined;
   #cancelTest: (() => void) | undefined;
@@ -58,6 +60,8 @@ export class Session {
     this.#cancelTest?.();
     this.#cancelPoll?.();
     this.#lost?.();
+    // Before it listens nothing is lost with it, and its answer may never come.
+    if (this.#connection === undefined) this.#next?.destroy();
     const closed = this.#pool.close();
     await this.#running;
     await closed;
@@ -103,6 +107,7 @@ export class Session {
     for (let isFirst = true; !this.#closed; isFirst = false) {
       const connection = await this.#pool.acquire(Number.POSITIVE_INFINITY).catch(() => undefined);
       if (connection === undefined) continue;
+      this.#next = connection;
       await this.#stay(connection, isFirst ? listening : () => this.#on.host.again());
       this.#connection = undefined;
       this.#trusted = false;
