@@ -141,11 +141,12 @@ class PgConnection implements Connection {
   }
 
   #query({ text, values, prepared = false }: Command): QueryArrayConfig {
-    const query: { text: string; rowMode: "array"; values?: unknown[]; name?: string } = {
-      text,
-      rowMode: "array",
-    };
-    if (values !== undefined) query.values = values as unknown[];
+    const query: PgQuery = { text, rowMode: "array" };
+    if (values !== undefined) {
+      query.values = values as unknown[];
+      // The server takes one statement alone, also where there are no parameters.
+      query.queryMode = "extended";
+    }
     if (prepared && this.#settings.prepare) query.name = this.#nameOf(text);
     return query;
   }
@@ -165,6 +166,14 @@ class PgConnection implements Connection {
     if (this.isReady && !this.#isClosing) this.#events.lost();
     if (!this.#isClosing) this.destroy();
   }
+}
+
+interface PgQuery {
+  readonly text: string;
+  readonly rowMode: "array";
+  values?: unknown[];
+  name?: string;
+  queryMode?: "extended";
 }
 
 /** How long the server has to end a connection of which the client has taken leave. */

@@ -1,0 +1,196 @@
+// Several hosts on one server: they overtake each other, migrate together, hear of each other, and share it with users' SQL.
+
+import { Client } from "pg";
+import {
+  ConflictError,
+  defineTable,
+  type PostgresOptions,
+  postgres,
+  type Schema,
+  type Store,
+  StoreVersionError,
+} from "signalbox/store";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
+import { type PostgresProxy, startProxy } from "../../support/postgres-proxy.js";
+import { sized } from "../../support/proof.js";
+import { storeContext, type TestContext } from "../../support/store-context.js";
+
+const names = defineTable("names", { columns: { id: "text", n: "integer" }, key: ["id"] });
+const schema: Schema = { name: "hosts", version: 1, tables: [names] };
+const turn = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve));
+
+describePostgres("hosts on one server", () => {
+  let server: PostgresServer;
+  let proxy: PostgresProxy;
+  let places = 0;
+  const open: Store[] = [];
+  beforeAll(async () => {
+    server = await startPostgres();
+    proxy = await startProxy(server);
+  });
+  afterEach(async () => {
+    proxy.deaf = false;
+    for (const store of open.splice(0)) await store.close();
+  });
+  afterAll(async () => {
+    await proxy.stop();
+    await server.stop();
+  });
+
+  const place = (): string => `hosts_${++places}`;
+
+  async function opened(
+    options: PostgresOptions,
+    context: TestContext = storeContext(),
+    of = schema,
+  ): Promise<Store> {
+    const store = await postgres(proxy.connection, options).open([of], context);
+    open.push(store);
+    return store;
+  }
+
+  it("that write the same rows in other orders repeat what others overtook, and count every write [K33]", async () => {
+    const at = { schema: place() };
+    const stores = [await opened(at), await opened(at)];
+    const ids = ["a", "b", "c", "d", "e"];
+    await stores[0]?.commit({ writes: ids.map((id) => ({ type: "put", table: names, row: { id, n: 0 } })) });
+    const rounds = sized(40, 0.01);
+    const adds = stores.flatMap((store, s) =>
+      Array.from({ length: rounds }, async (_, i) => {
+        const order = (s + i) % 2 === 0 ? ids : [...ids].reverse();
+        await store.commit({
+          expect: order.map((id) => ({ table: names, key: [id], is: "present" })),
+          writes: order.map((id) => ({ type: "update", table: names, key: [id], add: { n: 1 } })),
+        });
+      }),
+    );
+    await Promise.all(adds);
+    expect((await stores[1]?.scan(names, {}))?.map(({ n }) => n)).toEqual(ids.map(() => 2 * rounds));
+  });
+
+  it("that each expect what the other adds to be absent are not both right [K33]", async () => {
+    const at = { schema: place() };
+    const stores = [await opened(at), await opened(at)];
+    for (let i = 0; i < sized(25, 0.01); i++) {
+      const pair = [`left ${i}`, `right ${i}`] as const;
+      const outcomes = await Promise.allSettled(
+        stores.map((store, s) =>
+          store.commit({
+            expect: [{ table: names, key: [pair[s === 0 ? 1 : 0]], is: "absent" }],
+            writes: [{ type: "put", table: names, row: { id: pair[s === 0 ? 0 : 1], n: i } }],
+          }),
+        ),
+      );
+      const refused = outcomes.filter((one): one is PromiseRejectedResult => one.status === "rejected");
+      expect(refused.map(({ reason }) => reason instanceof ConflictError)).toEqual([true]);
+    }
+  });
+
+  it("are told by a warning when notifications do not arrive, and look again at intervals until they do [K38]", async () => {
+    proxy.deaf = true;
+    const context = storeContext();
+    const options = {
+      schema: place(),
+      listenAnswerMs: 40,
+      listenTestMs: 20,
+      pollMs: 10,
+      reconnect: { minMs: 5, maxMs: 20 },
+    };
+    const store = await opened(options, context);
+    let looked = 0;
+    const topics: string[] = [];
+    store.watch("", { notified: (topic) => topics.push(topic), again: () => looked++ });
+    while (looked < 5) await turn();
+    expect(context.warnings.map(({ code }) => code)).toEqual(["store-listen"]);
+    expect(context.warnings[0]?.message).toContain("LISTEN needs a session of its own");
+    proxy.deaf = false;
+    const other = await opened({ schema: options.schema });
+    while (!topics.includes("mail/1")) {
+      await other.commit({ writes: [], notify: ["mail/1"] });
+      await turn();
+    }
+    expect(context.warnings).toHaveLength(1);
+  });
+
+  it("that start together migrate one after the other, and an older one beside a newer is refused [K41]", async () => {
+    const at = { schema: place() };
+    const stores = await Promise.all(Array.from({ length: 4 }, () => opened(at)));
+    await Promise.all(
+      stores.map((store, n) =>
+        store.commit({ writes: [{ type: "put", table: names, row: { id: `${n}`, n } }] }),
+      ),
+    );
+    const more = defineTable("names", { columns: { id: "text", n: "integer", more: "text?" }, key: ["id"] });
+    const newer = await opened(at, storeContext(), { name: "hosts", version: 2, tables: [more] });
+    expect(await newer.count(more, {})).toBe(4);
+    const older = stores[0] as Store;
+    const late = older.commit({ writes: [{ type: "put", table: names, row: { id: "late", n: 1 } }] });
+    await expect(late).rejects.toThrow(StoreVersionError);
+    await expect(late).rejects.toMatchObject({ schema: "hosts", found: 2, known: 1 });
+    await expect(older.transaction(async () => 1)).rejects.toThrow(StoreVersionError);
+    await expect(opened(at)).rejects.toThrow(StoreVersionError);
+    expect(await newer.count(more, {})).toBe(4);
+  });
+
+  it("run transactions of users as if each were alone, and a slow one holds up no commit [K43]", async () => {
+    const store = await opened({ schema: place(), connections: 8 });
+    await store.transaction((tx) => tx.execute("create table balance (n int)"));
+    await store.transaction((tx) => tx.execute("insert into balance values (0)"));
+    let runs = 0;
+    const add = (): Promise<unknown> =>
+      store.transaction(
+        async (tx) => {
+          runs++;
+          const [row] = (await tx.execute<{ n: number }>("select n from balance")).rows;
+          await tx.execute("update balance set n = $1", [(row?.n ?? 0) + 1]);
+        },
+        { attempts: 100, timeoutMs: 60_000 },
+      );
+    await Promise.all(Array.from({ length: 8 }, add));
+    const read = async (): Promise<unknown> =>
+      store.transaction(async (tx) => (await tx.execute("select n from balance")).rows);
+    expect(await read()).toEqual([{ n: 8 }]);
+    expect(runs).toBeGreaterThanOrEqual(8);
+    const slow = store.transaction((tx) => tx.execute("select pg_sleep(60)"), { timeoutMs: 300 });
+    await store.commit({ writes: [{ type: "put", table: names, row: { id: "beside", n: 1 } }] });
+    await expect(slow).rejects.toMatchObject({ code: "ERR_STORE_TRANSACTION" });
+    const failed = store.transaction(async (tx) => {
+      await tx.execute("update balance set n = 100");
+      throw new Error("no");
+    });
+    await expect(failed).rejects.toThrow("no");
+    expect(await read()).toEqual([{ n: 8 }]);
+    const client = new Client(server.connection);
+    await client.connect();
+    const busy = await client.query(
+      "select from pg_stat_activity where query like '%pg_sleep(60)%' and state = 'active' and pid <> pg_backend_pid()",
+    );
+    expect(busy.rowCount).toBe(0);
+    await client.end();
+  });
+
+  it("refuse statements of users that end the transaction, change the session or name the store's tables [K44]", async () => {
+    const at = place();
+    const store = await opened({ schema: at });
+    const refused = (sql: string): Promise<unknown> =>
+      expect(store.transaction((tx) => tx.execute(sql))).rejects.toMatchObject({ code: "ERR_STORE_SQL" });
+    for (const sql of [
+      "commit",
+      " /* a comment */ rollback",
+      "-- a comment\ncommit",
+      "set statement_timeout = 0",
+      "savepoint a",
+      "notify a",
+      "select 1; commit",
+      `delete from ${at}.names`,
+      `delete from "${at}"."$claims"`,
+      "",
+    ])
+      await refused(sql);
+    const text = await store.transaction(
+      async (tx) => (await tx.execute("select 'commit; set' as a, $1::text as b", ["rollback"])).rows,
+    );
+    expect(text).toEqual([{ a: "commit; set", b: "rollback" }]);
+  });
+});
