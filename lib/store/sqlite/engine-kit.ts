@@ -62,3 +62,10 @@ export function loadHere(name: string): unknown {
     ? optionalModule(name as Parameters<typeof optionalModule>[0])
     : node.module.createRequire(name)(name);
 }
+
+/** Resolves after what waits in the event loop has had its turn. */
+export function turnOver(): Promise<void> {
+  return new Promise((resolve) => {
+    node.timers.setImmediate(resolve);
+  });
+}

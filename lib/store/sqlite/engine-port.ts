@@ -3,7 +3,7 @@
 import { arrivedAt, HostThread } from "../../process/thread.js";
 import { SqliteConnection } from "./connection.js";
 import { SqliteEngine } from "./engine.js";
-import { loadHere, makeKit } from "./engine-kit.js";
+import { loadHere, makeKit, turnOver } from "./engine-kit.js";
 import type { Answers, Failure, Job, Reply, Request } from "./jobs.js";
 import { decide, initial } from "./sql-transaction-machine.js";
 
@@ -138,6 +138,8 @@ export function openHere(): EnginePort {
     ask: async (job) => {
       if (ended !== undefined) throw new EngineFailure(ended);
       const { failure, answer } = engine.perform(job);
+      // Writers who write again when they are answered would keep the event loop from ever turning.
+      await turnOver();
       if (failure !== undefined) throw new EngineFailure(failure);
       return answer as never;
     },

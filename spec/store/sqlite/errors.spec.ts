@@ -179,3 +179,20 @@ describe("result codes of SQLite", () => {
     expect(failure(undefined, code)).toBeInstanceOf(kind);
   });
 });
+
+describe.each(DRIVERS)("without a thread, on %s", (driver) => {
+  it("writers that never pause leave the event loop its turns", async () => {
+    using folder = newFolder();
+    const source = sqlite(folder.file("a.db"), { driver, thread: false, durability: "process-kill" });
+    const store = await open(source);
+    let isOver = false;
+    setImmediate(() => {
+      isOver = true;
+    });
+    let i = 0;
+    // Without turns this would never end.
+    while (!isOver && i < 1_000) await store.commit(order(`${i++}`));
+    expect(i).toBeLessThan(1_000);
+    await store.close();
+  });
+});
