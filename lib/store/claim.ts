@@ -29,8 +29,11 @@ export interface ClaimOptions {
 
 /** A claim as others see it. */
 export interface ClaimInfo {
+  /** The name that is claimed. */
   readonly name: string;
+  /** The fencing token of its owner. */
   readonly token: number;
+  /** Who claimed it, for people. */
   readonly owner: string;
   /** Whether its owner still holds it: it was renewed in time, and the connection that holds it is alive. */
   readonly held: boolean;

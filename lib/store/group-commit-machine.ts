@@ -125,8 +125,9 @@ const isIdle = <S extends Weighed>(state: State<S>): boolean =>
   waiting(state) === 0 && state.group === undefined && !state.called;
 
 function submitted<S extends Weighed>(state: State<S>, set: S): readonly Effect<S>[] {
-  // One set is taken however large it is: its own bound has let it pass.
-  if (state.bytes > 0 && state.bytes + set.bytes > state.limits.queuedBytes) return [{ type: "refuse", set }];
+  // One set is taken however large it is: its own bound has let it pass. A set without size only waits for those before it.
+  if (set.bytes > 0 && state.bytes > 0 && state.bytes + set.bytes > state.limits.queuedBytes)
+    return [{ type: "refuse", set }];
   state.queue.push(set);
   state.bytes += set.bytes;
   return state.group === undefined ? call(state) : NONE;

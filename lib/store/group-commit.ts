@@ -1,5 +1,6 @@
 // Group commit: many writers share a transaction and a sync. group-commit-machine.ts decides, and this carries out.
 
+import { invariant } from "../process/invariant.js";
 import { showThrown } from "../process/show.js";
 import type { Applied } from "./driver.js";
 import { StoreOverloadedError, ValueError } from "./errors.js";
@@ -82,6 +83,13 @@ export class GroupCommit {
     this.#event({ type: "submitted", set: new Submitted(set, settled, bytes) });
   }
 
+  /** Fulfilled when all that was submitted so far is settled. */
+  flush(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#event({ type: "submitted", set: new Submitted({ writes: [] }, () => resolve(), 0) });
+    });
+  }
+
   /** Fulfilled when all that was submitted is settled. Nothing may be submitted any more. */
   close(): Promise<void> {
     return new Promise((resolve) => {
@@ -138,7 +146,9 @@ export class GroupCommit {
     this.#settleMs = 0;
     applied.then(
       (result) => {
-        this.#outcomes = result.outcomes;
+        const { outcomes } = result;
+        invariant(outcomes === NONE || outcomes.length === sets.length, "each set of a group has an outcome");
+        this.#outcomes = outcomes;
         this.#event({ type: "committed", heldMs: heldMs + (result.heldMs ?? 0) });
       },
       (error: unknown) => {
@@ -182,7 +192,8 @@ export class GroupCommit {
 
 const DONE: Committed = { results: [] };
 /** What became of a group whose sets ask for nothing. */
-const NOTHING: Applied = { outcomes: [] };
+const NONE: readonly Outcome[] = [];
+const NOTHING: Applied = { outcomes: NONE };
 
 /** Sets that only wait for those before them. */
 function isEmpty(sets: readonly WriteSet[]): boolean {

@@ -25,7 +25,7 @@ import type { Committed, Key, WriteSet } from "./write-set.js";
 export class StoreEngine {
   readonly driver: StoreDriver;
   readonly limits: StoreLimits;
-  readonly watchers: Watchers = new Watchers();
+  readonly watchers: Watchers;
   readonly keepers: Set<ClaimKeeper> = new Set();
   readonly commits: GroupCommit;
   /** Names of the tables of all schemas that it was opened with. */
@@ -34,12 +34,13 @@ export class StoreEngine {
   constructor(driver: StoreDriver, host: EngineHost, limits: StoreLimits) {
     this.driver = driver;
     this.limits = limits;
+    this.watchers = new Watchers((message) => host.warn({ code: "store-callback", message }));
     this.commits = new GroupCommit({
       label: driver.label,
       limits,
       tables: this.tables,
       context: host,
-      apply: (sets) => driver.apply(sets),
+      apply: async (sets) => driver.apply(sets),
       recovery: (error) => driver.recovery(error),
       wrap: (error) => this.wrap(error),
       committed: (sets, outcomes) => this.#committed(sets, outcomes),
@@ -224,8 +225,7 @@ export class GroupedStore implements Store {
   async #close(): Promise<void> {
     for (const end of this.#watches) end();
     await Promise.allSettled(this.#running);
-    // An empty set is settled behind all that was submitted before it.
-    await new Promise<void>((resolve) => this.#engine.commits.submit({ writes: [] }, () => resolve()));
+    await this.#engine.commits.flush();
     try {
       await this.#claims.releaseAll();
     } finally {

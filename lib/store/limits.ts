@@ -1,5 +1,8 @@
 // Every limit of a store, with its name and default, in one table.
 
+import { OptionError } from "../process/errors.js";
+import { only } from "../process/known-options.js";
+
 /** The limits of one store. Durations are milliseconds. */
 export interface StoreLimits {
   /** Most write sets in a group. */
@@ -52,3 +55,12 @@ export const STORE_DEFAULTS: StoreLimits = {
   transactMinMs: 1,
   transactMaxMs: 100,
 };
+
+/** The limits of a store that sets some of them. @throws OptionError */
+export function storeLimits(given: Partial<StoreLimits> = {}): StoreLimits {
+  only("limits", given, Object.keys(STORE_DEFAULTS));
+  for (const [name, value] of Object.entries(given))
+    if (!(typeof value === "number" && value > 0 && Number.isFinite(value)))
+      throw new OptionError(`limits.${name}`, value, "a number above 0");
+  return { ...STORE_DEFAULTS, ...given };
+}

@@ -16,6 +16,7 @@ export interface Schema {
   readonly name: string;
   /** 1 or more. A store of a newer version is refused with {@link StoreVersionError}; one of an older version is migrated. */
   readonly version: number;
+  /** All tables of this version. */
   readonly tables: readonly Table[];
   /** By the version they lead to: 2 leads from 1 to 2. A version without an entry only adds tables, indexes and columns. */
   readonly migrations?: Readonly<Record<number, Migration>>;

@@ -3,7 +3,7 @@
 
 import type { DriverHost, StoreDriver } from "./driver.js";
 import { GroupedStore, StoreEngine } from "./grouped-store.js";
-import { STORE_DEFAULTS, type StoreLimits } from "./limits.js";
+import { type StoreLimits, storeLimits } from "./limits.js";
 import type { Schema } from "./schema.js";
 import type { Store, StoreContext, StoreSource } from "./store.js";
 
@@ -30,6 +30,7 @@ interface Opened {
 class SharedSource implements StoreSource {
   readonly label: string;
   readonly #options: SourceOptions;
+  readonly #limits: StoreLimits;
   #opened: Opened | undefined;
   /** Opening and closing happen one after another. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -37,6 +38,7 @@ class SharedSource implements StoreSource {
   constructor(options: SourceOptions) {
     this.label = options.label;
     this.#options = options;
+    this.#limits = storeLimits(options.limits);
   }
 
   open(schemas: readonly Schema[], context: StoreContext): Promise<Store> {
@@ -70,7 +72,7 @@ class SharedSource implements StoreSource {
       lost: (claim) => engine?.lost(claim),
     };
     const driver = await this.#options.connect(host);
-    engine = new StoreEngine(driver, host, { ...STORE_DEFAULTS, ...this.#options.limits });
+    engine = new StoreEngine(driver, host, this.#limits);
     return { engine, contexts };
   }
 

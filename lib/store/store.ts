@@ -13,9 +13,11 @@ export interface Scan {
   readonly index?: string;
   /** Values of the first columns of the index: only rows with these. */
   readonly prefix?: Key;
-  /** Bounds on the next column after the prefix: `from` inclusive, `below` exclusive, `after` exclusive. */
+  /** Lower bound on the next column after the prefix, inclusive. A row with null there is within no bound. */
   readonly from?: Value;
+  /** Lower bound on that column, exclusive. */
   readonly after?: Value;
+  /** Upper bound on that column, exclusive. */
   readonly below?: Value;
   /** From the last to the first. Default false. */
   readonly reverse?: boolean;
@@ -83,6 +85,7 @@ export interface Store extends AsyncDisposable {
 
 /** What a store needs of its surroundings. */
 export interface StoreContext {
+  /** Clock, randomness and ids. */
   readonly environment: Environment;
   /** Calls `fn` after at least this many milliseconds; returns the call that cancels it. */
   after(ms: number, fn: () => void): () => void;
@@ -92,7 +95,9 @@ export interface StoreContext {
 
 /** Something that people should know about a store that works. */
 export interface StoreWarning {
+  /** Names the kind of warning. */
   readonly code: string;
+  /** What happened and what to do, in words. */
   readonly message: string;
 }
 

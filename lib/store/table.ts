@@ -30,6 +30,7 @@ export type AnyRow = Readonly<Record<string, Value>>;
 
 /** What {@link defineTable} is given. */
 export interface TableOptions<C extends Columns> {
+  /** The columns by name, with their types. */
   readonly columns: C;
   /**
    * The primary key: columns that are never null. A table whose key is one `integer` column named in `counted` gives each inserted
@@ -46,11 +47,17 @@ export interface TableOptions<C extends Columns> {
 
 /** A table. See {@link defineTable}, and {@link TableOptions} for what the fields mean. */
 export interface Table<C extends Columns = Columns> {
+  /** Unique in its store. */
   readonly name: string;
+  /** The columns by name, with their types. */
   readonly columns: C;
+  /** The columns of the primary key. */
   readonly key: readonly string[];
+  /** The column that the store numbers. */
   readonly counted?: string;
+  /** The columns of each index, by its name. */
   readonly indexes?: Readonly<Record<string, readonly string[]>>;
+  /** The names of the indexes that allow no two rows with the same values. */
   readonly unique?: readonly string[];
 }
 

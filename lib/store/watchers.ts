@@ -1,5 +1,6 @@
 // Who is notified of which topics, in this process.
 
+import { showThrown } from "../process/show.js";
 import type { Watcher } from "./store.js";
 
 interface Watch {
@@ -8,7 +9,12 @@ interface Watch {
 }
 
 export class Watchers {
+  readonly #warn: (message: string) => void;
   #watches: readonly Watch[] = [];
+
+  constructor(warn: (message: string) => void) {
+    this.#warn = warn;
+  }
 
   /** Returns the call that ends it. */
   add(prefix: string, watcher: Watcher): () => void {
@@ -20,10 +26,20 @@ export class Watchers {
   }
 
   notified(topic: string): void {
-    for (const { prefix, watcher } of this.#watches) if (topic.startsWith(prefix)) watcher.notified(topic);
+    for (const { prefix, watcher } of this.#watches)
+      if (topic.startsWith(prefix)) this.#call(() => watcher.notified(topic));
   }
 
   again(): void {
-    for (const { watcher } of this.#watches) watcher.again();
+    for (const { watcher } of this.#watches) this.#call(() => watcher.again());
+  }
+
+  /** A watcher that throws must not keep the others from their notification, nor the store from its next group. */
+  #call(notify: () => void): void {
+    try {
+      notify();
+    } catch (thrown) {
+      this.#warn(`a watcher threw: ${showThrown(thrown)}`);
+    }
   }
 }

@@ -39,16 +39,19 @@ export type Write =
 
 /** What must hold for a write set to be applied. */
 export interface Expectation {
+  /** The table of the row. */
   readonly table: Table;
+  /** The key of the row. */
   readonly key: Key;
   /** `absent`: there is no such row. `present`: there is one. Else there is one with these values in these columns. */
   readonly is: "absent" | "present" | AnyRow;
 }
 
-/** What one writer changes in one atomic step. */
+/** What one writer changes in one atomic step. It is checked when it is submitted: change neither the set nor its rows from then on. */
 export interface WriteSet {
   /** Must all hold when the set is applied, or the set is refused with {@link ConflictError}. */
   readonly expect?: readonly Expectation[];
+  /** Applied in their order, each seeing those before it. */
   readonly writes: readonly Write[];
   /** The claim under which the writer acts. If the claim is lost, the set is refused with {@link FencedError}. */
   readonly claim?: Claim;

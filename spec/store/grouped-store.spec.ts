@@ -143,6 +143,59 @@ describe("a store", () => {
     expect(puppet.context.warnings[0]?.message).toContain("my own");
   });
 
+  it("goes on when a watcher throws, and warns", async () => {
+    const puppet = new Puppet();
+    const topics: string[] = [];
+    const bad = {
+      notified: () => {
+        throw new Error("my own");
+      },
+      again: () => undefined,
+    };
+    puppet.store.watch("", bad);
+    puppet.store.watch("", { notified: (topic) => topics.push(topic), again: () => undefined });
+    const one = puppet.store.commit({ ...insert("a"), notify: ["mail"] });
+    await settle();
+    const two = puppet.store.commit(insert("b"));
+    await puppet.commit();
+    await puppet.commit();
+    expect(await Promise.all([one, two])).toEqual([DONE, DONE]);
+    expect(topics).toEqual(["mail"]);
+    expect(puppet.context.warnings).toMatchObject([{ code: "store-callback" }]);
+  });
+
+  it("fails a group whose driver throws instead of rejecting", async () => {
+    const puppet = new Puppet();
+    puppet.groups.push = () => {
+      throw new Error("out of order");
+    };
+    await expect(puppet.store.commit(insert("a"))).rejects.toThrow(
+      /the store puppet failed: Error: out of order/,
+    );
+  });
+
+  it("waits at its close for all that was submitted, also when its queue is full", async () => {
+    const puppet = new Puppet({ queuedBytes: 200 });
+    const settled: string[] = [];
+    puppet.store.submit(insert("a"), () => settled.push("a"));
+    await settle();
+    puppet.store.submit(insert("x".repeat(900)), () => settled.push("b"));
+    const closing = puppet.store.close().then(() => settled.push("closed"));
+    await settle();
+    await puppet.commit();
+    expect(settled).toEqual(["a"]);
+    await puppet.commit();
+    await closing;
+    expect(settled).toEqual(["a", "b", "closed"]);
+  });
+
+  it("refuses limits that it does not know or that make no sense", () => {
+    expect(() => memory({ limits: { groupByte: 5 } as never })).toThrow(
+      /groupByte must be absent: did you mean groupBytes/,
+    );
+    expect(() => memory({ limits: { groupBytes: 0 } })).toThrow(/limits.groupBytes must be a number above 0/);
+  });
+
   it("closes when the groups in flight have ended", async () => {
     const puppet = new Puppet();
     const settled: string[] = [];

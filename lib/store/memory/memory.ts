@@ -5,7 +5,7 @@ import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { flag, text } from "../../process/options.js";
 import type { DriverHost } from "../driver.js";
-import type { StoreLimits } from "../limits.js";
+import { type StoreLimits, storeLimits } from "../limits.js";
 import type { Schema } from "../schema.js";
 import type { Store, StoreContext, StoreSource } from "../store.js";
 import { sharedSource } from "../store-source.js";
@@ -55,6 +55,7 @@ export function memory(options: MemoryOptions = {}): MemorySource {
   const { label = "memory", shared = false, clock } = options;
   if (clock !== undefined && typeof clock !== "function")
     throw new OptionError("clock", clock, "a function that returns milliseconds since 1970");
+  storeLimits(options.limits);
   return new Memory({ ...options, label: text("label", label), shared: flag("shared", shared) });
 }
 
