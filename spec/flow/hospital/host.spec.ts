@@ -270,14 +270,17 @@ describe("a flow that kills its process", () => {
         world.source.lose();
       }),
     );
-    const calm = defineFlow("calm", async (flow, n: number) => {
-      await flow.sleep(50);
-      return flow.step("count", () => n);
-    });
+    // Its journal stays as it is while the killer lives: it looks as guilty as the killer.
+    const calm = defineFlow("calm", (flow, n: number) =>
+      flow.idempotent("count", async (inner) => {
+        await inner.sleep(50);
+        return n;
+      }),
+    );
     let flows = await world.host([killer, calm]);
     for (let i = 0; i < 5; i++) await world.clock.until(flows.start(calm, i, { id: `c${i}` }));
     await world.clock.until(flows.start(killer, null, { id: "k" })).catch(() => undefined);
-    for (let deaths = 1; killed === deaths; deaths++) {
+    for (let deaths = 1; killed === deaths && deaths < 10; deaths++) {
       await world.die();
       flows = await world.host([killer, calm]);
       await world.clock.advance(10_000);
