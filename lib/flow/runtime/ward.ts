@@ -3,7 +3,7 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
-import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { type DeskPort, HospitalDesk, OBSERVE } from "../hospital/desk.js";
 import { CrashLoopError } from "../hospital/errors.js";
@@ -107,6 +107,15 @@ export class Ward implements DeskPort {
 
   /** The host starts: who leaves by rule, and which flows it cannot run. */
   async open(definitions: readonly Definition[]): Promise<void> {
+    try {
+      await this.#open(definitions);
+    } catch (error) {
+      // The host ended meanwhile.
+      if (!(error instanceof FencedError) && !(error instanceof StoreClosedError)) throw error;
+    }
+  }
+
+  async #open(definitions: readonly Definition[]): Promise<void> {
     await this.desk.open((name, version) => this.#host.definition(name, version));
     const unknown = await countUnknown(this.store, definitions);
     for (const one of unknown) this.#unknown.add(`${one.name}/${one.version}`);
