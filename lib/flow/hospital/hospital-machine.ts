@@ -263,7 +263,8 @@ function verdict(
       // Without a record its discharges would not be counted, and it might come back for ever.
       if (!hasBed) return ["observe", ["maxFlows"], 0];
       if (diagnosis === "resuscitate") return ["discharge", by, 0];
-      return ["discharge", by, afterMs ?? backoffMs(config.backoff, discharges, random)];
+      // The store keeps whole milliseconds.
+      return ["discharge", by, Math.ceil(afterMs ?? backoffMs(config.backoff, discharges, random))];
     }
     default:
       return diagnosis satisfies never;

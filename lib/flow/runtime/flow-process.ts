@@ -70,6 +70,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #late: FlowEvent[] = [];
   #answer = 0;
   #seen = "start";
+  readonly #recorded = new WeakSet<object>();
   #failed: { readonly error: unknown; readonly kind: SymptomKind | undefined } | undefined;
 
   constructor(
@@ -176,9 +177,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     }
     if (error instanceof FlowCancelledError && this.#state.cancelled)
       return this.#ending("cancelled", error, "error");
-    if (!this.#port.isForHospital(this.#row, error, this.suspension))
+    const kind = this.#kindOfThrown(error);
+    if (!this.#port.isForHospital(this.#row, error, this.suspension, kind))
       return this.#ending("failed", error, "error");
-    this.#fail(error);
+    this.#fail(error, kind);
     return undefined;
   }
 
@@ -370,11 +372,23 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     else this.#resume(call, ok, decoded);
   }
 
+  #reject(call: Call, error: unknown): void {
+    if (typeof error === "object" && error !== null) this.#recorded.add(error);
+    call.reject?.(error);
+  }
+
+  /** An error out of the journal is the same in each run: to run again for its sake would be in vain. */
+  #kindOfThrown(error: unknown): SymptomKind | undefined {
+    if (typeof error !== "object" || error === null || !this.#recorded.has(error)) return undefined;
+    const kind = kindOf(error);
+    return kind === "requested" || kind === "final" ? kind : "code";
+  }
+
   #resume(call: Call, ok: boolean, value: unknown): void {
     this.#port.kernel.scheduler.resume({
       owner: this.ctx.self.process,
       resume: () => {
-        if (!ok) call.reject?.(value);
+        if (!ok) this.#reject(call, value);
         else if (call.finish === undefined) call.resolve?.(value as never);
         else
           try {

@@ -23,7 +23,7 @@ import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { OBSERVE } from "../hospital/desk.js";
 import { JournalDamagedError } from "../hospital/errors.js";
 import type { Suspension } from "../hospital/record.js";
-import { kindOf } from "../hospital/symptom.js";
+import { kindOf, type SymptomKind } from "../hospital/symptom.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
   END_TOPIC,
@@ -235,8 +235,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     return this.#settings.definitions.find(name, version);
   }
 
-  isForHospital(row: FlowRow, error: unknown, at: Suspension): boolean {
-    return this.#ward.isForHospital(row, error, at);
+  isForHospital(row: FlowRow, error: unknown, at: Suspension, kind: SymptomKind | undefined): boolean {
+    return this.#ward.isForHospital(row, error, at, kind);
   }
 
   after(ms: number, fn: () => void): void {

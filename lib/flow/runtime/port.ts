@@ -4,6 +4,7 @@ import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
+import type { SymptomKind } from "../hospital/symptom.js";
 import type { Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
@@ -87,7 +88,7 @@ export interface FlowPort {
   drain(flow: { drained(): void }): void;
   definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
   /** Whether an error that the code did not catch keeps the flow, for the hospital, instead of ending it. */
-  isForHospital(row: FlowRow, error: unknown, at: Suspension): boolean;
+  isForHospital(row: FlowRow, error: unknown, at: Suspension, kind: SymptomKind | undefined): boolean;
   /** What is written to start a child. @throws FlowInputError, UnknownFlowError */
   childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra>;
   /** What is written to send a message. @throws FlowNotFoundError, MessageError */

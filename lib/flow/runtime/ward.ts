@@ -139,14 +139,14 @@ export class Ward implements DeskPort {
     return ++this.#runs;
   }
 
-  isForHospital(row: FlowRow, error: unknown, suspension: Suspension): boolean {
-    return this.desk.takes({
-      row,
-      definition: this.#definitionOf(row),
-      run: this.#runs + 1,
-      suspension,
-      error,
-    });
+  isForHospital(
+    row: FlowRow,
+    error: unknown,
+    suspension: Suspension,
+    kind: SymptomKind | undefined,
+  ): boolean {
+    const definition = this.#definitionOf(row);
+    return this.desk.takes({ row, definition, run: this.#runs + 1, suspension, error, kind });
   }
 
   #definitionOf({ name, version }: FlowRow): FlowDefinition<never> | undefined {

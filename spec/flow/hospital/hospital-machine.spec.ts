@@ -101,6 +101,7 @@ describe("waits", () => {
     const hospital = new Driven();
     expect(hospital.fail("timeout")).toBe("discharge");
     expect(hospital.fail("timeout", { random: 0 })).toBe("wait 10000");
+    expect(hospital.fail("timeout", { random: 0.123456 })).toBe("cancel, wait 11389");
   });
 
   it("end with the timer, not before, and an early timer waits again", () => {

@@ -108,6 +108,25 @@ describe("a flow whose code throws", () => {
     expect(world.told).toEqual(["observed p", "discharged p"]);
   });
 
+  it("fails at once by an error of the store that its journal has: no run would meet another", async () => {
+    await using world = new World();
+    const cause = Object.assign(new Error("deadlock detected"), { code: "40P01" });
+    const error = Object.assign(new Error("refused", { cause }), { code: "ERR_STORE" });
+    const outside = defineFlow("outside", async (_flow, _: null) => {
+      throw error;
+    });
+    const inside = defineFlow("inside", (flow, _: null) =>
+      flow.step("write", () => {
+        throw error;
+      }),
+    );
+    const flows = await world.host([outside, inside]);
+    await world.clock.until(flows.start(outside, null, { id: "o" }));
+    await world.clock.until(flows.start(inside, null, { id: "i" }));
+    expect(await world.status(flows, "i")).toBe("failed");
+    expect(await world.status(flows, "o")).toBe("hospitalized");
+  });
+
   it("can be killed in the hospital", async () => {
     await using world = new World();
     broken.is = true;
