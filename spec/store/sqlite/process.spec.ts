@@ -36,6 +36,19 @@ describe.each(DRIVERS)("on %s", (driver) => {
     await (await open(sqlite(file, { driver }))).close();
   });
 
+  it("a file is free, and one file, once its owner has closed it, without a thread too", async () => {
+    using folder = newFolder();
+    const file = folder.file("a.db");
+    const store = await open(sqlite(file, { driver, thread: false }));
+    await store.commit({ writes: [{ type: "insert", table: orders, row: { id: "a", total: 1 } }] });
+    await store.close();
+    expect(folder.list()).toEqual(["a.db"]);
+    const child = start(file, "true", "hold");
+    await child.prints("open 1");
+    child.signal("SIGKILL");
+    await child.ended;
+  });
+
   it("a kill of the owner frees the file, and the claims of the owner", async () => {
     using folder = newFolder();
     const file = folder.file("a.db");
