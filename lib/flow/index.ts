@@ -5,6 +5,9 @@
  *     journal/     tables and entries: what is kept of a flow
  *     machine/     the pure transition: what is written, in which order, and when the code sees it
  *     hospital/    what becomes of flows that fail
+ *     queues/      which of the waiting flows may start
+ *     schedules/   flows that start at their time
+ *     sessions/    conversations between two flows
  *     runtime/     the process of a flow, and the host that holds flows
  */
 
@@ -67,6 +70,13 @@ export type {
   WaitingMessage,
 } from "./operations/operations.js";
 export * from "./payload/index.js";
+export type {
+  DebounceOptions,
+  QueuedStart,
+  QueueOptions,
+  RateOptions,
+  StartTiming,
+} from "./queues/options.js";
 export * from "./runtime/errors.js";
 export {
   FlowHost,

@@ -44,6 +44,7 @@ export {
   SimulatedNetwork,
 } from "./devices/network.js";
 export { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "./devices/node.js";
+export type { SimulatedStoreOptions } from "./devices/store-port.js";
 export { explore, simulate } from "./exploration/explore.js";
 export type { Exploration, ExplorationEnd } from "./exploration/findings.js";
 export type { SimulationCheck } from "./exploration/judging.js";

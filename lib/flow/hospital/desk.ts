@@ -7,6 +7,7 @@ import { hash } from "../../process/stable-hash.js";
 import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { type FlowRow, flows } from "../journal/tables.js";
+import { roomTopics } from "../queues/queues.js";
 import { eventOf, type HospitalReport, tell } from "./events.js";
 import {
   type Admitted,
@@ -256,6 +257,7 @@ export class HospitalDesk {
           key: [row.number],
           set: {
             status: "hospitalized",
+            slot: null,
             holder: null,
             wish: row.wish?.startsWith(OBSERVE) ? null : row.wish,
             due,
@@ -264,6 +266,7 @@ export class HospitalDesk {
           },
         },
       ],
+      notify: roomTopics(row),
     });
     if (due !== null) this.#port.alarmAt(due);
   }

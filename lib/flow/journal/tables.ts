@@ -42,9 +42,16 @@ const FLOW_COLUMNS = {
   parent_key: "text?",
   /** What was asked of it from outside: `pause`, `cancel` or `kill`. */
   wish: "text?",
+  /** The queue in which it waits for its turns, the key that it counts for (empty: none), and its place: 0 goes first. */
   queue: "text?",
-  queue_key: "text?",
-  priority: "integer",
+  queue_key: "text",
+  rank: "integer",
+  /** The name of the queue, while it waits for a slot. */
+  waiting: "text?",
+  /** The name of the queue, while it holds a slot. */
+  slot: "text?",
+  /** Later starts with this text replace its input, as long as it has not started. */
+  debounce: "text?",
   /** Why it is in the hospital, as JSON. */
   hospital: "text?",
   progress: "payload?",
@@ -66,11 +73,14 @@ export const flows: Table<typeof FLOW_COLUMNS> = defineTable("flows", {
     holder: ["holder", "number"],
     status: ["status", "number"],
     name: ["name", "status", "number"],
-    queue: ["queue", "status", "priority", "number"],
+    queue: ["queue", "status", "number"],
+    waiting: ["waiting", "rank", "queue_key", "number"],
+    slot: ["slot", "queue_key"],
+    debounce: ["debounce"],
     finished: ["finished", "number"],
     parent: ["parent", "number"],
   },
-  unique: ["id"],
+  unique: ["id", "debounce"],
 });
 
 const JOURNAL_COLUMNS = {

@@ -152,9 +152,9 @@ function asked(
   } else if (isLive(state)) activate(state, op, now, effects);
 }
 
-/** Code whose `version` was removed: the recorded answer is passed over. */
-function skipVersions(state: FlowState): void {
-  while (state.recorded[state.asked]?.kind === "version") state.asked++;
+/** Code whose `version` was removed: the recorded answer is passed over, if it is among the first `most` asks. */
+function skipVersions(state: FlowState, most = Number.POSITIVE_INFINITY): void {
+  while (state.asked < most && state.recorded[state.asked]?.kind === "version") state.asked++;
 }
 
 function versioned(
@@ -377,7 +377,7 @@ function listOf<T>(map: Map<string, T[]>, key: string): T[] {
 function replay(state: FlowState, now: number, effects: FlowEffect[]): void {
   while (state.cursor < state.history.length) {
     const { at, decision, value } = state.history[state.cursor] as Entry;
-    skipVersions(state);
+    skipVersions(state, state.expected);
     if (state.asked < state.expected) {
       effects.push({ type: "stalled", recorded: state.recorded[state.asked] });
       return;

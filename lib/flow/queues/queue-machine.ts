@@ -79,10 +79,10 @@ export type QueueEvent =
   | { readonly type: "more" }
   /** A slot was given back, elsewhere, or notifications may have been lost. */
   | { readonly type: "room" }
-  /** A flow of this host has given its slot back: it ended, was parked without its slot, or went to the hospital. */
-  | { readonly type: "freed"; readonly lane: string }
-  /** This host has taken over a flow that holds a slot. */
-  | { readonly type: "taken-over" }
+  /** A flow that holds a slot has left this host: it has ended, or is out of memory. */
+  | { readonly type: "left" }
+  /** This host has taken a flow that holds a slot already. */
+  | { readonly type: "taken" }
   | { readonly type: "tick" }
   | { readonly type: "read"; readonly view: View }
   | { readonly type: "admitted" }
@@ -120,9 +120,9 @@ export function decide(state: QueueState, event: QueueEvent): Decision {
     case "room":
     case "tick":
       return changed(state, true);
-    case "freed":
-      return freed(state, event.lane);
-    case "taken-over":
+    case "left":
+      return changed({ ...state, here: Math.max(0, state.here - 1) }, true);
+    case "taken":
       return [{ ...state, here: state.here + 1, stale: true }, []];
     case "read":
       if (state.phase !== "reading") return [state, []];
@@ -226,22 +226,4 @@ function counted({ rate, keyRate }: QueueLimits, view: View, flows: readonly Can
   const lanes = new Map(view.lanes);
   for (const { lane } of flows) lanes.set(lane, plus(lanes.get(lane) ?? NO_USE, 1, keyRate));
   return { ...view, version: view.version + 1, use: plus(view.use, flows.length, rate), lanes };
-}
-
-/** A slot of this host is free. The page is still good for it, as far as it goes. */
-function freed(state: QueueState, lane: string): Decision {
-  const { view, config } = state;
-  const here = Math.max(0, state.here - 1);
-  if (view === undefined) return changed({ ...state, here }, true);
-  const minus = (use: Use): Use => ({ ...use, running: Math.max(0, use.running - 1) });
-  const use = view.lanes.get(lane);
-  const lanes = use === undefined ? view.lanes : new Map(view.lanes).set(lane, minus(use));
-  const next = { ...state, here, view: { ...view, use: minus(view.use), lanes } };
-  // A rate counts starts by the clock at their page, so it needs a new page. So do flows that came since, which may go first.
-  const { rate, keyRate } = config.limits;
-  if (state.stale || rate !== undefined || keyRate !== undefined) return changed(next, true);
-  // A key outside of the page may wait for this slot.
-  const stale =
-    state.stale || view.next !== undefined || (use === undefined && config.limits.perKey < Infinity);
-  return state.phase === "idle" ? go({ ...next, stale }) : [{ ...next, stale }, []];
 }

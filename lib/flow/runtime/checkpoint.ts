@@ -5,6 +5,7 @@ import { type Ask, encodeHead, type Stored } from "../journal/entry.js";
 import { END_TOPIC, type FlowRow, flows, journal, MAIL_TOPIC, mail, READY_TOPIC } from "../journal/tables.js";
 import type { Ending, Item } from "../machine/state.js";
 import { type BlobWriter, releaseAll } from "../payload/blobs.js";
+import { roomTopics } from "../queues/queues.js";
 import type { Call, Extra } from "./call.js";
 import { childTopic } from "./flow-code.js";
 
@@ -81,9 +82,10 @@ export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
   }
   const { status, value, note } = ending;
   const outcome = blobs.split(value, `journal/${number}`, parts.writes);
-  const set = { status, outcome, finished: at, updated: at, holder: null, due: null, wish: null };
+  const gone = { holder: null, due: null, wish: null, slot: null, waiting: null, debounce: null };
+  const set = { status, outcome, finished: at, updated: at, ...gone };
   parts.writes.push({ type: "update", table: flows, key: [number], set });
-  parts.notify.push(END_TOPIC + id);
+  parts.notify.push(END_TOPIC + id, ...roomTopics(row));
   if (parent !== null && key !== null) {
     parts.writes.push(...letter(parent, `end/${number}`, childTopic(key), note ?? null, id, at));
     parts.notify.push(MAIL_TOPIC + parent);

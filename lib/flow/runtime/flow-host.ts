@@ -2,7 +2,8 @@
 
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
-import { address } from "../../process/options.js";
+import { only } from "../../process/known-options.js";
+import { address, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { SHUTDOWN } from "../../process/reason.js";
 import type { CallOptions, ReplyTo } from "../../process/request.js";
@@ -10,6 +11,7 @@ import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { FlowDefinition, MessageTypes } from "../definition/define.js";
 import type { FlowRow, FlowStatus } from "../journal/tables.js";
+import { checkTiming, type StartTiming, TIMING } from "../queues/options.js";
 import { FlowFailedError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
 import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess, inputOf } from "./host-process.js";
@@ -17,7 +19,7 @@ import type { HostRequest, Started } from "./messages.js";
 import { checkHost, type FlowHostOptions, type HostSettings } from "./options.js";
 
 /** Options of a start. */
-export interface StartFlowOptions {
+export interface StartFlowOptions extends StartTiming {
   /** The id of the flow. A second start under it attaches to the first. Default: a new id. */
   readonly id?: string;
 }
@@ -93,11 +95,18 @@ export class FlowHost implements AsyncDisposable {
     const definition = this.#settings.definitions.find(flow.name, flow.version);
     if (definition === undefined)
       throw new UnknownFlowError(flow.name, flow.version, this.#settings.definitions.names);
-    const id = options.id ?? this.#kernel.env.id();
+    only("", options, ["id", ...TIMING]);
+    const timing = checkTiming(options, definition.options.queue, this.#settings.queues);
+    const id = options.id === undefined ? this.#kernel.env.id() : text("id", options.id);
     const stored = await inputOf(this.#settings.payloads, definition, input, id);
-    const request = { id, name: flow.name, version: flow.version, input: stored };
-    const { attached } = await this.#call<Started>((replyTo) => ({ type: "start", flow: request, replyTo }));
-    return new FlowRun<O>(id, attached, (build, more) => this.#call(build, more), this.#settings);
+    const request = { id, name: flow.name, version: flow.version, input: stored, timing };
+    const started = await this.#call<Started>((replyTo) => ({ type: "start", flow: request, replyTo }));
+    return new FlowRun<O>(
+      started.id,
+      started.attached,
+      (build, more) => this.#call(build, more),
+      this.#settings,
+    );
   }
 
   /** The handle of a flow by its id. The flow need not exist. */

@@ -58,6 +58,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly #calls = new Map<string, Call>();
   readonly #names = new Map<string, number>();
   readonly #queue: FlowEvent[] = [];
+  /** Only runs over the journal. */
+  readonly #isDry: boolean;
+  /** With `verify`: the journal so far, and whether it is being replayed; `again`: it has grown since. */
+  readonly #kept: Entry[];
+  #verifying: "no" | "once" | "again" = "no";
   #busy = false;
   #at: number;
   #writtenAt = 0;
@@ -79,13 +84,16 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     definition: FlowDefinition<never>,
     history: readonly Entry[],
     letters: readonly Letter[],
+    isDry = false,
   ) {
+    this.#isDry = isDry;
     this.#port = port;
     this.#row = row;
     this.#definition = definition;
     this.flowId = row.id;
     this.seeded = new Seeded(`${row.seed}/${row.generation}`);
     this.#state = initial(history, letters);
+    this.#kept = port.readBack ? [...history] : [];
     this.#at = row.created;
     const of = { id: row.id, name: row.name, version: row.version };
     this.#transition = port.interceptors.reduceRight<Transition>((next, wrap) => wrap(next, of), decide);
@@ -115,7 +123,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   init(ctx: Context<FlowMessage>): void {
     this.ctx = ctx;
-    void this.#run();
+    // A flow that was killed before it could run is ended without its code.
+    if (this.#row.wish !== "kill") void this.#run();
     this.#port.drain(this);
     if (this.#row.wish === "cancel") this.event({ type: "cancel", now: this.#port.now() });
     if (this.#row.wish === "kill") void this.#kill();
@@ -125,6 +134,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     switch (message.type) {
       case "stored":
         if (message.error !== undefined) return this.#fail(message.error, engineUnless(message.error));
+        if (this.#port.readBack !== undefined) void this.#verify();
         return this.event({ type: "written", at: this.#writtenAt });
       case "drained":
         return this.event({ type: "drained", now: this.#port.now() });
@@ -204,6 +214,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#port.kernel.stop(this.ctx.self.process as never, crash(error as Error), undefined);
   }
 
+  #end(): undefined {
+    this.#port.kernel.stop(this.ctx.self.process as never, NORMAL, undefined);
+  }
+
   async #kill(): Promise<void> {
     const { note } = await this.#ending("killed", undefined, "end");
     if (this.ctx.alive) this.event({ type: "kill", ...(note === undefined ? {} : { note }) });
@@ -223,8 +237,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     try {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
         const [, effects] = this.#transition(this.#state, next);
-        for (const effect of effects) this.#perform(effect);
-        if (!this.ctx.alive) return;
+        for (const effect of effects) {
+          this.#perform(effect);
+          if (!this.ctx.alive) return;
+        }
       }
     } catch (error) {
       // The flow's own code does not run here: the transition failed, an interceptor, or an effect.
@@ -234,12 +250,13 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#busy = false;
   }
 
-  #perform(effect: FlowEffect): void {
+  #perform(effect: FlowEffect): undefined {
     switch (effect.type) {
       case "write":
         this.#submit(entriesSet(this.#checkpoint(effect.seq, effect.items, effect.asks)));
         return;
       case "finish":
+        if (this.#isDry) return this.#end();
         this.#submit(endSet(this.#checkpoint(effect.seq, effect.items, effect.asks), effect.ending));
         return;
       case "run": {
@@ -275,11 +292,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         return;
       case "caught up":
         if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
+        if (this.#isDry) return this.#end();
         this.#port.caughtUp(this.number);
         return;
       case "ended":
-        this.#port.kernel.stop(this.ctx.self.process as never, NORMAL, undefined);
-        return;
+        return this.#end();
       case "quiet":
         if (this.#idle !== undefined) this.ctx.cancel(this.#idle);
         this.#idle = effect.quiet
@@ -323,6 +340,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const progress = this.#progress;
     this.#progress = undefined;
     this.#writtenAt = this.#port.now();
+    if (this.#port.readBack !== undefined)
+      for (const [i, { decision, value }] of items.entries())
+        this.#kept.push({ at: this.#writtenAt, asks: i === 0 ? asks : [], decision, value });
     return {
       row: this.#row,
       blobs: this.#port.blobs,
@@ -347,6 +367,21 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const value = call?.encoded ?? null;
     const { grant } = call ?? {};
     grant?.(entriesSet(this.#checkpoint(seq, [{ decision: { type: "done", key, ok: true }, value }], asks)));
+  }
+
+  /** Reads the journal back: the code, run over it anew, must take the same way. */
+  async #verify(): Promise<void> {
+    if (this.#verifying !== "no") {
+      this.#verifying = "again";
+      return;
+    }
+    do {
+      this.#verifying = "once";
+      const error = await this.#port.readBack?.(this.#definition, this.#row, [...this.#kept]);
+      if (!this.ctx.alive) return;
+      if (error !== undefined) return this.#fail(error);
+    } while ((this.#verifying as string) === "again");
+    this.#verifying = "no";
   }
 
   // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────────────

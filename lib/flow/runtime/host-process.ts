@@ -18,6 +18,7 @@ import {
   type StoreContext,
   StoreError,
   type Write,
+  type WriteSet,
 } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { OBSERVE } from "../hospital/desk.js";
@@ -38,10 +39,15 @@ import {
   WISH_TOPIC,
 } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
-import { BlobWriter, resolved } from "../payload/blobs.js";
+import { BlobWriter, releaseAll, resolved } from "../payload/blobs.js";
 import { checked } from "../payload/checked.js";
+import { checkTiming, type Debounce } from "../queues/options.js";
+import type { QueuePort } from "../queues/queue-keeper.js";
+import { needsSlot, Queues, roomTopics } from "../queues/queues.js";
+import { MORE_TOPIC, QUEUE_SCHEMA } from "../queues/tables.js";
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
+import { dryReplay } from "./dry-replay.js";
 import { FlowIdTakenError, FlowNotFoundError, HospitalizeError, UnknownFlowError } from "./errors.js";
 import { FlowProcess, PARKED } from "./flow-process.js";
 import type { HostMessage, HostRequest, Started } from "./messages.js";
@@ -63,6 +69,8 @@ interface Loaded {
 }
 
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "killed"];
+/** The rank of a flow without priority. */
+const LOWEST_RANK = 9;
 /** A store that failed is asked again after this time. */
 const STORE_AGAIN_MS = 1_000;
 
@@ -86,6 +94,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   #looking: "no" | "once" | "again" = "no";
   #stopping: ExitReason | undefined;
   #unwatch: (() => void) | undefined;
+  #queues!: Queues;
 
   constructor(settings: HostSettings) {
     this.#settings = settings;
@@ -105,8 +114,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   get interceptors(): readonly Interceptor[] {
     return this.#settings.interceptors;
   }
-  get verify(): boolean {
-    return this.#settings.verify;
+  get readBack(): FlowPort["readBack"] {
+    if (!this.#settings.verify) return undefined;
+    const { kernel, payloads, limits } = this;
+    return (definition, row, history) => dryReplay({ kernel, definition, row, history, payloads, limits });
   }
 
   // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -117,7 +128,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const { process } = ctx.self;
     this.kernel = process?.kernel as Kernel;
     const { hostId = this.kernel.env.id(), store } = this.#settings;
-    this.store = await store.open([FLOW_SCHEMA], this.#storeContext());
+    this.store = await store.open([FLOW_SCHEMA, QUEUE_SCHEMA], this.#storeContext());
     const claim = await this.store.claim(HOST_CLAIMS + hostId, { owner: hostId });
     if (claim === undefined) {
       await this.store.close();
@@ -132,6 +143,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       notified: (topic) => tell({ type: "noted", topic }),
       again: () => tell({ type: "noted", topic: undefined }),
     });
+    this.#queues = new Queues(this.#settings.queues, this.#queuePort());
     tell({ type: "poll" });
     void this.#ward.open(this.#settings.definitions.all);
   }
@@ -145,6 +157,15 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
         return () => void kernel.cancelTimer(timer);
       },
       warn: () => undefined,
+    };
+  }
+
+  #queuePort(): QueuePort {
+    const { store, claim, kernel } = this;
+    return {
+      ...{ store, claim, random: () => kernel.env.random(), after: this.#storeContext().after },
+      accepts: (row) => this.definition(row.name, row.version) !== undefined,
+      run: (numbers) => void this.#runAdmitted(numbers),
     };
   }
 
@@ -173,6 +194,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     if (loaded === undefined) return;
     this.#byPid.delete(signal.from);
     this.#loaded.delete(loaded.row.number);
+    this.#queues.left(loaded.row);
     this.#ward.calm(loaded.row.id);
     if (loaded.observing !== undefined) this.#ward.observeRun(loaded, loaded.observing);
     else if (signal.reason.type !== "normal" && signal.reason !== PARKED)
@@ -184,6 +206,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** Lets running steps end, gives the flows back to the store, then stops. */
   parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
     this.#stopping = reason;
+    this.#queues.stop();
     for (const { pid } of this.#loaded.values())
       pid.process?.deliver({ type: "wish", wish: "stop" }, undefined);
     ctx.runAfter(this.limits.drainMs, () => this.kernel.stop(ctx.self.process as never, reason, undefined));
@@ -197,6 +220,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
   async terminate(): Promise<void> {
     this.#unwatch?.();
+    (this.#queues as Queues | undefined)?.stop();
     for (const { pid } of this.#loaded.values())
       pid.process && this.kernel.stop(pid.process, KILLED_BY_HOST, undefined);
     try {
@@ -265,6 +289,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   async childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
     const definition = this.#known(flow.name, flow.version);
     const stored = await inputOf(this.payloads, definition, input, id);
+    const timing = checkTiming({}, definition.options.queue, this.#settings.queues);
     const row = this.newRow({
       id,
       name: definition.name,
@@ -272,12 +297,20 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       input: stored,
       parent: parent.number,
       parentKey: key,
+      timing,
     });
     const writes: Write[] = [];
     const kept = this.blobs.split(stored, `input/${id}`, writes);
     return {
-      writes: [{ type: "offer", table: flows, row: { ...row, input: kept, due: 0 } }, ...writes],
-      notify: [READY_TOPIC + id],
+      writes: [
+        {
+          type: "offer",
+          table: flows,
+          row: { ...row, input: kept, ...(row.waiting === null && { due: 0 }) },
+        },
+        ...writes,
+      ],
+      notify: [row.waiting === null ? READY_TOPIC + id : MORE_TOPIC + row.waiting],
     };
   }
 
@@ -348,6 +381,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       if (letters.length > 0) return letters;
       const wished = row !== undefined && row.wish !== null && row.wish !== "pause";
       const at = wished ? 0 : due;
+      // Whoever waits for people gives the slot back; whoever waits for time or mail, if the queue says so.
+      const leaves = status === "paused" || (at !== 0 && this.#queues.releases(row?.slot ?? null));
       try {
         await this.store.commit({
           claim: this.claim,
@@ -363,9 +398,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
                 holder: null,
                 updated: this.now(),
                 ...(status === "paused" && { wish: null }),
+                ...(leaves && { slot: null }),
               },
             },
           ],
+          notify: leaves && row !== undefined ? roomTopics(row) : [],
         });
       } catch (error) {
         if (error instanceof ConflictError) continue;
@@ -437,46 +474,90 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
   async #start(flow: NewFlow): Promise<Started> {
     this.#known(flow.name, flow.version);
-    const holder = this.claim.token;
-    const row = this.newRow({ ...flow, holder });
+    if (flow.timing?.debounce !== undefined) return this.#startOnce(flow, flow.timing.debounce);
+    const row = this.newRow(flow);
     const writes: Write[] = [];
     const input = this.blobs.split(row.input, `input/${row.id}`, writes);
+    const atOnce = row.waiting === null && row.due === null;
+    const held = atOnce ? { ...row, status: "running", holder: this.claim.token } : row;
     const { results } = await this.store.commit({
       claim: this.claim,
-      writes: [{ type: "offer", table: flows, row: { ...row, input } }, ...writes],
+      writes: [{ type: "offer", table: flows, row: { ...held, input } }, ...writes],
+      notify: row.waiting === null ? [] : [MORE_TOPIC + row.waiting],
     });
     const number = results[0] as number;
     if (number > 0) {
-      this.#run({ ...row, number }, [], []);
+      if (atOnce) this.#run({ ...held, number }, [], []);
+      else if (row.due !== null) this.#alarmAt(row.due);
       return { id: row.id, attached: false };
     }
-    const found = await this.#rowOf(row.id);
-    if (found.name !== row.name) throw new FlowIdTakenError(row.id, found.name, row.name);
+    return this.#attached(await this.#rowOf(row.id), row.name);
+  }
+
+  /** Starts a flow unless one waits for others like it: then that one gets the input, and more time. */
+  async #startOnce(flow: NewFlow, { key, waitMs, atMostMs }: Debounce): Promise<Started> {
+    const debounce = `${flow.name}/${key}`;
+    for (;;) {
+      const [found] = await this.store.scan(flows, { index: "debounce", prefix: [debounce], limit: 1 });
+      const due = Math.min(this.now() + waitMs, (found?.created ?? this.now()) + atMostMs);
+      const fresh = { ...this.newRow(flow), waiting: null, due, debounce };
+      const writes: Write[] = [];
+      // The input that it had, and that is not read any more.
+      if (found !== undefined) writes.push(releaseAll(`input/${found.id}`));
+      const input = this.blobs.split(fresh.input, `input/${found?.id ?? flow.id}`, writes);
+      // One that waits in its queue already keeps its place there.
+      const time = found !== undefined && found.waiting === null ? { due } : {};
+      const set = { input, updated: this.now(), ...time };
+      const change: WriteSet =
+        found === undefined
+          ? { writes: [{ type: "insert", table: flows, row: { ...fresh, input } }, ...writes] }
+          : {
+              expect: [{ table: flows, key: [found.number], is: { debounce, waiting: found.waiting } }],
+              writes: [...writes, { type: "update", table: flows, key: [found.number], set }],
+            };
+      try {
+        await this.store.commit({ claim: this.claim, ...change });
+        this.#alarmAt(due);
+        return { id: found?.id ?? flow.id, attached: found !== undefined };
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+        const same = await this.#find(flow.id);
+        if (same !== undefined && same.debounce !== debounce) return this.#attached(same, flow.name);
+      }
+    }
+  }
+
+  #attached(row: FlowRow, name: string): Started {
+    if (row.name !== name) throw new FlowIdTakenError(row.id, row.name, name);
     return { id: row.id, attached: true };
   }
 
   newRow(flow: NewFlow): Omit<FlowRow, "number"> {
     const now = this.now();
+    const { queue, lane = "", rank = LOWEST_RANK, delayMs = 0 } = flow.timing ?? {};
     return {
       id: flow.id,
       name: flow.name,
       version: flow.version,
-      status: flow.holder === undefined ? "pending" : "running",
+      status: "pending",
       input: flow.input,
       outcome: null,
       seed: flow.id,
       generation: 0,
-      holder: flow.holder ?? null,
-      due: flow.due ?? null,
+      holder: null,
+      due: delayMs === 0 ? null : now + delayMs,
       mail: 0,
       crashes: 0,
       taken_at: 0,
       parent: flow.parent ?? null,
       parent_key: flow.parentKey ?? null,
       wish: null,
-      queue: flow.queue ?? null,
-      queue_key: flow.queueKey ?? null,
-      priority: flow.priority ?? 0,
+      queue: queue ?? null,
+      queue_key: lane,
+      rank,
+      waiting: delayMs === 0 ? (queue ?? null) : null,
+      slot: null,
+      debounce: null,
       hospital: null,
       progress: null,
       trace: null,
@@ -520,9 +601,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     if (topic === undefined) {
       for (const loaded of this.#loaded.values()) void this.#readMail(loaded);
       for (const id of this.#waiters.keys()) void this.#checkEnd(id);
+      this.#queues.look();
       void this.#poll();
       return;
     }
+    if (this.#queues.noted(topic)) return;
     if (topic.startsWith(MAIL_TOPIC)) {
       const number = Number(topic.slice(MAIL_TOPIC.length));
       const loaded = this.#loaded.get(number);
@@ -742,7 +825,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       row = patient;
     } else if (this.#ward.keepsByWish(row)) return;
     if (this.definition(row.name, row.version) === undefined) this.#ward.unknown(row);
-    else await this.#takeRow(row);
+    else await (needsSlot(row) ? this.#queueUp(row) : this.#takeRow(row));
   }
 
   async #takeRow(row: FlowRow): Promise<void> {
@@ -758,6 +841,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       taken_at: history.length,
       hospital: row.hospital,
       updated: this.now(),
+      ...{ waiting: null, debounce: null },
     };
     const [input = row.input] = await resolved(this.store, [row.input]);
     await this.store.commit({
@@ -767,7 +851,45 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       ],
       writes: [{ type: "update", table: flows, key: [number], set }],
     });
+    this.#queues.taken(row);
     this.#run({ ...row, ...set, input }, history, letters);
+  }
+
+  /** A flow whose time has come, and which has no slot of its queue, waits for one. */
+  async #queueUp({ number, queue, status, slot, due }: FlowRow): Promise<void> {
+    try {
+      await this.store.commit({
+        claim: this.claim,
+        expect: [{ table: flows, key: [number], is: { holder: null, status, slot, due } }],
+        writes: [{ type: "update", table: flows, key: [number], set: { waiting: queue, due: null } }],
+        notify: [MORE_TOPIC + queue],
+      });
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      this.#taking.set(number, true);
+    }
+  }
+
+  /** Runs flows that have got a slot, and are held by this host. */
+  async #runAdmitted(numbers: readonly number[]): Promise<void> {
+    const rows = await this.store.get(
+      flows,
+      numbers.map((number) => [number]),
+    );
+    await Promise.all(rows.map((row) => row && this.#runHeld(row)));
+  }
+
+  async #runHeld(row: FlowRow): Promise<void> {
+    const { number } = row;
+    this.#taking.set(number, false);
+    const [history, letters] = await Promise.all([this.#historyOf(row), this.#lettersOf(number, 0)]);
+    const [input = row.input] = await resolved(this.store, [row.input]);
+    const again = this.#taking.get(number);
+    this.#taking.delete(number);
+    if (this.#stopping === undefined) this.#run({ ...row, input }, history, letters);
+    this.#mayStop();
+    const loaded = this.#loaded.get(number);
+    if (again === true && loaded !== undefined) void this.#readMail(loaded);
   }
 
   /** Runs a flow that this host holds from its last checkpoint. */

@@ -9,6 +9,7 @@ import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { checkHospital, type HospitalOptions, type HospitalSettings } from "../hospital/options.js";
 import type { ErrorClass } from "../payload/error-record.js";
 import type { PayloadOptions } from "../payload/payloads.js";
+import { checkQueueName, checkQueues, type QueueOptions, type QueueSettings } from "../queues/options.js";
 import { payloadsOf } from "./payloads.js";
 import { FLOW_DEFAULTS, type FlowLimits, type Interceptor, type Payloads } from "./port.js";
 
@@ -32,6 +33,8 @@ export interface FlowHostOptions {
   readonly hospital?: HospitalOptions;
   /** Wrap the transition of every flow. */
   readonly interceptors?: readonly Interceptor[];
+  /** Queues by name, in which flows wait for their turn. Hosts of one store give the same ones, with the same limits. */
+  readonly queues?: Readonly<Record<string, QueueOptions>>;
 }
 
 /** Options of a host, checked. */
@@ -45,6 +48,7 @@ export interface HostSettings {
   readonly hospital: HospitalSettings;
   readonly interceptors: readonly Interceptor[];
   readonly payloads: Payloads;
+  readonly queues: ReadonlyMap<string, QueueSettings>;
 }
 
 /** Definitions by name and version. */
@@ -99,6 +103,7 @@ const KNOWN = [
   "limits",
   "hospital",
   "interceptors",
+  "queues",
 ];
 
 /** @throws OptionError */
@@ -117,7 +122,11 @@ export function checkHost(options: FlowHostOptions): HostSettings {
       LONGEST_DURATION_MS,
     );
   for (const name of ["mostLoaded", "takeAtOnce"] as const) count(`limits.${name}`, limits[name], 1);
+  const queues = checkQueues(options.queues ?? {});
+  for (const { name, options: given } of definitions.all)
+    if (given.queue !== undefined) checkQueueName(`the queue of flow ${name}`, given.queue, queues);
   return {
+    queues,
     store: withMethod("store", options.store, "open", 'a store such as sqlite("flows.db") or memory()'),
     definitions,
     name: options.name === undefined ? undefined : text("name", options.name),

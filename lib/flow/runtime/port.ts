@@ -5,11 +5,12 @@ import type { Claim, Store } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
-import type { Stored } from "../journal/entry.js";
+import type { Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import type { BlobWriter } from "../payload/blobs.js";
 import type { PayloadLimits } from "../payload/limits.js";
+import type { Timing } from "../queues/options.js";
 import type { Extra } from "./call.js";
 
 /** How values become durable. Text and bytes; `null` stands for undefined. */
@@ -80,8 +81,10 @@ export interface FlowPort {
   readonly blobs: BlobWriter;
   readonly limits: FlowLimits;
   readonly interceptors: readonly Interceptor[];
-  /** Every journal is replayed after each of its writes. */
-  readonly verify: boolean;
+  /** Replays a journal, after each of its writes: gives the error at which the code stopped. Absent unless `verify` is on. */
+  readonly readBack?:
+    | ((definition: FlowDefinition<never>, row: FlowRow, history: readonly Entry[]) => Promise<unknown>)
+    | undefined;
   /** Milliseconds since 1970 by the store's clock. */
   now(): number;
   /** Calls `drained` of a flow when its code has run as far as it can. */
@@ -116,11 +119,6 @@ export interface NewFlow {
   readonly input: Stored;
   readonly parent?: number;
   readonly parentKey?: string;
-  readonly queue?: string;
-  readonly queueKey?: string;
-  readonly priority?: number;
-  /** Not before this time. */
-  readonly due?: number;
-  /** The token of the host that takes it at once. */
-  readonly holder?: number;
+  /** When it runs. Default: as soon as a host takes it. */
+  readonly timing?: Timing;
 }

@@ -15,7 +15,6 @@ import { MemoryTable } from "./memory-table.js";
 /** A group on its way to the disk. */
 export interface Flight {
   readonly sets: readonly WriteSet[];
-  /** Whether the claims of its sets hold, as of the commit. */
   readonly host: DriverHost;
   /** What became of it, once it is on the disk; `lost` by a power loss. */
   fate: readonly Outcome[] | "lost" | undefined;

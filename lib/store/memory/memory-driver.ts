@@ -3,7 +3,7 @@
 
 import type { ClaimInfo } from "../claim.js";
 import type { Applied, CheckedScan, DriverHost, HeldClaim, StoreDriver } from "../driver.js";
-import { StoreClosedError, StoreError } from "../errors.js";
+import { StoreClosedError } from "../errors.js";
 import type { Recovery } from "../group-commit-machine.js";
 import type { Outcome } from "../plan.js";
 import type { Schema } from "../schema.js";
@@ -40,26 +40,22 @@ export class MemoryDriver implements StoreDriver {
     this.#touch("write").migrate(schemas);
   }
 
-  apply(sets: readonly WriteSet[]): Promise<Applied> {
-    const flight: Flight = { sets, host: this.#host, fate: undefined };
+  async apply(sets: readonly WriteSet[]): Promise<Applied> {
     const port = this.#port;
-    return new Promise((resolve, reject) => {
-      const land = (): void => {
-        try {
-          resolve({ outcomes: this.#land(flight) });
-        } catch (error) {
-          reject(error);
-        } finally {
-          this.#data.flights.delete(flight);
-        }
-      };
-      if (port === undefined) {
-        land();
-        return;
-      }
-      this.#data.flights.add(flight);
-      port.settle(land);
-    });
+    const data = this.#touch("read");
+    const flight: Flight = { sets, host: this.#host, fate: undefined };
+    if (port === undefined) return { outcomes: data.commit(flight) };
+    data.flights.add(flight);
+    try {
+      return { outcomes: await port.perform("commit", () => this.#land(flight)) };
+    } catch (error) {
+      // The answer of a commit may be lost. What became of it is known here.
+      const { fate } = flight;
+      if (fate !== undefined && fate !== "lost") return { outcomes: fate };
+      throw this.shared ? new LostConnection("the server was not reached", { cause: error }) : error;
+    } finally {
+      data.flights.delete(flight);
+    }
   }
 
   recovery(error: unknown): Recovery {
@@ -110,23 +106,15 @@ export class MemoryDriver implements StoreDriver {
     this.#data.hosts.delete(this.#host);
   }
 
-  /** The group reaches the disk, if nothing went wrong on the way. */
+  /** The group reaches the disk, unless a power loss was faster. */
   #land(flight: Flight): readonly Outcome[] {
-    const data = this.#touch("write");
-    if (flight.fate === "lost") throw new LostConnection("the server lost its power before the commit");
-    if (flight.fate !== undefined) return flight.fate;
-    if (this.#fails("write")) throw new StoreError(`the store ${this.label} failed: ENOSPC, no space left`);
-    if (this.#fails("sync")) throw new StoreError(`the store ${this.label} failed: EIO at the sync`);
-    return data.commit(flight);
-  }
-
-  #fails(what: "write" | "sync"): boolean {
-    const port = this.#port;
-    return port?.failures?.[what] === true && port.choose(2, `store:${what}`) === 1;
+    if (flight.fate === "lost") throw new LostConnection("the power failed before the commit");
+    flight.fate ??= this.#touch("write").commit(flight);
+    return flight.fate;
   }
 
   #touch(how: "read" | "write"): MemoryData {
-    this.#port?.touched("store", how);
+    this.#port?.touched(how);
     if (!this.#isConnected()) throw new StoreClosedError(this.label);
     return this.#data;
   }

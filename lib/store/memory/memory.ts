@@ -85,11 +85,15 @@ class Memory implements MemorySource {
   lose(): number {
     const data = this.#data;
     const { port, shared } = this.#options;
-    port?.touched("store", "write");
+    port?.touched("write");
     let lost = 0;
     for (const flight of data.flights) {
-      // The groups are in one log: behind a hole there is nothing.
-      if (lost === 0 && port?.choose(2, "store:power loss") === 0) flight.fate = data.commit(flight);
+      // It is on the disk, and its answer on the way.
+      if (flight.fate !== undefined) continue;
+      // A group is on the disk as a whole or not at all: a log has a checksum for each. Behind a hole in it there is nothing. A server
+      // answers as soon as a group is on its disk, so what is on its way there is lost.
+      if (shared !== true && lost === 0 && port?.choose(2, "store:power loss") === 0)
+        flight.fate = data.commit(flight);
       else {
         flight.fate = "lost";
         lost++;

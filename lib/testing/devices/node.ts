@@ -18,6 +18,7 @@ import { inNameOf } from "../../process/origin.js";
 import type { SystemOptions } from "../../process/system.js";
 import { isThenable } from "../../process/thenable.js";
 import type { Timer } from "../../process/timer-queue.js";
+import type { MemorySource } from "../../store/index.js";
 import { System } from "../../system.js";
 import type { Actor } from "../simulator/actor.js";
 import { type ClockOptions, SimulatedClock } from "../simulator/clock.js";
@@ -25,6 +26,7 @@ import { environmentOf } from "../simulator/environment.js";
 import type { World } from "../simulator/world.js";
 import type { SimulatedDisk } from "./disk.js";
 import { diskOf, type SimulatedDiskOptions } from "./disk-port.js";
+import { type SimulatedStoreOptions, storeOf } from "./store-port.js";
 
 /** Options of a {@link SimulatedNode}. */
 export interface SimulatedNodeOptions {
@@ -32,6 +34,8 @@ export interface SimulatedNodeOptions {
   readonly disk?: SimulatedDiskOptions;
   /** Its clock, which all of its systems share. */
   readonly clock?: ClockOptions;
+  /** Options of its store. */
+  readonly store?: SimulatedStoreOptions;
 }
 
 /**
@@ -74,6 +78,8 @@ export class SimulatedNode<T = unknown> {
   readonly #world: World;
   readonly #boot: NodeBoot<T>;
   readonly #clock: SimulatedClock;
+  readonly #storeOptions: SimulatedStoreOptions;
+  #store: MemorySource | undefined;
   #life: Life<T> | undefined;
   #boots = 0;
   /** Ends the time for which a fault keeps it down. */
@@ -82,7 +88,7 @@ export class SimulatedNode<T = unknown> {
 
   /** @internal */
   constructor(world: World, name: string, boot: NodeBoot<T>, options: SimulatedNodeOptions) {
-    only("node", options, ["disk", "clock"]);
+    only("node", options, ["disk", "clock", "store"]);
     if (typeof boot !== "function") throw new OptionError("boot", boot, "a function of the node");
     this.name = text("name", name);
     if (world.faults.nodes.some((node) => node.name === name))
@@ -91,6 +97,7 @@ export class SimulatedNode<T = unknown> {
     this.#boot = boot;
     this.disk = diskOf(world, options.disk, `disk of ${name}`);
     this.#clock = new SimulatedClock(world, name, options.clock);
+    this.#storeOptions = options.store ?? {};
     world.faults.register(this);
     world.faults.remedies.push(() => {
       if (this.#return !== undefined) this.restart();
@@ -113,6 +120,12 @@ export class SimulatedNode<T = unknown> {
   /** The footprint key of its state. */
   get #key(): string {
     return `node:${this.name}`;
+  }
+
+  /** Its store, which outlives power losses. Each boot opens it again. */
+  get store(): MemorySource {
+    this.#store ??= storeOf(this.#world, this.#storeOptions, `store of ${this.name}`);
+    return this.#store;
   }
 
   /** How often it has booted. */
@@ -195,6 +208,7 @@ export class SimulatedNode<T = unknown> {
       life.systems.map(({ kernel }): Kernel => kernel),
     );
     this.disk.crash();
+    this.#store?.lose();
   }
 
   #run(life: Life<T>): void {

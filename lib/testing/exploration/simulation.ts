@@ -5,12 +5,14 @@ import { count, delay, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitInput, toReason } from "../../process/reason.js";
 import type { SystemOptions } from "../../process/system.js";
+import type { MemorySource } from "../../store/index.js";
 import { System } from "../../system.js";
 import type { SimulatedDisk } from "../devices/disk.js";
 import { diskOf, type SimulatedDiskOptions } from "../devices/disk-port.js";
 import { type IoOptions, SimulatedIo, use } from "../devices/io.js";
 import { type NetworkOptions, SimulatedNetwork } from "../devices/network.js";
 import { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "../devices/node.js";
+import { type SimulatedStoreOptions, storeOf } from "../devices/store-port.js";
 import { ModelError, NotConvergedError } from "../report/errors.js";
 import { structuralText } from "../report/structural-text.js";
 import { type ClockOptions, SimulatedClock } from "../simulator/clock.js";
@@ -81,6 +83,22 @@ export class Simulation {
   /** Creates a disk that loses unsynced changes when its power fails. */
   disk(options: SimulatedDiskOptions = {}): SimulatedDisk {
     return diskOf(this.#world, options);
+  }
+
+  /**
+   * Creates a store in memory. Each of its commits takes effect in a step of its own, and may fail. A shared one is the server of
+   * several hosts; for the store of one machine, see {@link SimulatedNode.store}.
+   *
+   * @throws OptionError
+   * @example
+   * await explore(async (sim) => {
+   *   const source = sim.store({ shared: true, failures: { answer: true } });
+   *   const host = await openStore(sim.system(), source, []);
+   *   await host.close();
+   * });
+   */
+  store(options: SimulatedStoreOptions = {}): MemorySource {
+    return storeOf(this.#world, options);
   }
 
   /**

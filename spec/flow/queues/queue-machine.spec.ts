@@ -106,8 +106,7 @@ class Cluster {
     const job = running[pick % running.length];
     if (job === undefined) return;
     job.state = "ended";
-    for (const host of this.hosts)
-      host.take(host.id === job.host ? { type: "freed", lane: job.lane } : { type: "room" });
+    for (const host of this.hosts) host.take(host.id === job.host ? { type: "left" } : { type: "room" });
   }
 
   /** Time goes on; delayed flows begin to wait. */

@@ -1,0 +1,210 @@
+// Options of queues and of starts in them, checked once. Durations become milliseconds, Infinity stands for no limit.
+
+import { HIGHEST_PRIORITY } from "../../dispatch/queue-machine.js";
+import { type Duration, duration } from "../../process/duration.js";
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, oneOf, text } from "../../process/options.js";
+import type { QueueLimits, Rate } from "./choice.js";
+
+/** At most `limit` starts within any `period`, by the clock of the store. */
+export interface RateOptions {
+  /** 1 to 100,000. */
+  readonly limit: number;
+  readonly period: Duration;
+}
+
+/** Limits of a queue of flows. All of them hold at the same time; one that is absent is none. */
+export interface QueueOptions {
+  /** Most flows that run at the same time, over all hosts of the store. */
+  readonly concurrency?: number;
+  /** Most flows that run at the same time on one host. Flows taken over from a dead host may exceed it. */
+  readonly perHost?: number;
+  /** How many flows may start within a period, over all hosts of the store. */
+  readonly rate?: RateOptions;
+  /** Limits of each key, over all hosts: of each customer, for example. */
+  readonly perKey?: {
+    readonly concurrency?: number;
+    readonly rate?: RateOptions;
+  };
+  /**
+   * What a flow does with its place while it only waits and is out of memory. `keep` (the default): nobody else of its key runs in
+   * between. `release`: others run meanwhile, and it waits for its turn again, ahead of flows that were started later. A flow in the
+   * hospital never keeps its place.
+   */
+  readonly whileWaiting?: "keep" | "release";
+}
+
+/** How a start waits in a queue. */
+export interface QueuedStart {
+  /** The key whose limits count, and whose flows take turns with those of other keys. Default: none. */
+  readonly key?: string;
+  /** From 0 to 9, higher first. Default 0. */
+  readonly priority?: number;
+}
+
+/** A start that waits for others like it. */
+export interface DebounceOptions {
+  /** Starts of the same flow with the same key are one, until it runs. */
+  readonly key: string;
+  /** It runs when no further start has come for this long. */
+  readonly wait: Duration;
+  /** It runs at the latest this long after the first of the starts. Default: ten times `wait`. */
+  readonly atMost?: Duration;
+}
+
+/** A queue, checked. */
+export interface QueueSettings {
+  readonly name: string;
+  readonly limits: QueueLimits;
+  readonly releases: boolean;
+}
+
+/** A debounce, checked. */
+export interface Debounce {
+  readonly key: string;
+  readonly waitMs: number;
+  readonly atMostMs: number;
+}
+
+/** Bounds of what queues may ask for. */
+export const QUEUE_LIMITS: Readonly<Record<"rate" | "name" | "debounceFactor", number>> = {
+  /** Largest number of starts within a period: each is a row until it leaves the period. */
+  rate: 100_000,
+  /** Longest name of a queue, key or debounce, in characters. */
+  name: 200,
+  /** By default a debounced flow runs at the latest after so many of its waits. */
+  debounceFactor: 10,
+};
+
+/** @throws OptionError */
+export function checkQueues(queues: unknown): ReadonlyMap<string, QueueSettings> {
+  if (typeof queues !== "object" || queues === null || Array.isArray(queues))
+    throw new OptionError(
+      "queues",
+      queues,
+      "an object of queues by name, such as { emails: { concurrency: 10 } }",
+    );
+  return new Map(Object.entries(queues).map(([name, options]) => [name, checkQueue(name, options)]));
+}
+
+function checkQueue(name: string, options: QueueOptions): QueueSettings {
+  const path = `queues.${name}`;
+  short("the name of a queue", name);
+  only(path, options, ["concurrency", "perHost", "rate", "perKey", "whileWaiting"]);
+  const { perKey = {} } = options;
+  only(`${path}.perKey`, perKey, ["concurrency", "rate"]);
+  const limits = {
+    concurrency: limit(`${path}.concurrency`, options.concurrency),
+    perHost: limit(`${path}.perHost`, options.perHost),
+    perKey: limit(`${path}.perKey.concurrency`, perKey.concurrency),
+    rate: rate(`${path}.rate`, options.rate),
+    keyRate: rate(`${path}.perKey.rate`, perKey.rate),
+  };
+  const releases =
+    oneOf(`${path}.whileWaiting`, options.whileWaiting ?? "keep", ["keep", "release"]) === "release";
+  return { name, limits, releases };
+}
+
+const limit = (path: string, value: unknown): number =>
+  value === undefined ? Number.POSITIVE_INFINITY : count(path, value, 1, true);
+
+function rate(path: string, options: RateOptions | undefined): Rate | undefined {
+  if (options === undefined) return undefined;
+  only(path, options, ["limit", "period"]);
+  const most = count(`${path}.limit`, options.limit, 1);
+  if (most > QUEUE_LIMITS.rate)
+    throw new OptionError(`${path}.limit`, most, `a whole number from 1 to ${QUEUE_LIMITS.rate}`);
+  return { limit: most, periodMs: Math.ceil(duration(`${path}.period`, options.period, 1)) };
+}
+
+/** The key of a start, and its rank: 0 goes first. @throws OptionError */
+export function checkQueued({ key, priority = 0 }: QueuedStart): {
+  readonly lane: string;
+  readonly rank: number;
+} {
+  const lane = key === undefined ? "" : short("key", key);
+  if (count("priority", priority, 0) > HIGHEST_PRIORITY)
+    throw new OptionError("priority", priority, `a whole number from 0 to ${HIGHEST_PRIORITY}`);
+  return { lane, rank: HIGHEST_PRIORITY - priority };
+}
+
+/** @throws OptionError */
+export function checkDebounce(options: DebounceOptions): Debounce {
+  only("debounce", options, ["key", "wait", "atMost"]);
+  const key = short("debounce.key", options.key);
+  const waitMs = Math.ceil(duration("debounce.wait", options.wait, 1));
+  const { atMost = waitMs * QUEUE_LIMITS.debounceFactor } = options;
+  return { key, waitMs, atMostMs: Math.ceil(duration("debounce.atMost", atMost, waitMs)) };
+}
+
+function short(path: string, value: unknown): string {
+  const given = text(path, value);
+  if (given.length <= QUEUE_LIMITS.name) return given;
+  throw new OptionError(path, value, `a text of at most ${QUEUE_LIMITS.name} characters`);
+}
+
+/** When a flow that is started runs. */
+export interface StartTiming extends QueuedStart {
+  /** The queue in which it waits for its turn. Default: that of its definition, or none. */
+  readonly queue?: string;
+  /** It does not run before this time has passed. Default: it runs at once. */
+  readonly delay?: Duration;
+  /** Starts that come close together are one: the flow runs once, with the last input. */
+  readonly debounce?: DebounceOptions;
+}
+
+/** When a flow runs, checked. */
+export interface Timing {
+  readonly queue: string | undefined;
+  readonly lane: string;
+  readonly rank: number;
+  readonly delayMs: number;
+  readonly debounce: Debounce | undefined;
+}
+
+/** Names of the options of {@link StartTiming}. */
+export const TIMING: readonly (keyof StartTiming)[] = ["queue", "key", "priority", "delay", "debounce"];
+
+/**
+ * Checks when a flow runs.
+ *
+ * @param fallback - the queue of its definition
+ * @throws OptionError
+ */
+export function checkTiming(
+  options: StartTiming,
+  fallback: string | undefined,
+  queues: ReadonlyMap<string, QueueSettings>,
+): Timing {
+  const { queue = fallback, key, priority, delay, debounce } = options;
+  if (queue !== undefined) checkQueueName("queue", queue, queues);
+  else if (key !== undefined || priority !== undefined)
+    throw new OptionError(
+      key === undefined ? "priority" : "key",
+      key ?? priority,
+      "absent, as the flow is in no queue",
+    );
+  if (delay !== undefined && debounce !== undefined)
+    throw new OptionError("delay", delay, "absent beside `debounce`, whose `wait` delays the flow");
+  return {
+    ...{ queue, ...checkQueued(options) },
+    delayMs: delay === undefined ? 0 : Math.ceil(duration("delay", delay)),
+    debounce: debounce === undefined ? undefined : checkDebounce(debounce),
+  };
+}
+
+/** @throws OptionError when the host has no such queue */
+export function checkQueueName(
+  path: string,
+  queue: unknown,
+  queues: ReadonlyMap<string, QueueSettings>,
+): void {
+  if (typeof queue === "string" && queues.has(queue)) return;
+  const known = [...queues.keys()].map((name) => `"${name}"`);
+  const allowed =
+    known.length > 0
+      ? `one of the queues of the host: ${known.join(", ")}`
+      : "absent: the host has no queues";
+  throw new OptionError(path, queue, allowed);
+}

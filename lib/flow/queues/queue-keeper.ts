@@ -1,0 +1,110 @@
+// One queue of a host: carries out the effects of its machine over the store.
+
+import { type Claim, FencedError, type Store, StoreClosedError } from "../../store/index.js";
+import type { QueueSettings } from "./options.js";
+import { type Accepts, admission, readPage } from "./page.js";
+import { decide, initial, type QueueEffect, type QueueEvent, type QueueState } from "./queue-machine.js";
+
+/** What a queue uses of its host. */
+export interface QueuePort {
+  readonly store: Store;
+  readonly claim: Claim;
+  random(): number;
+  /** Whether this host has the code of a flow. */
+  readonly accepts: Accepts;
+  /** Calls `fn` after this time; returns the call that cancels it. */
+  after(ms: number, fn: () => void): () => void;
+  /** Runs flows that have got a slot and are held by this host, by their numbers. */
+  run(numbers: readonly number[]): void;
+}
+
+/** How often a host looks at its queues without a notification, where several hosts share the store. */
+const POLL_MS = 30_000;
+
+export class QueueKeeper {
+  readonly settings: QueueSettings;
+  readonly #port: QueuePort;
+  #state: QueueState;
+  readonly #effects: QueueEffect[] = [];
+  #busy = false;
+  #stopped = false;
+  #expired: readonly number[] = [];
+  #cancel: (() => void) | undefined;
+
+  constructor(settings: QueueSettings, port: QueuePort) {
+    this.settings = settings;
+    this.#port = port;
+    const pollMs = port.store.shared ? POLL_MS : Number.POSITIVE_INFINITY;
+    this.#state = initial({ limits: settings.limits, pollMs });
+  }
+
+  get state(): QueueState {
+    return this.#state;
+  }
+
+  take(event: QueueEvent): void {
+    if (this.#stopped) return;
+    const [state, effects] = decide(this.#state, event);
+    this.#state = state;
+    this.#effects.push(...effects);
+    if (this.#busy) return;
+    this.#busy = true;
+    for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift())
+      this.#perform(next);
+    this.#busy = false;
+  }
+
+  /** Admits no more flows. */
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel?.();
+  }
+
+  #perform(effect: QueueEffect): void {
+    switch (effect.type) {
+      case "read":
+        this.#follow(this.#read(effect));
+        return;
+      case "admit":
+        this.#follow(this.#admit(effect));
+        return;
+      case "start":
+        this.#port.run(effect.flows.map(({ number }) => number));
+        return;
+      case "alarm":
+        this.#cancel?.();
+        this.#cancel = this.#port.after(effect.inMs, () => this.take({ type: "tick" }));
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #follow(work: Promise<QueueEvent>): void {
+    work.then(
+      (event) => this.take(event),
+      (error: unknown) => {
+        // Another host was faster, or the store failed for a while: the machine reads again. A host that has lost its claim ends.
+        if (error instanceof FencedError || error instanceof StoreClosedError) this.stop();
+        else this.take({ type: "refused", roll: this.#port.random() });
+      },
+    );
+  }
+
+  async #read({ from, turns }: QueueEffect & { readonly type: "read" }): Promise<QueueEvent> {
+    const { name, limits } = this.settings;
+    const { store, accepts } = this.#port;
+    const { view, expired } = await readPage(store, name, limits, from, turns, accepts);
+    this.#expired = expired;
+    return { type: "read", view };
+  }
+
+  async #admit(effect: QueueEffect & { readonly type: "admit" }): Promise<QueueEvent> {
+    const { store, claim } = this.#port;
+    const { name, limits } = this.settings;
+    const set = admission(name, limits, effect, claim.token, this.#expired);
+    await store.commit({ ...set, claim });
+    this.#expired = [];
+    return { type: "admitted" };
+  }
+}

@@ -1,0 +1,71 @@
+// Dry replays: the code of a flow runs over a journal up to its end. No step runs, nothing is written, no time passes.
+// For the read-back check of `verify`, and for checking stored flows against new code before it is deployed.
+
+import { InvariantError } from "../../process/errors.js";
+import { waitForExit } from "../../process/exited.js";
+import type { Kernel } from "../../process/kernel.js";
+import { KILL } from "../../process/reason.js";
+import type { FlowDefinition } from "../definition/define.js";
+import type { Entry } from "../journal/entry.js";
+import type { FlowRow } from "../journal/tables.js";
+import { FlowProcess } from "./flow-process.js";
+import type { FlowLimits, FlowPort, Payloads } from "./port.js";
+
+/** What a dry replay needs. */
+export interface DryReplay {
+  readonly kernel: Kernel;
+  readonly definition: FlowDefinition<never>;
+  readonly row: FlowRow;
+  readonly history: readonly Entry[];
+  readonly payloads: Payloads;
+  readonly limits: FlowLimits;
+}
+
+/**
+ * Runs the code over the journal. Gives the error at which it stopped: a DivergenceError, one of the codec, or what the code threw;
+ * undefined when the code took the recorded way to the journal's end.
+ */
+export async function dryReplay(given: DryReplay, signal?: AbortSignal): Promise<unknown> {
+  const { kernel, definition, row, history } = given;
+  if (history.length === 0) return undefined;
+  const flow = new FlowProcess(dryPort(given), { ...row, wish: null }, definition, history, [], true);
+  const { pid } = kernel.spawn(flow, undefined, { label: `replay of flow ${row.id}` });
+  const kill = (): void => kernel.links.exit(kernel.outside, pid, KILL, "exit");
+  signal?.addEventListener("abort", kill);
+  const reason = await waitForExit(kernel, pid, undefined);
+  signal?.removeEventListener("abort", kill);
+  return reason.type === "crash" ? reason.error : undefined;
+}
+
+function dryPort({ kernel, definition, payloads, limits }: DryReplay): FlowPort {
+  const never = (): never => {
+    throw new InvariantError("a dry replay has no effects");
+  };
+  return {
+    kernel,
+    payloads,
+    limits,
+    interceptors: [],
+    get store(): never {
+      return never();
+    },
+    get blobs(): never {
+      return never();
+    },
+    get claim(): never {
+      return never();
+    },
+    now: () => Math.floor(kernel.env.wallTime()),
+    drain: (flow) => {
+      if (kernel.scheduler.drained === undefined) flow.drained();
+      else kernel.scheduler.drained(() => flow.drained());
+    },
+    definition: () => definition,
+    isForHospital: () => false,
+    childOf: never,
+    mailTo: never,
+    wishFor: never,
+    park: never,
+    caughtUp: () => undefined,
+  };
+}
