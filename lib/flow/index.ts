@@ -95,3 +95,19 @@ export {
   type Transition,
   type TransitionOf,
 } from "./runtime/port.js";
+export type { Time } from "./schedules/calendar.js";
+export {
+  SCHEDULE_DEFAULTS,
+  SCHEDULE_LIMITS,
+  type ScheduleDefinition,
+  type ScheduleRules,
+} from "./schedules/definition.js";
+export { ScheduleError, ScheduleNotFoundError } from "./schedules/errors.js";
+export type { MissedRule, OverlapRule } from "./schedules/schedule-machine.js";
+export {
+  type Schedule,
+  type ScheduleInfo,
+  type ScheduleOptions,
+  Schedules,
+  schedule,
+} from "./schedules/schedules.js";

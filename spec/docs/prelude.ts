@@ -70,6 +70,7 @@ import {
   type HospitalOptions,
   jsonCodec,
   type StaffMember,
+  schedule,
   wrapCodec,
 } from "signalbox/flow";
 import { instrument } from "signalbox/otel";
@@ -338,6 +339,7 @@ export const stores: readonly unknown[] = [
   () => [store],
 ];
 export const codecs: readonly unknown[] = [jsonCodec, wrapCodec];
+export const schedules: readonly unknown[] = [schedule];
 const greet = defineFlow("greet", async (flow, name: string) => flow.step("write", () => `hello ${name}`));
 declare const host: FlowHost;
 export const durable: () => readonly unknown[] = () => [defineFlow, flowHost, greet, host];

@@ -12,6 +12,7 @@ import type { ProcessSystem } from "../../process/system.js";
 import type { FlowDefinition, MessageTypes } from "../definition/define.js";
 import type { FlowRow, FlowStatus } from "../journal/tables.js";
 import { checkTiming, type StartTiming, TIMING } from "../queues/options.js";
+import { Schedules } from "../schedules/schedules.js";
 import { FlowFailedError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
 import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess, inputOf } from "./host-process.js";
@@ -70,12 +71,15 @@ export class FlowHost implements AsyncDisposable {
   readonly #address: Pid<never> | string;
   readonly #kernel: Kernel;
   readonly #settings: HostSettings;
+  /** The schedules of the store. */
+  readonly schedules: Schedules;
 
   /** @internal */
   constructor(where: Pid<never> | string, kernel: Kernel, settings: HostSettings) {
     this.#address = where;
     this.#kernel = kernel;
     this.#settings = settings;
+    this.schedules = new Schedules((ask) => this.#call((replyTo) => ({ type: "schedules", ask, replyTo })));
   }
 
   #call<R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions): Promise<R> {

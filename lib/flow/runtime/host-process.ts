@@ -8,6 +8,7 @@ import type { Kernel } from "../../process/kernel.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
 import { crash, type ExitReason } from "../../process/reason.js";
+import { reportLate } from "../../process/report-failure.js";
 import type { ReplyTo } from "../../process/request.js";
 import {
   type Claim,
@@ -45,6 +46,9 @@ import { checkTiming, type Debounce } from "../queues/options.js";
 import type { QueuePort } from "../queues/queue-keeper.js";
 import { needsSlot, Queues, roomTopics } from "../queues/queues.js";
 import { MORE_TOPIC, QUEUE_SCHEMA } from "../queues/tables.js";
+import { loadCron } from "../schedules/cron.js";
+import { HostSchedules, type HostSchedulesPort } from "../schedules/host-schedules.js";
+import { SCHEDULE_SCHEMA, SCHEDULE_TOPIC } from "../schedules/tables.js";
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
 import { dryReplay } from "./dry-replay.js";
@@ -95,6 +99,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   #stopping: ExitReason | undefined;
   #unwatch: (() => void) | undefined;
   #queues!: Queues;
+  #schedules!: HostSchedules;
 
   constructor(settings: HostSettings) {
     this.#settings = settings;
@@ -128,7 +133,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const { process } = ctx.self;
     this.kernel = process?.kernel as Kernel;
     const { hostId = this.kernel.env.id(), store } = this.#settings;
-    this.store = await store.open([FLOW_SCHEMA, QUEUE_SCHEMA], this.#storeContext());
+    this.store = await store.open([FLOW_SCHEMA, QUEUE_SCHEMA, SCHEDULE_SCHEMA], this.#storeContext());
     const claim = await this.store.claim(HOST_CLAIMS + hostId, { owner: hostId });
     if (claim === undefined) {
       await this.store.close();
@@ -144,8 +149,44 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       again: () => tell({ type: "noted", topic: undefined }),
     });
     this.#queues = new Queues(this.#settings.queues, this.#queuePort());
+    this.#schedules = new HostSchedules(this.#schedulePort());
+    ctx.signal.addEventListener("abort", () => this.#rest());
+    await this.#schedules.declare(this.#settings.schedules);
     tell({ type: "poll" });
     void this.#ward.open(this.#settings.definitions.all);
+  }
+
+  /** Queues and schedules start nothing more. */
+  #rest(): void {
+    (this.#queues as Queues | undefined)?.stop();
+    (this.#schedules as HostSchedules | undefined)?.keeper.stop();
+  }
+
+  /** Timers that end with the host. */
+  readonly #after = (ms: number, fn: () => void): (() => void) => {
+    const ctx = this.#ctx;
+    if (!ctx.alive) return () => undefined;
+    const timer = ctx.runAfter(ms, fn);
+    return () => void (ctx.alive && ctx.cancel(timer));
+  };
+
+  #schedulePort(): HostSchedulesPort {
+    const { store, claim } = this;
+    return {
+      ...{ store, claim, after: this.#after },
+      flows: [...new Set(this.#settings.definitions.all.map(({ name }) => name))],
+      cron: () => loadCron(),
+      starting: (id, flow, input) => this.#startOf(id, this.#known(flow, undefined), input as Stored),
+      cancelling: (id) => this.wishFor(id, "cancel"),
+      isRunning: async (id) => {
+        const row = await this.#find(id);
+        return row !== undefined && !ENDED.includes(row.status);
+      },
+      input: ({ flow, input }) => inputOf(this.payloads, this.#known(flow.name, undefined), input, flow.name),
+      id: () => this.kernel.env.id(),
+      // The schedule is looked at again in a while; the host goes on.
+      failed: (_name, error) => reportLate(this.kernel, this.#ctx.self, error),
+    };
   }
 
   #storeContext(): StoreContext {
@@ -163,7 +204,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   #queuePort(): QueuePort {
     const { store, claim, kernel } = this;
     return {
-      ...{ store, claim, random: () => kernel.env.random(), after: this.#storeContext().after },
+      ...{ store, claim, random: () => kernel.env.random(), after: this.#after },
       accepts: (row) => this.definition(row.name, row.version) !== undefined,
       run: (numbers) => void this.#runAdmitted(numbers),
     };
@@ -206,7 +247,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** Lets running steps end, gives the flows back to the store, then stops. */
   parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
     this.#stopping = reason;
-    this.#queues.stop();
+    this.#rest();
     for (const { pid } of this.#loaded.values())
       pid.process?.deliver({ type: "wish", wish: "stop" }, undefined);
     ctx.runAfter(this.limits.drainMs, () => this.kernel.stop(ctx.self.process as never, reason, undefined));
@@ -220,7 +261,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
   async terminate(): Promise<void> {
     this.#unwatch?.();
-    (this.#queues as Queues | undefined)?.stop();
+    this.#rest();
     for (const { pid } of this.#loaded.values())
       pid.process && this.kernel.stop(pid.process, KILLED_BY_HOST, undefined);
     try {
@@ -289,18 +330,20 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   async childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
     const definition = this.#known(flow.name, flow.version);
     const stored = await inputOf(this.payloads, definition, input, id);
-    const timing = checkTiming({}, definition.options.queue, this.#settings.queues);
-    const row = this.newRow({
-      id,
-      name: definition.name,
-      version: definition.version,
-      input: stored,
-      parent: parent.number,
-      parentKey: key,
-      timing,
-    });
+    return this.#startOf(id, definition, stored, { parent: parent.number, parentKey: key });
+  }
+
+  /** What is written to start a flow that any host may take, unless there is one with this id. */
+  #startOf(
+    id: string,
+    { name, version, options }: FlowDefinition<never>,
+    input: Stored,
+    more: Pick<NewFlow, "parent" | "parentKey"> = {},
+  ): Extra {
+    const timing = checkTiming({}, options.queue, this.#settings.queues);
+    const row = this.newRow({ id, name, version, input, timing, ...more });
     const writes: Write[] = [];
-    const kept = this.blobs.split(stored, `input/${id}`, writes);
+    const kept = this.blobs.split(input, `input/${id}`, writes);
     return {
       writes: [
         {
@@ -452,6 +495,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
         if (answer === undefined) throw new FlowNotFoundError(`${request.id}, query ${request.name}`);
         return ctx.reply(request.replyTo, answer(request.argument));
       }
+      case "schedules":
+        return ctx.reply(request.replyTo, await this.#schedules.answer(request.ask));
       default:
         request satisfies never;
     }
@@ -602,10 +647,15 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       for (const loaded of this.#loaded.values()) void this.#readMail(loaded);
       for (const id of this.#waiters.keys()) void this.#checkEnd(id);
       this.#queues.look();
+      this.#schedules.keeper.look();
       void this.#poll();
       return;
     }
     if (this.#queues.noted(topic)) return;
+    if (topic === SCHEDULE_TOPIC) {
+      this.#schedules.keeper.look();
+      return;
+    }
     if (topic.startsWith(MAIL_TOPIC)) {
       const number = Number(topic.slice(MAIL_TOPIC.length));
       const loaded = this.#loaded.get(number);

@@ -3,10 +3,12 @@
 import type { ReplyTo } from "../../process/request.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { HospitalAsk } from "./hospital-handle.js";
+import type { ScheduleAsk } from "../schedules/schedules.js";
 import type { NewFlow } from "./port.js";
 
 /** A request to a host. */
 export type HostRequest =
+  | { readonly type: "schedules"; readonly ask: ScheduleAsk; readonly replyTo: ReplyTo<unknown> }
   | { readonly type: "start"; readonly flow: NewFlow; readonly replyTo: ReplyTo<Started> }
   | { readonly type: "result"; readonly id: string; readonly replyTo: ReplyTo<FlowRow> }
   | { readonly type: "find"; readonly id: string; readonly replyTo: ReplyTo<FlowRow | undefined> }

@@ -10,6 +10,7 @@ import { checkHospital, type HospitalOptions, type HospitalSettings } from "../h
 import type { ErrorClass } from "../payload/error-record.js";
 import type { PayloadOptions } from "../payload/payloads.js";
 import { checkQueueName, checkQueues, type QueueOptions, type QueueSettings } from "../queues/options.js";
+import type { Schedule } from "../schedules/schedules.js";
 import { payloadsOf } from "./payloads.js";
 import { FLOW_DEFAULTS, type FlowLimits, type Interceptor, type Payloads } from "./port.js";
 
@@ -35,6 +36,11 @@ export interface FlowHostOptions {
   readonly interceptors?: readonly Interceptor[];
   /** Queues by name, in which flows wait for their turn. Hosts of one store give the same ones, with the same limits. */
   readonly queues?: Readonly<Record<string, QueueOptions>>;
+  /**
+   * Schedules that the host stores when it starts. One that an earlier version of the program declared here, for one of `flows`, and that
+   * is missing now, is removed. Without this option no schedule is changed.
+   */
+  readonly schedules?: readonly Schedule[];
 }
 
 /** Options of a host, checked. */
@@ -49,6 +55,7 @@ export interface HostSettings {
   readonly interceptors: readonly Interceptor[];
   readonly payloads: Payloads;
   readonly queues: ReadonlyMap<string, QueueSettings>;
+  readonly schedules: readonly Schedule[] | undefined;
 }
 
 /** Definitions by name and version. */
@@ -104,6 +111,7 @@ const KNOWN = [
   "hospital",
   "interceptors",
   "queues",
+  "schedules",
 ];
 
 /** @throws OptionError */
@@ -125,8 +133,12 @@ export function checkHost(options: FlowHostOptions): HostSettings {
   const queues = checkQueues(options.queues ?? {});
   for (const { name, options: given } of definitions.all)
     if (given.queue !== undefined) checkQueueName(`the queue of flow ${name}`, given.queue, queues);
+  for (const [i, one] of (options.schedules ?? []).entries())
+    if (definitions.find(one?.flow?.name) === undefined)
+      throw new OptionError(`schedules[${i}]`, one, "a schedule(…) of one of the flows of the host");
   return {
     queues,
+    schedules: options.schedules,
     store: withMethod("store", options.store, "open", 'a store such as sqlite("flows.db") or memory()'),
     definitions,
     name: options.name === undefined ? undefined : text("name", options.name),
