@@ -111,3 +111,10 @@ export {
   Schedules,
   schedule,
 } from "./schedules/schedules.js";
+export {
+  SessionEndedError,
+  SessionPeerError,
+  SessionRejectedError,
+  SessionWaitError,
+} from "./sessions/errors.js";
+export { SESSION_LIMITS, type Session, type SessionWait } from "./sessions/session.js";

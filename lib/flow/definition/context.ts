@@ -5,7 +5,8 @@ import type { ConsumerGroup } from "../../dispatch/index.js";
 import type { Backoff } from "../../process/backoff.js";
 import type { Duration } from "../../process/duration.js";
 import type { SqlTransaction } from "../../store/index.js";
-import type { FlowDefinition, MessageTypes } from "./define.js";
+import type { Session, SessionWait } from "../sessions/session.js";
+import type { AnyFlow, FlowDefinition, MessageTypes } from "./define.js";
 
 /** How a failed step is repeated. */
 export interface RetryOptions {
@@ -150,6 +151,20 @@ export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progr
   timed<T>(name: string, body: (inner: InnerContext) => Promise<T>, options?: TimedOptions): Promise<T>;
   /** A list of undo steps: compensation for what cannot be rolled back. */
   saga(): Saga;
+  /**
+   * Opens a session with another flow of the store, on any host: with the one of this id, which has to `accept` the protocol; or with a
+   * new flow of a definition that `answers` it, and that is started without input. Fulfilled when the other side has accepted.
+   *
+   * @throws SessionRejectedError when nobody answers; SessionWaitError after the timeout
+   */
+  session(
+    to: string | { readonly id: string } | AnyFlow,
+    protocol: string,
+    options?: SessionWait,
+  ): Promise<Session>;
+  /** Answers the oldest session that another flow opens with this one, or waits for one. `undefined` after the timeout. */
+  accept(protocol: string): Promise<Session>;
+  accept(protocol: string, options: SessionWait): Promise<Session | undefined>;
   /** Milliseconds since 1970: the time at which the last outcome that the code has seen was recorded. The same on replay. */
   now(): number;
   /** In [0, 1). The same on replay. Not for secrets. */

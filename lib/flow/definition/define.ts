@@ -29,6 +29,8 @@ export interface FlowOptions<I = unknown, M extends Schemas = Schemas, P = unkno
   ) => Error)[];
   /** The queue in which its flows wait for their turn. Default: none, they run at once. */
   readonly queue?: string;
+  /** The protocol of the sessions that its flows answer: `flow.session(definition, protocol)` starts one that accepts it. */
+  readonly answers?: string;
 }
 
 /** A flow's definition. See {@link defineFlow}. */
@@ -83,4 +85,4 @@ export function defineFlow(name: string, second: unknown, third?: unknown): unkn
   return { name, version, options, body };
 }
 
-const KNOWN = ["input", "messages", "progress", "version", "onError", "errors", "queue"];
+const KNOWN = ["input", "messages", "progress", "version", "onError", "errors", "queue", "answers"];

@@ -14,6 +14,8 @@ const NO_ASKS: readonly Ask[] = [];
 /** What a checkpoint is made of. */
 export interface Checkpoint {
   readonly row: FlowRow;
+  /** Others wait for word of the flow's end: a host looks at it once more after the end. */
+  readonly owes: boolean;
   readonly blobs: BlobWriter;
   readonly at: number;
   readonly seq: number;
@@ -67,7 +69,7 @@ export function entriesSet(checkpoint: Checkpoint): WriteSet {
 /** The flow ends: its last entries, its outcome, and the mail to its parent; or it starts anew. */
 export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
   const parts = partsOf(checkpoint);
-  const { row, blobs, at } = checkpoint;
+  const { row, owes, blobs, at } = checkpoint;
   const { number, id, parent, parent_key: key } = row;
   if (ending.again !== undefined) {
     parts.notify.push(READY_TOPIC + number);
@@ -82,10 +84,11 @@ export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
   }
   const { status, value, note } = ending;
   const outcome = blobs.split(value, `journal/${number}`, parts.writes);
-  const gone = { holder: null, due: null, wish: null, slot: null, waiting: null, debounce: null };
+  const gone = { holder: null, due: owes ? 0 : null, wish: null, slot: null, waiting: null, debounce: null };
   const set = { status, outcome, finished: at, updated: at, ...gone };
   parts.writes.push({ type: "update", table: flows, key: [number], set });
   parts.notify.push(END_TOPIC + id, ...roomTopics(row));
+  if (owes) parts.notify.push(READY_TOPIC + number);
   if (parent !== null && key !== null) {
     parts.writes.push(...letter(parent, `end/${number}`, childTopic(key), note ?? null, id, at));
     parts.notify.push(MAIL_TOPIC + parent);

@@ -63,6 +63,7 @@ function dryPort({ kernel, definition, payloads, limits }: DryReplay): FlowPort 
     definition: () => definition,
     isForHospital: () => false,
     childOf: never,
+    answererOf: never,
     mailTo: never,
     wishFor: never,
     park: never,

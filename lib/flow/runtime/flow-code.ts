@@ -7,7 +7,7 @@ import { type Duration, duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, oneOf, text } from "../../process/options.js";
-import type { SqlTransaction } from "../../store/index.js";
+import type { SqlTransaction, Write } from "../../store/index.js";
 import type {
   Child,
   ChildOptions,
@@ -23,6 +23,8 @@ import type {
 } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition, MessageTypes } from "../definition/define.js";
 import type { How } from "../machine/state.js";
+import { SessionRejectedError } from "../sessions/errors.js";
+import { FlowSession, type Session, type SessionAsks, type SessionWait } from "../sessions/session.js";
 import type { Extra } from "./call.js";
 import { ContinueAsNew } from "./continue.js";
 import { FlowFailedError, HospitalizeError } from "./errors.js";
@@ -59,6 +61,10 @@ export interface Asking {
   startChild(flow: AnyFlow, input: unknown, id: string, key: string): Extra | Promise<Extra>;
   /** What is written to send a message. @throws FlowNotFoundError */
   mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra>;
+  /** What is written to start a flow that answers a session. */
+  answering(flow: AnyFlow, id: string): Promise<Extra>;
+  /** What is written while a session is open, so that its peer is told of the flow's end; `peer` undefined: when it is over. */
+  sessionRow(session: string, peer: string | undefined): Write;
   /** What is written to ask a flow to end early. */
   cancelling(id: string): Promise<Extra>;
   publish(topic: string, value: unknown): Extra | Promise<Extra>;
@@ -251,6 +257,48 @@ export class FlowCode implements FlowContext {
 
   saga(): Saga {
     return openSaga(this);
+  }
+
+  async session(
+    to: string | { readonly id: string } | AnyFlow,
+    protocol: string,
+    options: SessionWait = {},
+  ): Promise<Session> {
+    text("protocol", protocol);
+    only("", options, ["timeout"]);
+    const id = `${this.flowId}/${this.#asks.keyFor(`session ${protocol}`)}`;
+    if (typeof to === "string" || !("body" in to))
+      return FlowSession.ask(this.#sessions, id, idOf(to), protocol, options);
+    if (to.options.answers !== protocol)
+      throw new SessionRejectedError(protocol, `flow ${to.name} does not have it as its option \`answers\``);
+    const peer = `${id}/answer`;
+    await this.#write("session", this.#asks.keyFor(`start ${to.name}`), () => this.#asks.answering(to, peer));
+    return FlowSession.ask(this.#sessions, id, peer, protocol, options);
+  }
+
+  accept(protocol: string): Promise<Session>;
+  accept(protocol: string, options: SessionWait): Promise<Session | undefined>;
+  async accept(protocol: string, options: SessionWait = {}): Promise<Session | undefined> {
+    text("protocol", protocol);
+    only("", options, ["timeout"]);
+    return FlowSession.answer(this.#sessions, protocol, withinOf(options));
+  }
+
+  get #sessions(): SessionAsks {
+    const asks = this.#asks;
+    return {
+      flowId: this.flowId,
+      now: () => asks.recordedNow(),
+      next: (topic, withinMs) => this.#receive(topic, `receive ${topic}`, withinMs),
+      post: ({ to, topic, message, session, open }) => {
+        const key = asks.keyFor(`send ${topic}`);
+        const row = open === undefined ? [] : [asks.sessionRow(session, open ? to : undefined)];
+        return this.#write("send", key, async () => {
+          const extra = await asks.mailTo(to, topic, message, key);
+          return { ...extra, writes: [...extra.writes, ...row] };
+        });
+      },
+    };
   }
 
   now(): number {

@@ -23,6 +23,7 @@ import { decide, initial } from "../machine/flow-machine.js";
 import type { Ending, FlowEffect, FlowEvent, FlowState, How, Item, Letter } from "../machine/state.js";
 import { checked } from "../payload/checked.js";
 import { after } from "../payload/codec.js";
+import { ACCEPT_MAIL, sessions } from "../sessions/tables.js";
 import type { Call, Extra, Running } from "./call.js";
 import { type Checkpoint, endSet, entriesSet } from "./checkpoint.js";
 import { ContinueAsNew } from "./continue.js";
@@ -55,6 +56,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly #definition: FlowDefinition<never>;
   readonly #transition: Transition;
   readonly #state: FlowState;
+  readonly #sessions = new Set<string>();
   readonly #calls = new Map<string, Call>();
   readonly #names = new Map<string, number>();
   readonly #queue: FlowEvent[] = [];
@@ -345,6 +347,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         this.#kept.push({ at: this.#writtenAt, asks: i === 0 ? asks : [], decision, value });
     return {
       row: this.#row,
+      owes: this.owes,
       blobs: this.#port.blobs,
       at: this.#writtenAt,
       seq,
@@ -564,6 +567,29 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   startChild(flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
     return this.#port.childOf(this.#row, flow, input, id, key);
+  }
+
+  answering(flow: AnyFlow, id: string): Promise<Extra> {
+    return this.#port.answererOf(flow, id);
+  }
+
+  /** Called by the code, on replay too: so the flow knows its open sessions, whoever wrote their rows. */
+  sessionRow(session: string, peer: string | undefined): Write {
+    const flow = this.number;
+    if (peer === undefined) {
+      this.#sessions.delete(session);
+      return { type: "delete", table: sessions, key: [flow, session] };
+    }
+    this.#sessions.add(session);
+    return { type: "put", table: sessions, row: { flow, session, peer } };
+  }
+
+  /** Others wait for word of this flow's end: peers of its sessions, and flows that asked for a session. */
+  get owes(): boolean {
+    if (this.#sessions.size > 0 || this.#row.wish === "kill" || this.#state.ending?.status === "killed")
+      return true;
+    for (const topic of this.#state.letters.keys()) if (topic.startsWith(ACCEPT_MAIL)) return true;
+    return false;
   }
 
   mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra> {

@@ -49,6 +49,8 @@ import { MORE_TOPIC, QUEUE_SCHEMA } from "../queues/tables.js";
 import { loadCron } from "../schedules/cron.js";
 import { HostSchedules, type HostSchedulesPort } from "../schedules/host-schedules.js";
 import { SCHEDULE_SCHEMA, SCHEDULE_TOPIC } from "../schedules/tables.js";
+import { farewells } from "../sessions/farewell.js";
+import { SESSION_SCHEMA } from "../sessions/tables.js";
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
 import { dryReplay } from "./dry-replay.js";
@@ -133,7 +135,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const { process } = ctx.self;
     this.kernel = process?.kernel as Kernel;
     const { hostId = this.kernel.env.id(), store } = this.#settings;
-    this.store = await store.open([FLOW_SCHEMA, QUEUE_SCHEMA, SCHEDULE_SCHEMA], this.#storeContext());
+    this.store = await store.open(
+      [FLOW_SCHEMA, QUEUE_SCHEMA, SCHEDULE_SCHEMA, SESSION_SCHEMA],
+      this.#storeContext(),
+    );
     const claim = await this.store.claim(HOST_CLAIMS + hostId, { owner: hostId });
     if (claim === undefined) {
       await this.store.close();
@@ -240,7 +245,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     if (loaded.observing !== undefined) this.#ward.observeRun(loaded, loaded.observing);
     else if (signal.reason.type !== "normal" && signal.reason !== PARKED)
       this.#ward.failed(loaded, signal.reason);
-    else if (loaded.reading !== "no") void this.#takeNumber(loaded.row.number);
+    else if (loaded.reading !== "no" || loaded.process.owes) void this.#takeNumber(loaded.row.number);
     this.#mayStop();
   }
 
@@ -361,6 +366,31 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const definition = this.definition(name, version);
     if (definition === undefined) throw new UnknownFlowError(name, version, this.#settings.definitions.names);
     return definition;
+  }
+
+  async answererOf(flow: AnyFlow, id: string): Promise<Extra> {
+    const definition = this.#known(flow.name, flow.version);
+    return this.#startOf(id, definition, await inputOf(this.payloads, definition, undefined, id));
+  }
+
+  /** A flow has ended that others wait for: tells them, once. */
+  async #tellPeers(row: FlowRow): Promise<void> {
+    const [outcome = null] = await resolved(this.store, [row.outcome]);
+    const { letters, writes } = await farewells(this.store, { ...row, outcome }, (stored) =>
+      this.payloads.decode(stored),
+    );
+    const parts: Extra[] = [];
+    for (const { to, topic, id, message } of letters)
+      if ((await this.#find(to)) !== undefined) parts.push(await this.#mail(to, topic, message, id, row.id));
+    await this.#apply({
+      expect: [{ table: flows, key: [row.number], is: { due: 0, mail: row.mail } }],
+      writes: [
+        { type: "update", table: flows, key: [row.number], set: { due: null } },
+        ...writes,
+        ...parts.flatMap((part) => part.writes),
+      ],
+      notify: parts.flatMap(({ notify }) => notify ?? []),
+    });
   }
 
   async mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra> {
@@ -838,7 +868,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       this.#taking.set(number, true);
       return;
     }
-    if (isTakeable(row, this.claim.token)) await this.#alone(row, () => this.#tryRow(row));
+    if (ENDED.includes(row.status) && row.due === 0) await this.#alone(row, () => this.#tellPeers(row));
+    else if (isTakeable(row, this.claim.token)) await this.#alone(row, () => this.#tryRow(row));
   }
 
   /** One at a time for each flow. A flow that cannot be taken keeps no other from it. */

@@ -2,8 +2,8 @@
 
 import type { ReplyTo } from "../../process/request.js";
 import type { FlowRow } from "../journal/tables.js";
-import type { HospitalAsk } from "./hospital-handle.js";
 import type { ScheduleAsk } from "../schedules/schedules.js";
+import type { HospitalAsk } from "./hospital-handle.js";
 import type { NewFlow } from "./port.js";
 
 /** A request to a host. */

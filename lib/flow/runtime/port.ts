@@ -94,6 +94,8 @@ export interface FlowPort {
   isForHospital(row: FlowRow, error: unknown, at: Suspension, kind: SymptomKind | undefined): boolean;
   /** What is written to start a child. @throws FlowInputError, UnknownFlowError */
   childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra>;
+  /** What is written to start a flow that answers a session. @throws UnknownFlowError */
+  answererOf(flow: AnyFlow, id: string): Promise<Extra>;
   /** What is written to send a message. @throws FlowNotFoundError, MessageError */
   mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra>;
   /** What is written to ask something of a flow. Nothing, if it has ended. @throws FlowNotFoundError */

@@ -307,7 +307,7 @@ export class Ward implements DeskPort {
   async #end(row: FlowRow, status: "failed" | "killed", value: Stored): Promise<void> {
     const checkpoint = {
       ...{ row, blobs: this.#host.blobs, at: this.now(), seq: 0, items: [], asks: [], calls: NO_CALLS },
-      progress: undefined,
+      ...{ progress: undefined, owes: true },
     };
     const note = row.parent === null ? {} : { note: await this.#noteOf(row, status, value) };
     const set = endSet(checkpoint, { status, value, ...note });

@@ -59,7 +59,7 @@ export interface NewSchedule {
 }
 
 /** Longest time between two looks at the clock of the store while a schedule is due later: a clock may have been set. */
-const LOOK_MS = 60_000;
+const LOOK_MS = 300_000;
 /** Until the next look after the store has failed. */
 const RETRY_MS = 1_000;
 /** Before all times at which a schedule can be due. */
