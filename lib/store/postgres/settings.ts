@@ -63,8 +63,11 @@ export interface PostgresOptions extends Partial<PostgresLimits> {
 
 /** The options with their defaults. */
 export interface PostgresSettings extends PostgresLimits {
+  /** The schema of the database that holds the tables of the store. */
   readonly schema: string;
+  /** How far transactions of the user are kept apart. */
   readonly isolation: Isolation;
+  /** Whether statements are prepared on the server. */
   readonly prepare: boolean;
 }
 
