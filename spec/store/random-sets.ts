@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { defineTable, type Expectation, type Table, type Write, type WriteSet } from "signalbox/store";
 
 export const plain: Table = defineTable("plain", {
-  columns: { id: "text", n: "integer?", body: "payload?" },
+  columns: { id: "text", body: "payload?", n: "integer?" },
   key: ["id"],
   indexes: { by_n: ["n", "id"] },
 });

@@ -271,13 +271,15 @@ export class TableSql {
   }
 
   /** A row of an answer whose values from `first` on are those of these columns; absent: of all. */
-  row(values: readonly Received[], first = 0, columns?: readonly string[]): AnyRow {
+  row(values: readonly Received[], from = 0, columns?: readonly string[]): AnyRow {
     const row: Record<string, Value> = {};
-    let at = first;
+    let at = from;
     for (const name of columns ?? this.shape.byName.keys()) {
       const { kind } = this.shape.byName.get(name) as ColumnShape;
-      row[name] = (values[at++] ?? null) as Value;
-      if (kind === "payload") row[name] ??= (values[at++] ?? null) as Value;
+      const first = values[at++];
+      // A payload has two fields, of which one has its value.
+      const second = kind === "payload" ? values[at++] : undefined;
+      row[name] = (first ?? second ?? null) as Value;
     }
     return row;
   }
