@@ -1,0 +1,68 @@
+// The host that is killed: `child.js PLAN`. It starts the flows of its plan, or finds them again, and records what they do.
+
+import { readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { System, supervisor } from "signalbox";
+import { flowHost } from "signalbox/flow";
+import { endOf, programFlow } from "../../flow/programs/interpret.js";
+import { mailFor, mailOf } from "../../flow/programs/program.js";
+import { Recorder } from "./deeds.js";
+import { IDLE, type Plan, UP } from "./plan.js";
+import { killingAt, withPoints } from "./points.js";
+import { book, storeAt } from "./stores.js";
+
+const plan = JSON.parse(readFileSync(process.argv[2] as string, "utf8")) as Plan;
+const recorder = new Recorder(plan.record);
+const { point, passed } = killingAt(plan.killAt);
+
+const program = programFlow({
+  ran: (flow, step, attempt, token) => {
+    point();
+    recorder.add({ type: "ran", flow, step, attempt, token });
+    point();
+  },
+  seen: (flow, step, booked) => {
+    recorder.add({ type: "seen", flow, step, booked });
+    point();
+  },
+  book,
+});
+
+/** The host may be gone for a while, with its store: then what is asked of it is asked again. All of it is idempotent. */
+async function patient<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const { code } = error as { readonly code?: string };
+      if (code === undefined || !PASSING.has(code)) throw error;
+      await pause(PAUSE_MS);
+    }
+  }
+}
+
+const PASSING: ReadonlySet<string> = new Set(["ERR_CALL_TIMEOUT", "ERR_CALLEE_EXITED", "ERR_STORE"]);
+const PAUSE_MS = 20;
+
+const system = new System({ name: plan.host ?? "host", report: false });
+const store = withPoints(storeAt(plan.store), point);
+// That a host dies so often is the test's doing: its flows are not to be suspected of it.
+const hospital = { maxCrashes: Number.MAX_SAFE_INTEGER };
+const definition = flowHost({ store, flows: [program], hospital });
+const child = { id: "host", name: "flows", start: definition, backoff: { minMs: PAUSE_MS, maxMs: PAUSE_MS } };
+await system.start(supervisor({ intensity: 1_000, periodMs: 60_000, children: [child] }));
+const flows = definition.at(system, "flows");
+console.log(UP);
+await Promise.all(
+  plan.flows.map(async ({ id, program: input }) => {
+    const run = await patient(() => flows.start(program, input, { id }));
+    point();
+    for (const topic of mailOf(input))
+      await patient(() => run.send(topic, mailFor(topic), { messageId: topic }));
+    const outcome = await patient(() => endOf(run.result()));
+    recorder.add({ type: "ended", flow: id, outcome });
+    point();
+  }),
+);
+await system.stop();
+console.log(IDLE, passed());

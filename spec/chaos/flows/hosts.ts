@@ -1,0 +1,178 @@
+// Several hosts on one PostgreSQL server, which are killed, stopped and cut off while the server itself is restarted. However it
+// goes, every flow ends as its program says.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import fc from "fast-check";
+import { Random } from "../../../lib/testing/kit/random.js";
+import { type Node, programs } from "../../flow/programs/program.js";
+import { findingsOf, isClean } from "../../flow/programs/record.js";
+import type { PostgresServer } from "../../support/postgres.js";
+import { readDeeds } from "./deeds.js";
+import { type KillReport, lineOf } from "./kills.js";
+import { Loopback } from "./loopback.js";
+import type { Plan } from "./plan.js";
+
+export interface HostsOptions {
+  /** How often something strikes. */
+  readonly strikes: number;
+  readonly seed: number;
+  readonly server: PostgresServer;
+  readonly flowsPerStrike: number;
+  readonly child: readonly string[];
+  bookings(): Promise<ReadonlyMap<string, number>>;
+  progress?(strikes: number, what: string): void;
+}
+
+/** What strikes. The server is restarted more seldom than a host is hit. */
+const STRIKES = ["kill", "kill", "stop", "cut", "silence", "restart"] as const;
+/** A host that is stopped or cut off for less keeps its claim; for more, it loses it. */
+const LEASE_MS = 500;
+const HOSTS = 2;
+const SLEEP_MS = 300;
+
+/** Runs flows on two hosts, and strikes. @throws Error when a host ends by itself before its flows do */
+export async function strikeHosts(options: HostsOptions): Promise<KillReport> {
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-hosts-"));
+  chmodSync(folder, 0o755);
+  const random = new Random(options.seed);
+  const made = fc
+    .sample(programs({ sleepMs: SLEEP_MS, mail: true }), {
+      numRuns: options.strikes * options.flowsPerStrike,
+      seed: options.seed,
+    })
+    .values();
+  const flows = new Map<string, Node>();
+  const record = join(folder, "record");
+  writeFileSync(record, "");
+  const hosts = Array.from(
+    { length: HOSTS },
+    (_, n) => new HostProcess(options, folder, record, `host-${n}`),
+  );
+  for (const host of hosts) await host.proxy.open();
+  for (let strike = 0; strike < options.strikes; strike++) {
+    const fresh = new Map<string, Node>();
+    for (let i = 0; i < options.flowsPerStrike; i++)
+      fresh.set(`f${flows.size + i}`, made.next().value as Node);
+    for (const [id, program] of fresh) flows.set(id, program);
+    const host = hosts[random.below(HOSTS)] as HostProcess;
+    // A host learns of new flows when it is started: the one that is struck starts again with all that have no end.
+    if (!host.runs) host.start(unfinished(flows, record));
+    for (const other of hosts) if (!other.runs) other.start(unfinished(flows, record));
+    await pause(random.unit() * LEASE_MS);
+    const what = STRIKES[random.below(STRIKES.length)] as (typeof STRIKES)[number];
+    await strikeWith(what, host, options.server, random.unit() * 2 * LEASE_MS);
+    options.progress?.(strike + 1, what);
+  }
+  await Promise.all(hosts.map((host) => host.finish(() => unfinished(flows, record))));
+  const findings = findingsOf(flows, readDeeds(record), await options.bookings());
+  const clean = isClean(findings);
+  if (clean) rmSync(folder, { recursive: true });
+  const line = lineOf(options.strikes, flows.size, findings).replace("kills", "strikes");
+  return { kills: options.strikes, flows: flows.size, findings, clean, folder, line };
+}
+
+async function strikeWith(
+  what: (typeof STRIKES)[number],
+  host: HostProcess,
+  server: PostgresServer,
+  forMs: number,
+): Promise<void> {
+  switch (what) {
+    case "kill":
+      return host.kill();
+    case "stop":
+      host.signal("SIGSTOP");
+      await pause(forMs);
+      host.signal("SIGCONT");
+      return;
+    case "cut":
+      host.proxy.cut();
+      await pause(forMs);
+      return host.proxy.open();
+    case "silence":
+      host.proxy.silence();
+      await pause(forMs);
+      return host.proxy.open();
+    case "restart":
+      return server.restart();
+    default:
+      return what satisfies never;
+  }
+}
+
+type Flows = Plan["flows"];
+
+function unfinished(flows: ReadonlyMap<string, Node>, record: string): Flows {
+  const ended = new Set(readDeeds(record).flatMap((deed) => (deed.type === "ended" ? [deed.flow] : [])));
+  return [...flows].filter(([id]) => !ended.has(id)).map(([id, program]) => ({ id, program }));
+}
+
+class HostProcess {
+  readonly proxy: Loopback;
+  private readonly options: HostsOptions;
+  private readonly plan: Omit<Plan, "flows">;
+  private readonly file: string;
+  private child: ChildProcess | undefined;
+  private ended: Promise<void> = Promise.resolve();
+  private failure: Error | undefined;
+
+  constructor(options: HostsOptions, folder: string, record: string, name: string) {
+    this.options = options;
+    const own = join(folder, name);
+    mkdirSync(own);
+    this.file = join(own, "plan.json");
+    this.proxy = new Loopback(own, options.server.socket);
+    const url = `postgresql://test@localhost:5432/postgres?host=${encodeURIComponent(own)}`;
+    this.plan = { store: { type: "postgres", url }, record, host: name, leaseMs: LEASE_MS };
+  }
+
+  get runs(): boolean {
+    return this.child !== undefined;
+  }
+
+  start(flows: Flows): void {
+    writeFileSync(this.file, JSON.stringify({ ...this.plan, flows } satisfies Plan));
+    const child = spawn(process.execPath, [...this.options.child, this.file], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => {
+        out += chunk.toString();
+      });
+    this.child = child;
+    this.ended = new Promise((resolve) => {
+      child.on("close", (code, signal) => {
+        if (code !== 0 && signal !== "SIGKILL")
+          this.failure = new Error(`${this.plan.host} ended with ${code ?? signal}:\n${out}`);
+        this.child = undefined;
+        resolve();
+      });
+    });
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child?.kill(name);
+  }
+
+  async kill(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.ended;
+    if (this.failure !== undefined) throw this.failure;
+  }
+
+  /** Lets it run until the flows have ended that it was started with, and then those that have no end yet. */
+  async finish(flows: () => Flows): Promise<void> {
+    for (;;) {
+      await this.ended;
+      if (this.failure !== undefined) throw this.failure;
+      const left = flows();
+      if (left.length === 0) return;
+      this.start(left);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+// What the parent of a kill test tells its child: which flows run, on which store, and when the child is to kill itself.
+
+import type { Node } from "../../flow/programs/program.js";
+
+/** A store that survives its process. */
+export type StorePlace =
+  | { readonly type: "sqlite"; readonly path: string }
+  | { readonly type: "postgres"; readonly url: string };
+
+export interface Plan {
+  readonly store: StorePlace;
+  /** The file to which every deed is appended. */
+  readonly record: string;
+  readonly flows: readonly { readonly id: string; readonly program: Node }[];
+  /** The child kills itself when it comes to this point, counted from 1. Undefined: it does not. */
+  readonly killAt?: number | undefined;
+  /** Names the host, where several hold the store at once. */
+  readonly host?: string | undefined;
+  /** How long the claim of a host holds without renewal. */
+  readonly leaseMs?: number | undefined;
+}
+
+/** Printed when the host is up. */
+export const UP = "up";
+/** Printed when every flow of the plan has ended, followed by the number of points passed. */
+export const IDLE = "idle";
