@@ -19,8 +19,8 @@ import {
 import { memory, type StoreSource } from "signalbox/store";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { FLOW_SCHEMA } from "../../../lib/flow/journal/tables.js";
-import { blobs } from "../../../lib/flow/payload/blobs.js";
+import { FLOW_SCHEMA, flows as flowTable } from "../../../lib/flow/journal/tables.js";
+import { blobs, releaseFlow } from "../../../lib/flow/payload/blobs.js";
 import { storeContext } from "../../support/store-context.js";
 
 class Declined extends Error {
@@ -89,7 +89,7 @@ describe("a value of a step", () => {
     ["a codec that answers later", { codec: later }],
     ["values apart from the journal", { apartBytes: 0 }],
   ])(
-    "is the same live and on replay, one after the other and side by side: %s [J41]",
+    "is the same live and on replay, one after the other and side by side (bugs 35, 37): %s [J41]",
     async (_, payloads) => {
       const [live, replayed] = await twice(async (flow, see) => {
         for (const [i, value] of rich().entries()) see(await flow.step(`step ${i}`, () => value));
@@ -112,7 +112,7 @@ describe("a value of a step", () => {
     expect([live, replayed]).toEqual([[{ count: 1 }], [{ count: 1 }]]);
   });
 
-  test("that cannot be stored is an error at its step, with its path, live and on replay [J43]", async () => {
+  test("that cannot be stored is an error at its step, with its path, live and on replay (bug 37) [J43]", async () => {
     const [live, replayed] = await twice(async (flow, see) => {
       const bad = flow.step("charge", () => ({ items: [1, { callback: () => 1 }] }));
       await bad.catch((error: Error) => see([error.constructor.name, error.message]));
@@ -128,7 +128,7 @@ describe("a value of a step", () => {
     expect(replayed).toEqual(live);
   });
 
-  test("of 50 MB is refused before it is stored [J47]", async () => {
+  test("of 50 MB is refused before it is stored (bug 37) [J47]", async () => {
     const [live, replayed] = await twice(async (flow, see) => {
       const huge = flow.step("load", () => "x".repeat(50 * 1_024 * 1_024));
       await huge.catch((error: unknown) => see([error instanceof PayloadTooLargeError, String(error)]));
@@ -193,6 +193,14 @@ describe("large values", () => {
     await host.stop();
     const open = await store.open([FLOW_SCHEMA], storeContext());
     const rows = await open.scan(blobs, {});
+    const [ended] = await open.scan(flowTable, { index: "id", prefix: ["parent"] });
+    await open.commit({ writes: releaseFlow(ended?.number as number, "parent") });
+    const left = await open.scan(blobs, {});
+    const owners = left.map(({ owner }) => owner);
+    expect(owners).toContain("input/parent/call child");
+    expect(owners).not.toContain("input/parent");
+    expect(owners.filter((owner) => owner.endsWith(`/${ended?.number}`))).toEqual([]);
+    expect(left.length).toBeLessThan(rows.length);
     expect(rows.map(({ owner }) => owner)).toContain("input/parent");
     expect(rows.every(({ payload }) => payload.length > 100)).toBe(true);
     await open.close();
