@@ -13,6 +13,7 @@ process.exitCode = await signalbox(process.argv.slice(2), {
   print: (text) => console.log(text),
   complain: (text) => console.error(text),
   subcommands: {
+    flows: async () => (await import("./flows/program.js")).flowsProgram,
     replay: async () => (await import("./replay/program.js")).replayProgram,
   },
 });

@@ -16,8 +16,9 @@ export interface Shell {
 }
 
 const OVERVIEW = `usage: signalbox replay FILE …    shows a failing schedule of the simulator, and runs it again
+       signalbox flows COMMAND …  lists, inspects and changes durable flows
 
-  --help   shows this text, or that of a subcommand: signalbox replay --help
+  --help   shows this text, or that of a subcommand: signalbox flows --help
 
 exit codes: 0 fine; 1 the answer is no; 2 wrong arguments, or something that cannot be used; others: see the subcommand`;
 

@@ -45,9 +45,11 @@ export type { Symptom, SymptomKind } from "./hospital/symptom.js";
 export {
   AdminProtocolError,
   AdminSocketError,
+  FlowStateError,
   FlowWaitTimeoutError,
   RemoteOperationError,
 } from "./operations/errors.js";
+export { type OpenFlowOperations, openFlowOperations } from "./operations/open-operations.js";
 export type {
   FlowDetails,
   FlowFilter,

@@ -105,6 +105,8 @@ export interface StoreWarning {
 export interface StoreSource {
   /** For people, without passwords. */
   readonly label: string;
+  /** The path of its file, for a store that is one file of one process. */
+  readonly file?: string;
   /**
    * Opens the store and brings the tables of these schemas to their versions. Opening the same source again while it is open gives
    * another handle on the same connection; the last one to close closes it.

@@ -34,7 +34,7 @@ describe("the first word", () => {
 
   test.each([[[]], [["--help"]], [["-h"]]])("%j shows an overview", async (args) => {
     const { code, printed, loaded } = await run(...args);
-    expect(printed).toMatch(/^usage: signalbox replay FILE/);
+    expect(printed).toMatch(/^usage: signalbox replay FILE .*\n +signalbox flows COMMAND/);
     expect({ code, loaded }).toEqual({ code: EXIT.fine, loaded: [] });
   });
 

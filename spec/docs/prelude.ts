@@ -69,6 +69,7 @@ import {
   flowHost,
   type HospitalOptions,
   jsonCodec,
+  openFlowOperations,
   type StaffMember,
   schedule,
   wrapCodec,
@@ -342,7 +343,13 @@ export const codecs: readonly unknown[] = [jsonCodec, wrapCodec];
 export const schedules: readonly unknown[] = [schedule];
 const greet = defineFlow("greet", async (flow, name: string) => flow.step("write", () => `hello ${name}`));
 declare const host: FlowHost;
-export const durable: () => readonly unknown[] = () => [defineFlow, flowHost, greet, host];
+export const durable: () => readonly unknown[] = () => [
+  defineFlow,
+  flowHost,
+  greet,
+  host,
+  openFlowOperations,
+];
 const doorMachine = createMachine({ initial: "open", states: { open: {} } });
 declare const door: XStateRef<typeof doorMachine>;
 export const machines: () => readonly unknown[] = () => [

@@ -1,6 +1,6 @@
 // What the command uses of Node. The only file of this floor that reaches it, besides the program itself.
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect as netConnect, type Socket } from "node:net";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -39,3 +39,43 @@ export const files: {
   complain: (text) => console.error(text),
   load: (module) => import(module.startsWith("file:") ? module : pathToFileURL(resolve(module)).href),
 };
+
+/** What is known of the terminal and its user. */
+export function terminal(): {
+  readonly columns: number | undefined;
+  readonly colours: boolean;
+  readonly defaultStore: string | undefined;
+  now(): number;
+  moment(text: string): number | undefined;
+  iso(moment: number): string;
+  absolute(path: string): string;
+} {
+  const { env, stdout } = process;
+  // https://no-color.org: any text that is not empty counts.
+  const colours = stdout.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
+  return {
+    columns: stdout.isTTY === true ? stdout.columns : undefined,
+    colours,
+    defaultStore: env.SIGNALBOX_STORE,
+    now: () => Date.now(),
+    moment: (text) => {
+      const moment = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+      return Number.isNaN(moment) ? undefined : moment;
+    },
+    iso: (moment) => {
+      const date = new Date(moment);
+      return Number.isNaN(date.getTime()) ? String(moment) : date.toISOString();
+    },
+    absolute: (path) => resolve(path),
+  };
+}
+
+/** Calls `fn` after so many milliseconds. Returns the call that cancels it. */
+export function after(ms: number, fn: () => void): () => void {
+  const timer = setTimeout(fn, ms);
+  return () => clearTimeout(timer);
+}
+
+export function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}

@@ -140,6 +140,14 @@ export const events: Table<typeof EVENT_COLUMNS> = defineTable("flow_events", {
   indexes: { flow: ["flow", "position"] },
 });
 
+const REMAINS_COLUMNS = { flow: "integer", at: "integer" } as const;
+
+/** Numbers of flows whose rows are removed, and of which journal, mail or events may be left. */
+export const remains: Table<typeof REMAINS_COLUMNS> = defineTable("flow_remains", {
+  columns: REMAINS_COLUMNS,
+  key: ["flow"],
+});
+
 export type FlowRow = Row<typeof flows>;
 export type JournalRow = Row<typeof journal>;
 export type MailRow = Row<typeof mail>;
@@ -148,7 +156,7 @@ export type MailRow = Row<typeof mail>;
 export const FLOW_SCHEMA: Schema = {
   name: "flow",
   version: 1,
-  tables: [flows, journal, mail, events, blobs],
+  tables: [flows, journal, mail, events, blobs, remains],
 };
 
 /** A claim on this name, followed by the host's id, lets a host hold flows. */

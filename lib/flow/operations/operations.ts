@@ -1,24 +1,13 @@
 // The operations on all flows of a store: to find flows, to look at them, and to change their course. A host offers them to its
 // program, and over its admin socket to the command `signalbox flows`.
 
-/**
- * What a flow is doing. `pending` waits for its turn, `running` is held by a host, `waiting` is out of memory until a timer or a
- * message; `paused` and `hospitalized` wait for people. The others have ended.
- */
-export type FlowStatus =
-  | "pending"
-  | "running"
-  | "waiting"
-  | "paused"
-  | "hospitalized"
-  | "completed"
-  | "failed"
-  | "cancelled"
-  | "killed";
+import type { FlowStatus } from "../journal/tables.js";
 
-/** The states of flows that have ended. */
+export type { FlowStatus };
+
+/** The statuses of flows that have ended. */
 export const ENDED_STATUSES: readonly FlowStatus[] = ["completed", "failed", "cancelled", "killed"];
-/** All states, in the order in which people want to see them. */
+/** All statuses, in the order in which people want to see them. */
 export const FLOW_STATUSES: readonly FlowStatus[] = [
   ...(["pending", "running", "waiting", "paused", "hospitalized"] as const),
   ...ENDED_STATUSES,

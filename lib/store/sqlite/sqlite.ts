@@ -50,11 +50,13 @@ const files = new Map<string, OpenFile>();
 
 class SqliteSource implements StoreSource {
   readonly label: string;
+  readonly file: string;
   readonly #path: string;
   readonly #settings: SqliteSettings;
 
   constructor(path: string, settings: SqliteSettings) {
     this.label = `sqlite ${path}`;
+    this.file = path;
     this.#path = path;
     this.#settings = settings;
   }

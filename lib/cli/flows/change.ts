@@ -1,0 +1,183 @@
+// Commands that change flows.
+
+import type { FlowOperations, FlowOutcome, FlowStatus } from "../../flow/operations/operations.js";
+import { Misuse } from "../shell/arguments.js";
+import { EXIT } from "../shell/exit.js";
+import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
+import { valueText } from "./style.js";
+import { jsonGiven, lengthGiven } from "./values.js";
+
+/** A command that does the same with each of the flows that it is given, and says which of them it could not do it with. */
+function each(
+  summary: string,
+  done: string,
+  act: (on: FlowOperations, id: string) => Promise<void>,
+): FlowsCommand {
+  return defineCommand({
+    words: ["ID…"],
+    summary,
+    options: {},
+    run: ({ words }, context) => forEach(words, context, done, (id) => act(context.operations, id)),
+  });
+}
+
+async function forEach(
+  ids: readonly string[],
+  { operations: _, ...context }: CommandContext,
+  done: string,
+  act: (id: string) => Promise<void>,
+): Promise<number> {
+  const results: { id: string; ok: boolean; error?: string }[] = [];
+  for (const id of ids) {
+    try {
+      await act(id);
+      results.push({ id, ok: true });
+      if (!context.json) context.host.print(`${id}: ${done}`);
+    } catch (error) {
+      results.push({ id, ok: false, error: (error as Error).message });
+      if (!context.json) context.host.complain(`signalbox: ${(error as Error).message}`);
+    }
+  }
+  if (context.json) context.host.print(JSON.stringify(results));
+  return results.every(({ ok }) => ok) ? EXIT.fine : EXIT.no;
+}
+
+const retry = defineCommand({
+  words: ["ID…"],
+  summary: "does again what failed, and all that came after it",
+  options: {
+    from: {
+      value: "STEP",
+      help: "does this step or wait again, and all that came after it: charge, or charge#2",
+    },
+  },
+  run: ({ words, options: { from } }, context) =>
+    forEach(words, context, "is tried again", (id) =>
+      context.operations.retry(id, from === undefined ? {} : { from }),
+    ),
+});
+
+const fork = defineCommand({
+  words: ["ID"],
+  summary: "starts a new flow with the history of this one",
+  options: {
+    id: { value: "ID", help: "the id of the new flow. Default: a new one" },
+    from: {
+      value: "STEP",
+      help: "the history up to this step or wait, which is done again. Default: everything is done again",
+    },
+    input: { value: "JSON", help: "another input; without --from" },
+    result: { value: "JSON", help: "another result of the step that --from names" },
+  },
+  run: async ({ words: [id], options }, context) => {
+    const made = await context.operations.fork(id as string, {
+      ...(options.id !== undefined && { id: options.id }),
+      ...(options.from !== undefined && { from: options.from }),
+      ...(options.input !== undefined && { input: jsonGiven("--input", options.input) }),
+      ...(options.result !== undefined && { result: jsonGiven("--result", options.result) }),
+    });
+    context.show({ id: made }, () => made);
+    return EXIT.fine;
+  },
+});
+
+const start = defineCommand({
+  words: ["NAME", "[INPUT]"],
+  summary: "starts a flow by the name of its definition; the input is JSON",
+  options: {
+    id: { value: "ID", help: "the id of the flow; a flow that has it is left as it is. Default: a new one" },
+  },
+  run: async ({ words: [name, input], options: { id } }, context) => {
+    const value = input === undefined ? undefined : jsonGiven("INPUT", input);
+    const started = await context.operations.start(name as string, value, id === undefined ? {} : { id });
+    context.show({ id: started }, () => started);
+    return EXIT.fine;
+  },
+});
+
+const send = defineCommand({
+  words: ["ID", "TOPIC", "[VALUE]"],
+  summary: "sends a message to a flow; the value is JSON",
+  options: { "message-id": { value: "ID", help: "a second message with this id is dropped" } },
+  run: async ({ words: [id, topic, value], options }, context) => {
+    const messageId = options["message-id"];
+    await context.operations.send(
+      id as string,
+      topic as string,
+      value === undefined ? undefined : jsonGiven("VALUE", value),
+      messageId === undefined ? {} : { id: messageId },
+    );
+    context.show({ ok: true }, () => "sent");
+    return EXIT.fine;
+  },
+});
+
+const wait = defineCommand({
+  words: ["ID"],
+  summary: "waits for the end of a flow, and prints its result; exit code 1 if it did not complete",
+  options: {
+    timeout: { value: "LENGTH", help: 'how long to wait, such as "5 min". Default: as long as it takes' },
+  },
+  run: async ({ words: [id], options: { timeout } }, context) => {
+    const outcome = await context.operations.outcome(
+      id as string,
+      timeout === undefined ? {} : { timeoutMs: lengthGiven("timeout", timeout) },
+    );
+    context.show(outcome, () => outcomeText(outcome, context));
+    return outcome.status === "completed" ? EXIT.fine : EXIT.no;
+  },
+});
+
+function outcomeText(outcome: FlowOutcome, { style }: CommandContext): string {
+  if (outcome.status === "completed") return valueText(outcome.result) || "completed";
+  const text = valueText(outcome.error);
+  return `${style.status(outcome.status, outcome.status)}${text === "" ? "" : `: ${text}`}`;
+}
+
+const prune = defineCommand({
+  words: [],
+  summary: "removes flows that have ended",
+  options: {
+    "older-than": { value: "LENGTH", help: 'only flows that ended so long ago, such as "30 days". Required' },
+    status: { value: "STATUS", many: true, help: "only completed, failed, cancelled or killed ones" },
+    name: { value: "NAME", help: "only flows of this definition" },
+  },
+  run: async ({ options }, context) => {
+    const age = options["older-than"];
+    if (age === undefined) throw new Misuse('--older-than is required, such as --older-than "30 days"');
+    const removed = await context.operations.prune({
+      olderThanMs: lengthGiven("older-than", age),
+      ...(options.status.length > 0 && { status: options.status as FlowStatus[] }),
+      ...(options.name !== undefined && { name: options.name }),
+    });
+    context.show({ removed }, () => `${removed} flows removed`);
+    return EXIT.fine;
+  },
+});
+
+const backup = defineCommand({
+  words: ["FILE"],
+  summary: "writes a copy of the store to a new file, while its host works on",
+  options: {},
+  run: async ({ words: [path] }, context) => {
+    await context.operations.backup(context.host.absolute(path as string));
+    context.show({ path }, () => `wrote ${path}`);
+    return EXIT.fine;
+  },
+});
+
+export const CHANGE: Readonly<Record<string, FlowsCommand>> = {
+  start,
+  send,
+  await: wait,
+  pause: each("stops flows at their next step, until they are resumed", "pauses", (on, id) => on.pause(id)),
+  resume: each("lets paused flows go on", "goes on", (on, id) => on.resume(id)),
+  cancel: each("asks flows to end; their code may clean up", "is asked to end", (on, id) => on.cancel(id)),
+  kill: each("ends flows without running their code again", "is killed", (on, id) => on.kill(id)),
+  retry,
+  discharge: each("lets flows of the hospital go on at once", "is discharged", (on, id) => on.discharge(id)),
+  fork,
+  remove: each("removes flows that have ended", "is removed", (on, id) => on.remove(id)),
+  prune,
+  backup,
+};

@@ -1,0 +1,62 @@
+// What the commands of `signalbox flows` share: how they reach flows, and how they show what they found.
+
+import type { FlowOperations } from "../../flow/operations/operations.js";
+import type { Given, OptionSpecs } from "../shell/arguments.js";
+import type { Style } from "./style.js";
+
+/** Operations on the flows of a store. */
+export interface Opened {
+  readonly operations: FlowOperations;
+  /** Through what they go: for people. */
+  readonly through: string;
+  close(): Promise<void>;
+}
+
+/** What the command uses of its surroundings. */
+export interface FlowsHost {
+  print(text: string): void;
+  complain(text: string): void;
+  /** The width of the terminal; undefined: there is none. */
+  readonly columns: number | undefined;
+  readonly colours: boolean;
+  /** The variable SIGNALBOX_STORE. */
+  readonly defaultStore: string | undefined;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Reads a moment such as `2026-11-22` or `2026-11-22T18:00Z`; undefined when it is none. */
+  moment(text: string): number | undefined;
+  /** Reaches the flows of a store: a file, or a URL of PostgreSQL. @throws Error */
+  open(store: string): Promise<Opened>;
+  /** A path from the root. */
+  absolute(path: string): string;
+  /** An ISO text of a moment in milliseconds since 1970. */
+  iso(moment: number): string;
+  /** Loads a module: by path from the working folder, or by URL. */
+  load(module: string): Promise<object>;
+}
+
+/** What a command is given besides its arguments. */
+export interface CommandContext {
+  readonly host: FlowsHost;
+  readonly style: Style;
+  readonly json: boolean;
+  /** What `--store` names. */
+  readonly store: string;
+  readonly operations: FlowOperations;
+  /** Prints one JSON document, or the text. */
+  show(value: unknown, text: () => string): void;
+}
+
+/** A command of `signalbox flows`. */
+export interface FlowsCommand<O extends OptionSpecs = OptionSpecs> {
+  /** The words behind its name, such as `ID` or `[NAME]`. */
+  readonly words: readonly string[];
+  readonly summary: string;
+  readonly options: O;
+  /** Carries it out. Resolves with the exit code. */
+  run(given: Given<O>, context: CommandContext): Promise<number>;
+}
+
+export function defineCommand<const O extends OptionSpecs>(command: FlowsCommand<O>): FlowsCommand {
+  return command as unknown as FlowsCommand;
+}

@@ -1,0 +1,273 @@
+// Commands that look at flows, and change nothing.
+
+import { toJson } from "../../flow/operations/json-view.js";
+import {
+  FLOW_STATUSES,
+  type FlowDetails,
+  type FlowListOptions,
+  type FlowMetrics,
+  type FlowPage,
+  type FlowStatus,
+  type FlowSummary,
+  type HistoryEvent,
+} from "../../flow/operations/operations.js";
+import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
+import { EXIT } from "../shell/exit.js";
+import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
+import { lengthOf, valueText, whenText } from "./style.js";
+import { type Column, oneLine, renderTable } from "./table.js";
+import { momentGiven, numberGiven } from "./values.js";
+
+const FILTERS = {
+  status: {
+    value: "STATUS",
+    many: true,
+    help: `only these; several times for several: ${FLOW_STATUSES.join(", ")}`,
+  },
+  name: { value: "NAME", help: "only flows of this definition" },
+  version: { value: "VERSION", help: "only flows of this version of it" },
+  id: { value: "PREFIX", help: "only flows whose ids begin so" },
+  queue: { value: "QUEUE", help: "only flows of this queue" },
+  parent: { value: "ID", help: "only flows that this one started" },
+  "created-after": { value: "WHEN", help: 'a moment, or how long ago: "2 hours"' },
+  "created-before": { value: "WHEN", help: "likewise" },
+  "updated-after": { value: "WHEN", help: "likewise" },
+  "updated-before": { value: "WHEN", help: "likewise" },
+  oldest: { help: "the oldest first, not the newest" },
+  limit: { value: "COUNT", help: "most flows. Default 50" },
+  cursor: { value: "CURSOR", help: "goes on where the list before ended" },
+} as const satisfies OptionSpecs;
+
+/** Most flows that are printed unless the user says otherwise. */
+const LIMIT = 50;
+
+function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext): FlowListOptions {
+  const when = (option: keyof typeof FILTERS, text: string | undefined): number | undefined =>
+    text === undefined ? undefined : momentGiven(option, text, host);
+  for (const status of options.status)
+    if (!FLOW_STATUSES.includes(status as FlowStatus))
+      throw new Misuse(`--status must be one of ${FLOW_STATUSES.join(", ")}; got ${JSON.stringify(status)}`);
+  const given: Record<string, unknown> = {
+    status: options.status.length > 0 ? options.status : undefined,
+    name: options.name,
+    version: options.version && numberGiven("version", options.version, 1),
+    idPrefix: options.id,
+    queue: options.queue,
+    parent: options.parent,
+    createdFrom: when("created-after", options["created-after"]),
+    createdBelow: when("created-before", options["created-before"]),
+    updatedFrom: when("updated-after", options["updated-after"]),
+    updatedBelow: when("updated-before", options["updated-before"]),
+    order: options.oldest ? "oldest" : undefined,
+    cursor: options.cursor,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** Pages until there are enough flows. */
+async function listed(context: CommandContext, filter: FlowListOptions, limit: number): Promise<FlowPage> {
+  const flows: FlowSummary[] = [];
+  let next = filter.cursor;
+  do {
+    const page = await context.operations.list({
+      ...filter,
+      ...(next !== undefined && { cursor: next }),
+      limit: Math.min(limit - flows.length, 1_000),
+    });
+    flows.push(...page.flows);
+    next = page.next;
+  } while (next !== undefined && flows.length < limit);
+  return { flows, ...(next !== undefined && { next }) };
+}
+
+function columns({ style, host }: CommandContext): readonly Column<FlowSummary>[] {
+  const now = host.now();
+  return [
+    { title: "ID", cell: ({ id }) => id, shrinks: true },
+    {
+      title: "NAME",
+      cell: ({ name, version }) => (version === 1 ? name : `${name} v${version}`),
+      shrinks: true,
+    },
+    {
+      title: "STATUS",
+      cell: ({ status, wish }) => (wish === undefined ? status : `${status}, ${wish}`),
+      paint: (text, { status }) => style.status(text, status),
+    },
+    { title: "QUEUE", cell: ({ queue = "" }) => queue, shrinks: true },
+    { title: "STARTED", cell: ({ createdAt }) => whenText(createdAt, now) },
+    { title: "CHANGED", cell: ({ updatedAt }) => whenText(updatedAt, now) },
+    { title: "DUE", cell: ({ dueAt }) => whenText(dueAt, now) },
+    { title: "PROBLEM", cell: ({ problem = "" }) => problem, shrinks: true, paint: style.bad },
+  ];
+}
+
+function showPage(context: CommandContext, page: FlowPage): number {
+  context.show(page, () => {
+    if (page.flows.length === 0 && page.next === undefined) return "no flows";
+    const table = renderTable(columns(context), page.flows, context.host.columns);
+    return page.next === undefined ? table : `${table}\n${context.style.dim(`more: --cursor ${page.next}`)}`;
+  });
+  return EXIT.fine;
+}
+
+const list = defineCommand({
+  words: [],
+  summary: "lists flows, the newest first",
+  options: FILTERS,
+  run: async (given, context) => {
+    const limit = given.options.limit === undefined ? LIMIT : numberGiven("limit", given.options.limit, 1);
+    return showPage(context, await listed(context, filterOf(given, context), limit));
+  },
+});
+
+const hospital = defineCommand({
+  words: [],
+  summary: "lists the flows in the hospital, and why they are there",
+  options: { limit: FILTERS.limit, cursor: FILTERS.cursor },
+  run: async ({ options: { limit, cursor } }, context) => {
+    const filter = { status: "hospitalized", ...(cursor !== undefined && { cursor }) } as const;
+    return showPage(
+      context,
+      await listed(context, filter, limit === undefined ? LIMIT : numberGiven("limit", limit, 1)),
+    );
+  },
+});
+
+const show = defineCommand({
+  words: ["ID"],
+  summary: "shows a flow, and what it waits for",
+  options: {},
+  run: async ({ words: [id] }, context) => {
+    const flow = await context.operations.inspect(id as string);
+    context.show(flow, () => details(flow, context));
+    return EXIT.fine;
+  },
+});
+
+function details(flow: FlowDetails, { host, style }: CommandContext): string {
+  const now = host.now();
+  const moment = (at: number | undefined): string =>
+    at === undefined ? "" : `${host.iso(at)} (${whenText(at, now)})`;
+  const facts: [string, string][] = [
+    ["flow", flow.id],
+    ["definition", `${flow.name}, version ${flow.version}`],
+    ["status", style.status(flow.status, flow.status)],
+    ["asked for", flow.wish ?? ""],
+    ["problem", style.bad(flow.problem ?? "")],
+    ["started", moment(flow.createdAt)],
+    ["changed", moment(flow.updatedAt)],
+    ["ended", moment(flow.finishedAt)],
+    ["due", moment(flow.dueAt)],
+    ["parent", flow.parent ?? ""],
+    ["queue", flow.queue ?? ""],
+    ["host", flow.holder === undefined ? "" : `token ${flow.holder}`],
+    [
+      "journal",
+      `${flow.entries} entries${flow.generation > 0 ? `, begun anew ${flow.generation} times` : ""}`,
+    ],
+    ["input", valueText(flow.input)],
+    ["progress", valueText(flow.progress)],
+    ["result", valueText(flow.result)],
+    ["error", style.bad(valueText(flow.error))],
+  ];
+  const lines = facts
+    .filter(([, text]) => text !== "")
+    .map(([name, text]) => `${name.padEnd(11)}${printable(text)}`);
+  const waits = flow.pending.map(
+    ({ kind, key, dueAt, attempts }) =>
+      `  ${kind} ${printable(key)}${attempts === undefined ? "" : `, ${attempts} failed`}${dueAt === undefined ? "" : `, due ${whenText(dueAt, now)}`}`,
+  );
+  const mail = flow.mail.map(
+    ({ topic, at, sender }) =>
+      `  ${printable(topic)}, ${whenText(at, now)}${sender === undefined ? "" : `, from ${printable(sender)}`}`,
+  );
+  const children = flow.children.map(
+    ({ id, name, status }) => `  ${printable(id)}, ${name}: ${style.status(status, status)}`,
+  );
+  const part = (title: string, of: readonly string[]): string[] => (of.length > 0 ? [title, ...of] : []);
+  return [
+    ...lines,
+    ...part("waits for", waits),
+    ...part("unread messages", mail),
+    ...part("children", children),
+  ].join("\n");
+}
+
+/** Without control characters, except those of the colours of the command itself. */
+function printable(text: string): string {
+  return text.startsWith("\u001b[") ? text : oneLine(text);
+}
+
+const history = defineCommand({
+  words: ["ID"],
+  summary:
+    "prints what a flow has done, one line for each entry of its journal; with --json one object a line",
+  options: {
+    after: { value: "NUMBER", help: "only entries behind this one" },
+    limit: { value: "COUNT", help: "most entries. Default: all" },
+  },
+  run: async ({ words: [id], options: { after, limit } }, context) => {
+    const options = {
+      ...(after !== undefined && { after: numberGiven("after", after, -1) }),
+      ...(limit !== undefined && { limit: numberGiven("limit", limit, 1) }),
+    };
+    for await (const event of context.operations.history(id as string, options))
+      context.host.print(context.json ? JSON.stringify(toJson(event)) : eventLine(event, context));
+    return EXIT.fine;
+  },
+});
+
+function eventLine(
+  { seq, at, type, key, value, attempt, dueAt }: HistoryEvent,
+  { style, host }: CommandContext,
+): string {
+  const time = style.dim(at === 0 ? "".padEnd(24) : host.iso(at));
+  const what: Readonly<Record<HistoryEvent["type"], string>> = {
+    done: "",
+    error: style.bad("failed "),
+    begun: "waits ",
+    retry: style.bad(`attempt ${attempt ?? "?"} failed `),
+    cancelled: "cancelled",
+    unreadable: style.bad("unreadable "),
+  };
+  const due = dueAt === undefined ? "" : `, until ${host.iso(dueAt)}`;
+  const shown = value === undefined ? "" : ` ${valueText(value)}`;
+  const rest = oneLine(`${key ?? ""}${due}${shown}`);
+  const room = host.columns === undefined ? rest.length : Math.max(20, host.columns - PLACE_WIDTH);
+  return `${String(seq).padStart(5)}  ${time}  ${what[type]}${rest.length > room ? `${rest.slice(0, room - 1)}…` : rest}`;
+}
+
+/** The number and the time before an event, and the longest word about it. */
+const PLACE_WIDTH = 55;
+
+const metrics = defineCommand({
+  words: [],
+  summary: "shows how many flows are in which state, and how late they are",
+  options: {},
+  run: async (_given, context) => {
+    const found = await context.operations.metrics();
+    context.show(found, () => metricsText(found, context));
+    return EXIT.fine;
+  },
+});
+
+function metricsText({ counts, oldestPendingMs, lagMs }: FlowMetrics, { style }: CommandContext): string {
+  const rows = FLOW_STATUSES.map((status) => ({ status, count: counts[status] }));
+  const table = renderTable(
+    [
+      {
+        title: "STATUS",
+        cell: ({ status }) => status,
+        paint: (text, { status }) => style.status(text, status),
+      },
+      { title: "FLOWS", cell: ({ count }) => String(count), align: "right" },
+    ],
+    rows,
+    undefined,
+  );
+  const oldest = oldestPendingMs === undefined ? "none" : lengthOf(oldestPendingMs);
+  return `${table}\n\noldest pending  ${oldest}\nlag             ${lengthOf(lagMs)}`;
+}
+
+export const LOOK: Readonly<Record<string, FlowsCommand>> = { list, show, history, hospital, metrics };

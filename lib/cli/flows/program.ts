@@ -1,0 +1,12 @@
+// `signalbox flows` with the files, modules and terminal of this host.
+
+import { files, terminal } from "../shell/host.js";
+import { flows } from "./flows.js";
+import { reach } from "./reach.js";
+
+export const flowsProgram = (args: readonly string[]): Promise<number> =>
+  flows(args, {
+    ...files,
+    ...terminal(),
+    open: (store) => reach(store, (text) => files.complain(`signalbox: ${text}`)),
+  });

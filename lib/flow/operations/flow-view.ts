@@ -1,0 +1,96 @@
+// Rows and entries as operations show them. Pure.
+
+import type { Entry } from "../journal/entry.js";
+import type { FlowRow, MailRow } from "../journal/tables.js";
+import type { FlowStatus, FlowSummary, HistoryEvent, PendingAsk, WaitingMessage } from "./operations.js";
+
+/** @param parent - the id of its parent */
+export function summaryOf(row: FlowRow, parent: string | undefined): FlowSummary {
+  const problem = row.hospital === null ? undefined : problemOf(row.hospital);
+  return {
+    id: row.id,
+    name: row.name,
+    version: row.version,
+    status: row.status as FlowStatus,
+    createdAt: row.created,
+    updatedAt: row.updated,
+    ...(row.finished !== null && { finishedAt: row.finished }),
+    ...(row.due !== null && row.due > 0 && { dueAt: row.due }),
+    ...(parent !== undefined && { parent }),
+    ...(row.queue !== null && { queue: row.queue }),
+    ...(row.wish !== null && { wish: row.wish }),
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+/** Most characters of the line about a problem. */
+const PROBLEM_LENGTH = 500;
+
+/** What a medical record says, in one line. */
+function problemOf(hospital: string): string {
+  let text = hospital;
+  try {
+    const record = JSON.parse(hospital) as { fault?: Named; symptom?: Named } & Named;
+    const { name, message } = record.fault ?? record.symptom ?? record;
+    if (typeof message === "string") text = name === undefined ? message : `${name}: ${message}`;
+  } catch {
+    // The text itself has to do.
+  }
+  return text.split("\n", 1)[0]?.slice(0, PROBLEM_LENGTH) ?? "";
+}
+
+interface Named {
+  readonly name?: string;
+  readonly message?: string;
+}
+
+/** An entry as an event. */
+export function eventOf(seq: number, { at, asks, decision }: Entry, value: unknown): HistoryEvent {
+  const asked = asks.map(({ kind, key }) => ({ kind, key }));
+  switch (decision.type) {
+    case "done":
+      return { seq, at, type: decision.ok ? "done" : "error", key: decision.key, value, asks: asked };
+    case "begun":
+      return {
+        ...{ seq, at, type: "begun", key: decision.key, asks: asked },
+        ...(decision.due !== undefined && { dueAt: decision.due }),
+      };
+    case "failed":
+      return {
+        ...{ seq, at, type: "retry", key: decision.key, value, asks: asked },
+        ...{ attempt: decision.attempt, dueAt: decision.due },
+      };
+    case "cancelled":
+      return { seq, at, type: "cancelled", asks: asked };
+    default:
+      return decision satisfies never;
+  }
+}
+
+/** What the code waits for, found entry by entry. */
+export class PendingAsks {
+  readonly #pending = new Map<string, PendingAsk>();
+
+  add({ asks, decision }: Entry): void {
+    for (const { kind, key, answer } of asks) if (answer === undefined) this.#pending.set(key, { kind, key });
+    if (decision.type === "cancelled") {
+      this.#pending.clear();
+      return;
+    }
+    const { key } = decision;
+    const ask = this.#pending.get(key);
+    if (decision.type === "done" || ask === undefined) this.#pending.delete(key);
+    else if (decision.type === "failed")
+      this.#pending.set(key, { ...ask, dueAt: decision.due, attempts: decision.attempt });
+    else if (decision.due !== undefined) this.#pending.set(key, { ...ask, dueAt: decision.due });
+  }
+
+  /** In the order of the asks. */
+  get all(): PendingAsk[] {
+    return [...this.#pending.values()];
+  }
+}
+
+export function messageOf({ id, topic, at, sender }: MailRow): WaitingMessage {
+  return { id, topic: topic.replace(/^message\//, ""), at, ...(sender !== null && { sender }) };
+}

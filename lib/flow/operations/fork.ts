@@ -1,0 +1,163 @@
+// A fork: a new flow with the journal of another one up to a step.
+
+import { OptionError } from "../../process/errors.js";
+import type { Store, Write } from "../../store/index.js";
+import { type Entry, encodeHead, type Stored } from "../journal/entry.js";
+import { type FlowRow, flows, journal, READY_TOPIC } from "../journal/tables.js";
+import { resolved } from "../payload/blobs.js";
+import { FlowIdTakenError } from "../runtime/errors.js";
+import type { FlowForkOptions } from "./operations.js";
+import { cutBefore, doneAt } from "./rewind.js";
+import type { Values } from "./values.js";
+
+/** Most entries that one write set copies, and the length of their values at which it ends. */
+const BATCH = 500;
+const BATCH_LENGTH = 1 << 20;
+
+interface Port {
+  readonly store: Store;
+  readonly payloads: Values;
+}
+
+interface Numbered {
+  readonly position: number;
+  readonly entry: Entry | Error;
+}
+
+/**
+ * Copies a flow. The copy rests, with the wish `fork`, until its journal is whole: no host takes a copy of which a part is missing.
+ *
+ * @throws OptionError, FlowIdTakenError
+ */
+export async function forkFlow(
+  { store, payloads }: Port,
+  row: FlowRow,
+  id: string,
+  options: FlowForkOptions,
+  source: AsyncIterable<Numbered>,
+): Promise<void> {
+  const { from } = options;
+  const hasResult = "result" in options && options.result !== undefined;
+  if (from === undefined && hasResult)
+    throw new OptionError("result", options.result, "absent, or the result of the step that `from` names");
+  if (from !== undefined && options.input !== undefined)
+    throw new OptionError(
+      "input",
+      options.input,
+      "absent, because what was done before `from` came from the old input",
+    );
+  const kept = from === undefined ? [] : await keptEntries(source, from, hasResult);
+  if (hasResult) {
+    const last = kept.pop() as Entry;
+    const value = await payloads.encode(options.result, `the result of ${from}`, "result");
+    kept.push({ ...last, decision: { type: "done", key: from as string, ok: true }, value });
+  }
+  const [own] = await resolved(store, [row.input]);
+  const input =
+    options.input === undefined
+      ? own
+      : await payloads.encode(options.input, `the input of flow ${id}`, "input");
+  const now = await store.clock();
+  const copy = { ...rowOf(row, id, now), input: input ?? "" };
+  const { results } = await store.commit({ writes: [{ type: "offer", table: flows, row: copy }] });
+  const number = results[0] as number;
+  if (number === 0) throw new FlowIdTakenError(id, "that exists", `${row.name} as a fork`);
+  await copyEntries(store, number, kept);
+  await store.commit({
+    expect: [{ table: flows, key: [number], is: { status: "paused", wish: "fork" } }],
+    writes: [
+      {
+        type: "update",
+        table: flows,
+        key: [number],
+        set: { status: "waiting", wish: null, due: 0, updated: now },
+      },
+    ],
+    notify: [READY_TOPIC + number],
+  });
+}
+
+/** Large values are copied: those of the first flow go when it is removed. */
+async function copyEntries(store: Store, flow: number, kept: readonly Entry[]): Promise<void> {
+  let writes: Write[] = [];
+  let length = 0;
+  for (const [seq, entry] of kept.entries()) {
+    const [value] = await resolved(store, [entry.value]);
+    writes.push(insertOf(flow, seq, { ...entry, value: value as Stored }));
+    length += value?.length ?? 0;
+    if (writes.length < BATCH && length < BATCH_LENGTH && seq < kept.length - 1) continue;
+    await store.commit({ writes });
+    writes = [];
+    length = 0;
+  }
+}
+
+function insertOf(flow: number, seq: number, { at, asks, decision, value }: Entry): Write {
+  // A copy has no mail of its own: what was received is in the entry.
+  const own =
+    decision.type === "done" ? { type: decision.type, key: decision.key, ok: decision.ok } : decision;
+  return { type: "insert", table: journal, row: { flow, seq, head: encodeHead(at, asks, own), value } };
+}
+
+/** The entries before a step; with its own, if it keeps a result. @throws OptionError */
+async function keptEntries(
+  source: AsyncIterable<Numbered>,
+  from: string,
+  withDone: boolean,
+): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for await (const { entry } of source) {
+    if (entry instanceof Error) throw entry;
+    all.push(entry);
+  }
+  const heads = all.map(({ decision, asks }) => ({
+    position: 0,
+    decision,
+    asked: asks.map(({ key }) => key),
+  }));
+  const kept = all.slice(0, withDone ? doneAt(heads, from) + 1 : cutBefore(heads, from));
+  checkWhole(kept, from);
+  return kept;
+}
+
+/** A child or a session answers the flow that began it, and not its copy. @throws OptionError */
+function checkWhole(kept: readonly Entry[], from: string): void {
+  const open = new Map<string, string>();
+  for (const { asks, decision } of kept) {
+    for (const { kind, key } of asks) open.set(key, kind);
+    if (decision.type === "done") open.delete(decision.key);
+  }
+  for (const [key, kind] of open)
+    if (key !== from && (kind === "call" || kind === "session"))
+      throw new OptionError(
+        "from",
+        from,
+        `a step before ${kind} "${key}", which had begun: it answers the first flow alone`,
+      );
+}
+
+function rowOf(row: FlowRow, id: string, now: number): Omit<FlowRow, "number"> {
+  const { number: _, ...same } = row;
+  return {
+    ...same,
+    id,
+    status: "paused",
+    wish: "fork",
+    outcome: null,
+    holder: null,
+    due: null,
+    waiting: null,
+    slot: null,
+    debounce: null,
+    mail: 0,
+    crashes: 0,
+    taken_at: 0,
+    parent: null,
+    parent_key: null,
+    hospital: null,
+    progress: null,
+    created: now,
+    updated: now,
+    finished: null,
+  };
+}

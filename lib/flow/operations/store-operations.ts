@@ -1,0 +1,533 @@
+// The operations over a store: they read and write the tables of flows, and the hosts learn of it by the topics that they watch. So
+// they work beside any host, on another machine, and without a host.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, delay, text } from "../../process/options.js";
+import { type AnyRow, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
+import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
+import {
+  END_TOPIC,
+  type FlowRow,
+  flows,
+  journal,
+  MAIL_TOPIC,
+  mail,
+  READY_TOPIC,
+  WISH_TOPIC,
+} from "../journal/tables.js";
+import { BlobWriter, release, resolved } from "../payload/blobs.js";
+import { endSet, letter } from "../runtime/checkpoint.js";
+import { FlowNotFoundError } from "../runtime/errors.js";
+import { FlowStateError, FlowWaitTimeoutError } from "./errors.js";
+import {
+  checkList,
+  cursorAt,
+  type FlowQuery,
+  isPast,
+  LIST_LIMITS,
+  matches,
+  merged,
+  scansOf,
+} from "./flow-query.js";
+import { eventOf, messageOf, PendingAsks, summaryOf } from "./flow-view.js";
+import { forkFlow } from "./fork.js";
+import { readMetrics } from "./metrics.js";
+import {
+  ENDED_STATUSES,
+  type FlowDetails,
+  type FlowForkOptions,
+  type FlowListOptions,
+  type FlowMetrics,
+  type FlowOperations,
+  type FlowOutcome,
+  type FlowPage,
+  type FlowPruneOptions,
+  type FlowRetryOptions,
+  type FlowSendOptions,
+  type FlowStartOptions,
+  type FlowStatus,
+  type FlowSummary,
+  type HistoryEvent,
+  type HistoryOptions,
+  type ResultOptions,
+} from "./operations.js";
+import { checkPrune, type Removals } from "./removals.js";
+import { cutAtFailure, cutBefore, type EntryHead } from "./rewind.js";
+import type { Values } from "./values.js";
+
+/** What the operations use of their surroundings. */
+export interface OperationsPort {
+  readonly store: Store;
+  readonly payloads: Values;
+  readonly removals: Removals;
+  /** An id that no other flow or message has. */
+  id(): string;
+  /** Calls `fn` after so many milliseconds; returns the call that cancels it. */
+  after(ms: number, fn: () => void): () => void;
+  /** Starts a flow. Absent where there is no host that has definitions. */
+  start?(name: string, input: unknown, id: string): Promise<string>;
+}
+
+/** Rows that are read from the store at a time. */
+const PAGE = 1_000;
+/** Leaves large values in their rows. */
+const INLINE = new BlobWriter(0, Number.POSITIVE_INFINITY);
+const MOST_MAIL = 100;
+const MOST_CHILDREN = 100;
+
+export function isEnded({ status }: FlowRow): boolean {
+  return ENDED_STATUSES.includes(status as FlowStatus);
+}
+
+export class StoreOperations implements FlowOperations {
+  readonly #port: OperationsPort;
+  readonly #store: Store;
+
+  constructor(port: OperationsPort) {
+    this.#port = port;
+    this.#store = port.store;
+  }
+
+  // ── looking ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async list(options: FlowListOptions = {}): Promise<FlowPage> {
+    const query = checkList(options);
+    const { parent } = query.filter;
+    const number = parent === undefined ? undefined : (await this.#row(parent)).number;
+    const rows: FlowRow[] = [];
+    let { after } = query;
+    let next: string | undefined;
+    for (let examined = 0; ; ) {
+      const most = Math.min(PAGE, query.limit);
+      const found = await this.#scan(query, after, number, most);
+      let last: FlowRow | undefined;
+      for (const row of found) {
+        if (isPast(query, row)) return this.#page(rows, undefined);
+        last = row;
+        if (matches(query, row, number)) rows.push(row);
+        if (rows.length === query.limit) break;
+      }
+      if (last === undefined) return this.#page(rows, undefined);
+      next = cursorAt(query, last);
+      examined += found.length;
+      if (rows.length === query.limit || examined >= LIST_LIMITS.examined) return this.#page(rows, next);
+      if (found.length < most) return this.#page(rows, undefined);
+      after = query.filter.idPrefix === undefined ? last.number : last.id;
+    }
+  }
+
+  async #scan(
+    query: FlowQuery,
+    after: string | number | undefined,
+    parent: number | undefined,
+    most: number,
+  ): Promise<FlowRow[]> {
+    const scans = scansOf(query, after, parent);
+    const found = await Promise.all(scans.map((scan) => this.#store.scan(flows, { ...scan, limit: most })));
+    return merged(query, found, most);
+  }
+
+  async #page(rows: readonly FlowRow[], next: string | undefined): Promise<FlowPage> {
+    return { flows: await this.#summaries(rows), ...(next !== undefined && { next }) };
+  }
+
+  async #summaries(rows: readonly FlowRow[]): Promise<FlowSummary[]> {
+    const numbers = [...new Set(rows.flatMap(({ parent }) => parent ?? []))];
+    const parents =
+      numbers.length === 0
+        ? []
+        : await this.#store.get(
+            flows,
+            numbers.map((one) => [one]),
+          );
+    const ids = new Map(parents.flatMap((row) => (row === undefined ? [] : [[row.number, row.id] as const])));
+    return rows.map((row) => summaryOf(row, row.parent === null ? undefined : ids.get(row.parent)));
+  }
+
+  async inspect(id: string): Promise<FlowDetails> {
+    const row = await this.#row(id);
+    const pending = new PendingAsks();
+    let entries = 0;
+    for await (const { entry } of this.#entries(row, -1)) {
+      entries++;
+      if (entry instanceof Error) continue;
+      pending.add(entry);
+    }
+    const [[summary], messages, children] = await Promise.all([
+      this.#summaries([row]),
+      this.#store.scan(mail, { index: "unread", prefix: [row.number], limit: MOST_MAIL }),
+      this.#store.scan(flows, { index: "parent", prefix: [row.number], limit: MOST_CHILDREN }),
+    ]);
+    return {
+      ...(summary as FlowSummary),
+      input: await this.#shown(row.input),
+      ...(row.status === "completed" && { result: await this.#shown(row.outcome) }),
+      ...(row.status === "failed" && { error: await this.#shown(row.outcome) }),
+      ...(row.progress !== null && { progress: await this.#shown(row.progress) }),
+      generation: row.generation,
+      ...(row.holder !== null && { holder: row.holder }),
+      entries,
+      pending: isEnded(row) ? [] : pending.all,
+      mail: messages.map(messageOf),
+      children: await this.#summaries(children),
+      ...(row.hospital !== null && { hospital: parsed(row.hospital) }),
+    };
+  }
+
+  async *history(id: string, options: HistoryOptions = {}): AsyncGenerator<HistoryEvent, void, undefined> {
+    only("", options, ["after", "limit"]);
+    const after = count("after", options.after ?? -1, -1);
+    let left = count("limit", options.limit ?? Number.POSITIVE_INFINITY, 1, true);
+    const row = await this.#row(id);
+    for await (const { seq, entry } of this.#entries(row, after)) {
+      if (entry instanceof Error) yield { seq, at: 0, type: "unreadable", value: entry, asks: [] };
+      else yield eventOf(seq, entry, entry.value === null ? undefined : await this.#shown(entry.value));
+      if (--left === 0) return;
+    }
+  }
+
+  /** The entries of a flow behind a number, read page by page. One that cannot be read is an Error. */
+  async *#entries(
+    { number }: FlowRow,
+    after: number,
+  ): AsyncGenerator<{ seq: number; position: number; entry: Entry | Error }, void, undefined> {
+    for (let last = after; ; ) {
+      const bounds = last < 0 ? {} : { after: last };
+      const rows = await this.#store.scan(journal, {
+        index: "flow",
+        prefix: [number],
+        ...bounds,
+        limit: PAGE,
+      });
+      for (const { seq, position, head, value } of rows) {
+        let entry: Entry | Error;
+        try {
+          entry = decodeEntry(head, value);
+        } catch (error) {
+          entry = new Error(`the journal's entry ${seq} cannot be read: ${(error as Error).message}`);
+        }
+        yield { seq, position, entry };
+        last = seq;
+      }
+      if (rows.length < PAGE) return;
+    }
+  }
+
+  /** A value for people: what cannot be read is the error that says so. */
+  async #shown(stored: Stored): Promise<unknown> {
+    try {
+      return await this.#decoded(stored);
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async #decoded(stored: Stored): Promise<unknown> {
+    const [whole] = await resolved(this.#store, [stored]);
+    return this.#port.payloads.decode(whole as Stored);
+  }
+
+  async outcome(id: string, options: ResultOptions = {}): Promise<FlowOutcome> {
+    only("", options, ["timeoutMs", "signal"]);
+    const timeoutMs = delay("timeoutMs", options.timeoutMs ?? Number.POSITIVE_INFINITY, 0, true);
+    const { signal } = options;
+    signal?.throwIfAborted();
+    // Waits before it looks: the end may come while the row is read.
+    const wait = this.#news(END_TOPIC + id, timeoutMs, signal);
+    try {
+      for (;;) {
+        const row = await this.#row(id);
+        if (isEnded(row)) return await this.#outcomeOf(row);
+        if ((await wait.next()) === "timeout") throw new FlowWaitTimeoutError(id, timeoutMs);
+      }
+    } finally {
+      wait.end();
+    }
+  }
+
+  async #outcomeOf(row: FlowRow): Promise<FlowOutcome> {
+    const value = await this.#decoded(row.outcome);
+    if (row.status === "completed") return { status: "completed", result: value };
+    return { status: row.status as "failed" | "cancelled" | "killed", error: value };
+  }
+
+  /** Notifications of a topic, one by one, until the time is over. */
+  #news(topic: string, timeoutMs: number, signal: AbortSignal | undefined) {
+    let told = false;
+    let over = false;
+    let settle: { resolve(what: "news" | "timeout"): void; reject(error: unknown): void } | undefined;
+    const tell = (): void => {
+      told = true;
+      settle?.resolve("news");
+    };
+    const unwatch = this.#store.watch(topic, {
+      notified: (which) => which === topic && tell(),
+      again: tell,
+    });
+    const cancel = Number.isFinite(timeoutMs)
+      ? this.#port.after(timeoutMs, () => {
+          over = true;
+          settle?.resolve("timeout");
+        })
+      : undefined;
+    const abort = (): void => settle?.reject(signal?.reason);
+    signal?.addEventListener("abort", abort);
+    return {
+      next: () =>
+        new Promise<"news" | "timeout">((resolve, reject) => {
+          settle = { resolve, reject };
+          if (signal?.aborted) return reject(signal.reason);
+          if (told) resolve("news");
+          else if (over) resolve("timeout");
+          told = false;
+        }),
+      end: () => {
+        unwatch();
+        cancel?.();
+        signal?.removeEventListener("abort", abort);
+      },
+    };
+  }
+
+  metrics(): Promise<FlowMetrics> {
+    return readMetrics(this.#store);
+  }
+
+  // ── changing ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  pause(id: string): Promise<void> {
+    return this.#decide(id, "pause", (row) => {
+      if (row.status === "paused") return undefined;
+      if (row.holder !== null) return { set: { wish: "pause", due: 0 }, notify: WISH_TOPIC + row.number };
+      if (row.status === "hospitalized")
+        throw stateError("pause", row, "discharge or cancel it, or leave it there");
+      return { set: { status: "paused", due: null, wish: null } };
+    });
+  }
+
+  resume(id: string): Promise<void> {
+    return this.#decide(id, "resume", (row) => {
+      if (row.wish === "fork")
+        throw stateError("resume", row, "its fork was interrupted; remove it, and fork again");
+      if (row.wish === "pause") return { set: { wish: null } };
+      if (row.status !== "paused") throw stateError("resume", row, "only paused flows can be resumed");
+      return { set: { status: "waiting", due: 0, wish: null }, notify: READY_TOPIC + row.number };
+    });
+  }
+
+  cancel(id: string): Promise<void> {
+    return this.#decide(id, "cancel", (row) => {
+      const rests = row.status === "paused" || row.status === "hospitalized";
+      const set = { wish: "cancel", due: 0, ...(rests && { status: "waiting" }) };
+      return { set, notify: WISH_TOPIC + row.number };
+    });
+  }
+
+  async kill(id: string): Promise<void> {
+    const note = await this.#port.payloads.encode(
+      { status: "killed", value: undefined },
+      `the end of flow ${id}`,
+      "result",
+    );
+    const value = await this.#port.payloads.encode(undefined, `the end of flow ${id}`, "result");
+    const at = await this.#store.clock();
+    return this.#decide(id, "kill", (row) => {
+      if (row.holder !== null) return { set: { wish: "kill", due: 0 }, notify: WISH_TOPIC + row.number };
+      // Nobody runs it: it ends here, also when no host has its definition.
+      const nothing = { seq: 0, items: [], asks: [], calls: new Map(), progress: undefined, blobs: INLINE };
+      // A host tells the peers of its sessions.
+      const { writes, notify } = endSet(
+        { row, at, owes: true, ...nothing },
+        { status: "killed", value, note },
+      );
+      return { set: {}, writes, notify: notify ?? [] };
+    });
+  }
+
+  discharge(id: string): Promise<void> {
+    return this.#decide(id, "discharge", (row) => {
+      if (row.status !== "hospitalized") throw stateError("discharge", row, "it is not in the hospital");
+      return { set: { status: "waiting", due: 0 }, notify: READY_TOPIC + row.number };
+    });
+  }
+
+  async send(id: string, topic: string, value: unknown, options: FlowSendOptions = {}): Promise<void> {
+    text("topic", topic);
+    only("", options, ["id"]);
+    const { id: messageId = this.#port.id() } = options;
+    text("id", messageId);
+    const stored = await this.#port.payloads.encode(value, `message "${topic}" to flow ${id}`, "message");
+    const at = await this.#store.clock();
+    return this.#decide(id, "send to", ({ number }) => ({
+      set: {},
+      writes: letter(number, `outside/${messageId}`, `message/${topic}`, stored, null, at),
+      notify: MAIL_TOPIC + number,
+    }));
+  }
+
+  async start(name: string, input: unknown, options: FlowStartOptions = {}): Promise<string> {
+    text("name", name);
+    only("", options, ["id"]);
+    const id = text("id", options.id ?? this.#port.id());
+    if (this.#port.start === undefined)
+      throw new OptionError(
+        "name",
+        name,
+        "started by a host: no host of this store was reached, and only hosts have definitions",
+      );
+    return this.#port.start(name, input, id);
+  }
+
+  async retry(id: string, options: FlowRetryOptions = {}): Promise<void> {
+    only("", options, ["from"]);
+    if (options.from !== undefined) text("from", options.from);
+    await this.#again(() => this.#rewind(id, options.from));
+  }
+
+  async #rewind(id: string, from: string | undefined): Promise<void> {
+    const row = await this.#row(id);
+    if (row.holder !== null) throw stateError("retry", row, "pause it first");
+    if (from === undefined && !RETRIABLE.includes(row.status))
+      throw stateError("retry", row, "name the step from which it is done again");
+    const heads: EntryHead[] = [];
+    const large: (Write | undefined)[] = [];
+    const failures: { seq: number; error: unknown }[] = [];
+    for await (const { seq, position, entry } of this.#entries(row, -1)) {
+      if (entry instanceof Error) throw entry;
+      const { asks, decision, value } = entry;
+      large.push(release(value));
+      heads.push({ position, decision, asked: asks.map(({ key }) => key) });
+      if (decision.type === "done" && !decision.ok) failures.push({ seq, error: await this.#shown(value) });
+    }
+    const cut = from === undefined ? await this.#failedAt(row, heads, failures) : cutBefore(heads, from);
+    const writes = heads
+      .slice(cut)
+      .flatMap(({ position, decision }): Write[] => [
+        { type: "delete", table: journal, key: [position] },
+        ...(decision.type === "done" && decision.mail !== undefined
+          ? [{ type: "update", table: mail, key: [decision.mail], set: { unread: row.number } } as const]
+          : []),
+      ]);
+    for (const write of [...large.slice(cut), release(row.outcome)])
+      if (write !== undefined) writes.push(write);
+    const set = {
+      status: "waiting",
+      due: 0,
+      wish: null,
+      outcome: null,
+      finished: null,
+      crashes: 0,
+      taken_at: 0,
+    };
+    await this.#commit(row, { set, writes, notify: READY_TOPIC + row.number });
+  }
+
+  async #failedAt(
+    row: FlowRow,
+    heads: readonly EntryHead[],
+    failures: readonly { seq: number; error: unknown }[],
+  ): Promise<number> {
+    if (row.status === "cancelled") {
+      const at = heads.findLastIndex(({ decision }) => decision.type === "cancelled");
+      if (at >= 0) return at;
+    }
+    const outcome = row.status === "failed" ? await this.#shown(row.outcome) : undefined;
+    return cutAtFailure(failures, outcome) ?? heads.length;
+  }
+
+  async fork(id: string, options: FlowForkOptions = {}): Promise<string> {
+    only("", options, ["id", "from", "input", "result"]);
+    const row = await this.#row(id);
+    const copy = text("id", options.id ?? this.#port.id());
+    await forkFlow(this.#port, row, copy, options, this.#entries(row, -1));
+    return copy;
+  }
+
+  async remove(id: string): Promise<void> {
+    const row = await this.#row(id);
+    const forked = row.status === "paused" && row.wish === "fork";
+    if (!isEnded(row) && !forked)
+      throw stateError("remove", row, "only flows that have ended can be removed: kill it first");
+    if (isEnded(row) && row.due !== null)
+      throw stateError("remove", row, "but a host has not told all others yet: try again when a host runs");
+    if (!(await this.#port.removals.remove(row)))
+      throw stateError("remove", row, "but its parent is not: remove it with its parent, or after it");
+  }
+
+  async prune(options: FlowPruneOptions = {}): Promise<number> {
+    const { statuses, name, olderThanMs } = checkPrune(options);
+    const before = (await this.#store.clock()) - olderThanMs + 1;
+    return this.#port.removals.removeEnded(
+      (row) => statuses.includes(row.status as FlowStatus) && (name === undefined || row.name === name),
+      before,
+    );
+  }
+
+  async backup(path: string): Promise<void> {
+    await this.#store.backup(text("path", path));
+  }
+
+  // ── helpers ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The row of a flow. @throws FlowNotFoundError, OptionError */
+  async #row(id: string): Promise<FlowRow> {
+    text("id", id);
+    const [row] = await this.#store.scan(flows, { index: "id", prefix: [id], limit: 1 });
+    if (row === undefined) throw new FlowNotFoundError(id);
+    return row;
+  }
+
+  /** Changes a flow that has not ended. */
+  async #decide(id: string, operation: string, decide: (row: FlowRow) => Change | undefined): Promise<void> {
+    await this.#again(async () => {
+      const row = await this.#row(id);
+      if (isEnded(row)) throw stateError(operation, row, "it has ended");
+      const change = decide(row);
+      if (change !== undefined) await this.#commit(row, change);
+    });
+  }
+
+  /** Repeats what another writer was faster than. */
+  async #again(act: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+      }
+    }
+  }
+
+  async #commit(row: FlowRow, { set, writes = [], notify = [] }: Change): Promise<void> {
+    const { number, status, holder, wish } = row;
+    const expect: Expectation[] = [{ table: flows, key: [number], is: { status, holder, wish } }];
+    const updated = await this.#store.clock();
+    const own: Write[] =
+      Object.keys(set).length === 0
+        ? []
+        : [{ type: "update", table: flows, key: [number], set: { ...set, updated } }];
+    await this.#store.commit({ expect, writes: [...own, ...writes], notify: [notify].flat() });
+  }
+}
+
+/** How a row is changed. */
+interface Change {
+  readonly set: AnyRow;
+  readonly writes?: readonly Write[];
+  readonly notify?: string | readonly string[];
+}
+
+const RETRIABLE: readonly string[] = ["failed", "cancelled", "killed", "hospitalized", "paused"];
+
+export function stateError(operation: string, { id, status }: FlowRow, why: string): FlowStateError {
+  return new FlowStateError(operation, id, status, why);
+}
+
+function parsed(hospital: string): unknown {
+  try {
+    return JSON.parse(hospital);
+  } catch {
+    return hospital;
+  }
+}
