@@ -42,6 +42,7 @@ export type { PatientInfo } from "./hospital/patients.js";
 export type { Decided, HospitalRecord, Suspension, Visit } from "./hospital/record.js";
 export type { Chart, Diagnosis, StaffMember } from "./hospital/staff.js";
 export type { Symptom, SymptomKind } from "./hospital/symptom.js";
+export { flowHost } from "./host.js";
 export {
   AdminProtocolError,
   AdminSocketError,
@@ -85,11 +86,10 @@ export {
   type FlowHostDefinition,
   type FlowInfo,
   FlowRun,
-  flowHost,
   type StartFlowOptions,
 } from "./runtime/flow-host.js";
 export type { FlowHospital } from "./runtime/hospital-handle.js";
-export type { FlowHostOptions } from "./runtime/options.js";
+export type { FlowHostOptions, RetentionOptions } from "./runtime/options.js";
 export {
   FLOW_DEFAULTS,
   type FlowLimits,

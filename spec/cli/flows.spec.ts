@@ -47,6 +47,7 @@ async function run(
       };
     },
     load: async () => ({}),
+    openStore: () => Promise.reject(new Error("there is no store")),
     ...host,
   });
   return {

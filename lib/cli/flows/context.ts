@@ -1,6 +1,7 @@
 // What the commands of `signalbox flows` share: how they reach flows, and how they show what they found.
 
 import type { FlowOperations } from "../../flow/operations/operations.js";
+import type { Store } from "../../store/index.js";
 import type { Given, OptionSpecs } from "../shell/arguments.js";
 import type { Style } from "./style.js";
 
@@ -27,6 +28,8 @@ export interface FlowsHost {
   moment(text: string): number | undefined;
   /** Reaches the flows of a store: a file, or a URL of PostgreSQL. @throws Error */
   open(store: string): Promise<Opened>;
+  /** Opens the tables of a store; of a file that a host has open, those of a copy that the host makes. @throws Error */
+  openStore(store: string): Promise<{ readonly store: Store; close(): Promise<void> }>;
   /** A path from the root. */
   absolute(path: string): string;
   /** An ISO text of a moment in milliseconds since 1970. */
@@ -53,6 +56,8 @@ export interface FlowsCommand<O extends OptionSpecs = OptionSpecs> {
   readonly words: readonly string[];
   readonly summary: string;
   readonly options: O;
+  /** It opens the store by itself, and needs no operations. */
+  readonly opensStore?: boolean;
   /** Carries it out. Resolves with the exit code. */
   run(given: Given<O>, context: CommandContext): Promise<number>;
 }

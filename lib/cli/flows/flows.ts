@@ -1,15 +1,17 @@
 // `signalbox flows COMMAND`: finds the command, its arguments and the store, and prints what it gives.
 
 import { toJson } from "../../flow/operations/json-view.js";
+import type { FlowOperations } from "../../flow/operations/operations.js";
 import { SignalboxError } from "../../process/errors.js";
 import { type Given, hint, Misuse, type OptionSpecs, parseArguments } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
 import { CHANGE } from "./change.js";
+import { CHECK } from "./check.js";
 import type { CommandContext, FlowsCommand, FlowsHost } from "./context.js";
 import { LOOK } from "./look.js";
 import { styleOf } from "./style.js";
 
-const COMMANDS: Readonly<Record<string, FlowsCommand>> = { ...LOOK, ...CHANGE };
+const COMMANDS: Readonly<Record<string, FlowsCommand>> = { ...LOOK, ...CHANGE, ...CHECK };
 
 const COMMON = {
   store: {
@@ -53,19 +55,19 @@ async function runCommand(
   const { store = host.defaultStore, json } = given.options as { store?: string; json: boolean };
   if (store === undefined || store === "")
     throw new Misuse("which store? Pass --store flows.db, or --store postgres://…, or set SIGNALBOX_STORE");
-  const opened = await host.open(store);
+  const opened = command.opensStore === true ? undefined : await host.open(store);
   const context: CommandContext = {
     host,
     json,
     store,
-    operations: opened.operations,
+    operations: opened?.operations as FlowOperations,
     style: styleOf(host.colours && !json),
     show: (value, text) => host.print(json ? JSON.stringify(toJson(value), undefined, 2) : text()),
   };
   try {
     return await command.run(given as Given<OptionSpecs>, context);
   } finally {
-    await opened.close();
+    await opened?.close();
   }
 }
 

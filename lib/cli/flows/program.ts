@@ -2,11 +2,12 @@
 
 import { files, terminal } from "../shell/host.js";
 import { flows } from "./flows.js";
-import { reach } from "./reach.js";
+import { reach, reachStore } from "./reach.js";
 
 export const flowsProgram = (args: readonly string[]): Promise<number> =>
   flows(args, {
     ...files,
     ...terminal(),
+    openStore: (store) => reachStore(store, (text) => files.complain(`signalbox: ${text}`)),
     open: (store) => reach(store, (text) => files.complain(`signalbox: ${text}`)),
   });

@@ -1,8 +1,9 @@
 // What the command uses of Node. The only file of this floor that reaches it, besides the program itself.
 
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect as netConnect, type Socket } from "node:net";
-import { dirname, resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 export { parseArgs } from "node:util";
@@ -74,6 +75,12 @@ export function terminal(): {
 export function after(ms: number, fn: () => void): () => void {
   const timer = setTimeout(fn, ms);
   return () => clearTimeout(timer);
+}
+
+/** A folder that only this user may enter. */
+export function temporaryFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), "signalbox-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 export function isFile(path: string): boolean {

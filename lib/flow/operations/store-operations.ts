@@ -348,7 +348,7 @@ export class StoreOperations implements FlowOperations {
   discharge(id: string): Promise<void> {
     return this.#decide(id, "discharge", (row) => {
       if (row.status !== "hospitalized") throw stateError("discharge", row, "it is not in the hospital");
-      return { set: { status: "waiting", due: 0 }, notify: READY_TOPIC + row.number };
+      return { set: { status: "pending", due: 0, crashes: 0 }, notify: READY_TOPIC + row.number };
     });
   }
 
@@ -415,6 +415,7 @@ export class StoreOperations implements FlowOperations {
       status: "waiting",
       due: 0,
       wish: null,
+      hospital: null,
       outcome: null,
       finished: null,
       crashes: 0,

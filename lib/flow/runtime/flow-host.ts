@@ -18,6 +18,7 @@ import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess, inputOf } from "./host-process.js";
 import type { HostRequest, Started } from "./messages.js";
 import { checkHost, type FlowHostOptions, type HostSettings } from "./options.js";
+import type { HostService } from "./services.js";
 
 /** Options of a start. */
 export interface StartFlowOptions extends StartTiming {
@@ -51,8 +52,11 @@ export interface FlowHostDefinition extends Startable<readonly [], FlowHost> {
  * const run = await flows.start(greet, "Ada", { id: "greet-ada" });
  * console.log(await run.result());
  */
-export function flowHost(options: FlowHostOptions): FlowHostDefinition {
-  const settings = checkHost(options);
+export function flowHost(
+  options: FlowHostOptions,
+  services: readonly HostService[] = [],
+): FlowHostDefinition {
+  const settings = checkHost(options, services);
   return {
     at: (system, where) => new FlowHost(address("where", where) as Pid<never>, system.kernel, settings),
     [launch]: (): Launch<FlowHost> => ({

@@ -7,7 +7,7 @@ import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
-import { crash, type ExitReason } from "../../process/reason.js";
+import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import type { ReplyTo } from "../../process/request.js";
 import {
@@ -59,6 +59,7 @@ import { FlowProcess, PARKED } from "./flow-process.js";
 import type { HostMessage, HostRequest, Started } from "./messages.js";
 import type { HostSettings } from "./options.js";
 import type { FlowLimits, FlowPort, Interceptor, NewFlow, Payloads } from "./port.js";
+import type { ServedHost } from "./services.js";
 import { Ward, type WardHost } from "./ward.js";
 
 /** A flow in memory. */
@@ -99,6 +100,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** `again`: there was a reason to look since the look began. */
   #looking: "no" | "once" | "again" = "no";
   #stopping: ExitReason | undefined;
+  readonly #services: Pid<never>[] = [];
   #unwatch: (() => void) | undefined;
   #queues!: Queues;
   #schedules!: HostSchedules;
@@ -159,6 +161,18 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     await this.#schedules.declare(this.#settings.schedules);
     tell({ type: "poll" });
     void this.#ward.open(this.#settings.definitions.all);
+    for (const service of this.#settings.services)
+      this.#services.push((await ctx.start(service(this.#served()))).pid);
+  }
+
+  #served(): ServedHost {
+    const { kernel, store, payloads } = this;
+    const start = async (name: string, input: unknown, id: string): Promise<string> => {
+      const definition = this.#known(name, undefined);
+      const stored = await inputOf(payloads, definition, input, id);
+      return (await this.#start({ id, name, version: definition.version, input: stored })).id;
+    };
+    return { kernel, store, payloads, start };
   }
 
   /** Queues and schedules start nothing more. */
@@ -252,6 +266,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** Lets running steps end, gives the flows back to the store, then stops. */
   parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
     this.#stopping = reason;
+    for (const service of this.#services) this.kernel.links.exit(ctx.self, service, SHUTDOWN, "exit");
     this.#rest();
     for (const { pid } of this.#loaded.values())
       pid.process?.deliver({ type: "wish", wish: "stop" }, undefined);

@@ -1,6 +1,6 @@
 // Options of a flow host, checked once.
 
-import { LONGEST_DURATION_MS } from "../../process/duration.js";
+import { type Duration, LONGEST_DURATION_MS } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, flag, text, withMethod } from "../../process/options.js";
@@ -13,6 +13,7 @@ import { checkQueueName, checkQueues, type QueueOptions, type QueueSettings } fr
 import type { Schedule } from "../schedules/schedules.js";
 import { payloadsOf } from "./payloads.js";
 import { FLOW_DEFAULTS, type FlowLimits, type Interceptor, type Payloads } from "./port.js";
+import type { HostService } from "./services.js";
 
 /** Options of {@link flowHost}. */
 export interface FlowHostOptions {
@@ -41,6 +42,25 @@ export interface FlowHostOptions {
    * is missing now, is removed. Without this option no schedule is changed.
    */
   readonly schedules?: readonly Schedule[];
+  /**
+   * Where the command `signalbox flows` reaches the host: the path of a Unix socket, or `false` for none. Default: beside the file of a
+   * SQLite store, at its path and `.sock`. Stores without a file have none unless a path is given.
+   */
+  readonly socket?: string | boolean;
+  /** How long flows are kept that have ended. Default: for ever. */
+  readonly retention?: RetentionOptions;
+}
+
+/** How long flows are kept that have ended. What is not given is kept for ever. */
+export interface RetentionOptions {
+  readonly completed?: Duration;
+  readonly failed?: Duration;
+  readonly cancelled?: Duration;
+  readonly killed?: Duration;
+  /** Most flows that have ended: of more, the ones that ended first are removed. */
+  readonly most?: number;
+  /** How often the host looks for flows to remove. Default 10 minutes; first when it starts. */
+  readonly every?: Duration;
 }
 
 /** Options of a host, checked. */
@@ -56,6 +76,7 @@ export interface HostSettings {
   readonly payloads: Payloads;
   readonly queues: ReadonlyMap<string, QueueSettings>;
   readonly schedules: readonly Schedule[] | undefined;
+  readonly services: readonly HostService[];
 }
 
 /** Definitions by name and version. */
@@ -112,10 +133,12 @@ const KNOWN = [
   "interceptors",
   "queues",
   "schedules",
+  "socket",
+  "retention",
 ];
 
 /** @throws OptionError */
-export function checkHost(options: FlowHostOptions): HostSettings {
+export function checkHost(options: FlowHostOptions, services: readonly HostService[] = []): HostSettings {
   only("", options, KNOWN);
   const definitions = new Definitions(options.flows);
   const limits: { -readonly [K in keyof FlowLimits]: FlowLimits[K] } = {
@@ -139,6 +162,7 @@ export function checkHost(options: FlowHostOptions): HostSettings {
   return {
     queues,
     schedules: options.schedules,
+    services,
     store: withMethod("store", options.store, "open", 'a store such as sqlite("flows.db") or memory()'),
     definitions,
     name: options.name === undefined ? undefined : text("name", options.name),

@@ -1,0 +1,56 @@
+// Flow hosts as users start them: with their admin socket and their retention.
+
+import { OptionError } from "../process/errors.js";
+import { supervisor } from "../supervisor/supervisor.js";
+import { adminServer } from "./operations/admin-server.js";
+import { hasUnixSockets, socketPathOf } from "./operations/admin-socket.js";
+import { portOn } from "./operations/open-operations.js";
+import { checkRetention, retentionProcess } from "./operations/retention.js";
+import { StoreOperations } from "./operations/store-operations.js";
+import { type FlowHostDefinition, flowHost as hostOf } from "./runtime/flow-host.js";
+import type { FlowHostOptions } from "./runtime/options.js";
+import type { HostService } from "./runtime/services.js";
+
+/**
+ * Defines a host of durable flows: start it, or make it a child of a supervisor. A host of a SQLite file listens on a Unix socket beside
+ * the file, where `npx signalbox flows` reaches it.
+ *
+ * @throws OptionError
+ * @example
+ * const flows = await system.start(flowHost({ store: memory(), flows: [greet] }));
+ * const run = await flows.start(greet, "Ada", { id: "greet-ada" });
+ * console.log(await run.result());
+ */
+export function flowHost(options: FlowHostOptions): FlowHostDefinition {
+  const socket = socketOf(options);
+  const retention = options?.retention === undefined ? undefined : checkRetention(options.retention);
+  const service: HostService = ({ kernel, store, payloads, start }) => {
+    const after = (ms: number, fn: () => void) => {
+      const timer = kernel.addTimer(ms, { fire: fn });
+      return () => void kernel.cancelTimer(timer);
+    };
+    const port = { ...portOn(store, kernel.env, after, payloads), start };
+    const children = [
+      ...(socket === undefined
+        ? []
+        : [
+            {
+              id: "admin socket",
+              start: adminServer({ path: socket, operations: new StoreOperations(port) }),
+            },
+          ]),
+      ...(retention === undefined
+        ? []
+        : [{ id: "retention", start: retentionProcess(store, port.removals, retention) }]),
+    ];
+    return supervisor({ strategy: "one_for_one", children });
+  };
+  return hostOf(options, socket === undefined && retention === undefined ? [] : [service]);
+}
+
+/** The path of the admin socket. @throws OptionError */
+function socketOf({ socket = true, store }: FlowHostOptions): string | undefined {
+  if (typeof socket === "string" && socket !== "") return socket;
+  if (typeof socket !== "boolean") throw new OptionError("socket", socket, "a path, true or false");
+  return socket && store?.file !== undefined && hasUnixSockets() ? socketPathOf(store.file) : undefined;
+}

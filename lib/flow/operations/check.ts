@@ -1,0 +1,152 @@
+// Replays the flows of a store over new code, before it is deployed. No step runs, and nothing is written.
+
+import type { Kernel } from "../../process/kernel.js";
+import type { Store } from "../../store/index.js";
+import type { AnyFlow } from "../definition/define.js";
+import { decodeEntry, type Entry } from "../journal/entry.js";
+import { type FlowRow, flows, journal } from "../journal/tables.js";
+import { resolved } from "../payload/blobs.js";
+import type { PayloadOptions } from "../payload/payloads.js";
+import { dryReplay } from "../runtime/dry-replay.js";
+import { DivergenceError } from "../runtime/errors.js";
+import { Definitions } from "../runtime/options.js";
+import { payloadsOf } from "../runtime/payloads.js";
+import { FLOW_DEFAULTS } from "../runtime/port.js";
+
+/** What the replay of a flow found. */
+export interface CheckedFlow {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  /**
+   * `diverged`: the code asks for something else than was recorded. `unknown`: there is no definition of this name and version.
+   * `unreadable`: the journal cannot be read. `threw`: the code throws. `stalled`: the code does not come to the end of the journal.
+   */
+  readonly problem?: "diverged" | "unknown" | "unreadable" | "threw" | "stalled";
+  readonly message?: string;
+  /** What was recorded: kind and key. */
+  readonly recorded?: string;
+  /** What the code asks for. */
+  readonly asked?: string;
+  /** File, line and column that asked. */
+  readonly at?: string;
+}
+
+/** The limits of a check. */
+export const CHECK_LIMITS: {
+  /** Flows that are replayed at the same time. */
+  readonly atOnce: number;
+  /** How long one replay may take, in milliseconds. */
+  readonly replayMs: number;
+  /** Rows that are read at a time. */
+  readonly page: number;
+} = { atOnce: 8, replayMs: 20_000, page: 200 };
+
+const IN_FLIGHT = ["pending", "running", "waiting", "paused", "hospitalized"];
+
+/** What a check is given. */
+export interface CheckOptions {
+  readonly kernel: Kernel;
+  readonly store: Store;
+  readonly definitions: readonly AnyFlow[];
+  readonly payloads?: PayloadOptions;
+}
+
+/** Replays every flow in flight. The results come one by one, in no order; as many are in memory as are replayed at once. */
+export async function* checkFlows(options: CheckOptions): AsyncGenerator<CheckedFlow, void, undefined> {
+  const definitions = new Definitions(options.definitions);
+  const payloads = payloadsOf(options.payloads ?? {}, definitions.errors);
+  const running = new Set<Promise<CheckedFlow>>();
+  const done: CheckedFlow[] = [];
+  for await (const row of inFlight(options.store)) {
+    const one: Promise<CheckedFlow> = checkFlow(row, options, definitions, payloads).then((checked) => {
+      running.delete(one);
+      done.push(checked);
+      return checked;
+    });
+    running.add(one);
+    if (running.size >= CHECK_LIMITS.atOnce) await Promise.race(running);
+    yield* done.splice(0);
+  }
+  await Promise.all(running);
+  yield* done;
+}
+
+async function* inFlight(store: Store): AsyncGenerator<FlowRow, void, undefined> {
+  for (const status of IN_FLIGHT)
+    for (let after = 0; ; ) {
+      const rows: FlowRow[] = await store.scan(flows, {
+        ...{ index: "status", prefix: [status], after, limit: CHECK_LIMITS.page },
+      });
+      yield* rows;
+      const last = rows.at(-1);
+      if (rows.length < CHECK_LIMITS.page || last === undefined) break;
+      after = last.number;
+    }
+}
+
+async function checkFlow(
+  row: FlowRow,
+  { kernel, store }: CheckOptions,
+  definitions: Definitions,
+  payloads: ReturnType<typeof payloadsOf>,
+): Promise<CheckedFlow> {
+  const { id, name, version } = row;
+  const of = { id, name, version };
+  const definition = definitions.find(name, version);
+  if (definition === undefined) {
+    const known = definitions.names.join(", ") || "none";
+    return {
+      ...of,
+      problem: "unknown",
+      message: `the code has no flow ${name} of version ${version}; it has ${known}`,
+    };
+  }
+  let given: { row: FlowRow; history: Entry[] };
+  try {
+    given = await whole(store, row);
+  } catch (error) {
+    return { ...of, problem: "unreadable", message: (error as Error).message };
+  }
+  const limit = AbortSignal.timeout(CHECK_LIMITS.replayMs);
+  const error = await dryReplay({ kernel, definition, payloads, limits: FLOW_DEFAULTS, ...given }, limit);
+  if (limit.aborted)
+    return {
+      ...of,
+      problem: "stalled",
+      message: `the replay did not end within ${CHECK_LIMITS.replayMs} ms`,
+    };
+  return error === undefined ? of : { ...of, ...problemOf(error) };
+}
+
+function problemOf(error: unknown): Partial<CheckedFlow> {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof DivergenceError)) {
+    const code = (error as { code?: unknown } | undefined)?.code;
+    return { problem: code === "ERR_FLOW_PAYLOAD_UNREADABLE" ? "unreadable" : "threw", message };
+  }
+  const { recorded, asked, at } = error;
+  return {
+    ...{ problem: "diverged", message },
+    ...(recorded !== undefined && { recorded: `${recorded.kind} ${recorded.key}` }),
+    ...(asked !== undefined && { asked: `${asked.kind} ${asked.key}` }),
+    ...(at !== undefined && { at }),
+  };
+}
+
+/** A flow with its journal, large values in their places. @throws Error when an entry cannot be read */
+async function whole(store: Store, row: FlowRow): Promise<{ row: FlowRow; history: Entry[] }> {
+  const history: Entry[] = [];
+  for (;;) {
+    const bounds = { prefix: [row.number], from: history.length, limit: CHECK_LIMITS.page };
+    const rows = await store.scan(journal, { index: "flow", ...bounds });
+    const values = await resolved(
+      store,
+      rows.map(({ value }) => value),
+    );
+    for (const [i, { head }] of rows.entries()) history.push(decodeEntry(head, values[i] ?? null));
+    if (rows.length < CHECK_LIMITS.page) break;
+  }
+  const [input] = await resolved(store, [row.input]);
+  return { row: { ...row, input: input ?? null }, history };
+}

@@ -1,0 +1,88 @@
+// The retention of a host: removes flows that have ended, by age and by number, a little at a time.
+
+import type { Callbacks } from "../../process/behaviour.js";
+import { duration } from "../../process/duration.js";
+import { only } from "../../process/known-options.js";
+import { count } from "../../process/options.js";
+import type { Pid } from "../../process/pid.js";
+import { type Launch, launch, type Startable } from "../../process/start.js";
+import { type Store, StoreClosedError } from "../../store/index.js";
+import { flows } from "../journal/tables.js";
+import type { RetentionOptions } from "../runtime/options.js";
+import { ENDED_STATUSES, type FlowStatus } from "./operations.js";
+import type { Removals } from "./removals.js";
+
+/** A retention, checked. Times are milliseconds; a status without one is kept for ever. */
+export interface Retention {
+  readonly ages: ReadonlyMap<FlowStatus, number>;
+  readonly most: number;
+  readonly everyMs: number;
+}
+
+const EVERY_MS = 600_000;
+
+/** @throws OptionError */
+export function checkRetention(options: RetentionOptions): Retention {
+  only("retention", options, [...ENDED_STATUSES, "most", "every"]);
+  const ages = new Map<FlowStatus, number>();
+  for (const status of ENDED_STATUSES) {
+    const age = options[status as "completed"];
+    if (age !== undefined) ages.set(status, duration(`retention.${status}`, age));
+  }
+  return {
+    ages,
+    most: count("retention.most", options.most ?? Number.POSITIVE_INFINITY, 0, true),
+    everyMs: duration("retention.every", options.every ?? EVERY_MS, 1_000),
+  };
+}
+
+/** Removes what is to be removed now. Gives how many flows. */
+export async function retain(
+  store: Store,
+  removals: Removals,
+  { ages, most }: Retention,
+  signal?: AbortSignal,
+): Promise<number> {
+  await removals.finish(signal);
+  const now = await store.clock();
+  let removed = 0;
+  for (const [status, age] of ages)
+    removed += await removals.removeEnded(
+      (row) => row.status === status,
+      now - age + 1,
+      Number.POSITIVE_INFINITY,
+      signal,
+    );
+  if (most === Number.POSITIVE_INFINITY) return removed;
+  const counts = await Promise.all(
+    ENDED_STATUSES.map((status) => store.count(flows, { index: "status", prefix: [status] })),
+  );
+  const excess = counts.reduce((sum, one) => sum + one, 0) - most;
+  return excess > 0 ? removed + (await removals.removeEnded(() => true, now + 1, excess, signal)) : removed;
+}
+
+/** The retention as a child of a host. A failure of the store is met again at the next time. */
+export function retentionProcess(
+  store: Store,
+  removals: Removals,
+  retention: Retention,
+): Startable<readonly [], Pid> {
+  const behaviour: Callbacks<"look"> = {
+    init: (ctx) => ctx.send(ctx.self, "look"),
+    handle: async (ctx) => {
+      try {
+        await retain(store, removals, retention, ctx.signal);
+      } catch (error) {
+        if (!(error instanceof StoreClosedError)) throw error;
+      }
+      if (ctx.alive) ctx.sendAfter(ctx.self, "look", retention.everyMs);
+    },
+  };
+  return {
+    [launch]: (): Launch<Pid> => ({
+      behaviour: behaviour as Callbacks<never>,
+      options: { label: "flow retention" },
+      ref: (pid) => pid,
+    }),
+  };
+}
