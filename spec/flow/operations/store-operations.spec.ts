@@ -33,7 +33,7 @@ describe("list", () => {
   }
   const number = (id: string): number => Number(id.slice(2));
 
-  test.each<[object, (i: number) => boolean]>([
+  const FILTERS: readonly (readonly [object, (i: number) => boolean])[] = [
     [{}, () => true],
     [{ status: "running" }, (i) => i % 4 === 1],
     [{ status: ["paused", "pending"] }, (i) => i % 4 === 3 || i % 4 === 0],
@@ -45,28 +45,32 @@ describe("list", () => {
     [{ updatedFrom: START + 90 }, (i) => i <= 10],
     [{ updatedBelow: START + 70, status: "running" }, (i) => i > 30 && i % 4 === 1],
     [{ status: "completed" }, () => false],
-  ])("by %j gives these and no others, in order, on pages of any size [Z8]", async (filter, expected) => {
-    const { operations } = await many();
-    const oldest = Array.from({ length: 40 }, (_, i) => i).filter(expected);
-    for (const order of ["oldest", "newest"] as const) {
-      for (const limit of [1, 3, 100]) {
-        const found: number[] = [];
-        let cursor: string | undefined;
-        do {
-          const page = await operations.list({
-            ...filter,
-            order,
-            limit,
-            ...(cursor !== undefined && { cursor }),
-          });
-          expect(page.flows.length).toBeLessThanOrEqual(limit);
-          found.push(...ids(page).map(number));
-          cursor = page.next;
-        } while (cursor !== undefined);
-        expect(found).toEqual(order === "oldest" ? oldest : oldest.toReversed());
+  ];
+  test.each(FILTERS)(
+    "by %j gives these and no others, in order, on pages of any size [Z8]",
+    async (filter, expected) => {
+      const { operations } = await many();
+      const oldest = Array.from({ length: 40 }, (_, i) => i).filter(expected);
+      for (const order of ["oldest", "newest"] as const) {
+        for (const limit of [1, 3, 100]) {
+          const found: number[] = [];
+          let cursor: string | undefined;
+          do {
+            const page = await operations.list({
+              ...filter,
+              order,
+              limit,
+              ...(cursor !== undefined && { cursor }),
+            });
+            expect(page.flows.length).toBeLessThanOrEqual(limit);
+            found.push(...ids(page).map(number));
+            cursor = page.next;
+          } while (cursor !== undefined);
+          expect(found).toEqual(order === "oldest" ? oldest : oldest.toReversed());
+        }
       }
-    }
-  });
+    },
+  );
 
   test("by the beginning of ids gives them in the order of the ids", async () => {
     const { operations } = await many();
