@@ -11,8 +11,11 @@ import {
 } from "../../flow/operations/operations-protocol.js";
 import { connect, type Socket } from "../shell/host.js";
 
-/** How long a host may take for an answer: longer than it gives a request. */
-const ANSWER_TIMEOUT_MS = 45_000;
+/** How long a host may take for an answer. */
+const ANSWER_TIMEOUT_MS = 30_000;
+/** How long it may take for these: longer than it gives itself. */
+const LONG: readonly string[] = ["backup", "prune"];
+const LONG_TIMEOUT_MS = 615_000;
 /** Characters may have three bytes. */
 const MAX_ANSWER_BYTES = 3 * PROTOCOL_LIMITS.answerLength + 1_000;
 
@@ -72,8 +75,9 @@ class Client implements AdminClient {
 
   #ask(op: string, args: object, signal: AbortSignal | undefined): Promise<Json> {
     const id = ++this.#id;
-    const limit = AbortSignal.timeout(this.#timeoutMs);
-    const slow = (): void => this.#lose(`it did not answer within ${this.#timeoutMs} ms`);
+    const timeoutMs = LONG.includes(op) ? Math.max(this.#timeoutMs, LONG_TIMEOUT_MS) : this.#timeoutMs;
+    const limit = AbortSignal.timeout(timeoutMs);
+    const slow = (): void => this.#lose(`it did not answer within ${timeoutMs} ms`);
     const aborted = (): void => this.#waiting?.failed(signal?.reason as Error);
     return new Promise<Json>((resolve, reject) => {
       if (this.#lost !== undefined) return reject(this.#lost);

@@ -15,7 +15,8 @@ export const ADMIN_DEFAULTS: AdminLimits = {
   connections: 32,
   requestBytes: PROTOCOL_LIMITS.requestBytes,
   idleMs: 60_000,
-  requestMs: 30_000,
+  // A backup of a large store takes minutes.
+  requestMs: 600_000,
   readMs: 10_000,
   waiting: 16,
 };

@@ -59,7 +59,7 @@ import { FlowProcess, PARKED } from "./flow-process.js";
 import type { HostMessage, HostRequest, Started } from "./messages.js";
 import type { HostSettings } from "./options.js";
 import type { FlowLimits, FlowPort, Interceptor, NewFlow, Payloads } from "./port.js";
-import type { ServedHost } from "./services.js";
+import { type ServedHost, whyNotStarted } from "./services.js";
 import { Ward, type WardHost } from "./ward.js";
 
 /** A flow in memory. */
@@ -161,8 +161,17 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     await this.#schedules.declare(this.#settings.schedules);
     tell({ type: "poll" });
     void this.#ward.open(this.#settings.definitions.all);
-    for (const service of this.#settings.services)
-      this.#services.push((await ctx.start(service(this.#served()))).pid);
+    await this.#serve(ctx);
+  }
+
+  async #serve(ctx: Context<HostMessage>): Promise<void> {
+    try {
+      for (const service of this.#settings.services)
+        this.#services.push((await ctx.start(service(this.#served()))).pid);
+    } catch (error) {
+      await this.terminate();
+      throw whyNotStarted(error);
+    }
   }
 
   #served(): ServedHost {

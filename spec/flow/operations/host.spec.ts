@@ -1,6 +1,6 @@
 // A host of a SQLite file, and the command that reaches it over the socket beside the file.
 
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { System } from "signalbox";
@@ -9,6 +9,7 @@ import { memory, sqlite } from "signalbox/store";
 import { expect, test } from "vitest";
 import { reach, reachStore } from "../../../lib/cli/flows/reach.js";
 import { flows as flowsTable } from "../../../lib/flow/journal/tables.js";
+import { storeContext } from "../../support/store-context.js";
 
 const order = defineFlow("order", async (flow, total: number) => {
   const paid = await flow.step("charge", () => total * 2);
@@ -98,4 +99,24 @@ test("a host with a retention removes what is old when it starts", async () => {
         .catch((error) => error.code),
     )
     .toBe("ERR_FLOW_NOT_FOUND");
+});
+
+test("a host whose socket cannot be opened does not start, says why, and leaves its file free", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "host-"));
+  const file = join(folder, "flows.db");
+  try {
+    await using system = new System({ report: false });
+    writeFileSync(`${file}.sock`, "precious");
+    const error = await system.start(flowHost({ store: sqlite(file), flows: [] })).then(
+      () => undefined,
+      (reason: Error) => reason,
+    );
+    const texts: string[] = [];
+    for (let one: unknown = error; one instanceof Error; one = one.cause) texts.push(one.message);
+    expect(texts.join("\n")).toContain("there is a file of this name that is no socket");
+    const store = await sqlite(file, { durability: "process-kill" }).open([], storeContext());
+    await store.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
