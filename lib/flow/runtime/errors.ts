@@ -87,6 +87,25 @@ export class FlowNotFoundError extends SignalboxError {
 }
 
 /**
+ * A query has no answer: the flow's code does not answer it, or the flow is not in memory and cannot be brought there.
+ *
+ * @remedy Call `flow.query(name, …)` in the code before its first wait. Ask a flow that runs on this host and has not ended.
+ */
+export class FlowQueryError extends SignalboxError {
+  static override readonly name: string = "FlowQueryError";
+  readonly code = "ERR_FLOW_QUERY";
+  readonly flowId: string;
+  constructor(flowId: string, query: string, status: string, known: readonly string[] | undefined) {
+    super(
+      known === undefined
+        ? `flow "${flowId}" cannot answer the query "${query}" here: it is ${status}`
+        : `flow "${flowId}" does not answer the query "${query}"; it answers ${known.length === 0 ? "none" : known.join(", ")}`,
+    );
+    this.flowId = flowId;
+  }
+}
+
+/**
  * No flow of this name and version is registered with the host.
  *
  * @remedy Add the definition to the `flows` of the host, in the version that the flow was started with.

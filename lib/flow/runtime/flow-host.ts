@@ -35,6 +35,8 @@ export interface FlowInfo {
   readonly created: number;
   readonly updated: number;
   readonly finished: number | undefined;
+  /** What the code last gave `flow.progress`. */
+  readonly progress: unknown;
 }
 
 /** The definition of a flow host. See {@link flowHost}. */
@@ -192,6 +194,7 @@ export class FlowRun<Output> {
       created,
       updated,
       finished: finished ?? undefined,
+      progress: await this.#settings.payloads.decode(row.progress),
     };
   }
 

@@ -54,7 +54,13 @@ import { SESSION_SCHEMA } from "../sessions/tables.js";
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
 import { dryReplay } from "./dry-replay.js";
-import { FlowIdTakenError, FlowNotFoundError, HospitalizeError, UnknownFlowError } from "./errors.js";
+import {
+  FlowIdTakenError,
+  FlowNotFoundError,
+  FlowQueryError,
+  HospitalizeError,
+  UnknownFlowError,
+} from "./errors.js";
 import { FlowProcess, PARKED } from "./flow-process.js";
 import type { HostMessage, HostRequest, Started } from "./messages.js";
 import type { HostSettings } from "./options.js";
@@ -95,6 +101,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** Flows that are being taken; true: there was news since. */
   readonly #taking = new Map<number, boolean>();
   readonly #waiters = new Map<string, ReplyTo<FlowRow>[]>();
+  /** Queries that wait for a flow to be in memory, by its number. */
+  readonly #replaying = new Map<number, (() => void)[]>();
   #draining: { drained(): void }[] = [];
   #alarm: { readonly ref: TimerRef; readonly at: number } | undefined;
   /** `again`: there was a reason to look since the look began. */
@@ -264,6 +272,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     this.#byPid.delete(signal.from);
     this.#loaded.delete(loaded.row.number);
     this.#queues.left(loaded.row);
+    this.caughtUp(loaded.row.number);
     this.#ward.calm(loaded.row.id);
     if (loaded.observing !== undefined) this.#ward.observeRun(loaded, loaded.observing);
     else if (signal.reason.type !== "normal" && signal.reason !== PARKED)
@@ -354,7 +363,28 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     void this.#poll();
   }
 
-  caughtUp(): void {}
+  caughtUp(number: number): void {
+    const waiting = this.#replaying.get(number) ?? [];
+    this.#replaying.delete(number);
+    for (const go of waiting) go();
+  }
+
+  /** The answer of a flow's code to a query. A flow that has left memory is woken for it. */
+  async #answerOf(id: string, query: string): Promise<(argument: unknown) => unknown> {
+    const { number, status } = await this.#rowOf(id);
+    if (!this.#loaded.has(number) && !ENDED.includes(status)) {
+      const caughtUp = new Promise<void>((go) => {
+        this.#replaying.set(number, [...(this.#replaying.get(number) ?? []), go]);
+      });
+      await this.#takeNumber(number);
+      if (this.#loaded.has(number)) await caughtUp;
+      else this.caughtUp(number);
+    }
+    const answers = this.#loaded.get(number)?.process.answers;
+    const answer = answers?.get(query);
+    if (answer === undefined) throw new FlowQueryError(id, query, status, answers && [...answers.keys()]);
+    return answer;
+  }
 
   async childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
     const definition = this.#known(flow.name, flow.version);
@@ -544,9 +574,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
           await this.#ward.answer(request.ask, this.#settings.definitions.all),
         );
       case "query": {
-        const row = await this.#rowOf(request.id);
-        const answer = this.#loaded.get(row.number)?.process.answers.get(request.name);
-        if (answer === undefined) throw new FlowNotFoundError(`${request.id}, query ${request.name}`);
+        const answer = await this.#answerOf(request.id, request.name);
         return ctx.reply(request.replyTo, answer(request.argument));
       }
       case "schedules":

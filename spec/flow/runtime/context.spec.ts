@@ -344,6 +344,31 @@ describe("the rest of the context", () => {
     await b.until(run.send("add", 4));
     await b.clock.settle();
     expect(await b.until(run.query("count"))).toBe(7);
+    await b.clock.advance(60_000);
+    expect(await b.until(run.info())).toMatchObject({ status: "waiting" });
+    expect(await b.until(run.query("count"))).toBe(7);
+    await expect(b.until(run.query("colour"))).rejects.toThrow(
+      /does not answer the query "colour"; it answers count/,
+    );
+    await b.until(run.kill());
+    await b.clock.settle();
+    await expect(b.until(run.query("count"))).rejects.toThrow(/it is killed/);
+  });
+});
+
+describe("progress", () => {
+  it("is durable with the next entry of the journal, and readable from outside [J21]", async () => {
+    const steady = defineFlow("steady", async (flow, _: undefined) => {
+      for (let done = 1; done <= 3; done++) {
+        flow.progress({ done, of: 3 });
+        await flow.step("work", () => done);
+      }
+      await flow.receive("go");
+    });
+    await using b = await bench([steady]);
+    const run = await b.until(b.flows.start(steady, undefined));
+    await b.clock.settle();
+    expect(await b.until(run.info())).toMatchObject({ progress: { done: 3, of: 3 } });
   });
 });
 
