@@ -16,11 +16,17 @@ type Part = `${number} ${DurationUnit}`;
 
 /** A duration by its parts, which are added. At least one is given; each is 0 or more, and may have a fraction. */
 export interface DurationParts {
+  /** Weeks of 7 days. */
   readonly weeks?: number;
+  /** Days of 24 hours. */
   readonly days?: number;
+  /** Hours. */
   readonly hours?: number;
+  /** Minutes. */
   readonly minutes?: number;
+  /** Seconds. */
   readonly seconds?: number;
+  /** Milliseconds. */
   readonly milliseconds?: number;
 }
 

@@ -88,10 +88,12 @@ export class Trace implements AsyncIterableIterator<TraceEvent, undefined>, Asyn
     return Promise.resolve(DONE);
   }
 
+  /** The stream itself. */
   [Symbol.asyncIterator](): this {
     return this;
   }
 
+  /** Ends the trace. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#close();
   }

@@ -21,36 +21,49 @@ export type TraceEvent =
   | {
       /** The process takes a message. */
       readonly type: "message";
+      /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
+      /** The message. */
       readonly message: unknown;
     }
   | {
       /** The process takes a call. A server's call has a method; any other is the message that the caller built. */
       readonly type: "call";
+      /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
       /** Numbers the calls of this trace. The `reply` has the same number. */
       readonly call: number;
+      /** The method that was called. */
       readonly method: string | undefined;
+      /** The arguments. */
       readonly args: readonly unknown[];
     }
   | {
       /** A server takes a cast. */
       readonly type: "cast";
+      /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
+      /** The method that was called. */
       readonly method: string;
+      /** The arguments. */
       readonly args: readonly unknown[];
     }
   | {
       /** The process takes a signal: EXIT, DOWN or a group change. */
       readonly type: "signal";
+      /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
+      /** The signal. */
       readonly signal: Signal;
     }
   | {
       /** A call has ended: by its reply, or by an error. The error may be the timeout or the abort of the caller. */
       readonly type: "reply";
+      /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
+      /** The number of the call. */
       readonly call: number;
+      /** Whether it was answered with a value. */
       readonly ok: boolean;
       /** The reply, or the error. */
       readonly value: unknown;
@@ -58,24 +71,31 @@ export type TraceEvent =
   | {
       /** The state after a message or signal, formatted and copied, when it is not what it was before. */
       readonly type: "state";
+      /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
+      /** The state, formatted. */
       readonly state: unknown;
     }
   | {
       /** The state could not be formatted. */
       readonly type: "format";
+      /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
+      /** What the formatter threw. */
       readonly error: FormatError;
     }
   | {
       /** The process has exited. Always the last event. */
       readonly type: "exit";
+      /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
+      /** The exit reason. */
       readonly reason: ExitReason;
     }
   | {
       /** The buffer of the trace was full: so many events are missing here. */
       readonly type: "dropped";
+      /** How many events were dropped. */
       readonly count: number;
     };
 

@@ -10,6 +10,7 @@ export type SqlRow = Readonly<Record<string, SqlValue>>;
 
 /** What a statement gave. */
 export interface SqlResult<R = SqlRow> {
+  /** The rows that it gave. */
   readonly rows: readonly R[];
   /** How many rows were changed. */
   readonly changes: number;
@@ -29,10 +30,12 @@ export interface SqlTransaction {
 export interface SqlTransactionOptions<T = unknown> {
   /** Called when the body has returned: the write set that commits with the transaction. */
   attach?(result: T): WriteSet | Promise<WriteSet>;
+  /** The claim under which the transaction is made. */
   readonly claim?: Claim;
   /** How many milliseconds the body may take. Default 5,000. */
   readonly timeoutMs?: number;
   /** How often the body is run when its reads were overtaken by other writers. Default 10. */
   readonly attempts?: number;
+  /** Ends the transaction early; it is rolled back. */
   readonly signal?: AbortSignal;
 }

@@ -27,9 +27,13 @@ export type Write =
    */
   | {
       readonly type: "update";
+      /** The table of the row. */
       readonly table: Table;
+      /** The key of the row. */
       readonly key: Key;
+      /** New values of columns. */
       readonly set?: AnyRow;
+      /** Numbers to add to columns. */
       readonly add?: Readonly<Record<string, number>>;
     }
   /** Removes the row with this key, if there is one. */

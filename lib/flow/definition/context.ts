@@ -46,6 +46,7 @@ export interface StepContext {
 export interface TransactionOptions {
   /** How long the body may take. Default 5 s. */
   readonly timeout?: Duration;
+  /** Repeats a transaction that throws. Default: no repetition. */
   readonly retry?: RetryOptions;
 }
 
@@ -65,6 +66,7 @@ export interface ChildOptions extends WaitOptions {
 
 /** A child flow that was started. */
 export interface Child<Output> {
+  /** The id of the child. */
   readonly id: string;
   /** Waits for its end. Rejects with FlowFailedError if it fails. */
   result(options?: WaitOptions): Promise<Output>;
@@ -93,6 +95,7 @@ export interface Saga {
 
 /** What the code of a flow can do. See the guide, chapter "Durable flows". */
 export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progress = unknown> {
+  /** The id of the flow. */
   readonly flowId: string;
   /** Aborts when the flow is cancelled. On replay it aborts at the same place. */
   readonly signal: AbortSignal;
@@ -187,17 +190,22 @@ export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progr
 
 /** Inside of an idempotent part: nothing of it is written to the journal. */
 export interface InnerContext extends StepContext {
+  /** Runs a step at once, with its retries. Nothing of it is recorded. */
   step<T>(
     name: string,
     body: (step: StepContext) => T | PromiseLike<T>,
     options?: StepOptions,
   ): Promise<Awaited<T>>;
+  /** Waits in memory. */
   sleep(duration: Duration): Promise<void>;
 }
 
 /** Options of {@link FlowContext.timed}. */
 export interface TimedOptions {
+  /** How long the first attempt may take. Default 30 s. */
   readonly timeout?: Duration;
+  /** How often the part is repeated, 0 or more. Default 6. */
   readonly restarts?: number;
+  /** Each attempt may take this many times as long as the one before, 1 or more. Default 1.8. */
   readonly factor?: number;
 }

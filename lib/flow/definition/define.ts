@@ -40,8 +40,11 @@ export interface FlowDefinition<
   out Messages = MessageTypes,
   out Progress = unknown,
 > {
+  /** The name of the flow in the store. */
   readonly name: string;
+  /** The version of the definition, 1 or more. */
   readonly version: number;
+  /** What it was defined with. */
   readonly options: FlowOptions;
   /** @internal The code. */
   readonly body: (flow: FlowContext<never, never>, input: Input) => Output | PromiseLike<Output>;

@@ -14,6 +14,7 @@ export interface HospitalBackoff {
 
 /** The limits of a hospital. Durations are milliseconds. */
 export interface HospitalLimits {
+  /** The waits before discharges. */
   readonly backoff: HospitalBackoff;
   /** After so many discharges of a flow that made no progress, it is observed, whatever the staff says. */
   readonly maxDischarges: number;

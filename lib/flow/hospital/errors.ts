@@ -10,6 +10,7 @@ import { SignalboxError } from "../../process/errors.js";
 export class JournalDamagedError extends SignalboxError {
   static override readonly name: string = "JournalDamagedError";
   readonly code = "ERR_FLOW_JOURNAL_DAMAGED";
+  /** The id of the flow. */
   readonly flowId: string;
   /** The number of the entry, 0 for the first. */
   readonly entry: number;
@@ -29,6 +30,7 @@ export class JournalDamagedError extends SignalboxError {
 export class CrashLoopError extends SignalboxError {
   static override readonly name: string = "CrashLoopError";
   readonly code = "ERR_FLOW_CRASH_LOOP";
+  /** The id of the flow. */
   readonly flowId: string;
   /** How often the process has died. */
   readonly crashes: number;

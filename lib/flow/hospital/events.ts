@@ -11,15 +11,21 @@ export type HospitalReport =
   /** The flow runs again. `by`: the staff, its timer, a person, other code, or the start of a host. */
   | {
       readonly type: "discharged";
+      /** The id of the flow. */
       readonly flow: string;
+      /** Who discharged it. */
       readonly by: DischargedBy;
+      /** Its record in the hospital. */
       readonly record: HospitalRecord;
     }
   /** The flow runs again at `dueAt`, milliseconds since 1970. */
   | {
       readonly type: "waits";
+      /** The id of the flow. */
       readonly flow: string;
+      /** When it runs again, in milliseconds since 1970. */
       readonly dueAt: number;
+      /** Its record in the hospital. */
       readonly record: HospitalRecord;
     }
   /** The flow is kept until somebody acts. */
@@ -29,8 +35,11 @@ export type HospitalReport =
   /** A member of the staff threw, or gave no diagnosis. */
   | {
       readonly type: "staff-failed";
+      /** The id of the flow. */
       readonly flow: string;
+      /** The name of the member of the staff. */
       readonly staff: string;
+      /** What it threw. */
       readonly message: string;
     }
   /** The store has flows for which this host has no definition. They stay where they are. */
@@ -40,6 +49,7 @@ export type HospitalReport =
 export interface UnknownFlows {
   /** The name of the definition. */
   readonly name: string;
+  /** The version of the definition that is missing. */
   readonly version: number;
   /** How many there are that have not ended. */
   readonly count: number;

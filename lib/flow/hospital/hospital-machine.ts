@@ -43,10 +43,13 @@ export interface HospitalState {
 
 /** Which patients somebody means: those that have all of these. */
 export interface PatientFilter {
+  /** The id of a flow. */
   readonly flow?: string;
+  /** The name of a definition. */
   readonly definition?: string;
   /** The `code` of the error. */
   readonly code?: string;
+  /** The kind of its last symptom. */
   readonly kind?: Symptom["kind"];
 }
 

@@ -16,9 +16,11 @@ import { type HospitalRecord, parseRecord } from "./record.js";
 
 /** A flow in the hospital. */
 export interface PatientInfo {
+  /** The id of the flow. */
   readonly id: string;
   /** The name of its definition. */
   readonly name: string;
+  /** The version of its definition. */
   readonly version: number;
   /** Since when it is there, in milliseconds since 1970. */
   readonly since: number;

@@ -14,9 +14,11 @@ export interface Suspension {
 export interface Visit {
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** Where the flow was. */
   readonly suspension: Suspension;
   /** The error, without its stack. */
   readonly symptom: Symptom;
+  /** What was decided. */
   readonly decision: Decided;
   /** Who of the staff decided so. */
   readonly by: readonly string[];
@@ -35,7 +37,9 @@ export interface HospitalRecord {
   readonly definition: string;
   /** Which code of the definition ran. Other code is a reason to try again. */
   readonly code?: string;
+  /** The last error, as data. */
   readonly symptom: Symptom;
+  /** Where the flow was at the last error. */
   readonly suspension: Suspension;
   /** Who of the staff decided. */
   readonly by: readonly string[];

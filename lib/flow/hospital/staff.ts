@@ -24,9 +24,11 @@ export type Diagnosis =
 
 /** What one of the staff knows about a flow beside its error. */
 export interface Chart {
+  /** The id of the flow. */
   readonly flow: string;
   /** The name of the definition of the flow. */
   readonly definition: string;
+  /** Where the flow is. */
   readonly suspension: Suspension;
   /** How often this member of the staff has discharged the flow since it last made progress. */
   readonly discharged: number;

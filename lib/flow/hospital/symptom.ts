@@ -33,6 +33,7 @@ export const SYMPTOM_KINDS: readonly SymptomKind[] = [
 
 /** An error as data. */
 export interface Symptom {
+  /** The kind of the error. */
   readonly kind: SymptomKind;
   /** The name of the error's class, at most 100 characters. */
   readonly name: string;

@@ -163,8 +163,10 @@ export const FLOW_SCHEMA: Schema = {
 export const HOST_CLAIMS = "flows/";
 /** Topic of mail: followed by the flow's number. */
 export const MAIL_TOPIC = "mail/";
-/** Topic of flows that can be taken by any host. */
+/** Topic of flows that can be taken by any host: followed by the flow's number. */
 export const READY_TOPIC = "ready/";
+/** Topic of flows that were started by a parent, and have no number that it knows: followed by the flow's id. */
+export const BORN_TOPIC = "born/";
 /** Topic of wishes for a flow that is held: followed by its number. */
 export const WISH_TOPIC = "wish/";
 /** Topic of ends: followed by the flow's id. */

@@ -11,6 +11,7 @@ import { SignalboxError } from "../../process/errors.js";
 export class FlowStateError extends SignalboxError {
   static override readonly name: string = "FlowStateError";
   readonly code = "ERR_FLOW_STATE";
+  /** The id of the flow. */
   readonly flowId: string;
   /** The state of the flow. */
   readonly status: string;
@@ -72,7 +73,9 @@ export class RemoteOperationError extends SignalboxError {
 export class FlowWaitTimeoutError extends SignalboxError {
   static override readonly name: string = "FlowWaitTimeoutError";
   readonly code = "ERR_FLOW_WAIT_TIMEOUT";
+  /** The id of the flow. */
   readonly flowId: string;
+  /** How many milliseconds were waited. */
   readonly timeoutMs: number;
   constructor(flowId: string, timeoutMs: number) {
     super(`the flow ${JSON.stringify(flowId)} did not end within ${timeoutMs} ms; it goes on`);

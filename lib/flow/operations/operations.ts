@@ -15,18 +15,25 @@ export const FLOW_STATUSES: readonly FlowStatus[] = [
 
 /** A flow in a list. Times are milliseconds since 1970, by the clock of the store. */
 export interface FlowSummary {
+  /** The id of the flow. */
   readonly id: string;
   /** The name of its definition. */
   readonly name: string;
+  /** The version of its definition. */
   readonly version: number;
+  /** What it is doing, or how it ended. */
   readonly status: FlowStatus;
+  /** When it was started, in milliseconds since 1970. */
   readonly createdAt: number;
+  /** When its row last changed, in milliseconds since 1970. */
   readonly updatedAt: number;
+  /** When it ended, in milliseconds since 1970. */
   readonly finishedAt?: number;
   /** When it wants to run next. */
   readonly dueAt?: number;
   /** The id of the flow that started it. */
   readonly parent?: string;
+  /** The queue to which it belongs. */
   readonly queue?: string;
   /** What was asked of it and has not happened yet: `pause`, `cancel` or `kill`. */
   readonly wish?: string;
@@ -36,19 +43,25 @@ export interface FlowSummary {
 
 /** Which flows a list has. All that is given must hold. */
 export interface FlowFilter {
+  /** Flows of this status, or of one of these. */
   readonly status?: FlowStatus | readonly FlowStatus[];
   /** The name of the definition. */
   readonly name?: string;
+  /** Flows of this version of their definition. */
   readonly version?: number;
   /** Flows whose ids begin so. */
   readonly idPrefix?: string;
+  /** Flows of this queue. */
   readonly queue?: string;
   /** The id of the flow that started them. */
   readonly parent?: string;
   /** `from` inclusive, `below` exclusive: milliseconds since 1970. */
   readonly createdFrom?: number;
+  /** Flows that were started before this time. */
   readonly createdBelow?: number;
+  /** Flows that changed at this time or later. */
   readonly updatedFrom?: number;
+  /** Flows that last changed before this time. */
   readonly updatedBelow?: number;
 }
 
@@ -64,6 +77,7 @@ export interface FlowListOptions extends FlowFilter {
 
 /** A page of a list. */
 export interface FlowPage {
+  /** The flows of this page, in the order asked for. */
   readonly flows: readonly FlowSummary[];
   /** Gives the next page as `cursor`. Absent: there are no more. A page may be short, or empty, and still have a next. */
   readonly next?: string;
@@ -83,14 +97,19 @@ export interface PendingAsk {
 
 /** A message that a flow has not received yet. */
 export interface WaitingMessage {
+  /** The id that the sender gave. */
   readonly id: string;
+  /** The topic. */
   readonly topic: string;
+  /** When it was sent, in milliseconds since 1970. */
   readonly at: number;
+  /** The id of the flow that sent it; absent for a message from outside. */
   readonly sender?: string;
 }
 
 /** A flow as `inspect` shows it. */
 export interface FlowDetails extends FlowSummary {
+  /** The input of the flow. */
   readonly input: unknown;
   /** Of a completed flow. */
   readonly result?: unknown;
@@ -108,6 +127,7 @@ export interface FlowDetails extends FlowSummary {
   readonly pending: readonly PendingAsk[];
   /** Its messages that wait, the oldest first: the first 100. */
   readonly mail: readonly WaitingMessage[];
+  /** The flows that it started. */
   readonly children: readonly FlowSummary[];
   /** Its medical record, if it is or was in the hospital. */
   readonly hospital?: unknown;
@@ -117,6 +137,7 @@ export interface FlowDetails extends FlowSummary {
 export interface HistoryEvent {
   /** 0 for the first. */
   readonly seq: number;
+  /** When it was recorded, in milliseconds since 1970. */
   readonly at: number;
   /** `done`: a step or wait has its result. `error`: it failed. `begun`: a wait began. `retry`: an attempt failed. */
   readonly type: "done" | "error" | "begun" | "retry" | "cancelled" | "unreadable";
@@ -124,7 +145,9 @@ export interface HistoryEvent {
   readonly key?: string;
   /** The result, or the error. */
   readonly value?: unknown;
+  /** The number of the attempt that failed. */
   readonly attempt?: number;
+  /** When the wait ends, or the next attempt begins, in milliseconds since 1970. */
   readonly dueAt?: number;
   /** What the code asked for since the event before: kind and key. */
   readonly asks: readonly { readonly kind: string; readonly key: string }[];
@@ -142,6 +165,7 @@ export interface HistoryOptions {
 export interface ResultOptions {
   /** Default: no limit. */
   readonly timeoutMs?: number;
+  /** Ends the wait. */
   readonly signal?: AbortSignal;
 }
 
@@ -187,6 +211,7 @@ export interface FlowSendOptions {
 export interface FlowPruneOptions {
   /** Which states. Default: all that have ended. */
   readonly status?: FlowStatus | readonly FlowStatus[];
+  /** Only flows of this name. */
   readonly name?: string;
   /** Only flows that have ended so long ago, in milliseconds. Default 0. */
   readonly olderThanMs?: number;

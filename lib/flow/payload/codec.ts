@@ -72,6 +72,7 @@ export function jsonCodec(options: JsonCodecOptions = {}): JsonCodec {
 export interface ByteTransform {
   /** See {@link PayloadCodec.name}. */
   readonly name: string;
+  /** From plain bytes to those that are stored. */
   encode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
   /** @throws any error when the bytes are damaged, or were encrypted with another key */
   decode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;

@@ -11,6 +11,7 @@ import type { QueueLimits, Rate } from "./choice.js";
 export interface RateOptions {
   /** 1 to 100,000. */
   readonly limit: number;
+  /** The length of the window. */
   readonly period: Duration;
 }
 
@@ -24,7 +25,9 @@ export interface QueueOptions {
   readonly rate?: RateOptions;
   /** Limits of each key, over all hosts: of each customer, for example. */
   readonly perKey?: {
+    /** Most flows of one key that run at the same time. */
     readonly concurrency?: number;
+    /** Most starts of one key in a period. */
     readonly rate?: RateOptions;
   };
   /**

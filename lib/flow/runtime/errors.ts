@@ -12,6 +12,7 @@ import type { Ask } from "../journal/entry.js";
 export class DivergenceError extends SignalboxError {
   static override readonly name: string = "DivergenceError";
   readonly code = "ERR_FLOW_DIVERGED";
+  /** The id of the flow. */
   readonly flowId: string;
   /** What the journal has; undefined: nothing, the flow had gone no further. */
   readonly recorded: Ask | undefined;
@@ -61,7 +62,9 @@ export class FlowCancelledError extends SignalboxError {
 export class FlowFailedError extends SignalboxError {
   static override readonly name: string = "FlowFailedError";
   readonly code = "ERR_FLOW_FAILED";
+  /** The id of the flow. */
   readonly flowId: string;
+  /** How it ended. */
   readonly status: "failed" | "cancelled" | "killed";
   constructor(flowId: string, status: "failed" | "cancelled" | "killed", cause: unknown) {
     const why = cause instanceof Error ? `: ${cause.message}` : "";
@@ -79,6 +82,7 @@ export class FlowFailedError extends SignalboxError {
 export class FlowNotFoundError extends SignalboxError {
   static override readonly name: string = "FlowNotFoundError";
   readonly code = "ERR_FLOW_NOT_FOUND";
+  /** The id that nobody has. */
   readonly flowId: string;
   constructor(flowId: string) {
     super(`there is no flow "${flowId}" in the store`);
@@ -94,6 +98,7 @@ export class FlowNotFoundError extends SignalboxError {
 export class FlowQueryError extends SignalboxError {
   static override readonly name: string = "FlowQueryError";
   readonly code = "ERR_FLOW_QUERY";
+  /** The id of the flow. */
   readonly flowId: string;
   constructor(flowId: string, query: string, status: string, known: readonly string[] | undefined) {
     super(

@@ -28,12 +28,19 @@ export interface StartFlowOptions extends StartTiming {
 
 /** What a flow is and does at this moment. */
 export interface FlowInfo {
+  /** The id of the flow. */
   readonly id: string;
+  /** The name of its definition. */
   readonly name: string;
+  /** The version of its definition. */
   readonly version: number;
+  /** What it is doing, or how it ended. */
   readonly status: FlowStatus;
+  /** When it was started, in milliseconds since 1970. */
   readonly created: number;
+  /** When its row last changed, in milliseconds since 1970. */
   readonly updated: number;
+  /** When it ended, in milliseconds since 1970. */
   readonly finished: number | undefined;
   /** What the code last gave `flow.progress`. */
   readonly progress: unknown;
@@ -141,6 +148,7 @@ export class FlowHost implements AsyncDisposable {
     await gone;
   }
 
+  /** Stops the host. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
@@ -150,6 +158,7 @@ type Caller = <R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOpt
 
 /** A flow, from outside. */
 export class FlowRun<Output> {
+  /** The id of the flow. */
   readonly id: string;
   /** Whether it was there before the start. */
   readonly attached: boolean;
@@ -220,6 +229,7 @@ export class FlowRun<Output> {
     return this.#wish("pause");
   }
 
+  /** Lets a paused flow go on. */
   resume(): Promise<void> {
     return this.#wish("resume");
   }

@@ -28,6 +28,7 @@ import type { Suspension } from "../hospital/record.js";
 import { kindOf, type SymptomKind } from "../hospital/symptom.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
+  BORN_TOPIC,
   END_TOPIC,
   FLOW_SCHEMA,
   type FlowRow,
@@ -412,7 +413,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
         },
         ...writes,
       ],
-      notify: [row.waiting === null ? READY_TOPIC + id : MORE_TOPIC + row.waiting],
+      notify: [row.waiting === null ? BORN_TOPIC + id : MORE_TOPIC + row.waiting],
     };
   }
 
@@ -744,7 +745,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       if (loaded === undefined) void this.#takeNumber(number);
       else void this.#readMail(loaded);
     } else if (topic.startsWith(WISH_TOPIC)) void this.#wished(Number(topic.slice(WISH_TOPIC.length)));
-    else if (topic.startsWith(READY_TOPIC)) void this.#takeReady(topic.slice(READY_TOPIC.length));
+    else if (topic.startsWith(READY_TOPIC)) void this.#takeNumber(Number(topic.slice(READY_TOPIC.length)));
+    else if (topic.startsWith(BORN_TOPIC)) void this.#takeBorn(topic.slice(BORN_TOPIC.length));
     else if (topic.startsWith(END_TOPIC)) {
       const id = topic.slice(END_TOPIC.length);
       if (this.#waiters.has(id)) void this.#checkEnd(id);
@@ -785,11 +787,9 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     if (loaded.pid.process !== undefined) this.kernel.stop(loaded.pid.process, KILLED_BY_HOST, undefined);
   }
 
-  async #takeReady(which: string): Promise<void> {
-    const number = Number(which);
-    const row = Number.isSafeInteger(number) && which !== "" ? undefined : await this.#find(which);
+  async #takeBorn(id: string): Promise<void> {
+    const row = await this.#find(id);
     if (row !== undefined) await this.#take(row);
-    else if (Number.isSafeInteger(number)) await this.#takeNumber(number);
   }
 
   async #takeNumber(number: number): Promise<void> {

@@ -53,9 +53,13 @@ export interface FlowHostOptions {
 
 /** How long flows are kept that have ended. What is not given is kept for ever. */
 export interface RetentionOptions {
+  /** How long flows that completed are kept. */
   readonly completed?: Duration;
+  /** How long flows that failed are kept. */
   readonly failed?: Duration;
+  /** How long flows that were cancelled are kept. */
   readonly cancelled?: Duration;
+  /** How long flows that were killed are kept. */
   readonly killed?: Duration;
   /** Most flows that have ended: of more, the ones that ended first are removed. */
   readonly most?: number;

@@ -37,8 +37,11 @@ export type Transition = (state: FlowState, event: FlowEvent) => [FlowState, rea
 
 /** The flow that a transition belongs to, for those who wrap it. */
 export interface TransitionOf {
+  /** The id of the flow. */
   readonly id: string;
+  /** The name of its definition. */
   readonly name: string;
+  /** The version of its definition. */
   readonly version: number;
 }
 

@@ -36,14 +36,23 @@ export interface ScheduleRules {
 
 /** A definition as a store keeps it: plain, with all defaults filled in. */
 export interface ScheduleDefinition {
+  /** A cron expression of five or six fields. */
   readonly cron?: string;
+  /** The milliseconds between two starts. */
   readonly everyMs?: number;
+  /** The moments of the starts, in milliseconds since 1970. */
   readonly at?: readonly number[];
+  /** The IANA name of the time zone in which a cron expression is read. */
   readonly timeZone: string;
+  /** What becomes of starts that were missed. */
   readonly missed: MissedRule;
+  /** What becomes of a start while the flow before still runs. */
   readonly overlap: OverlapRule;
+  /** By how many milliseconds chance delays a start at most. */
   readonly jitterMs: number;
+  /** A start that is at most this many milliseconds late counts as in time. */
   readonly graceMs: number;
+  /** Most missed starts that are made up for. */
   readonly backfill: number;
 }
 

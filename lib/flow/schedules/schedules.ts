@@ -7,9 +7,13 @@ import type { ScheduleRow } from "./tables.js";
 
 /** A flow that is started at its times. See {@link schedule}. */
 export interface Schedule {
+  /** The name of the schedule. */
   readonly name: string;
+  /** When it starts flows. */
   readonly rules: ScheduleRules;
+  /** The flow that it starts. */
   readonly flow: AnyFlow;
+  /** The input of the flows that it starts. */
   readonly input: unknown;
 }
 
@@ -42,11 +46,13 @@ export function schedule<Input>(name: string, options: ScheduleOptions<Input>): 
 
 /** A schedule in the store, and where it is. Times are milliseconds since 1970. */
 export interface ScheduleInfo {
+  /** The name of the schedule. */
   readonly name: string;
   /** The name of its flow. */
   readonly flow: string;
   /** Its rules, with all defaults. */
   readonly rules: ScheduleDefinition;
+  /** Whether it starts nothing until it is resumed. */
   readonly paused: boolean;
   /** The next due time. Undefined: it is paused, or there is none. */
   readonly due: number | undefined;

@@ -30,6 +30,7 @@ export interface SessionWait {
 
 /** A conversation with another flow. Values arrive once and in order. See {@link FlowContext.session}. */
 export interface Session extends AsyncIterable<unknown> {
+  /** The same on both sides. */
   readonly id: string;
   /** The id of the flow on the other side. */
   readonly peer: string;

@@ -33,7 +33,9 @@ export interface TelemetryOptions {
 
 /** Options that have been checked. */
 export interface TelemetrySettings {
+  /** One of how many is followed, by kind. */
   readonly oneIn: Required<TelemetrySampling>;
+  /** Which processes are followed. */
   readonly filter: ((process: Pid<unknown>) => boolean) | undefined;
 }
 

@@ -35,6 +35,7 @@ export interface FlowKitOptions {
 
 /** A flow under test. Works on after a crash of the kit. */
 export interface KitRun<Output> {
+  /** The id of the flow. */
   readonly id: string;
   /** Lets time pass until the flow ends. @throws FlowFailedError, ClockStuckError */
   result(): Promise<Output>;
@@ -52,6 +53,7 @@ export interface KitRun<Output> {
  * A host of flows for one test. Time stands still until the test moves it: a wait of two days takes a millisecond. See {@link flowKit}.
  */
 export class FlowKit implements AsyncDisposable {
+  /** The clock on which time passes. */
   readonly clock: TestClock;
   readonly #definitions: readonly AnyFlow[];
   readonly #options: Omit<FlowHostOptions, "flows" | "store">;
@@ -154,6 +156,7 @@ export class FlowKit implements AsyncDisposable {
     await this.boot();
   }
 
+  /** Stops the host. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#store.kill();
     await this.#end();

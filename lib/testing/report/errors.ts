@@ -137,7 +137,9 @@ export class StuckError extends SignalboxError {
 export interface Cycling {
   /** Numbers of its first and last step. */
   readonly first: number;
+  /** The step at which it was last there. */
   readonly last: number;
+  /** How often it was there. */
   readonly times: number;
   /** The rounds are equal; otherwise they differ in numbers. */
   readonly exact: boolean;

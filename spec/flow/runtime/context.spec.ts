@@ -204,6 +204,15 @@ describe("children", () => {
     expect(await b.until(b.flows.get("p/call child#3").info())).toMatchObject({ status: "completed" });
   });
 
+  it("may have ids of digits alone, which are no numbers of flows [J12]", async () => {
+    const parent = defineFlow("parent", async (flow, _: undefined) => flow.call(child, 4, { id: "1" }));
+    await using b = await bench([child, parent]);
+    const run = await b.until(b.flows.start(parent, undefined, { id: "p" }));
+    await b.clock.settle();
+    expect(await b.until(b.flows.get("1").info())).toMatchObject({ status: "completed" });
+    expect(await b.until(run.result())).toBe(8);
+  });
+
   it("end early when the parent asks for it [J13]", async () => {
     const endless = defineFlow("endless", async (flow, _: undefined) => flow.receive("never"));
     const parent = defineFlow("parent", async (flow, _: undefined) => {
