@@ -9,12 +9,15 @@
  *     supervisor/   floor 2: restart-rule.ts decides on a restart, one file for each strategy on its siblings;
  *                   supervisor-machine.ts orders starts and stops, supervisor-process.ts performs them
  *     dispatch/     floor 3: consumer groups, routing functions, and a conversation for each dispatch
+ *     store/        signalbox/store: durable tables in memory, SQLite and PostgreSQL; group commit, claims, SQL
  *     system.ts     the System that puts them together
  *     topology/     signalbox/topology: spouts, bolts and ackers
+ *     flow/         signalbox/flow: durable flows over a store: journal, machine, host, hospital, queues, schedules, sessions
  *     service/      signalbox/service: a whole service around a tree: run, health, HTTP, pools, protection, telemetry
  *     otel/         signalbox/otel: telemetry as OpenTelemetry's traces and metrics
  *     xstate/       signalbox/xstate: XState's machines as processes
  *     testing/      signalbox/testing: the simulator
+ *     cli/          the command `signalbox`
  *
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.
  *

@@ -3,11 +3,13 @@
  *
  *     definition/  defineFlow, and what the code of a flow can do
  *     journal/     tables and entries: what is kept of a flow
+ *     payload/     how values become durable: codecs, errors, schemas, large values
  *     machine/     the pure transition: what is written, in which order, and when the code sees it
  *     hospital/    what becomes of flows that fail
  *     queues/      which of the waiting flows may start
  *     schedules/   flows that start at their time
  *     sessions/    conversations between two flows
+ *     operations/  all flows of a store: list, inspect, retry, fork, remove; the admin socket
  *     runtime/     the process of a flow, and the host that holds flows
  */
 
