@@ -5,8 +5,12 @@ import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
 import { CATALOGUE, type Entry } from "./catalogue.js";
 import { type Compared, compare, comparisonTable, figureOf, onlyNow } from "./comparison.js";
+import * as dbos from "./dbos.js";
+import * as disk from "./disk.js";
 import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash } from "./dispatch.js";
+import { flowSteps, lonelyStep, longFlows, sleepers, type Weighed } from "./flows.js";
 import { importOf } from "./imports.js";
+import { runAndKill } from "./killed.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import * as nact from "./nact.js";
@@ -64,6 +68,10 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["topology-reliable", 90, topologyReliable(10, 3)],
   ["topology-unreliable", 90, topologyUnreliable(10)],
   ["acker", 20, acker(20, 4)],
+  ["flow-steps", 12, flowSteps(4, 3, "sqlite")],
+  ["flow-lonely-step", 3, lonelyStep(3)],
+  ["flow-lonely-step on the disk", 3, disk.syncs(3)],
+  ["flow-long", 6, longFlows(3, 6)],
   ["ping-pong on nact", 20, nact.pingPong(20)],
   ["spawn-monitor-exit on nact", 10, nact.spawnMonitorExit(10)],
   ["restart on nact", 10, nact.restart(10)],
@@ -114,6 +122,29 @@ describe("a program", () => {
     expect(p99Us).toBeGreaterThanOrEqual(medianUs);
   });
 
+  it("that sleeps gives what its flows add to an empty host", async () => {
+    const ready = `process.stdout.write("ready\\n"); setInterval(() => undefined, 1_000);`;
+    const weighs = (flows: number): Program =>
+      sleepers(
+        40,
+        (role, _place, count = "") => ["-e", ready, role, count],
+        ([, , role, count]): string => {
+          expect(role).toBe("weigh");
+          const weighed: Weighed =
+            count === "0" ? { flows: 0, bytes: 1_000, ms: 20 } : { flows, bytes: 5_000, ms: 50 };
+          return JSON.stringify(weighed);
+        },
+      );
+    expect(await runOnce(weighs(40))).toEqual({ bytes: 4_000, ms: 30 });
+    await expect(runOnce(weighs(-1))).rejects.toBeInstanceOf(WrongCountError);
+  });
+
+  it("that is to be killed half-way fails when it ends before that, with what it wrote", async () => {
+    await expect(runAndKill(["-e", `console.error("no disk")`])).rejects.toThrow(
+      /before it was ready:\nno disk/,
+    );
+  });
+
   it("that lasts weighs and times all but its warm-up", async () => {
     const lasting = topologyLasting({ edges: 20, rounds: 2, warmUp: 10 });
     expect(lasting).toMatchObject({ operations: 2 * 27, expected: 2 * 27 + 18, once: true });
@@ -146,6 +177,8 @@ describe("the catalogue", () => {
       plimit: plimit.programs,
       piscina: piscina.programs,
       off: off.programs,
+      dbos: dbos.programs,
+      disk: disk.programs,
     }))
       expect(Object.keys(programs).sort()).toEqual(
         names(CATALOGUE.filter((entry) => entry.peers.some((one) => one === peer))),
@@ -183,6 +216,8 @@ describe("the result", () => {
       plimit: null,
       piscina: null,
       off: null,
+      dbos: null,
+      disk: null,
     });
     expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({
       otp: 9,
@@ -193,6 +228,8 @@ describe("the result", () => {
       plimit: null,
       piscina: null,
       off: null,
+      dbos: null,
+      disk: null,
     });
   });
 
@@ -231,6 +268,7 @@ describe("the result", () => {
     expect(format(47.25, "p99Us")).toBe("47.3 us");
     expect(format(1_834.5, "ns")).toBe("1835 ns");
     expect(format(97.44, "cpuMs")).toBe("97.4 ms");
+    expect(format(412.6, "ms")).toBe("413 ms");
   });
 
   it("shows the median of a time beside its 99th percentile", () => {
@@ -243,14 +281,14 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | telemetry off |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|--------------:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |             - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |             - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | DBOS | the disk | telemetry off |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|-----:|---------:|--------------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |    - |        - |             - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    - |        - |             - |    <= 600 B |  no |",
     ]);
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | telemetry off |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | DBOS | the disk | telemetry off |      target | met |",
     );
   });
 });

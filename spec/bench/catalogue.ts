@@ -3,7 +3,7 @@
 import { SIZES } from "./sizes.js";
 
 /** The figure of a program that is shown and compared. */
-export type Unit = "perSecond" | "bytes" | "p99Us" | "ns" | "cpuMs";
+export type Unit = "perSecond" | "bytes" | "p99Us" | "ns" | "cpuMs" | "ms";
 
 /** Others on Node, by their heading; each is measured where it can do the same thing. */
 export const PEERS = {
@@ -13,6 +13,8 @@ export const PEERS = {
   pqueue: "p-queue",
   plimit: "p-limit",
   piscina: "piscina",
+  dbos: "DBOS",
+  disk: "the disk",
   off: "telemetry off",
 } as const;
 
@@ -33,6 +35,8 @@ export interface Entry {
   readonly target?: Target;
   /** Takes many seconds: measured in one turn, and with `--quick` only when it is named. */
   readonly long?: boolean;
+  /** Needs a server of PostgreSQL: left out where there is none. */
+  readonly postgres?: boolean;
 }
 
 const otpRate = (name: string, operations: number, work: string): string =>
@@ -44,6 +48,9 @@ const timesPeer = (peer: Peer, times: number): Target => ({ type: "times-peer", 
 
 /** By how much a System that is alive may slow an `await` of the host: Node 24 names owners without promise hooks. */
 const HOST_AWAIT = Number.parseInt(process.versions.node, 10) >= 24 ? 1 / 1.2 : 1 / 1.4;
+
+/** Durable steps a second, on SQLite with a sync at each commit. */
+const DURABLE_STEPS = Number.parseInt(process.versions.node, 10) >= 24 ? 100_000 : 50_000;
 
 const { ring, fanIn, selectiveReceive, skynetLeaves } = SIZES;
 const skynetSum = (skynetLeaves * (skynetLeaves - 1)) / 2;
@@ -214,4 +221,36 @@ export const CATALOGUE: readonly Entry[] = [
     target: { type: "at-most", value: 1_000_000 },
     long: true,
   },
+  {
+    name: "flow-steps",
+    unit: "perSecond",
+    peers: [],
+    target: { type: "at-least", perSecond: DURABLE_STEPS },
+  },
+  {
+    name: "flow-steps-postgres",
+    unit: "perSecond",
+    peers: ["dbos"],
+    target: timesPeer("dbos", 20),
+    postgres: true,
+  },
+  { name: "flow-lonely-step", unit: "ns", peers: ["disk"], target: timesPeer("disk", 1 / 3) },
+  { name: "flow-recovery", unit: "ms", peers: [], target: { type: "at-most", value: 500 } },
+  { name: "flow-recovery-postgres", unit: "ms", peers: ["dbos"], long: true, postgres: true },
+  {
+    name: "flow-sleepers",
+    unit: "bytes",
+    peers: [],
+    target: { type: "below", value: 30_000_000 },
+    long: true,
+  },
+  { name: "flow-sleepers-start", unit: "ms", peers: [], target: { type: "below", value: 1_000 }, long: true },
+  ...SIZES.flows.long.map(
+    (steps): Entry => ({
+      name: `flow-long-${steps}`,
+      unit: "ns",
+      peers: [],
+      long: true,
+    }),
+  ),
 ];

@@ -33,6 +33,7 @@ const FIGURE: Readonly<Record<Unit, string>> = {
   cpuMs: "cpuMs",
   bytes: "bytes",
   p99Us: "medianUs",
+  ms: "ms",
 };
 
 /** The figure of a turn: the median of its rounds. */

@@ -2,6 +2,8 @@
 
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
+import { noPostgres } from "../support/postgres.js";
+import { startBenchPostgres } from "./bench-postgres.js";
 import { CATALOGUE, type Entry, type Peer } from "./catalogue.js";
 import { compareEntry } from "./compare.js";
 import { comparisonTable } from "./comparison.js";
@@ -50,10 +52,23 @@ function sample(entry: Entry, otp: Otp | undefined, quick: boolean): Samples {
 
 /** What `row` gives for each program that is wanted, with its name on standard error as it begins. */
 function each<T>(options: BenchOptions, row: (entry: Entry) => T): T[] {
-  return CATALOGUE.filter((entry) => isWanted(entry, options)).map((entry) => {
+  return wantedOf(options).map((entry) => {
     process.stderr.write(`${entry.name} ...\n`);
     return row(entry);
   });
+}
+
+/** Without PostgreSQL, programs that need it are left out. */
+const wantedOf = (options: BenchOptions): Entry[] =>
+  CATALOGUE.filter((entry) => isWanted(entry, options) && !(entry.postgres && noPostgres !== undefined));
+
+/** Says what is left out, and starts the server that programs need. */
+async function postgresFor(options: BenchOptions): Promise<AsyncDisposable | undefined> {
+  const needy = CATALOGUE.filter((entry) => entry.postgres && isWanted(entry, options));
+  if (needy.length === 0) return undefined;
+  if (noPostgres === undefined) return startBenchPostgres();
+  console.log(`${noPostgres}: ${needy.map(({ name }) => name).join(", ")} are left out.`);
+  return undefined;
 }
 
 function warnIfBusy(): void {
@@ -106,8 +121,13 @@ function compareWith(name: string, options: BenchOptions): void {
 try {
   const names = CATALOGUE.map((entry) => entry.name);
   const options = readOptions(process.argv.slice(2), names);
-  if (options.compare === undefined) bench(options);
-  else compareWith(options.compare, options);
+  const server = await postgresFor(options);
+  try {
+    if (options.compare === undefined) bench(options);
+    else compareWith(options.compare, options);
+  } finally {
+    await server?.[Symbol.asyncDispose]();
+  }
 } catch (error) {
   console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = error instanceof UsageError ? 2 : 1;

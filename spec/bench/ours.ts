@@ -3,6 +3,7 @@
 import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
 import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash } from "./dispatch.js";
+import { programs as flows } from "./flows.js";
 import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
@@ -57,4 +58,5 @@ export const programs: Readonly<Record<string, Program>> = {
   "edge-of-1m": topologyLasting(SIZES.topologyLasting["1m"]),
   "edge-of-10m": topologyLasting(SIZES.topologyLasting["10m"]),
   "heap-after-10m": topologyLasting(SIZES.topologyLasting["10m"]),
+  ...flows,
 };

@@ -61,6 +61,8 @@ function record<T>(value: (other: Other) => T): Record<Other, T> {
     pqueue: value("pqueue"),
     plimit: value("plimit"),
     piscina: value("piscina"),
+    dbos: value("dbos"),
+    disk: value("disk"),
     off: value("off"),
   };
 }
@@ -115,6 +117,7 @@ export function format(figure: number, unit: Unit): string {
     case "p99Us":
       return `${digits(figure)} us`;
     case "cpuMs":
+    case "ms":
       return `${digits(figure)} ms`;
     case "ns":
       return `${digits(figure)} ns`;

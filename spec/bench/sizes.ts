@@ -35,5 +35,16 @@ export const SIZES = {
     "1m": { edges: 1_000_000, rounds: 1, warmUp: 250_000 },
     "10m": { edges: 10_000_000, rounds: 1, warmUp: 250_000 },
   },
+  flows: {
+    /** Flows at once, and the trivial steps of each. */
+    atOnce: 1_000,
+    steps: 10,
+    lonely: 1_000,
+    sleepers: 100_000,
+    /** Steps of one flow, whose cost is compared. */
+    long: [10, 100, 1_000, 10_000],
+    /** Steps in all, in flows of each length. */
+    longAll: 10_000,
+  },
   acker: { trees: 1_000_000, pending: 4_096 },
 } as const;
