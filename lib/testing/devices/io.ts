@@ -132,18 +132,23 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
   /** Calls of the function whose promise is not settled. */
   #open = 0;
 
+  /** A request outlives the process that made it, and is lost only with its machine. */
+  readonly #outlives: boolean;
+
   /** @throws OptionError */
   constructor(
     world: World,
     name: string,
     fn: (...args: Args) => Answer | PromiseLike<Answer>,
     options: IoOptions<Args, Answer>,
+    outlives = false,
   ) {
     if (typeof fn !== "function") throw new OptionError("fn", fn, "a function");
     this.#plan = planOf(options);
     this.#world = world;
     this.#fn = fn;
     this.#left = this.#plan.atMost;
+    this.#outlives = outlives;
     this.#actor = world.outside(text("name", name));
   }
 
@@ -210,7 +215,8 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
     const world = this.#world;
     const { failures, refusals } = this.#plan;
     if (caller !== world.main) world.read(caller.state);
-    const gone = this.#isAborted(signal) || caller.lost || (caller.process !== undefined && !caller.alive);
+    const ended = !this.#outlives && caller.process !== undefined && !caller.alive;
+    const gone = this.#isAborted(signal) || caller.lost || ended;
     // A request that its caller has given up may have been cut off before it was sent.
     if (gone && world.oracle.draw(2, `cut off:${this.#actor.path}`) === 1) return { type: "cut off" };
     const ways = refusals.length + 2 * failures.length;

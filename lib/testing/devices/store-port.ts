@@ -33,14 +33,21 @@ export function storeOf(world: World, options: SimulatedStoreOptions = {}, name 
   const { label = name, shared = false, failures = {} } = options;
   only("store.failures", failures, ["write", "answer", "atMost"]);
   const key = `store:${label}`;
-  const io = new SimulatedIo(world, label, (_what: string, effect: () => unknown) => effect(), {
-    key: () => key,
-    ...(failures.atMost !== undefined && { atMost: failures.atMost }),
-    ...(failures.write === true && {
-      refusals: [new DiskFault("ENOSPC", "write", label), new DiskFault("EIO", "fsync", label)],
-    }),
-    ...(failures.answer === true && { failures: [new Error("the connection was reset")] }),
-  });
+  const io = new SimulatedIo(
+    world,
+    label,
+    (_what: string, effect: () => unknown) => effect(),
+    {
+      key: () => key,
+      ...(failures.atMost !== undefined && { atMost: failures.atMost }),
+      ...(failures.write === true && {
+        refusals: [new DiskFault("ENOSPC", "write", label), new DiskFault("EIO", "fsync", label)],
+      }),
+      ...(failures.answer === true && { failures: [new Error("the connection was reset")] }),
+    },
+    // A commit holds the sets of many processes: it does not end with the one in whose turn it began.
+    true,
+  );
   const port: MemoryPort = {
     perform: (what, effect) => io.call([what, effect]) as Promise<never>,
     choose: (n, text) => world.oracle.draw(n, text),
