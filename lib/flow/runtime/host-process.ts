@@ -104,6 +104,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   readonly #waiters = new Map<string, ReplyTo<FlowRow>[]>();
   /** Queries that wait for a flow to be in memory, by its number. */
   readonly #replaying = new Map<number, (() => void)[]>();
+  /** Tokens of hosts that are gone. No later host gets one of them. */
+  readonly #gone = new Set<number>();
   #draining: { drained(): void }[] = [];
   #alarm: { readonly ref: TimerRef; readonly at: number } | undefined;
   /** `again`: there was a reason to look since the look began. */
@@ -830,6 +832,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
   /** Takes the flows of a host that is gone. */
   async #adopt(token: number): Promise<void> {
+    this.#gone.add(token);
     for (let after = 0; ; ) {
       const rows = await this.store.scan(flows, {
         index: "holder",
@@ -889,8 +892,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   }
 
   async #takeDue(row: FlowRow): Promise<void> {
-    if (isTakeable(row, this.claim.token)) return this.#take(row);
-    // News for a flow that has ended, or that waits for people: nobody looks for it by time.
+    if (isTakeable(row, this.claim.token) || ENDED.includes(row.status)) return this.#take(row);
+    // News for a flow that waits for people: nobody looks for it by time.
     if (row.holder === null)
       await this.store
         .commit({
@@ -912,9 +915,13 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     this.#alarm = { ref, at };
   }
 
-  /** Takes a flow that nobody holds, and runs it. */
+  /**
+   * Takes a flow that nobody holds, and runs it. News of a flow that another host holds is for that host: it is taken from it only
+   * when that host is gone.
+   */
   async #take(row: FlowRow): Promise<void> {
-    const { number } = row;
+    const { number, holder } = row;
+    if (holder !== null && !this.#gone.has(holder)) return;
     if (this.#stopping !== undefined || this.#loaded.has(number)) return;
     if (this.#taking.has(number)) {
       this.#taking.set(number, true);
