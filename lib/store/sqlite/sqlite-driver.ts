@@ -143,7 +143,9 @@ export class SqliteDriver implements StoreDriver {
     return this.#turns.take(async () => {
       if (this.#claims.get(name)?.held === true) return undefined;
       const token = ++this.#token;
-      await this.#saveClaim(name, { token, owner, held: true });
+      // The dead are forgotten only now: until then the largest of their tokens is the one from which tokens grow.
+      const dead = [...this.#claims].flatMap(([one, { held }]) => (held || one === name ? [] : [one]));
+      await this.#saveClaim(name, { token, owner, held: true }, dead);
       return token;
     });
   }
@@ -277,13 +279,15 @@ export class SqliteDriver implements StoreDriver {
     return true;
   }
 
-  async #saveClaim(name: string, claim: KnownClaim): Promise<void> {
+  async #saveClaim(name: string, claim: KnownClaim, dead: readonly string[] = []): Promise<void> {
     const { token, owner, held } = claim;
     if (!held) this.#claims.set(name, claim);
     const head = `insert into ${CLAIMS} (name, token, owner, held) values (?, ?, ?, ?) on conflict (name) do update set token = excluded.token, owner = excluded.owner, held = excluded.held`;
     await this.#write([
       { head, tuple: "", tail: "", most: 1, width: 4, values: [name, token, owner, held ? 1 : 0] },
+      { head: `delete from ${CLAIMS} where name = ?`, tuple: "", tail: "", most: 1, width: 1, values: dead },
     ]);
+    for (const one of dead) this.#claims.delete(one);
     this.#claims.set(name, claim);
   }
 
