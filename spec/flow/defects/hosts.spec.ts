@@ -85,6 +85,24 @@ describe("a host", () => {
     expect(bodies).toHaveLength(1);
   });
 
+  it("11: leaves a flow of a live one alone, though mail, a wish or a query for it comes to another", async () => {
+    await using hosts = new Hosts();
+    const { flow, bodies, open } = counted();
+    const { host } = await hosts.start([flow]);
+    const { host: other } = await hosts.start([flow]);
+    await hosts.clock.until(host.start(flow as never, NO_INPUT, { id: "f" }));
+    const run = other.get("f");
+    await hosts.clock.until(run.send("topic", "message"));
+    await hosts.clock.until(run.query("nothing").catch(() => undefined));
+    await hosts.clock.until(run.resume());
+    expect((await hosts.clock.until(other.start(flow as never, NO_INPUT, { id: "f" }))).attached).toBe(true);
+    await hosts.clock.advance(TTL_MS);
+    expect(bodies).toHaveLength(1);
+    open();
+    expect(await hosts.clock.until(run.result())).toBe(bodies[0]);
+    expect(bodies).toHaveLength(1);
+  });
+
   it("12: does not take flows of a host that came after it asked who is alive", async () => {
     await using hosts = new Hosts();
     const { flow, bodies, open } = counted();
