@@ -9,7 +9,7 @@ import { mailFor, mailOf } from "../../flow/programs/program.js";
 import { Recorder } from "./deeds.js";
 import { IDLE, type Plan, UP } from "./plan.js";
 import { killingAt, withPoints } from "./points.js";
-import { book, storeAt } from "./stores.js";
+import { book, storeAt, withLease } from "./stores.js";
 
 const plan = JSON.parse(readFileSync(process.argv[2] as string, "utf8")) as Plan;
 const recorder = new Recorder(plan.record);
@@ -41,11 +41,18 @@ async function patient<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-const PASSING: ReadonlySet<string> = new Set(["ERR_CALL_TIMEOUT", "ERR_CALLEE_EXITED", "ERR_STORE"]);
+const PASSING: ReadonlySet<string> = new Set([
+  "ERR_CALL_TIMEOUT",
+  "ERR_CALLEE_EXITED",
+  "ERR_STORE",
+  "ERR_STORE_CLOSED",
+  "ERR_STORE_FENCED",
+  "ERR_STORE_UNREACHABLE",
+]);
 const PAUSE_MS = 20;
 
 const system = new System({ name: plan.host ?? "host", report: false });
-const store = withPoints(storeAt(plan.store), point);
+const store = withPoints(withLease(storeAt(plan.store), plan.leaseMs), point);
 // That a host dies so often is the test's doing: its flows are not to be suspected of it.
 const hospital = { maxCrashes: Number.MAX_SAFE_INTEGER };
 const definition = flowHost({ store, flows: [program], hospital });
@@ -65,4 +72,5 @@ await Promise.all(
   }),
 );
 await system.stop();
+if (plan.stays) setInterval(() => undefined, PAUSE_MS);
 console.log(IDLE, passed());

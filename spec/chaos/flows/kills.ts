@@ -144,10 +144,12 @@ export class KillRun {
     const flows = [...this.programs]
       .filter(([id]) => !ended.has(id))
       .map(([id, program]) => ({ id, program }));
-    const plan: Plan = { store: this.place, record: this.record, flows, killAt: end.killAt };
+    const last = end.killAt === undefined && end.afterMs === undefined;
+    const { place: store, record } = this;
+    const plan: Plan = { store, record, flows, killAt: end.killAt, stays: !last };
     const file = join(this.folder, "plan.json");
     writeFileSync(file, JSON.stringify(plan));
-    return this.liveBy(file, end.afterMs, end.killAt === undefined && end.afterMs === undefined);
+    return this.liveBy(file, end.afterMs, last);
   }
 
   /** @param last - the life that nobody ends: it has to come to its own end */

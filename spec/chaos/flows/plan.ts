@@ -14,6 +14,8 @@ export interface Plan {
   readonly flows: readonly { readonly id: string; readonly program: Node }[];
   /** The child kills itself when it comes to this point, counted from 1. Undefined: it does not. */
   readonly killAt?: number | undefined;
+  /** Whether the process stays when its flows have ended, until it is killed. */
+  readonly stays?: boolean | undefined;
   /** Names the host, where several hold the store at once. */
   readonly host?: string | undefined;
   /** How long the claim of a host holds without renewal. */

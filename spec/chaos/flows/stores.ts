@@ -1,11 +1,36 @@
 // The stores of a kill test, and the bookings that flows make in them.
 
 import { System } from "signalbox";
-import { postgres, type SqlTransaction, type StoreSource, sqlite } from "signalbox/store";
+import {
+  openStore,
+  postgres,
+  type SqlTransaction,
+  type Store,
+  type StoreSource,
+  sqlite,
+} from "signalbox/store";
 import type { StorePlace } from "./plan.js";
 
 export function storeAt(place: StorePlace): StoreSource {
   return place.type === "sqlite" ? sqlite(place.path) : postgres(place.url);
+}
+
+/** The store, whose claims hold for this long without renewal. Undefined: as long as they do by default. */
+export function withLease(source: StoreSource, ttlMs: number | undefined): StoreSource {
+  if (ttlMs === undefined) return source;
+  return {
+    label: source.label,
+    open: async (schemas, context) => {
+      const store = await source.open(schemas, context);
+      const claim: Store["claim"] = (name, options) => store.claim(name, { ...options, ttlMs });
+      return new Proxy(store, {
+        get: (target, name) => {
+          const value: unknown = name === "claim" ? claim : Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    },
+  };
 }
 
 /** The user's own table, in the store's own database. */
@@ -22,11 +47,7 @@ export async function book(tx: SqlTransaction, flow: string, step: string): Prom
 export async function bookingsOf(place: StorePlace): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const system = new System({ report: false });
-  const store = await storeAt(place).open([], {
-    environment: system.kernel.env,
-    after: later,
-    warn: () => undefined,
-  });
+  const store = await openStore(system, storeAt(place), []);
   try {
     const { rows } = await store.transaction(async (tx) => {
       await tx.execute(TABLE);
@@ -39,9 +60,4 @@ export async function bookingsOf(place: StorePlace): Promise<Map<string, number>
     await system.stop();
   }
   return counts;
-}
-
-function later(ms: number, fn: () => void): () => void {
-  const timer = setTimeout(fn, ms);
-  return () => clearTimeout(timer);
 }
