@@ -74,6 +74,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #stall: TimerRef | undefined;
   #idle: TimerRef | undefined;
   #parking = false;
+  /** Writes and transactions that the store has not answered. */
+  #unanswered = 0;
+  #settled: (() => void) | undefined;
   #late: FlowEvent[] = [];
   #answer = 0;
   #seen = "start";
@@ -156,6 +159,20 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   terminate(): void {
     for (const { running } of this.#calls.values())
       running?.abort(new FlowContextError("the flow's process has ended"));
+  }
+
+  /**
+   * The process has ended, by itself or by a kill: ends its steps, and calls `settled` once the store has answered all of its writes.
+   * Before that its journal may grow, so nobody may run the flow anew.
+   */
+  abandon(settled: () => void): void {
+    this.terminate();
+    if (this.#unanswered === 0) settled();
+    else this.#settled = settled;
+  }
+
+  #answered(): void {
+    if (--this.#unanswered === 0) this.#settled?.();
   }
 
   /** Runs the code, from the input to the end. */
@@ -360,9 +377,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   #submit(set: WriteSet): void {
     const { process } = this.ctx.self;
-    this.#port.store.submit({ ...set, claim: this.#port.claim }, (error) =>
-      process?.deliver({ type: "stored", error } satisfies FlowMessage, undefined),
-    );
+    this.#unanswered++;
+    this.#port.store.submit({ ...set, claim: this.#port.claim }, (error) => {
+      process?.deliver({ type: "stored", error } satisfies FlowMessage, undefined);
+      this.#answered();
+    });
   }
 
   #transact(key: string, seq: number, asks: readonly Ask[]): void {
@@ -465,8 +484,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     if (this.#parking) return;
     this.#parking = true;
     const { process } = this.ctx.self;
-    const answer = (error: Error | undefined, letters: readonly Letter[]): void =>
+    const answer = (error: Error | undefined, letters: readonly Letter[]): void => {
       process?.deliver({ type: "parked", error, letters } satisfies FlowMessage, undefined);
+      this.#answered();
+    };
+    this.#unanswered++;
     const status = why === "pause" ? "paused" : "waiting";
     this.#port
       .park(this.number, this.#state.lastLetter, { status, due: why === "stop" ? 0 : (due ?? null) })
@@ -548,14 +570,19 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const call = this.#calls.get(key) as Call;
     const attach = async (result: unknown): Promise<WriteSet> => {
       call.encoded = await payloads.encode(result, `transaction "${key}" of flow ${this.flowId}`, "result");
-      return new Promise((grant) => {
+      signal.throwIfAborted();
+      return new Promise((grant, refuse) => {
+        signal.addEventListener("abort", () => refuse(signal.reason));
         call.grant = grant;
         this.event({ type: "prepared", key });
       });
     };
     const limit = plan.timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs: plan.timeoutMs };
+    this.#unanswered++;
     try {
-      await store.transaction(async (tx) => body(tx), { attach, claim, signal, ...limit });
+      await store
+        .transaction(async (tx) => body(tx), { attach, claim, signal, ...limit })
+        .finally(() => this.#answered());
     } catch (error) {
       if (!this.ctx.alive || signal.aborted) return;
       if (error instanceof FencedError || error instanceof StoreClosedError) return this.#fail(error);

@@ -147,17 +147,25 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     ctx.trapExit(true);
     const { process } = ctx.self;
     this.kernel = process?.kernel as Kernel;
+    // A process that is killed does not terminate. Its program goes on, and would hold the claim for ever.
+    this.kernel.links.watch(
+      ctx.self,
+      () => void this.#letGo(),
+      () => undefined,
+    );
     const { hostId = this.kernel.env.id(), store } = this.#settings;
     this.store = await store.open(
       [FLOW_SCHEMA, QUEUE_SCHEMA, SCHEDULE_SCHEMA, SESSION_SCHEMA],
       this.#storeContext(),
     );
+    if (!ctx.alive) return this.#letGo();
     const claim = await this.store.claim(HOST_CLAIMS + hostId, { owner: hostId });
     if (claim === undefined) {
       await this.store.close();
       throw new HospitalizeError(`another host holds the id ${hostId}`);
     }
     this.claim = claim;
+    if (!ctx.alive) return this.#letGo();
     this.blobs = new BlobWriter(claim.token, this.payloads.limits.apartBytes);
     await this.#syncClock();
     const tell = (message: HostMessage): void => process?.deliver(message, undefined);
@@ -273,13 +281,19 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const loaded = this.#byPid.get(signal.from);
     if (loaded === undefined) return;
     this.#byPid.delete(signal.from);
+    loaded.process.abandon(() => {
+      if (this.#ctx.alive) this.#left(loaded, signal.reason);
+    });
+  }
+
+  /** The process of a flow has ended, and nothing of it is on the way to the store. */
+  #left(loaded: Loaded, reason: ExitReason): void {
     this.#loaded.delete(loaded.row.number);
     this.#queues.left(loaded.row);
     this.caughtUp(loaded.row.number);
     this.#ward.calm(loaded.row.id);
     if (loaded.observing !== undefined) this.#ward.observeRun(loaded, loaded.observing);
-    else if (signal.reason.type !== "normal" && signal.reason !== PARKED)
-      this.#ward.failed(loaded, signal.reason);
+    else if (reason.type !== "normal" && reason !== PARKED) this.#ward.failed(loaded, reason);
     else if (loaded.reading !== "no" || loaded.process.owes) void this.#takeNumber(loaded.row.number);
     this.#mayStop();
   }
@@ -301,10 +315,16 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   }
 
   async terminate(): Promise<void> {
-    this.#unwatch?.();
     this.#rest();
     for (const { pid } of this.#loaded.values())
       pid.process && this.kernel.stop(pid.process, KILLED_BY_HOST, undefined);
+    await this.#letGo();
+  }
+
+  /** Gives back the claim and the store. Whoever takes the flows next need not wait, and what this host writes late is refused. */
+  async #letGo(): Promise<void> {
+    this.#unwatch?.();
+    this.#rest();
     try {
       await (this.claim as Claim | undefined)?.release();
     } catch {
