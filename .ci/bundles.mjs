@@ -1,11 +1,14 @@
 // The package in the bundles of its users: the size of the code, and the names and codes of errors after minification.
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { ENTRIES } from "../.config/entries.mjs";
 import { folder, root, run } from "./support.mjs";
+
+/** Packages that users choose: a bundle leaves their imports alone. */
+const PEERS = Object.keys(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).peerDependencies);
 
 /** One minified bundle of all entries, in which each entry is a namespace. */
 async function minified() {
@@ -18,7 +21,7 @@ async function minified() {
   const bundle = await rolldown({
     input: entry,
     platform: "node",
-    external: ["fast-check"],
+    external: PEERS,
     logLevel: "silent",
   });
   const file = join(root, ".build", "minified.mjs");

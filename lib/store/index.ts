@@ -30,7 +30,11 @@ export { openStore } from "./open-store.js";
 export {
   type Isolation,
   type PgliteDatabase,
+  type PgliteQueryOptions,
+  type PgliteResults,
+  type PgliteTransaction,
   POSTGRES_DEFAULTS,
+  type PostgresConnection,
   type PostgresLimits,
   type PostgresOptions,
   type PostgresSettings,

@@ -17,11 +17,12 @@
 
 export { ServerError } from "./connection.js";
 export { StoreUnreachableError } from "./errors.js";
-export type { PgliteDatabase } from "./pglite.js";
+export type { PgliteDatabase, PgliteQueryOptions, PgliteResults, PgliteTransaction } from "./pglite.js";
 export { pglite, postgres } from "./postgres.js";
 export {
   type Isolation,
   POSTGRES_DEFAULTS,
+  type PostgresConnection,
   type PostgresLimits,
   type PostgresOptions,
   type PostgresSettings,

@@ -1,6 +1,6 @@
 // Connections by `pg`, an optional peer.
 
-import type { Client, ClientConfig, QueryArrayConfig, QueryArrayResult } from "pg";
+import type { Client, QueryArrayConfig, QueryArrayResult } from "pg";
 import { PackageMissingError } from "../../process/package-missing.js";
 import type { StoreContext } from "../store.js";
 import {
@@ -12,6 +12,7 @@ import {
   type Connector,
   serverError,
 } from "./connection.js";
+import type { PostgresConnection } from "./settings.js";
 import { parserOf } from "./types.js";
 
 type Pg = typeof import("pg")["default"];
@@ -30,7 +31,7 @@ export async function loadPg(load: () => Promise<{ default: Pg }> = () => import
 
 /** What a connection is made from. */
 export interface PgSettings {
-  readonly client: ClientConfig;
+  readonly client: PostgresConnection;
   /** How long a connection may take to be made, in milliseconds. */
   readonly connectMs: number;
   /** A server that gives no answer for so long is gone. */

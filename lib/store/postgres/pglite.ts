@@ -1,6 +1,5 @@
 // The one connection of a PGlite database: PostgreSQL within this process.
 
-import type { PGliteInterface, QueryOptions, Results, Transaction } from "@electric-sql/pglite";
 import {
   type Answer,
   type Command,
@@ -12,8 +11,49 @@ import {
 } from "./connection.js";
 import { PARSED, parserOf } from "./types.js";
 
-/** What a store needs of a PGlite database. */
-export type PgliteDatabase = Pick<PGliteInterface, "transaction" | "waitReady" | "closed">;
+/**
+ * What a store needs of a PGlite database. Declared here, as the types of the package need those of browsers and of Emscripten.
+ */
+export interface PgliteDatabase {
+  /** Fulfilled when the database can be used. */
+  readonly waitReady: PromiseLike<unknown>;
+  /** Whether it was closed. */
+  readonly closed: boolean;
+  /** Keeps all others out while `run` runs. */
+  transaction<T>(run: (transaction: PgliteTransaction) => Promise<T>): Promise<T>;
+}
+
+/** A transaction of a {@link PgliteDatabase}. */
+export interface PgliteTransaction {
+  /** Runs statements without parameters. */
+  exec(sql: string, options?: PgliteQueryOptions): Promise<PgliteResults[]>;
+  /** Runs one statement. */
+  query(sql: string, parameters?: unknown[], options?: PgliteQueryOptions): Promise<PgliteResults>;
+}
+
+/** How a {@link PgliteTransaction} gives rows and takes parameters. */
+export interface PgliteQueryOptions {
+  /** Rows as arrays. */
+  rowMode?: "array" | "object";
+  /** By the number of a type: makes a value of what the server sends. */
+  parsers?: Record<number, (value: string, typeId?: number) => unknown>;
+  /** By the number of a type: makes a text of a parameter. */
+  serializers?: Record<number, (value: never) => string>;
+}
+
+/** What a statement gave. */
+export interface PgliteResults {
+  /** The rows. */
+  rows: unknown[];
+  /** The columns. */
+  fields: { name: string; dataTypeID: number }[];
+  /** How many rows were changed. */
+  affectedRows?: number;
+  /** How many rows the server counted. */
+  rowCount?: number;
+  /** The tag of the command. */
+  command?: string;
+}
 
 /** Array types whose parameters come as bytes in the server's format, see arrays.ts; and bytes themselves. */
 const BYTES = [17, 1001, 1009, 1016, 1022];
@@ -23,7 +63,7 @@ const OPTIONS = {
   rowMode: "array",
   parsers: { ...Object.fromEntries(PARSED.map((type) => [type, parserOf(type)])) },
   serializers: Object.fromEntries(BYTES.map((type) => [type, asTheyAre])),
-} satisfies QueryOptions;
+} satisfies PgliteQueryOptions;
 
 /** The connection of a database that the user has made, and closes. */
 export function pgliteConnector(label: string, database: PgliteDatabase, setUp: string): Connector {
@@ -42,7 +82,7 @@ export function pgliteConnector(label: string, database: PgliteDatabase, setUp: 
 class PgliteConnection implements Connection {
   readonly processId = 0;
   readonly #database: PgliteDatabase;
-  #transaction: Transaction | undefined;
+  #transaction: PgliteTransaction | undefined;
 
   constructor(database: PgliteDatabase) {
     this.#database = database;
@@ -92,7 +132,7 @@ class PgliteConnection implements Connection {
   destroy(): void {}
 }
 
-function answered(result: Results | undefined): Answer {
+function answered(result: PgliteResults | undefined): Answer {
   return {
     names: result?.fields.map((field) => field.name) ?? [],
     rows: (result?.rows ?? []) as unknown as readonly Received[][],

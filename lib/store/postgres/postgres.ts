@@ -1,13 +1,17 @@
 // postgres(connection) and pglite(database): stores on PostgreSQL.
 
-import type { ClientConfig } from "pg";
 import { OptionError } from "../../process/errors.js";
 import type { StoreSource } from "../store.js";
 import { sharedSource } from "../store-source.js";
 import { PostgresDriver } from "./driver.js";
 import { pgConnector } from "./pg.js";
 import { type PgliteDatabase, pgliteConnector } from "./pglite.js";
-import { checkOptions, type PostgresOptions, type PostgresSettings } from "./settings.js";
+import {
+  checkOptions,
+  type PostgresConnection,
+  type PostgresOptions,
+  type PostgresSettings,
+} from "./settings.js";
 
 /**
  * A store on a PostgreSQL server, 13 or newer, for any number of processes. Needs the package `pg`.
@@ -24,7 +28,10 @@ import { checkOptions, type PostgresOptions, type PostgresSettings } from "./set
  * @example
  * const source = postgres("postgres://shop@db.internal/shop", { schema: "flows" });
  */
-export function postgres(connection: string | ClientConfig, options: PostgresOptions = {}): StoreSource {
+export function postgres(
+  connection: string | PostgresConnection,
+  options: PostgresOptions = {},
+): StoreSource {
   const settings = checkOptions(options);
   const client = clientConfig(connection);
   const label = `postgres ${placeOf(client)}`;
@@ -73,14 +80,15 @@ function setUp({ statementMs, lockMs, idleInTransactionMs }: PostgresSettings): 
   ].join("; ");
 }
 
-function clientConfig(connection: unknown): ClientConfig {
+function clientConfig(connection: unknown): PostgresConnection {
   if (typeof connection === "string" && connection !== "") return { connectionString: connection };
-  if (typeof connection === "object" && connection !== null && !Array.isArray(connection)) return connection;
+  if (typeof connection === "object" && connection !== null && !Array.isArray(connection))
+    return connection as PostgresConnection;
   throw new OptionError("connection", typeof connection, "a connection string or options of a client of pg");
 }
 
 /** Where the server is, for people: without user and password. */
-function placeOf({ connectionString, host, port, database }: ClientConfig): string {
+function placeOf({ connectionString, host, port, database }: PostgresConnection): string {
   if (connectionString === undefined)
     return `${host ?? "localhost"}${port === undefined ? "" : `:${port}`}/${database ?? ""}`;
   return (

@@ -131,3 +131,26 @@ export function checkOptions(options: PostgresOptions): PostgresSettings {
     );
   return settings;
 }
+
+/**
+ * How to reach a server: the options of a client of `pg`; further ones are passed on. Declared here, so that the types of
+ * `pg` need not be installed.
+ */
+export interface PostgresConnection {
+  /** A connection string; the other options take precedence. */
+  readonly connectionString?: string;
+  /** The name of the host, or the folder of its Unix socket. */
+  readonly host?: string;
+  /** The port. Default 5432. */
+  readonly port?: number;
+  /** The name of the user. */
+  readonly user?: string;
+  /** The password, or a function that gives it. */
+  readonly password?: string | (() => string | Promise<string>);
+  /** The name of the database. */
+  readonly database?: string;
+  /** TLS: true, or the options of `node:tls`. */
+  readonly ssl?: boolean | object;
+  /** How many milliseconds the connecting may take; the store has a limit of its own. */
+  readonly connectionTimeoutMillis?: number;
+}
