@@ -61,13 +61,12 @@ class Planner {
 
   decide({ writes, expect, claim }: WriteSet): Outcome {
     if (claim !== undefined && !this.isHeld(claim)) return new FencedError(claim.name, claim.token);
-    const results: number[] = [];
+    const results = Array<number>(writes.length).fill(0);
     try {
       if (expect !== undefined) for (const one of expect) this.of(one.table).expect(one);
       for (let at = 0; at < writes.length; at++) {
         const write = writes[at] as Write;
         const overlay = this.of(write.table);
-        results.push(0);
         if (write.type === "insert" && shapeOf(write.table).appends) overlay.append(write.row, results, at);
         else overlay.write(write, results, at);
       }

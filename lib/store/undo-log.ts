@@ -8,20 +8,23 @@ type Undo = () => void;
 
 /** Takes back the changes of one set, the last first. Appended rows are so many that they have no function of their own. */
 export class UndoLog {
+  // Longer than `size` once a set was accepted: an array that is emptied gives its places back, and asks for them again.
   private readonly entries: (Undo | Inserts)[] = [];
+  private size = 0;
 
   push(entry: Undo | Inserts): void {
-    this.entries.push(entry);
+    this.entries[this.size++] = entry;
   }
 
   /** The set is accepted. */
   clear(): void {
-    if (this.entries.length > 0) this.entries.length = 0;
+    this.size = 0;
   }
 
   /** The set is refused. */
   undo(): void {
-    for (let entry = this.entries.pop(); entry !== undefined; entry = this.entries.pop()) {
+    while (this.size > 0) {
+      const entry = this.entries[--this.size] as Undo | Inserts;
       if (typeof entry === "function") entry();
       else entry.pop();
     }

@@ -40,7 +40,7 @@ export interface Entry {
 
 /** An entry's head: one line of JSON. */
 export function encodeHead(at: number, asks: readonly Ask[], decision: Decision): string {
-  const asked = asks.length === 0 ? "[]" : JSON.stringify(asks.map(packAsk));
+  const asked = `[${asks.length === 1 ? packed(asks[0] as Ask) : asks.map(packed).join()}]`;
   switch (decision.type) {
     case "done": {
       const tail = decision.mail === undefined ? "" : `,${decision.mail}`;
@@ -58,14 +58,15 @@ export function encodeHead(at: number, asks: readonly Ask[], decision: Decision)
 type PackedAsk = readonly [kind: string, key: string, answer?: number];
 type PackedHead = readonly [string, number, readonly PackedAsk[], string, number | null, number];
 
-function packAsk({ kind, key, answer }: Ask): PackedAsk {
-  return answer === undefined ? [kind, key] : [kind, key, answer];
+function packed({ kind, key, answer }: Ask): string {
+  const names = `${JSON.stringify(kind)},${JSON.stringify(key)}`;
+  return answer === undefined ? `[${names}]` : `[${names},${answer}]`;
 }
 
 /** @throws SyntaxError or TypeError when the text is no head */
 export function decodeEntry(head: string, value: Stored): Entry {
-  const [type, at, packed, key, number, attempt] = JSON.parse(head) as PackedHead;
-  const asks = packed.map(([kind, of, answer]) => ({
+  const [type, at, recorded, key, number, attempt] = JSON.parse(head) as PackedHead;
+  const asks = recorded.map(([kind, of, answer]) => ({
     kind,
     key: of,
     ...(answer === undefined ? {} : { answer }),

@@ -134,7 +134,7 @@ function asked(
   const ask: Ask = { kind, key };
   skipVersions(state);
   const recorded = state.recorded[state.asked];
-  if (recorded === undefined) state.unrecorded.push(ask);
+  if (recorded === undefined) state.unrecorded = withOneMore(state.unrecorded, ask);
   else if (recorded.kind !== kind || recorded.key !== key) {
     diverge(state, recorded, ask, effects);
     return;
@@ -226,7 +226,14 @@ function run(state: FlowState, op: Op, effects: FlowEffect[]): void {
 function settle(state: FlowState, op: Op, decision: Decision, value: Stored): void {
   op.status = "decided";
   op.due = undefined;
-  state.outbox.push({ decision, value });
+  state.outbox = withOneMore(state.outbox, { decision, value });
+}
+
+/** Mostly the list stays at one, and is made at that size: a push to an empty list reserves seventeen places. */
+function withOneMore<T>(list: T[], one: T): T[] {
+  if (list.length === 0) return [one];
+  list.push(one);
+  return list;
 }
 
 // ── outcomes ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -289,8 +296,8 @@ function written(state: FlowState, at: number, effects: FlowEffect[]): void {
   }
   if (state.ending !== undefined) state.phase = "finishing";
   for (const item of items) {
-    const { decision } = item;
-    if (decision.type === "done" || decision.type === "cancelled") state.ready.push({ ...item, at });
+    const { decision, value } = item;
+    if (decision.type === "done" || decision.type === "cancelled") state.ready.push({ decision, value, at });
     else began(state, decision, effects);
   }
 }

@@ -24,7 +24,7 @@ export interface Call extends Settler {
   readonly key: string;
   readonly how: How;
   /** Type `run`: starts an attempt. */
-  readonly start?: (attempt: number) => Running | undefined;
+  readonly start?: ((attempt: number) => Running | undefined) | undefined;
   running?: Running | undefined;
   /** What is written with its outcome, or with its begin if it prepares. */
   extra?: Extra | undefined;
@@ -32,5 +32,5 @@ export interface Call extends Settler {
   grant?: ((set: WriteSet) => void) | undefined;
   encoded?: Stored;
   /** Makes of the decoded outcome what the code gets. Throws what the code gets as an error. */
-  readonly finish?: (value: unknown) => unknown;
+  readonly finish?: ((value: unknown) => unknown) | undefined;
 }

@@ -1,6 +1,6 @@
 // Checkpoints: the write sets of a flow. Facts go in with the outcome that they belong to, so both are durable or neither is.
 
-import type { Write, WriteSet } from "../../store/index.js";
+import type { Claim, Write, WriteSet } from "../../store/index.js";
 import { type Ask, encodeHead, type Stored } from "../journal/entry.js";
 import { END_TOPIC, type FlowRow, flows, journal, MAIL_TOPIC, mail, READY_TOPIC } from "../journal/tables.js";
 import type { Ending, Item } from "../machine/state.js";
@@ -23,6 +23,8 @@ export interface Checkpoint {
   readonly asks: readonly Ask[];
   readonly calls: ReadonlyMap<string, Call>;
   readonly progress: { readonly stored: Stored } | undefined;
+  /** What the write set is fenced with. */
+  readonly claim?: Claim | undefined;
 }
 
 type Parts = { writes: Write[]; notify: string[]; extras: Extra[] };
@@ -34,7 +36,7 @@ function partsOf({ row, blobs, at, seq, items, asks, calls, progress }: Checkpoi
   for (let i = 0; i < items.length; i++) {
     const { decision, value } = items[i] as Item;
     const head = encodeHead(at, i === 0 ? asks : NO_ASKS, decision);
-    const kept = blobs.split(value, `journal/${number}`, writes);
+    const kept = value === null ? null : blobs.split(value, `journal/${number}`, writes);
     writes.push({ type: "insert", table: journal, row: { flow: number, seq: seq + i, head, value: kept } });
     if (decision.type === "cancelled") continue;
     if (decision.type === "done" && decision.mail !== undefined)
@@ -52,9 +54,12 @@ function partsOf({ row, blobs, at, seq, items, asks, calls, progress }: Checkpoi
   return parts;
 }
 
-function setOf({ writes, notify, extras }: Parts): WriteSet {
-  if (extras.length === 0) return notify.length === 0 ? { writes } : { writes, notify };
+function setOf({ writes, notify, extras }: Parts, claim: Claim | undefined): WriteSet {
+  if (extras.length === 0 && notify.length === 0) return claim === undefined ? { writes } : { writes, claim };
+  const fenced = claim === undefined ? {} : { claim };
+  if (extras.length === 0) return { writes, notify, ...fenced };
   return {
+    ...fenced,
     writes: [...writes, ...extras.flatMap((extra) => extra.writes)],
     expect: extras.flatMap(({ expect }) => expect ?? []),
     notify: [...notify, ...extras.flatMap((extra) => extra.notify ?? [])],
@@ -63,7 +68,7 @@ function setOf({ writes, notify, extras }: Parts): WriteSet {
 
 /** The journal grows. */
 export function entriesSet(checkpoint: Checkpoint): WriteSet {
-  return setOf(partsOf(checkpoint));
+  return setOf(partsOf(checkpoint), checkpoint.claim);
 }
 
 /** The flow ends: its last entries, its outcome, and the mail to its parent; or it starts anew. */
@@ -80,7 +85,7 @@ export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
     );
     const input = blobs.split(ending.again, `input/${id}`, parts.writes);
     parts.writes.push({ type: "update", table: flows, key: [number], set: restarted(row, at, input) });
-    return setOf(parts);
+    return setOf(parts, checkpoint.claim);
   }
   const { status, value, note } = ending;
   const outcome = blobs.split(value, `journal/${number}`, parts.writes);
@@ -93,7 +98,7 @@ export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
     parts.writes.push(...letter(parent, `end/${number}`, childTopic(key), note ?? null, id, at));
     parts.notify.push(MAIL_TOPIC + parent);
   }
-  return setOf(parts);
+  return setOf(parts, checkpoint.claim);
 }
 
 function restarted({ generation }: FlowRow, at: number, input: Stored): Record<string, Stored | number> {

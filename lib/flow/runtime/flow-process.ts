@@ -7,6 +7,7 @@ import type { TimerRef } from "../../process/owned-timer.js";
 import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
 import { isThenable } from "../../process/thenable.js";
 import {
+  type Claim,
   FencedError,
   type SqlTransaction,
   StoreClosedError,
@@ -43,6 +44,7 @@ export type FlowMessage =
   | { readonly type: "parked"; readonly error: Error | undefined; readonly letters: readonly Letter[] };
 
 const DRAINED: FlowMessage = { type: "drained" };
+const STORED: FlowMessage = { type: "stored", error: undefined };
 
 /** What a flow's process exits with when it left memory on purpose: the host looks at the type. */
 export const PARKED: ExitReason = { type: "shutdown", detail: "parked" };
@@ -255,9 +257,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#busy = true;
     try {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-        const [, effects] = this.#transition(this.#state, next);
-        for (const effect of effects) {
-          this.#perform(effect);
+        const effects = this.#transition(this.#state, next)[1];
+        for (let i = 0; i < effects.length; i++) {
+          this.#perform(effects[i] as FlowEffect);
           if (!this.ctx.alive) return;
         }
       }
@@ -272,11 +274,13 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #perform(effect: FlowEffect): undefined {
     switch (effect.type) {
       case "write":
-        this.#submit(entriesSet(this.#checkpoint(effect.seq, effect.items, effect.asks)));
+        this.#submit(entriesSet(this.#checkpoint(effect.seq, effect.items, effect.asks, this.#port.claim)));
         return;
       case "finish":
         if (this.#isDry) return this.#end();
-        this.#submit(endSet(this.#checkpoint(effect.seq, effect.items, effect.asks), effect.ending));
+        this.#submit(
+          endSet(this.#checkpoint(effect.seq, effect.items, effect.asks, this.#port.claim), effect.ending),
+        );
         return;
       case "run": {
         const call = this.#calls.get(effect.key) as Call;
@@ -355,7 +359,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   // ── writes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #checkpoint(seq: number, items: readonly Item[], asks: readonly Ask[]): Checkpoint {
+  /** @param claim - absent where the transaction has it */
+  #checkpoint(seq: number, items: readonly Item[], asks: readonly Ask[], claim?: Claim): Checkpoint {
     const progress = this.#progress;
     this.#progress = undefined;
     this.#writtenAt = this.#port.now();
@@ -372,17 +377,20 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       asks,
       calls: this.#calls,
       progress,
+      claim,
     };
   }
 
   #submit(set: WriteSet): void {
-    const { process } = this.ctx.self;
     this.#unanswered++;
-    this.#port.store.submit({ ...set, claim: this.#port.claim }, (error) => {
-      process?.deliver({ type: "stored", error } satisfies FlowMessage, undefined);
-      this.#answered();
-    });
+    this.#port.store.submit(set, this.#stored);
   }
+
+  readonly #stored = (error: Error | undefined): void => {
+    const message: FlowMessage = error === undefined ? STORED : { type: "stored", error };
+    this.ctx.self.process?.deliver(message, undefined);
+    this.#answered();
+  };
 
   #transact(key: string, seq: number, asks: readonly Ask[]): void {
     const call = this.#calls.get(key);
@@ -522,7 +530,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   ask<T>(kind: string, key: string, how: How, more?: AskOptions): Promise<T> {
-    return this.#call<T>({ kind, key, how, ...more });
+    return this.#call<T>(kind, key, how, { extra: more?.extra, finish: more?.finish });
   }
 
   askBody<T>(
@@ -538,7 +546,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
       return new Attempt(this.#after, of, ended).run(body, limit);
     };
-    return this.#call<T>({ kind, key, how: RUN, start, ...(more?.finish && { finish: more.finish }) });
+    return this.#call<T>(kind, key, RUN, { start, finish: more?.finish });
   }
 
   readonly #after = (ms: number, fn: () => void): (() => void) => {
@@ -556,7 +564,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       void this.#transaction(key, plan, attempt, body, aborting.signal);
       return aborting;
     };
-    return this.#call({ kind: "transaction", key, how: COMMIT, start });
+    return this.#call("transaction", key, COMMIT, { start });
   }
 
   async #transaction(
@@ -663,21 +671,24 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.answers.set(name, answer);
   }
 
-  #call<T>(given: Omit<Call, "resolve" | "reject">): Promise<T> {
-    if (this.#busy)
-      throw new FlowContextError(`${given.kind} "${given.key}" was asked in the body of a step`);
+  #call<T>(
+    kind: string,
+    key: string,
+    how: How,
+    { start, extra, finish }: Pick<Call, "start" | "extra" | "finish">,
+  ): Promise<T> {
+    if (this.#busy) throw new FlowContextError(`${kind} "${key}" was asked in the body of a step`);
     if (!this.ctx.alive) return new Promise<T>(() => undefined);
     return new Promise<T>((resolve, reject) => {
-      const call: Call = { ...given, resolve, reject };
+      const call: Call = { kind, key, how, start, extra, finish, resolve, reject };
       this.#port.kernel.interception?.gate(
         this.ctx.self.process as WatchedProcess | undefined,
-        `${given.kind} "${given.key}"`,
+        `${kind} "${key}"`,
         call,
       );
-      this.#calls.set(given.key, call);
+      this.#calls.set(key, call);
       if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
       this.#stall = undefined;
-      const { kind, key, how } = given;
       this.event({ type: "asked", kind, key, how, now: this.#port.now() });
     });
   }
@@ -702,7 +713,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     if (call === undefined) return;
     if (ok) call.extra = more?.extraOf?.();
     const stored = (kept: Stored): void =>
-      this.event({ type: "ran", key, ok, value: kept, ...(retryAt === undefined ? {} : { retryAt }) });
+      this.event(
+        retryAt === undefined
+          ? { type: "ran", key, ok, value: kept }
+          : { type: "ran", key, ok, value: kept, retryAt },
+      );
     const unstorable = (error: unknown): void =>
       void after(payloads.encodeThrown(error), (kept) =>
         this.event({ type: "ran", key, ok: false, value: kept }),
