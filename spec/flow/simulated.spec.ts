@@ -2,10 +2,18 @@
 // flows of whom, every flow ends as an uninterrupted one does.
 
 import { type System, supervisor } from "signalbox";
-import { type AnyFlow, defineFlow, type FlowContext, type FlowDefinition, flowHost } from "signalbox/flow";
-import type { MemorySource } from "signalbox/store";
-import type { Simulation } from "signalbox/testing";
+import {
+  type AnyFlow,
+  defineFlow,
+  type FlowContext,
+  type FlowDefinition,
+  type FlowHost,
+  flowHost,
+} from "signalbox/flow";
+import { type MemorySource, openStore } from "signalbox/store";
+import type { SimulatedNode, Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
+import { FLOW_SCHEMA, flows, journal } from "../../lib/flow/journal/tables.js";
 import { explored } from "../support/proof.js";
 
 /** The hospital does not suspect flows of the kills that a scenario makes. */
@@ -82,8 +90,25 @@ class Cast {
   }
 }
 
+/** Starts the flows of a cast, perhaps sends mail, and checks how they end. `host` finds the host that runs at the time. */
+async function played(sim: Simulation, cast: Cast, host: () => Promise<FlowHost>): Promise<void> {
+  const insist = <T>(request: (flows: FlowHost) => Promise<T>): Promise<T> =>
+    insisted(sim, async () => request(await host()));
+  await insist((flows) => flows.start(cast.listener, undefined, { id: "listener" }));
+  await insist((flows) => flows.start(cast.main, 1, { id: "main" }));
+  if (sim.choose(2, "mail") === 1)
+    await insist((flows) => flows.get("main").send("go", 1, { messageId: "m" }));
+  const end = await insist((flows) => flows.get<Result>("main").result({ timeoutMs: 5_000 }));
+  const heard = await insist((flows) => flows.get("listener").result({ timeoutMs: 5_000 }));
+  expect(end).toEqual({ won: cast.won("main"), child: 4 });
+  expect(heard).toBe(`heard ${end.won}`);
+  expect(cast.wrong).toEqual([]);
+  sim.sometimes("the race went to the clock", end.won === "slept");
+  sim.sometimes("the race went to the mail", end.won === "mail");
+}
+
 /** Repeats a request to a host until it is answered. */
-async function insist<T>(sim: Simulation, request: () => Promise<T>): Promise<T> {
+async function insisted<T>(sim: Simulation, request: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await request();
@@ -93,13 +118,26 @@ async function insist<T>(sim: Simulation, request: () => Promise<T>): Promise<T>
   }
 }
 
-async function supervised(system: System, store: MemorySource, cast: Cast) {
-  const definition = flowHost({ store, flows: cast.flows, name: "flows", hospital: PATIENT });
+/** A host under a supervisor. */
+async function supervised(
+  system: System,
+  store: MemorySource,
+  cast: Cast,
+  more: readonly AnyFlow[] = [],
+): Promise<FlowHost> {
+  // Flows stay in memory, so that they are taken from hosts and not from the store.
+  const limits = { idleMs: 60_000 };
+  const definition = flowHost({
+    ...{ store, limits, flows: [...cast.flows, ...more] },
+    ...{ name: "flows", hospital: PATIENT },
+  });
   await system.start(
     supervisor({ label: "root", intensity: 1000, children: [{ id: "flows", start: definition }] }),
   );
   return definition.at(system, "flows");
 }
+
+const RACES = ["the race went to the clock", "the race went to the mail"];
 
 describe("flows of a host whose processes are killed at any step", () => {
   it("end as if nothing had been [J54]", async () => {
@@ -110,24 +148,103 @@ describe("flows of a host whose processes are killed at any step", () => {
         sim.calm();
         const flows = await supervised(system, sim.store(), cast);
         sim.storm();
-        await insist(sim, () => flows.start(cast.listener, undefined, { id: "listener" }));
-        const main = await insist(sim, () => flows.start(cast.main, 1, { id: "main" }));
-        if (sim.choose(2, "mail") === 1) await insist(sim, () => main.send("go", 1, { messageId: "m" }));
-        const end = await insist(sim, () => main.result());
-        const heard = await insist(sim, () => flows.get("listener").result());
-        expect(end).toEqual({ won: cast.won("main"), child: 4 });
-        expect(heard).toBe(`heard ${end.won}`);
-        expect(cast.wrong).toEqual([]);
+        await played(sim, cast, async () => flows);
       },
       {
         quick: 100,
         seed: 1,
+        sometimes: RACES,
         faults: {
           crash: [
             { of: "shop/root/**", atMost: 3, reason: "kill" },
             { of: "shop/root/flows", atMost: 1 },
           ],
         },
+      },
+    );
+  });
+});
+
+describe("flows of a machine that loses power", () => {
+  it("end as if nothing had been, though writes are lost that were on their way to the disk [J55]", async () => {
+    await explored(
+      async (sim) => {
+        const cast = new Cast();
+        const boot = async (node: SimulatedNode): Promise<FlowHost> =>
+          supervised(node.system(), node.store, cast);
+        const shop = sim.node("shop", boot, { store: { failures: { write: true, atMost: 1 } } });
+        await played(sim, cast, () => shop.ready());
+        sim.sometimes("the power failed", shop.boots > 1);
+      },
+      {
+        quick: 100,
+        seed: 2,
+        sometimes: [...RACES, "the power failed"],
+        faults: { nodeCrash: { of: "shop", downMs: [0, 100], atMost: 3 } },
+      },
+    );
+  });
+});
+
+/** How long the claim of a host holds, by the clock of the store. */
+const CLAIM_MS = 15_000;
+
+describe("flows of two hosts that take them from each other", () => {
+  it("end once, none is lost, and nothing is written by the host that lost them [J56]", async () => {
+    await explored(
+      async (sim) => {
+        const cast = new Cast();
+        const walker = defineFlow("walker", async (flow, steps: number) => {
+          const tokens: number[] = [];
+          for (let i = 0; i < steps; i++) {
+            tokens.push(await flow.step("at", ({ token }) => token));
+            await flow.sleep(CLAIM_MS / 2);
+          }
+          return tokens;
+        });
+        const source = sim.store({ shared: true, failures: { answer: true, atMost: 2 } });
+        const hosts: FlowHost[] = [];
+        sim.calm();
+        for (const name of ["a", "b"]) {
+          const system = sim.system({ name, clock: { driftPpm: [0, -700_000, 200_000] } });
+          hosts.push(await supervised(system, source, cast, [walker]));
+        }
+        const store = await openStore(sim.system({ name: "operator" }), source, [FLOW_SCHEMA]);
+        sim.storm();
+        const any = async (): Promise<FlowHost> =>
+          sim.oneOf([hosts[0], hosts[1]] as [FlowHost, FlowHost], "host");
+        await insisted(sim, async () => (await any()).start(walker, 4, { id: "walker" }));
+        const revoked = (async () => {
+          for (let i = sim.choose(3, "revocations"); i > 0; i--) {
+            await sim.sleep(sim.oneOf([0, 1_000, CLAIM_MS], "until the revocation"));
+            const [claim] = await store.claims("flows/");
+            if (claim !== undefined) await store.revoke(claim.name, claim.token);
+          }
+        })();
+        await played(sim, cast, any);
+        await revoked;
+        const tokens = await insisted(sim, async () =>
+          (await any()).get<number[]>("walker").result({ timeoutMs: 5_000 }),
+        );
+        sim.sometimes("a flow went over in mid-work", new Set(tokens).size > 1);
+        // A host that lost the flow has lost its claim: it never writes again.
+        const holders = tokens.filter((token, i) => token !== tokens[i - 1]);
+        expect(holders).toEqual([...new Set(tokens)]);
+        const rows = await store.scan(flows, {});
+        expect(rows.map(({ status, holder }) => `${status} ${holder}`)).toEqual(
+          rows.map(() => "completed null"),
+        );
+        for (const { number } of rows) {
+          const entries = await store.scan(journal, { index: "flow", prefix: [number] });
+          expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, i) => i));
+        }
+        await store.close();
+      },
+      {
+        quick: 60,
+        seed: 3,
+        sometimes: [...RACES, "a flow went over in mid-work"],
+        faults: { crash: { of: ["a/root/flows", "b/root/flows"], atMost: 2, reason: "kill" } },
       },
     );
   });
