@@ -100,7 +100,7 @@ const SAID: readonly (readonly [RegExp, SymptomKind])[] = [
   [/^(57014|55P03|25P0[34]|ETIMEDOUT$)/, "timeout"],
   [/^(08[0-9A-Z]{3}$|57P0[1-5]|ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|ENETUNREACH)/, "connection"],
   [/^ERR_\w*TIMEOUT/, "timeout"],
-  [/^ERR_\w*CONNECTION/, "connection"],
+  [/^ERR_(\w*CONNECTION|STORE_UNREACHABLE)/, "connection"],
   [/^ERR_\w*CONSTRAINT/, "constraint"],
 ];
 

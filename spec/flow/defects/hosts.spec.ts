@@ -1,9 +1,9 @@
 // Defects of hosts that die, hang and come back.
 
-import { System } from "signalbox";
+import { type ChildSpec, System, supervisor } from "signalbox";
 import { type AnyFlow, defineFlow, flowHost } from "signalbox/flow";
-import { memory } from "signalbox/store";
-import { flowKit } from "signalbox/testing";
+import { memory, StoreUnreachableError } from "signalbox/store";
+import { flowKit, testClock } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { flows as FLOWS, journal as JOURNAL } from "../../../lib/flow/journal/tables.js";
 import { gate } from "../../support/gate.js";
@@ -26,6 +26,16 @@ function counted(): { readonly flow: AnyFlow; readonly bodies: number[]; open():
 }
 
 const NO_INPUT = undefined as never;
+
+/** Asks again when the store fails. */
+async function patient<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof StoreUnreachableError) return patient(ask);
+    throw error;
+  }
+}
 
 describe("a host", () => {
   it("8: takes over a wait whole: message or timeout, in the journal and for the code", async () => {
@@ -125,6 +135,74 @@ describe("a host", () => {
     expect(bodies).toHaveLength(1);
     open();
     for (const one of [system, other]) await hosts.clock.until(one.stop());
+  });
+
+  it("13: goes on with recovery after an error of the store at any call of it", async () => {
+    const flow = defineFlow("fragile", async (ctx) => {
+      await ctx.step("one", () => 1);
+      return ctx.receive("go");
+    });
+    for (let at = 1, struck = true; struck; at++) {
+      const clock = testClock();
+      const inner = memory();
+      let calls = Number.NEGATIVE_INFINITY;
+      const store = watched(inner, () => {
+        if (++calls === at) throw new StoreUnreachableError("a", 1, "nothing", new Error("it restarts"));
+      });
+      const definition = flowHost({ store, flows: [flow] });
+      const child: ChildSpec = { id: "host", name: "host", start: definition };
+      const boot = async (): Promise<System> => {
+        const system = new System({ environment: clock.environment, report: false });
+        const root = supervisor({ intensity: 10, periodMs: 60_000, children: [child] });
+        try {
+          await clock.until(system.start(root));
+          return system;
+        } catch {
+          // A host that cannot open its store does not start, and says so: whoever runs it starts it again.
+          await clock.until(system.stop());
+          return boot();
+        }
+      };
+      const first = await boot();
+      await clock.until(definition.at(first, "host").start(flow, NO_INPUT, { id: "f" }));
+      await clock.settle();
+      await clock.until(first.stop({ timeoutMs: 0 }));
+      inner.lose();
+      calls = 0;
+      const second = await boot();
+      const run = definition.at(second, "host").get("f");
+      await clock.advance(5_000);
+      await clock.until(patient(() => run.send("go", at, { messageId: "go" })));
+      expect(await clock.until(patient(() => run.result())), `call ${at}`).toBe(at);
+      struck = calls >= at;
+      calls = Number.NEGATIVE_INFINITY;
+      await clock.until(second.stop());
+      if (!struck) expect(at).toBeGreaterThan(10);
+    }
+  });
+
+  it("14: starts the others of a batch in which one cannot be read", async () => {
+    const flow = defineFlow("batch", async (ctx, n: number) => {
+      await ctx.step("one", () => n);
+      return ctx.receive("go");
+    });
+    const store = memory();
+    await using kit = await flowKit({ flows: [flow], store });
+    for (let n = 0; n < 5; n++) await kit.start(flow, n, { id: `f${n}` });
+    const raw = await opened(kit.clock, store);
+    const rows = await kit.clock.until(raw.scan(JOURNAL, { index: "flow", prefix: [3] }));
+    const writes = rows.map(({ position }) => ({
+      type: "update" as const,
+      table: JOURNAL,
+      key: [position],
+      set: { head: "not JSON" },
+    }));
+    await kit.clock.until(raw.commit({ writes }));
+    await kit.crash();
+    for (const n of [0, 1, 3, 4]) await kit.get(`f${n}`).send("go", n);
+    for (const n of [0, 1, 3, 4]) expect(await kit.get(`f${n}`).result()).toBe(n);
+    expect(await kit.get("f2").status()).toBe("hospitalized");
+    await kit.clock.until(raw.close());
   });
 
   it("19: does not run a finished flow again, and leaves none without an owner", async () => {
