@@ -6,7 +6,7 @@ import { describePostgres } from "../../support/postgres.js";
 import { proving, sized } from "../../support/proof.js";
 import { everyPoint } from "./every-point.js";
 import { ChaosUsageError, readChaosOptions } from "./options.js";
-import { killOnPostgres, killOnSqlite } from "./runs.js";
+import { killOnPostgres, killOnSqlite, strikePostgres } from "./runs.js";
 
 let compiled: Compiled;
 let child: readonly string[];
@@ -41,6 +41,14 @@ describePostgres("flows on PostgreSQL", () => {
     const report = await killOnPostgres({ kills: sized(2, 0.01), seed: SEED, child });
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
   });
+
+  it.runIf(proving)(
+    "lose nothing on two hosts that are killed, stopped and cut off while the server restarts [J57]",
+    async () => {
+      const report = await strikePostgres({ strikes: 10, seed: SEED, child });
+      expect(report.line).toBe("10 strikes, 50 flows, 0 lost, 0 steps repeated, transactions exact");
+    },
+  );
 });
 
 describe("the command line of chaos:flows", () => {

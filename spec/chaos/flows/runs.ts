@@ -29,6 +29,7 @@ export function killOnSqlite(options: RunOptions & { readonly kills: number }): 
 export async function killOnPostgres(options: RunOptions & { readonly kills: number }): Promise<KillReport> {
   await using server = await startPostgres({ fsync: true });
   const store: StorePlace = { type: "postgres", url: server.url };
+  await bookingsOf(store);
   return await killAgainAndAgain({ ...options, store, flowsPerKill: FLOWS_PER_KILL, bookings: bookingsOf });
 }
 
@@ -38,6 +39,8 @@ export async function strikePostgres(
 ): Promise<KillReport> {
   await using server = await startPostgres({ fsync: true });
   const place: StorePlace = { type: "postgres", url: server.url };
+  // Makes the table: two sessions that make one at the same time fail, and so would their flows.
+  await bookingsOf(place);
   return await strikeHosts({
     ...options,
     server,
