@@ -99,6 +99,7 @@ export {
   type Transition,
   type TransitionOf,
 } from "./runtime/port.js";
+export type { FlowEndOutcome, FlowStepOutcome } from "./runtime/taps.js";
 export type { Time } from "./schedules/calendar.js";
 export {
   SCHEDULE_DEFAULTS,

@@ -40,6 +40,17 @@ export function measure(stream: TelemetryStream, meter: Meter): () => void {
   stream.subscribe("restart", ({ supervisor, child, gaveUp }) => {
     restarts.add(1, { supervisor: names.of(supervisor), child: names.of(child), gave_up: gaveUp });
   });
+  const steps = seconds(
+    "flow.step.duration",
+    "From the begin to the end of an attempt of a durable flow's step.",
+  );
+  stream.subscribe("flow:step", ({ flow, kind, outcome, durationMs }) => {
+    steps.record(durationMs / 1_000, { flow, kind, outcome });
+  });
+  const flows = meter.createCounter("signalbox.flows", { description: "Durable flows that have ended." });
+  stream.subscribe("flow:end", ({ flow, outcome }) => {
+    flows.add(1, { flow, outcome });
+  });
   return observeMailboxes(stream, meter);
 }
 

@@ -16,6 +16,7 @@
 // | `cast`                   | a cast is about to be sent                                                | behaviours    |
 // | `launching`, `restarted` | a supervisor starts a child, restarts one, or gives up                    | supervisor/   |
 // | `dispatching`            | a dispatch begins; its attempts and its end go to `conversation.tap`      | dispatch/     |
+// | `flowStep`, `flowEnded`  | an attempt of a flow's step has ended; the end of a flow is durable       | flow/         |
 //
 // A higher floor adds its taps by declaration merging.
 

@@ -34,6 +34,7 @@ import { placeOf } from "./place.js";
 import type { FlowPort, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
 import { Attempt, retryWait, type StepPlan } from "./step-body.js";
+import type { FlowStepOutcome } from "./taps.js";
 
 /** What the store, timers and the host tell a flow's process. */
 export type FlowMessage =
@@ -235,6 +236,14 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#port.kernel.stop(this.ctx.self.process as never, crash(error as Error), undefined);
   }
 
+  #ended({ status, again }: Ending): undefined {
+    const { name, created } = this.#row;
+    // A flow that starts anew goes on.
+    if (again === undefined)
+      this.#port.kernel.taps?.flowEnded(name, this.flowId, status, this.#writtenAt - created);
+    return this.#end();
+  }
+
   #end(): undefined {
     this.#port.kernel.stop(this.ctx.self.process as never, NORMAL, undefined);
   }
@@ -319,7 +328,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         this.#port.caughtUp(this.number);
         return;
       case "ended":
-        return this.#end();
+        return this.#ended(effect.ending);
       case "quiet":
         if (this.#idle !== undefined) this.ctx.cancel(this.#idle);
         this.#idle = effect.quiet
@@ -541,7 +550,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     more?: AskOptions,
   ): Promise<T> {
     const start = (attempt: number): Attempt => {
-      const ended = (ok: boolean, value: unknown): void => this.#ran(key, plan, attempt, ok, value, more);
+      const begun = this.#port.kernel.taps === undefined ? 0 : this.#port.kernel.env.now();
+      const ended = (ok: boolean, value: unknown): void =>
+        this.#ran(key, plan, attempt, ok, value, more, begun);
       const of = { key, flowId: this.flowId, attempt, token: this.#port.claim.token };
       const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
       return new Attempt(this.#after, of, ended).run(body, limit);
@@ -576,6 +587,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   ): Promise<void> {
     const { store, claim, payloads } = this.#port;
     const call = this.#calls.get(key) as Call;
+    const begun = this.#port.kernel.taps === undefined ? 0 : this.#port.kernel.env.now();
     const attach = async (result: unknown): Promise<WriteSet> => {
       call.encoded = await payloads.encode(result, `transaction "${key}" of flow ${this.flowId}`, "result");
       signal.throwIfAborted();
@@ -594,10 +606,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     } catch (error) {
       if (!this.ctx.alive || signal.aborted) return;
       if (error instanceof FencedError || error instanceof StoreClosedError) return this.#fail(error);
-      return this.#ran(key, plan, attempt, false, error, undefined);
+      return this.#ran(key, plan, attempt, false, error, undefined, begun);
     }
-    if (this.ctx.alive)
-      this.event({ type: "transacted", key, value: call.encoded ?? null, at: this.#writtenAt });
+    if (!this.ctx.alive) return;
+    this.#tapped("transaction", key, "done", begun);
+    this.event({ type: "transacted", key, value: call.encoded ?? null, at: this.#writtenAt });
   }
 
   startChild(flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
@@ -698,6 +711,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return this.#answer;
   }
 
+  #tapped(kind: string, key: string, outcome: FlowStepOutcome, begun: number): void {
+    const { taps, env } = this.#port.kernel;
+    taps?.flowStep(this.#row.name, kind, key, this.flowId, outcome, env.now() - begun);
+  }
+
   #ran(
     key: string,
     plan: StepPlan,
@@ -705,12 +723,14 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     ok: boolean,
     value: unknown,
     more: AskOptions | undefined,
+    begun: number,
   ): void {
     const { payloads, kernel } = this.#port;
     const wait = ok ? undefined : retryWait(plan, attempt, value, kernel.env.random());
     const retryAt = wait === undefined ? undefined : this.#port.now() + wait;
     const call = this.#calls.get(key);
     if (call === undefined) return;
+    this.#tapped(call.kind, key, ok ? "done" : retryAt === undefined ? "failed" : "retried", begun);
     if (ok) call.extra = more?.extraOf?.();
     const stored = (kept: Stored): void =>
       this.event(

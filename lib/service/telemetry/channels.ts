@@ -53,5 +53,7 @@ export const CHANNELS: { readonly [Name in TelemetryEventName]: EventChannel<Tel
   "process:end": channel("process:end"),
   crash: channel("crash"),
   restart: channel("restart"),
+  "flow:step": channel("flow:step"),
+  "flow:end": channel("flow:end"),
   mailbox: channel("mailbox"),
 };

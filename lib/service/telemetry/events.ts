@@ -1,6 +1,7 @@
 // The events of telemetry: what each tells. This table is the contract; channels.ts makes a channel of node:diagnostics_channel
 // of each name.
 
+import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { CallOutcome } from "../../process/taps.js";
@@ -232,6 +233,34 @@ export interface MailboxDepth extends TelemetryEvent {
   readonly deepest: number;
 }
 
+/** An attempt of a durable flow's step has ended. */
+export interface FlowStepEnd extends TelemetryEvent {
+  /** The name of the flow's definition. */
+  readonly flow: string;
+  /** The id of the flow. */
+  readonly id: string;
+  /** What was asked: `step`, `transaction`, `dispatch`, and so on. */
+  readonly kind: string;
+  /** The key of the step in the journal. */
+  readonly key: string;
+  /** `retried`: it failed and runs again. `failed`: its error went to the flow's code. */
+  readonly outcome: FlowStepOutcome;
+  /** How many milliseconds the attempt took. */
+  readonly durationMs: number;
+}
+
+/** The end of a durable flow is durable. */
+export interface FlowEnd extends TelemetryEvent {
+  /** The name of the flow's definition. */
+  readonly flow: string;
+  /** The id of the flow. */
+  readonly id: string;
+  /** How it ended. */
+  readonly outcome: FlowEndOutcome;
+  /** How many milliseconds it took since its start, across restarts. */
+  readonly durationMs: number;
+}
+
 /**
  * All events, by name. The channel of an event is `signalbox:` and its name: `signalbox:call:end`.
  *
@@ -246,6 +275,7 @@ export interface MailboxDepth extends TelemetryEvent {
  * | `process:begin`, `process:end` | a process was spawned; it ended |
  * | `crash` | a process ended with another reason than `normal` or `shutdown` |
  * | `restart` | a supervisor restarts a child, or gives up |
+ * | `flow:step`, `flow:end` | an attempt of a durable flow's step ended; a durable flow ended |
  * | `mailbox` | a gauge: the mailboxes of one label are counted |
  */
 export interface TelemetryEvents {
@@ -279,6 +309,10 @@ export interface TelemetryEvents {
   readonly crash: Crash;
   /** A supervisor restarts a child, or gives up. */
   readonly restart: Restarted;
+  /** An attempt of a durable flow's step has ended. */
+  readonly "flow:step": FlowStepEnd;
+  /** A durable flow has ended. */
+  readonly "flow:end": FlowEnd;
   /** The mailboxes of one label. */
   readonly mailbox: MailboxDepth;
 }

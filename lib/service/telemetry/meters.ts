@@ -1,5 +1,6 @@
 // What telemetry counts and times when somebody wants metrics: metrics.ts. The recorder calls it beside the events.
 
+import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { CallTap } from "../../process/taps.js";
 import type { AttemptEnd, DispatchOutcome } from "./events.js";
@@ -37,4 +38,6 @@ export interface Meters {
   dispatches(group: string): DispatchMeter;
   ended(label: string, reason: ExitReason, handled: number): void;
   restarted(supervisor: string, child: string, gaveUp: boolean): void;
+  flowStep(flow: string, kind: string, outcome: FlowStepOutcome, durationMs: number): void;
+  flowEnded(flow: string, outcome: FlowEndOutcome): void;
 }

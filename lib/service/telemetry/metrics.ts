@@ -1,5 +1,6 @@
 // The metrics of one system: what is counted and timed, in families of series.
 
+import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
@@ -148,6 +149,9 @@ export class SystemMetrics implements Meters {
   readonly attempts: Family<Counter>;
   readonly exits: Family<Counter>;
   readonly restarts: Family<Counter>;
+  readonly flowCounts: Family<Counter>;
+  readonly flowSteps: Family<Counter>;
+  readonly flowStepSeconds: Family<Histogram>;
   private readonly meters = new Map<string, Map<string | undefined, MethodMeter>>();
   private readonly groups = new Map<string, GroupMeter>();
   private untilTimed = 1;
@@ -178,6 +182,20 @@ export class SystemMetrics implements Meters {
     );
     this.exits = counter("exits", "Processes that have ended.", "label", "reason");
     this.restarts = counter("restarts", "Restarts by supervisors.", "supervisor", "child", "gave_up");
+    this.flowCounts = counter("flows", "Durable flows that have ended.", "flow", "outcome");
+    this.flowSteps = counter(
+      "flow_steps",
+      "Attempts of steps of durable flows that have ended.",
+      "flow",
+      "kind",
+      "outcome",
+    );
+    this.flowStepSeconds = new Family(
+      "signalbox_flow_step_seconds",
+      "From the begin to the end of an attempt of a step.",
+      ["flow", "kind"],
+      () => new Histogram(bucketsSeconds),
+    );
   }
 
   calls(label: string, method: string | undefined): CallMeter {
@@ -227,5 +245,14 @@ export class SystemMetrics implements Meters {
 
   restarted(supervisor: string, child: string, gaveUp: boolean): void {
     this.restarts.of(supervisor, child, String(gaveUp)).value++;
+  }
+
+  flowStep(flow: string, kind: string, outcome: FlowStepOutcome, durationMs: number): void {
+    this.flowSteps.of(flow, kind, outcome).value++;
+    this.flowStepSeconds.of(flow, kind).observe(durationMs / 1_000);
+  }
+
+  flowEnded(flow: string, outcome: FlowEndOutcome): void {
+    this.flowCounts.of(flow, outcome).value++;
   }
 }

@@ -72,6 +72,7 @@ export class PrometheusMetrics implements AsyncDisposable {
     yield* [metrics.callCounts, metrics.callSeconds, metrics.casts, this.#handled()];
     yield* [metrics.waitSeconds, metrics.handleSeconds, metrics.dispatchCounts, metrics.dispatchSeconds];
     yield* [metrics.attempts, metrics.exits, metrics.restarts, lost];
+    yield* [metrics.flowCounts, metrics.flowSteps, metrics.flowStepSeconds];
   }
 
   /** A process counts what it handles. Those that have ended are added up already. */

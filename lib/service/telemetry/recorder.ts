@@ -3,6 +3,7 @@
 
 import { Conversation } from "../../dispatch/conversation.js";
 import { OwnEnvelope } from "../../dispatch/envelope.js";
+import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js";
 import type { StartOutcome } from "../../process/behaviour.js";
 import { plain } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -329,6 +330,29 @@ export class Recorder implements Taps {
     const begin = { system, node, at, span: this.nextSpan(), from: owner?.pid, group, envelope };
     conversation.tap = new DispatchSpan(this, group, begin, timedFrom);
     if (CHANNELS["dispatch:begin"].hasSubscribers) this.publish(CHANNELS["dispatch:begin"], begin);
+  }
+
+  // ── durable flows ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  flowStep(
+    flow: string,
+    kind: string,
+    key: string,
+    id: string,
+    outcome: FlowStepOutcome,
+    durationMs: number,
+  ): void {
+    this.touched();
+    this.meters?.flowStep(flow, kind, outcome, durationMs);
+    if (CHANNELS["flow:step"].hasSubscribers)
+      this.publish(CHANNELS["flow:step"], { ...this.common(), flow, id, kind, key, outcome, durationMs });
+  }
+
+  flowEnded(flow: string, id: string, outcome: FlowEndOutcome, durationMs: number): void {
+    this.touched();
+    this.meters?.flowEnded(flow, outcome);
+    if (CHANNELS["flow:end"].hasSubscribers)
+      this.publish(CHANNELS["flow:end"], { ...this.common(), flow, id, outcome, durationMs });
   }
 
   private get seesDispatches(): boolean {
