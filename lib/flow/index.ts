@@ -20,6 +20,7 @@ export type {
   FlowContext,
   FlowDispatchOptions,
   InnerContext,
+  Received,
   RetryOptions,
   Saga,
   StepContext,

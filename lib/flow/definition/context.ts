@@ -93,6 +93,16 @@ export interface Saga {
   rollback(): Promise<void>;
 }
 
+/**
+ * The type of a message. With a stated type it is that; else what the definition declares for the topic; `unknown` for a topic that it
+ * does not declare.
+ */
+export type Received<Messages, Stated, Topic extends string> = [Stated] extends [never]
+  ? Topic extends keyof Messages
+    ? Messages[Topic]
+    : unknown
+  : Stated;
+
 /** What the code of a flow can do. See the guide, chapter "Durable flows". */
 export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progress = unknown> {
   /** The id of the flow. */
@@ -119,14 +129,15 @@ export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progr
   sleep(duration: Duration): Promise<void>;
   /** Waits until a moment: milliseconds since 1970, or a Date. */
   sleepUntil(moment: number | { getTime(): number }): Promise<void>;
-  /** Takes the oldest message of a topic, or waits for one. `undefined` after the timeout. */
-  receive<K extends keyof Messages & string>(topic: K): Promise<Messages[K]>;
-  receive<T>(topic: string): Promise<T>;
-  receive<K extends keyof Messages & string>(
+  /**
+   * Takes the oldest message of a topic, or waits for one. `undefined` after the timeout. A topic that the definition declares in
+   * `messages` has the type of its schema. Any other topic has the type that the caller states: `receive<string>("approval")`.
+   */
+  receive<T = never, K extends string = string>(topic: K): Promise<Received<Messages, NoInfer<T>, K>>;
+  receive<T = never, K extends string = string>(
     topic: K,
     options: WaitOptions,
-  ): Promise<Messages[K] | undefined>;
-  receive<T>(topic: string, options: WaitOptions): Promise<T | undefined>;
+  ): Promise<Received<Messages, NoInfer<T>, K> | undefined>;
   /** Sends a message to a flow of the same store, exactly once. Fulfilled when it is durable. */
   send(to: string | { readonly id: string }, topic: string, value: unknown): Promise<void>;
   /** Starts a child flow and waits for its result. */

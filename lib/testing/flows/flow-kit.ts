@@ -37,7 +37,7 @@ export interface FlowKitOptions {
 export interface KitRun<Output> {
   /** The id of the flow. */
   readonly id: string;
-  /** Lets time pass until the flow ends. @throws FlowFailedError, ClockStuckError */
+  /** Lets time pass until the flow ends. @throws FlowFailedError, ClockLimitError when nothing lets it end */
   result(): Promise<Output>;
   /** Sends it a message. No time passes. `messageId`: a second one with the same id is dropped. */
   send(topic: string, value: unknown, options?: { readonly messageId?: string }): Promise<void>;
