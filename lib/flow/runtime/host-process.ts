@@ -16,11 +16,11 @@ import {
   FencedError,
   type Store,
   StoreClosedError,
-  type StoreContext,
   StoreError,
   type Write,
   type WriteSet,
 } from "../../store/index.js";
+import { storeContext } from "../../store/open-store.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { OBSERVE } from "../hospital/desk.js";
 import { JournalDamagedError } from "../hospital/errors.js";
@@ -156,7 +156,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const { hostId = this.kernel.env.id(), store } = this.#settings;
     this.store = await store.open(
       [FLOW_SCHEMA, QUEUE_SCHEMA, SCHEDULE_SCHEMA, SESSION_SCHEMA],
-      this.#storeContext(),
+      storeContext(this.kernel),
     );
     if (!ctx.alive) return this.#letGo();
     const claim = await this.store.claim(HOST_CLAIMS + hostId, { owner: hostId });
@@ -233,18 +233,6 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       id: () => this.kernel.env.id(),
       // The schedule is looked at again in a while; the host goes on.
       failed: (_name, error) => reportLate(this.kernel, this.#ctx.self, error),
-    };
-  }
-
-  #storeContext(): StoreContext {
-    const { kernel } = this;
-    return {
-      environment: kernel.env,
-      after: (ms, fn) => {
-        const timer = kernel.addTimer(ms, { fire: fn });
-        return () => void kernel.cancelTimer(timer);
-      },
-      warn: () => undefined,
     };
   }
 

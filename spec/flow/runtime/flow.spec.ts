@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { defineFlow, flowHost } from "../../../lib/flow/index.js";
 import { System } from "../../../lib/index.js";
-import { memory } from "../../../lib/store/index.js";
+import { memory, type StoreSource } from "../../../lib/store/index.js";
 
 const child = defineFlow("child", async (flow, n: number) => flow.step("double", () => n * 2));
 const greet = defineFlow("greet", async (flow, name: string) => {
@@ -57,4 +57,19 @@ test("with `verify`, a hidden random number is found on the first run", async ()
   const flows = await system.start(flowHost({ store: memory(), flows: [hidden], verify: true }));
   const run = await flows.start(hidden, undefined, { id: "h" });
   await expect.poll(async () => (await run.info()).status).toBe("hospitalized");
+});
+
+test("warnings of the store are reports of the system", async () => {
+  const texts: string[] = [];
+  await using system = new System({ report: (text) => void texts.push(text) });
+  const inner = memory();
+  const store: StoreSource = {
+    label: inner.label,
+    open: (schemas, context) => {
+      context.warn({ code: "TEST", message: "the log grows" });
+      return inner.open(schemas, context);
+    },
+  };
+  await system.start(flowHost({ store, flows: [child] }));
+  expect(texts.join()).toContain("the log grows");
 });
