@@ -34,7 +34,10 @@ export interface StepContext {
   readonly idempotencyKey: string;
   /** 1 for the first attempt. Attempts before a crash count when their failure was recorded. */
   readonly attempt: number;
-  /** The fencing token of the host that runs the flow: later hosts have larger ones. */
+  /**
+   * The token of the host that runs the flow: the store refuses writes under a token that was lost. Tokens tell hosts apart; a flow
+   * may go back to a host whose token is smaller.
+   */
   readonly token: number;
   /** Fails the step for good, whatever retries are left. @throws NonRetriableError */
   giveUp(reason: string, cause?: unknown): never;
