@@ -1,18 +1,25 @@
 // The door of the service: orders and approvals come in by HTTP. Each is durable before it is answered, and may be sent again.
 
 import { Hono } from "hono";
-import { type FlowHost, FlowInputError, FlowNotFoundError, type FlowRun, MessageError } from "signalbox/flow";
+import {
+  type FlowHost,
+  FlowInputError,
+  FlowNotFoundError,
+  FlowQueryError,
+  type FlowRun,
+  MessageError,
+} from "signalbox/flow";
 import type { Approval, Doing, Flows, Order, Receipt } from "./checkout.js";
 
 /** The flow of an order has the order's id behind this: ids are unique among all flows of a store. */
 const FLOW = "checkout-";
 
-/** What the code of the flow says, if it is in memory: not while the flow waits for long, nor before its host has taken it. */
+/** What the code of the flow says: nothing before it has begun, or when the flow ended between two questions. */
 async function doing(run: FlowRun<Receipt>): Promise<Doing | undefined> {
   try {
     return await run.query<Doing>("order");
   } catch (error) {
-    if (error instanceof FlowNotFoundError) return undefined;
+    if (error instanceof FlowQueryError) return undefined;
     throw error;
   }
 }
