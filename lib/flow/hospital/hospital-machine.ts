@@ -7,7 +7,7 @@
 //     out        runs again; remembered, because it may come back without progress
 //
 // A flow runs under a number that grows with each run, and only the failure of a later run than the last one known counts. So an
-// admission that is told twice changes nothing, and a flow fails at most once.
+// admission that is reported twice changes nothing, and a flow fails at most once.
 //
 // The table of patients is updated in place: a state that was given to `decide` must not be used again.
 

@@ -67,6 +67,7 @@ import type { HostMessage, HostRequest, Started } from "./messages.js";
 import type { HostSettings } from "./options.js";
 import type { FlowLimits, FlowPort, Interceptor, NewFlow, Payloads } from "./port.js";
 import { type ServedHost, whyNotStarted } from "./services.js";
+import { Waiters } from "./waiters.js";
 import { Ward, type WardHost } from "./ward.js";
 
 /** A flow in memory. */
@@ -101,7 +102,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   readonly #byPid = new Map<Pid, Loaded>();
   /** Flows that are being taken; true: there was news since. */
   readonly #taking = new Map<number, boolean>();
-  readonly #waiters = new Map<string, ReplyTo<FlowRow>[]>();
+  readonly #waiters = new Waiters<ReplyTo<FlowRow>>();
   /** Queries that wait for a flow to be in memory, by its number. */
   readonly #replaying = new Map<number, (() => void)[]>();
   /** Tokens of hosts that are gone. No later host gets one of them. */
@@ -707,30 +708,21 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
   async #awaitEnd(id: string, replyTo: ReplyTo<FlowRow>): Promise<void> {
     // Waits first: the end may come while the row is read.
-    const waiters = this.#waiters.get(id) ?? [];
-    this.#waiters.set(id, [...waiters, replyTo]);
+    this.#waiters.add(id, replyTo);
     await this.#rowOf(id).then(
       (row) => this.#tellWaiters(row),
       (error: unknown) => {
-        this.#forgetWaiter(id, replyTo);
+        this.#waiters.remove(id, replyTo);
         throw error;
       },
     );
-  }
-
-  #forgetWaiter(id: string, replyTo: ReplyTo<FlowRow>): void {
-    const left = (this.#waiters.get(id) ?? []).filter((one) => one !== replyTo);
-    if (left.length === 0) this.#waiters.delete(id);
-    else this.#waiters.set(id, left);
   }
 
   async #tellWaiters(found: FlowRow): Promise<void> {
     if (!ENDED.includes(found.status)) return;
     const [outcome = null] = await resolved(this.store, [found.outcome]);
     const row = { ...found, outcome };
-    const waiters = this.#waiters.get(row.id) ?? [];
-    this.#waiters.delete(row.id);
-    for (const one of waiters) this.#ctx.reply(one, row);
+    for (const one of this.#waiters.take(row.id)) this.#ctx.reply(one, row);
   }
 
   // ── news ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -738,7 +730,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   #noted(topic: string | undefined): void {
     if (topic === undefined) {
       for (const loaded of this.#loaded.values()) void this.#readMail(loaded);
-      for (const id of this.#waiters.keys()) void this.#checkEnd(id);
+      for (const id of this.#waiters.ids()) void this.#checkEnd(id);
       this.#queues.look();
       this.#schedules.keeper.look();
       void this.#poll();

@@ -39,7 +39,7 @@ export class Catalog {
     return [
       `create table if not exists ${this.#name("$schemas")} (name text collate "C" primary key, version bigint not null)`,
       // `token` is unique, so that a change of the token locks the row against all who hold it FOR KEY SHARE: a new owner waits for
-      // the commits of the old one. A renewal changes no key and waits for nobody.
+      // the commits of the old one. A renewal changes no key and does not wait.
       `create table if not exists ${this.#name("$claims")} (name text collate "C" primary key, token bigint not null unique,` +
         " owner text not null, attempt text not null, ttl float8 not null, expires float8 not null, locked_in float8)",
       `create table if not exists ${this.#name("$outcomes")} (id text collate "C" primary key, at float8 not null)`,
