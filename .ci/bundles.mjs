@@ -53,7 +53,38 @@ function namesAndCodes(entry, base) {
     });
 }
 
+/** The files of a bundle of these imports that are loaded with it, and those that it may load later. */
+async function bundled(imports) {
+  const entry = join(folder("drivers"), "entry.js");
+  writeFileSync(entry, `export ${imports} from ${JSON.stringify(join(root, "dist/store/index.js"))};`);
+  const bundle = await rolldown({ input: entry, platform: "browser", external: PEERS, logLevel: "silent" });
+  const { output } = await bundle.generate();
+  await bundle.close();
+  const files = new Map(output.map((file) => [file.fileName, file]));
+  const first = new Set([output.find(({ isEntry }) => isEntry)]);
+  const late = new Set();
+  for (const file of first) for (const name of file.imports) if (files.has(name)) first.add(files.get(name));
+  for (const file of first) for (const name of file.dynamicImports) late.add(files.get(name));
+  for (const file of late)
+    for (const name of file.imports) if (!first.has(files.get(name))) late.add(files.get(name));
+  const text = (some) => [...some].map(({ code = "" } = {}) => code).join("\n");
+  return { first: text(first), late: text(late) };
+}
+
+/** Words of the drivers: a bundle without them holds no driver. */
+const DRIVERS = { sqlite: /journal_mode/, postgres: /pg_advisory_xact_lock/ };
+
 export const checks = {
+  "a bundle of a store in memory holds no other driver, and the others are loaded when they are opened":
+    async () => {
+      const memory = await bundled("{ memory, openStore, transact }");
+      const all = await bundled("*");
+      for (const [kind, word] of Object.entries(DRIVERS)) {
+        if (word.test(memory.first + memory.late)) throw new Error(`a store in memory brings ${kind} along`);
+        if (word.test(all.first)) throw new Error(`${kind} is loaded before it is opened`);
+        if (!word.test(all.late)) throw new Error(`${kind} is not in the bundle of everything`);
+      }
+    },
   "names and codes of errors survive minification": async () => {
     const bundle = await minified();
     const all = { plain: [], minified: [] };

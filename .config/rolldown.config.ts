@@ -9,6 +9,16 @@ const lib = new URL("../lib/", import.meta.url).pathname;
 /** The floors that several entries use, lowest first. */
 const SHARED = ["process", "graph", "behaviour", "supervisor", "dispatch", "store", "flow", "service"];
 
+/** Rooms whose driver is loaded when somebody opens a store of that kind; the files named here are not part of the driver. */
+const LAZY = [
+  ["store-sqlite", new RegExp(`^${lib}store/sqlite/(?!(?:errors|files|settings|sqlite)\\.)`)],
+  [
+    "store-postgres",
+    new RegExp(`^${lib}store/postgres/(?!(?:connection|errors|index|postgres|settings)\\.)`),
+  ],
+] as const;
+const isLazy = (id: string): boolean => LAZY.some(([, files]) => files.test(id));
+
 const config: RolldownOptions = defineConfig({
   input: {
     ...Object.fromEntries(ENTRIES.map((name) => [name, `${lib}${name}.ts`])),
@@ -31,11 +41,14 @@ const config: RolldownOptions = defineConfig({
     comments: { annotation: true, legal: true, jsdoc: false },
     chunkFileNames: "chunks/[name].js",
     codeSplitting: {
-      groups: SHARED.map((floor, i) => ({
-        name: floor,
-        test: (id: string) => id.startsWith(`${lib}${floor}/`),
-        priority: SHARED.length - i,
-      })),
+      groups: [
+        ...SHARED.map((floor, i) => ({
+          name: floor,
+          test: (id: string) => id.startsWith(`${lib}${floor}/`) && !isLazy(id),
+          priority: SHARED.length - i,
+        })),
+        ...LAZY.map(([name, test]) => ({ name, test, priority: 0 })),
+      ],
     },
   },
 });

@@ -3,6 +3,7 @@
  *
  *     postgres          postgres(connection) and pglite(database)
  *     settings          their options, with the defaults
+ *     connect           their driver, loaded when a store is opened
  *     driver            what a store does, on a few connections
  *     connection        a session: pg (pg.ts) or PGlite (pglite.ts)
  *     pool              who gets a connection, and the next attempt to connect (pool-machine.ts)

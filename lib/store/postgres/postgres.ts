@@ -1,17 +1,11 @@
-// postgres(connection) and pglite(database): stores on PostgreSQL.
+// postgres(connection) and pglite(database): stores on PostgreSQL. Their driver is loaded when a store is opened: a bundle that opens
+// none on PostgreSQL loads none.
 
 import { OptionError } from "../../process/errors.js";
 import type { StoreSource } from "../store.js";
 import { sharedSource } from "../store-source.js";
-import { PostgresDriver } from "./driver.js";
-import { pgConnector } from "./pg.js";
-import { type PgliteDatabase, pgliteConnector } from "./pglite.js";
-import {
-  checkOptions,
-  type PostgresConnection,
-  type PostgresOptions,
-  type PostgresSettings,
-} from "./settings.js";
+import type { PgliteDatabase } from "./pglite.js";
+import { checkOptions, type PostgresConnection, type PostgresOptions } from "./settings.js";
 
 /**
  * A store on a PostgreSQL server, 13 or newer, for any number of processes. Needs the package `pg`.
@@ -35,11 +29,9 @@ export function postgres(
   const settings = checkOptions(options);
   const client = clientConfig(connection);
   const label = `postgres ${placeOf(client)}`;
-  const { connectMs, answerMs, prepare } = settings;
-  const connector = pgConnector(label, { client, connectMs, answerMs, prepare, setUp: setUp(settings) });
   return sharedSource({
     label,
-    connect: async (host) => new PostgresDriver(host, { connector, settings }),
+    connect: async (host) => (await import("./connect.js")).toServer(host, label, client, settings),
   });
 }
 
@@ -57,27 +49,10 @@ export function pglite(database: PgliteDatabase, options: PostgresOptions = {}):
   if (typeof (database as PgliteDatabase | undefined)?.transaction !== "function")
     throw new OptionError("database", database, "a PGlite of @electric-sql/pglite");
   const label = "pglite";
-  const connector = pgliteConnector(label, database, setUp(settings));
   return sharedSource({
     label,
-    connect: async (host) => new PostgresDriver(host, { connector, settings }),
+    connect: async (host) => (await import("./connect.js")).toPglite(host, label, database, settings),
   });
-}
-
-/** The settings of each session. */
-function setUp({ statementMs, lockMs, idleInTransactionMs }: PostgresSettings): string {
-  return [
-    "set application_name = 'signalbox'",
-    `set statement_timeout = ${Math.ceil(statementMs)}`,
-    `set lock_timeout = ${Math.ceil(lockMs)}`,
-    `set idle_in_transaction_session_timeout = ${Math.ceil(idleInTransactionMs)}`,
-    "set bytea_output = 'hex'",
-    // Read as text, floating point numbers keep all their digits.
-    "set extra_float_digits = 1",
-    // Acknowledged is durable, whatever the default of the server.
-    "set synchronous_commit = on",
-    "set default_transaction_read_only = off",
-  ].join("; ");
 }
 
 function clientConfig(connection: unknown): PostgresConnection {

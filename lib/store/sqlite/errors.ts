@@ -1,9 +1,6 @@
-// Errors of stores on SQLite, and what they are made from: result codes of SQLite and of the file system.
+// Errors of stores on SQLite. What they are made from is in failures.ts, which is loaded when a store is opened.
 
-import { SignalboxError } from "../../process/errors.js";
 import { StoreError } from "../errors.js";
-import { EngineFailure, THREAD_ENDED } from "./engine-port.js";
-import type { Failure } from "./jobs.js";
 
 /**
  * Another process, or another copy of the library in this process, has the file open. A SQLite file has one owner.
@@ -72,79 +69,4 @@ export class StoreFileError extends StoreError {
     super(`${path} ${why}`, { cause });
     this.path = path;
   }
-}
-
-/** SQLite's primary result codes. */
-const RESULT = {
-  PERM: 3,
-  BUSY: 5,
-  NOMEM: 7,
-  READONLY: 8,
-  IOERR: 10,
-  CORRUPT: 11,
-  FULL: 13,
-  CANTOPEN: 14,
-  TOOBIG: 18,
-  NOTADB: 26,
-};
-
-/** The primary result code of an error: SQLite's extended codes have it in their lowest byte. */
-export function resultOf(error: unknown): number | undefined {
-  const result = error instanceof EngineFailure ? error.failure.result : undefined;
-  return result === undefined ? undefined : result & 0xff;
-}
-
-/** Whether a group that failed so may succeed in parts: one of its sets is too much. */
-export function isTooMuch(error: unknown): boolean {
-  const result = resultOf(error);
-  return result === RESULT.TOOBIG || result === RESULT.NOMEM;
-}
-
-/** The error that users see. Errors of the library stay as they are. */
-export function storeError(path: string, error: unknown, owner?: string): Error {
-  if (error instanceof SignalboxError) return error;
-  if (!(error instanceof EngineFailure))
-    return new StoreError(`the store on ${path} failed: ${String((error as Error)?.message ?? error)}`, {
-      cause: error,
-    });
-  const { failure } = error;
-  switch (resultOf(error)) {
-    case RESULT.BUSY:
-      return new StoreLockedError(path, owner);
-    case RESULT.CORRUPT:
-    case RESULT.NOTADB:
-      return new StoreDamagedError(path, failure.message, error);
-    case RESULT.FULL:
-      return new StoreFullError(path, error);
-    case RESULT.READONLY:
-    case RESULT.PERM:
-      return new StoreFileError(
-        path,
-        "or its folder cannot be written: allow this user to write both",
-        error,
-      );
-    case RESULT.IOERR:
-      return new StoreFileError(
-        path,
-        `could not be read or written (${failure.message} at ${failure.at})`,
-        error,
-      );
-    case RESULT.CANTOPEN:
-      return new StoreFileError(path, `or its -wal cannot be opened or created (${failure.message})`, error);
-    default:
-      return ofHost(path, failure, error);
-  }
-}
-
-/** Errors without a result code of SQLite. */
-function ofHost(path: string, failure: Failure, cause: Error): Error {
-  if (failure.code === THREAD_ENDED)
-    return new StoreError(
-      `the store on ${path} failed: ${failure.message}; what was under way may or may not be written: open the store again and look`,
-      { cause },
-    );
-  if (failure.code === "ENOSPC" || failure.code === "EDQUOT") return new StoreFullError(path, cause);
-  if (failure.code === "EIO")
-    return new StoreFileError(path, `could not be read or written (${failure.message})`, cause);
-  return new StoreError(`the store on ${path} failed at ${failure.at}: ${failure.message}`, { cause });
 }

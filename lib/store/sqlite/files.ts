@@ -52,13 +52,12 @@ export function checkBackup(path: string): void {
     throw new StoreFileError(dirname(whole), "is no folder: create it first");
 }
 
-const UTC = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone: "UTC" });
-
 const ownerFile = (path: string): string => `${path}.owner`;
 
 /** Tells others who has the file open. The lock itself is SQLite's; this is for people. */
 export function tellOwner(path: string, since: number): void {
-  const owner = `process ${node.process.pid} on ${node.os.hostname()}, since ${UTC.format(since)} UTC\n`;
+  const utc = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone: "UTC" });
+  const owner = `process ${node.process.pid} on ${node.os.hostname()}, since ${utc.format(since)} UTC\n`;
   try {
     node.fs.writeFileSync(ownerFile(path), owner);
   } catch {

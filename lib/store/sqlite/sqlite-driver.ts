@@ -12,7 +12,7 @@ import type { AnyRow, Table } from "../table.js";
 import { textOf, valuesOf } from "../table-shape.js";
 import type { Key, WriteSet } from "../write-set.js";
 import type { EnginePort } from "./engine-port.js";
-import { isTooMuch, storeError } from "./errors.js";
+import { isTooMuch, storeError } from "./failures.js";
 import { checkBackup, forgetOwner } from "./files.js";
 import type { Answers, Query, Rows, Step, Written } from "./jobs.js";
 import { CLAIMS, LAYOUT, layoutSteps } from "./layout.js";

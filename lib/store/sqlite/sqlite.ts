@@ -1,21 +1,14 @@
-// sqlite(path): a store in one file.
+// sqlite(path): a store in one file. Its driver is loaded when a store is opened: a bundle that opens none on SQLite loads none.
 
 import { OptionError } from "../../process/errors.js";
-import { PackageMissingError } from "../../process/package-missing.js";
 import type { DriverHost } from "../driver.js";
-import { StoreVersionError } from "../errors.js";
 import type { Schema } from "../schema.js";
 import { checkSchemas } from "../schema-versions.js";
 import type { Store, StoreContext, StoreSource } from "../store.js";
 import { sharedSource } from "../store-source.js";
-import { findDriver, LIBSQL } from "./drivers.js";
-import { openHere, openThread } from "./engine-port.js";
-import { StoreDamagedError, storeError } from "./errors.js";
-import { checkFile, readOwner, realPath, tellOwner } from "./files.js";
-import type { Driver, Opened, Settings } from "./jobs.js";
-import { APPLICATION_ID, FORMAT, formatSteps } from "./layout.js";
+import { realPath } from "./files.js";
 import { checkOptions, type SqliteOptions, type SqliteSettings } from "./settings.js";
-import { SqliteDriver } from "./sqlite-driver.js";
+import type { SqliteDriver } from "./sqlite-driver.js";
 
 /**
  * A store in one SQLite file, for one process. It runs on node:sqlite where Node has it (22.13 and newer), else on the package
@@ -78,6 +71,7 @@ class SqliteSource implements StoreSource {
   #newFile(path: string): OpenFile {
     const settings = this.#settings;
     const connect = async (host: DriverHost): Promise<SqliteDriver> => {
+      const { connectTo } = await import("./connect.js");
       const driver = await connectTo(this.label, path, settings, host, () => {
         file.connected = false;
         forget(path, file);
@@ -105,61 +99,4 @@ function checkSame(open: SqliteSettings, wanted: SqliteSettings): void {
   for (const name of Object.keys(wanted) as (keyof SqliteSettings)[])
     if (open[name] !== wanted[name])
       throw new OptionError(name, wanted[name], `${String(open[name])}, as where the file is open already`);
-}
-
-async function connectTo(
-  label: string,
-  path: string,
-  settings: SqliteSettings,
-  host: DriverHost,
-  closed: () => void,
-): Promise<SqliteDriver> {
-  const driver = findDriver(settings.driver);
-  if (driver === undefined)
-    throw settings.driver === "node"
-      ? new OptionError("driver", "node", "absent or libsql: this Node has no node:sqlite; Node 22.13 has")
-      : new PackageMissingError("libsql", LIBSQL, "a SQLite store on this Node, which has no node:sqlite,");
-  checkFile(path);
-  const port = settings.thread ? openThread() : openHere();
-  try {
-    const opened = await port.ask({ type: "open", settings: engineSettings(path, settings, driver) });
-    checkOwn(label, path, opened);
-    tellOwner(path, host.environment.wallTime());
-    const steps = formatSteps(opened.format);
-    if (steps.length > 0) await port.ask({ type: "write", steps });
-    const made = new SqliteDriver(label, path, port, host, settings, closed);
-    await made.begin();
-    return made;
-  } catch (error) {
-    await port.end();
-    throw storeError(path, error, readOwner(path));
-  }
-}
-
-/** What the engine is told. */
-export function engineSettings(path: string, settings: SqliteSettings, driver: Driver): Settings {
-  return {
-    path,
-    driver,
-    synchronous: settings.durability === "power-loss" ? "full" : "normal",
-    cacheBytes: settings.cacheBytes,
-    walBytes: settings.walBytes,
-    autoCheckpointPages: settings.checkpointPages,
-    preparedStatements: settings.preparedStatements,
-    statements: settings.transactionStatements,
-    resultRows: settings.resultRows,
-    applicationId: APPLICATION_ID,
-    format: FORMAT,
-  };
-}
-
-/** @throws StoreVersionError, StoreDamagedError */
-function checkOwn(label: string, path: string, { applicationId, format }: Opened): void {
-  if (applicationId === APPLICATION_ID && format > FORMAT)
-    throw new StoreVersionError(label, "the store's own tables", format, FORMAT);
-  if (applicationId !== APPLICATION_ID && (applicationId !== 0 || format !== 0))
-    throw new StoreDamagedError(
-      path,
-      `it is the database of another program (application id ${applicationId}, version ${format})`,
-    );
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Store, StoreDamagedError, StoreFileError, StoreFullError, sqlite } from "signalbox/store";
 import { describe, expect, it } from "vitest";
 import { EngineFailure } from "../../../lib/store/sqlite/engine-port.js";
-import { storeError } from "../../../lib/store/sqlite/errors.js";
+import { storeError } from "../../../lib/store/sqlite/failures.js";
 import { storeContext } from "../../support/store-context.js";
 import { openWithPort } from "./engine.js";
 import { DRIVERS, journal, newFolder, open, order, orders } from "./support.js";
