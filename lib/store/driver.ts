@@ -71,6 +71,11 @@ export interface StoreDriver {
   recovery(error: unknown): Recovery;
   get(table: Table, keys: readonly Key[]): Promise<readonly (AnyRow | undefined)[]>;
   scan(table: Table, scan: CheckedScan): Promise<readonly AnyRow[]>;
+  /**
+   * The rows of scans that differ only in their prefix of one value, in one read: in the order of the prefixes' values, then as each
+   * scan has them. `scan` has one of the prefixes; its limit is that of all rows together. Absent: each scan is read by itself.
+   */
+  scanAll?(table: Table, scan: CheckedScan, prefixes: readonly Value[]): Promise<readonly AnyRow[]>;
   /** How many rows there are; the limit does not count. */
   count(table: Table, scan: CheckedScan): Promise<number>;
   clock(): Promise<number>;

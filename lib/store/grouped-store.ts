@@ -10,6 +10,7 @@ import { ClaimKeeper } from "./claim-keeper.js";
 import { setContextOf } from "./context-of.js";
 import type { CheckedScan, DriverHost, HeldClaim, StoreDriver } from "./driver.js";
 import { FencedError, StoreClosedError, StoreError, StoreUnsupportedError } from "./errors.js";
+import { GatheredScans } from "./gathered-scans.js";
 import { GroupCommit, type Settled } from "./group-commit.js";
 import type { StoreLimits } from "./limits.js";
 import type { Outcome } from "./plan.js";
@@ -28,12 +29,14 @@ export class StoreEngine {
   readonly watchers: Watchers;
   readonly keepers: Set<ClaimKeeper> = new Set();
   readonly commits: GroupCommit;
+  readonly scans: GatheredScans;
   /** Names of the tables of all schemas that it was opened with. */
   readonly tables: Set<string> = new Set();
 
   constructor(driver: StoreDriver, host: EngineHost, limits: StoreLimits) {
     this.driver = driver;
     this.limits = limits;
+    this.scans = new GatheredScans(driver);
     this.watchers = new Watchers((message) => host.warn({ code: "store-callback", message }));
     this.commits = new GroupCommit({
       label: driver.label,
@@ -135,7 +138,9 @@ export class GroupedStore implements Store {
   }
 
   scan<C extends Columns>(table: Table<C>, scan: Scan): Promise<RowOf<C>[]> {
-    return this.#run(async () => (await this.#driver.scan(table, this.#checked(table, scan))) as RowOf<C>[]);
+    return this.#run(
+      async () => (await this.#engine.scans.scan(table, this.#checked(table, scan))) as RowOf<C>[],
+    );
   }
 
   count<C extends Columns>(table: Table<C>, scan: Scan): Promise<number> {

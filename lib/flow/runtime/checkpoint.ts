@@ -89,8 +89,8 @@ export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
   }
   const { status, value, note } = ending;
   const outcome = blobs.split(value, `journal/${number}`, parts.writes);
-  const gone = { holder: null, due: owes ? 0 : null, wish: null, slot: null, waiting: null, debounce: null };
-  const set = { status, outcome, finished: at, updated: at, ...gone };
+  const gone = { holder: null, due: owes ? 0 : null, wish: null };
+  const set = { status, outcome, finished: at, updated: at, ...gone, ...left(row) };
   parts.writes.push({ type: "update", table: flows, key: [number], set });
   parts.notify.push(END_TOPIC + id, ...roomTopics(row));
   if (owes) parts.notify.push(READY_TOPIC + number);
@@ -99,6 +99,14 @@ export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
     parts.notify.push(MAIL_TOPIC + parent);
   }
   return setOf(parts, checkpoint.claim);
+}
+
+/** What a flow was waiting in, and holds no more. A column that is not named costs neither a look at its index nor a change of it. */
+function left({ queue, debounce }: FlowRow): Record<string, null> {
+  return {
+    ...(queue !== null && { slot: null, waiting: null }),
+    ...(debounce !== null && { debounce: null }),
+  };
 }
 
 function restarted({ generation }: FlowRow, at: number, input: Stored): Record<string, Stored | number> {

@@ -970,7 +970,9 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
   async #takeRow(row: FlowRow): Promise<void> {
     const { number } = row;
-    const [history, letters] = await Promise.all([this.#historyOf(row), this.#lettersOf(number, 0)]);
+    // A flow that was sent nothing so far has no mail: that it is so when it is taken, the commit expects.
+    const unread = row.mail === 0 ? [] : this.#lettersOf(number, 0);
+    const [history, letters] = await Promise.all([this.#historyOf(row), unread]);
     const crashes = row.holder !== null && row.taken_at === history.length ? row.crashes + 1 : 0;
     if (!this.#ward.mayRun(row, crashes)) return;
     const set = {
@@ -981,7 +983,9 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       taken_at: history.length,
       hospital: row.hospital,
       updated: this.now(),
-      ...{ waiting: null, debounce: null },
+      ...(row.waiting !== null && { waiting: null }),
+      // To name the column of a unique index is to read and write the row as a whole.
+      ...(row.debounce !== null && { debounce: null }),
     };
     const [input = row.input] = await resolved(this.store, [row.input]);
     await this.store.commit({

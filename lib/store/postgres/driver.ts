@@ -8,7 +8,7 @@ import { StoreVersionError } from "../errors.js";
 import type { Recovery } from "../group-commit-machine.js";
 import type { Schema } from "../schema.js";
 import type { SqlTransaction, SqlTransactionOptions } from "../sql.js";
-import type { AnyRow, Table } from "../table.js";
+import type { AnyRow, Table, Value } from "../table.js";
 import type { Key, WriteSet } from "../write-set.js";
 import { Catalog, FORMAT } from "./catalog.js";
 import {
@@ -148,6 +148,12 @@ export class PostgresDriver implements StoreDriver {
   async scan(table: Table, scan: CheckedScan): Promise<readonly AnyRow[]> {
     const sql = this.#table(table);
     const { rows } = await this.#read(sql.scan(scan));
+    return rows.map((row) => sql.row(row));
+  }
+
+  async scanAll(table: Table, scan: CheckedScan, prefixes: readonly Value[]): Promise<readonly AnyRow[]> {
+    const sql = this.#table(table);
+    const { rows } = await this.#read(sql.scanAll(scan, prefixes));
     return rows.map((row) => sql.row(row));
   }
 

@@ -227,7 +227,15 @@ export class TableSql {
   }
 
   scan(scan: CheckedScan): Command {
-    const [where, values] = this.#where(scan);
+    return this.#scan(scan, this.#where(scan));
+  }
+
+  /** Scans with these prefixes of one value each. */
+  scanAll(scan: CheckedScan, prefixes: readonly Value[]): Command {
+    return this.#scan(scan, this.#where(scan, prefixes));
+  }
+
+  #scan(scan: CheckedScan, [where, values]: [string, Parameter[]]): Command {
     const columns = [
       ...scan.index.columns,
       ...this.shape.key.filter((name) => !scan.index.columns.includes(name)),
@@ -248,7 +256,11 @@ export class TableSql {
     return { text: `select count(*) from ${this.name} where ${where}`, values, prepared: true };
   }
 
-  #where({ index, prefix, from, after, below }: CheckedScan): [string, Parameter[]] {
+  /** @param firsts - values of the index's first column; absent: the prefix */
+  #where(
+    { index, prefix, from, after, below }: CheckedScan,
+    firsts?: readonly Value[],
+  ): [string, Parameter[]] {
     const values: Parameter[] = [];
     const conditions: string[] = [];
     const compared = (column: string, operator: string, value: Value): void => {
@@ -256,7 +268,13 @@ export class TableSql {
       values.push(value);
       conditions.push(`${name} ${operator} $${values.length}::${type}`);
     };
-    for (const [i, value] of prefix.entries()) compared(index.columns[i] as string, "=", value);
+    if (firsts === undefined)
+      for (const [i, value] of prefix.entries()) compared(index.columns[i] as string, "=", value);
+    else {
+      const [field] = this.#of([index.columns[0] as string]) as [Field];
+      values.push(arrayOf(field, firsts));
+      conditions.push(`${field.name} = any($1::${field.type}[])`);
+    }
     const next = index.columns[prefix.length] as string;
     if (from !== undefined) compared(next, ">=", from);
     if (after !== undefined) compared(next, ">", after);

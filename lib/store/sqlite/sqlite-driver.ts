@@ -8,7 +8,7 @@ import type { Recovery } from "../group-commit-machine.js";
 import { type Found, type Needs, needs, numbered, plan, type Statement } from "../plan.js";
 import type { Schema } from "../schema.js";
 import type { SqlTransaction, SqlTransactionOptions } from "../sql.js";
-import type { AnyRow, Table } from "../table.js";
+import type { AnyRow, Table, Value } from "../table.js";
 import { textOf, valuesOf } from "../table-shape.js";
 import type { Key, WriteSet } from "../write-set.js";
 import type { EnginePort } from "./engine-port.js";
@@ -127,6 +127,11 @@ export class SqliteDriver implements StoreDriver {
 
   async scan(table: Table, scan: CheckedScan): Promise<readonly AnyRow[]> {
     const [rows] = await this.#read([this.#table(table).scan(scan)]);
+    return rows as readonly AnyRow[];
+  }
+
+  async scanAll(table: Table, scan: CheckedScan, prefixes: readonly Value[]): Promise<readonly AnyRow[]> {
+    const [rows] = await this.#read([this.#table(table).scanAll(scan, prefixes)]);
     return rows as readonly AnyRow[];
   }
 

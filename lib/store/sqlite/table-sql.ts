@@ -129,7 +129,21 @@ export class TableSql {
   }
 
   scan(scan: CheckedScan): Query {
-    const [where, parameters] = this.#where(scan);
+    return this.#scan(scan, this.#where(scan));
+  }
+
+  /** Scans with these prefixes of one value each. */
+  scanAll(scan: CheckedScan, prefixes: readonly Value[]): Query {
+    // Each number of values is a statement to keep prepared: the last value is repeated up to the next power of two.
+    const most = 2 ** Math.ceil(Math.log2(prefixes.length));
+    const values = Array.from(
+      { length: most },
+      (_, i) => prefixes[Math.min(i, prefixes.length - 1)] as Value,
+    );
+    return this.#scan(scan, this.#where(scan, values));
+  }
+
+  #scan(scan: CheckedScan, [where, parameters]: readonly [string, Value[]]): Query {
     const order = [...new Set([...scan.index.columns, ...this.shape.key])]
       .map((name) => quoted(name) + (scan.reverse ? " desc" : ""))
       .join(", ");
@@ -212,10 +226,17 @@ export class TableSql {
     };
   }
 
-  #where(scan: Pick<CheckedScan, "index" | "prefix"> & Partial<CheckedScan>): readonly [string, Value[]] {
+  /** @param firsts - values of the index's first column; absent: the prefix */
+  #where(
+    scan: Pick<CheckedScan, "index" | "prefix"> & Partial<CheckedScan>,
+    firsts?: readonly Value[],
+  ): readonly [string, Value[]] {
     const { index, prefix, from, after, below } = scan;
-    const terms = prefix.map((_, i) => `${quoted(index.columns[i] as string)} = ?`);
-    const parameters: Value[] = [...prefix];
+    const terms =
+      firsts === undefined
+        ? prefix.map((_, i) => `${quoted(index.columns[i] as string)} = ?`)
+        : [`${quoted(index.columns[0] as string)} in ${marks(firsts.length)}`];
+    const parameters: Value[] = [...(firsts ?? prefix)];
     const next = index.columns[prefix.length];
     for (const [sign, bound] of [
       [">=", from],

@@ -25,7 +25,7 @@ const VALUES: Record<string, fc.Arbitrary<Value>> = { a: text, b: whole, n: whol
 const scan: fc.Arbitrary<Scan> = fc
   .constantFrom(undefined, "t", "nt", "x")
   .chain((index) => {
-    const columns = index === undefined ? shelf.key : (shelf.indexes?.[index] as readonly string[]);
+    const columns = columnsOf(index);
     return fc.integer({ min: 0, max: columns.length }).chain((length) => {
       const prefix = fc.tuple(...columns.slice(0, length).map((name) => VALUES[name] as fc.Arbitrary<Value>));
       const next = columns[length] === undefined ? fc.constant(undefined) : VALUES[columns[length]];
@@ -48,6 +48,17 @@ const scan: fc.Arbitrary<Scan> = fc
     ...(below !== undefined && { below }),
   }));
 
+/** Scans that differ in their prefix of one value, one of them twice. */
+const alike: fc.Arbitrary<Scan[]> = scan
+  .filter(({ prefix, from, after, below }) =>
+    prefix?.length === 0 ? [from, after, below].every((bound) => bound === undefined) : prefix?.length === 1,
+  )
+  .chain((one) => {
+    const value = VALUES[columnsOf(one.index)[0] as string] as fc.Arbitrary<Value>;
+    const values = fc.uniqueArray(value, { minLength: 4, maxLength: 6 });
+    return values.map((all) => [all[0] as Value, ...all].map((first) => ({ ...one, prefix: [first] })));
+  });
+
 const utf8 = new TextEncoder();
 
 /** Null first, numbers by size, texts byte by byte in UTF-8. */
@@ -60,11 +71,15 @@ function order(one: Value | undefined, other: Value | undefined): number {
     : Buffer.compare(utf8.encode(one as string), utf8.encode(other as string));
 }
 
+function columnsOf(index: string | undefined): readonly string[] {
+  return index === undefined ? shelf.key : (shelf.indexes?.[index] as readonly string[]);
+}
+
 function naively(
   all: readonly AnyRow[],
   { index, prefix = [], from, after, below, reverse, limit = 1_000 }: Scan,
 ): AnyRow[] {
-  const columns = index === undefined ? shelf.key : (shelf.indexes?.[index] as readonly string[]);
+  const columns = columnsOf(index);
   const next = columns[prefix.length] ?? "";
   const names = [...columns, ...shelf.key];
   const inside = all.filter((one) => {
@@ -113,6 +128,38 @@ export function scanTests(kind: Kind): void {
       { numRuns: kind.runs, seed: 5 },
     );
     expect(found).toBeGreaterThan(kind.runs);
+  });
+
+  it("give each its own rows when many begin at once, in random tables", async () => {
+    const { store } = at();
+    let found = 0;
+    await fc.assert(
+      fc.asyncProperty(rows, fc.array(alike, { minLength: 1, maxLength: 5 }), async (all, groups) => {
+        await fill(store, all);
+        const scans = groups.flat();
+        const wanted = scans.map((one) => naively(all, one));
+        const got = await Promise.all(scans.map((one) => store.scan(shelf, one)));
+        expect(got).toEqual(wanted);
+        expect(new Set(got.flat()).size).toBe(got.flat().length);
+        found += wanted.flat().length;
+      }),
+      { numRuns: kind.runs, seed: 7 },
+    );
+    expect(found).toBeGreaterThan(kind.runs);
+  });
+
+  it("give each its first rows when many of many rows begin at once", async () => {
+    const { store } = at();
+    const all = ["a", "b", "c", "d"].flatMap((a) => Array.from({ length: 3_000 }, (_, b) => ({ a, b })));
+    await fill(store, all);
+    for (const limit of [1, 10, 2_000, 2_500, 4_000]) {
+      const scans = ["d", "a", "none", "c", "b"].map((a) => ({ prefix: [a], limit }));
+      const got = await Promise.all(scans.map((one) => store.scan(shelf, one)));
+      const count = Math.min(limit, 3_000);
+      expect(got.map(({ length }) => length)).toEqual([count, count, 0, count, count]);
+      expect(got.map((some) => some.at(-1)?.a)).toEqual(["d", "a", undefined, "c", "b"]);
+      expect(got[0]?.at(-1)?.b).toBe(count - 1);
+    }
   });
 
   it("give 1,000 rows unless they say otherwise", async () => {
