@@ -1,0 +1,126 @@
+// Adapters: what a route does with each message.
+
+import type { Condition } from "./condition.js";
+import type { MessageId } from "./message-id.js";
+
+/** What an adapter knows of the message at hand, and what it can do besides returning a value. */
+export interface AdapterContext {
+  /** The id of the message. */
+  readonly id: MessageId;
+  /** The same in every attempt at this message by this adapter, and in no other: give it to services that deduplicate. */
+  readonly idempotencyKey: string;
+  /** 1 for the first attempt at this message in this route. Attempts that a crash interrupted count. */
+  readonly attempt: number;
+  /** The key of the message, if it has one: batches and aggregates can be made by key. */
+  readonly key: string | undefined;
+  /** The name of the pipeline. */
+  readonly pipeline: string;
+  /** The id of the execution. */
+  readonly execution: string;
+  /** The name of the route. */
+  readonly route: string;
+  /** Aborts when the attempt takes longer than its time limit, and when the execution is cancelled or leaves this host. */
+  readonly signal: AbortSignal;
+  /** Puts the message into the dead letters, whatever retries are left. @throws DeadLetterError */
+  giveUp(reason: string, cause?: unknown): never;
+}
+
+/**
+ * Several values instead of one: each goes on through the route as a message of its own. See {@link many}.
+ */
+export class Many<out O> {
+  /** The values, in order. */
+  readonly values: readonly Item<O>[];
+  /** @internal Use {@link many}. */
+  constructor(values: readonly Item<O>[]) {
+    this.values = values;
+  }
+}
+
+/** One value of {@link many}, with the key of its message. */
+export interface Item<out O> {
+  /** The value. */
+  readonly value: O;
+  /** The key of the message. Default: that of the message at hand. */
+  readonly key?: string | undefined;
+}
+
+/** What an adapter returns: a value that goes on, several of them, or `undefined` if nothing goes on. */
+export type Adapted<O> = O | Many<O> | undefined;
+
+/** An adapter with a name, which lineage, metrics and errors show. */
+export interface Adapter<in I = never, out O = unknown> {
+  /** Names the adapter in its route. */
+  readonly name: string;
+  /**
+   * Called with the value of each message. What it throws is retried, as the policy of the route says, and goes into the dead letters
+   * when the attempts are used up.
+   */
+  process(value: I, ctx: AdapterContext): Adapted<O> | PromiseLike<Adapted<O>>;
+  /** Called once before the first message, on each host that runs the route, and again after a crash. */
+  open?(signal: AbortSignal): void | PromiseLike<void>;
+  /** Called when the route ends on this host. */
+  close?(): void | PromiseLike<void>;
+}
+
+/** What the body of a batch gets besides the values. */
+export interface BatchContext extends Omit<AdapterContext, "id" | "attempt"> {
+  /** The ids of the messages, in the order of the values. */
+  readonly ids: readonly MessageId[];
+  /** Fails one message of the batch: it is retried or put into the dead letters alone, and the others are settled. */
+  fail(index: number, error: unknown): void;
+}
+
+/** When a batch is full. The first limit that is reached counts. */
+export interface BatchLimits {
+  /** Most messages of a batch, 1 or more. */
+  readonly size: number;
+  /** Most bytes of a batch, as the payload codec writes its values. Default: no limit. */
+  readonly bytes?: number;
+  /** A batch that is not full is processed this many milliseconds after its first message. Default 5,000. */
+  readonly everyMs?: number;
+  /** One batch for each key of the messages. Default false. */
+  readonly byKey?: boolean;
+}
+
+/**
+ * An adapter that gathers messages. Its messages stay in the ledger until the batch is processed, and are settled together with the
+ * results in one commit. A batch whose body throws is processed again message by message, so that one bad message fails alone.
+ */
+export interface BatchAdapter<in I = never, out O = unknown> {
+  /** Names the adapter in its route. */
+  readonly name: string;
+  /** When a batch is full. */
+  readonly batch: BatchLimits;
+  /** Called with the values of a batch. The results go on through the route; they have the batch's first message as parent. */
+  processBatch(
+    values: readonly I[],
+    ctx: BatchContext,
+  ): readonly O[] | undefined | PromiseLike<readonly O[] | undefined>;
+  /** As in {@link Adapter}. */
+  open?(signal: AbortSignal): void | PromiseLike<void>;
+  /** As in {@link Adapter}. */
+  close?(): void | PromiseLike<void>;
+}
+
+/** One adapter of a route, and the condition under which a message passes through it. */
+export interface Stage {
+  /** The adapter. */
+  readonly adapter: Adapter | BatchAdapter;
+  /** Messages for which it is false pass by the adapter unchanged. */
+  readonly when: Condition | undefined;
+}
+
+/**
+ * Several values instead of one: each goes on as a message of its own.
+ *
+ * @param key - gives the key of each message. Default: they keep the key of the message at hand
+ * @example
+ * const split = (line: string) => many(line.split(" "), (word) => word);
+ */
+export function many<O>(values: Iterable<O>, key?: (value: O, index: number) => string | undefined): Many<O> {
+  let i = 0;
+  return new Many(
+    Array.from(values, (value) => (key === undefined ? { value } : { value, key: key(value, i++) })),
+  );
+}

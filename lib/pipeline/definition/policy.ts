@@ -1,0 +1,77 @@
+// Policies: how much is in flight, how failures are retried, and what is too much. A pipeline has them for all of its routes, a route
+// for itself; what a route leaves out comes from its pipeline, and what that leaves out from PIPELINE_DEFAULTS.
+
+import type { Backoff } from "../../process/backoff.js";
+
+/** How a message that an adapter failed on is tried again. */
+export interface RetryPolicy {
+  /** How often a message is tried in a route at most, 1 or more. Attempts that a crash interrupted count. */
+  readonly attempts: number;
+  /** The waits between the attempts. */
+  readonly backoff: Backoff;
+}
+
+/** When calls of an adapter are cut off for a while, because most fail. */
+export interface BreakerPolicy {
+  /** The share of failed calls, 0 to 1, that opens the breaker. */
+  readonly failureRate: number;
+  /** Of this many calls. */
+  readonly calls: number;
+  /** How many milliseconds it stays open before one call is tried. */
+  readonly openMs: number;
+}
+
+/** Changes the concurrency of a route towards a latency. */
+export interface AdaptivePolicy {
+  /** The median latency of a message in the route, in milliseconds, that it steers to. */
+  readonly targetLatencyMs: number;
+  /** It never has fewer in flight. */
+  readonly minConcurrency: number;
+  /** It never has more in flight. */
+  readonly maxConcurrency: number;
+}
+
+/** How a route works. */
+export interface RoutePolicy {
+  /** Most messages in work at a time. In flight are at most min(prefetch, concurrency). */
+  readonly concurrency: number;
+  /** Most messages that the route keeps in memory, ready for its adapters. */
+  readonly prefetch: number;
+  /** How long one attempt at a message may take, in milliseconds. */
+  readonly timeoutMs: number;
+  /** How failures are retried. */
+  readonly retry: RetryPolicy;
+  /** Cuts off adapters that keep failing. Undefined: never. */
+  readonly breaker: BreakerPolicy | undefined;
+  /** Steers the concurrency. Undefined: it stays as it is. */
+  readonly adaptive: AdaptivePolicy | undefined;
+  /** The route waits while a queue that it publishes to holds this many messages. */
+  readonly highWaterMark: number;
+  /** Most messages that the route publishes before they are committed. */
+  readonly fanOut: number;
+}
+
+/** Limits of a whole execution. */
+export interface PipelinePolicy {
+  /** Most messages in work at a time, over all routes of an execution on one host. */
+  readonly inFlight: number;
+  /** A message that has passed this many routes becomes a dead letter, so that circles of routes end. */
+  readonly maxHops: number;
+  /** Most bytes of a message, as the payload codec writes it. */
+  readonly maxMessageBytes: number;
+}
+
+/** The defaults of all policies. */
+export const PIPELINE_DEFAULTS: { readonly route: RoutePolicy; readonly pipeline: PipelinePolicy } = {
+  route: {
+    concurrency: 1,
+    prefetch: 1_000,
+    timeoutMs: 60_000,
+    retry: { attempts: 3, backoff: { minMs: 1_000, maxMs: 60_000 } },
+    breaker: undefined,
+    adaptive: undefined,
+    highWaterMark: 10_000,
+    fanOut: 500,
+  },
+  pipeline: { inFlight: 30, maxHops: 100, maxMessageBytes: 1_048_576 },
+};

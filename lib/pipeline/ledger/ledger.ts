@@ -1,0 +1,107 @@
+// What the processes of an execution ask of its ledger, and what the ledger notifies them of. Steps become durable in the order of
+// their submission, many in one commit; store-ledger.ts keeps them in a store, volatile-ledger.ts in memory alone.
+
+import type { MessageId } from "../definition/message-id.js";
+import type { Ended } from "./ledger-machine.js";
+import type { LineageEntry } from "./lineage.js";
+
+/** A message that is to be published. */
+export interface Publication {
+  readonly id: MessageId;
+  readonly queue: string;
+  readonly value: unknown;
+  readonly key: string | undefined;
+}
+
+/** A message that this host has taken. */
+export interface Message extends Publication {
+  /** How often it was tried before, attempts included that a crash interrupted. */
+  readonly attempts: number;
+  /** The errors of the attempts before, the oldest first. */
+  readonly errors: readonly string[];
+}
+
+/** Something that an adapter remembers from the commit of the step on. */
+export interface Remembered {
+  readonly adapter: string;
+  readonly key: string;
+  readonly value: unknown;
+}
+
+/** A step, as ledger-machine.ts defines it. */
+export type Step =
+  | {
+      readonly type: "source";
+      readonly source: string;
+      /** How many messages the source has given before. */
+      readonly from: number;
+      readonly messages: readonly Publication[];
+      /** From where the source goes on. */
+      readonly checkpoint: unknown;
+    }
+  | { readonly type: "close"; readonly source: string }
+  | {
+      readonly type: "settle";
+      readonly message: Message;
+      readonly children: readonly Publication[];
+      readonly entry: LineageEntry | undefined;
+      readonly remember: readonly Remembered[] | undefined;
+    }
+  | {
+      readonly type: "emit";
+      readonly messages: readonly Message[];
+      readonly children: readonly Publication[];
+      readonly entries: readonly LineageEntry[] | undefined;
+    }
+  /** Tries the message again after a time. Its queue gets it back as a message with one attempt more. */
+  | {
+      readonly type: "retry";
+      readonly message: Message;
+      readonly delayMs: number;
+      /** Undefined: nothing failed, it was interrupted, and the attempt does not count. */
+      readonly error: string | undefined;
+    }
+  | {
+      readonly type: "dead";
+      readonly message: Message;
+      readonly error: string;
+      readonly entry: LineageEntry | undefined;
+    }
+  /** The execution fails or is cancelled. */
+  | { readonly type: "end"; readonly as: "failed" | "cancelled"; readonly error: unknown };
+
+/** What the ledger notifies the processes of an execution of. Never in the turn of a call of the ledger. */
+export interface LedgerListener {
+  /** These steps are durable, in this order. */
+  committed(steps: readonly Step[]): void;
+  /** The step came too late, and nothing of it was written: forget its messages. */
+  refused(step: Step): void;
+  /** Messages that the route of this queue asked for. */
+  arrived(queue: string, messages: readonly Message[]): void;
+  /** A queue was above the mark that a route was waiting for, and is not any more. */
+  drained(queue: string): void;
+  /** All that is pending is held in batches on this host: the batches have to be processed, or the execution never completes. */
+  onlyHeld(): void;
+  /** The execution has ended. Nothing follows. */
+  ended(as: Ended): void;
+  /** The ledger cannot go on: its claim is lost, or its store is. Nothing follows. */
+  lost(error: Error): void;
+}
+
+/** The ledger of one execution on one host. */
+export interface Ledger {
+  /** Asks for so many further messages of a queue: as many will arrive, as they become ready. */
+  want(queue: string, count: number): void;
+  /** Submits a step. What becomes of it is told to the listener. */
+  submit(step: Step): void;
+  /** How many messages a queue holds at least, over all hosts as far as this host knows. */
+  depth(queue: string): number;
+  /** Waits until the queue holds fewer messages than this, then calls `drained`. */
+  awaitBelow(queue: string, mark: number): void;
+  /** How many messages this host holds in batches, for {@link LedgerListener.onlyHeld}. */
+  held(count: number): void;
+  /** What an adapter remembers. */
+  recall(adapter: string, key: string): Promise<unknown>;
+  /** Gives back what was not settled, and waits for what was submitted. */
+  close(): Promise<void>;
+}

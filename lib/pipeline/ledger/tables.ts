@@ -1,0 +1,133 @@
+// The tables of pipelines. The live messages are the queues; everything else says what became of messages.
+
+import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
+
+/** What an execution is doing. `paused` waits for people; `completed`, `failed` and `cancelled` have ended. */
+export type ExecutionStatus = "running" | "paused" | "completed" | "failed" | "cancelled";
+
+const EXECUTION_COLUMNS = {
+  /** Short, and in the order of the starts. */
+  number: "integer",
+  /** The user's id. */
+  id: "text",
+  pipeline: "text",
+  status: "text",
+  /** The configuration at its start, for people and for `replay`; the code comes from the host's definition. */
+  config: "payload?",
+  input: "payload?",
+  /** Live messages and open sources. */
+  pending: "integer",
+  /** Messages that were settled; those of them that are dead letters. */
+  done: "integer",
+  dead: "integer",
+  /** Messages that sources have given. */
+  inputs: "integer",
+  /** Why it failed. */
+  error: "payload?",
+  /** The execution of which it replays messages. */
+  replays: "integer?",
+  created: "integer",
+  ended: "integer?",
+  /** 1: the end was announced. A host that starts announces ends whose announcement was lost. */
+  announced: "integer",
+} as const;
+
+/** One row an execution: its frozen configuration, and the counters that decide its completion. */
+export const executions: Table<typeof EXECUTION_COLUMNS> = defineTable("pipeline_executions", {
+  columns: EXECUTION_COLUMNS,
+  key: ["number"],
+  counted: "number",
+  indexes: { id: ["id"], pipeline: ["pipeline", "number"], status: ["status", "number"] },
+  unique: ["id"],
+});
+export type ExecutionRow = Row<typeof executions>;
+
+/** Lanes of a queue: what is ready, and what waits for its time. */
+export const READY = 0;
+export const DELAYED = 1;
+
+const MESSAGE_COLUMNS = {
+  /** The number of the execution; 0 for queues that belong to no execution. */
+  scope: "integer",
+  queue: "text",
+  lane: "integer",
+  id: "text",
+  body: "payload",
+  /** The key of the message. */
+  tag: "text?",
+  /** How often it was tried, crashes included. Null: never. */
+  attempts: "integer?",
+  /** The errors of the attempts, as JSON. */
+  history: "text?",
+  /** The token of the claim of the host that has taken it. Null: nobody has. */
+  holder: "integer?",
+  /** When it may be tried again, by the clock of the store. Of delayed messages alone. */
+  due: "integer?",
+  /** 1: a broker has confirmed it. Null: it still has to be published, or no broker carries it. */
+  sent: "integer?",
+} as const;
+
+/**
+ * The live messages. A queue is a range of keys, in the order of the ids; delayed messages are in a lane of their own, so that nobody
+ * reads past them. A store that several processes share names the host that has taken a message; in a store of one process all are its.
+ */
+export const messages: Table<typeof MESSAGE_COLUMNS> = defineTable("pipeline_messages", {
+  columns: MESSAGE_COLUMNS,
+  key: ["scope", "queue", "lane", "id"],
+  indexes: { due: ["due"], holder: ["holder"] },
+});
+export type MessageRow = Row<typeof messages>;
+
+const LINEAGE_COLUMNS = { scope: "integer", id: "text", entry: "payload" } as const;
+
+/** What became of each message of each route: one packed row. See lineage.ts. */
+export const lineage: Table<typeof LINEAGE_COLUMNS> = defineTable("pipeline_lineage", {
+  columns: LINEAGE_COLUMNS,
+  key: ["scope", "id"],
+});
+
+const DEAD_LETTER_COLUMNS = {
+  scope: "integer",
+  queue: "text",
+  id: "text",
+  body: "payload",
+  tag: "text?",
+  history: "text",
+  at: "integer",
+} as const;
+
+/** Messages that were given up, with their whole history. */
+export const deadLetters: Table<typeof DEAD_LETTER_COLUMNS> = defineTable("pipeline_dead", {
+  columns: DEAD_LETTER_COLUMNS,
+  key: ["scope", "queue", "id"],
+});
+
+const SOURCE_COLUMNS = {
+  scope: "integer",
+  name: "text",
+  /** How many messages it has given. */
+  given: "integer",
+  checkpoint: "payload?",
+  /** 1 as long as it may give more. */
+  open: "integer",
+} as const;
+
+/** How far the sources of an execution are. */
+export const sources: Table<typeof SOURCE_COLUMNS> = defineTable("pipeline_sources", {
+  columns: SOURCE_COLUMNS,
+  key: ["scope", "name"],
+});
+
+const MEMORY_COLUMNS = { scope: "integer", adapter: "text", key: "text", value: "payload?" } as const;
+
+/** What adapters remember: keys that were seen, for example. Written in the commit that settles the message. */
+export const memory: Table<typeof MEMORY_COLUMNS> = defineTable("pipeline_memory", {
+  columns: MEMORY_COLUMNS,
+  key: ["scope", "adapter", "key"],
+});
+
+export const PIPELINE_SCHEMA: Schema = {
+  name: "pipelines",
+  version: 1,
+  tables: [executions, messages, lineage, deadLetters, sources, memory],
+};
