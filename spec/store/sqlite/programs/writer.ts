@@ -1,6 +1,5 @@
 // Commits orders until it is killed, and prints the number of each when it is acknowledged. `hold`: only holds the file.
 
-import { writeSync } from "node:fs";
 import { sqlite } from "signalbox/store";
 import { storeContext } from "../../../support/store-context.js";
 import { journal, open, orders } from "../support.js";
@@ -12,7 +11,8 @@ const source = sqlite(file, {
   thread: thread === "true",
 });
 const store = await open(source, storeContext());
-const print = (text: string): void => void writeSync(1, `${text}\n`);
+// To a pipe this is synchronous: what was printed outlives the process, and a pipe that is full is waited for.
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const begin = await store.count(orders, {});
 print(`open ${begin}`);
 if (mode === "hold") {
