@@ -13,14 +13,21 @@ export const work = mkdtempSync(join(tmpdir(), "signalbox-package-"));
 /** Thrown by a check that this machine cannot run. */
 export class Skipped extends Error {}
 
-/** Standard output of a command. @param bin - a folder to find programs in first */
-export function run(command, args, { cwd = root, bin, ...options } = {}) {
+/** The time that .ci/run leaves to the checks; by themselves they have an hour. */
+const withinMs = Number(process.env.CHECKS_WITHIN_S ?? 3_600) * 1_000;
+
+/** Standard output of a command, which has three minutes at most. @param bin - a folder to find programs in first */
+export function run(command, args, { cwd = root, bin, timeout = 180_000, ...options } = {}) {
+  const leftMs = withinMs - performance.now();
+  if (leftMs <= 0) throw new Error(`no time is left for ${command} ${args.join(" ")}`);
   const env = bin === undefined ? process.env : { ...process.env, PATH: bin + delimiter + process.env.PATH };
   return execFileSync(command, args, {
     cwd,
     env,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
+    timeout: Math.min(timeout, leftMs),
+    killSignal: "SIGKILL",
     ...options,
   });
 }
