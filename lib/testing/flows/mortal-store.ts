@@ -27,7 +27,8 @@ interface Life {
   readonly handles: Set<Store>;
 }
 
-const NEVER = new Promise<never>(() => undefined);
+/** A new promise each time: one for all would keep, for ever, everything that has ever waited for it. */
+const never = (): Promise<never> => new Promise(() => undefined);
 
 /** A source for one user after another: `kill` ends the present one. */
 export class MortalSource implements StoreSource {
@@ -45,7 +46,7 @@ export class MortalSource implements StoreSource {
     const store = await this.#inner.open(schemas, context);
     if (life.dead) {
       await store.close();
-      return NEVER;
+      return never();
     }
     life.handles.add(store);
     return new MortalStore(store, life);
@@ -160,7 +161,7 @@ class MortalStore implements Store {
   /** Calls, unless its user is dead, and answers, unless its user has died in the meantime. */
   #alive<T>(call: () => Promise<T>): Promise<T> {
     const life = this.#life;
-    if (life.dead) return NEVER;
+    if (life.dead) return never();
     return new Promise((resolve, reject) => {
       call().then(
         (value) => {
