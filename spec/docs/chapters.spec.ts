@@ -1,4 +1,5 @@
 // The chapters of the guide do what they say: every block is compiled and run by itself, and prints what the page says.
+// `npm test` compiles all blocks and runs the first one of each chapter; `npm run prove` runs them all.
 //
 // A block fenced as `ts` is a program. One whose first line is `// name.ts` can be imported by the blocks after it. A block
 // fenced as `text` directly below a program is what the program prints; its last line may be `(exit code 3)`.
@@ -8,6 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Compiled } from "../support/compiled.js";
+import { proving } from "../support/proof.js";
 import { filesOf, type Program, programs } from "./blocks.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -52,7 +54,7 @@ const cases = ({ name, programs }: Page) =>
 const run = (path: string): Promise<string> => compiled.run(`${SOURCE}/${path}`);
 
 describe("the chapters of the guide", () => {
-  it.concurrent.each(chapters.flatMap(cases))(
+  it.concurrent.each(chapters.flatMap((page) => cases(page).slice(0, proving ? undefined : 1)))(
     "$path runs and prints what the page says",
     async ({ path, prints }) => {
       expect(await run(path)).toBe(prints ?? "");
