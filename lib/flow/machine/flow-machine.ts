@@ -14,6 +14,7 @@ const NONE: readonly FlowEffect[] = [];
 export function initial(history: readonly Entry[], letters: readonly Letter[] = []): FlowState {
   const state: FlowState = {
     phase: history.length > 0 ? "replaying" : "running",
+    caughtUp: false,
     history,
     recorded: history.flatMap(({ asks }) => asks),
     expected: history[0]?.asks.length ?? 0,
@@ -63,6 +64,7 @@ function take(state: FlowState, event: FlowEvent, effects: FlowEffect[]): void {
     case "drained":
       state.draining = false;
       if (state.phase === "replaying") replay(state, event.now, effects);
+      else if (!state.caughtUp) catchUp(state, effects);
       return;
     case "ran":
       ran(state, event);
@@ -394,8 +396,13 @@ function replay(state: FlowState, now: number, effects: FlowEffect[]): void {
     if (recall(state, decision, value, at, effects)) return;
   }
   state.phase = "running";
-  effects.push({ type: "caught up" });
+  catchUp(state, effects);
   for (const op of [...state.ops.values()]) if (isLive(state)) activate(state, op, now, effects);
+}
+
+function catchUp(state: FlowState, effects: FlowEffect[]): void {
+  state.caughtUp = true;
+  effects.push({ type: "caught up" });
 }
 
 /** One recorded decision. True: the code sees it, and runs. */

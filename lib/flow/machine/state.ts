@@ -58,6 +58,8 @@ export interface FlowState {
    * the machine takes no events any more.
    */
   phase: "replaying" | "running" | "finishing" | "ended";
+  /** The code has run as far as its journal goes, and made all asks that it makes there. */
+  caughtUp: boolean;
   /** What was recorded: entries, and all their asks in order. */
   readonly history: readonly Entry[];
   readonly recorded: readonly Ask[];
@@ -179,7 +181,7 @@ export type FlowEffect =
     }
   /** The code, on replay, does not ask what was recorded, and does not return: it waits for something else. */
   | { readonly type: "stalled"; readonly recorded: Ask | undefined }
-  /** The replay has caught up with the journal. */
+  /** The code has caught up with the journal, also with an empty one. */
   | { readonly type: "caught up" }
   /** Writes the last items and the end of the flow. */
   | {

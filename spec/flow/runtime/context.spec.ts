@@ -365,6 +365,20 @@ describe("the rest of the context", () => {
   });
 });
 
+describe("a query", () => {
+  it("wakes a flow whose journal is still empty [J20]", async () => {
+    const waiting = defineFlow("waiting", async (flow, _: undefined) => {
+      flow.query("state", () => "waiting");
+      await flow.receive("go");
+    });
+    await using b = await bench([waiting]);
+    const run = await b.until(b.flows.start(waiting, undefined));
+    await b.clock.advance(60_000);
+    expect(await b.until(run.info())).toMatchObject({ status: "waiting" });
+    expect(await b.until(run.query("state"))).toBe("waiting");
+  });
+});
+
 describe("progress", () => {
   it("is durable with the next entry of the journal, and readable from outside [J21]", async () => {
     const steady = defineFlow("steady", async (flow, _: undefined) => {
