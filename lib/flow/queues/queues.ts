@@ -7,6 +7,8 @@ import { MORE_TOPIC, ROOM_TOPIC } from "./tables.js";
 
 export class Queues {
   readonly #keepers: ReadonlyMap<string, QueueKeeper>;
+  /** Flows that hold a slot here, by their numbers. A flow that fails and runs again is counted once. */
+  readonly #here = new Set<number>();
 
   constructor(settings: ReadonlyMap<string, QueueSettings>, port: QueuePort) {
     this.#keepers = new Map([...settings].map(([name, queue]) => [name, new QueueKeeper(queue, port)]));
@@ -29,14 +31,21 @@ export class Queues {
     return true;
   }
 
-  /** This host has taken a flow that holds a slot already. */
-  taken({ slot }: FlowRow): void {
-    if (slot !== null) this.#keepers.get(slot)?.take({ type: "taken" });
+  /** The keeper of a queue, which has counted these flows, lets them run. */
+  admitted(numbers: readonly number[]): void {
+    for (const number of numbers) this.#here.add(number);
   }
 
-  /** A flow has left this host that held a slot here. */
-  left({ slot }: FlowRow): void {
-    if (slot !== null) this.#keepers.get(slot)?.take({ type: "left" });
+  /** A flow runs here. */
+  taken({ number, slot }: FlowRow): void {
+    if (slot === null || this.#here.has(number)) return;
+    this.#here.add(number);
+    this.#keepers.get(slot)?.take({ type: "taken" });
+  }
+
+  /** A flow runs here no more. */
+  left({ number, slot }: FlowRow): void {
+    if (slot !== null && this.#here.delete(number)) this.#keepers.get(slot)?.take({ type: "left" });
   }
 
   /** Whether flows of this queue give their slot back while they are out of memory. */

@@ -68,5 +68,6 @@ function dryPort({ kernel, definition, payloads, limits }: DryReplay): FlowPort 
     wishFor: never,
     park: never,
     caughtUp: () => undefined,
+    idle: () => undefined,
   };
 }

@@ -41,7 +41,7 @@ export type FlowMessage =
   | { readonly type: "stored"; readonly error: Error | undefined }
   | { readonly type: "drained" }
   | { readonly type: "mail"; readonly letters: readonly Letter[] }
-  | { readonly type: "wish"; readonly wish: "cancel" | "kill" | "pause" | "stop" }
+  | { readonly type: "wish"; readonly wish: "cancel" | "kill" | "pause" | "stop" | "leave" }
   | { readonly type: "parked"; readonly error: Error | undefined; readonly letters: readonly Letter[] };
 
 const DRAINED: FlowMessage = { type: "drained" };
@@ -49,6 +49,9 @@ const STORED: FlowMessage = { type: "stored", error: undefined };
 
 /** What a flow's process exits with when it left memory on purpose: the host looks at the type. */
 export const PARKED: ExitReason = { type: "shutdown", detail: "parked" };
+
+/** A flow that sleeps no longer than this keeps its place in memory, also when others want one. */
+const MOMENT_MS = 5_000;
 
 export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly flowId: string;
@@ -122,6 +125,25 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return { name: key, position: this.#state.seq };
   }
 
+  /** The code has made all asks that its journal tells of, and all that it can make without a further outcome. */
+  get isCaughtUp(): boolean {
+    return this.#state.caughtUp;
+  }
+
+  /** Others have to act before the flow goes on, or it sleeps for more than a moment: it may as well wait in the store. */
+  get mayLeave(): boolean {
+    let first = Number.POSITIVE_INFINITY;
+    for (const { how, due = first } of this.#state.ops.values()) {
+      if (how.type === "wait") return true;
+      first = Math.min(first, due);
+    }
+    return first - this.#port.now() > MOMENT_MS;
+  }
+
+  leave(): void {
+    this.ctx.self.process?.deliver({ type: "wish", wish: "leave" } satisfies FlowMessage, undefined);
+  }
+
   /** What the hospital may know about an error with which the process ended. */
   kindOf(error: unknown): SymptomKind | undefined {
     return this.#failed?.error === error ? this.#failed?.kind : undefined;
@@ -133,7 +155,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.ctx = ctx;
     // A flow that was killed before it could run is ended without its code.
     if (this.#row.wish !== "kill") void this.#run();
-    this.#port.drain(this);
     if (this.#row.wish === "cancel") this.event({ type: "cancel", now: this.#port.now() });
     if (this.#row.wish === "kill") void this.#kill();
   }
@@ -151,6 +172,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       case "wish":
         if (message.wish === "kill") return void this.#kill();
         if (message.wish === "cancel") return this.event({ type: "cancel", now: this.#port.now() });
+        if (message.wish === "leave") return this.event({ type: "idle" });
         return this.event({ type: "hold", why: message.wish });
       case "parked":
         return this.#parked(message);
@@ -190,8 +212,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     }
     let ending: Ending | undefined;
     try {
-      const value = await this.#definition.body(new FlowCode(this) as never, given as never);
-      ending = await this.#ending("completed", value, "result");
+      const value = this.#definition.body(new FlowCode(this) as never, given as never);
+      this.#port.drain(this);
+      ending = await this.#ending("completed", await value, "result");
     } catch (error) {
       if (this.ctx.alive) ending = await this.#endOf(error);
     }
@@ -330,6 +353,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       case "ended":
         return this.#ended(effect.ending);
       case "quiet":
+        this.#port.idle(this, effect.quiet);
         if (this.#idle !== undefined) this.ctx.cancel(this.#idle);
         this.#idle = effect.quiet
           ? this.ctx.runAfter(this.#port.limits.idleMs, () => this.event({ type: "idle" }))

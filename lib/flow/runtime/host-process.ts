@@ -66,6 +66,7 @@ import { FlowProcess, PARKED } from "./flow-process.js";
 import type { HostMessage, HostRequest, Started } from "./messages.js";
 import type { HostSettings } from "./options.js";
 import type { FlowLimits, FlowPort, Interceptor, NewFlow, Payloads } from "./port.js";
+import { type Guest, Room } from "./room.js";
 import { type ServedHost, whyNotStarted } from "./services.js";
 import { Waiters } from "./waiters.js";
 import { Ward, type WardHost } from "./ward.js";
@@ -103,6 +104,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** Flows that are being taken; true: there was news since. */
   readonly #taking = new Map<number, boolean>();
   readonly #waiters = new Waiters<ReplyTo<FlowRow>>();
+  readonly #room: Room<Guest>;
   /** Queries that wait for a flow to be in memory, by its number. */
   readonly #replaying = new Map<number, (() => void)[]>();
   /** Tokens of hosts that are gone. No later host gets one of them. */
@@ -119,6 +121,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
   constructor(settings: HostSettings) {
     this.#settings = settings;
+    this.#room = new Room(settings.limits.mostLoaded);
     this.#ward = new Ward(settings.hospital, this);
   }
 
@@ -278,12 +281,15 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** The process of a flow has ended, and nothing of it is on the way to the store. */
   #left(loaded: Loaded, reason: ExitReason): void {
     this.#loaded.delete(loaded.row.number);
+    this.#room.idle(loaded.process, false);
+    this.#room.exit();
     this.#queues.left(loaded.row);
     this.caughtUp(loaded.row.number);
     this.#ward.calm(loaded.row.id);
     if (loaded.observing !== undefined) this.#ward.observeRun(loaded, loaded.observing);
     else if (reason.type !== "normal" && reason !== PARKED) this.#ward.failed(loaded, reason);
     else if (loaded.reading !== "no" || loaded.process.owes) void this.#takeNumber(loaded.row.number);
+    this.#vacated();
     this.#mayStop();
   }
 
@@ -384,13 +390,12 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** The answer of a flow's code to a query. A flow that has left memory is woken for it. */
   async #answerOf(id: string, query: string): Promise<(argument: unknown) => unknown> {
     const { number, status } = await this.#rowOf(id);
-    if (!this.#loaded.has(number) && !ENDED.includes(status)) {
+    if (!ENDED.includes(status) && this.#loaded.get(number)?.process.isCaughtUp !== true) {
       const caughtUp = new Promise<void>((go) => {
         this.#replaying.set(number, [...(this.#replaying.get(number) ?? []), go]);
       });
-      await this.#takeNumber(number);
-      if (this.#loaded.has(number)) await caughtUp;
-      else this.caughtUp(number);
+      void this.#takeNumber(number);
+      await caughtUp;
     }
     const answers = this.#loaded.get(number)?.process.answers;
     const answer = answers?.get(query);
@@ -617,20 +622,26 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const row = this.newRow(flow);
     const writes: Write[] = [];
     const input = this.blobs.split(row.input, `input/${row.id}`, writes);
-    const atOnce = row.waiting === null && row.due === null;
-    const held = atOnce ? { ...row, status: "running", holder: this.claim.token } : row;
-    const { results } = await this.store.commit({
-      claim: this.claim,
-      writes: [{ type: "offer", table: flows, row: { ...held, input } }, ...writes],
-      notify: row.waiting === null ? [] : [MORE_TOPIC + row.waiting],
-    });
-    const number = results[0] as number;
-    if (number > 0) {
-      if (atOnce) this.#run({ ...held, number }, [], []);
-      else if (row.due !== null) this.#alarmAt(row.due);
-      return { id: row.id, attached: false };
+    const isReady = row.waiting === null && row.due === null;
+    const atOnce = isReady && this.#room.start();
+    const begun = isReady ? { ...row, due: 0 } : row;
+    const held = atOnce ? { ...row, status: "running", holder: this.claim.token } : begun;
+    let number = 0;
+    try {
+      const { results } = await this.store.commit({
+        claim: this.claim,
+        writes: [{ type: "offer", table: flows, row: { ...held, input } }, ...writes],
+        notify: topicsOfStart(row, isReady && !atOnce && this.store.shared),
+      });
+      number = results[0] as number;
+      if (number > 0 && atOnce) this.#run({ ...held, number }, [], []);
+    } finally {
+      if (atOnce && number <= 0) this.#room.exit();
+      if (isReady) this.#vacated();
     }
-    return this.#attached(await this.#rowOf(row.id), row.name);
+    if (number <= 0) return this.#attached(await this.#rowOf(row.id), row.name);
+    if (row.due !== null) this.#alarmAt(row.due);
+    return { id: row.id, attached: false };
   }
 
   /** Starts a flow unless one waits for others like it: then that one gets the input, and more time. */
@@ -801,6 +812,38 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     }
     const [row] = await this.store.get(flows, [[number]]);
     if (row !== undefined) await this.#take(row);
+    this.#notComing(number);
+  }
+
+  // ── room ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A flow only waits, or works again. */
+  idle(flow: Guest, isIdle: boolean): void {
+    this.#room.idle(flow, isIdle);
+  }
+
+  /** A place may be free: lets those in that wait for one. */
+  #vacated(): void {
+    if (this.#stopping !== undefined || !this.#ctx.alive) return;
+    for (let next = this.#room.next(); next !== undefined; next = this.#room.next()) void this.#letIn(next);
+    if (this.#room.takesMore()) void this.#poll();
+  }
+
+  async #letIn(number: number): Promise<void> {
+    try {
+      const [row] = await this.store.get(flows, [[number]]);
+      if (row?.holder === this.claim.token) await this.#rerun(row);
+      else if (row !== undefined) await this.#take(row);
+    } finally {
+      this.#notComing(number);
+      if (this.#room.decline(number)) this.#vacated();
+    }
+  }
+
+  /** A flow that was to be taken: if it was not, queries do not wait for it any more. */
+  #notComing(number: number): void {
+    if (!this.#loaded.has(number) && !this.#taking.has(number) && !this.#room.awaits(number))
+      this.caughtUp(number);
   }
 
   // ── taking ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -843,6 +886,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       if (rows.length === 0) return;
       after = (rows.at(-1) as FlowRow).number;
       await Promise.all(rows.map((row) => this.#take(row)));
+      if (this.#room.isFull) return this.#room.wantsMore();
     }
   }
 
@@ -876,7 +920,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       await Promise.all(due.map((row) => this.#takeDue(row)));
       const next = rows[due.length];
       if (next !== undefined) this.#alarmAt(next.due as number);
-      if (due.length < limit) return;
+      if (due.length < limit || this.#room.isFull) return;
       after = await this.#behind(due, after);
     }
   }
@@ -945,7 +989,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       const loaded = this.#loaded.get(number);
       if (loaded === undefined) this.#ward.calm(row.id);
       this.#mayStop();
-      if (again === true) void (loaded === undefined ? this.#takeNumber(number) : this.#readMail(loaded));
+      if (again !== true) this.#notComing(number);
+      else void (loaded === undefined ? this.#takeNumber(number) : this.#readMail(loaded));
     }
   }
 
@@ -954,7 +999,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     // Another host, or an operator, was faster.
     if (error instanceof ConflictError) this.#taking.set(row.number, true);
     else if (error instanceof StoreError) this.after(STORE_AGAIN_MS, () => void this.#poll());
-    else this.#ward.quarantine(row, error, kindOf(error) === "code" ? "engine" : undefined);
+    else {
+      this.#queues.left(row);
+      this.#ward.quarantine(row, error, kindOf(error) === "code" ? "engine" : undefined);
+    }
   }
 
   async #tryRow(found: FlowRow): Promise<void> {
@@ -965,16 +1013,32 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       row = patient;
     } else if (this.#ward.keepsByWish(row)) return;
     if (this.definition(row.name, row.version) === undefined) this.#ward.unknown(row);
-    else await (needsSlot(row) ? this.#queueUp(row) : this.#takeRow(row));
+    else if (needsSlot(row)) await this.#queueUp(row);
+    // A look at what is due or held by hosts that are gone finds the flow again, if the list of those that wait is full.
+    else await this.#inRoom(row.number, row.due === null && row.holder === null, () => this.#takeRow(row));
   }
 
-  async #takeRow(row: FlowRow): Promise<void> {
+  /** Runs a flow if there is room for it. @param run - whether it ran */
+  async #inRoom(number: number, isKept: boolean, run: () => Promise<boolean>): Promise<void> {
+    if (!this.#room.enter(number, isKept)) return;
+    let ran = false;
+    try {
+      ran = await run();
+    } finally {
+      if (!ran) {
+        this.#room.exit();
+        this.#vacated();
+      }
+    }
+  }
+
+  async #takeRow(row: FlowRow): Promise<boolean> {
     const { number } = row;
     // A flow that was sent nothing so far has no mail: that it is so when it is taken, the commit expects.
     const unread = row.mail === 0 ? [] : this.#lettersOf(number, 0);
     const [history, letters] = await Promise.all([this.#historyOf(row), unread]);
     const crashes = row.holder !== null && row.taken_at === history.length ? row.crashes + 1 : 0;
-    if (!this.#ward.mayRun(row, crashes)) return;
+    if (!this.#ward.mayRun(row, crashes)) return false;
     const set = {
       status: "running",
       holder: this.claim.token,
@@ -995,8 +1059,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       ],
       writes: [{ type: "update", table: flows, key: [number], set }],
     });
-    this.#queues.taken(row);
     this.#run({ ...row, ...set, input }, history, letters);
+    return true;
   }
 
   /** A flow whose time has come, and which has no slot of its queue, waits for one. */
@@ -1016,24 +1080,12 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
   /** Runs flows that have got a slot, and are held by this host. */
   async #runAdmitted(numbers: readonly number[]): Promise<void> {
+    this.#queues.admitted(numbers);
     const rows = await this.store.get(
       flows,
       numbers.map((number) => [number]),
     );
-    await Promise.all(rows.map((row) => row && this.#runHeld(row)));
-  }
-
-  async #runHeld(row: FlowRow): Promise<void> {
-    const { number } = row;
-    this.#taking.set(number, false);
-    const [history, letters] = await Promise.all([this.#historyOf(row), this.#lettersOf(number, 0)]);
-    const [input = row.input] = await resolved(this.store, [row.input]);
-    const again = this.#taking.get(number);
-    this.#taking.delete(number);
-    if (this.#stopping === undefined) this.#run({ ...row, input }, history, letters);
-    this.#mayStop();
-    const loaded = this.#loaded.get(number);
-    if (again === true && loaded !== undefined) void this.#readMail(loaded);
+    await Promise.all(rows.map((row) => row && this.#alone(row, () => this.#runHeld(row))));
   }
 
   /** Runs a flow that this host holds from its last checkpoint. */
@@ -1042,10 +1094,18 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     if (this.#stopping !== undefined || this.#loaded.has(number) || this.#taking.has(number)) return;
     await this.#alone(known, async () => {
       const [row] = await this.store.get(flows, [[number]]);
-      if (row?.holder !== this.claim.token || row.status !== "running" || this.#ward.keepsByWish(row)) return;
+      if (row !== undefined) await this.#runHeld(row);
+    });
+  }
+
+  async #runHeld(row: FlowRow): Promise<void> {
+    if (row.holder !== this.claim.token || row.status !== "running" || this.#ward.keepsByWish(row)) return;
+    await this.#inRoom(row.number, true, async () => {
       const [input = row.input] = await resolved(this.store, [row.input]);
-      const read = await Promise.all([this.#historyOf(row), this.#lettersOf(number, 0)]);
+      const read = await Promise.all([this.#historyOf(row), this.#lettersOf(row.number, 0)]);
+      if (this.#stopping !== undefined) return false;
       this.#run({ ...row, input }, ...read);
+      return true;
     });
   }
 
@@ -1079,6 +1139,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const definition = this.#known(row.name, row.version);
     const process = new FlowProcess(this, row, definition, history, letters);
     const run = this.#ward.begin(row);
+    this.#queues.taken(row);
     const pid = this.#ctx.spawnLink(process, { label: `flow ${row.id}` });
     const loaded: Loaded = { row, process, pid, run, observing: undefined, reading: "no" };
     this.#loaded.set(row.number, loaded);
@@ -1088,6 +1149,12 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
 /** Topics of messages that users send; sessions and children have others. */
 const MESSAGE = "message/";
+
+/** Topics of the commit that starts a flow. `isLeft`: another host may take it. */
+function topicsOfStart({ id, waiting }: Omit<FlowRow, "number">, isLeft: boolean): string[] {
+  if (waiting !== null) return [MORE_TOPIC + waiting];
+  return isLeft ? [BORN_TOPIC + id] : [];
+}
 
 const KILLED_BY_HOST = crash(new StoreClosedError("of the host that stops"));
 

@@ -12,6 +12,7 @@ import type { BlobWriter } from "../payload/blobs.js";
 import type { PayloadLimits } from "../payload/limits.js";
 import type { Timing } from "../queues/options.js";
 import type { Extra } from "./call.js";
+import type { Guest } from "./room.js";
 
 /** How values become durable. Text and bytes; `null` stands for undefined. */
 export interface Payloads {
@@ -54,7 +55,7 @@ export interface FlowLimits {
   readonly idleMs: number;
   /** How long code that runs over its journal may wait for something that is no ask. */
   readonly stallMs: number;
-  /** Most flows in memory at the same time. */
+  /** Most flows in memory at the same time. Others wait in the store; one that only waits leaves its place to them. */
   readonly mostLoaded: number;
   /** How often a host looks for flows of dead hosts and for news that it was not told of, where several share a store. */
   readonly pollMs: number;
@@ -114,6 +115,8 @@ export interface FlowPort {
   ): Promise<Letter[]>;
   /** The journal is caught up, and the flow runs on. */
   caughtUp(number: number): void;
+  /** A flow only waits, or works again. */
+  idle(flow: Guest, isIdle: boolean): void;
 }
 
 /** A flow that is to be started. */

@@ -13,6 +13,7 @@ import {
   UnknownFlowError,
 } from "../../../lib/flow/index.js";
 import { ConsumerGroup, consumer } from "../../../lib/index.js";
+import { memory } from "../../../lib/store/index.js";
 import { bench } from "./bench.js";
 
 const DAY = 86_400_000;
@@ -376,6 +377,76 @@ describe("a query", () => {
     await b.clock.advance(60_000);
     expect(await b.until(run.info())).toMatchObject({ status: "waiting" });
     expect(await b.until(run.query("state"))).toBe("waiting");
+  });
+});
+
+describe("a host", () => {
+  it("has no more flows in memory than its limit, and runs all of them in turn [J23]", async () => {
+    let running = 0;
+    let most = 0;
+    const busy = defineFlow("busy", async (flow, n: number) => {
+      most = Math.max(most, ++running);
+      await flow.sleep("1 s");
+      running--;
+      return n;
+    });
+    await using b = await bench([busy], { limits: { mostLoaded: 3 } });
+    const runs = await b.until(Promise.all(Array.from({ length: 20 }, (_, n) => b.flows.start(busy, n))));
+    expect(await b.until(Promise.all(runs.map((run) => run.result())))).toEqual([...runs.keys()]);
+    expect(most).toBe(3);
+  });
+
+  it("of one place runs a parent, its child and a flow that both wait for: who waits leaves [J23]", async () => {
+    const child = defineFlow("child", async (flow, _: undefined) => {
+      await flow.send("judge", "asked", flow.id());
+      return flow.receive("verdict");
+    });
+    const parent = defineFlow("parent", (flow, _: undefined) => flow.call(child, undefined, { id: "child" }));
+    const judge = defineFlow("judge", async (flow, _: undefined) => {
+      await flow.receive("asked");
+      await flow.send("child", "verdict", "yes");
+    });
+    await using b = await bench([parent, child, judge], {
+      limits: { mostLoaded: 1, idleMs: Number.POSITIVE_INFINITY },
+    });
+    await b.until(b.flows.start(judge, undefined, { id: "judge" }));
+    const run = await b.until(b.flows.start(parent, undefined));
+    expect(await b.until(run.result())).toBe("yes");
+  });
+
+  it("of one place answers queries for each of its flows, and runs what its queues admit [J23]", async () => {
+    const open = defineFlow("open", async (flow, n: number) => {
+      flow.query("n", () => n);
+      return flow.receive("end");
+    });
+    const queued = defineFlow("queued", { queue: "q" }, (flow, n: number) => flow.step("n", () => n));
+    await using b = await bench([open, queued], {
+      limits: { mostLoaded: 1 },
+      queues: { q: { concurrency: 4 } },
+    });
+    const runs = await b.until(Promise.all([0, 1, 2].map((n) => b.flows.start(open, n))));
+    const others = await b.until(Promise.all([3, 4, 5].map((n) => b.flows.start(queued, n))));
+    expect(await b.until(Promise.all(runs.map((run) => run.query("n"))))).toEqual([0, 1, 2]);
+    expect(await b.until(Promise.all(others.map((run) => run.result())))).toEqual([3, 4, 5]);
+    await b.until(Promise.all(runs.map((run) => run.send("end", "ended"))));
+    expect(await b.until(Promise.all(runs.map((run) => run.result())))).toEqual(["ended", "ended", "ended"]);
+  });
+
+  it("of one place takes all flows of a host that is gone [J23]", async () => {
+    const doing = defineFlow("doing", async (flow, n: number) => {
+      await flow.receive("go", { timeout: 1_000 });
+      return flow.step("work", () => n);
+    });
+    const store = memory();
+    const first = await bench([doing], { store });
+    for (let n = 0; n < 9; n++) await first.until(first.flows.start(doing, n, { id: String(n) }));
+    await first[Symbol.asyncDispose]();
+    await using b = await bench([doing], {
+      store,
+      clock: first.clock,
+      limits: { mostLoaded: 1, takeAtOnce: 2 },
+    });
+    for (let n = 0; n < 9; n++) expect(await b.until(b.flows.get(String(n)).result())).toBe(n);
   });
 });
 

@@ -1,0 +1,119 @@
+// How many flows a host has in memory, who waits for a place, and who is asked to leave one.
+
+/** What a place is given to, and what leaves one. */
+export interface Guest {
+  /** Waits for others or for long, so that it may as well wait in the store. */
+  readonly mayLeave: boolean;
+  /** Asks it to leave memory, if it only waits. */
+  leave(): void;
+}
+
+export class Room<G extends Guest> {
+  readonly #most: number;
+  #used = 0;
+  /** Flows that were refused, by their numbers, the first one first. */
+  readonly #refused = new Set<number>();
+  /** Flows that hold a place which they have not entered. */
+  readonly #called = new Set<number>();
+  /** More were refused than are kept: the store knows them. */
+  #more = false;
+  /** Flows that only wait, in the order in which they began to. */
+  readonly #idle = new Set<G>();
+  readonly #leaving = new Set<G>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get isFull(): boolean {
+    return this.#used >= this.#most;
+  }
+
+  /** A place for a flow that starts. It does not overtake those that wait for one. */
+  start(): boolean {
+    if (!this.isFull && this.#refused.size === 0 && !this.#more) {
+      this.#used++;
+      return true;
+    }
+    this.wantsMore();
+    return false;
+  }
+
+  /** A place for a flow of the store. `isKept`: nothing in the store says that this host has to look for it. */
+  enter(number: number, isKept = false): boolean {
+    if (this.#called.delete(number)) return true;
+    if (!this.isFull) {
+      this.#refused.delete(number);
+      this.#used++;
+      return true;
+    }
+    if (isKept || this.#refused.size < this.#most) this.#refused.add(number);
+    else this.#more = true;
+    this.#makeRoom();
+    return false;
+  }
+
+  /** A place is free again. */
+  exit(): void {
+    this.#used--;
+  }
+
+  /** The flow that gets the next free place: it holds the place until it enters, or declines. */
+  next(): number | undefined {
+    if (this.isFull) return undefined;
+    const [number] = this.#refused;
+    if (number === undefined) return undefined;
+    this.#refused.delete(number);
+    this.#called.add(number);
+    this.#used++;
+    return number;
+  }
+
+  /** A flow that was called does not come, or has come. True: its place is free again. */
+  decline(number: number): boolean {
+    if (!this.#called.delete(number)) return false;
+    this.exit();
+    return true;
+  }
+
+  /** Whether a flow waits for a place. */
+  awaits(number: number): boolean {
+    return this.#refused.has(number) || this.#called.has(number);
+  }
+
+  /** The store has more flows that want a place. */
+  wantsMore(): void {
+    this.#more = true;
+    this.#makeRoom();
+  }
+
+  /** Whether the store has flows that were refused, and which fit in now. They are not waited for any more. */
+  takesMore(): boolean {
+    const takes = this.#more && !this.isFull;
+    if (takes) this.#more = false;
+    return takes;
+  }
+
+  /** A flow only waits, or works again. */
+  idle(guest: G, isIdle: boolean): void {
+    this.#leaving.delete(guest);
+    if (!isIdle) {
+      this.#idle.delete(guest);
+      return;
+    }
+    this.#idle.add(guest);
+    this.#makeRoom();
+  }
+
+  /** Asks the flow that has waited longest to leave, if more want a place than are leaving one. */
+  #makeRoom(): void {
+    const wanted = this.#refused.size + (this.#more ? 1 : 0);
+    if (this.#leaving.size >= wanted) return;
+    for (const guest of this.#idle) {
+      if (this.#leaving.has(guest) || !guest.mayLeave) continue;
+      this.#leaving.add(guest);
+      guest.leave();
+      return;
+    }
+  }
+}
