@@ -5,6 +5,9 @@ import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
 import { type AnyRow, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
+import { HOSPITAL_DEFAULTS } from "../hospital/defaults.js";
+import type { HospitalConfig } from "../hospital/hospital-machine.js";
+import { dischargeSet } from "../hospital/patients.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
   END_TOPIC,
@@ -71,6 +74,8 @@ export interface OperationsPort {
 
 /** Rows that are read from the store at a time. */
 const PAGE = 1_000;
+/** What a discharge by hand does to a record is the same for any staff, and for any limits that keep the record. */
+const HOSPITAL: HospitalConfig = { ...HOSPITAL_DEFAULTS, staff: [], atStart: "keep" };
 /** Leaves large values in their rows. */
 const INLINE = new BlobWriter(0, Number.POSITIVE_INFINITY);
 const MOST_MAIL = 100;
@@ -346,9 +351,11 @@ export class StoreOperations implements FlowOperations {
   }
 
   discharge(id: string): Promise<void> {
-    return this.#decide(id, "discharge", (row) => {
+    return this.#again(async () => {
+      const row = await this.#row(id);
+      if (isEnded(row)) throw stateError("discharge", row, "it has ended");
       if (row.status !== "hospitalized") throw stateError("discharge", row, "it is not in the hospital");
-      return { set: { status: "pending", due: 0, crashes: 0 }, notify: READY_TOPIC + row.number };
+      await this.#store.commit(dischargeSet(HOSPITAL, row, await this.#store.clock()));
     });
   }
 

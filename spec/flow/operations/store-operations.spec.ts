@@ -297,6 +297,31 @@ describe("a flow that nobody holds", () => {
     expect(notified).toEqual([`wish/${number}`]);
   });
 
+  test("is discharged with the record of a flow that has not failed there before [Z16]", async () => {
+    const { operations, add, row, notified } = await storedFlows();
+    const symptom = { kind: "code", name: "TypeError", message: "no such account" };
+    const suspension = { name: "charge", position: 2 };
+    const visit = { at: START, symptom, suspension, decision: "observe", by: ["maxDischarges"] };
+    const record = {
+      ...{ version: 1, definition: "order", symptom, suspension, by: ["maxDischarges"] },
+      ...{ dueAt: START + 60_000, counts: { nurse: 7 }, discharges: 1_000, visits: [visit] },
+    };
+    const number = await add({
+      ...{ id: "a", status: "hospitalized", due: record.dueAt, crashes: 3 },
+      hospital: JSON.stringify(record),
+    });
+    await operations.discharge("a");
+    const found = await row("a");
+    expect(found).toMatchObject({ status: "pending", due: 0, crashes: 0 });
+    // Its past stays for people; what was counted does not keep it from its next discharge.
+    const { dueAt: _, ...kept } = record;
+    expect(JSON.parse(found?.hospital as string)).toEqual({ ...kept, counts: {}, discharges: 0 });
+    expect(notified).toEqual([`ready/${number}`]);
+    await add({ id: "b", status: "hospitalized", hospital: "{" });
+    await operations.discharge("b");
+    expect(await row("b")).toMatchObject({ status: "pending", hospital: null });
+  });
+
   test("is killed at once, also when no host has its definition; its parent hears of it [Z10]", async () => {
     const { operations, add, row, notified, store } = await storedFlows();
     const parent = await add({ id: "mother" });
