@@ -9,7 +9,7 @@ process.stdout.on("error", (error: Error & { code?: string }) => {
   process.exit();
 });
 
-process.exitCode = await signalbox(process.argv.slice(2), {
+const code = await signalbox(process.argv.slice(2), {
   print: (text) => console.log(text),
   complain: (text) => console.error(text),
   subcommands: {
@@ -17,3 +17,5 @@ process.exitCode = await signalbox(process.argv.slice(2), {
     replay: async () => (await import("./replay/program.js")).replayProgram,
   },
 });
+// A module that a command has loaded may hold timers or connections open. What was printed goes out first.
+process.stdout.write("", () => process.exit(code));

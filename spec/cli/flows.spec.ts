@@ -159,16 +159,52 @@ describe("list", () => {
   });
 
   test("lets no control character of a store through to the terminal [Z7]", async () => {
-    const hostile = { ...broken, id: "a\u001b[2J\u0007b", name: "x\r\ny", problem: "\u009b31m\u202egnp" };
-    const answers = {
-      list: { flows: [hostile] },
-      inspect: { ...details, ...hostile, input: "\u001b]0;owned\u0007" },
+    const bad = (text: string): string => `${text}\u001b[5m\u001b]0;own\u0007\u009b31m\r\n\u202e\u{e0041}`;
+    const flow = {
+      ...broken,
+      id: bad("a"),
+      name: bad("x"),
+      problem: bad("p"),
+      queue: bad("q"),
+      wish: bad("w"),
     };
-    for (const command of [["list"], ["show", "a"]]) {
-      const { printed } = await run([...command, ...STORE], answers);
-      expect(printed).toMatch(/^[^\p{Cc}\p{Cf}]*$/mu);
-      expect(printed.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    }
+    const shown = {
+      ...{ ...details, ...flow, parent: bad("p"), input: bad("i"), progress: bad("p"), error: bad("e") },
+      pending: [{ kind: bad("k"), key: bad("k") }],
+      mail: [{ id: bad("m"), topic: bad("t"), at: NOW, sender: bad("s") }],
+      children: [flow],
+    };
+    const event = { seq: 0, at: NOW, key: bad("k"), value: { [bad("k")]: new Error(bad("v")) }, asks: [] };
+    const answers = {
+      list: { flows: [flow] },
+      inspect: shown,
+      history: ["done", "error", "retry", "unreadable"].map((type) => ({ ...event, type })),
+      outcome: { status: "failed", error: bad("e") },
+      fork: bad("f"),
+      start: bad("s"),
+      pause: () => Promise.reject(new Error(bad("no"))),
+      resume: null,
+    };
+    const commands = [["list"], ["show", "a"], ["history", "a"], ["await", "a"], ["fork", "a"]];
+    commands.push(
+      ["start", "a"],
+      ["pause", bad("a")],
+      ["resume", bad("a")],
+      ["hospital"],
+      ["send"],
+      [bad("x")],
+    );
+    for (const command of commands)
+      for (const more of [[], ["--json"]])
+        for (const colours of [false, true]) {
+          const { printed, complaints } = await run([...command, ...more, ...STORE], answers, { colours });
+          // The command's own colours are no text of others.
+          const text = (printed + complaints).replace(/\p{Cc}\[(0|3[1-5]|90)m/gu, "");
+          expect(text.replaceAll("\n", ""), command[0]).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+          if (more.length > 0) expect(() => JSON.parse(printed), command[0]).not.toThrow();
+        }
+    const { printed } = await run(["show", "a", "--json", ...STORE], answers);
+    expect(JSON.parse(printed).input).toBe(bad("i"));
   });
 });
 
@@ -210,7 +246,7 @@ describe("show", () => {
   });
 });
 
-test("history prints a line for each entry, and with --json an object", async () => {
+test("history prints a line for each entry, and with --json one document", async () => {
   const events = [
     { seq: 0, at: NOW, type: "done", key: "charge", value: { paid: true }, asks: [] },
     {
@@ -239,7 +275,7 @@ test("history prints a line for each entry, and with --json an object", async ()
     ].join("\n"),
   );
   const json = await run(["history", "a", "--json", ...STORE], { history: events });
-  expect(json.printed.split("\n").map((line) => JSON.parse(line))).toEqual(events);
+  expect(JSON.parse(json.printed)).toEqual({ events });
 });
 
 test("metrics shows counts and delays", async () => {
@@ -409,6 +445,52 @@ describe("what is wrong", () => {
       code: 2,
       complaints: "signalbox: there is no file",
     });
+  });
+});
+
+describe("with --json", () => {
+  test("a failure is a document, too [Z19]", async () => {
+    const inspect = () => {
+      throw new RemoteOperationError("it said no", { name: "FlowStateError", code: "ERR_FLOW_STATE" });
+    };
+    const { printed, complaints, code } = await run(["show", "a", "--json", ...STORE], { inspect });
+    const error = { name: "FlowStateError", code: "ERR_FLOW_STATE", message: "it said no" };
+    expect(JSON.parse(printed)).toEqual({ error });
+    expect({ complaints, code }).toEqual({ complaints: "signalbox: it said no", code: 1 });
+    for (const args of [["lst"], ["list", "--limit", "x", ...STORE], ["list"], []])
+      JSON.parse((await run([...args, "--json"])).printed);
+  });
+
+  test("a list that breaks off closes its document with the error [Z19]", async () => {
+    const one = { seq: 0, at: NOW, type: "done", key: "charge", asks: [] };
+    const history = async function* () {
+      yield one;
+      throw new Error("the host did not answer");
+    };
+    const { operations } = fakeOperations();
+    const open = async () => ({
+      operations: Object.assign(Object.create(operations), { history }),
+      ...{ through: "a test", close: async () => undefined },
+    });
+    const { printed, complaints, code } = await run(["history", "a", "--json", ...STORE], {}, { open });
+    expect(JSON.parse(printed)).toEqual({
+      events: [one],
+      error: { name: "Error", message: "the host did not answer" },
+    });
+    expect({ complaints, code }).toEqual({ complaints: "signalbox: the host did not answer", code: 2 });
+  });
+
+  test("a list without items is one [Z19]", async () => {
+    const { printed } = await run(["history", "a", "--json", ...STORE], { history: [] });
+    expect(JSON.parse(printed)).toEqual({ events: [] });
+  });
+
+  test("a change that loses its host ends with 2, and one that is refused with 1 [Z20]", async () => {
+    const lost = () => Promise.reject(new RemoteOperationError("the host did not answer", { name: "Error" }));
+    expect((await run(["pause", "a", ...STORE], { pause: lost })).code).toBe(2);
+    const code = "ERR_FLOW_STATE";
+    const no = () => Promise.reject(new RemoteOperationError("it has ended", { name: "X", code }));
+    expect((await run(["pause", "a", ...STORE], { pause: no })).code).toBe(1);
   });
 });
 

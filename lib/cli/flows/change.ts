@@ -3,6 +3,8 @@
 import type { FlowOperations, FlowOutcome, FlowStatus } from "../../flow/operations/operations.js";
 import { Misuse } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
+import { jsonText, oneLine, printable } from "../shell/printable.js";
+import { exitOf } from "./answer.js";
 import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
 import { valueText } from "./style.js";
 import { jsonGiven, lengthGiven } from "./values.js";
@@ -28,18 +30,21 @@ async function forEach(
   act: (id: string) => Promise<void>,
 ): Promise<number> {
   const results: { id: string; ok: boolean; error?: string }[] = [];
+  let exit = EXIT.fine;
   for (const id of ids) {
     try {
       await act(id);
       results.push({ id, ok: true });
-      if (!context.json) context.host.print(`${id}: ${done}`);
+      if (!context.json) context.host.print(oneLine(`${id}: ${done}`));
     } catch (error) {
-      results.push({ id, ok: false, error: (error as Error).message });
-      if (!context.json) context.host.complain(`signalbox: ${(error as Error).message}`);
+      const { message } = error as Error;
+      exit = Math.max(exit, exitOf(error));
+      results.push({ id, ok: false, error: message });
+      if (!context.json) context.host.complain(printable(`signalbox: ${message}`));
     }
   }
-  if (context.json) context.host.print(JSON.stringify(results));
-  return results.every(({ ok }) => ok) ? EXIT.fine : EXIT.no;
+  if (context.json) context.host.print(jsonText(results));
+  return exit;
 }
 
 const retry = defineCommand({
@@ -76,7 +81,7 @@ const fork = defineCommand({
       ...(options.input !== undefined && { input: jsonGiven("--input", options.input) }),
       ...(options.result !== undefined && { result: jsonGiven("--result", options.result) }),
     });
-    context.show({ id: made }, () => made);
+    context.show({ id: made }, () => oneLine(made));
     return EXIT.fine;
   },
 });
@@ -90,7 +95,7 @@ const start = defineCommand({
   run: async ({ words: [name, input], options: { id } }, context) => {
     const value = input === undefined ? undefined : jsonGiven("INPUT", input);
     const started = await context.operations.start(name as string, value, id === undefined ? {} : { id });
-    context.show({ id: started }, () => started);
+    context.show({ id: started }, () => oneLine(started));
     return EXIT.fine;
   },
 });
@@ -161,7 +166,7 @@ const backup = defineCommand({
   options: {},
   run: async ({ words: [path] }, context) => {
     await context.operations.backup(context.host.absolute(path as string));
-    context.show({ path }, () => `wrote ${path}`);
+    context.show({ path }, () => oneLine(`wrote ${path}`));
     return EXIT.fine;
   },
 });

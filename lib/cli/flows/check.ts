@@ -1,72 +1,55 @@
 // `signalbox flows check --code MODULE`: replays the flows of a store over new code.
 
-import type { AnyFlow } from "../../flow/definition/define.js";
 import { type CheckedFlow, checkFlows } from "../../flow/operations/check.js";
-import type { PayloadOptions } from "../../flow/payload/payloads.js";
 import { System } from "../../system.js";
 import { Misuse } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
+import { oneLine } from "../shell/printable.js";
 import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
-import { oneLine } from "./table.js";
-
-/** The flow definitions that a module exports, alone or in lists, and its `payloads`. @throws Misuse */
-export async function codeOf(
-  module: string,
-  load: (module: string) => Promise<object>,
-): Promise<{ readonly definitions: readonly AnyFlow[]; readonly payloads?: PayloadOptions }> {
-  let exports: object;
-  try {
-    exports = await load(module);
-  } catch (error) {
-    throw new Misuse(`cannot load ${module}: ${(error as Error).message}`);
-  }
-  const definitions = new Set(Object.values(exports).flat().filter(isFlow));
-  if (definitions.size === 0)
-    throw new Misuse(`${module} exports no flow, only: ${Object.keys(exports).join(", ") || "nothing"}`);
-  const payloads: unknown = "payloads" in exports ? exports.payloads : undefined;
-  return {
-    definitions: [...definitions],
-    ...(payloads !== undefined && { payloads: payloads as PayloadOptions }),
-  };
-}
-
-function isFlow(value: unknown): value is AnyFlow {
-  const { name, version, body } = (value ?? {}) as Partial<AnyFlow>;
-  return typeof name === "string" && typeof version === "number" && typeof body === "function";
-}
+import { printList } from "./document.js";
 
 const check = defineCommand({
   words: [],
   summary:
     "replays every flow in flight over new code, before it is deployed; exit code 1 if one does not fit",
-  options: {
-    code: {
-      value: "MODULE",
-      help: "a module that exports the flows, and `payloads` if they have options of their own",
-    },
-  },
+  options: {},
   opensStore: true,
-  run: async ({ options: { code } }, context) => {
+  run: async (_given, context) => {
+    const { code, host, json } = context;
     if (code === undefined) throw new Misuse("--code is required, such as --code ./flows.js");
-    const loaded = await codeOf(code, (module) => context.host.load(module));
-    const opened = await context.host.openStore(context.store);
+    if (code.definitions.length === 0) throw new Misuse("the module of --code exports no flow");
+    const opened = await host.openStore(context.store);
     const system = new System({ report: false });
-    let [checked, problems] = [0, 0];
+    const count = { checked: 0, problems: 0 };
+    const { definitions, options: payloads } = code;
+    const found = counted(
+      checkFlows({ definitions, payloads, kernel: system.kernel, store: opened.store }),
+      count,
+    );
     try {
-      for await (const flow of checkFlows({ ...loaded, kernel: system.kernel, store: opened.store })) {
-        checked++;
-        if (flow.problem !== undefined) problems++;
-        if (context.json) context.host.print(JSON.stringify(flow));
-        else if (flow.problem !== undefined) context.host.print(problemText(flow, context));
-      }
+      if (json) await printList(host, "flows", found, () => count);
+      else
+        for await (const flow of found)
+          if (flow.problem !== undefined) host.print(problemText(flow, context));
     } finally {
       await system.stop();
       await opened.close();
     }
-    if (!context.json) context.host.print(`${checked} flows in flight, ${problems} do not fit`);
-    return problems === 0 ? EXIT.fine : EXIT.no;
+    if (!json) host.print(`${count.checked} flows in flight, ${count.problems} do not fit`);
+    return count.problems === 0 ? EXIT.fine : EXIT.no;
   },
 });
+
+async function* counted(
+  flows: AsyncIterable<CheckedFlow>,
+  count: { checked: number; problems: number },
+): AsyncGenerator<CheckedFlow, void, undefined> {
+  for await (const flow of flows) {
+    count.checked++;
+    if (flow.problem !== undefined) count.problems++;
+    yield flow;
+  }
+}
 
 function problemText(flow: CheckedFlow, { style }: CommandContext): string {
   const { id, name, version, problem, message, recorded, asked, at } = flow;

@@ -1,8 +1,10 @@
 // What the commands of `signalbox flows` share: how they reach flows, and how they show what they found.
 
 import type { FlowOperations } from "../../flow/operations/operations.js";
+import type { Values } from "../../flow/operations/values.js";
 import type { Store } from "../../store/index.js";
 import type { Given, OptionSpecs } from "../shell/arguments.js";
+import type { Code } from "./code.js";
 import type { Style } from "./style.js";
 
 /** Operations on the flows of a store. */
@@ -26,8 +28,10 @@ export interface FlowsHost {
   now(): number;
   /** Reads a moment such as `2026-11-22` or `2026-11-22T18:00Z`; undefined when it is none. */
   moment(text: string): number | undefined;
-  /** Reaches the flows of a store: a file, or a URL of PostgreSQL. @throws Error */
-  open(store: string): Promise<Opened>;
+  /**
+   * Reaches the flows of a store: a file, or a URL of PostgreSQL. `payloads` read its values where no host does it. @throws Error
+   */
+  open(store: string, payloads?: Values): Promise<Opened>;
   /** Opens the tables of a store; of a file that a host has open, those of a copy that the host makes. @throws Error */
   openStore(store: string): Promise<{ readonly store: Store; close(): Promise<void> }>;
   /** A path from the root. */
@@ -46,6 +50,8 @@ export interface CommandContext {
   /** What `--store` names. */
   readonly store: string;
   readonly operations: FlowOperations;
+  /** The module that `--code` names. */
+  readonly code: Code | undefined;
   /** Prints one JSON document, or the text. */
   show(value: unknown, text: () => string): void;
 }

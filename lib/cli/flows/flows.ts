@@ -2,23 +2,32 @@
 
 import { toJson } from "../../flow/operations/json-view.js";
 import type { FlowOperations } from "../../flow/operations/operations.js";
-import { SignalboxError } from "../../process/errors.js";
 import { type Given, hint, Misuse, type OptionSpecs, parseArguments } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
+import { jsonText, printable } from "../shell/printable.js";
+import { exitOf, isUnreadable } from "./answer.js";
 import { CHANGE } from "./change.js";
 import { CHECK } from "./check.js";
+import { codeOf } from "./code.js";
 import type { CommandContext, FlowsCommand, FlowsHost } from "./context.js";
+import { failure, Told } from "./document.js";
 import { LOOK } from "./look.js";
 import { styleOf } from "./style.js";
 
 const COMMANDS: Readonly<Record<string, FlowsCommand>> = { ...LOOK, ...CHANGE, ...CHECK };
+
+const INDENT = 2;
 
 const COMMON = {
   store: {
     value: "STORE",
     help: "the file of a SQLite store, or the URL of a PostgreSQL database. Default: SIGNALBOX_STORE",
   },
-  json: { help: "prints JSON" },
+  code: {
+    value: "MODULE",
+    help: "a module that exports the flows, and `payloads` if their values have a codec of their own",
+  },
+  json: { help: "prints one JSON document" },
 } as const satisfies OptionSpecs;
 
 /** Runs `signalbox flows` with these arguments. Resolves with the exit code. */
@@ -35,9 +44,14 @@ export async function flows(args: readonly string[], host: FlowsHost): Promise<n
       ? "the command comes before its options"
       : `there is no command flows ${name}${hint(name, Object.keys(COMMANDS))}`;
     throw new Misuse(`${problem}\nsignalbox flows --help lists the commands`);
-  } catch (error) {
-    host.complain(`signalbox: ${error instanceof Error ? error.message : String(error)}`);
-    return error instanceof SignalboxError && isAnswer(error) ? EXIT.no : EXIT.misuse;
+  } catch (thrown) {
+    const error: unknown = thrown instanceof Told ? thrown.cause : thrown;
+    if (args.includes("--json") && !(thrown instanceof Told))
+      host.print(jsonText(toJson(failure(error)), INDENT));
+    host.complain(printable(`signalbox: ${error instanceof Error ? error.message : String(error)}`));
+    if (isUnreadable(error) && !args.some((arg) => /^--code(=|$)/.test(arg)))
+      host.complain("pass --code MODULE: a module that exports the `payloads` of the host");
+    return exitOf(error);
   }
 }
 
@@ -52,17 +66,21 @@ async function runCommand(
     host.print(helpOf(name, command));
     return EXIT.fine;
   }
-  const { store = host.defaultStore, json } = given.options as { store?: string; json: boolean };
+  const options = given.options as { store?: string; json: boolean; code?: string };
+  const { store = host.defaultStore, json } = options;
   if (store === undefined || store === "")
     throw new Misuse("which store? Pass --store flows.db, or --store postgres://…, or set SIGNALBOX_STORE");
-  const opened = command.opensStore === true ? undefined : await host.open(store);
+  const code =
+    options.code === undefined ? undefined : await codeOf(options.code, (module) => host.load(module));
+  const opened = command.opensStore === true ? undefined : await host.open(store, code?.payloads);
   const context: CommandContext = {
     host,
     json,
     store,
+    code,
     operations: opened?.operations as FlowOperations,
     style: styleOf(host.colours && !json),
-    show: (value, text) => host.print(json ? JSON.stringify(toJson(value), undefined, 2) : text()),
+    show: (value, text) => host.print(json ? jsonText(toJson(value), INDENT) : text()),
   };
   try {
     return await command.run(given as Given<OptionSpecs>, context);
@@ -93,13 +111,6 @@ function checkWords(wanted: readonly string[], given: readonly string[]): void {
     throw new Misuse(`there is no place for ${given.slice(wanted.length).join(" ")}`);
 }
 
-/** Whether an error is the answer of a host or store that works. */
-function isAnswer(error: SignalboxError): boolean {
-  const remote = (error as { remote?: { code?: string } }).remote;
-  const code = remote === undefined ? error.code : (remote.code ?? "");
-  return /^ERR_FLOW_(NOT_FOUND|STATE|WAIT_TIMEOUT|UNKNOWN|ID_TAKEN|INPUT|MESSAGE|FAILED)/.test(code);
-}
-
 function overview(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
@@ -112,7 +123,8 @@ ${lines.join("\n")}
 
   signalbox flows COMMAND --help   shows the arguments of a command
 
-exit codes: 0 fine; 1 the answer is no; 2 wrong arguments, or a store that cannot be reached`;
+exit codes: 0 fine; 1 the answer is no: there is no such flow, it is in another state, it failed, or does not fit its new code;
+2 wrong arguments, or a store, host, module or value that cannot be used`;
 }
 
 function helpOf(name: string, { words, summary, options }: FlowsCommand): string {

@@ -1,6 +1,5 @@
 // Commands that look at flows, and change nothing.
 
-import { toJson } from "../../flow/operations/json-view.js";
 import {
   FLOW_STATUSES,
   type FlowDetails,
@@ -13,9 +12,11 @@ import {
 } from "../../flow/operations/operations.js";
 import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
+import { oneLine } from "../shell/printable.js";
 import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
+import { printList } from "./document.js";
 import { lengthOf, valueText, whenText } from "./style.js";
-import { type Column, oneLine, renderTable } from "./table.js";
+import { type Column, renderTable } from "./table.js";
 import { momentGiven, numberGiven } from "./values.js";
 
 const FILTERS = {
@@ -149,12 +150,12 @@ function details(flow: FlowDetails, { host, style }: CommandContext): string {
   const now = host.now();
   const moment = (at: number | undefined): string =>
     at === undefined ? "" : `${host.iso(at)} (${whenText(at, now)})`;
-  const facts: [string, string][] = [
+  const facts: [name: string, text: string, paint?: (text: string) => string][] = [
     ["flow", flow.id],
     ["definition", `${flow.name}, version ${flow.version}`],
-    ["status", style.status(flow.status, flow.status)],
+    ["status", flow.status, (text) => style.status(text, flow.status)],
     ["asked for", flow.wish ?? ""],
-    ["problem", style.bad(flow.problem ?? "")],
+    ["problem", flow.problem ?? "", style.bad],
     ["started", moment(flow.createdAt)],
     ["changed", moment(flow.updatedAt)],
     ["ended", moment(flow.finishedAt)],
@@ -169,21 +170,21 @@ function details(flow: FlowDetails, { host, style }: CommandContext): string {
     ["input", valueText(flow.input)],
     ["progress", valueText(flow.progress)],
     ["result", valueText(flow.result)],
-    ["error", style.bad(valueText(flow.error))],
+    ["error", valueText(flow.error), style.bad],
   ];
   const lines = facts
     .filter(([, text]) => text !== "")
-    .map(([name, text]) => `${name.padEnd(11)}${printable(text)}`);
+    .map(([name, text, paint = oneLine]) => `${name.padEnd(11)}${paint(text)}`);
   const waits = flow.pending.map(
     ({ kind, key, dueAt, attempts }) =>
-      `  ${kind} ${printable(key)}${attempts === undefined ? "" : `, ${attempts} failed`}${dueAt === undefined ? "" : `, due ${whenText(dueAt, now)}`}`,
+      `  ${oneLine(`${kind} ${key}`)}${attempts === undefined ? "" : `, ${attempts} failed`}${dueAt === undefined ? "" : `, due ${whenText(dueAt, now)}`}`,
   );
   const mail = flow.mail.map(
     ({ topic, at, sender }) =>
-      `  ${printable(topic)}, ${whenText(at, now)}${sender === undefined ? "" : `, from ${printable(sender)}`}`,
+      `  ${oneLine(topic)}, ${whenText(at, now)}${sender === undefined ? "" : `, from ${oneLine(sender)}`}`,
   );
   const children = flow.children.map(
-    ({ id, name, status }) => `  ${printable(id)}, ${name}: ${style.status(status, status)}`,
+    ({ id, name, status }) => `  ${oneLine(`${id}, ${name}`)}: ${style.status(status, status)}`,
   );
   const part = (title: string, of: readonly string[]): string[] => (of.length > 0 ? [title, ...of] : []);
   return [
@@ -194,15 +195,9 @@ function details(flow: FlowDetails, { host, style }: CommandContext): string {
   ].join("\n");
 }
 
-/** Without control characters, except those of the colours of the command itself. */
-function printable(text: string): string {
-  return text.startsWith("\u001b[") ? text : oneLine(text);
-}
-
 const history = defineCommand({
   words: ["ID"],
-  summary:
-    "prints what a flow has done, one line for each entry of its journal; with --json one object a line",
+  summary: "prints what a flow has done, one line for each entry of its journal",
   options: {
     after: { value: "NUMBER", help: "only entries behind this one" },
     limit: { value: "COUNT", help: "most entries. Default: all" },
@@ -212,8 +207,9 @@ const history = defineCommand({
       ...(after !== undefined && { after: numberGiven("after", after, -1) }),
       ...(limit !== undefined && { limit: numberGiven("limit", limit, 1) }),
     };
-    for await (const event of context.operations.history(id as string, options))
-      context.host.print(context.json ? JSON.stringify(toJson(event)) : eventLine(event, context));
+    const events = context.operations.history(id as string, options);
+    if (context.json) await printList(context.host, "events", events);
+    else for await (const event of events) context.host.print(eventLine(event, context));
     return EXIT.fine;
   },
 });

@@ -9,5 +9,5 @@ export const flowsProgram = (args: readonly string[]): Promise<number> =>
     ...files,
     ...terminal(),
     openStore: (store) => reachStore(store, (text) => files.complain(`signalbox: ${text}`)),
-    open: (store) => reach(store, (text) => files.complain(`signalbox: ${text}`)),
+    open: (store, payloads) => reach(store, (text) => files.complain(`signalbox: ${text}`), payloads),
   });

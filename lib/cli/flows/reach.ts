@@ -5,16 +5,22 @@ import { FLOW_SCHEMA } from "../../flow/journal/tables.js";
 import { socketPathOf, socketTarget } from "../../flow/operations/admin-socket.js";
 import { openOperations } from "../../flow/operations/open-operations.js";
 import { remoteOperations } from "../../flow/operations/operations-protocol.js";
+import type { Values } from "../../flow/operations/values.js";
 import { production } from "../../process/production.js";
 import { postgres, type Store, type StoreContext, type StoreSource, sqlite } from "../../store/index.js";
 import { after, isFile, temporaryFolder } from "../shell/host.js";
 import { adminClient } from "./admin-client.js";
 import type { Opened } from "./context.js";
 
-/** Reaches a store. @param warn - takes warnings of a store that is opened here */
-export async function reach(store: string, warn: (text: string) => void): Promise<Opened> {
+/**
+ * Reaches a store.
+ *
+ * @param warn - takes warnings of a store that is opened here
+ * @param payloads - read and write the values of a store that is opened here; a host uses its own
+ */
+export async function reach(store: string, warn: (text: string) => void, payloads?: Values): Promise<Opened> {
   const context: StoreContext = { environment: production, after, warn: ({ message }) => warn(message) };
-  if (/^postgres(ql)?:\/\//.test(store)) return openHere(postgres(store), context);
+  if (/^postgres(ql)?:\/\//.test(store)) return openHere(postgres(store), context, payloads);
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(store))
     throw new Error(`a store is a file, or postgres://…; got ${store.replace(/\/\/[^@/]*@/, "//…@")}`);
   const target = socketTarget(socketPathOf(store));
@@ -27,7 +33,7 @@ export async function reach(store: string, warn: (text: string) => void): Promis
     };
   // To open a store creates it.
   if (!isFile(store)) throw new Error(`there is no file ${store}`);
-  return openHere(sqlite(store), context);
+  return openHere(sqlite(store), context, payloads);
 }
 
 /** Opens the tables of a store. Of a file that a host has open, the host makes a copy: the flows go on, and the copy is removed. */
@@ -60,7 +66,7 @@ export async function reachStore(
 
 const hostOf = (store: string): string => `the host of ${store}`;
 
-async function openHere(source: StoreSource, context: StoreContext): Promise<Opened> {
-  const operations = await openOperations(source, context);
+async function openHere(source: StoreSource, context: StoreContext, payloads?: Values): Promise<Opened> {
+  const operations = await openOperations(source, context, payloads);
   return { operations, through: source.label, close: () => operations.close() };
 }

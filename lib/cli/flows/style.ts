@@ -2,6 +2,8 @@
 
 import { toJson } from "../../flow/operations/json-view.js";
 import type { FlowStatus } from "../../flow/operations/operations.js";
+import { jsonText, oneLine } from "../shell/printable.js";
+import { isUnreadable } from "./answer.js";
 
 /** Paints a text, or leaves it as it is where there are no colours. */
 export interface Style {
@@ -10,10 +12,11 @@ export interface Style {
   bad(text: string): string;
 }
 
+/** A painted text is printed as it is, so it is cleaned here. */
 const paint =
   (code: number) =>
   (text: string): string =>
-    `\u001b[${code}m${text}\u001b[0m`;
+    text === "" ? "" : `\u001b[${code}m${oneLine(text)}\u001b[0m`;
 const [red, green, yellow, blue, magenta, grey] = [
   paint(31),
   paint(32),
@@ -23,17 +26,15 @@ const [red, green, yellow, blue, magenta, grey] = [
   paint(90),
 ];
 
-const same = (text: string): string => text;
-
 /** @param colours - whether the texts go to a terminal that wants colours */
 export function styleOf(colours: boolean): Style {
-  if (!colours) return { status: same, dim: same, bad: same };
+  if (!colours) return { status: oneLine, dim: oneLine, bad: oneLine };
   const by: Readonly<Record<FlowStatus, ((text: string) => string) | undefined>> = {
     ...{ pending: grey, running: blue, waiting: grey, paused: yellow, hospitalized: magenta },
     ...{ completed: green, failed: red, cancelled: yellow, killed: red },
   };
   return {
-    status: (text, status) => (by[status] ?? same)(text),
+    status: (text, status) => (by[status] ?? oneLine)(text),
     dim: grey,
     bad: red,
   };
@@ -58,7 +59,16 @@ export function whenText(at: number | undefined, now: number): string {
   return at <= now ? `${lengthOf(now - at)} ago` : `in ${lengthOf(at - now)}`;
 }
 
-/** A value as JSON in one line. */
+/** A value as JSON in one line, or why there is none. */
 export function valueText(value: unknown): string {
-  return value === undefined ? "" : JSON.stringify(toJson(value));
+  if (value === undefined) return "";
+  const why = unreadable(value);
+  return why === undefined ? jsonText(toJson(value)) : `(${why})`;
+}
+
+/** Over a socket, errors are plain objects. */
+function unreadable(value: unknown): string | undefined {
+  const { code, message } = (value ?? {}) as { code?: unknown; message?: unknown };
+  if (code !== "ERR_FLOW_PAYLOAD_UNREADABLE" || typeof message !== "string") return undefined;
+  return oneLine(isUnreadable(value) ? `${message}; --code MODULE may have its codec` : message);
 }

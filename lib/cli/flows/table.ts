@@ -1,5 +1,7 @@
 // Tables of text for people, aligned, and no wider than their terminal.
 
+import { oneLine } from "../shell/printable.js";
+
 /** A column of a table. */
 export interface Column<Row> {
   readonly title: string;
@@ -68,11 +70,6 @@ function widthsIn(
     over -= cut;
   }
   return widths;
-}
-
-/** Terminals obey control characters: a text from a store must not reach them. */
-export function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ");
 }
 
 /** The characters of a text, as people see them. */

@@ -77,10 +77,22 @@ export function after(ms: number, fn: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** A folder that only this user may enter. */
+/** Signals by which people and machines end a command, and their numbers. */
+const ENDS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
+
+/** A folder that only this user may enter. It is removed with the program at the latest. */
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), "signalbox-"));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  const end = (signal: NodeJS.Signals): void => process.exit(128 + ENDS[signal as keyof typeof ENDS]);
+  const clear = (): void => rmSync(path, { recursive: true, force: true });
+  process.on("exit", clear);
+  for (const signal of Object.keys(ENDS)) process.on(signal, end);
+  const remove = (): void => {
+    process.off("exit", clear);
+    for (const signal of Object.keys(ENDS)) process.off(signal, end);
+    clear();
+  };
+  return { path, remove };
 }
 
 export function isFile(path: string): boolean {

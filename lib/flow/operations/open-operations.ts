@@ -35,9 +35,10 @@ export function openFlowOperations(system: ProcessSystem, store: StoreSource): P
 export async function openOperations(
   source: StoreSource,
   context: StoreContext,
+  payloads: Values = payloadsOf({}, []),
 ): Promise<OpenFlowOperations> {
   const store = await source.open([FLOW_SCHEMA], context);
-  const port = portOn(store, context.environment, (ms, fn) => context.after(ms, fn), payloadsOf({}, []));
+  const port = portOn(store, context.environment, (ms, fn) => context.after(ms, fn), payloads);
   return new OpenOperations(port);
 }
 
