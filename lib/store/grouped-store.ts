@@ -1,7 +1,7 @@
 // The part that all kinds of store have in common: write sets are checked and committed in groups, scans are checked, claims are
 // kept, watchers notified, errors wrapped, and a closed store refuses. A kind of store is a driver (driver.ts).
 
-import { SignalboxError } from "../process/errors.js";
+import { OptionError, SignalboxError } from "../process/errors.js";
 import { only } from "../process/known-options.js";
 import { delay, text } from "../process/options.js";
 import { showThrown } from "../process/show.js";
@@ -222,7 +222,11 @@ export class GroupedStore implements Store {
     return checkScan(table, scan, this.#engine.limits);
   }
 
+  /** A set that commits with SQL of a user. That transaction sees the rows as of its beginning, so it could not count them. */
   #checkedSet(set: WriteSet): WriteSet {
+    for (const one of set.expect ?? [])
+      if ("prefix" in one)
+        throw new OptionError("expect", "a number of rows", "about single rows in a set of `attach`");
     checkSet(set, this.#engine.tables);
     return set;
   }

@@ -79,4 +79,12 @@ export {
   type TransactOptions,
   transact,
 } from "./transaction.js";
-export type { Committed, Expectation, Key, Write, WriteSet } from "./write-set.js";
+export type {
+  Committed,
+  Expectation,
+  Key,
+  RangeExpectation,
+  RowExpectation,
+  Write,
+  WriteSet,
+} from "./write-set.js";

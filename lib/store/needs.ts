@@ -13,6 +13,14 @@ export interface TableNeeds {
   readonly keys: readonly Key[];
   /** Rows with these values in a unique index, in their order, none twice. */
   readonly uniques: readonly { readonly index: string; readonly values: readonly Key[] }[];
+  /** Ranges whose rows are to be counted, and kept as they are until the end of the group. None twice. */
+  readonly ranges: readonly RangeNeeds[];
+}
+
+/** All rows whose index begins with these values. */
+export interface RangeNeeds {
+  readonly index: string;
+  readonly prefix: Key;
 }
 
 /** A claim that write sets of the group act under. */
@@ -54,6 +62,7 @@ export function needs(sets: readonly WriteSet[]): Needs {
     tables ??= new Map();
     for (const one of expect) expected(collected(tables, shapeOf(one.table)), one);
   }
+  if (tables !== undefined) for (const one of tables.values()) if (one.ranges.size > 0) replaced(one, sets);
   return {
     tables: tables === undefined ? NOTHING : [...tables.values()].filter(isAny).sort(byName).map(finished),
     claims: [...claims.values()].sort((a, b) =>
@@ -66,6 +75,7 @@ interface Collected {
   readonly shape: TableShape;
   readonly keys: Map<string, Key>;
   readonly uniques: Map<string, Map<string, Key>>;
+  readonly ranges: Map<string, RangeNeeds>;
   readonly columns: Set<string>;
 }
 
@@ -73,7 +83,7 @@ function collected(tables: Map<string, Collected>, shape: TableShape): Collected
   const { name } = shape.table;
   let one = tables.get(name);
   if (one === undefined) {
-    one = { shape, keys: new Map(), uniques: new Map(), columns: new Set() };
+    one = { shape, keys: new Map(), uniques: new Map(), ranges: new Map(), columns: new Set() };
     tables.set(name, one);
   }
   return one;
@@ -109,9 +119,27 @@ function collect(into: Collected, write: Write): void {
   }
 }
 
-function expected(into: Collected, { key, is }: Expectation): void {
+function expected(into: Collected, one: Expectation): void {
+  if ("prefix" in one) {
+    const { index = "", prefix } = one;
+    into.ranges.set(rangeText(index, prefix), { index, prefix });
+    for (const name of into.shape.indexes.get(index)?.columns ?? []) into.columns.add(name);
+    return;
+  }
+  const { key, is } = one;
   addKey(into, key);
   if (typeof is === "object") for (const name of Object.keys(is)) into.columns.add(name);
+}
+
+/** One text for each range of a table. */
+export const rangeText = (index: string, prefix: Key): string => `${index} ${textOf(prefix)}`;
+
+/** Where rows are counted, a row that a put replaces is looked at: it may be in a range, or leave one. */
+function replaced(into: Collected, sets: readonly WriteSet[]): void {
+  const { key, table } = into.shape;
+  for (const { writes } of sets)
+    for (const write of writes)
+      if (write.type === "put" && write.table.name === table.name) addKey(into, valuesOf(write.row, key));
 }
 
 function addKey(into: Collected, key: Key): void {
@@ -129,17 +157,18 @@ function addUnique(into: Collected, index: string, values: Key): void {
   all.set(textOf(values), values);
 }
 
-const isAny = (one: Collected): boolean => one.keys.size > 0 || one.uniques.size > 0;
+const isAny = (one: Collected): boolean => one.keys.size > 0 || one.uniques.size > 0 || one.ranges.size > 0;
 
 const byName = (a: Collected, b: Collected): number => (a.shape.table.name < b.shape.table.name ? -1 : 1);
 
-function finished({ shape, keys, uniques, columns }: Collected): TableNeeds {
+function finished({ shape, keys, uniques, ranges, columns }: Collected): TableNeeds {
   for (const index of shape.unique) for (const column of index.columns) columns.add(column);
   for (const column of shape.key) columns.delete(column);
   return {
     table: shape.table,
     columns: [...shape.key, ...columns],
     keys: [...keys.values()].sort(compareKeys),
+    ranges: [...ranges.values()],
     uniques: [...uniques]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([index, values]) => ({ index, values: [...values.values()].sort(compareKeys) })),

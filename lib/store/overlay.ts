@@ -3,6 +3,7 @@
 
 import { show } from "../process/show.js";
 import { ConflictError, ValueError } from "./errors.js";
+import type { Ranges } from "./ranges.js";
 import type { Statement } from "./statement.js";
 import type { AnyRow, Value } from "./table.js";
 import {
@@ -43,6 +44,7 @@ const newSegment = (): Segment => ({ changes: new Map(), inserts: new Inserts(),
 export class Overlay {
   private readonly shape: TableShape;
   private readonly undo: UndoLog;
+  private readonly ranges: Ranges;
   /** The rows that are there, as far as they were read or written: by key; rows without a number yet as `+1`, `+2`, … */
   private readonly rows = new Map<string, AnyRow>();
   /** The keys that were looked for, found or not. */
@@ -53,8 +55,15 @@ export class Overlay {
   private segment: Segment = newSegment();
   private unnumbered = 0;
 
-  constructor(shape: TableShape, known: ReadonlySet<string>, found: readonly AnyRow[], undo: UndoLog) {
+  constructor(
+    shape: TableShape,
+    known: ReadonlySet<string>,
+    found: readonly AnyRow[],
+    ranges: Ranges,
+    undo: UndoLog,
+  ) {
     this.shape = shape;
+    this.ranges = ranges;
     this.known = known;
     this.undo = undo;
     for (const index of shape.unique) this.owners.set(index.name, new Map());
@@ -65,6 +74,11 @@ export class Overlay {
     }
   }
 
+  /** Inserts only add rows that nobody looks at. */
+  get appends(): boolean {
+    return this.shape.appends && this.ranges.isEmpty;
+  }
+
   /** An insert into a table that only grows. */
   append(row: AnyRow, results: number[], at: number): void {
     const { inserts } = this.segment;
@@ -73,7 +87,12 @@ export class Overlay {
   }
 
   /** @throws ConflictError unless it holds */
-  expect({ key, is }: Expectation): void {
+  expect(one: Expectation): void {
+    if ("prefix" in one) {
+      this.ranges.expect(one);
+      return;
+    }
+    const { key, is } = one;
     const row = this.rows.get(textOf(key));
     if (is === "absent" ? row === undefined : row !== undefined && (is === "present" || hasValues(row, is)))
       return;
@@ -192,6 +211,7 @@ export class Overlay {
     const { shape, segment } = this;
     const index = shape.indexes.get(name) as IndexShape;
     for (const [text, row] of this.rows) if (isIn(index, prefix, row)) this.see(text, undefined);
+    this.ranges.cleared(name, prefix);
     segment.clear = {
       type: "clear",
       table: shape.table,
@@ -242,6 +262,7 @@ export class Overlay {
         if (then !== undefined) this.disown(index, then, text);
         if (now !== undefined) this.own(index, now, text);
       }
+      this.ranges.changed(then, now);
       if (now === undefined) this.rows.delete(text);
       else this.rows.set(text, now);
     };

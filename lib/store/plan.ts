@@ -9,19 +9,22 @@
 import { ConflictError, FencedError, ValueError } from "./errors.js";
 import type { ClaimNeeds, Needs } from "./needs.js";
 import { Overlay } from "./overlay.js";
+import { Ranges } from "./ranges.js";
 import type { Statement } from "./statement.js";
 import type { AnyRow, Table } from "./table.js";
 import { shapeOf, textOf } from "./table-shape.js";
 import { UndoLog } from "./undo-log.js";
 import type { Committed, Write, WriteSet } from "./write-set.js";
 
-export { type ClaimNeeds, type Needs, needs, type TableNeeds } from "./needs.js";
+export { type ClaimNeeds, type Needs, needs, type RangeNeeds, type TableNeeds } from "./needs.js";
 export { numbered, type Slots, type Statement } from "./statement.js";
 
 /** What the driver found of what a group needs. */
 export interface Found {
   /** By name of the table: the rows that are there, with the columns that were asked for. A row may be there twice. */
   readonly rows: ReadonlyMap<string, readonly AnyRow[]>;
+  /** By name of the table: how many rows each of its {@link TableNeeds.ranges} has. */
+  readonly counts: ReadonlyMap<string, readonly number[]>;
   /** Whether this claim is held with this token. */
   held(claim: ClaimNeeds): boolean;
 }
@@ -67,7 +70,7 @@ class Planner {
       for (let at = 0; at < writes.length; at++) {
         const write = writes[at] as Write;
         const overlay = this.of(write.table);
-        if (write.type === "insert" && shapeOf(write.table).appends) overlay.append(write.row, results, at);
+        if (write.type === "insert" && overlay.appends) overlay.append(write.row, results, at);
         else overlay.write(write, results, at);
       }
     } catch (error) {
@@ -95,9 +98,10 @@ class Planner {
     if (table === this.table) return this.overlay;
     let overlay = this.overlays.get(table.name);
     if (overlay === undefined) {
-      const keys = this.needs.tables.find((one) => one.table.name === table.name)?.keys ?? [];
+      const { keys = [], ranges = [] } = this.needs.tables.find((one) => one.table.name === table.name) ?? {};
       const known = new Set(keys.map(textOf));
-      overlay = new Overlay(shapeOf(table), known, this.found.rows.get(table.name) ?? [], this.undo);
+      const counted = new Ranges(shapeOf(table), ranges, this.found.counts.get(table.name) ?? [], this.undo);
+      overlay = new Overlay(shapeOf(table), known, this.found.rows.get(table.name) ?? [], counted, this.undo);
       this.overlays.set(table.name, overlay);
     }
     this.table = table;

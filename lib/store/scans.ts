@@ -5,10 +5,24 @@ import { only } from "../process/known-options.js";
 import { flag } from "../process/options.js";
 import type { CheckedScan } from "./driver.js";
 import type { StoreLimits } from "./limits.js";
+import type { RangeNeeds } from "./needs.js";
 import type { Scan } from "./store.js";
 import type { Table, Value } from "./table.js";
-import { shapeOf } from "./table-shape.js";
+import { type IndexShape, shapeOf, type TableShape } from "./table-shape.js";
 import { checkPrefix } from "./values.js";
+
+/** All rows whose index begins with these values, for a count. */
+export function rangeScan(shape: TableShape, { index, prefix }: RangeNeeds): CheckedScan {
+  return {
+    index: shape.indexes.get(index) as IndexShape,
+    prefix,
+    from: undefined,
+    after: undefined,
+    below: undefined,
+    reverse: false,
+    limit: 1,
+  };
+}
 
 /** @throws OptionError, ValueError */
 export function checkScan(table: Table, scan: Scan, limits: StoreLimits): CheckedScan {

@@ -8,10 +8,11 @@ import type { Claim } from "./claim.js";
 import { contextOf } from "./context-of.js";
 import { ConflictError, StoreClosedError } from "./errors.js";
 import { STORE_DEFAULTS } from "./limits.js";
+import { rangeText } from "./needs.js";
 import type { Store } from "./store.js";
 import type { AnyRow, Columns, RowOf, Table, Value } from "./table.js";
 import { type IndexShape, isIn, orderOf, shapeOf, textOf, valuesOf } from "./table-shape.js";
-import type { Expectation, Key, Write, WriteSet } from "./write-set.js";
+import type { Expectation, Key, RangeExpectation, Write, WriteSet } from "./write-set.js";
 
 /** A row as it is inserted: columns that may be null, and the one that the store numbers, may be left out. */
 export type NewRow<C extends Columns> = Partial<RowOf<C>>;
@@ -64,9 +65,9 @@ export interface TransactOptions {
  * function read, nothing is written, and the function runs again, after a wait that grows. So the function must do nothing but
  * read and write through `tx`.
  *
- * Each row that was read, and each key that was read without finding a row, is as it was read when the writes are applied. A row that
- * somebody adds to a range after it was scanned is not noticed: if that matters, have the writers of the range change a row that
- * all of them read.
+ * Each row that was read, each key that was read without finding a row, and each range that was scanned is as it was read when the
+ * writes are applied: no row was changed, and none was added. So transactions that commit are serializable: the outcome is that of some
+ * order in which they ran one after another.
  *
  * @returns what the function returned
  * @throws ConflictError when the last attempt failed, too; FencedError; ValueError; StoreError; the reason of the signal
@@ -133,6 +134,8 @@ interface Read {
 
 class Transaction implements StoreTransaction {
   readonly #store: Store;
+  /** By table, index and prefix: how many rows the first scan gave. */
+  readonly #ranges = new Map<string, RangeExpectation>();
   /** By table and key: as it was when it was first read. */
   readonly #reads = new Map<string, Read>();
   readonly #writes: Write[] = [];
@@ -163,6 +166,9 @@ class Transaction implements StoreTransaction {
     if (rows.length === limit)
       throw new OptionError("scan.prefix", prefix, `a prefix of fewer than ${limit} rows of ${table.name}`);
     const index = shapeOf(table).indexes.get(name) as IndexShape;
+    const range = `${table.name} ${rangeText(name, prefix)}`;
+    if (!this.#ranges.has(range))
+      this.#ranges.set(range, { table, ...(name !== "" && { index: name }), prefix, rows: rows.length });
     for (const row of rows as AnyRow[]) {
       const key = valuesOf(row, table.key);
       this.#remember(placeOf(table, key), { table, key, row });
@@ -206,10 +212,10 @@ class Transaction implements StoreTransaction {
   /** What is to be committed. The transaction can do nothing more. */
   end(): WriteSet {
     this.#ended = true;
-    const expect = [...this.#reads.values()].map(
+    const rows = [...this.#reads.values()].map(
       ({ table, key, row }): Expectation => ({ table, key, is: row ?? "absent" }),
     );
-    return { expect, writes: this.#writes, notify: [...this.#topics] };
+    return { expect: [...rows, ...this.#ranges.values()], writes: this.#writes, notify: [...this.#topics] };
   }
 
   #check(): void {

@@ -166,8 +166,15 @@ function changeable(shape: TableShape, name: string, value: unknown): ColumnShap
   return column;
 }
 
-function checkExpectation({ table, key, is }: Expectation): number {
+function checkExpectation(one: Expectation): number {
+  const { table } = one;
   const shape = shapeOf(table);
+  if ("prefix" in one) {
+    if (!(Number.isSafeInteger(one.rows) && one.rows >= 0))
+      throw new OptionError("expect.rows", one.rows, "a whole number from 0");
+    return checkPrefix(shape, one.index ?? "", one.prefix);
+  }
+  const { key, is } = one;
   let bytes = checkKey(table, key);
   if (is === "absent" || is === "present") return bytes;
   if (typeof is !== "object" || is === null)

@@ -41,14 +41,32 @@ export type Write =
   /** Removes all rows whose index begins with these values. `index` absent: whose key begins so. */
   | { readonly type: "clear"; readonly table: Table; readonly index?: string; readonly prefix: Key };
 
-/** What must hold for a write set to be applied. */
-export interface Expectation {
+/** What must hold for a write set to be applied: something of a row, or of all rows that an index has under a prefix. */
+export type Expectation = RowExpectation | RangeExpectation;
+
+/** What must hold for a row. */
+export interface RowExpectation {
   /** The table of the row. */
   readonly table: Table;
   /** The key of the row. */
   readonly key: Key;
   /** `absent`: there is no such row. `present`: there is one. Else there is one with these values in these columns. */
   readonly is: "absent" | "present" | AnyRow;
+}
+
+/**
+ * How many rows there must be whose index begins with these values. Together with an expectation for each of them it says that nobody
+ * has added a row, moved one in or out, or changed one. Not for sets that `attach` gives to a transaction with SQL.
+ */
+export interface RangeExpectation {
+  /** The table of the rows. */
+  readonly table: Table;
+  /** An index of the table. Default: the key. */
+  readonly index?: string;
+  /** Values of the first columns of the index. */
+  readonly prefix: Key;
+  /** The number of rows. */
+  readonly rows: number;
 }
 
 /** What one writer changes in one atomic step. It is checked when it is submitted: change neither the set nor its rows from then on. */

@@ -31,7 +31,13 @@ export class NaiveStore {
   }
 
   #apply({ expect = [], writes }: WriteSet): readonly number[] | Refusal {
-    for (const { table, key, is } of expect) {
+    for (const one of expect) {
+      const { table } = one;
+      if ("prefix" in one) {
+        if (this.#count(table, one.index, one.prefix) !== one.rows) return "conflict";
+        continue;
+      }
+      const { key, is } = one;
       const row = this.#find(table, key);
       if (is === "absent" ? row !== undefined : row === undefined) return "conflict";
       if (typeof is === "object" && !Object.entries(is).every(([name, value]) => same(row?.[name], value)))
@@ -96,6 +102,15 @@ export class NaiveStore {
         return rows.length - left.length;
       }
     }
+  }
+
+  #count(table: Table, index: string | undefined, prefix: readonly Value[]): number {
+    const columns = index === undefined ? table.key : (table.indexes?.[index] ?? []);
+    return this.rows(table).filter(
+      (row) =>
+        row[columns[0] as string] !== null &&
+        prefix.every((value, i) => same(value, row[columns[i] as string])),
+    ).length;
   }
 
   #numbered(table: Table, row: AnyRow): Record<string, Value> {

@@ -1,7 +1,16 @@
 // The plan of a group against a naive store that applies the same sets one after another.
 
 import * as fc from "fast-check";
-import { type AnyRow, FencedError, type Table, type Value, ValueError, type WriteSet } from "signalbox/store";
+import {
+  type AnyRow,
+  type Expectation,
+  FencedError,
+  type Table,
+  type Value,
+  ValueError,
+  type Write,
+  type WriteSet,
+} from "signalbox/store";
 import { describe, expect, it } from "vitest";
 import { type Found, needs, numbered, plan, type Statement } from "../../lib/store/plan.js";
 import { checkSet } from "../../lib/store/values.js";
@@ -23,8 +32,15 @@ class Database {
   read(sets: readonly WriteSet[]): { needed: ReturnType<typeof needs>; found: Found } {
     const needed = needs(sets);
     const rows = new Map<string, AnyRow[]>();
-    for (const { table, columns, keys, uniques } of needed.tables) {
+    const counts = new Map<string, number[]>();
+    for (const { table, columns, keys, uniques, ranges } of needed.tables) {
       const all = this.of(table);
+      const isIn = (row: Row, index: string, prefix: readonly Value[]): boolean =>
+        prefix.every((value, i) => row[(table.indexes?.[index] ?? table.key)[i] as string] === value);
+      counts.set(
+        table.name,
+        ranges.map(({ index, prefix }) => all.filter((row) => isIn(row, index, prefix)).length),
+      );
       const isAsked = (row: Row): boolean =>
         keys.some((key) => table.key.every((name, i) => row[name] === key[i])) ||
         uniques.some(({ index, values }) =>
@@ -35,7 +51,7 @@ class Database {
         .map((row) => Object.fromEntries(columns.map((name) => [name, row[name] as Value])));
       rows.set(table.name, some);
     }
-    return { needed, found: { rows, held: () => true } };
+    return { needed, found: { rows, counts, held: () => true } };
   }
 
   carryOut(statement: Statement): void {
@@ -134,6 +150,8 @@ function known(sets: readonly WriteSet[], naive: NaiveStore): WriteSet[] {
   }));
 }
 
+const rowOf = (a: string): Row => ({ a, b: 1 });
+
 const nameOf = (error: Error): Refusal => (error instanceof ValueError ? "value" : "conflict");
 
 describe("the plan of a group", () => {
@@ -165,6 +183,62 @@ describe("the plan of a group", () => {
     expect(merged).toBeGreaterThan(100);
   });
 
+  it("counts the rows of a range as the sets before leave them, and refuses what it cannot count", () => {
+    const range = (index: string, value: string, rows: number): WriteSet => ({
+      expect: [{ table: pair, index, prefix: [value], rows }],
+      writes: [],
+    });
+    const inKey: Expectation = { table: pair, prefix: ["a"], rows: 2 };
+    const of = (...sets: WriteSet[]): (string | undefined)[] => {
+      const database = new Database();
+      const rows = [
+        { a: "a", b: 1, v: "x" },
+        { a: "a", b: 2, v: "x" },
+        { a: "b", b: 1, v: "y" },
+      ];
+      for (const row of rows)
+        database.carryOut({ type: "insert", table: pair, rows: [{ u: null, x: null, ...row }] });
+      const { needed, found } = database.read(sets);
+      return plan(sets, needed, found).outcomes.map((one) =>
+        one instanceof Error ? /expected .*;/.exec(one.message)?.[0] : undefined,
+      );
+    };
+    const set = (...writes: Write[]): WriteSet => ({ writes });
+    const moved: Write = { type: "update", table: pair, key: ["a", 1], set: { v: "y" } };
+    expect(
+      of(range("by_v", "x", 2), set(moved), range("by_v", "x", 1), range("by_v", "y", 2)).filter(Boolean),
+    ).toEqual([]);
+    expect(of(set(moved), range("by_v", "x", 2))).toEqual([
+      undefined,
+      "expected 2 rows by by_v, found 1 rows;",
+    ]);
+    const replaced: Write = { type: "put", table: pair, row: { a: "a", b: 2 } };
+    expect(of(set(replaced), range("by_v", "x", 1), { expect: [inKey], writes: [] }).filter(Boolean)).toEqual(
+      [],
+    );
+    const clear = (prefix: string[], index?: string): Write => ({
+      type: "clear",
+      table: pair,
+      prefix,
+      ...(index && { index }),
+    });
+    expect(
+      of(set(clear(["x"], "by_v")), range("by_v", "x", 0), range("by_v", "y", 1)).filter(Boolean),
+    ).toEqual([]);
+    expect(of(set(clear([], "by_v")), range("by_v", "y", 0)).filter(Boolean)).toEqual([]);
+    const unknown = "expected 2 rows by key, found others cleared in the same group;";
+    expect(of(set(clear(["z"], "by_v")), { expect: [inKey], writes: [] })).toEqual([undefined, unknown]);
+    // What a refused set has cleared is there again.
+    const refused: WriteSet = {
+      writes: [clear(["x"], "by_v"), { type: "insert", table: pair, row: rowOf("b") }],
+    };
+    expect(of(refused, range("by_v", "x", 2), { expect: [inKey], writes: [] })[0]).toContain("no row");
+    expect(of(refused, range("by_v", "x", 2), { expect: [inKey], writes: [] }).slice(1)).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
   it("makes one statement of all rows that a table gets", () => {
     const sets = Array.from(
       { length: 100 },
@@ -175,7 +249,7 @@ describe("the plan of a group", () => {
         ],
       }),
     );
-    const { statements } = plan(sets, needs(sets), { rows: new Map(), held: () => true });
+    const { statements } = plan(sets, needs(sets), { rows: new Map(), counts: new Map(), held: () => true });
     expect(statements.map((one) => [one.type, one.table.name, "rows" in one ? one.rows.length : 0])).toEqual([
       ["insert", "log", 100],
       ["put", "plain", 100],
@@ -234,7 +308,7 @@ describe("the plan of a group", () => {
       { claim: held, writes: [insert] },
       { writes: [insert] },
     ];
-    const found: Found = { rows: new Map(), held: ({ token }) => token === 4 };
+    const found: Found = { rows: new Map(), counts: new Map(), held: ({ token }) => token === 4 };
     const { outcomes, statements } = plan(sets, needs(sets), found);
     expect(outcomes.map((one) => one instanceof FencedError)).toEqual([true, false, false]);
     expect(statements.map((one) => "rows" in one && one.rows.length)).toEqual([2]);

@@ -131,6 +131,20 @@ describe("a transaction", () => {
     expect(sums).toEqual([300, 301]);
   });
 
+  it("runs again when a row was added to a range that it has scanned [K46]", async () => {
+    const counts: number[] = [];
+    const add = (id: string): Promise<unknown> =>
+      store.commit({ writes: [{ type: "put", table: accounts, row: { id, cents: 1, branch: "z" } }] });
+    await transact(store, async (tx) => {
+      counts.push((await tx.scan(accounts, { index: "branch", prefix: ["z"] })).length);
+      if (counts.length === 1) await add("zoe");
+      if (counts.length === 2)
+        await store.commit({ writes: [{ type: "delete", table: accounts, key: ["zoe"] }] });
+      tx.insert(entries, { text: "counted" });
+    });
+    expect(counts).toEqual([0, 1, 0]);
+  });
+
   it("reads what it has written itself", async () => {
     const seen = await transact(store, async (tx) => {
       tx.update(accounts, ["anna"], { branch: "y" }, { cents: 5 });

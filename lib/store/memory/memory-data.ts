@@ -5,6 +5,7 @@ import type { ClaimInfo } from "../claim.js";
 import type { DriverHost, HeldClaim } from "../driver.js";
 import { StoreUnsupportedError } from "../errors.js";
 import { type Found, needs, type Outcome, plan } from "../plan.js";
+import { rangeScan } from "../scans.js";
 import type { Schema } from "../schema.js";
 import { checkSchemas, migrationsFrom } from "../schema-versions.js";
 import type { AnyRow, Table } from "../table.js";
@@ -77,19 +78,24 @@ export class MemoryData {
   commit({ sets, host }: Flight): readonly Outcome[] {
     const needed = needs(sets);
     const rows = new Map<string, AnyRow[]>();
-    for (const { table, keys, uniques } of needed.tables) {
+    const counts = new Map<string, number[]>();
+    for (const { table, keys, uniques, ranges } of needed.tables) {
       const from = this.table(table);
       const found: (AnyRow | undefined)[] = keys.map((key) => from.get(key));
       for (const { index, values } of uniques) {
         const shape = shapeOf(table).indexes.get(index) as IndexShape;
         for (const one of values) found.push(from.owner(shape, one));
       }
+      counts.set(
+        table.name,
+        ranges.map((range) => from.count(rangeScan(shapeOf(table), range))),
+      );
       rows.set(
         table.name,
         found.filter((row) => row !== undefined),
       );
     }
-    const found: Found = { rows, held: (claim) => this.isHeld(claim) };
+    const found: Found = { rows, counts, held: (claim) => this.isHeld(claim) };
     const { outcomes, statements } = plan(sets, needed, found);
     for (const statement of statements) this.table(statement.table).carryOut(statement);
     this.#notify(sets, outcomes, host);

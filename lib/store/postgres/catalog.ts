@@ -62,9 +62,32 @@ export class Catalog {
     return { text: `select ${NOW}`, prepared: true };
   }
 
-  /** Keeps migrations out until the end of the transaction. */
-  shared(): Command {
-    return { text: `select pg_advisory_xact_lock_shared(${this.lock}, 0)`, prepared: true };
+  /**
+   * Keeps out until the end of the transaction: migrations; from tables of which rows are counted, all who write to them; and from
+   * tables that are written, all who count. The locks are taken before all others, and in one order: nobody waits for one who waits for
+   * him. Locks of tables would keep the server from cleaning the tables.
+   */
+  locks(tables: ReadonlyMap<string, "written" | "counted">): Command {
+    const keys = new Map<number, boolean>([[0, false]]);
+    for (const [table, how] of tables) {
+      const key = hash(table);
+      keys.set(key, keys.get(key) === true || how === "counted");
+    }
+    const sorted = [...keys].sort(([one], [other]) => one - other);
+    if (sorted.every(([, alone]) => !alone))
+      return {
+        text: `select pg_advisory_xact_lock_shared(${this.lock}, key::int) from unnest($1::bigint[]) as key`,
+        values: [integers(sorted.map(([key]) => key))],
+        prepared: true,
+      };
+    return {
+      text:
+        `select case when alone = 1 then pg_advisory_xact_lock(${this.lock}, key::int)::text ` +
+        `else pg_advisory_xact_lock_shared(${this.lock}, key::int)::text end ` +
+        "from unnest($1::bigint[], $2::bigint[]) as locks(key, alone)",
+      values: [integers(sorted.map(([key]) => key)), integers(sorted.map(([, alone]) => Number(alone)))],
+      prepared: true,
+    };
   }
 
   /**

@@ -21,7 +21,7 @@ import {
   ServerError,
 } from "./connection.js";
 import { StoreUnreachableError } from "./errors.js";
-import { carryOut, FENCED, type First, type Writing } from "./group.js";
+import { carryOut, FENCED, type First, touched, type Writing } from "./group.js";
 import { Sender } from "./messages.js";
 import { migrate } from "./migrate.js";
 import { Notifier } from "./notifier.js";
@@ -78,7 +78,7 @@ export class PostgresDriver implements StoreDriver {
       pool: this.#users,
       others: this.#readers,
       sqlOf: this.#sqlOf,
-      mark: (id) => this.#mark(id, []),
+      mark: (id, sets) => this.#mark(id, [], sets),
       committed: (topics) => {
         for (const topic of topics) {
           host.notified(topic);
@@ -222,7 +222,7 @@ export class PostgresDriver implements StoreDriver {
     const id = this.#outcomes.next();
     const spent = this.#outcomes.spent();
     const on: Writing = { connection, catalog: this.#catalog, sqlOf: this.#sqlOf };
-    const marked = this.#mark(id, spent);
+    const marked = this.#mark(id, spent, sets);
     try {
       const first = { ...marked, commands: [BEGIN, ...marked.commands] };
       const outcomes = await carryOut(on, sets, first, hopeful);
@@ -239,11 +239,11 @@ export class PostgresDriver implements StoreDriver {
     }
   }
 
-  /** What each transaction of the store does before its writes: it keeps migrations out, and leaves its row. */
-  #mark(id: string, spent: readonly string[]): First {
+  /** What each transaction of the store does before its writes: it takes the locks that it needs, and leaves its row. */
+  #mark(id: string, spent: readonly string[], sets: readonly WriteSet[]): First {
     const catalog = this.#catalog;
     return {
-      commands: [catalog.shared(), catalog.mark(id, spent, this.#versions)],
+      commands: [catalog.locks(touched(sets)), catalog.mark(id, spent, this.#versions)],
       check: ({ rows }) => this.#checkVersions(rows),
     };
   }

@@ -1,6 +1,7 @@
 // Carries out a group of write sets within a transaction: reads and locks, plans, writes.
 
 import { type ClaimNeeds, type Needs, needs, numbered, type Outcome, plan, type Statement } from "../plan.js";
+import { rangeScan } from "../scans.js";
 import type { AnyRow, Table } from "../table.js";
 import { textOf, valuesOf } from "../table-shape.js";
 import type { Key, WriteSet } from "../write-set.js";
@@ -42,10 +43,11 @@ export async function carryOut(
   if (hopeful && needed.tables.length === 0) return append(on, sets, needed, first, before);
   const answers = await on.connection.send(before);
   first.check(answers[first.commands.length - 1] as Answer);
-  const found: Found = { rows: new Map(), claims: new Set() };
+  const found: Found = { rows: new Map(), counts: new Map(), claims: new Set() };
   for (const [i, read] of reads.entries()) read.take(answers[first.commands.length + i] as Answer, found);
   const decided = plan(sets, needed, {
     rows: found.rows,
+    counts: found.counts,
     held: (claim) => found.claims.has(claimText(claim)),
   });
   const guards = guardsOf(on, sets, decided.outcomes, decided.statements);
@@ -61,7 +63,11 @@ async function append(
   first: First,
   before: readonly Command[],
 ): Promise<readonly Outcome[] | typeof FENCED> {
-  const { outcomes, statements } = plan(sets, needed, { rows: new Map(), held: () => true });
+  const { outcomes, statements } = plan(sets, needed, {
+    rows: new Map(),
+    counts: new Map(),
+    held: () => true,
+  });
   const commands = commandsOf(on, statements);
   const answers = await on.connection.send([...before, ...commands]);
   first.check(answers[first.commands.length - 1] as Answer);
@@ -71,8 +77,28 @@ async function append(
   return outcomes;
 }
 
+/**
+ * The tables that a group writes, and those of which it counts rows: while it counts, and until it has committed, nobody else writes
+ * to those.
+ */
+export function touched(sets: readonly WriteSet[]): ReadonlyMap<string, "written" | "counted"> {
+  const tables = new Map<string, "written" | "counted">();
+  // Most sets of a group write to the table of the one before.
+  let last: Table | undefined;
+  for (const { writes, expect = [] } of sets) {
+    for (const { table } of writes) {
+      if (table === last) continue;
+      last = table;
+      if (!tables.has(table.name)) tables.set(table.name, "written");
+    }
+    for (const one of expect) if ("prefix" in one) tables.set(one.table.name, "counted");
+  }
+  return tables;
+}
+
 interface Found {
   readonly rows: Map<string, AnyRow[]>;
+  readonly counts: Map<string, number[]>;
   readonly claims: Set<string>;
 }
 
@@ -94,8 +120,17 @@ function readsOf({ catalog, sqlOf }: Writing, { claims, tables }: Needs): Read[]
           into.claims.add(claimText({ name: name as string, token: token as number }));
       },
     });
-  for (const { table, columns, keys, uniques } of tables) {
+  for (const { table, columns, keys, uniques, ranges } of tables) {
     const sql = sqlOf(table);
+    const counts: number[] = [];
+    for (const range of ranges)
+      reads.push({
+        command: sql.count(rangeScan(sql.shape, range)),
+        take: ({ rows }, into) => {
+          counts.push(Number(rows[0]?.[0]));
+          into.counts.set(table.name, counts);
+        },
+      });
     const take: Read["take"] = ({ rows }, into) => {
       const found = into.rows.get(table.name) ?? [];
       for (const row of rows) found.push(sql.row(row, 0, columns));
@@ -120,7 +155,9 @@ function guardsOf(
 ): Command[] {
   const guarded = new Map<string, { readonly table: Table; readonly keys: Map<string, Key> }>();
   for (const [i, { expect = [] }] of sets.entries())
-    for (const { table, key, is } of expect) {
+    for (const one of expect) {
+      if ("prefix" in one) continue;
+      const { table, key, is } = one;
       if (is !== "absent" || outcomes[i] instanceof Error || table.counted !== undefined) continue;
       const of = guarded.get(table.name) ?? { table, keys: new Map<string, Key>() };
       of.keys.set(textOf(key), key);

@@ -24,8 +24,8 @@ export interface Transactions extends Omit<Writing, "connection"> {
   readonly pool: Pool;
   /** A pool on which statements of the other are cancelled, and lost commits looked for. */
   readonly others: Pool;
-  /** Leaves the row of the transaction, and checks the versions of schemas. */
-  mark(id: string): First;
+  /** Takes the locks for these sets, leaves the row of the transaction, and checks the versions of schemas. */
+  mark(id: string, sets: readonly WriteSet[]): First;
   /** These topics were committed. */
   committed(topics: readonly string[]): void;
 }
@@ -159,7 +159,7 @@ class Attempt<T> implements SqlTransaction {
   async #commit(connection: Connection, set: WriteSet): Promise<void> {
     const { outcomes, others } = this.#on;
     const id = outcomes.next();
-    const done = await carryOut({ ...this.#on, connection }, [set], this.#on.mark(id), false);
+    const done = await carryOut({ ...this.#on, connection }, [set], this.#on.mark(id, [set]), false);
     const outcome = typeof done === "symbol" ? undefined : done[0];
     if (outcome instanceof Error) throw outcome;
     if (!(await outcomes.commit(connection, id, others)))

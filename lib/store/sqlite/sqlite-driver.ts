@@ -6,6 +6,7 @@ import type { Applied, CheckedScan, DriverHost, HeldClaim, StoreDriver } from ".
 import { FencedError } from "../errors.js";
 import type { Recovery } from "../group-commit-machine.js";
 import { type Found, type Needs, needs, numbered, plan, type Statement } from "../plan.js";
+import { rangeScan } from "../scans.js";
 import type { Schema } from "../schema.js";
 import type { SqlTransaction, SqlTransactionOptions } from "../sql.js";
 import type { AnyRow, Table, Value } from "../table.js";
@@ -231,24 +232,34 @@ export class SqliteDriver implements StoreDriver {
   /** Reads what a group needs to know. */
   async #find({ tables }: Needs): Promise<Found> {
     const rows = new Map<string, readonly AnyRow[]>();
+    const counts = new Map<string, readonly number[]>();
     const held: Found["held"] = ({ name, token }) => {
       const known = this.#claims.get(name);
       return known?.held === true && known.token === token;
     };
-    if (tables.length === 0) return { rows, held };
+    if (tables.length === 0) return { rows, counts, held };
     const queries: Query[] = [];
     const ends: number[] = [];
-    for (const { table, columns, keys, uniques } of tables) {
+    const from: number[] = [];
+    for (const { table, columns, keys, uniques, ranges } of tables) {
       const sql = this.#table(table);
+      queries.push(...ranges.map((range) => sql.count(rangeScan(sql.shape, range))));
+      from.push(queries.length);
       if (keys.length > 0) queries.push(...sql.find(columns, sql.shape.key, keys));
       for (const { index, values } of uniques)
         queries.push(...sql.find(columns, sql.shape.indexes.get(index)?.columns ?? [], values));
       ends.push(queries.length);
     }
     const found = await this.#read(queries);
-    for (const [i, { table }] of tables.entries())
-      rows.set(table.name, found.slice(ends[i - 1] ?? 0, ends[i]).flat() as AnyRow[]);
-    return { rows, held };
+    for (const [i, { table }] of tables.entries()) {
+      const counted = found.slice(ends[i - 1] ?? 0, from[i]) as unknown as readonly [{ n: number }][];
+      counts.set(
+        table.name,
+        counted.map(([{ n }]) => n),
+      );
+      rows.set(table.name, found.slice(from[i], ends[i]).flat() as AnyRow[]);
+    }
+    return { rows, counts, held };
   }
 
   #writes(statements: readonly Statement[]): Writes {

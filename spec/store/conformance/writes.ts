@@ -6,6 +6,7 @@ import {
   ConflictError,
   type Store,
   type Table,
+  transact,
   type Value,
   ValueError,
   type WriteSet,
@@ -13,7 +14,7 @@ import {
 import { expect, it } from "vitest";
 import { NaiveStore, type Refusal } from "../naive-store.js";
 import { groups, log, mail, pair, plain, tables } from "../random-sets.js";
-import { bench, empty, type Kind } from "./bench.js";
+import { bench, empty, type Kind, SCHEMA } from "./bench.js";
 
 const all = async (store: Store, table: Table): Promise<AnyRow[]> => store.scan(table, {});
 
@@ -160,6 +161,51 @@ export function writeTests(kind: Kind): void {
     );
     await expect(with_([{ table: plain, key: ["a"], is: { body: null } }])).rejects.toThrow(ConflictError);
     await expect(with_([{ table: plain, key: ["b"], is: { n: 2 } }])).rejects.toThrow(/found no row/);
+  });
+
+  it("check how many rows a range has, and leave no gap between the count and the commit", async () => {
+    const { store, place, context } = at();
+    await empty(store);
+    const rows = (number: number): WriteSet => ({
+      expect: [{ table: log, index: "flow", prefix: ["a"], rows: number }],
+      writes: [{ type: "insert", table: log, row: { flow: "a" } }],
+    });
+    await store.commit(rows(0));
+    await expect(store.commit(rows(0))).rejects.toThrow(
+      'log ["a"]: expected 0 rows by flow, found 1 rows; nothing was written',
+    );
+    for (const wrong of [-1, 0.5, Number.NaN])
+      await expect(store.commit(rows(wrong))).rejects.toThrow("expect.rows");
+    const unknown = { expect: [{ table: log, index: "no such", prefix: [], rows: 0 }], writes: [] };
+    await expect(store.commit(unknown)).rejects.toThrow("index");
+    const other = await place.other?.open([SCHEMA], context);
+    // Sets that race, of one host and of several: one of each round is applied.
+    for (let round = 1; round <= 10; round++) {
+      const sets = [store, other ?? store, store, other ?? store].map((one) => settledOf(one, rows(round)));
+      expect((await Promise.all(sets)).filter((one) => one === "conflict")).toHaveLength(3);
+    }
+    expect(await store.count(log, {})).toBe(11);
+    await other?.close();
+  });
+
+  it("of transact end as if the transactions had run one after another, rows that others add included", async () => {
+    const { store, place, context } = at();
+    await empty(store);
+    const other = await place.other?.open([SCHEMA], context);
+    // Each gives its row the number of rows that it has seen: in any order of the transactions no number comes twice.
+    const add = (one: Store, i: number): Promise<void> =>
+      transact(
+        one,
+        async (tx) => {
+          const { length } = await tx.scan(pair, { index: "by_v", prefix: ["a"] });
+          tx.insert(pair, { a: `${i}`, b: length, v: "a" });
+        },
+        { attempts: 1_000 },
+      );
+    await Promise.all(Array.from({ length: 8 }, (_, i) => add(i % 2 === 0 ? store : (other ?? store), i)));
+    const numbers = (await all(store, pair)).map(({ b }) => b).sort();
+    expect(numbers).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    await other?.close();
   });
 
   it("allow no two rows with the same values of a unique index, null excepted", async () => {

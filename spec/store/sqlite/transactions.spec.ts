@@ -25,6 +25,12 @@ describe.each(DRIVERS)("transactions of users on %s", (driver) => {
     }
   }
 
+  it("take no set that expects a number of rows: SQL may see the rows as of an earlier moment", () =>
+    within(async (store) => {
+      const attach = () => ({ expect: [{ table: orders, prefix: [], rows: 0 }], writes: [] });
+      await expect(store.transaction(async () => 1, { attach })).rejects.toThrow("about single rows");
+    }));
+
   it("commit with the write set that is attached, or not at all [K18]", () =>
     within(async (store) => {
       const book = (id: string, fail = false): Promise<number> =>
