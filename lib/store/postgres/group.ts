@@ -1,6 +1,15 @@
 // Carries out a group of write sets within a transaction: reads and locks, plans, writes.
 
-import { type ClaimNeeds, type Needs, needs, numbered, type Outcome, plan, type Statement } from "../plan.js";
+import {
+  type ClaimNeeds,
+  type Needs,
+  needs,
+  numbered,
+  type Outcome,
+  type Plan,
+  plan,
+  type Statement,
+} from "../plan.js";
 import { rangeScan } from "../scans.js";
 import type { AnyRow, Table } from "../table.js";
 import { textOf, valuesOf } from "../table-shape.js";
@@ -50,7 +59,7 @@ export async function carryOut(
     counts: found.counts,
     held: (claim) => found.claims.has(claimText(claim)),
   });
-  const guards = guardsOf(on, sets, decided.outcomes, decided.statements);
+  const guards = guardsOf(on, sets, found.rows, decided);
   await write(on, guards, decided.statements);
   return decided.outcomes;
 }
@@ -145,13 +154,13 @@ function readsOf({ catalog, sqlOf }: Writing, { claims, tables }: Needs): Read[]
 
 /**
  * A row that is expected to be absent cannot be locked, unless the set itself adds it. So a row with its key is added and removed:
- * whoever adds one waits for the end of this transaction.
+ * whoever adds one waits for the end of this transaction. A row that was found is locked: an earlier set of the group removes it.
  */
 function guardsOf(
   { sqlOf }: Writing,
   sets: readonly WriteSet[],
-  outcomes: readonly Outcome[],
-  statements: readonly Statement[],
+  found: ReadonlyMap<string, readonly AnyRow[]>,
+  { outcomes, statements }: Plan,
 ): Command[] {
   const guarded = new Map<string, { readonly table: Table; readonly keys: Map<string, Key> }>();
   for (const [i, { expect = [] }] of sets.entries())
@@ -168,6 +177,8 @@ function guardsOf(
     if (of === undefined || (statement.type !== "insert" && statement.type !== "put")) continue;
     for (const row of statement.rows) of.keys.delete(textOf(valuesOf(row, statement.table.key)));
   }
+  for (const { table, keys } of guarded.values())
+    for (const row of found.get(table.name) ?? []) keys.delete(textOf(valuesOf(row, table.key)));
   return [...guarded.values()]
     .filter(({ keys }) => keys.size > 0)
     .flatMap(({ table, keys }) => sqlOf(table).guards([...keys.values()]));

@@ -126,6 +126,22 @@ export function writeTests(kind: Kind): void {
     expect(await all(store, plain)).toEqual([{ id: "a", n: 7, body: "two" }]);
   });
 
+  it.each<[string, WriteSet]>([
+    ["deletes", { writes: [{ type: "delete", table: plain, key: ["a"] }] }],
+    ["clears away", { writes: [{ type: "clear", table: plain, prefix: [] }] }],
+  ])("may expect that to be absent which an earlier set of the group %s", async (_how, removal) => {
+    const { store } = at();
+    await empty(store);
+    await store.commit({ writes: [{ type: "insert", table: plain, row: { id: "a", n: 1 } }] });
+    // The first is committed alone; the others gather meanwhile, and are one group.
+    await Promise.all([
+      store.commit({ writes: [{ type: "put", table: plain, row: { id: "b", n: 1 } }] }),
+      store.commit(removal),
+      store.commit({ writes: [], expect: [{ table: plain, key: ["a"], is: "absent" }] }),
+    ]);
+    expect((await all(store, plain)).map(({ id }) => id)).not.toContain("a");
+  });
+
   it("refuse an insert of a row that is there, and all of its set", async () => {
     const { store } = at();
     await empty(store);
