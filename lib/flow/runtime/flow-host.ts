@@ -16,7 +16,7 @@ import { Schedules } from "../schedules/schedules.js";
 import { FlowFailedError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
 import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess, inputOf } from "./host-process.js";
-import type { HostRequest, Started } from "./messages.js";
+import type { FlowEnd, HostRequest, Started } from "./messages.js";
 import { checkHost, type FlowHostOptions, type HostSettings } from "./options.js";
 import type { HostService } from "./services.js";
 
@@ -180,7 +180,7 @@ export class FlowRun<Output> {
    */
   async result(options: CallOptions = {}): Promise<Output> {
     const { id } = this;
-    const row = await this.#call<FlowRow>((replyTo) => ({ type: "result", id, replyTo }), {
+    const row = await this.#call<FlowEnd>((replyTo) => ({ type: "result", id, replyTo }), {
       timeoutMs: Number.POSITIVE_INFINITY,
       ...options,
     });

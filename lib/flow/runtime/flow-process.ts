@@ -56,6 +56,8 @@ const MOMENT_MS = 5_000;
 export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly flowId: string;
   readonly seeded: Seeded;
+  /** How the flow has ended, once that is durable. */
+  ending: Ending | undefined;
   ctx!: Context<never>;
   readonly #port: FlowPort;
   readonly #row: FlowRow;
@@ -259,11 +261,13 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#port.kernel.stop(this.ctx.self.process as never, crash(error as Error), undefined);
   }
 
-  #ended({ status, again }: Ending): undefined {
-    const { name, created } = this.#row;
+  #ended(ending: Ending): undefined {
     // A flow that starts anew goes on.
-    if (again === undefined)
-      this.#port.kernel.taps?.flowEnded(name, this.flowId, status, this.#writtenAt - created);
+    if (ending.again === undefined) {
+      this.ending = ending;
+      const { name, created } = this.#row;
+      this.#port.kernel.taps?.flowEnded(name, this.flowId, ending.status, this.#writtenAt - created);
+    }
     return this.#end();
   }
 

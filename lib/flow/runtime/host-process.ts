@@ -63,7 +63,7 @@ import {
   UnknownFlowError,
 } from "./errors.js";
 import { FlowProcess, PARKED } from "./flow-process.js";
-import type { HostMessage, HostRequest, Started } from "./messages.js";
+import type { FlowEnd, HostMessage, HostRequest, Started } from "./messages.js";
 import type { HostSettings } from "./options.js";
 import type { FlowLimits, FlowPort, Interceptor, NewFlow, Payloads } from "./port.js";
 import { type Guest, Room } from "./room.js";
@@ -101,9 +101,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   #offsetMs = 0;
   readonly #loaded = new Map<number, Loaded>();
   readonly #byPid = new Map<Pid, Loaded>();
+  readonly #byId = new Map<string, Loaded>();
   /** Flows that are being taken; true: there was news since. */
   readonly #taking = new Map<number, boolean>();
-  readonly #waiters = new Waiters<ReplyTo<FlowRow>>();
+  readonly #waiters = new Waiters<ReplyTo<FlowEnd>>();
   readonly #room: Room<Guest>;
   /** Queries that wait for a flow to be in memory, by its number. */
   readonly #replaying = new Map<number, (() => void)[]>();
@@ -281,9 +282,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** The process of a flow has ended, and nothing of it is on the way to the store. */
   #left(loaded: Loaded, reason: ExitReason): void {
     this.#loaded.delete(loaded.row.number);
+    this.#byId.delete(loaded.row.id);
     this.#room.idle(loaded.process, false);
     this.#room.exit();
     this.#queues.left(loaded.row);
+    if (this.#waiters.has(loaded.row.id)) this.#tellEnd(loaded);
     this.caughtUp(loaded.row.number);
     this.#ward.calm(loaded.row.id);
     if (loaded.observing !== undefined) this.#ward.observeRun(loaded, loaded.observing);
@@ -717,9 +720,11 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     };
   }
 
-  async #awaitEnd(id: string, replyTo: ReplyTo<FlowRow>): Promise<void> {
+  async #awaitEnd(id: string, replyTo: ReplyTo<FlowEnd>): Promise<void> {
     // Waits first: the end may come while the row is read.
     this.#waiters.add(id, replyTo);
+    // Of a flow that runs here they are told when it leaves memory.
+    if (this.#byId.has(id)) return;
     await this.#rowOf(id).then(
       (row) => this.#tellWaiters(row),
       (error: unknown) => {
@@ -727,6 +732,14 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
         throw error;
       },
     );
+  }
+
+  /** A flow that others wait for has left memory: it has ended, or its row says what became of it. */
+  #tellEnd({ row: { id }, process: { ending } }: Loaded): void {
+    if (ending === undefined) void this.#checkEnd(id);
+    else
+      for (const one of this.#waiters.take(id))
+        this.#ctx.reply(one, { status: ending.status, outcome: ending.value });
   }
 
   async #tellWaiters(found: FlowRow): Promise<void> {
@@ -762,7 +775,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     else if (topic.startsWith(BORN_TOPIC)) void this.#takeBorn(topic.slice(BORN_TOPIC.length));
     else if (topic.startsWith(END_TOPIC)) {
       const id = topic.slice(END_TOPIC.length);
-      if (this.#waiters.has(id)) void this.#checkEnd(id);
+      if (this.#waiters.has(id) && !this.#byId.has(id)) void this.#checkEnd(id);
     }
   }
 
@@ -876,17 +889,15 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
   /** Takes the flows of a host that is gone. */
   async #adopt(token: number): Promise<void> {
     this.#gone.add(token);
-    for (let after = 0; ; ) {
-      const rows = await this.store.scan(flows, {
-        index: "holder",
-        prefix: [token],
-        after,
-        limit: this.limits.takeAtOnce,
-      });
-      if (rows.length === 0) return;
-      after = (rows.at(-1) as FlowRow).number;
-      await Promise.all(rows.map((row) => this.#take(row)));
+    const { takeAtOnce: limit } = this.limits;
+    const behind = (after: number): Promise<FlowRow[]> =>
+      this.store.scan(flows, { index: "holder", prefix: [token], after, limit });
+    for (let rows = await behind(0); rows.length > 0; ) {
+      // The next flows are read while these are taken.
+      const next = behind((rows.at(-1) as FlowRow).number);
+      await Promise.all([next, ...rows.map((row) => this.#take(row))]);
       if (this.#room.isFull) return this.#room.wantsMore();
+      rows = await next;
     }
   }
 
@@ -1144,6 +1155,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const loaded: Loaded = { row, process, pid, run, observing: undefined, reading: "no" };
     this.#loaded.set(row.number, loaded);
     this.#byPid.set(pid, loaded);
+    this.#byId.set(row.id, loaded);
   }
 }
 

@@ -10,7 +10,7 @@ import type { NewFlow } from "./port.js";
 export type HostRequest =
   | { readonly type: "schedules"; readonly ask: ScheduleAsk; readonly replyTo: ReplyTo<unknown> }
   | { readonly type: "start"; readonly flow: NewFlow; readonly replyTo: ReplyTo<Started> }
-  | { readonly type: "result"; readonly id: string; readonly replyTo: ReplyTo<FlowRow> }
+  | { readonly type: "result"; readonly id: string; readonly replyTo: ReplyTo<FlowEnd> }
   | { readonly type: "find"; readonly id: string; readonly replyTo: ReplyTo<FlowRow | undefined> }
   | {
       readonly type: "send";
@@ -34,6 +34,9 @@ export type HostRequest =
       readonly argument: unknown;
       readonly replyTo: ReplyTo<unknown>;
     };
+
+/** How a flow ended. */
+export type FlowEnd = Pick<FlowRow, "status" | "outcome">;
 
 /** What else a host's process gets. */
 export type HostMessage =

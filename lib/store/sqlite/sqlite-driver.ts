@@ -279,11 +279,9 @@ export class SqliteDriver implements StoreDriver {
     for (const [i, statement] of statements.entries()) {
       if (statement.type === "clear") numbered(statement.slots, 0, changes[i] as number);
       if (statement.type !== "insert" || statement.slots === undefined) continue;
-      const { columns, shape } = this.#table(statement.table);
-      const { values } = steps[i] as Step;
-      const place = columns.indexOf(shape.counted as string);
+      const { values, width } = steps[i] as Step;
       for (let n = 0; n < statement.rows.length; n++)
-        numbered(statement.slots, n, values[n * columns.length + place] as number);
+        numbered(statement.slots, n, values[n * width] as number);
     }
   }
 

@@ -40,7 +40,7 @@ export class TableSql {
   readonly #name: string;
   readonly #names: readonly string[];
   readonly #updates = new Map<string, Omit<Step, "values">>();
-  readonly #insert: Omit<Step, "values">;
+  readonly #inserts = new Map<string, Omit<Step, "values">>();
   readonly #put: Omit<Step, "values">;
 
   constructor(table: Table) {
@@ -53,9 +53,14 @@ export class TableSql {
     const others = this.#names.filter((name) => !this.shape.key.includes(name));
     const set = others.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(", ");
     const head = `insert into ${this.#name} (${list(this.#names)}) values `;
-    this.#insert = { head, tuple: marks(width), tail: "", most: chunk(width), width };
     const action = others.length === 0 ? "nothing" : `update set ${set}`;
-    this.#put = { ...this.#insert, tail: ` on conflict (${list(this.shape.key)}) do ${action}` };
+    this.#put = {
+      head,
+      tuple: marks(width),
+      most: chunk(width),
+      width,
+      tail: ` on conflict (${list(this.shape.key)}) do ${action}`,
+    };
   }
 
   /** Creates the table. */
@@ -101,9 +106,9 @@ export class TableSql {
   step(statement: Statement, number: () => number): Step {
     switch (statement.type) {
       case "insert":
-        return { ...this.#insert, values: this.#values(statement.rows, number) };
+        return this.#insert(statement.rows, number);
       case "put":
-        return { ...this.#put, values: this.#values(statement.rows, number) };
+        return { ...this.#put, values: this.#values(this.#names, statement.rows, number) };
       case "update":
         return this.#update(statement.columns, statement.rows);
       case "delete":
@@ -170,8 +175,25 @@ export class TableSql {
     return this.shape.byName.get(index.columns[0] as string)?.nullable === true;
   }
 
-  #values(rows: readonly AnyRow[], number: () => number): Value[] {
-    const names = this.#names;
+  /** The number of a counted row is its first value. Columns that are null in all rows are left out. */
+  #insert(rows: readonly AnyRow[], number: () => number): Step {
+    const { counted } = this.shape;
+    const used = this.#names.filter(
+      (name) => name !== counted && rows.some((row) => (row[name] ?? null) !== null),
+    );
+    const names = counted === undefined ? used : [counted, ...used];
+    const text = names.join();
+    let step = this.#inserts.get(text);
+    if (step === undefined) {
+      const width = names.length;
+      const head = `insert into ${this.#name} (${list(names)}) values `;
+      step = { head, tuple: marks(width), tail: "", most: chunk(width), width };
+      this.#inserts.set(text, step);
+    }
+    return { ...step, values: this.#values(names, rows, number) };
+  }
+
+  #values(names: readonly string[], rows: readonly AnyRow[], number: () => number): Value[] {
     const { counted } = this.shape;
     const values: Value[] = [];
     for (let i = 0; i < rows.length; i++) {
