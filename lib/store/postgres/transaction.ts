@@ -2,13 +2,13 @@
 // others.
 
 import { count, delay } from "../../process/options.js";
+import { Deadline } from "../deadline.js";
 import type { DriverHost } from "../driver.js";
 import type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "../sql.js";
 import { SqlError, TransactionEndedError, TransactionOvertakenError } from "../sql-errors.js";
 import type { WriteSet } from "../write-set.js";
 import type { Answer, Command, Connection, Received } from "./connection.js";
 import { ConnectionLostError, isRepeatable, ServerError } from "./connection.js";
-import { Deadline } from "./deadline.js";
 import { carryOut, type First, type Writing } from "./group.js";
 import type { Outcomes } from "./outcome.js";
 import type { Pool } from "./pool.js";

@@ -2,6 +2,7 @@
 // database at the moment (sql-transaction-machine.ts); here are the body, its time limit and its attempts.
 
 import { count, delay } from "../../process/options.js";
+import { Deadline } from "../deadline.js";
 import type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "../sql.js";
 import { SqlError, TransactionEndedError, TransactionOvertakenError } from "../sql-errors.js";
 import type { StoreContext } from "../store.js";
@@ -162,47 +163,9 @@ export class SqlTransactions {
         error instanceof TransactionEndedError ? error : new TransactionEndedError("it has failed", error),
       );
       void this.#host.port.ask({ type: "abandon", id }).catch(() => undefined);
-      if (running.overtaken && !deadline.isOver) return undefined;
+      if (running.overtaken && deadline.why === undefined) return undefined;
       throw this.#host.wrap(error);
     }
-  }
-}
-
-/** The end of a transaction's time. */
-class Deadline {
-  readonly #expired: Promise<never>;
-  #cancel: () => void = () => undefined;
-  isOver = false;
-
-  constructor(after: StoreContext["after"], ms: number, signal: AbortSignal | undefined) {
-    this.#expired = new Promise((_resolve, reject) => {
-      const end = (why: string, cause?: unknown): void => {
-        this.isOver = true;
-        reject(new TransactionEndedError(why, cause));
-      };
-      const cancelTimer = after(ms, () => end(`it took longer than ${ms} ms`));
-      const abort = (): void => end("it was aborted", signal?.reason);
-      if (signal?.aborted === true) abort();
-      else signal?.addEventListener("abort", abort);
-      this.#cancel = () => {
-        cancelTimer();
-        signal?.removeEventListener("abort", abort);
-      };
-    });
-    // Nobody may be waiting when the time is over.
-    this.#expired.catch(() => undefined);
-  }
-
-  within<T>(run: () => Promise<T>): Promise<T> {
-    if (this.isOver) return this.#expired;
-    const running = run();
-    // What the body does after its time is over is not waited for.
-    running.catch(() => undefined);
-    return Promise.race([running, this.#expired]);
-  }
-
-  cancel(): void {
-    this.#cancel();
   }
 }
 

@@ -1,7 +1,7 @@
-// The time limit of a transaction, over all its attempts.
+// The time limit of a transaction with SQL of a user, over all its attempts.
 
-import { TransactionEndedError } from "../sql-errors.js";
-import type { StoreContext } from "../store.js";
+import { TransactionEndedError } from "./sql-errors.js";
+import type { StoreContext } from "./store.js";
 
 export class Deadline {
   readonly #expired: Promise<never>;
