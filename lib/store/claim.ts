@@ -35,6 +35,11 @@ export interface ClaimInfo {
   readonly token: number;
   /** Who claimed it, for people. */
   readonly owner: string;
+  /**
+   * When it was claimed, in milliseconds since 1970 by the clock of the store. Undefined for a claim of an earlier process on a SQLite
+   * file, which is not held any more.
+   */
+  readonly since: number | undefined;
   /** Whether its owner still holds it: it was renewed in time, and the connection that holds it is alive. */
   readonly held: boolean;
 }

@@ -1,6 +1,7 @@
 // Errors that flows and their users meet.
 
 import { SignalboxError } from "../../process/errors.js";
+import { utcOf } from "../../process/process-name.js";
 import type { Ask } from "../journal/entry.js";
 
 /**
@@ -170,6 +171,32 @@ export class NonRetriableError extends SignalboxError {
 export class HospitalizeError extends SignalboxError {
   static override readonly name: string = "HospitalizeError";
   readonly code = "ERR_FLOW_HOSPITALIZED";
+}
+
+/**
+ * Another host that lives has the id of this one. Flows are held by one host at a time, and a host is known by its id.
+ *
+ * @remedy Give each host an id of its own, or leave `hostId` out: then the host makes one. If the other host was killed a moment ago, start
+ * again when its claim has expired, which takes 15 s at most.
+ */
+export class FlowHostTakenError extends SignalboxError {
+  static override readonly name: string = "FlowHostTakenError";
+  readonly code = "ERR_FLOW_HOST_TAKEN";
+  /** The id that both hosts have. */
+  readonly hostId: string;
+  constructor(
+    hostId: string,
+    store: string,
+    holder: { readonly owner: string; readonly since?: number | undefined } | undefined,
+  ) {
+    const since = holder?.since === undefined ? "" : ` since ${utcOf(holder.since)}`;
+    const who =
+      holder === undefined ? "another host held it a moment ago" : `${holder.owner} holds it${since}`;
+    super(
+      `the host id ${hostId} is taken on ${store}: ${who}; give each host an id of its own, or leave hostId out`,
+    );
+    this.hostId = hostId;
+  }
 }
 
 /**

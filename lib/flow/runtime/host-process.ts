@@ -7,6 +7,7 @@ import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
+import { processName } from "../../process/process-name.js";
 import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import type { ReplyTo } from "../../process/request.js";
@@ -56,10 +57,10 @@ import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
 import { dryReplay } from "./dry-replay.js";
 import {
+  FlowHostTakenError,
   FlowIdTakenError,
   FlowNotFoundError,
   FlowQueryError,
-  HospitalizeError,
   UnknownFlowError,
 } from "./errors.js";
 import { FlowProcess, PARKED } from "./flow-process.js";
@@ -164,10 +165,13 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       storeContext(this.kernel),
     );
     if (!ctx.alive) return this.#letGo();
-    const claim = await this.store.claim(HOST_CLAIMS + hostId, { owner: hostId });
+    const name = HOST_CLAIMS + hostId;
+    const claim = await this.store.claim(name, { owner: processName() });
     if (claim === undefined) {
+      const holder = (await this.store.claims(name)).find((one) => one.name === name && one.held);
+      const taken = new FlowHostTakenError(hostId, this.store.label, holder);
       await this.store.close();
-      throw new HospitalizeError(`another host holds the id ${hostId}`);
+      throw taken;
     }
     this.claim = claim;
     if (!ctx.alive) return this.#letGo();

@@ -24,6 +24,7 @@ export interface Flight {
 interface ClaimRow {
   readonly token: number;
   readonly owner: string;
+  readonly since: number;
   expiresAt: number;
 }
 
@@ -111,7 +112,8 @@ export class MemoryData {
     const there = this.#claims.get(name);
     if (there !== undefined && this.isHeld({ name, token: there.token })) return undefined;
     const token = ++this.#lastToken;
-    this.#claims.set(name, { token, owner, expiresAt: this.clock() + ttlMs });
+    const since = this.clock();
+    this.#claims.set(name, { token, owner, since, expiresAt: since + ttlMs });
     return token;
   }
 
@@ -134,7 +136,13 @@ export class MemoryData {
   claims(prefix: string): ClaimInfo[] {
     return [...this.#claims]
       .filter(([name]) => name.startsWith(prefix))
-      .map(([name, { token, owner }]) => ({ name, token, owner, held: this.isHeld({ name, token }) }))
+      .map(([name, { token, owner, since }]) => ({
+        name,
+        token,
+        owner,
+        since,
+        held: this.isHeld({ name, token }),
+      }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 

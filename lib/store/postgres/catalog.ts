@@ -41,7 +41,8 @@ export class Catalog {
       // `token` is unique, so that a change of the token locks the row against all who hold it FOR KEY SHARE: a new owner waits for
       // the commits of the old one. A renewal changes no key and does not wait.
       `create table if not exists ${this.#name("$claims")} (name text collate "C" primary key, token bigint not null unique,` +
-        " owner text not null, attempt text not null, ttl float8 not null, expires float8 not null, locked_in float8)",
+        " owner text not null, since float8 not null, attempt text not null, ttl float8 not null, expires float8 not null," +
+        " locked_in float8)",
       `create table if not exists ${this.#name("$outcomes")} (id text collate "C" primary key, at float8 not null)`,
       `create sequence if not exists ${this.#name("$tokens")}`,
     ];
@@ -147,12 +148,25 @@ export class Catalog {
     const claims = this.#name("$claims");
     return {
       text:
-        `insert into ${claims} as c (name, token, owner, attempt, ttl, expires, locked_in) ` +
-        `values ($1, nextval('${this.#name("$tokens")}'), $2, $4, $3::float8, ${NOW} + $3::float8, null) ` +
-        "on conflict (name) do update set token = excluded.token, owner = excluded.owner, attempt = excluded.attempt, " +
+        `insert into ${claims} as c (name, token, owner, since, attempt, ttl, expires, locked_in) ` +
+        `values ($1, nextval('${this.#name("$tokens")}'), $2, ${NOW}, $4, $3::float8, ${NOW} + $3::float8, null) ` +
+        "on conflict (name) do update set token = excluded.token, owner = excluded.owner, since = excluded.since, attempt = excluded.attempt, " +
         `ttl = excluded.ttl, expires = ${NOW} + excluded.ttl, locked_in = null ` +
         `where c.attempt = excluded.attempt or not ${this.#isHeld("c")} returning c.token`,
       values: [name, owner, ttlMs, attempt],
+    };
+  }
+
+  /**
+   * Removes claims that have expired this long ago: their owners can neither write nor renew. One whose row is in use, by a commit or by
+   * a new owner, stays for the next time. Others who ask about a removed claim find none, which says the same.
+   */
+  removeExpired(ms: number): Command {
+    const claims = this.#name("$claims");
+    return {
+      text:
+        `delete from ${claims} where token in (select c.token from ${claims} as c ` +
+        `where not ${this.#isInTime("c", ms)} order by c.name for update skip locked)`,
     };
   }
 
@@ -204,14 +218,14 @@ export class Catalog {
 
   claims(prefix: string): Command {
     return {
-      text: `select c.name, c.token, c.owner, ${this.#isHeld("c")} from ${this.#name("$claims")} as c where starts_with(c.name, $1) order by c.name`,
+      text: `select c.name, c.token, c.owner, c.since, ${this.#isHeld("c")} from ${this.#name("$claims")} as c where starts_with(c.name, $1) order by c.name`,
       values: [prefix],
     };
   }
 
   /** Not expired. While the server was away nobody could renew: so claims hold for their time again from its start on. */
-  #isInTime(c: string): string {
-    return `greatest(${c}.expires, ${STARTED} + ${c}.ttl) > ${NOW}`;
+  #isInTime(c: string, lateMs = 0): string {
+    return `greatest(${c}.expires, ${STARTED} + ${c}.ttl) > ${NOW} - ${lateMs}`;
   }
 
   /**

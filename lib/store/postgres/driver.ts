@@ -169,7 +169,12 @@ export class PostgresDriver implements StoreDriver {
     // Repeated after a lost connection, it finds the claim that it has made.
     const { rows } = await this.#read(this.#catalog.claim(name, owner, ttlMs, this.#outcomes.next()));
     const token = rows[0]?.[0] as number | undefined;
-    if (token !== undefined) await this.#session?.hold(token).catch(() => {});
+    if (token === undefined) return undefined;
+    await this.#session?.hold(token).catch(() => {});
+    // What killed hosts have left. What cannot be removed now is left to the next claim.
+    await this.#readers
+      .use((connection) => connection.send([this.#catalog.removeExpired(DEAD_CLAIM_MS)]))
+      .catch(() => {});
     return token;
   }
 
@@ -187,7 +192,9 @@ export class PostgresDriver implements StoreDriver {
 
   async claims(prefix: string): Promise<readonly ClaimInfo[]> {
     const { rows } = await this.#read(this.#catalog.claims(prefix));
-    return rows.map(([name, token, owner, held]) => ({ name, token, owner, held }) as ClaimInfo);
+    return rows.map(
+      ([name, token, owner, since, held]) => ({ name, token, owner, since, held }) as ClaimInfo,
+    );
   }
 
   async revoke(claim: HeldClaim): Promise<boolean> {
@@ -304,6 +311,8 @@ export class PostgresDriver implements StoreDriver {
 const READERS = 2;
 
 const BEGIN: Command = { text: "begin", prepared: true };
+/** A claim that has expired stays in the table for so long, for people who look for the host that died. */
+const DEAD_CLAIM_MS = 3_600_000;
 /** How long a store that closes waits for a server that is away. */
 const CLOSE_MS = 1_000;
 

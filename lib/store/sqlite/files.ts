@@ -4,6 +4,7 @@
 // would not notice: two processes could write at once.
 
 import { node } from "../../process/node-modules.js";
+import { processName, utcOf } from "../../process/process-name.js";
 import { StoreFileError } from "./errors.js";
 
 /** The path without links, also of a file that is not there yet. @throws StoreFileError */
@@ -56,8 +57,7 @@ const ownerFile = (path: string): string => `${path}.owner`;
 
 /** Tells others who has the file open. The lock itself is SQLite's; this is for people. */
 export function tellOwner(path: string, since: number): void {
-  const utc = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium", timeZone: "UTC" });
-  const owner = `process ${node.process.pid} on ${node.os.hostname()}, since ${utc.format(since)} UTC\n`;
+  const owner = `${processName()}, since ${utcOf(since)}\n`;
   try {
     node.fs.writeFileSync(ownerFile(path), owner);
   } catch {

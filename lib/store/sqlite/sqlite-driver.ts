@@ -26,6 +26,8 @@ import { Wal } from "./wal.js";
 interface KnownClaim {
   readonly token: number;
   readonly owner: string;
+  /** Known of those that this process has claimed. */
+  readonly since: number | undefined;
   readonly held: boolean;
 }
 
@@ -81,7 +83,7 @@ export class SqliteDriver implements StoreDriver {
     const [rows] = await this.#read([{ sql: `select name, token, owner from ${CLAIMS}`, parameters: [] }]);
     for (const { name, token, owner } of rows as unknown as readonly (HeldClaim & KnownClaim)[]) {
       this.#token = Math.max(this.#token, token);
-      this.#claims.set(name, { token, owner, held: false });
+      this.#claims.set(name, { token, owner, since: undefined, held: false });
     }
   }
 
@@ -151,7 +153,8 @@ export class SqliteDriver implements StoreDriver {
       const token = ++this.#token;
       // The dead are forgotten only now: until then the largest of their tokens is the one from which tokens grow.
       const dead = [...this.#claims].flatMap(([one, { held }]) => (held || one === name ? [] : [one]));
-      await this.#saveClaim(name, { token, owner, held: true }, dead);
+      const since = this.#host.environment.wallTime();
+      await this.#saveClaim(name, { token, owner, since, held: true }, dead);
       return token;
     });
   }
@@ -169,7 +172,7 @@ export class SqliteDriver implements StoreDriver {
     return [...this.#claims]
       .filter(([name]) => name.startsWith(prefix))
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, { token, owner, held }]) => ({ name, token, owner, held }));
+      .map(([name, { token, owner, since, held }]) => ({ name, token, owner, since, held }));
   }
 
   revoke(claim: HeldClaim): Promise<boolean> {

@@ -28,9 +28,12 @@ export function claimTests(kind: Kind): void {
     const third = (await store.claim("one/a", owner)) as Claim;
     expect(third.token).toBeGreaterThan(second.token);
     expect(await store.claims("one/")).toEqual([
-      { name: "one/a", token: third.token, owner: "test", held: true },
-      { name: "one/b", token: second.token, owner: "test", held: true },
+      { name: "one/a", token: third.token, owner: "test", since: expect.any(Number), held: true },
+      { name: "one/b", token: second.token, owner: "test", since: expect.any(Number), held: true },
     ]);
+    const [a, b] = (await store.claims("one/")).map(({ since }) => since as number);
+    expect(a).toBeGreaterThanOrEqual(b as number);
+    expect(Math.abs((await store.clock()) - (a as number))).toBeLessThan(600_000);
     await Promise.all([second.release(), third.release()]);
   });
 
@@ -109,7 +112,7 @@ export function claimTests(kind: Kind): void {
       expect(await other.claim("seven", { owner: "new" })).toBeUndefined();
       await advance?.(place, TTL + 1);
       expect(await other.claims("seven")).toEqual([
-        { name: "seven", token: old.token, owner: "old", held: false },
+        { name: "seven", token: old.token, owner: "old", since: expect.any(Number), held: false },
       ]);
       const now = (await other.claim("seven", { owner: "new" })) as Claim;
       expect(now.token).toBeGreaterThan(old.token);

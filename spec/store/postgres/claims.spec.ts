@@ -6,19 +6,17 @@ import {
   defineTable,
   FencedError,
   type PostgresOptions,
-  postgres,
   type Schema,
   type Store,
 } from "signalbox/store";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { childProgram } from "../../support/child-program.js";
-import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
-import { type PostgresProxy, startProxy } from "../../support/postgres-proxy.js";
+import { describePostgres } from "../../support/postgres.js";
 import { storeContext } from "../../support/store-context.js";
+import { PostgresBench, turn } from "./bench.js";
 
 const names = defineTable("names", { columns: { id: "text" }, key: ["id"] });
 const schema: Schema = { name: "claims", version: 1, tables: [names] };
-const turn = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve));
 const lost = (claim: Claim): Promise<unknown> =>
   new Promise((resolve) => {
     if (claim.lost.aborted) resolve(undefined);
@@ -26,48 +24,20 @@ const lost = (claim: Claim): Promise<unknown> =>
   });
 
 describePostgres("claims on a server", () => {
-  let server: PostgresServer;
-  let proxy: PostgresProxy;
-  let places = 0;
-  const open: Store[] = [];
-  beforeAll(async () => {
-    server = await startPostgres();
-    proxy = await startProxy(server);
-  });
-  afterEach(async () => {
-    proxy.refuses = false;
-    for (const store of open.splice(0)) await store.close();
-  });
-  afterAll(async () => {
-    await proxy.stop();
-    await server.stop();
-  });
+  const bench = new PostgresBench(schema);
+  const sql = (text: string): Promise<readonly unknown[]> => bench.sql(text);
 
   /** Two hosts: one by way of the proxy. */
   async function hosts(options: PostgresOptions = {}): Promise<{ cut: Store; other: Store; place: string }> {
-    const place = `claims_${++places}`;
-    const cut = await postgres(proxy.connection, { ...options, schema: place }).open(
-      [schema],
-      storeContext(),
-    );
-    const other = await postgres(server.connection, { schema: place }).open([schema], storeContext());
-    open.push(cut, other);
+    const place = bench.place();
+    const cut = await bench.opened(bench.proxy.connection, { ...options, schema: place });
+    const other = await bench.opened(bench.server.connection, { schema: place });
     return { cut, other, place };
   }
 
   /** Waits until the other host sees the claim so. */
   async function seen(store: Store, held: boolean): Promise<void> {
     while ((await store.claims(""))[0]?.held !== held) await turn();
-  }
-
-  async function sql(text: string): Promise<readonly unknown[]> {
-    const client = new Client(server.connection);
-    await client.connect();
-    try {
-      return (await client.query(text)).rows;
-    } finally {
-      await client.end();
-    }
   }
 
   /** Waits until the owner's session has locked its token. */
@@ -80,14 +50,17 @@ describePostgres("claims on a server", () => {
     const { cut, other, place } = await hosts();
     const claim = (await cut.claim("host", { owner: "a", ttlMs: 600_000 })) as Claim;
     await locked(place);
-    expect(await other.claims("")).toEqual([{ name: "host", token: claim.token, owner: "a", held: true }]);
+    const since = expect.any(Number);
+    expect(await other.claims("")).toEqual([
+      { name: "host", token: claim.token, owner: "a", since, held: true },
+    ]);
     expect(await other.claim("host", { owner: "b" })).toBeUndefined();
-    proxy.refuses = true;
-    proxy.cutAll();
+    bench.proxy.refuses = true;
+    bench.proxy.cutAll();
     await seen(other, false);
     const next = (await other.claim("host", { owner: "b", ttlMs: 600_000 })) as Claim;
     expect(next.token).toBeGreaterThan(claim.token);
-    proxy.refuses = false;
+    bench.proxy.refuses = false;
     const late = cut.commit({ claim, writes: [{ type: "put", table: names, row: { id: "late" } }] });
     await expect(late).rejects.toThrow(FencedError);
     expect(claim.lost.aborted).toBe(true);
@@ -98,7 +71,7 @@ describePostgres("claims on a server", () => {
     const { cut, other, place } = await hosts();
     const claim = (await cut.claim("host", { owner: "a", ttlMs: 600_000 })) as Claim;
     await locked(place);
-    proxy.cutAll();
+    bench.proxy.cutAll();
     await cut.commit({ claim, writes: [{ type: "put", table: names, row: { id: "back" } }] });
     await seen(other, true);
     expect(claim.lost.aborted).toBe(false);
@@ -107,11 +80,11 @@ describePostgres("claims on a server", () => {
   it("are lost to their owner when it could not renew them in time, and then it is refused [K40]", async () => {
     const { cut, other } = await hosts({ reconnect: { minMs: 5, maxMs: 20 } });
     const claim = (await cut.claim("host", { owner: "a", ttlMs: 300 })) as Claim;
-    proxy.refuses = true;
-    proxy.cutAll();
+    bench.proxy.refuses = true;
+    bench.proxy.cutAll();
     await lost(claim);
     await seen(other, false);
-    proxy.refuses = false;
+    bench.proxy.refuses = false;
     const late = cut.commit({ claim, writes: [{ type: "put", table: names, row: { id: "late" } }] });
     await expect(late).rejects.toThrow(FencedError);
   });
@@ -119,7 +92,7 @@ describePostgres("claims on a server", () => {
   it("are taken only after the commits of their owner that are under way, which then count [K32]", async () => {
     const { other, place } = await hosts();
     const claim = (await other.claim("host", { owner: "a" })) as Claim;
-    const writer = new Client(server.connection);
+    const writer = new Client(bench.server.connection);
     await writer.connect();
     // What a group of the owner does: it locks the row of its claim, and is not committed yet.
     await writer.query("begin");
@@ -142,14 +115,10 @@ describePostgres("claims on a server", () => {
   });
 
   it("hold by the server's clock, whatever the clock of a process says [K31]", async () => {
-    const place = `claims_${++places}`;
+    const place = bench.place();
     const context = storeContext();
     const environment = Object.assign(Object.create(context.environment), { wallTime: () => 0 });
-    const store = await postgres(server.connection, { schema: place }).open([schema], {
-      ...context,
-      environment,
-    });
-    open.push(store);
+    const store = await bench.opened(bench.server.connection, { schema: place }, { ...context, environment });
     expect(await store.clock()).toBeGreaterThan(1_600_000_000_000);
     await store.claim("host", { owner: "a" });
     expect(await store.claims("")).toMatchObject([{ held: true }]);
@@ -159,14 +128,41 @@ describePostgres("claims on a server", () => {
     expect(await store.claims("")).toMatchObject([{ held: false }]);
   });
 
+  it("of hosts that were killed are removed an hour after they have expired, by the next who claims, and no others [K47]", async () => {
+    const { other, place } = await hosts();
+    const age = (name: string, ms: number): Promise<unknown> =>
+      sql(
+        `update "${place}"."$claims" set ttl = -${ms}, expires = extract(epoch from clock_timestamp()) * 1000 - ${ms} where name = '${name}'`,
+      );
+    const names = async (): Promise<string[]> => (await other.claims("")).map(({ name }) => name);
+    const hour = 3_600_000;
+    const living = (await other.claim("living", { owner: "a" })) as Claim;
+    for (const name of ["long dead", "in use", "just dead"]) await other.claim(name, { owner: "a" });
+    await age("long dead", hour + 1_000);
+    await age("in use", hour + 1_000);
+    await age("just dead", hour - 60_000);
+    // A commit of the owner that is under way: nobody waits for it, and its claim stays.
+    const writer = new Client(bench.server.connection);
+    await writer.connect();
+    await writer.query("begin");
+    await writer.query(`select from "${place}"."$claims" where name = 'in use' for key share`);
+    const next = await other.claim("next", { owner: "b" });
+    expect(await names()).toEqual(["in use", "just dead", "living", "next"]);
+    await writer.query("commit");
+    await writer.end();
+    await next?.release();
+    await other.claim("after", { owner: "b" });
+    expect(await names()).toEqual(["after", "just dead", "living"]);
+    await other.commit({ claim: living, writes: [] });
+  });
+
   it("of a process that is stopped expire, and when it goes on it is refused [K40]", async () => {
-    const place = `claims_${++places}`;
+    const place = bench.place();
     const program = await childProgram(new URL("../../support/programs/claimant.ts", import.meta.url));
     try {
-      const child = program.start(JSON.stringify(server.connection), place, "400");
+      const child = program.start(JSON.stringify(bench.server.connection), place, "400");
       await child.prints("claimed");
-      const store = await postgres(server.connection, { schema: place }).open([schema], storeContext());
-      open.push(store);
+      const store = await bench.opened(bench.server.connection, { schema: place });
       child.signal("SIGSTOP");
       await seen(store, false);
       const [found] = await store.claims("");

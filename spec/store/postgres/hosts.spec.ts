@@ -1,54 +1,27 @@
 // Several hosts on one server: they overtake each other, migrate together, hear of each other, and share it with users' SQL.
 
-import { Client } from "pg";
 import {
   ConflictError,
   defineTable,
   type PostgresOptions,
-  postgres,
   type Schema,
   type Store,
   StoreVersionError,
 } from "signalbox/store";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
-import { type PostgresProxy, startProxy } from "../../support/postgres-proxy.js";
+import { expect, it } from "vitest";
+import { describePostgres } from "../../support/postgres.js";
 import { sized } from "../../support/proof.js";
 import { storeContext, type TestContext } from "../../support/store-context.js";
+import { PostgresBench, turn } from "./bench.js";
 
 const names = defineTable("names", { columns: { id: "text", n: "integer" }, key: ["id"] });
 const schema: Schema = { name: "hosts", version: 1, tables: [names] };
-const turn = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve));
 
 describePostgres("hosts on one server", () => {
-  let server: PostgresServer;
-  let proxy: PostgresProxy;
-  let places = 0;
-  const open: Store[] = [];
-  beforeAll(async () => {
-    server = await startPostgres();
-    proxy = await startProxy(server);
-  });
-  afterEach(async () => {
-    proxy.deaf = false;
-    for (const store of open.splice(0)) await store.close();
-  });
-  afterAll(async () => {
-    await proxy.stop();
-    await server.stop();
-  });
-
-  const place = (): string => `hosts_${++places}`;
-
-  async function opened(
-    options: PostgresOptions,
-    context: TestContext = storeContext(),
-    of = schema,
-  ): Promise<Store> {
-    const store = await postgres(proxy.connection, options).open([of], context);
-    open.push(store);
-    return store;
-  }
+  const bench = new PostgresBench(schema);
+  const place = (): string => bench.place();
+  const opened = (options: PostgresOptions, context?: TestContext, of?: Schema): Promise<Store> =>
+    bench.opened(bench.proxy.connection, options, context, of);
 
   it("that write the same rows in other orders repeat what others overtook, and count every write [K33]", async () => {
     const at = { schema: place() };
@@ -88,7 +61,7 @@ describePostgres("hosts on one server", () => {
   });
 
   it("are told by a warning when notifications do not arrive, and look again at intervals until they do [K38]", async () => {
-    proxy.deaf = true;
+    bench.proxy.deaf = true;
     const context = storeContext();
     const options = {
       schema: place(),
@@ -105,7 +78,7 @@ describePostgres("hosts on one server", () => {
     while (looked < 20) await turn();
     expect(context.warnings.map(({ code }) => code)).toEqual(["store-listen"]);
     expect(context.warnings[0]?.message).toContain("LISTEN needs a session of its own");
-    proxy.deaf = false;
+    bench.proxy.deaf = false;
     const other = await opened({ schema: options.schema });
     while (!topics.includes("mail/1")) {
       await other.commit({ writes: [], notify: ["mail/1"] });
@@ -161,13 +134,10 @@ describePostgres("hosts on one server", () => {
     });
     await expect(failed).rejects.toThrow("no");
     expect(await read()).toEqual([{ n: 8 }]);
-    const client = new Client(server.connection);
-    await client.connect();
-    const busy = await client.query(
+    const busy = await bench.sql(
       "select from pg_stat_activity where query like '%pg_sleep(60)%' and state = 'active' and pid <> pg_backend_pid()",
     );
-    expect(busy.rowCount).toBe(0);
-    await client.end();
+    expect(busy).toEqual([]);
   });
 
   it("refuse statements of users that end the transaction, change the session or name the store's tables [K44]", async () => {
