@@ -2,9 +2,10 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { count, oneOf, text } from "../../process/options.js";
+import { count, oneOf } from "../../process/options.js";
 import type { StandardSchema } from "../../process/standard-schema.js";
 import type { FlowContext } from "./context.js";
+import { named } from "./names.js";
 
 /** Types of messages by topic. */
 export type MessageTypes = Readonly<Record<string, unknown>>;
@@ -80,7 +81,7 @@ export function defineFlow<I, O, M extends Schemas = Record<never, never>, P = u
 ): FlowDefinition<I, Awaited<O>, { readonly [K in keyof M]: Out<M[K]> }, P>;
 export function defineFlow(name: string, second: unknown, third?: unknown): unknown {
   const [options, body] = third === undefined ? [{}, second] : [second as FlowOptions, third];
-  text("name", name);
+  named("name", name);
   if (typeof body !== "function") throw new OptionError("body", body, "an async function (flow, input)");
   only("", options, KNOWN);
   oneOf("onError", options.onError ?? "fail", ["fail", "hospital"]);

@@ -6,7 +6,7 @@ import type { Context } from "../../process/context.js";
 import { type Duration, duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { count, oneOf, text } from "../../process/options.js";
+import { count, oneOf } from "../../process/options.js";
 import type { SqlTransaction, Write } from "../../store/index.js";
 import type {
   Child,
@@ -22,6 +22,7 @@ import type {
   WaitOptions,
 } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition, MessageTypes } from "../definition/define.js";
+import { callable, named } from "../definition/names.js";
 import type { How } from "../machine/state.js";
 import { SessionRejectedError } from "../sessions/errors.js";
 import { FlowSession, type Session, type SessionAsks, type SessionWait } from "../sessions/session.js";
@@ -57,8 +58,10 @@ export interface Asking {
     body: (tx: SqlTransaction) => T | PromiseLike<T>,
   ): Promise<Awaited<T>>;
   askVersion(key: string, from: number, to: number): number;
-  /** What is written to start a child. */
-  startChild(flow: AnyFlow, input: unknown, id: string, key: string): Extra | Promise<Extra>;
+  /** A key as a part of ids outside of the journal. */
+  outside(key: string): string;
+  /** What is written to start a child. `part`: the key of the ask, from outside. */
+  startChild(flow: AnyFlow, input: unknown, id: string, part: string): Extra | Promise<Extra>;
   /** What is written to send a message. @throws FlowNotFoundError */
   mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra>;
   /** What is written to start a flow that answers a session. */
@@ -86,7 +89,10 @@ export interface AskOptions {
 const withinOf = (options: WaitOptions | undefined): number | undefined =>
   options?.timeout === undefined ? undefined : duration("timeout", options.timeout);
 const idOf = (to: string | { readonly id: string }): string =>
-  text("to", typeof to === "object" && to !== null ? to.id : to);
+  named("to", typeof to === "object" && to !== null ? to.id : to);
+
+/** The last moment that a Date can be, in milliseconds since 1970. */
+const LATEST_MS = 8.64e15;
 
 /** The topic on which a parent hears of the end of a child. */
 export const childTopic = (key: string): string => `child/${key}`;
@@ -111,8 +117,8 @@ export class FlowCode implements FlowContext {
     body: (step: StepContext) => T | PromiseLike<T>,
     options?: StepOptions,
   ): Promise<Awaited<T>> {
-    text("name", name);
-    if (typeof body !== "function") throw new OptionError(`step "${name}"`, body, "a function");
+    named("name", name);
+    callable(`step "${name}"`, body);
     return this.#asks.askBody("step", this.#asks.keyFor(name), stepPlan(options), body);
   }
 
@@ -121,8 +127,8 @@ export class FlowCode implements FlowContext {
     body: (tx: SqlTransaction) => T | PromiseLike<T>,
     options?: TransactionOptions,
   ): Promise<Awaited<T>> {
-    text("name", name);
-    if (typeof body !== "function") throw new OptionError(`transaction "${name}"`, body, "a function");
+    named("name", name);
+    callable(`transaction "${name}"`, body);
     return this.#asks.askTransaction(this.#asks.keyFor(name), stepPlan(options), body);
   }
 
@@ -131,8 +137,9 @@ export class FlowCode implements FlowContext {
   }
 
   sleepUntil(moment: number | { getTime(): number }): Promise<void> {
-    const ms = typeof moment === "number" ? moment : moment.getTime();
-    if (!Number.isFinite(ms)) throw new OptionError("moment", moment, "milliseconds since 1970, or a Date");
+    const ms = typeof moment === "number" ? moment : (moment as { getTime?(): unknown } | null)?.getTime?.();
+    if (typeof ms !== "number" || !(Math.abs(ms) <= LATEST_MS))
+      throw new OptionError("moment", moment, "milliseconds since 1970, or a Date");
     return this.#sleep({ moment: ms });
   }
 
@@ -141,7 +148,7 @@ export class FlowCode implements FlowContext {
   }
 
   receive<T>(topic: string, options?: WaitOptions): Promise<T> {
-    text("topic", topic);
+    named("topic", topic);
     if (options !== undefined) only("", options, ["timeout"]);
     return this.#receive(`message/${topic}`, `receive ${topic}`, withinOf(options));
   }
@@ -153,7 +160,7 @@ export class FlowCode implements FlowContext {
 
   send(to: string | { readonly id: string }, topic: string, value: unknown): Promise<void> {
     const id = idOf(to);
-    const key = this.#asks.keyFor(`send ${text("topic", topic)}`);
+    const key = this.#asks.keyFor(`send ${named("topic", topic)}`);
     return this.#write("send", key, () => this.#asks.mailTo(id, `message/${topic}`, value, key));
   }
 
@@ -191,25 +198,27 @@ export class FlowCode implements FlowContext {
   ): Promise<Child<O>> {
     only("", options, ["id", "timeout", "onCancel"]);
     oneOf("onCancel", options.onCancel ?? "cancel", ["cancel", "leave"]);
+    isFlow("flow", flow);
     const key = this.#asks.keyFor(`${kind} ${flow.name}`);
-    const id = options.id === undefined ? `${this.flowId}/${key}` : text("id", options.id);
+    const part = this.#asks.outside(key);
+    const id = named("id", options.id ?? `${this.flowId}/${part}`);
     let found: Extra | undefined;
     const body = async (): Promise<void> => {
-      found = await this.#asks.startChild(flow, input, id, key);
+      found = await this.#asks.startChild(flow, input, id, part);
     };
     return this.#asks.askBody(kind, key, stepPlan(undefined), body, {
       extraOf: () => found,
-      finish: () => this.#childOf<O>(id, key),
+      finish: () => this.#childOf<O>(id, key, part),
     });
   }
 
-  #childOf<O>(id: string, key: string): Child<O> {
+  #childOf<O>(id: string, key: string, part: string): Child<O> {
     const code = this;
     return {
       id,
       async result(options) {
         const end = await code.#receive<ChildEnd | undefined>(
-          childTopic(key),
+          childTopic(part),
           `result ${key}`,
           withinOf(options),
         );
@@ -228,7 +237,7 @@ export class FlowCode implements FlowContext {
     payload: T,
     options: FlowDispatchOptions = {},
   ): Promise<R> {
-    text("name", name);
+    named("name", name);
     const { maxAttempts, ...rest } = options;
     const body = async (step: StepContext): Promise<unknown> => {
       const outcome = await dispatch(this.#asks.ctx, group, payload, {
@@ -241,7 +250,8 @@ export class FlowCode implements FlowContext {
   }
 
   idempotent<T>(name: string, body: (inner: InnerContext) => Promise<T>, options?: StepOptions): Promise<T> {
-    text("name", name);
+    named("name", name);
+    callable(`idempotent "${name}"`, body);
     return this.#asks.askBody("subflow", this.#asks.keyFor(name), stepPlan(options), (step) =>
       runInner(this.#asks.ctx, step, body),
     );
@@ -249,7 +259,8 @@ export class FlowCode implements FlowContext {
 
   timed<T>(name: string, body: (inner: InnerContext) => Promise<T>, options: TimedOptions = {}): Promise<T> {
     const plan = timedPlan(options);
-    text("name", name);
+    named("name", name);
+    callable(`timed "${name}"`, body);
     return this.#asks.askBody("subflow", this.#asks.keyFor(name), plan, (step) =>
       runInner(this.#asks.ctx, step, body),
     );
@@ -264,11 +275,12 @@ export class FlowCode implements FlowContext {
     protocol: string,
     options: SessionWait = {},
   ): Promise<Session> {
-    text("protocol", protocol);
+    named("protocol", protocol);
     only("", options, ["timeout"]);
-    const id = `${this.flowId}/${this.#asks.keyFor(`session ${protocol}`)}`;
-    if (typeof to === "string" || !("body" in to))
-      return FlowSession.ask(this.#sessions, id, idOf(to), protocol, options);
+    const isDefinition = typeof to === "object" && to !== null && "body" in to;
+    if (!isDefinition) idOf(to);
+    const id = `${this.flowId}/${this.#asks.outside(this.#asks.keyFor(`session ${protocol}`))}`;
+    if (!isDefinition) return FlowSession.ask(this.#sessions, id, idOf(to), protocol, options);
     if (to.options.answers !== protocol)
       throw new SessionRejectedError(protocol, `flow ${to.name} does not have it as its option \`answers\``);
     const peer = `${id}/answer`;
@@ -279,7 +291,7 @@ export class FlowCode implements FlowContext {
   accept(protocol: string): Promise<Session>;
   accept(protocol: string, options: SessionWait): Promise<Session | undefined>;
   async accept(protocol: string, options: SessionWait = {}): Promise<Session | undefined> {
-    text("protocol", protocol);
+    named("protocol", protocol);
     only("", options, ["timeout"]);
     return FlowSession.answer(this.#sessions, protocol, withinOf(options));
   }
@@ -315,7 +327,7 @@ export class FlowCode implements FlowContext {
   }
 
   version(change: string, from: number, to: number): number {
-    text("change", change);
+    named("change", change);
     count("from", from, 0);
     count("to", to, from);
     return this.#asks.askVersion(this.#asks.keyFor(`version ${change}`), from, to);
@@ -326,12 +338,12 @@ export class FlowCode implements FlowContext {
   }
 
   emit(topic: string, value: unknown): Promise<void> {
-    const key = this.#asks.keyFor(`emit ${text("topic", topic)}`);
+    const key = this.#asks.keyFor(`emit ${named("topic", topic)}`);
     return this.#write("emit", key, () => this.#asks.publish(topic, value));
   }
 
   query<T>(name: string, answer: (argument: unknown) => T): void {
-    this.#asks.query(text("name", name), answer);
+    this.#asks.query(named("name", name), callable(`query "${name}"`, answer));
   }
 
   continueAsNew(input: unknown): never {
@@ -347,4 +359,11 @@ export class FlowCode implements FlowContext {
 export interface ChildEnd {
   readonly status: "completed" | "failed" | "cancelled" | "killed";
   readonly value: unknown;
+}
+
+/** @throws OptionError */
+function isFlow(path: string, value: unknown): void {
+  const { name, body } = (value ?? {}) as Partial<AnyFlow>;
+  if (typeof name !== "string" || typeof body !== "function")
+    throw new OptionError(path, value, "what defineFlow returns");
 }

@@ -3,13 +3,14 @@
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { address, text } from "../../process/options.js";
+import { address } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { SHUTDOWN } from "../../process/reason.js";
 import type { CallOptions, ReplyTo } from "../../process/request.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { FlowDefinition, MessageTypes } from "../definition/define.js";
+import { named } from "../definition/names.js";
 import type { FlowRow, FlowStatus } from "../journal/tables.js";
 import { checkTiming, type StartTiming, TIMING } from "../queues/options.js";
 import { Schedules } from "../schedules/schedules.js";
@@ -114,7 +115,7 @@ export class FlowHost implements AsyncDisposable {
       throw new UnknownFlowError(flow.name, flow.version, this.#settings.definitions.names);
     only("", options, ["id", ...TIMING]);
     const timing = checkTiming(options, definition.options.queue, this.#settings.queues);
-    const id = options.id === undefined ? this.#kernel.env.id() : text("id", options.id);
+    const id = options.id === undefined ? this.#kernel.env.id() : named("id", options.id);
     const stored = await inputOf(this.#settings.payloads, definition, input, id);
     const request = { id, name: flow.name, version: flow.version, input: stored, timing };
     const started = await this.#call<Started>((replyTo) => ({ type: "start", flow: request, replyTo }));
@@ -211,6 +212,7 @@ export class FlowRun<Output> {
   send(topic: string, value: unknown, options: { readonly messageId?: string } = {}): Promise<void> {
     const { id } = this;
     const { messageId } = options;
+    named("topic", topic);
     return this.#call<undefined>((replyTo) => ({ type: "send", id, topic, value, messageId, replyTo }));
   }
 

@@ -4,6 +4,7 @@ import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import type { TimerRef } from "../../process/owned-timer.js";
+import { processSignal } from "../../process/process-signal.js";
 import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
 import { isThenable } from "../../process/thenable.js";
 import {
@@ -16,6 +17,7 @@ import {
 } from "../../store/index.js";
 import type { StepContext } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import { countedKey, outsideKey } from "../definition/names.js";
 import type { Suspension } from "../hospital/record.js";
 import { kindOf, type SymptomKind } from "../hospital/symptom.js";
 import type { Ask, Entry, Stored } from "../journal/entry.js";
@@ -33,8 +35,9 @@ import { type Asking, type AskOptions, type ChildEnd, FlowCode } from "./flow-co
 import { placeOf } from "./place.js";
 import type { FlowPort, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
-import { Attempt, retryWait, type StepPlan } from "./step-body.js";
+import { Attempt, type AttemptPort, retryWait, type StepPlan } from "./step-body.js";
 import type { FlowStepOutcome } from "./taps.js";
+import { readable } from "./thrown.js";
 
 /** What the store, timers and the host tell a flow's process. */
 export type FlowMessage =
@@ -116,9 +119,13 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return this.#row.number;
   }
 
+  get #cancelling(): AbortController {
+    this.#cancel ??= processSignal((listener) => this.ctx.self.process?.perform(listener));
+    return this.#cancel;
+  }
+
   get cancellation(): AbortSignal {
-    this.#cancel ??= new AbortController();
-    return this.#cancel.signal;
+    return this.#cancelling.signal;
   }
 
   /** Where the flow stands: what it waits for, or what it has seen last. */
@@ -217,8 +224,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       const value = this.#definition.body(new FlowCode(this) as never, given as never);
       this.#port.drain(this);
       ending = await this.#ending("completed", await value, "result");
-    } catch (error) {
-      if (this.ctx.alive) ending = await this.#endOf(error);
+    } catch (thrown) {
+      // The next input of a flow that starts anew may be one that cannot be stored.
+      if (this.ctx.alive)
+        ending = await this.#endOf(readable(thrown)).catch((error: unknown) => this.#endOf(error));
     }
     if (this.ctx.alive && ending !== undefined) this.event({ type: "returned", ending });
   }
@@ -515,8 +524,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
           call?.running?.abort(error);
           call?.reject?.(error);
         }
-        this.#cancel ??= new AbortController();
-        this.#cancel.abort(error);
+        this.#cancelling.abort(error);
         this.#port.drain(this);
       },
     });
@@ -563,7 +571,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   keyFor(base: string): string {
     const used = (this.#names.get(base) ?? 0) + 1;
     this.#names.set(base, used);
-    return used === 1 ? base : `${base}#${used}`;
+    return countedKey(base, used);
+  }
+
+  outside(key: string): string {
+    return outsideKey(key, this.#row.generation);
   }
 
   ask<T>(kind: string, key: string, how: How, more?: AskOptions): Promise<T> {
@@ -583,14 +595,18 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         this.#ran(key, plan, attempt, ok, value, more, begun);
       const of = { key, flowId: this.flowId, attempt, token: this.#port.claim.token };
       const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
-      return new Attempt(this.#after, of, ended).run(body, limit);
+      return new Attempt(this.#attempts, of, ended).run(body, limit);
     };
     return this.#call<T>(kind, key, RUN, { start, finish: more?.finish });
   }
 
-  readonly #after = (ms: number, fn: () => void): (() => void) => {
-    const timer = this.ctx.runAfter(ms, fn);
-    return () => this.ctx.alive && this.ctx.cancel(timer);
+  readonly #attempts: AttemptPort = {
+    after: (ms, fn) => {
+      const timer = this.ctx.runAfter(ms, fn);
+      return () => this.ctx.alive && this.ctx.cancel(timer);
+    },
+    perform: (code) => this.ctx.self.process?.perform(code),
+    outside: (key) => this.outside(key),
   };
 
   askTransaction<T>(
@@ -749,11 +765,12 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     plan: StepPlan,
     attempt: number,
     ok: boolean,
-    value: unknown,
+    given: unknown,
     more: AskOptions | undefined,
     begun: number,
   ): void {
     const { payloads, kernel } = this.#port;
+    const value = ok ? given : readable(given);
     const wait = ok ? undefined : retryWait(plan, attempt, value, kernel.env.random());
     const retryAt = wait === undefined ? undefined : this.#port.now() + wait;
     const call = this.#calls.get(key);

@@ -412,6 +412,10 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
 
   async childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
     const definition = this.#known(flow.name, flow.version);
+    // Of a flow that somebody else started, the parent would never hear the end.
+    const known = await this.#find(id);
+    if (known !== undefined && (known.parent !== parent.number || known.parent_key !== key))
+      throw new FlowIdTakenError(id, known.name, flow.name);
     const stored = await inputOf(this.payloads, definition, input, id);
     return this.#startOf(id, definition, stored, { parent: parent.number, parentKey: key });
   }

@@ -1,10 +1,11 @@
 // Bodies of steps: attempts with a limit on their time, an AbortSignal, and retries.
 
-import { type Backoff, backoffMs } from "../../process/backoff.js";
+import { type Backoff, backoffMs, checkBackoff } from "../../process/backoff.js";
 import { duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
+import { processSignal } from "../../process/process-signal.js";
 import { isThenable } from "../../process/thenable.js";
 import type { RetryOptions, StepContext, StepOptions } from "../definition/context.js";
 import type { Running } from "./call.js";
@@ -45,8 +46,15 @@ function retryPlan(retry: RetryOptions): { attempts: number; backoff: Backoff } 
   only("retry", retry, ["attempts", "backoff"]);
   return {
     attempts: count("retry.attempts", retry.attempts ?? RETRY_DEFAULTS.attempts, 1, true),
-    backoff: { ...RETRY_DEFAULTS.backoff, ...retry.backoff },
+    backoff: retry.backoff === undefined ? RETRY_DEFAULTS.backoff : backoffPlan(retry.backoff),
   };
+}
+
+function backoffPlan(given: Partial<Backoff>): Backoff {
+  only("retry.backoff", given, ["minMs", "maxMs", "factor", "jitter", "resetAfterMs"]);
+  const backoff = { ...RETRY_DEFAULTS.backoff, ...given };
+  const longest = given.maxMs ?? Math.max(backoff.maxMs, backoff.minMs);
+  return checkBackoff("retry.backoff", { ...backoff, maxMs: longest });
 }
 
 /** When a step that failed runs again. Undefined: never. */
@@ -57,8 +65,15 @@ export function retryWait(plan: StepPlan, attempt: number, error: unknown, roll:
   return backoffMs(plan.backoff, attempt, roll);
 }
 
-/** Runs a function of the flow's process later; returns the call that cancels it. */
-export type After = (ms: number, fn: () => void) => () => void;
+/** What an attempt uses of the flow's process. */
+export interface AttemptPort {
+  /** Runs a function later; returns the call that cancels it. */
+  after(ms: number, fn: () => void): () => void;
+  /** Runs a listener of the user as code of the process. */
+  perform(code: () => void): void;
+  /** A key as a part of ids outside of the journal. */
+  outside(key: string): string;
+}
 
 /** What an attempt tells. Called once, unless the attempt was aborted. */
 export type AttemptEnd = (ok: boolean, value: unknown) => void;
@@ -69,18 +84,18 @@ export class Attempt implements Running, StepContext {
   readonly flowId: string;
   readonly attempt: number;
   readonly token: number;
-  readonly #after: After;
+  readonly #port: AttemptPort;
   #controller: AbortController | undefined;
   #cancelTimer: (() => void) | undefined;
   #ended: AttemptEnd | undefined;
   #aborted: { readonly reason: unknown } | undefined;
 
   constructor(
-    after: After,
+    port: AttemptPort,
     { key, flowId, attempt, token }: Pick<StepContext, "key" | "flowId" | "attempt" | "token">,
     ended: AttemptEnd,
   ) {
-    this.#after = after;
+    this.#port = port;
     this.key = key;
     this.flowId = flowId;
     this.attempt = attempt;
@@ -89,25 +104,25 @@ export class Attempt implements Running, StepContext {
   }
 
   get idempotencyKey(): string {
-    return `${this.flowId}/${this.key}`;
+    return `${this.flowId}/${this.#port.outside(this.key)}`;
   }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
-      this.#controller = new AbortController();
+      this.#controller = processSignal((listener) => this.#port.perform(listener));
       if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
     }
     return this.#controller.signal;
   }
 
   giveUp(reason: string, cause?: unknown): never {
-    throw new NonRetriableError(`step "${this.key}": ${reason}`, { cause });
+    throw new NonRetriableError(`step "${this.key}": ${String(reason)}`, { cause });
   }
 
   /** Runs the body. */
   run<T>(body: (step: StepContext) => T, timeoutMs: number): this {
     if (timeoutMs !== Number.POSITIVE_INFINITY)
-      this.#cancelTimer = this.#after(timeoutMs, () => {
+      this.#cancelTimer = this.#port.after(timeoutMs, () => {
         const error = new StepTimeoutError(this.key, timeoutMs);
         this.#end(false, error);
         this.abort(error);
@@ -115,16 +130,20 @@ export class Attempt implements Running, StepContext {
     let result: T;
     try {
       result = body(this);
+      if (isThenable(result)) {
+        // A thenable of the user's own may call back twice, throw, or give another thenable: a promise takes care of it.
+        const promise = result instanceof Promise ? result : Promise.resolve(result);
+        promise.then(
+          (value: unknown) => this.#end(true, value),
+          (error: unknown) => this.#end(false, error),
+        );
+        return this;
+      }
     } catch (error) {
       this.#end(false, error);
       return this;
     }
-    if (isThenable(result))
-      result.then(
-        (value: unknown) => this.#end(true, value),
-        (error: unknown) => this.#end(false, error),
-      );
-    else this.#end(true, result);
+    this.#end(true, result);
     return this;
   }
 
