@@ -76,6 +76,8 @@ export type {
   WaitingMessage,
 } from "./operations/operations.js";
 export * from "./payload/index.js";
+export type { QueueLimitsInfo } from "./queues/declared.js";
+export type { QueueInfo } from "./queues/info.js";
 export type {
   DebounceOptions,
   QueuedStart,

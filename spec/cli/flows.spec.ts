@@ -290,6 +290,74 @@ test("metrics shows counts and delays", async () => {
   expect(printed).toMatch(/oldest pending {2}1 min\nlag {13}12 ms$/);
 });
 
+describe("what flows wait in and are started by", () => {
+  const rules = {
+    ...{ timeZone: "UTC", missed: "last", overlap: "allow", jitterMs: 0, graceMs: 0, backfill: 1 },
+  };
+  const nightly = {
+    ...{ name: "nightly", flow: "report", rules: { ...rules, cron: "30 2 * * *" }, paused: false },
+    ...{ due: NOW + 7_200_000, fired: minutes(1_440), last: "nightly/2026-11-21", skipped: 2 },
+  };
+  const hourly = {
+    ...{ name: "hourly", flow: "sync", rules: { ...rules, everyMs: 3_600_000 }, paused: true, skipped: 0 },
+  };
+
+  test("schedules shows when each is due next, and what it started last", async () => {
+    const { printed } = await run(["schedules", ...STORE], { schedules: [hourly, nightly] });
+    expect(printed).toBe(
+      [
+        "SCHEDULE  FLOW    RULE            NEXT    LAST     LAST FLOW           SKIPPED",
+        "hourly    sync    every 1 h       paused",
+        "nightly   report  30 2 * * * UTC  in 2 h  1 d ago  nightly/2026-11-21        2",
+      ].join("\n"),
+    );
+    const json = await run(["schedules", "--json", ...STORE], { schedules: [nightly] });
+    expect(JSON.parse(json.printed)).toEqual({ schedules: [nightly] });
+    expect((await run(["schedules", ...STORE], { schedules: [] })).printed).toBe("no schedules");
+  });
+
+  test("schedules pauses and resumes by name first", async () => {
+    const args = ["schedules", "--pause", "a", "--pause", "b", "--resume", "c", ...STORE];
+    const { calls } = await run(args, { schedules: [] });
+    expect(calls).toEqual([
+      ["pauseSchedule", "a"],
+      ["pauseSchedule", "b"],
+      ["resumeSchedule", "c"],
+      ["schedules"],
+    ]);
+    const code = "ERR_SCHEDULE_NOT_FOUND";
+    const pauseSchedule = () => Promise.reject(new RemoteOperationError("no", { name: "X", code }));
+    expect((await run(args, { pauseSchedule })).code).toBe(1);
+  });
+
+  test("queues shows limits, and what runs, waits and is held back", async () => {
+    const rate = { limit: 100, periodMs: 60_000 };
+    const queues = [
+      ...[
+        {
+          name: "emails",
+          limits: { concurrency: 10, rate, perKey: 1 },
+          running: 3,
+          waiting: 7,
+          heldByRate: 7,
+        },
+      ],
+      { name: "old", running: 0, waiting: 1, heldByRate: 0 },
+    ];
+    const { printed } = await run(["queues", ...STORE], { queues });
+    expect(printed).toBe(
+      [
+        "QUEUE   LIMITS                             RUNNING  WAITING  HELD BY RATE",
+        "emails  10 at once, 100 in 1 min, 1 a key        3        7             7",
+        "old     unknown                                  0        1             0",
+      ].join("\n"),
+    );
+    const json = await run(["queues", "--json", ...STORE], { queues });
+    expect(JSON.parse(json.printed)).toEqual({ queues });
+    expect((await run(["queues", ...STORE], { queues: [] })).printed).toBe("no queues");
+  });
+});
+
 describe("a change", () => {
   test.each<[string[], unknown[]]>([
     [
@@ -361,6 +429,10 @@ describe("a change", () => {
       ["prune", { olderThanMs: 3_600_000, status: ["failed"], name: "order" }],
     ],
     [
+      ["prune", "--keep", "100"],
+      ["prune", { keep: 100 }],
+    ],
+    [
       ["backup", "copy.db"],
       ["backup", "/here/copy.db"],
     ],
@@ -416,7 +488,8 @@ describe("what is wrong", () => {
     [["list", "--limit", "0", ...STORE], "--limit must be a whole number, 1 or more"],
     [["list", "--limit", "x", ...STORE], "--limit must be a whole number"],
     [["list", "--created-after", "yesterday", ...STORE], "--created-after must be a moment such as"],
-    [["prune", ...STORE], "--older-than is required"],
+    [["prune", ...STORE], "--older-than or --keep is required"],
+    [["prune", "--keep", "0", ...STORE], "--keep must be a whole number, 1 or more"],
     [["prune", "--older-than", "1 month", ...STORE], "--older-than must be a length of time"],
     [["start", "order", "{total:5}", ...STORE], "INPUT must be JSON"],
     [["fork", "a", "--input", "x", ...STORE], "--input must be JSON"],

@@ -7,7 +7,7 @@ import { jsonText, oneLine, printable } from "../shell/printable.js";
 import { exitOf } from "./answer.js";
 import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
 import { valueText } from "./style.js";
-import { jsonGiven, lengthGiven } from "./values.js";
+import { jsonGiven, lengthGiven, numberGiven } from "./values.js";
 
 /** A command that does the same with each of the flows that it is given, and says which of them it could not do it with. */
 function each(
@@ -143,15 +143,18 @@ const prune = defineCommand({
   words: [],
   summary: "removes flows that have ended",
   options: {
-    "older-than": { value: "LENGTH", help: 'only flows that ended so long ago, such as "30 days". Required' },
+    "older-than": { value: "LENGTH", help: 'only flows that ended so long ago, such as "30 days"' },
+    keep: { value: "COUNT", help: "leaves so many of them, those that ended last" },
     status: { value: "STATUS", many: true, help: "only completed, failed, cancelled or killed ones" },
     name: { value: "NAME", help: "only flows of this definition" },
   },
   run: async ({ options }, context) => {
     const age = options["older-than"];
-    if (age === undefined) throw new Misuse('--older-than is required, such as --older-than "30 days"');
+    if (age === undefined && options.keep === undefined)
+      throw new Misuse('--older-than or --keep is required, such as --older-than "30 days" or --keep 10000');
     const removed = await context.operations.prune({
-      olderThanMs: lengthGiven("older-than", age),
+      ...(age !== undefined && { olderThanMs: lengthGiven("older-than", age) }),
+      ...(options.keep !== undefined && { keep: numberGiven("keep", options.keep, 1) }),
       ...(options.status.length > 0 && { status: options.status as FlowStatus[] }),
       ...(options.name !== undefined && { name: options.name }),
     });

@@ -12,9 +12,10 @@ import { codeOf } from "./code.js";
 import type { CommandContext, FlowsCommand, FlowsHost } from "./context.js";
 import { failure, Told } from "./document.js";
 import { LOOK } from "./look.js";
+import { PARTS } from "./parts.js";
 import { styleOf } from "./style.js";
 
-const COMMANDS: Readonly<Record<string, FlowsCommand>> = { ...LOOK, ...CHANGE, ...CHECK };
+const COMMANDS: Readonly<Record<string, FlowsCommand>> = { ...LOOK, ...PARTS, ...CHANGE, ...CHECK };
 
 const INDENT = 2;
 

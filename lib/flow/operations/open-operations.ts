@@ -4,8 +4,8 @@ import type { Environment } from "../../process/environment.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { Store, StoreContext, StoreSource } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
-import { FLOW_SCHEMA } from "../journal/tables.js";
 import { payloadsOf } from "../runtime/payloads.js";
+import { OPERATED_SCHEMAS } from "../runtime/schemas.js";
 import type { FlowOperations } from "./operations.js";
 import { Removals } from "./removals.js";
 import { type OperationsPort, StoreOperations } from "./store-operations.js";
@@ -37,7 +37,7 @@ export async function openOperations(
   context: StoreContext,
   payloads: Values = payloadsOf({}, []),
 ): Promise<OpenFlowOperations> {
-  const store = await source.open([FLOW_SCHEMA], context);
+  const store = await source.open(OPERATED_SCHEMAS, context);
   const port = portOn(store, context.environment, (ms, fn) => context.after(ms, fn), payloads);
   return new OpenOperations(port);
 }

@@ -89,7 +89,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   outcome: { args: ["id", "timeoutMs"], run: outcome },
   remove: { args: ["id"], run: (on, args) => on.remove(id(args)) },
-  prune: { args: ["status", "name", "olderThanMs"], run: (on, args) => on.prune(args as FlowPruneOptions) },
+  prune: {
+    args: ["status", "name", "olderThanMs", "keep"],
+    run: (on, args) => on.prune(args as FlowPruneOptions),
+  },
   send: {
     args: ["id", "topic", "value", "messageId"],
     run: (on, args) => {
@@ -103,6 +106,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       on.start(args.name as string, args.input, rest<FlowStartOptions>(args, "name", "input")),
   },
   metrics: { args: [], run: (on) => on.metrics() },
+  schedules: { args: [], run: (on) => on.schedules() },
+  pauseSchedule: { args: ["name"], run: (on, args) => on.pauseSchedule(args.name as string) },
+  resumeSchedule: { args: ["name"], run: (on, args) => on.resumeSchedule(args.name as string) },
+  queues: { args: [], run: (on) => on.queues() },
   discharge: { args: ["id"], run: (on, args) => on.discharge(id(args)) },
   backup: { args: ["path"], run: (on, args) => on.backup(args.path as string) },
 };
@@ -274,6 +281,10 @@ export function remoteOperations(ask: Ask): FlowOperations {
       done("send", { id, topic, value, ...(messageId === undefined ? {} : { messageId }) }),
     start: (name, input, options) => gives("start", { ...options, name, input }),
     metrics: () => gives<FlowMetrics>("metrics", {}),
+    schedules: () => gives("schedules", {}),
+    pauseSchedule: (name) => done("pauseSchedule", { name }),
+    resumeSchedule: (name) => done("resumeSchedule", { name }),
+    queues: () => gives("queues", {}),
     discharge: (id) => done("discharge", { id }),
     backup: (path) => done("backup", { path }),
   };

@@ -2,6 +2,8 @@
 // program, and over its admin socket to the command `signalbox flows`.
 
 import type { FlowStatus } from "../journal/tables.js";
+import type { QueueInfo } from "../queues/info.js";
+import type { ScheduleInfo } from "../schedules/schedules.js";
 
 export type { FlowStatus };
 
@@ -215,6 +217,8 @@ export interface FlowPruneOptions {
   readonly name?: string;
   /** Only flows that have ended so long ago, in milliseconds. Default 0. */
   readonly olderThanMs?: number;
+  /** Leaves so many of the flows that are meant, those that ended last. Default 0. */
+  readonly keep?: number;
 }
 
 /** How a host, or several, do. */
@@ -261,6 +265,14 @@ export interface FlowOperations {
   start(name: string, input: unknown, options?: FlowStartOptions): Promise<string>;
   /** Counts and delays. */
   metrics(): Promise<FlowMetrics>;
+  /** The schedules of the store, by name. */
+  schedules(): Promise<readonly ScheduleInfo[]>;
+  /** A schedule starts nothing until it is resumed. @throws ScheduleNotFoundError */
+  pauseSchedule(name: string): Promise<void>;
+  /** A schedule goes on from now: what was due in the meantime is skipped. @throws ScheduleNotFoundError */
+  resumeSchedule(name: string): Promise<void>;
+  /** The queues of the store, by name. */
+  queues(): Promise<readonly QueueInfo[]>;
   /** Lets a flow of the hospital go on at once. @throws FlowStateError when it is not there */
   discharge(id: string): Promise<void>;
   /** Writes a copy of the store to a new file, while all goes on. */

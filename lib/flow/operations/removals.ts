@@ -7,7 +7,7 @@
 import { duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { text } from "../../process/options.js";
+import { count, text } from "../../process/options.js";
 import {
   type AnyRow,
   ConflictError,
@@ -34,15 +34,17 @@ export function checkPrune(options: FlowPruneOptions): {
   readonly statuses: readonly FlowStatus[];
   readonly name: string | undefined;
   readonly olderThanMs: number;
+  readonly keep: number;
 } {
-  only("", options, ["status", "name", "olderThanMs"]);
-  const { name, olderThanMs = 0 } = options;
+  only("", options, ["status", "name", "olderThanMs", "keep"]);
+  const { name, olderThanMs = 0, keep = 0 } = options;
   if (typeof olderThanMs !== "number")
     throw new OptionError("olderThanMs", olderThanMs, "a number of milliseconds, 0 or more");
   return {
     statuses: checkStatuses("status", options.status, ENDED_STATUSES) ?? ENDED_STATUSES,
     name: name === undefined ? undefined : text("name", name),
     olderThanMs: duration("olderThanMs", olderThanMs),
+    keep: count("keep", keep, 0),
   };
 }
 

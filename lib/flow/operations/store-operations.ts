@@ -20,8 +20,11 @@ import {
   WISH_TOPIC,
 } from "../journal/tables.js";
 import { BlobWriter, release, resolved } from "../payload/blobs.js";
+import { type QueueInfo, readQueues } from "../queues/info.js";
 import { endSet, letter } from "../runtime/checkpoint.js";
 import { FlowNotFoundError } from "../runtime/errors.js";
+import { listSchedules, setSchedule } from "../schedules/pause.js";
+import type { ScheduleInfo } from "../schedules/schedules.js";
 import { FlowStateError, FlowWaitTimeoutError } from "./errors.js";
 import {
   checkList,
@@ -299,6 +302,14 @@ export class StoreOperations implements FlowOperations {
     return readMetrics(this.#store);
   }
 
+  schedules(): Promise<readonly ScheduleInfo[]> {
+    return listSchedules(this.#store);
+  }
+
+  queues(): Promise<readonly QueueInfo[]> {
+    return readQueues(this.#store);
+  }
+
   // ── changing ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   pause(id: string): Promise<void> {
@@ -348,6 +359,14 @@ export class StoreOperations implements FlowOperations {
       );
       return { set: {}, writes, notify: notify ?? [] };
     });
+  }
+
+  async pauseSchedule(name: string): Promise<void> {
+    await setSchedule(this.#store, text("name", name), "pause");
+  }
+
+  async resumeSchedule(name: string): Promise<void> {
+    await setSchedule(this.#store, text("name", name), "resume");
   }
 
   discharge(id: string): Promise<void> {
@@ -464,12 +483,23 @@ export class StoreOperations implements FlowOperations {
   }
 
   async prune(options: FlowPruneOptions = {}): Promise<number> {
-    const { statuses, name, olderThanMs } = checkPrune(options);
+    const { statuses, name, olderThanMs, keep } = checkPrune(options);
     const before = (await this.#store.clock()) - olderThanMs + 1;
+    const most = keep === 0 ? Number.POSITIVE_INFINITY : (await this.#count(statuses, name)) - keep;
+    if (most <= 0) return 0;
     return this.#port.removals.removeEnded(
       (row) => statuses.includes(row.status as FlowStatus) && (name === undefined || row.name === name),
       before,
+      most,
     );
+  }
+
+  async #count(statuses: readonly FlowStatus[], name: string | undefined): Promise<number> {
+    const scans = statuses.map((status) =>
+      name === undefined ? { index: "status", prefix: [status] } : { index: "name", prefix: [name, status] },
+    );
+    const counts = await Promise.all(scans.map((scan) => this.#store.count(flows, scan)));
+    return counts.reduce((sum, one) => sum + one, 0);
   }
 
   async backup(path: string): Promise<void> {

@@ -31,7 +31,6 @@ import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
   BORN_TOPIC,
   END_TOPIC,
-  FLOW_SCHEMA,
   type FlowRow,
   flows,
   HOST_CLAIMS,
@@ -44,13 +43,14 @@ import {
 import type { Letter } from "../machine/state.js";
 import { BlobWriter, releaseAll, resolved } from "../payload/blobs.js";
 import { checked } from "../payload/checked.js";
+import { declareQueues } from "../queues/declared.js";
 import { checkTiming, type Debounce } from "../queues/options.js";
 import type { QueuePort } from "../queues/queue-keeper.js";
 import { needsSlot, Queues, roomTopics } from "../queues/queues.js";
-import { MORE_TOPIC, QUEUE_SCHEMA } from "../queues/tables.js";
+import { MORE_TOPIC } from "../queues/tables.js";
 import { loadCron } from "../schedules/cron.js";
 import { HostSchedules, type HostSchedulesPort } from "../schedules/host-schedules.js";
-import { SCHEDULE_SCHEMA, SCHEDULE_TOPIC } from "../schedules/tables.js";
+import { SCHEDULE_TOPIC } from "../schedules/tables.js";
 import { farewells } from "../sessions/farewell.js";
 import { SESSION_SCHEMA } from "../sessions/tables.js";
 import type { Extra } from "./call.js";
@@ -68,6 +68,7 @@ import type { FlowEnd, HostMessage, HostRequest, Started } from "./messages.js";
 import type { HostSettings } from "./options.js";
 import type { FlowLimits, FlowPort, Interceptor, NewFlow, Payloads } from "./port.js";
 import { type Guest, Room } from "./room.js";
+import { OPERATED_SCHEMAS } from "./schemas.js";
 import { type ServedHost, whyNotStarted } from "./services.js";
 import { Waiters } from "./waiters.js";
 import { Ward, type WardHost } from "./ward.js";
@@ -160,10 +161,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       () => undefined,
     );
     const { hostId = this.kernel.env.id(), store } = this.#settings;
-    this.store = await store.open(
-      [FLOW_SCHEMA, QUEUE_SCHEMA, SCHEDULE_SCHEMA, SESSION_SCHEMA],
-      storeContext(this.kernel),
-    );
+    this.store = await store.open([...OPERATED_SCHEMAS, SESSION_SCHEMA], storeContext(this.kernel));
     if (!ctx.alive) return this.#letGo();
     const name = HOST_CLAIMS + hostId;
     const claim = await this.store.claim(name, { owner: processName() });
@@ -183,6 +181,7 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
       notified: (topic) => tell({ type: "noted", topic }),
       again: () => tell({ type: "noted", topic: undefined }),
     });
+    await declareQueues(this.store, claim, this.#settings.queues);
     this.#queues = new Queues(this.#settings.queues, this.#queuePort());
     this.#schedules = new HostSchedules(this.#schedulePort());
     ctx.signal.addEventListener("abort", () => this.#rest());
@@ -207,7 +206,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     const start = async (name: string, input: unknown, id: string): Promise<string> => {
       const definition = this.#known(name, undefined);
       const stored = await inputOf(payloads, definition, input, id);
-      return (await this.#start({ id, name, version: definition.version, input: stored })).id;
+      const timing = checkTiming({}, definition.options.queue, this.#settings.queues);
+      return (await this.#start({ id, name, version: definition.version, input: stored, timing })).id;
     };
     return { kernel, store, payloads, start };
   }

@@ -62,6 +62,8 @@ export interface NewSchedule {
 const LOOK_MS = 300_000;
 /** Until the next look after the store has failed. */
 const RETRY_MS = 1_000;
+/** Most schedules of a store that are listed. */
+export const MOST_SCHEDULES = 100_000;
 /** Before all times at which a schedule can be due. */
 const EARLIEST_MS = -8.64e15;
 /** Most schedules of a flow in one look; others follow in the next one. */
@@ -243,7 +245,7 @@ export class ScheduleKeeper {
   }
 
   list(): Promise<ScheduleRow[]> {
-    return this.#port.store.scan(schedules, { limit: 100_000 });
+    return this.#port.store.scan(schedules, { limit: MOST_SCHEDULES });
   }
 
   /** Removes the schedules that an earlier version of the program declared for these flows, and this one does not. */
@@ -283,11 +285,11 @@ export class ScheduleKeeper {
   }
 }
 
-function stateOf({ fired, judged, due, wake, paused, last }: ScheduleRow): ScheduleState {
+export function stateOf({ fired, judged, due, wake, paused, last }: ScheduleRow): ScheduleState {
   return { fired, judged, due, wake, paused: paused === 1, last };
 }
 
-function columnsOf(state: ScheduleState): Pick<ScheduleRow, keyof ScheduleState> {
+export function columnsOf(state: ScheduleState): Pick<ScheduleRow, keyof ScheduleState> {
   return { ...state, paused: state.paused ? 1 : 0 };
 }
 

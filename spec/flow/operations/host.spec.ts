@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { System } from "signalbox";
-import { defineFlow, flowHost } from "signalbox/flow";
+import { defineFlow, flowHost, schedule } from "signalbox/flow";
 import { memory, sqlite } from "signalbox/store";
 import { expect, test } from "vitest";
 import { reach, reachStore } from "../../../lib/cli/flows/reach.js";
@@ -58,6 +58,41 @@ test("the command asks the host that has the file, and opens the file when no ho
       ["a", "completed"],
     ]);
     await expect(alone.operations.start("order", 1)).rejects.toThrow("started by a host");
+    await alone.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("queues and schedules of a host are seen over its socket, and in its file afterwards [Z22]", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "host-"));
+  const file = join(folder, "flows.db");
+  try {
+    await using system = new System({ report: false });
+    const queued = defineFlow("queued", { queue: "emails" }, async (flow) => flow.receive("go"));
+    const hourly = schedule("hourly", { every: "1 h", flow: order, input: 1 });
+    const host = await system.start(
+      flowHost({
+        ...{ store: sqlite(file), flows: [queued, order], schedules: [hourly] },
+        queues: { emails: { concurrency: 1, rate: { limit: 9, period: "1 min" } } },
+      }),
+    );
+    const { operations, close } = await reach(file, warn);
+    for (const id of ["a", "b", "c"]) await operations.start("queued", null, { id });
+    const limits = { concurrency: 1, rate: { limit: 9, periodMs: 60_000 } };
+    const expected = [{ name: "emails", limits, running: 1, waiting: 2, heldByRate: 0 }];
+    await expect.poll(() => operations.queues()).toEqual(expected);
+    await operations.pauseSchedule("hourly");
+    expect(await host.schedules.list()).toMatchObject([{ name: "hourly", paused: true }]);
+    await expect(operations.resumeSchedule("dayly")).rejects.toMatchObject({
+      remote: { code: "ERR_SCHEDULE_NOT_FOUND" },
+    });
+    await close();
+    await host.stop();
+    const alone = await reach(file, warn);
+    expect(await alone.operations.queues()).toEqual(expected);
+    await alone.operations.resumeSchedule("hourly");
+    expect(await alone.operations.schedules()).toMatchObject([{ name: "hourly", paused: false }]);
     await alone.close();
   } finally {
     rmSync(folder, { recursive: true, force: true });

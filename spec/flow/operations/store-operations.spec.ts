@@ -3,6 +3,10 @@
 import { describe, expect, test } from "vitest";
 import type { FlowStatus, FlowSummary } from "../../../lib/flow/operations/operations.js";
 import { ENDED_STATUSES, FLOW_STATUSES } from "../../../lib/flow/operations/operations.js";
+import { declaredQueues } from "../../../lib/flow/queues/declared.js";
+import { starts } from "../../../lib/flow/queues/tables.js";
+import { defined } from "../../../lib/flow/schedules/definition.js";
+import { schedules } from "../../../lib/flow/schedules/tables.js";
 import { flows, journal, mail, START, type Stored, storedFlows, values } from "./support/stored-flows.js";
 
 const done = (key: string, ok = true, letter?: number) =>
@@ -602,6 +606,64 @@ test("metrics count by status, and tell how late the flows are", async () => {
   const { counts, ...delays } = await operations.metrics();
   expect(delays).toEqual({ oldestPendingMs: 150, lagMs: 20, inHospital: 1 });
   expect(counts).toMatchObject({ pending: 2, waiting: 1, hospitalized: 1, completed: 1, failed: 0 });
+});
+
+test("prune keeps so many of the flows that are meant, those that ended last [Z24]", async () => {
+  const { operations, add } = await storedFlows();
+  for (let i = 0; i < 6; i++)
+    await add({ id: `a${i}`, name: i % 2 ? "odd" : "even", status: "completed", finished: START - i });
+  expect(await operations.prune({ name: "odd", keep: 3 })).toBe(0);
+  expect(await operations.prune({ name: "odd", keep: 2 })).toBe(1);
+  expect(await operations.prune({ keep: 2 })).toBe(3);
+  expect(ids(await operations.list({ order: "oldest" }))).toEqual(["a0", "a1"]);
+  await expect(operations.prune({ keep: -1 })).rejects.toMatchObject({ code: "ERR_OPTION" });
+});
+
+describe("queues", () => {
+  test("are counted, declared or not, with those that only the rate holds back [Z22]", async () => {
+    const { operations, add, store } = await storedFlows();
+    expect(await operations.queues()).toEqual([]);
+    const limits = { concurrency: 5, rate: { limit: 3, periodMs: 1_000 } };
+    const row = { queue: "emails", limits: JSON.stringify(limits) };
+    await store.commit({ writes: [{ type: "put", table: declaredQueues, row }] });
+    const queue = "emails";
+    for (let i = 0; i < 4; i++) await add({ queue, waiting: queue });
+    for (const status of ["running", "waiting"]) await add({ queue, slot: queue, status });
+    for (const name of ["a", "a", "z"]) await add({ queue: name, waiting: name });
+    const at = [START - 2_000, START - 500, START - 1];
+    const rows = at.map((one) => ({ queue, lane: "", at: one }));
+    await store.commit({ writes: rows.map((one) => ({ type: "insert", table: starts, row: one })) });
+    expect(await operations.queues()).toEqual([
+      { name: "a", running: 0, waiting: 2, heldByRate: 0 },
+      // Three more could run at once; one more start is allowed in this second.
+      { name: "emails", limits, running: 2, waiting: 4, heldByRate: 2 },
+      { name: "z", running: 0, waiting: 1, heldByRate: 0 },
+    ]);
+  });
+});
+
+describe("schedules", () => {
+  test("are paused and resumed from now, and their hosts hear of it [Z21]", async () => {
+    const { operations, store, notified, pass } = await storedFlows();
+    const definition = { ...defined("hourly", { every: "1 h" }, undefined) };
+    const row = {
+      ...{ name: "hourly", flow: "sync", input: null, definition: JSON.stringify(definition) },
+      ...{ fired: null, judged: START, due: 3_600_000, wake: 3_600_000, paused: 0, last: null },
+      ...{ skipped: 0, revision: 4, declared: 1 },
+    };
+    await store.commit({ writes: [{ type: "put", table: schedules, row }] });
+    expect(await operations.schedules()).toMatchObject([{ name: "hourly", paused: false, due: 3_600_000 }]);
+    await operations.pauseSchedule("hourly");
+    await operations.pauseSchedule("hourly");
+    expect(notified).toEqual(["schedules"]);
+    expect(await operations.schedules()).toMatchObject([{ paused: true, due: undefined }]);
+    pass(3 * 3_600_000);
+    await operations.resumeSchedule("hourly");
+    expect(await operations.schedules()).toMatchObject([{ paused: false, due: 4 * 3_600_000 }]);
+    expect((await store.get(schedules, [["hourly"]]))[0]).toMatchObject({ revision: 6, flow: "sync" });
+    for (const act of ["pauseSchedule", "resumeSchedule"] as const)
+      await expect(operations[act]("hurly")).rejects.toMatchObject({ code: "ERR_SCHEDULE_NOT_FOUND" });
+  });
 });
 
 test("start goes to the host, and is refused where there is none", async () => {

@@ -7,10 +7,11 @@ import {
   type Entry,
   encodeHead,
 } from "../../../../lib/flow/journal/entry.js";
-import { FLOW_SCHEMA, type FlowRow, flows, journal, mail } from "../../../../lib/flow/journal/tables.js";
+import { type FlowRow, flows, journal, mail } from "../../../../lib/flow/journal/tables.js";
 import { Removals } from "../../../../lib/flow/operations/removals.js";
 import { type OperationsPort, StoreOperations } from "../../../../lib/flow/operations/store-operations.js";
 import type { Values } from "../../../../lib/flow/operations/values.js";
+import { OPERATED_SCHEMAS } from "../../../../lib/flow/runtime/schemas.js";
 import { memory, type Store } from "../../../../lib/store/index.js";
 import { storeContext } from "../../../support/store-context.js";
 
@@ -55,7 +56,7 @@ export async function storedFlows(port: Partial<OperationsPort> = {}): Promise<S
   let now = START;
   const timers: { at: number; fn: () => void }[] = [];
   const source = memory({ clock: () => now });
-  const store = await source.open([FLOW_SCHEMA], storeContext());
+  const store = await source.open(OPERATED_SCHEMAS, storeContext());
   const notified: string[] = [];
   store.watch("", { notified: (topic) => void notified.push(topic), again: () => undefined });
   let ids = 0;
