@@ -15,3 +15,32 @@ export class DeadLetterError extends SignalboxError {
     super(reason, cause === undefined ? undefined : { cause });
   }
 }
+
+/**
+ * An adapter took longer with a message than its route allows. The attempt has failed; it is repeated as the policy of the route says.
+ *
+ * @remedy Give the route a larger `timeoutMs`, or let the adapter end when `ctx.signal` aborts.
+ */
+export class AdapterTimeoutError extends SignalboxError {
+  static override readonly name: string = "AdapterTimeoutError";
+  readonly code = "ERR_PIPELINE_ADAPTER_TIMEOUT";
+  /** The name of the adapter. */
+  readonly adapter: string;
+  constructor(route: string, adapter: string, timeoutMs: number) {
+    super(`route ${route}: adapter ${adapter} took longer than ${timeoutMs} ms`);
+    this.adapter = adapter;
+  }
+}
+
+/**
+ * A message has passed as many routes as its pipeline allows: it goes round in circles. It is a dead letter.
+ *
+ * @remedy Let the circle of routes end, with a condition on what goes round; or raise `maxHops` of the pipeline.
+ */
+export class HopLimitError extends SignalboxError {
+  static override readonly name: string = "HopLimitError";
+  readonly code = "ERR_PIPELINE_HOP_LIMIT";
+  constructor(route: string, maxHops: number) {
+    super(`route ${route}: the message has passed ${maxHops} routes`);
+  }
+}

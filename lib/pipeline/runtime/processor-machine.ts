@@ -1,0 +1,242 @@
+// The processor of one route on one host: which messages it asks for, when its workers get them, and what stops it.
+//
+//   want ──▶ arrived ──▶ buffer ──permit──▶ worker ──▶ outcome ──▶ step of the ledger ──▶ committed
+//
+//   prefetch       buffer + asked for + with workers <= prefetch
+//   concurrency    workers with work <= limit <= concurrency; each holds one permit of the gates while it has work
+//   fan-out        no worker gets work while `publishing` (children that are not committed) is at the limit
+//   high water     no worker gets work while a queue that the route publishes to is above its mark
+//
+// A worker gets a run of messages where only one worker is allowed, else one message at a time. It works on one after another, and
+// its outcomes come in that order. A worker that exits gives back what it had not begun; the message at hand counts as an attempt.
+// The buffer and the runs are changed in place: a state is used once.
+
+import { InvariantError } from "../../process/errors.js";
+import type { Message } from "../ledger/ledger.js";
+
+/** Most messages that a worker gets at a time. */
+export const MOST_AT_ONCE = 64;
+
+export interface ProcessorConfig {
+  /** Most workers. */
+  readonly concurrency: number;
+  readonly prefetch: number;
+  /** Most children that are submitted and not committed. */
+  readonly fanOut: number;
+}
+
+/** What a worker is doing: `entering` waits for a permit of the gates. */
+export type WorkerState =
+  | { readonly type: "idle" }
+  | { readonly type: "entering" }
+  | { readonly type: "working"; readonly messages: readonly Message[]; done: number };
+
+export interface ProcessorState {
+  readonly config: ProcessorConfig;
+  /** Most workers at this time: at most `concurrency`, less where latency asks for it. */
+  limit: number;
+  readonly buffer: Message[];
+  /** Asked for, and not arrived. */
+  asked: number;
+  readonly workers: Map<number, WorkerState>;
+  /** Messages of workers that have no outcome yet. */
+  inWork: number;
+  /** Children that are submitted and not committed. */
+  publishing: number;
+  /** Queues above their mark. */
+  readonly above: Set<string>;
+  phase: "running" | "paused" | "stopping" | "stopped";
+  nextWorker: number;
+}
+
+export type ProcessorEvent =
+  | { readonly type: "start" }
+  | { readonly type: "arrived"; readonly messages: readonly Message[] }
+  /** A worker may begin. */
+  | { readonly type: "entered"; readonly worker: number }
+  /** The outcomes of a worker's next messages are submitted to the ledger, with so many children. */
+  | {
+      readonly type: "worked";
+      readonly worker: number;
+      readonly count: number;
+      readonly children: number;
+    }
+  /** A worker has exited. */
+  | { readonly type: "down"; readonly worker: number }
+  /** Children of this route are committed, or are refused. */
+  | { readonly type: "published"; readonly children: number }
+  /** A queue that the route publishes to has reached its mark. */
+  | { readonly type: "above"; readonly queue: string }
+  | { readonly type: "drained"; readonly queue: string }
+  | { readonly type: "limit"; readonly limit: number }
+  | { readonly type: "pause" }
+  | { readonly type: "resume" }
+  | { readonly type: "stop" };
+
+export type ProcessorEffect =
+  /** Asks the ledger for so many further messages. */
+  | { readonly type: "want"; readonly count: number }
+  /** Asks the gates for a permit for a worker, which is spawned first if it is not there. */
+  | { readonly type: "enter"; readonly worker: number }
+  /** Gives the permit of a worker back. */
+  | { readonly type: "leave"; readonly worker: number }
+  | { readonly type: "assign"; readonly worker: number; readonly messages: readonly Message[] }
+  /** The message that a worker had at hand when it exited: an attempt of it has failed. */
+  | { readonly type: "crashed"; readonly message: Message }
+  /** Waits for a queue to fall below its mark. */
+  | { readonly type: "await below"; readonly queue: string }
+  /** No worker has work, and none gets any. */
+  | { readonly type: "stopped" };
+
+export function initial(config: ProcessorConfig): ProcessorState {
+  return {
+    config,
+    limit: config.concurrency,
+    buffer: [],
+    asked: 0,
+    workers: new Map(),
+    inWork: 0,
+    publishing: 0,
+    above: new Set(),
+    phase: "running",
+    nextWorker: 0,
+  };
+}
+
+export function decide(
+  state: ProcessorState,
+  event: ProcessorEvent,
+): [ProcessorState, readonly ProcessorEffect[]] {
+  const effects: ProcessorEffect[] = [];
+  take(state, event, effects);
+  advance(state, effects);
+  return [state, effects];
+}
+
+function take(state: ProcessorState, event: ProcessorEvent, effects: ProcessorEffect[]): void {
+  switch (event.type) {
+    case "start":
+      return;
+    case "arrived":
+      state.asked -= event.messages.length;
+      if (state.asked < 0) throw new InvariantError("no more messages arrive than were asked for");
+      for (const message of event.messages) state.buffer.push(message);
+      return;
+    case "entered":
+      entered(state, event.worker, effects);
+      return;
+    case "worked":
+      worked(state, event.worker, event.count, effects);
+      state.publishing += event.children;
+      return;
+    case "down":
+      down(state, event.worker, effects);
+      return;
+    case "published":
+      state.publishing -= event.children;
+      return;
+    case "above":
+      if (state.above.has(event.queue)) return;
+      state.above.add(event.queue);
+      effects.push({ type: "await below", queue: event.queue });
+      return;
+    case "drained":
+      state.above.delete(event.queue);
+      return;
+    case "limit":
+      state.limit = Math.max(1, Math.min(state.config.concurrency, event.limit));
+      return;
+    case "pause":
+      if (state.phase === "running") state.phase = "paused";
+      return;
+    case "resume":
+      if (state.phase === "paused") state.phase = "running";
+      return;
+    case "stop":
+      if (state.phase !== "stopped") state.phase = "stopping";
+      return;
+    default:
+      event satisfies never;
+  }
+}
+
+/** Whether a worker may get work now. */
+function isOpen({ phase, above, publishing, config }: ProcessorState): boolean {
+  return phase === "running" && above.size === 0 && publishing < config.fanOut;
+}
+
+function entered(state: ProcessorState, worker: number, effects: ProcessorEffect[]): void {
+  if (state.workers.get(worker)?.type !== "entering") return;
+  const { buffer, config } = state;
+  if (!isOpen(state) || buffer.length === 0) {
+    // Something has changed since it asked: it holds no permit while it has nothing to do.
+    state.workers.set(worker, { type: "idle" });
+    effects.push({ type: "leave", worker });
+    return;
+  }
+  const room = Math.max(1, config.fanOut - state.publishing);
+  const most = state.limit === 1 ? Math.min(MOST_AT_ONCE, room) : 1;
+  const messages = buffer.splice(0, most);
+  state.workers.set(worker, { type: "working", messages, done: 0 });
+  state.inWork += messages.length;
+  effects.push({ type: "assign", worker, messages });
+}
+
+function worked(state: ProcessorState, worker: number, count: number, effects: ProcessorEffect[]): void {
+  const at = state.workers.get(worker);
+  if (at?.type !== "working" || at.done + count > at.messages.length)
+    throw new InvariantError("a worker has outcomes of messages that it was given");
+  at.done += count;
+  state.inWork -= count;
+  if (at.done < at.messages.length) return;
+  state.workers.set(worker, { type: "idle" });
+  effects.push({ type: "leave", worker });
+}
+
+function down(state: ProcessorState, worker: number, effects: ProcessorEffect[]): void {
+  const at = state.workers.get(worker);
+  state.workers.delete(worker);
+  // The gates give its permit back by its EXIT.
+  if (at?.type !== "working") return;
+  const [atHand, ...rest] = at.messages.slice(at.done);
+  state.inWork -= rest.length + 1;
+  state.buffer.unshift(...rest);
+  if (atHand !== undefined) effects.push({ type: "crashed", message: atHand });
+}
+
+/** Gives work to whoever may have it, and asks for more. */
+function advance(state: ProcessorState, effects: ProcessorEffect[]): void {
+  const { workers, buffer, config } = state;
+  if (state.phase === "stopping") {
+    if (state.inWork > 0) return;
+    state.phase = "stopped";
+    effects.push({ type: "stopped" });
+    return;
+  }
+  if (isOpen(state)) {
+    let busy = 0;
+    let entering = 0;
+    for (const { type } of workers.values()) {
+      if (type !== "idle") busy++;
+      if (type === "entering") entering++;
+    }
+    // Each that enters takes one message at least.
+    for (; busy < state.limit && entering < buffer.length; busy++, entering++) {
+      const worker = idleWorker(state);
+      workers.set(worker, { type: "entering" });
+      effects.push({ type: "enter", worker });
+    }
+  }
+  const room = config.prefetch - buffer.length - state.asked - state.inWork;
+  // In larger portions: else each message that is done would ask for one.
+  const isLow = buffer.length === 0 && state.asked === 0;
+  if (state.phase === "running" && (room >= config.prefetch / 2 || (room > 0 && isLow))) {
+    state.asked += room;
+    effects.push({ type: "want", count: room });
+  }
+}
+
+function idleWorker(state: ProcessorState): number {
+  for (const [worker, { type }] of state.workers) if (type === "idle") return worker;
+  return state.nextWorker++;
+}

@@ -1,0 +1,73 @@
+// What becomes of a message after an attempt at it. Pure.
+
+import { backoffMs } from "../../process/backoff.js";
+import { showThrown } from "../../process/show.js";
+import type { Item } from "../definition/adapter.js";
+import type { Test } from "../definition/condition.js";
+import { DeadLetterError, HopLimitError } from "../definition/errors.js";
+import { childId, hopsOf } from "../definition/message-id.js";
+import type { RetryPolicy } from "../definition/policy.js";
+import type { Message, Publication, Step } from "../ledger/ledger.js";
+import type { LineageEntry } from "../ledger/lineage.js";
+
+/** An outbound queue of a route, ready to choose. */
+export interface Exit {
+  readonly queue: string;
+  readonly test: Test | undefined;
+}
+
+/** What the route says about it. */
+export interface Rules {
+  readonly route: string;
+  readonly exits: readonly Exit[];
+  /** A result goes to the first exit that takes it alone. */
+  readonly firstMatch: boolean;
+  readonly retry: RetryPolicy;
+  readonly maxHops: number;
+}
+
+/** The messages that results of a message become: each goes to the queues whose condition holds. @throws what a condition throws */
+export function publications(
+  { exits, firstMatch }: Rules,
+  parent: string,
+  items: readonly Item<unknown>[],
+): Publication[] {
+  const children: Publication[] = [];
+  for (const { value, key } of items) {
+    for (const { queue, test } of exits) {
+      if (test !== undefined && !test(value)) continue;
+      children.push({ id: childId(parent, children.length), queue, value, key });
+      if (firstMatch) break;
+    }
+  }
+  return children;
+}
+
+/** The step for a message whose attempt has failed: tried again after a wait, or a dead letter. @param roll - in [0, 1) */
+export function afterFailure(
+  { retry }: Rules,
+  message: Message,
+  error: unknown,
+  roll: number,
+  entry: LineageEntry | undefined,
+): Step {
+  const attempt = message.attempts + 1;
+  const text = showThrown(error);
+  const isFinal = attempt >= retry.attempts || isForGood(error);
+  if (isFinal) return { type: "dead", message, error: text, entry };
+  return { type: "retry", message, delayMs: backoffMs(retry.backoff, attempt, roll), error: text };
+}
+
+function isForGood(error: unknown): boolean {
+  if (error instanceof DeadLetterError || error instanceof HopLimitError) return true;
+  try {
+    return (error as { readonly retriable?: unknown } | null | undefined)?.retriable === false;
+  } catch {
+    return false;
+  }
+}
+
+/** Why a message is not let into its route. */
+export function refusal({ route, maxHops }: Rules, { id }: Message): HopLimitError | undefined {
+  return hopsOf(id) >= maxHops ? new HopLimitError(route, maxHops) : undefined;
+}

@@ -1,0 +1,150 @@
+// A worker of a route: it takes messages through the adapters, one after another. What comes of each is written down in the run, which
+// its processor reads: also when the worker has crashed.
+
+import { unwatchAbort, watchAbort } from "../../process/abort.js";
+import type { Callbacks } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { TimerRef } from "../../process/owned-timer.js";
+import type { Pid } from "../../process/pid.js";
+import { shutdown } from "../../process/reason.js";
+import { isThenable } from "../../process/thenable.js";
+import type { Item } from "../definition/adapter.js";
+import { AdapterTimeoutError } from "../definition/errors.js";
+import type { Message } from "../ledger/ledger.js";
+import type { CallRecord } from "../ledger/lineage.js";
+import { Passage, type Place, type Segment } from "./passage.js";
+
+/** What came of one attempt at one message. */
+export type Outcome =
+  | {
+      readonly type: "passed";
+      readonly items: readonly Item<unknown>[];
+      readonly calls: readonly CallRecord[] | undefined;
+    }
+  | {
+      readonly type: "failed";
+      readonly error: unknown;
+      /** The adapter that failed. */
+      readonly adapter: string;
+      readonly calls: readonly CallRecord[] | undefined;
+    };
+
+/** Messages that a worker was given. Changed in place by the worker, read by the processor. */
+export interface Run {
+  readonly worker: number;
+  readonly messages: readonly Message[];
+  /** The outcomes of the first messages, in their order. */
+  readonly outcomes: Outcome[];
+  /** The adapter that has the message at hand, which is the one behind those with an outcome. */
+  atHand: Passage | undefined;
+}
+
+/** Told by a worker: outcomes were added to its run. */
+export interface Progress {
+  readonly type: "progress";
+  readonly run: Run;
+}
+
+export interface WorkerSettings {
+  readonly place: Place;
+  readonly segment: Segment;
+  /** How long an attempt may take, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly processor: Pid<Progress>;
+}
+
+/** The behaviour of a worker. An attempt that takes too long ends it: its exit aborts the attempt, and returns its permits. */
+export class Worker implements Callbacks<Run> {
+  readonly #settings: WorkerSettings;
+
+  constructor(settings: WorkerSettings) {
+    this.#settings = settings;
+  }
+
+  handle(ctx: Context<Run>, run: Run): unknown {
+    const { messages, outcomes } = run;
+    while (outcomes.length < messages.length) {
+      const message = messages[outcomes.length] as Message;
+      const attempt = new Attempt(ctx, this.#settings.place, message);
+      run.atHand = attempt.passage;
+      const { value, key } = message;
+      let result: readonly Item<unknown>[] | Promise<readonly Item<unknown>[]>;
+      try {
+        result = attempt.passage.through(this.#settings.segment, [{ value, key }]);
+      } catch (error) {
+        this.#ended(run, attempt, failed(attempt.passage, error));
+        continue;
+      }
+      if (isThenable(result)) return this.#later(ctx, run, attempt, result);
+      this.#ended(run, attempt, { type: "passed", items: result, calls: attempt.passage.calls });
+    }
+    this.#tell(ctx, run);
+    return undefined;
+  }
+
+  async #later(
+    ctx: Context<Run>,
+    run: Run,
+    attempt: Attempt,
+    result: Promise<readonly Item<unknown>[]>,
+  ): Promise<unknown> {
+    // What is done need not wait for what is slow.
+    if (run.outcomes.length > 0) this.#tell(ctx, run);
+    const { timeoutMs, place } = this.#settings;
+    const limit: TimerRef | undefined =
+      timeoutMs === Number.POSITIVE_INFINITY
+        ? undefined
+        : ctx.runAfter(timeoutMs, () =>
+            ctx.exit(shutdown(new AdapterTimeoutError(place.route, attempt.passage.adapter, timeoutMs))),
+          );
+    let outcome: Outcome;
+    try {
+      outcome = { type: "passed", items: await result, calls: attempt.passage.calls };
+    } catch (error) {
+      outcome = failed(attempt.passage, error);
+    }
+    if (limit !== undefined) ctx.cancel(limit);
+    this.#ended(run, attempt, outcome);
+    return this.handle(ctx, run);
+  }
+
+  #ended(run: Run, attempt: Attempt, outcome: Outcome): void {
+    attempt.end();
+    run.atHand = undefined;
+    run.outcomes.push(outcome);
+  }
+
+  #tell(ctx: Context<Run>, run: Run): void {
+    ctx.send(this.#settings.processor, { type: "progress", run });
+  }
+}
+
+function failed({ adapter, calls }: Passage, error: unknown): Outcome {
+  return { type: "failed", error, adapter, calls };
+}
+
+/** The signal of an attempt: made when an adapter asks for it, and let go of with the attempt. */
+class Attempt {
+  readonly passage: Passage;
+  readonly #ctx: Context<Run>;
+  #controller: AbortController | undefined;
+
+  constructor(ctx: Context<Run>, place: Place, message: Message) {
+    this.#ctx = ctx;
+    this.passage = new Passage(place, message, () => this.#signal());
+  }
+
+  #signal(): AbortSignal {
+    this.#controller = new AbortController();
+    watchAbort(this.#ctx.signal, this);
+    return this.#controller.signal;
+  }
+
+  aborted(reason: unknown): void {
+    this.#controller?.abort(reason);
+  }
+
+  end(): void {
+    if (this.#controller !== undefined) unwatchAbort(this.#ctx.signal, this);
+  }
+}
