@@ -20,7 +20,7 @@ const POLL_MS = 10;
 
 const folder = await mkdtemp(join(tmpdir(), "checkout-"));
 await using outside = await openOutside();
-const service = new ServiceProcess({
+await using service = new ServiceProcess({
   CHECKOUT_FILE: join(folder, "flows.db"),
   CHECKOUT_PARTNERS: outside.url,
 });

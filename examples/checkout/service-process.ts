@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("./main.js", import.meta.url));
 
-export class ServiceProcess {
+export class ServiceProcess implements AsyncDisposable {
   private readonly env: NodeJS.ProcessEnv;
   private child: ChildProcess | undefined;
   /** Where it is open. */
@@ -21,7 +21,7 @@ export class ServiceProcess {
     const env = { ...process.env, ...this.env, CHECKOUT_PORT: "0" };
     const child = spawn(process.execPath, [...process.execArgv, MAIN], {
       env,
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["pipe", "pipe", "inherit"],
     });
     this.child = child;
     return new Promise((resolve, reject) => {
@@ -33,6 +33,11 @@ export class ServiceProcess {
       });
       child.once("close", (code) => reject(new Error(`the service ended with ${code} before it was open`)));
     });
+  }
+
+  /** However the demonstration ends, the service does not outlive it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGKILL");
   }
 
   /** Ends the service by a signal. Resolves with its exit code, or with the signal. */

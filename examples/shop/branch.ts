@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("./main.js", import.meta.url));
 
-export class Branch {
+export class Branch implements AsyncDisposable {
   private readonly env: NodeJS.ProcessEnv;
   private child: ChildProcess | undefined;
   private port = "0";
@@ -29,7 +29,7 @@ export class Branch {
     const env = { ...process.env, ...this.env, SHOP_PORT: this.port };
     const child = spawn(process.execPath, [...process.execArgv, MAIN], {
       env,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
     });
     this.child = child;
     child.stderr.on("data", (chunk: Buffer) => this.read(String(chunk)));
@@ -47,10 +47,16 @@ export class Branch {
     });
   }
 
+  /** However the demonstration ends, the shop does not outlive it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGKILL");
+  }
+
   /** Ends the shop by a signal. Resolves with its exit code, or with the signal. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
     const { child } = this;
-    if (child === undefined) return Promise.resolve(null);
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null)
+      return Promise.resolve(child?.exitCode ?? child?.signalCode ?? null);
     return new Promise((resolve) => {
       child.once("close", (code, by) => resolve(code ?? by));
       child.kill(signal);

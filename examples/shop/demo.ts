@@ -42,7 +42,7 @@ const third = Math.ceil(orders.length / 3);
 const folder = await mkdtemp(join(tmpdir(), "shop-"));
 const journal = join(folder, "journal.jsonl");
 await using outside = await openOutside(FLAKY, Math.random);
-const branch = new Branch(
+await using branch = new Branch(
   {
     SHOP_JOURNAL: journal,
     SHOP_PARTNERS: outside.url,

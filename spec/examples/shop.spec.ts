@@ -210,7 +210,7 @@ describe("the whole shop", () => {
     };
     const service = spawn(process.execPath, [...compiled.argsFor("examples/shop/main.ts")], {
       env: { ...process.env, ...env },
-      stdio: ["ignore", "pipe", "ignore"],
+      stdio: ["pipe", "pipe", "ignore"],
     });
     const [printed] = (await once(service.stdout, "data")) as [Buffer];
     const url = /open at (\S+)/.exec(String(printed))?.[1] ?? "";

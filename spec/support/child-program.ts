@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { TETHER } from "./tether.js";
 
 /** How a program ended. */
 export interface Ended {
@@ -25,6 +26,8 @@ export interface Child {
 }
 
 export interface ChildProgram {
+  /** What Node is given to run it, for tests that start it themselves. */
+  readonly args: readonly string[];
   start(...args: readonly string[]): Child;
   /** Ends what still runs, and removes the program. */
   remove(): void;
@@ -41,15 +44,16 @@ export async function childProgram(entry: URL, flags: readonly string[] = []): P
     tsconfig: fileURLToPath(new URL("../../tsconfig.json", import.meta.url)),
     resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
   });
-  await bundle.write({ file, format: "esm", codeSplitting: false });
+  await bundle.write({ file, format: "esm", codeSplitting: false, banner: TETHER });
   await bundle.close();
   const running = new Set<() => void>();
   return {
+    args: [...flags, file],
     start: (...args) => {
       const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0", NODE_OPTIONS: "" };
       const child = spawn(process.execPath, [...flags, file, ...args], {
         env,
-        stdio: ["ignore", "pipe", "pipe"],
+        stdio: ["pipe", "pipe", "pipe"],
       });
       const out = { stdout: "", stderr: "" };
       const waits = new Set<() => void>();

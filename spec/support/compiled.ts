@@ -1,9 +1,10 @@
 // Programs of TypeScript compiled along with the library, each file for itself, so that workers and other files lie beside them.
 
-import { type ChildProcess, execFile, execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { TETHER } from "./tether.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -54,11 +55,10 @@ export class Compiled {
     return new Promise((resolve) => {
       const options = { maxBuffer: 1e9, env: { ...process.env, NO_COLOR: "1", NODE_OPTIONS: "" } };
       const all = [...this.argsFor(path), ...args];
-      const child: ChildProcess = execFile(process.execPath, all, options, (error, out, err) => {
+      execFile(process.execPath, all, options, (error, out, err) => {
         const ended = error === null ? "" : `(exit code ${error.code ?? error.signal})`;
         resolve(`${out}${err}${ended}`.trim());
       });
-      child.stdin?.end();
     });
   }
 
@@ -76,6 +76,6 @@ export class Compiled {
         return { url: ${JSON.stringify(lib)} + (entry[1] ? entry[1] + "/" : "") + "index.js", shortCircuit: true };
       };`;
     const url = `data:text/javascript,${encodeURIComponent(hook)}`;
-    return `import { register } from "node:module"; register(${JSON.stringify(url)});`;
+    return `import { register } from "node:module"; register(${JSON.stringify(url)});${TETHER}`;
   }
 }
