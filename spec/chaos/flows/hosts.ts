@@ -38,13 +38,6 @@ const SLEEP_MS = 300;
 export async function strikeHosts(options: HostsOptions): Promise<KillReport> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-hosts-"));
   chmodSync(folder, 0o755);
-  const random = new Random(options.seed);
-  const made = fc
-    .sample(programs({ sleepMs: SLEEP_MS, mail: true }), {
-      numRuns: options.strikes * options.flowsPerStrike,
-      seed: options.seed,
-    })
-    .values();
   const flows = new Map<string, Node>();
   const record = join(folder, "record");
   writeFileSync(record, "");
@@ -52,6 +45,30 @@ export async function strikeHosts(options: HostsOptions): Promise<KillReport> {
     { length: HOSTS },
     (_, n) => new HostProcess(options, folder, record, `host-${n}`),
   );
+  try {
+    await strike(options, hosts, flows, record);
+  } finally {
+    for (const host of hosts) await host.end();
+  }
+  const findings = findingsOf(flows, readDeeds(record), await options.bookings());
+  const clean = isClean(findings);
+  if (clean) rmSync(folder, { recursive: true });
+  const line = lineOf(options.strikes, flows.size, findings).replace("kills", "strikes");
+  return { kills: options.strikes, flows: flows.size, findings, clean, folder, line };
+}
+
+/** Gives the hosts new flows, strikes one of them, and so on; then lets all flows end. */
+async function strike(
+  options: HostsOptions,
+  hosts: readonly HostProcess[],
+  flows: Map<string, Node>,
+  record: string,
+): Promise<void> {
+  const random = new Random(options.seed);
+  const numRuns = options.strikes * options.flowsPerStrike;
+  const made = fc
+    .sample(programs({ sleepMs: SLEEP_MS, mail: true }), { numRuns, seed: options.seed })
+    .values();
   for (const host of hosts) await host.proxy.open();
   for (let strike = 0; strike < options.strikes; strike++) {
     const fresh = new Map<string, Node>();
@@ -68,11 +85,6 @@ export async function strikeHosts(options: HostsOptions): Promise<KillReport> {
     options.progress?.(strike + 1, what);
   }
   await Promise.all(hosts.map((host) => host.finish(() => unfinished(flows, record))));
-  const findings = findingsOf(flows, readDeeds(record), await options.bookings());
-  const clean = isClean(findings);
-  if (clean) rmSync(folder, { recursive: true });
-  const line = lineOf(options.strikes, flows.size, findings).replace("kills", "strikes");
-  return { kills: options.strikes, flows: flows.size, findings, clean, folder, line };
 }
 
 async function strikeWith(
@@ -137,7 +149,7 @@ class HostProcess {
   start(flows: Flows): void {
     writeFileSync(this.file, JSON.stringify({ ...this.plan, flows } satisfies Plan));
     const child = spawn(process.execPath, [...this.options.child, this.file], {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
     });
     let out = "";
     for (const stream of [child.stdout, child.stderr])
@@ -163,6 +175,13 @@ class HostProcess {
     this.signal("SIGKILL");
     await this.ended;
     if (this.failure !== undefined) throw this.failure;
+  }
+
+  /** Ends it, and its way to the server: an open socket would keep this process alive. */
+  async end(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.ended;
+    this.proxy.cut();
   }
 
   /** Lets it run until the flows have ended that it was started with, and then those that have no end yet. */

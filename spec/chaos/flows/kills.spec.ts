@@ -1,28 +1,24 @@
-// Hosts of flows under SIGKILL, with real stores and real processes.
+// Hosts of flows under SIGKILL, with a real file and real processes. On PostgreSQL: kills-postgres.spec.ts.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Compiled } from "../../support/compiled.js";
-import { describePostgres } from "../../support/postgres.js";
+import { type ChildProgram, childProgram } from "../../support/child-program.js";
 import { proving, sized } from "../../support/proof.js";
 import { everyPoint } from "./every-point.js";
 import { ChaosUsageError, readChaosOptions } from "./options.js";
-import { killOnPostgres, killOnSqlite, strikePostgres } from "./runs.js";
+import { killOnSqlite } from "./runs.js";
 
-let compiled: Compiled;
-let child: readonly string[];
-beforeAll(() => {
-  compiled = new Compiled("chaos-flows");
-  compiled.compile("spec/chaos/flows");
-  child = compiled.argsFor("spec/chaos/flows/child.ts");
+let program: ChildProgram;
+beforeAll(async () => {
+  program = await childProgram(new URL("child.ts", import.meta.url));
 });
-afterAll(() => compiled.remove());
+afterAll(() => program.remove());
 
 const SEED = 7;
 
 describe("flows on SQLite", () => {
   it("lose nothing and repeat no step, however often their host is killed [J52]", async () => {
     const kills = sized(8, 0.01);
-    const report = await killOnSqlite({ kills, seed: SEED, child });
+    const report = await killOnSqlite({ kills, seed: SEED, child: program.args });
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
     expect(report.line).toBe(
       `${kills} kills, ${kills * 5} flows, 0 lost, 0 steps repeated, transactions exact`,
@@ -30,25 +26,10 @@ describe("flows on SQLite", () => {
   });
 
   it.runIf(proving)("end well when their host is killed at every point in turn", async () => {
-    const report = await everyPoint({ seed: SEED, child, flows: 1, step: 3 });
+    const report = await everyPoint({ seed: SEED, child: program.args, flows: 1, step: 3 });
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
     expect(report.kills).toBeGreaterThan(10);
   });
-});
-
-describePostgres("flows on PostgreSQL", () => {
-  it("lose nothing and repeat no step, however often their host is killed [J53]", async () => {
-    const report = await killOnPostgres({ kills: sized(2, 0.01), seed: SEED, child });
-    expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
-  });
-
-  it.runIf(proving)(
-    "lose nothing on two hosts that are killed, stopped and cut off while the server restarts [J57]",
-    async () => {
-      const report = await strikePostgres({ strikes: 10, seed: SEED, child });
-      expect(report.line).toBe("10 strikes, 50 flows, 0 lost, 0 steps repeated, transactions exact");
-    },
-  );
 });
 
 describe("the command line of chaos:flows", () => {

@@ -155,7 +155,7 @@ export class KillRun {
   /** @param last - the life that nobody ends: it has to come to its own end */
   private liveBy(file: string, afterMs: number | undefined, last: boolean): Promise<Life> {
     const child = spawn(process.execPath, [...this.options.child, file], {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
     });
     let out = "";
     let upAt: number | undefined;

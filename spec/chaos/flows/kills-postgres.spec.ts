@@ -1,0 +1,30 @@
+// Hosts of flows on a real PostgreSQL server under SIGKILL, and whatever else can befall them.
+
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ChildProgram, childProgram } from "../../support/child-program.js";
+import { describePostgres } from "../../support/postgres.js";
+import { proving, sized } from "../../support/proof.js";
+import { killOnPostgres, strikePostgres } from "./runs.js";
+
+let program: ChildProgram;
+beforeAll(async () => {
+  program = await childProgram(new URL("child.ts", import.meta.url));
+});
+afterAll(() => program.remove());
+
+const SEED = 7;
+
+describePostgres("flows on PostgreSQL", () => {
+  it("lose nothing and repeat no step, however often their host is killed [J53]", async () => {
+    const report = await killOnPostgres({ kills: sized(2, 0.01), seed: SEED, child: program.args });
+    expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
+  });
+
+  it.runIf(proving)(
+    "lose nothing on two hosts that are killed, stopped and cut off while the server restarts [J57]",
+    async () => {
+      const report = await strikePostgres({ strikes: 10, seed: SEED, child: program.args });
+      expect(report.line).toBe("10 strikes, 50 flows, 0 lost, 0 steps repeated, transactions exact");
+    },
+  );
+});
