@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const root = new URL("../", import.meta.url);
 /** Set by `npm run prove`, which runs the proofs alone; see spec/support/proof.ts. */
@@ -22,6 +23,33 @@ const HOST = [
  */
 const ALONE = ["spec/process/{blame,hooks-at-rest}.spec.ts"];
 
+/** The proofs that take longest, the longest first: one that begins last keeps a single core busy when all others have ended. */
+const LONG = [
+  "flow/simulated",
+  "testing/proofs/programs-world",
+  "testing/proofs/dispatch-small",
+  "flow/interruptions",
+  "chaos/flows/kills",
+  "chaos/flows/kills-postgres",
+  "testing/proofs/topology",
+  "testing/proofs/supervisors",
+  "testing/proofs/dispatch-ends",
+  "testing/proofs/programs-services",
+  "testing/exploration/planted",
+  "testing/proofs/calls",
+  "testing/proofs/dispatch",
+].map((name) => `spec/${name}.spec.ts`);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = LONG.findIndex((path) => moduleId.endsWith(`/${path}`));
+      return at < 0 ? LONG.length : at;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
 const config: ViteUserConfig = defineConfig({
   root: root.pathname,
   resolve: {
@@ -43,6 +71,7 @@ const config: ViteUserConfig = defineConfig({
         ? ["default", ["json", { outputFile: `.build/${proving ? "prove" : "vitest"}.json` }]]
         : ["default"],
     isolate: false,
+    ...(proving && { sequence: { sequencer: LongestFirst } }),
     projects: proving
       ? [{ extends: true, test: { name: "proofs", include: PROOFS } }]
       : [

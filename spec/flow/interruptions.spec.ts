@@ -90,7 +90,7 @@ describe("a random program of flows", () => {
       fc.asyncProperty(ANY, async (program) => {
         await endsWell(program, []);
       }),
-      { numRuns: sized(40) },
+      { numRuns: sized(40, 0.5) },
     );
   });
 
@@ -100,7 +100,7 @@ describe("a random program of flows", () => {
         const points = await endsWell(program, []);
         for (let point = 1; point <= points; point++) await endsWell(program, [point]);
       }),
-      { numRuns: sized(3, 0.02) },
+      { numRuns: sized(3, 0.01) },
     );
   });
 
@@ -110,7 +110,7 @@ describe("a random program of flows", () => {
       fc.asyncProperty(ANY, kills, async (program, points) => {
         await endsWell(program, points);
       }),
-      { numRuns: sized(30) },
+      { numRuns: sized(30, 0.2) },
     );
   });
 });

@@ -95,11 +95,11 @@ describe("a wait", () => {
   });
 
   it("24: of more than 2^31 - 1 ms lasts as long as it says", async () => {
-    const flow = defineFlow("long", (ctx) => ctx.sleep("400 days"));
+    const flow = defineFlow("long", (ctx) => ctx.sleep("60 days"));
     for (const idleMs of [0, Number.POSITIVE_INFINITY]) {
       await using kit = await flowKit({ flows: [flow], host: { limits: { idleMs } } });
       const run = await kit.start(flow, undefined, { id: "f" });
-      await kit.advance(400 * DAY - 1);
+      await kit.advance(60 * DAY - 1);
       expect(await run.status()).not.toBe("completed");
       await kit.advance(1);
       expect(await run.status()).toBe("completed");

@@ -24,7 +24,7 @@ describePostgres("with a server", () => {
   afterAll(() => server.stop());
 
   conformance("postgres", {
-    runs: sized(12, 0.01),
+    runs: sized(6, 0.01),
     async make() {
       const options: PostgresOptions = { schema: `place_${++places}` };
       const place: Place = {
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 conformance("PGlite", {
-  runs: sized(4, 0.001),
+  runs: sized(2, 0.001),
   async make() {
     const options: PostgresOptions = { schema: `place_${++places}` };
     const place: Place = { source: pglite(database, options), dispose: async () => undefined };

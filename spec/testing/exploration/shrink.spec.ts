@@ -7,6 +7,7 @@ import { arbitrarySchedules, explore, type Scenario, ScheduleFailedError, simula
 import { describe, expect, test } from "vitest";
 import { shapeOf } from "../../../lib/testing/exploration/failure-identity.js";
 import { shrinkChoices, trimmed } from "../../../lib/testing/exploration/shrink.js";
+import { proving } from "../../support/proof.js";
 import { ELECTION_FAULTS, election } from "../support/election.js";
 import { failureOf } from "../support/found.js";
 
@@ -194,12 +195,13 @@ describe("a long schedule", () => {
   test("of five nodes that elect leaders is told in less than 150 steps, in the median", async () => {
     const options = { faults: ELECTION_FAULTS, shrinkMs: Number.POSITIVE_INFINITY };
     const lengths: { readonly found: number; readonly told: number }[] = [];
-    for (const seed of [1, 4, 5]) {
+    for (const seed of proving ? [1, 4, 5] : [1]) {
       const error = await failureOf(election(true, 3_000), { ...options, seed });
       expect(error.cause).toMatchObject({ invariant: "a term has one leader" });
       lengths.push({ found: error.found.steps, told: error.trace.steps.length });
     }
-    const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[1] as number;
+    const median = (values: readonly number[]): number =>
+      [...values].sort((a, b) => a - b)[values.length >> 1] as number;
     expect(median(lengths.map(({ found }) => found))).toBeGreaterThan(300);
     expect(median(lengths.map(({ told }) => told))).toBeLessThan(150);
     await explore(election(false, 3_000), { schedules: 20, faults: ELECTION_FAULTS });

@@ -11,9 +11,9 @@ import { instructionTable } from "./programs/table.js";
 import { THEMES } from "./programs/themes.js";
 
 describe.each<[string, number, number]>([
-  ["messages", 8, sized(8, 0.04)],
-  ["exits", 8, sized(8, 0.04)],
-  ["names", 8, sized(8, 0.03)],
+  ["messages", 4, sized(4, 0.013)],
+  ["exits", 4, sized(4, 0.013)],
+  ["names", 4, sized(4, 0.01)],
 ])("random programs about %s", (theme, least, programs) => {
   it("have the same outcomes in a search with reduction as in one without [T12]", () =>
     expectSameOutcomes(theme, least, programs));

@@ -5,10 +5,10 @@ import { sized } from "../../support/proof.js";
 import { expectAllInstructions, expectSameOutcomes } from "./programs/compared.js";
 
 describe.each<[string, number, number]>([
-  ["world", 6, sized(6, 0.02)],
-  ["network", 3, sized(3, 0.015)],
-  ["requests", 6, sized(6, 0.02)],
-  ["faults", 8, sized(8, 0.04)],
+  ["world", 3, sized(3, 0.007)],
+  ["network", 3, sized(3, 0.005)],
+  ["requests", 3, sized(3, 0.007)],
+  ["faults", 4, sized(4, 0.013)],
 ])("random programs about %s", (theme, least, programs) => {
   it("have the same outcomes in a search with reduction as in one without [T12]", () =>
     expectSameOutcomes(theme, least, programs));

@@ -40,7 +40,7 @@ async function inMany(
   };
   await explored(scenario, {
     quick: 60,
-    share: 1 / 4,
+    share: 1 / 8,
     faults: CRASHES,
     sometimes: ["a tuple was done twice"],
     ...options,
