@@ -44,6 +44,10 @@ export function makeKit(load: (name: string) => unknown): Omit<EngineKit, "Conne
       for (const part of parts) hash.update(part).update("\n");
       return hash.digest("base64");
     },
+    identityOf: (name) => {
+      const stat = fs.statSync(name, { throwIfNoEntry: false });
+      return stat === undefined ? undefined : `${stat.dev} ${stat.ino}`;
+    },
     sizeOf: (name) => fs.statSync(name, { throwIfNoEntry: false })?.size ?? 0,
     syncFolderOf,
     publish: (from, to) => {

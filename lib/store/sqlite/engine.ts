@@ -32,6 +32,8 @@ export interface EngineKit {
   openDatabase(driver: Driver, path: string): RawDatabase;
   /** A hash of texts. */
   hash(parts: readonly string[]): string;
+  /** The same for the same file under any name; undefined if there is none. */
+  identityOf(path: string): string | undefined;
   /** The size of a file; 0 if there is none. Opens nothing: to close a file would drop the locks that SQLite has on it. */
   sizeOf(path: string): number;
   /** Writes a folder's names to the disk. */
@@ -48,6 +50,9 @@ export class SqliteEngine {
   #state: SqlTransactions;
   /** The statements of each transaction of a user, by its id. */
   readonly #asked = new Map<number, Query[]>();
+  /** The files that SQLite has open, by what they were when they were opened. The log is there from the first commit on. */
+  #file: string | undefined;
+  #log: string | undefined;
   /** What is being done, for errors. */
   #at = "";
 
@@ -120,6 +125,8 @@ export class SqliteEngine {
       this.#configure(db, settings);
       // The names of the file and of its log are on the disk before anything is acknowledged.
       this.#kit.syncFolderOf(settings.path);
+      this.#file = this.#kit.identityOf(settings.path);
+      this.#log = undefined;
       return opened;
     } catch (error) {
       this.#connection = undefined;
@@ -162,9 +169,7 @@ export class SqliteEngine {
     db.exec("begin immediate");
     try {
       const changes = steps.map((step) => this.#step(db, step));
-      this.#at = "commit";
-      db.exec("commit");
-      return { changes, walBytes: this.#walBytes() };
+      return { changes, walBytes: this.#commit(db) };
     } catch (error) {
       this.#rollback();
       throw error;
@@ -186,6 +191,22 @@ export class SqliteEngine {
     function tuples(one: string, n: number): string {
       return one === "" ? "" : one + `,${one}`.repeat(n - 1);
     }
+  }
+
+  /** Commits to files that will be found again. SQLite would go on to write to files without a name, and say that all is well. */
+  #commit(db: SqliteConnection): number {
+    this.#at = "commit";
+    const { path } = this.#settings as Settings;
+    const log = `${path}-wal`;
+    for (const [name, was] of [
+      [path, this.#file],
+      [log, this.#log],
+    ] as const)
+      if (was !== undefined && this.#kit.identityOf(name) !== was)
+        throw Object.assign(new Error(`${name} is another file or none`), { code: "MOVED" });
+    db.exec("commit");
+    this.#log ??= this.#kit.identityOf(log);
+    return this.#walBytes();
   }
 
   #rollback(): void {
@@ -214,9 +235,7 @@ export class SqliteEngine {
       if (result !== undefined) return result;
       const db = this.#db;
       const changes = steps.map((step) => this.#step(db, step));
-      this.#at = "commit";
-      db.exec("commit");
-      return { type: "committed", changes, walBytes: this.#walBytes() };
+      return { type: "committed", changes, walBytes: this.#commit(db) };
     } finally {
       // After a commit there is nothing to roll back.
       this.#end(id);
@@ -337,6 +356,8 @@ export class SqliteEngine {
     this.#decide({ type: "others" });
     this.#connection = undefined;
     try {
+      // The log that has the name by now may be another database's. SQLite looks itself whether to remove it.
+      if (this.#kit.identityOf((this.#settings as Settings).path) !== this.#file) return undefined;
       // libsql would leave the log behind, and the lock until its statements are collected.
       db.rows("pragma wal_checkpoint(truncate)");
       db.rows("pragma journal_mode = delete");

@@ -58,7 +58,7 @@ export function storeError(path: string, error: unknown, owner?: string): Error 
     case RESULT.IOERR:
       return new StoreFileError(
         path,
-        `could not be read or written (${failure.message} at ${failure.at})`,
+        `could not be read or written (${failure.message} at ${failure.at}): look at the disk, the log of the system, and limits on the size of files`,
         error,
       );
     case RESULT.CANTOPEN:
@@ -74,6 +74,12 @@ function ofHost(path: string, failure: Failure, cause: Error): Error {
     return new StoreError(
       `the store on ${path} failed: ${failure.message}; what was under way may or may not be written: open the store again and look`,
       { cause },
+    );
+  if (failure.code === "MOVED")
+    return new StoreFileError(
+      path,
+      `or its -wal was removed, renamed or replaced while the store was open (${failure.message}); nothing was written: stop the program, put the file back or restore a backup, start again`,
+      cause,
     );
   if (failure.code === "ENOSPC" || failure.code === "EDQUOT") return new StoreFullError(path, cause);
   if (failure.code === "EIO")

@@ -1,4 +1,13 @@
-import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { type Store, StoreDamagedError, StoreFileError, StoreFullError, sqlite } from "signalbox/store";
 import { describe, expect, it } from "vitest";
@@ -139,6 +148,64 @@ describe.each(DRIVERS)("errors on %s", (driver) => {
     expect(rows.map((row) => Number(row.flow))).toEqual(kept);
     await expect(store.transaction((tx) => tx.execute("select * from big"))).rejects.toThrow("no such table");
     await store.close();
+  });
+
+  it("refuse commits once the file, its log or its folder was removed, renamed or replaced [K48]", async () => {
+    using folder = newFolder();
+    const refused = async (store: Store): Promise<void> => {
+      for (let i = 0; i < 2; i++)
+        await expect(store.commit(order("late"))).rejects.toMatchObject({
+          code: "ERR_STORE_FILE",
+          message: expect.stringMatching(
+            /was removed, renamed or replaced .* nothing was written: stop the program/,
+          ),
+        });
+      await expect(store.transaction((tx) => tx.execute("create table t (a)"))).rejects.toThrow(
+        StoreFileError,
+      );
+      await store.close();
+    };
+    const opened = async (name: string): Promise<Store> => {
+      mkdirSync(folder.file(name));
+      const store = await failing(join(folder.file(name), "a.db"));
+      await store.commit(order("kept"));
+      return store;
+    };
+    const file = (name: string): string => join(folder.file(name), "a.db");
+    const ids = async (path: string): Promise<unknown> => {
+      const store = await failing(path);
+      const rows = await store.scan(orders, {});
+      await store.close();
+      return rows.map(({ id }) => id);
+    };
+
+    const removed = await opened("removed");
+    rmSync(file("removed"));
+    await refused(removed);
+
+    const gone = await opened("gone");
+    rmSync(folder.file("gone"), { recursive: true });
+    await refused(gone);
+
+    const renamed = await opened("renamed");
+    renameSync(folder.file("renamed"), folder.file("elsewhere"));
+    await refused(renamed);
+    expect(await ids(file("elsewhere"))).toEqual(["kept"]);
+
+    // The log alone: what was acknowledged is still written back when the store is closed.
+    const log = await opened("log");
+    rmSync(`${file("log")}-wal`);
+    await refused(log);
+    expect(await ids(file("log"))).toEqual(["kept"]);
+
+    // Another store in its place is not touched, and neither is its log.
+    const child = await opened("other");
+    const replaced = await opened("replaced");
+    for (const end of ["", "-wal"]) copyFileSync(file("other") + end, `${file("replaced")}.new${end}`);
+    for (const end of ["", "-wal"]) renameSync(`${file("replaced")}.new${end}`, file("replaced") + end);
+    await refused(replaced);
+    expect(await ids(file("replaced"))).toEqual(["kept"]);
+    await child.close();
   });
 
   it("reject what waits when the thread ends, and every later operation", async () => {

@@ -1,5 +1,7 @@
 // Commits orders until it is killed, and prints the number of each when it is acknowledged. `hold`: only holds the file.
+// `errors`: goes on after an error, and prints its code.
 
+import { writeSync } from "node:fs";
 import { sqlite } from "signalbox/store";
 import { storeContext } from "../../../support/store-context.js";
 import { journal, open, orders } from "../support.js";
@@ -11,8 +13,7 @@ const source = sqlite(file, {
   thread: thread === "true",
 });
 const store = await open(source, storeContext());
-// To a pipe this is synchronous: what was printed outlives the process, and a pipe that is full is waited for.
-const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void writeSync(1, `${text}\n`);
 const begin = await store.count(orders, {});
 print(`open ${begin}`);
 if (mode === "hold") {
@@ -25,6 +26,20 @@ if (mode === "hold") {
   clearInterval(alive);
   await store.close();
   print("closed");
+} else if (mode === "errors") {
+  let code = "";
+  for (let n = 0; ; n++) {
+    try {
+      await store.commit({ writes: [{ type: "insert", table: orders, row: { id: `${n}`, total: n } }] });
+      print(code === "" ? `ack ${n}` : `ack ${n} again`);
+      code = "";
+    } catch (error) {
+      const { code: now, message } = error as { code: string; message: string };
+      if (now !== code) print(`error ${now} ${message}`);
+      code = now;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
 } else {
   const write = async (n: number): Promise<void> => {
     await store.commit({
