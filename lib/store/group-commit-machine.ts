@@ -74,6 +74,8 @@ export interface State<S extends Weighed> {
 const FIRST_WRITES = 256;
 /** … and the lowest. */
 const FEWEST_WRITES = 16;
+/** The cap grows to so many times its size at most. */
+const MOST_GROWTH = 16;
 
 export function initial<S extends Weighed>(limits: StoreLimits): State<S> {
   return {
@@ -204,14 +206,22 @@ function taken<S extends Weighed>(state: State<S>): readonly S[] {
   return group;
 }
 
-/** The cap doubles while groups fill it in less than half of the time that they may take, and shrinks at once when they take longer. */
+/**
+ * The cap grows while groups fill it in less than half of the time that they may take, and shrinks at once when they take longer. It
+ * doubles; where the group was much faster, it grows to what would take half of the time: after one long pause, such as that of a
+ * collection, a host that is fast is not held to small groups and a sync for each.
+ */
 function adapt<S extends Weighed>(state: State<S>, writes: number, heldMs: number): void {
   const { groupMs, groupWrites } = state.limits;
+  const half = Math.floor((writes * groupMs) / 2 / heldMs);
   if (heldMs > groupMs)
     state.mostWrites = Math.max(
       Math.min(FEWEST_WRITES, groupWrites),
       Math.floor((writes * groupMs) / heldMs),
     );
   else if (heldMs < groupMs / 2 && writes * 2 > state.mostWrites)
-    state.mostWrites = Math.min(groupWrites, state.mostWrites * 2);
+    state.mostWrites = Math.min(
+      groupWrites,
+      Math.max(state.mostWrites * 2, Math.min(state.mostWrites * MOST_GROWTH, half)),
+    );
 }

@@ -112,6 +112,11 @@ describe("the machine of the group commit", () => {
     // However slow a write is, a group is never empty.
     for (let i = 0; i < 3; i++) size = feed.commit(1_000_000)?.length ?? 0;
     expect(size).toBe(16);
+    // After one pause a fast host is soon back at what it can do in half of the time.
+    size = feed.commit(size * 0.01)?.length ?? 0;
+    expect(size).toBe(256);
+    size = feed.commit(size * 0.01)?.length ?? 0;
+    expect(size).toBe(512);
   });
 
   it("refuses what exceeds the bound of queued bytes, and takes more once there is room [K5]", () => {
