@@ -89,7 +89,8 @@ export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
   }
   const { status, value, note } = ending;
   const outcome = blobs.split(value, `journal/${number}`, parts.writes);
-  const gone = { holder: null, due: owes ? 0 : null, wish: null };
+  // A letter that the flow has not seen has set `due`: it may ask for a session, and is answered when the host looks.
+  const gone = { holder: null, wish: null, ...(owes && { due: 0 }) };
   const set = { status, outcome, finished: at, updated: at, ...gone, ...left(row) };
   parts.writes.push({ type: "update", table: flows, key: [number], set });
   parts.notify.push(END_TOPIC + id, ...roomTopics(row));

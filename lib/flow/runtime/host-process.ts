@@ -295,7 +295,8 @@ export class HostProcess implements Callbacks<HostMessage>, FlowPort, WardHost {
     this.#ward.calm(loaded.row.id);
     if (loaded.observing !== undefined) this.#ward.observeRun(loaded, loaded.observing);
     else if (reason.type !== "normal" && reason !== PARKED) this.#ward.failed(loaded, reason);
-    else if (loaded.reading !== "no" || loaded.process.owes) void this.#takeNumber(loaded.row.number);
+    else if (loaded.reading !== "no" || (reason !== PARKED && loaded.process.owes))
+      void this.#takeNumber(loaded.row.number);
     this.#vacated();
     this.#mayStop();
   }
