@@ -10,6 +10,7 @@ import {
   type Store,
 } from "signalbox/store";
 import { expect, it } from "vitest";
+import { Catalog } from "../../../lib/store/postgres/catalog.js";
 import { childProgram } from "../../support/child-program.js";
 import { describePostgres } from "../../support/postgres.js";
 import { storeContext } from "../../support/store-context.js";
@@ -96,13 +97,17 @@ describePostgres("claims on a server", () => {
     await writer.connect();
     // What a group of the owner does: it locks the row of its claim, and is not committed yet.
     await writer.query("begin");
-    await writer.query(`select from "${place}"."$claims" where token = ${claim.token} for key share`);
+    const { text, values = [] } = new Catalog(place).fence([claim]);
+    expect((await writer.query(text, [...values])).rowCount).toBe(1);
     let isRevoked = false;
     const revoked = other.revoke("host", claim.token).then((done) => {
       isRevoked = true;
       return done;
     });
-    while ((await sql("select from pg_stat_activity where wait_event_type = 'Lock'")).length === 0)
+    while (
+      !isRevoked &&
+      (await sql("select from pg_stat_activity where wait_event_type = 'Lock'")).length === 0
+    )
       await turn();
     expect(isRevoked).toBe(false);
     await writer.query(`insert into "${place}".names values ('in time')`);
