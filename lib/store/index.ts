@@ -85,6 +85,7 @@ export type {
   Key,
   RangeExpectation,
   RowExpectation,
+  RowWrite,
   Write,
   WriteSet,
 } from "./write-set.js";

@@ -2,7 +2,7 @@
 
 import type { Table } from "./table.js";
 import { compareKeys, isTouched, shapeOf, type TableShape, textOf, valuesOf } from "./table-shape.js";
-import type { Expectation, Key, Write, WriteSet } from "./write-set.js";
+import type { Expectation, Key, RowExpectation, RowWrite, Write, WriteSet } from "./write-set.js";
 
 /** Rows of one table. */
 export interface TableNeeds {
@@ -51,13 +51,7 @@ export function needs(sets: readonly WriteSet[]): Needs {
       last = claim;
       claims.set(`${claim.token} ${claim.name}`, claim);
     }
-    for (let i = 0; i < writes.length; i++) {
-      const write = writes[i] as Write;
-      const shape = shapeOf(write.table);
-      if (write.type === "insert" && shape.appends) continue;
-      tables ??= new Map();
-      collect(collected(tables, shape), write);
-    }
+    tables = collectAll(tables, writes);
     if (expect === undefined) continue;
     tables ??= new Map();
     for (const one of expect) expected(collected(tables, shapeOf(one.table)), one);
@@ -69,6 +63,24 @@ export function needs(sets: readonly WriteSet[]): Needs {
       a.name === b.name ? a.token - b.token : a.name < b.name ? -1 : 1,
     ),
   };
+}
+
+function collectAll(
+  into: Map<string, Collected> | undefined,
+  writes: readonly Write[],
+): Map<string, Collected> | undefined {
+  let tables = into;
+  for (let i = 0; i < writes.length; i++) {
+    const write = writes[i] as Write;
+    const shape = shapeOf(write.table);
+    if (write.type === "insert" && shape.appends) continue;
+    tables ??= new Map();
+    if (write.type === "when") {
+      expectedRow(collected(tables, shape), write);
+      collectAll(tables, write.writes);
+    } else collect(collected(tables, shape), write);
+  }
+  return tables;
 }
 
 interface Collected {
@@ -89,7 +101,7 @@ function collected(tables: Map<string, Collected>, shape: TableShape): Collected
   return one;
 }
 
-function collect(into: Collected, write: Write): void {
+function collect(into: Collected, write: RowWrite): void {
   const { shape, columns } = into;
   switch (write.type) {
     case "insert":
@@ -126,7 +138,10 @@ function expected(into: Collected, one: Expectation): void {
     for (const name of into.shape.indexes.get(index)?.columns ?? []) into.columns.add(name);
     return;
   }
-  const { key, is } = one;
+  expectedRow(into, one);
+}
+
+function expectedRow(into: Collected, { key, is }: Pick<RowExpectation, "key" | "is">): void {
   addKey(into, key);
   if (typeof is === "object") for (const name of Object.keys(is)) into.columns.add(name);
 }
@@ -137,9 +152,11 @@ export const rangeText = (index: string, prefix: Key): string => `${index} ${tex
 /** Where rows are counted, a row that a put replaces is looked at: it may be in a range, or leave one. */
 function replaced(into: Collected, sets: readonly WriteSet[]): void {
   const { key, table } = into.shape;
-  for (const { writes } of sets)
-    for (const write of writes)
-      if (write.type === "put" && write.table.name === table.name) addKey(into, valuesOf(write.row, key));
+  const look = (write: Write): void => {
+    if (write.type === "when") write.writes.forEach(look);
+    else if (write.type === "put" && write.table.name === table.name) addKey(into, valuesOf(write.row, key));
+  };
+  for (const { writes } of sets) writes.forEach(look);
 }
 
 function addKey(into: Collected, key: Key): void {

@@ -16,7 +16,7 @@ import {
   valuesOf,
 } from "./table-shape.js";
 import { Inserts, type UndoLog } from "./undo-log.js";
-import type { Expectation, Key, Write } from "./write-set.js";
+import type { Expectation, Key, RowWrite } from "./write-set.js";
 
 /** What became of one row. */
 interface Change {
@@ -105,8 +105,14 @@ export class Overlay {
     );
   }
 
+  /** Whether there is a row with this key and these values. */
+  has(key: Key, values: AnyRow): boolean {
+    const row = this.rows.get(textOf(key));
+    return row !== undefined && hasValues(row, values);
+  }
+
   /** Applies one write, and puts its result into place, or has the driver do so. @throws ConflictError, ValueError */
-  write(write: Write, results: number[], at: number): void {
+  write(write: RowWrite, results: number[], at: number): void {
     switch (write.type) {
       case "insert":
         this.add(write.row, results, at);
@@ -176,7 +182,7 @@ export class Overlay {
     this.change(text, key, row, true, NO_COLUMNS);
   }
 
-  private update({ key, set, add }: Extract<Write, { type: "update" }>): number {
+  private update({ key, set, add }: Extract<RowWrite, { type: "update" }>): number {
     const { shape } = this;
     const text = textOf(key);
     const row = this.rows.get(text);

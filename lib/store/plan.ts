@@ -67,12 +67,7 @@ class Planner {
     const results = Array<number>(writes.length).fill(0);
     try {
       if (expect !== undefined) for (const one of expect) this.of(one.table).expect(one);
-      for (let at = 0; at < writes.length; at++) {
-        const write = writes[at] as Write;
-        const overlay = this.of(write.table);
-        if (write.type === "insert" && overlay.appends) overlay.append(write.row, results, at);
-        else overlay.write(write, results, at);
-      }
+      this.write(writes, results);
     } catch (error) {
       this.undo.undo();
       if (error instanceof ConflictError || error instanceof ValueError) return error;
@@ -84,6 +79,19 @@ class Planner {
 
   statements(): Statement[] {
     return [...this.overlays.values()].flatMap((overlay) => overlay.statements());
+  }
+
+  private write(writes: readonly Write[], results: number[]): void {
+    for (let at = 0; at < writes.length; at++) {
+      const write = writes[at] as Write;
+      const overlay = this.of(write.table);
+      if (write.type === "insert" && overlay.appends) overlay.append(write.row, results, at);
+      else if (write.type !== "when") overlay.write(write, results, at);
+      else if (overlay.has(write.key, write.is)) {
+        results[at] = 1;
+        this.write(write.writes, []);
+      }
+    }
   }
 
   private isHeld(claim: ClaimNeeds): boolean {

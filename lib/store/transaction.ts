@@ -12,7 +12,7 @@ import { rangeText } from "./needs.js";
 import type { Store } from "./store.js";
 import type { AnyRow, Columns, RowOf, Table, Value } from "./table.js";
 import { type IndexShape, isIn, orderOf, shapeOf, textOf, valuesOf } from "./table-shape.js";
-import type { Expectation, Key, RangeExpectation, Write, WriteSet } from "./write-set.js";
+import type { Expectation, Key, RangeExpectation, RowWrite, WriteSet } from "./write-set.js";
 
 /** A row as it is inserted: columns that may be null, and the one that the store numbers, may be left out. */
 export type NewRow<C extends Columns> = Partial<RowOf<C>>;
@@ -138,7 +138,7 @@ class Transaction implements StoreTransaction {
   readonly #ranges = new Map<string, RangeExpectation>();
   /** By table and key: as it was when it was first read. */
   readonly #reads = new Map<string, Read>();
-  readonly #writes: Write[] = [];
+  readonly #writes: RowWrite[] = [];
   readonly #topics = new Set<string>();
   #ended = false;
 
@@ -222,7 +222,7 @@ class Transaction implements StoreTransaction {
     if (this.#ended) throw new StoreClosedError(`transaction on ${this.#store.label}`);
   }
 
-  #write(write: Write): void {
+  #write(write: RowWrite): void {
     this.#check();
     this.#writes.push(write);
   }
@@ -264,7 +264,7 @@ class Transaction implements StoreTransaction {
 const placeOf = (table: Table, key: Key): string => `${table.name} ${textOf(key)}`;
 
 /** The key of the row that a write is about; undefined for one that the store will number. */
-function keyOf(write: Write): Key | undefined {
+function keyOf(write: RowWrite): Key | undefined {
   switch (write.type) {
     case "update":
     case "delete":
@@ -277,7 +277,7 @@ function keyOf(write: Write): Key | undefined {
 }
 
 /** The row after one write. */
-function after(write: Write, row: AnyRow | undefined): AnyRow | undefined {
+function after(write: RowWrite, row: AnyRow | undefined): AnyRow | undefined {
   switch (write.type) {
     case "delete":
     case "clear":

@@ -23,11 +23,7 @@ export function checkSet(set: WriteSet, tables?: ReadonlySet<string>): number {
   const { writes, expect, claim, notify } = set;
   if (!Array.isArray(writes)) throw new OptionError("writes", writes, "an array of writes");
   let bytes = WRITE;
-  for (let i = 0; i < writes.length; i++) {
-    const write = writes[i] as Write;
-    if (tables !== undefined) checkTable(write.table, tables);
-    bytes += checkWrite(write);
-  }
+  for (let i = 0; i < writes.length; i++) bytes += checkWrite(writes[i] as Write, tables);
   if (expect !== undefined)
     for (const one of expect) {
       if (tables !== undefined) checkTable(one.table, tables);
@@ -60,7 +56,8 @@ export function checkTopic(topic: unknown): number {
 /** Most characters of a topic: PostgreSQL carries 8,000 bytes in a notification, for several topics. */
 const TOPIC_LENGTH = 500;
 
-function checkWrite(write: Write): number {
+function checkWrite(write: Write, tables: ReadonlySet<string> | undefined): number {
+  if (tables !== undefined) checkTable(write.table, tables);
   const shape = shapeOf(write.table);
   switch (write.type) {
     case "insert":
@@ -76,9 +73,23 @@ function checkWrite(write: Write): number {
       return checkKey(write.table, write.key);
     case "clear":
       return checkPrefix(shape, write.index ?? "", write.prefix);
+    case "when":
+      return checkWhen(write, tables);
     default:
-      throw new OptionError("writes", write, "insert, offer, put, update, delete or clear");
+      throw new OptionError("writes", write, "insert, offer, put, update, delete, clear or when");
   }
+}
+
+function checkWhen(write: Extract<Write, { type: "when" }>, tables: ReadonlySet<string> | undefined): number {
+  const { table, key, is, writes } = write;
+  let bytes = checkValues(table, key, is, "writes");
+  if (!Array.isArray(writes)) throw new OptionError("writes", writes, "an array of writes");
+  for (const one of writes as readonly Write[]) {
+    if (one.type === "when")
+      throw new OptionError("writes", one.type, "a write without a condition, in a when");
+    bytes += checkWrite(one, tables);
+  }
+  return bytes;
 }
 
 function checkRow(shape: TableShape, row: AnyRow): number {
@@ -168,17 +179,26 @@ function changeable(shape: TableShape, name: string, value: unknown): ColumnShap
 
 function checkExpectation(one: Expectation): number {
   const { table } = one;
-  const shape = shapeOf(table);
   if ("prefix" in one) {
     if (!(Number.isSafeInteger(one.rows) && one.rows >= 0))
       throw new OptionError("expect.rows", one.rows, "a whole number from 0");
-    return checkPrefix(shape, one.index ?? "", one.prefix);
+    return checkPrefix(shapeOf(table), one.index ?? "", one.prefix);
   }
   const { key, is } = one;
+  if (is === "absent" || is === "present") return checkKey(table, key);
+  return checkValues(table, key, is, "expect");
+}
+
+/** A key, and values that a row may have. */
+function checkValues(table: Table, key: Key, is: AnyRow, path: "expect" | "writes"): number {
+  const shape = shapeOf(table);
   let bytes = checkKey(table, key);
-  if (is === "absent" || is === "present") return bytes;
   if (typeof is !== "object" || is === null)
-    throw new OptionError("expect", is, '"absent", "present" or values of columns');
+    throw new OptionError(
+      path,
+      is,
+      path === "expect" ? '"absent", "present" or values of columns' : "values of columns, in a when",
+    );
   for (const [name, value] of Object.entries(is)) {
     const column = shape.byName.get(name);
     if (column === undefined) checkNames(shape, is);

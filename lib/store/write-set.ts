@@ -12,6 +12,25 @@ export type Key = readonly Value[];
  * column that the store numbers. Null in a unique index is unlike any other null.
  */
 export type Write =
+  | RowWrite
+  /**
+   * Makes these writes only if, at this point of the set, there is a row with this key and with these values; `is` without any values:
+   * if there is a row. Its result is 1 if they were made, else 0. If one of them is refused, the set is.
+   */
+  | {
+      readonly type: "when";
+      /** The table of the row. */
+      readonly table: Table;
+      /** The key of the row. */
+      readonly key: Key;
+      /** What the row has in these columns. */
+      readonly is: AnyRow;
+      /** What is written then. */
+      readonly writes: readonly RowWrite[];
+    };
+
+/** A change without a condition. */
+export type RowWrite =
   /** Adds a row. If there is a row with this key, or with these values of a unique index, the whole set is refused. */
   | { readonly type: "insert"; readonly table: Table; readonly row: AnyRow }
   /** Adds a row unless there is one with this key or with these values of a unique index; then nothing is written. */

@@ -91,6 +91,12 @@ export class NaiveStore {
         if (old !== undefined) rows.splice(rows.indexOf(old), 1);
         return old === undefined ? 0 : 1;
       }
+      case "when": {
+        const row = this.#find(table, write.key);
+        if (row === undefined || !Object.entries(write.is).every(([name, value]) => same(row[name], value)))
+          return 0;
+        return write.writes.map((one) => this.#write(one)).find((one) => typeof one === "string") ?? 1;
+      }
       default: {
         const columns = write.index === undefined ? table.key : (table.indexes?.[write.index] ?? []);
         const left = rows.filter(

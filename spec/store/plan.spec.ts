@@ -299,6 +299,31 @@ describe("the plan of a group", () => {
     ]);
   });
 
+  it("makes the writes of a when in the one set that makes its row so, and in no other [Y1]", () => {
+    const database = new Database();
+    database.of(plain).push({ id: "a", n: 3, body: null });
+    const end: Write = { type: "insert", table: log, row: { flow: "ended" } };
+    const sets = [1, 2, 3, 4].map(
+      (by): WriteSet => ({
+        expect: by === 3 ? [{ table: plain, key: ["none"], is: "present" }] : [],
+        writes: [
+          { type: "update", table: plain, key: ["a"], add: { n: -1 } },
+          { type: "when", table: plain, key: ["a"], is: { n: 0 }, writes: [end] },
+        ],
+      }),
+    );
+    const { needed, found } = database.read(sets);
+    const { outcomes, statements } = plan(sets, needed, found);
+    for (const statement of statements) database.carryOut(statement);
+    expect(outcomes.map((one) => (one instanceof Error ? "refused" : one.results))).toEqual([
+      [1, 0],
+      [1, 0],
+      "refused",
+      [1, 1],
+    ]);
+    expect(database.of(log)).toHaveLength(1);
+  });
+
   it("refuses the sets of a lost claim, and no others [K3]", () => {
     const insert = { type: "insert", table: log, row: { flow: "a" } } as const;
     const lost = { name: "flows/a", token: 3 } as WriteSet["claim"] & object;

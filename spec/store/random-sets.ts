@@ -1,7 +1,14 @@
 // Random write sets on a few small tables, with few values, so that they meet.
 
 import * as fc from "fast-check";
-import { defineTable, type Expectation, type Table, type Write, type WriteSet } from "signalbox/store";
+import {
+  defineTable,
+  type Expectation,
+  type RowWrite,
+  type Table,
+  type Write,
+  type WriteSet,
+} from "signalbox/store";
 
 export const plain: Table = defineTable("plain", {
   columns: { id: "text", body: "payload?", n: "integer?" },
@@ -59,61 +66,76 @@ const pairKey = fc.tuple(id, few);
 const change = (table: Table, key: fc.Arbitrary<unknown[]>, set: fc.Arbitrary<object>): fc.Arbitrary<Write> =>
   fc.tuple(key, set).map(([values, given]) => ({ type: "update", table, key: values, set: given }) as Write);
 
+/** Writes of rows whose keys the writer chooses. */
+const keyed: fc.Arbitrary<RowWrite> = fc.oneof(
+  add(plain, "insert", plainRow),
+  add(plain, "offer", plainRow),
+  add(plain, "put", plainRow),
+  change(plain, plainKey, fc.record({ n: orNull(few), body }, { requiredKeys: [] })),
+  by(plain, plainKey, { type: "update", add: { n: 1 } }),
+  by(plain, plainKey, { type: "update", set: { body: "big" }, add: { n: Number.MAX_SAFE_INTEGER } }),
+  by(plain, plainKey, { type: "delete" }),
+  clear(
+    plain,
+    "by_n",
+    fc.oneof(
+      fc.constant<unknown[]>([]),
+      few.map((n) => [n]),
+      fc.tuple(few, id),
+    ),
+  ),
+  clear(plain, undefined, fc.oneof(fc.constant<unknown[]>([]), plainKey)),
+  add(pair, "insert", pairRow),
+  add(pair, "offer", pairRow),
+  add(pair, "put", pairRow),
+  change(pair, pairKey, fc.record({ u: orNull(few), v: orNull(id) }, { requiredKeys: [] })),
+  by(pair, pairKey, { type: "update", add: { x: 0.5 } }),
+  by(pair, pairKey, { type: "delete" }),
+  clear(
+    pair,
+    undefined,
+    id.map((one) => [one]),
+  ),
+  clear(
+    pair,
+    "by_v",
+    id.map((one) => [one]),
+  ),
+) as fc.Arbitrary<RowWrite>;
+
+const when = (table: Table, key: fc.Arbitrary<unknown[]>, is: fc.Arbitrary<object>): fc.Arbitrary<Write> =>
+  fc
+    .tuple(key, is, fc.array(keyed, { maxLength: 3 }))
+    .map(([values, given, made]) => ({ type: "when", table, key: values, is: given, writes: made }) as Write);
+
 /** @param numbers - numbers of rows of counted tables, as a writer may know them */
 const writes = (numbers: fc.Arbitrary<number>): fc.Arbitrary<Write> => {
   const numbered = numbers.map((one) => [one]);
   return fc.oneof(
-    add(plain, "insert", plainRow),
-    add(plain, "offer", plainRow),
-    add(plain, "put", plainRow),
-    change(plain, plainKey, fc.record({ n: orNull(few), body }, { requiredKeys: [] })),
-    by(plain, plainKey, { type: "update", add: { n: 1 } }),
-    by(plain, plainKey, { type: "update", set: { body: "big" }, add: { n: Number.MAX_SAFE_INTEGER } }),
-    by(plain, plainKey, { type: "delete" }),
-    clear(
-      plain,
-      "by_n",
-      fc.oneof(
-        fc.constant<unknown[]>([]),
-        few.map((n) => [n]),
-        fc.tuple(few, id),
+    { weight: 17, arbitrary: keyed },
+    ...[
+      when(plain, plainKey, fc.record({ n: orNull(few), body }, { requiredKeys: [] })),
+      when(pair, pairKey, fc.record({ u: orNull(few), v: orNull(id) }, { requiredKeys: [] })),
+      when(log, numbered, fc.record({ flow: id }, { requiredKeys: [] })),
+      add(log, "insert", logRow),
+      add(log, "insert", logRow),
+      by(log, numbered, { type: "delete" }),
+      by(log, numbered, { type: "update", set: { body: "y" } }),
+      clear(
+        log,
+        "flow",
+        id.map((one) => [one]),
       ),
-    ),
-    clear(plain, undefined, fc.oneof(fc.constant<unknown[]>([]), plainKey)),
-    add(pair, "insert", pairRow),
-    add(pair, "offer", pairRow),
-    add(pair, "put", pairRow),
-    change(pair, pairKey, fc.record({ u: orNull(few), v: orNull(id) }, { requiredKeys: [] })),
-    by(pair, pairKey, { type: "update", add: { x: 0.5 } }),
-    by(pair, pairKey, { type: "delete" }),
-    clear(
-      pair,
-      undefined,
-      id.map((one) => [one]),
-    ),
-    clear(
-      pair,
-      "by_v",
-      id.map((one) => [one]),
-    ),
-    add(log, "insert", logRow),
-    add(log, "insert", logRow),
-    by(log, numbered, { type: "delete" }),
-    by(log, numbered, { type: "update", set: { body: "y" } }),
-    clear(
-      log,
-      "flow",
-      id.map((one) => [one]),
-    ),
-    add(mail, "insert", mailRow),
-    add(mail, "offer", mailRow),
-    by(mail, numbered, { type: "update", add: { read: 1 } }),
-    by(mail, numbered, { type: "update", set: { dedup: "a", to: "b" } }),
-    clear(
-      mail,
-      "to",
-      id.map((one) => [one]),
-    ),
+      add(mail, "insert", mailRow),
+      add(mail, "offer", mailRow),
+      by(mail, numbered, { type: "update", add: { read: 1 } }),
+      by(mail, numbered, { type: "update", set: { dedup: "a", to: "b" } }),
+      clear(
+        mail,
+        "to",
+        id.map((one) => [one]),
+      ),
+    ].map((arbitrary) => ({ weight: 1, arbitrary })),
   );
 };
 

@@ -157,6 +157,77 @@ export function writeTests(kind: Kind): void {
     expect(await all(store, plain)).toEqual([{ id: "a", n: 1, body: null }]);
   });
 
+  it("make the writes of a when if the row is so at its place in the set, and only then", async () => {
+    const { store } = at();
+    await empty(store);
+    const ended = (n: number): WriteSet["writes"][number] => ({
+      type: "when",
+      table: plain,
+      key: ["a"],
+      is: { n },
+      writes: [
+        { type: "update", table: plain, key: ["a"], set: { body: `was ${n}` } },
+        { type: "insert", table: log, row: { flow: `ended at ${n}` } },
+      ],
+    });
+    const { results } = await store.commit({
+      writes: [
+        ended(0),
+        { type: "insert", table: plain, row: { id: "a", n: 2 } },
+        ended(0),
+        { type: "update", table: plain, key: ["a"], add: { n: -2 } },
+        ended(0),
+        { type: "update", table: plain, key: ["a"], add: { n: 1 } },
+        ended(0),
+      ],
+    });
+    expect(results).toEqual([0, 1, 0, 1, 1, 1, 0]);
+    expect(await all(store, plain)).toEqual([{ id: "a", n: 1, body: "was 0" }]);
+    expect((await all(store, log)).map(({ flow }) => flow)).toEqual(["ended at 0"]);
+  });
+
+  it("see in a when what sets before have done, and refuse the set if a write in it is refused", async () => {
+    const { store } = at();
+    await empty(store);
+    await store.commit({ writes: [{ type: "insert", table: plain, row: { id: "a", n: 3 } }] });
+    const step: WriteSet = {
+      writes: [
+        { type: "update", table: plain, key: ["a"], add: { n: -1 } },
+        {
+          type: "when",
+          table: plain,
+          key: ["a"],
+          is: { n: 0 },
+          writes: [{ type: "insert", table: plain, row: { id: "b", n: 1 } }],
+        },
+      ],
+    };
+    const sets = await Promise.all([1, 2, 3].map(() => store.commit(step)));
+    expect(sets.map(({ results }) => results[1])).toEqual([0, 0, 1]);
+    await store.commit({ writes: [{ type: "update", table: plain, key: ["a"], add: { n: 1 } }] });
+    await expect(store.commit(step)).rejects.toThrow(ConflictError);
+    expect((await all(store, plain)).map(({ n }) => n)).toEqual([1, 1]);
+  });
+
+  it("refuse a when that is malformed", async () => {
+    const { store } = at();
+    const when = (more: object): Promise<unknown> =>
+      store.commit({
+        writes: [{ type: "when", table: plain, key: ["a"], is: {}, writes: [], ...more } as never],
+      });
+    await expect(when({ is: null })).rejects.toMatchObject({ code: "ERR_OPTION" });
+    await expect(when({ is: { nothing: 1 } })).rejects.toThrow(ValueError);
+    await expect(when({ is: { n: "one" } })).rejects.toThrow(ValueError);
+    await expect(when({ key: [] })).rejects.toThrow(ValueError);
+    await expect(when({ writes: undefined })).rejects.toMatchObject({ code: "ERR_OPTION" });
+    await expect(
+      when({ writes: [{ type: "when", table: plain, key: ["a"], is: {}, writes: [] }] }),
+    ).rejects.toMatchObject({ code: "ERR_OPTION" });
+    await expect(when({ writes: [{ type: "insert", table: plain, row: { id: 1 } }] })).rejects.toThrow(
+      ValueError,
+    );
+  });
+
   it("check what a set expects, before its writes", async () => {
     const { store } = at();
     await empty(store);
