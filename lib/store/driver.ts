@@ -8,6 +8,7 @@ import type { SqlTransaction, SqlTransactionOptions } from "./sql.js";
 import type { StoreContext } from "./store.js";
 import type { AnyRow, Table, Value } from "./table.js";
 import type { IndexShape } from "./table-shape.js";
+import type { CheckedTake } from "./take.js";
 import type { Key, WriteSet } from "./write-set.js";
 
 /** What became of a group. */
@@ -78,6 +79,11 @@ export interface StoreDriver {
   scanAll?(table: Table, scan: CheckedScan, prefixes: readonly Value[]): Promise<readonly AnyRow[]>;
   /** How many rows there are; the limit does not count. */
   count(table: Table, scan: CheckedScan): Promise<number>;
+  /**
+   * Changes the first rows of a range that nobody else is changing, and returns them, in any order; undefined if the claim is lost.
+   * Absent: {@link takeByExpectation} does.
+   */
+  take?(table: Table, take: CheckedTake): Promise<readonly AnyRow[] | undefined>;
   clock(): Promise<number>;
   /** Claims a name. The token, larger than any before, or undefined when another owner holds the name. */
   claim(name: string, owner: string, ttlMs: number): Promise<number | undefined>;

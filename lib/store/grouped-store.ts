@@ -16,8 +16,10 @@ import type { StoreLimits } from "./limits.js";
 import type { Outcome } from "./plan.js";
 import { checkScan } from "./scans.js";
 import type { SqlTransaction, SqlTransactionOptions } from "./sql.js";
-import type { Scan, Store, StoreContext, Watcher } from "./store.js";
-import type { Columns, RowOf, Table } from "./table.js";
+import type { Scan, Store, StoreContext, Take, Watcher } from "./store.js";
+import type { AnyRow, Columns, RowOf, Table } from "./table.js";
+import { orderOf } from "./table-shape.js";
+import { type CheckedTake, checkTake, takeByExpectation } from "./take.js";
 import { checkKey, checkSet, checkTable } from "./values.js";
 import { Watchers } from "./watchers.js";
 import type { Committed, Key, WriteSet } from "./write-set.js";
@@ -117,15 +119,7 @@ export class GroupedStore implements Store {
   }
 
   commit(set: WriteSet): Promise<Committed> {
-    return this.#run(
-      () =>
-        new Promise((resolve, reject) => {
-          this.#engine.commits.submit(set, (error, committed) => {
-            if (error === undefined) resolve(committed as Committed);
-            else reject(error);
-          });
-        }),
-    );
+    return this.#run(() => this.#commit(set));
   }
 
   get<C extends Columns>(table: Table<C>, keys: readonly Key[]): Promise<(RowOf<C> | undefined)[]> {
@@ -145,6 +139,14 @@ export class GroupedStore implements Store {
 
   count<C extends Columns>(table: Table<C>, scan: Scan): Promise<number> {
     return this.#run(async () => this.#driver.count(table, this.#checked(table, scan)));
+  }
+
+  take<C extends Columns>(table: Table<C>, take: Take): Promise<RowOf<C>[]> {
+    return this.#run(async () => {
+      checkTable(table, this.#engine.tables);
+      const checked = checkTake(table, take, this.#engine.limits);
+      return (await this.#taken(table, checked)) as RowOf<C>[];
+    });
   }
 
   clock(): Promise<number> {
@@ -220,6 +222,31 @@ export class GroupedStore implements Store {
   #checked<C extends Columns>(table: Table<C>, scan: Scan): CheckedScan {
     checkTable(table, this.#engine.tables);
     return checkScan(table, scan, this.#engine.limits);
+  }
+
+  async #taken(table: Table, take: CheckedTake): Promise<AnyRow[]> {
+    const driver = this.#driver;
+    const { claim, scan } = take;
+    if (driver.take === undefined)
+      return takeByExpectation(
+        { driver, commit: (set) => this.#commit(set), attempts: this.#engine.limits.transactAttempts },
+        table,
+        take,
+      );
+    const rows = await driver.take(table, take);
+    if (rows !== undefined) return [...rows].sort(orderOf(scan.index, table));
+    const lost = claim as HeldClaim;
+    this.#engine.lost(lost);
+    throw new FencedError(lost.name, lost.token);
+  }
+
+  #commit(set: WriteSet): Promise<Committed> {
+    return new Promise((resolve, reject) => {
+      this.#engine.commits.submit(set, (error, committed) => {
+        if (error === undefined) resolve(committed as Committed);
+        else reject(error);
+      });
+    });
   }
 
   /** A set that commits with SQL of a user. That transaction sees the rows as of its beginning, so it could not count them. */

@@ -4,7 +4,7 @@ import type { Environment } from "../process/environment.js";
 import type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
 import type { Schema } from "./schema.js";
 import type { SqlTransaction, SqlTransactionOptions } from "./sql.js";
-import type { Columns, RowOf, Table, Value } from "./table.js";
+import type { AnyRow, Columns, RowOf, Table, Value } from "./table.js";
 import type { Committed, Key, WriteSet } from "./write-set.js";
 
 /** Which rows a scan gives, and in which order. */
@@ -23,6 +23,18 @@ export interface Scan {
   readonly reverse?: boolean;
   /** Most rows. Default 1,000; at most 100,000. */
   readonly limit?: number;
+}
+
+/** Which rows a take changes, and how. */
+export interface Take extends Pick<Scan, "index" | "prefix" | "below"> {
+  /** Most rows. */
+  readonly limit: number;
+  /** Only rows with these values in these columns. */
+  readonly where?: AnyRow;
+  /** New values of columns: none of the key, and none of a unique index. */
+  readonly set: AnyRow;
+  /** The claim under which the rows are taken. If it is lost, nothing is. */
+  readonly claim?: Claim;
 }
 
 /** Called after a commit that notified a topic. */
@@ -54,6 +66,14 @@ export interface Store extends AsyncDisposable {
   scan<C extends Columns>(table: Table<C>, scan: Scan): Promise<RowOf<C>[]>;
   /** How many rows a scan without its limit would give. */
   count<C extends Columns>(table: Table<C>, scan: Scan): Promise<number>;
+  /**
+   * Changes the first rows of a range that nobody else is changing, and returns them as they are then, in the order of the index. Two
+   * who take at the same time get different rows, where `set` makes a row one that `where` leaves out. It waits for no other writer, and
+   * not for write sets that were submitted before: rows that others are changing are passed by.
+   *
+   * @throws FencedError, ValueError, OptionError, StoreError
+   */
+  take<C extends Columns>(table: Table<C>, take: Take): Promise<RowOf<C>[]>;
   /** Milliseconds since 1970 by the clock of the store: the server's clock if the store has a server. */
   clock(): Promise<number>;
   /**

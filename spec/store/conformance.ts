@@ -9,6 +9,7 @@ import type { Kind } from "./conformance/bench.js";
 import { claimTests } from "./conformance/claims.js";
 import { lifeTests } from "./conformance/life.js";
 import { scanTests } from "./conformance/scans.js";
+import { takeTests } from "./conformance/takes.js";
 import { valueTests } from "./conformance/values.js";
 import { writeTests } from "./conformance/writes.js";
 
@@ -19,6 +20,7 @@ export function conformance(name: string, kind: Kind): void {
     describe("writes", () => writeTests(kind));
     describe("values", () => valueTests(kind));
     describe("scans", () => scanTests(kind));
+    describe("takes", () => takeTests(kind));
     describe("claims", () => claimTests(kind));
     describe("its life", () => lifeTests(kind));
   });

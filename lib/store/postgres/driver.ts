@@ -9,6 +9,7 @@ import type { Recovery } from "../group-commit-machine.js";
 import type { Schema } from "../schema.js";
 import type { SqlTransaction, SqlTransactionOptions } from "../sql.js";
 import type { AnyRow, Table, Value } from "../table.js";
+import type { CheckedTake } from "../take.js";
 import type { Key, WriteSet } from "../write-set.js";
 import { Catalog, FORMAT } from "./catalog.js";
 import {
@@ -21,7 +22,7 @@ import {
   ServerError,
 } from "./connection.js";
 import { StoreUnreachableError } from "./errors.js";
-import { carryOut, FENCED, type First, touched, type Writing } from "./group.js";
+import { carryOut, FENCED, type First, type Touched, touched, type Writing } from "./group.js";
 import { Sender } from "./messages.js";
 import { migrate } from "./migrate.js";
 import { Notifier } from "./notifier.js";
@@ -78,7 +79,7 @@ export class PostgresDriver implements StoreDriver {
       pool: this.#users,
       others: this.#readers,
       sqlOf: this.#sqlOf,
-      mark: (id, sets) => this.#mark(id, [], sets),
+      mark: (id, sets) => this.#mark(id, [], touched(sets)),
       committed: (topics) => {
         for (const topic of topics) {
           host.notified(topic);
@@ -161,6 +162,10 @@ export class PostgresDriver implements StoreDriver {
     return numberOf(await this.#read(this.#table(table).count(scan)));
   }
 
+  take(table: Table, take: CheckedTake): Promise<readonly AnyRow[] | undefined> {
+    return this.#repeated(() => this.#writer.use((connection) => this.#take(connection, table, take)));
+  }
+
   async clock(): Promise<number> {
     return numberOf(await this.#read(this.#catalog.clock()));
   }
@@ -229,7 +234,7 @@ export class PostgresDriver implements StoreDriver {
     const id = this.#outcomes.next();
     const spent = this.#outcomes.spent();
     const on: Writing = { connection, catalog: this.#catalog, sqlOf: this.#sqlOf };
-    const marked = this.#mark(id, spent, sets);
+    const marked = this.#mark(id, spent, touched(sets));
     try {
       const first = { ...marked, commands: [BEGIN, ...marked.commands] };
       const outcomes = await carryOut(on, sets, first, hopeful);
@@ -246,11 +251,33 @@ export class PostgresDriver implements StoreDriver {
     }
   }
 
+  /** One round trip, and the commit. A take whose claim turns out to be lost is rolled back. */
+  async #take(connection: Connection, table: Table, take: CheckedTake): Promise<AnyRow[] | undefined> {
+    const id = this.#outcomes.next();
+    const sql = this.#table(table);
+    const first = this.#mark(id, [], new Map([[table.name, "written"]]));
+    const fence = take.claim === undefined ? [] : [this.#catalog.fence([take.claim])];
+    try {
+      const answers = await connection.send([BEGIN, ...first.commands, ...fence, sql.take(take)]);
+      first.check(answers[first.commands.length] as Answer);
+      if (fence.length > 0 && answers.at(-2)?.rows.length === 0) {
+        await rolledBack(connection);
+        return undefined;
+      }
+      if (await this.#outcomes.commit(connection, id, this.#readers))
+        return (answers.at(-1) as Answer).rows.map((row) => sql.row(row));
+      throw new ServerError("40001", "the commit was rolled back");
+    } catch (error) {
+      await rolledBack(connection);
+      throw error;
+    }
+  }
+
   /** What each transaction of the store does before its writes: it takes the locks that it needs, and leaves its row. */
-  #mark(id: string, spent: readonly string[], sets: readonly WriteSet[]): First {
+  #mark(id: string, spent: readonly string[], tables: Touched): First {
     const catalog = this.#catalog;
     return {
-      commands: [catalog.locks(touched(sets)), catalog.mark(id, spent, this.#versions)],
+      commands: [catalog.locks(tables), catalog.mark(id, spent, this.#versions)],
       check: ({ rows }) => this.#checkVersions(rows),
     };
   }

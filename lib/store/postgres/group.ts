@@ -86,19 +86,26 @@ async function append(
   return outcomes;
 }
 
+/** What a transaction does with tables, by their names. */
+export type Touched = ReadonlyMap<string, "written" | "counted">;
+
 /**
  * The tables that a group writes, and those of which it counts rows: while it counts, and until it has committed, nobody else writes
  * to those.
  */
-export function touched(sets: readonly WriteSet[]): ReadonlyMap<string, "written" | "counted"> {
+export function touched(sets: readonly WriteSet[]): Touched {
   const tables = new Map<string, "written" | "counted">();
   // Most sets of a group write to the table of the one before.
   let last: Table | undefined;
+  const written = (table: Table): void => {
+    if (table === last) return;
+    last = table;
+    if (!tables.has(table.name)) tables.set(table.name, "written");
+  };
   for (const { writes, expect = [] } of sets) {
-    for (const { table } of writes) {
-      if (table === last) continue;
-      last = table;
-      if (!tables.has(table.name)) tables.set(table.name, "written");
+    for (const write of writes) {
+      if (write.type === "when") for (const { table } of write.writes) written(table);
+      written(write.table);
     }
     for (const one of expect) if ("prefix" in one) tables.set(one.table.name, "counted");
   }

@@ -7,6 +7,7 @@ import type { CheckedScan } from "../driver.js";
 import type { Statement } from "../statement.js";
 import type { AnyRow, Table, Value } from "../table.js";
 import { type ColumnShape, shapeOf, type TableShape } from "../table-shape.js";
+import type { CheckedTake } from "../take.js";
 import type { Key } from "../write-set.js";
 import { bytes, integers, reals, texts } from "./arrays.js";
 import type { Command, Parameter, Received } from "./connection.js";
@@ -246,6 +247,32 @@ export class TableSql {
     values.push(scan.limit);
     return {
       text: `select ${list(this.#fields)} from ${this.name} where ${where} order by ${order.join(", ")} limit $${values.length}`,
+      values,
+      prepared: true,
+    };
+  }
+
+  /** Changes the first rows of a range that nobody has locked, and answers with them. */
+  take({ scan, where: having, set }: CheckedTake): Command {
+    const [range, values] = this.#where(scan);
+    const added = (value: Parameter): string => `$${values.push(value)}`;
+    const terms = this.#of(Object.keys(having)).map((field) => {
+      const value = field.of(having[field.column]);
+      return `${field.name} is not distinct from ${added(value)}::${field.type}`;
+    });
+    const changed = this.#of(Object.keys(set)).map(
+      (field) => `${field.name} = ${added(field.of(set[field.column]))}::${field.type}`,
+    );
+    const key = this.#of(this.shape.key);
+    const order = [...new Set([...scan.index.columns, ...this.shape.key])];
+    const by = this.#of(order).map(({ name }) => `${name} asc nulls first`);
+    const limit = added(scan.limit);
+    return {
+      text:
+        `with free as (select ${list(key)} from ${this.name} ` +
+        `where ${conditionsOf([range], terms)} order by ${by.join(", ")} limit ${limit} for update skip locked) ` +
+        `update ${this.name} as t set ${changed.join(", ")} from free as u where ${matched(key)} ` +
+        `returning ${list(this.#fields, "t.")}`,
       values,
       prepared: true,
     };

@@ -17,6 +17,7 @@ import type {
   StoreContext,
   StoreSource,
   Table,
+  Take,
   Watcher,
   WriteSet,
 } from "../../store/index.js";
@@ -99,6 +100,10 @@ class MortalStore implements Store {
 
   count<C extends Columns>(table: Table<C>, scan: Scan): Promise<number> {
     return this.#alive(() => this.#store.count(table, scan));
+  }
+
+  take<C extends Columns>(table: Table<C>, take: Take): Promise<RowOf<C>[]> {
+    return this.#alive(() => this.#store.take(table, take));
   }
 
   clock(): Promise<number> {

@@ -1,5 +1,6 @@
 // Several hosts on one server: they overtake each other, migrate together, hear of each other, and share it with users' SQL.
 
+import { Client } from "pg";
 import {
   ConflictError,
   defineTable,
@@ -40,6 +41,29 @@ describePostgres("hosts on one server", () => {
     );
     await Promise.all(adds);
     expect((await stores[1]?.scan(names, {}))?.map(({ n }) => n)).toEqual(ids.map(() => 2 * rounds));
+  });
+
+  it("that take rows get different ones, and wait for no row that somebody is changing [Y2]", async () => {
+    const at = { schema: place() };
+    const stores = [await opened(at), await opened(at)] as const;
+    const ids = Array.from({ length: 60 }, (_, i) => String.fromCharCode(65 + i));
+    await stores[0].commit({ writes: ids.map((id) => ({ type: "put", table: names, row: { id, n: 0 } })) });
+    const client = new Client(bench.server.connection);
+    await client.connect();
+    await client.query("begin");
+    await client.query(`update "${at.schema}".names set n = 0 where id in ('A', 'C')`);
+    const takes = stores.flatMap((store) =>
+      [1, 2, 3].map(() => store.take(names, { limit: 8, where: { n: 0 }, set: { n: 1 } })),
+    );
+    const taken = (await Promise.all(takes)).flat().map(({ id }) => id);
+    expect(new Set(taken).size).toBe(taken.length);
+    expect(taken).not.toContain("A");
+    expect(taken).not.toContain("C");
+    expect(taken.length).toBeGreaterThanOrEqual(24);
+    await client.query("rollback");
+    await client.end();
+    const rest = await stores[1].take(names, { limit: 100, where: { n: 0 }, set: { n: 1 } });
+    expect([...taken, ...rest.map(({ id }) => id)].sort()).toEqual(ids);
   });
 
   it("that each expect what the other adds to be absent are not both right [K33]", async () => {
