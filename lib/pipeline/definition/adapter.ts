@@ -1,5 +1,6 @@
 // Adapters: what a route does with each message.
 
+import type { Kernel } from "../../process/kernel.js";
 import type { Condition } from "./condition.js";
 import type { MessageId } from "./message-id.js";
 
@@ -23,6 +24,17 @@ export interface AdapterContext {
   readonly signal: AbortSignal;
   /** Puts the message into the dead letters, whatever retries are left. @throws DeadLetterError */
   giveUp(reason: string, cause?: unknown): never;
+  /**
+   * What this adapter remembers under a key in this execution; undefined if nothing. Of several messages in work that recall one key,
+   * one goes on at a time: the next gets its answer when the message before it is settled or has failed.
+   */
+  recall(key: string): Promise<unknown>;
+  /** Remembers a value under a key, in the commit that settles the message: never, if the attempt fails. Plain data. */
+  remember(key: string, value: unknown): void;
+  /** Waits by the system's clock. Rejects with the reason of `signal` when that aborts. */
+  sleep(ms: number): Promise<void>;
+  /** @internal The system on which the adapter runs. */
+  readonly kernel: Kernel;
 }
 
 /**
@@ -64,7 +76,7 @@ export interface Adapter<in I = never, out O = unknown> {
 }
 
 /** What the body of a batch gets besides the values. */
-export interface BatchContext extends Omit<AdapterContext, "id" | "attempt"> {
+export interface BatchContext extends Omit<AdapterContext, "id" | "attempt" | "recall" | "remember"> {
   /** The ids of the messages, in the order of the values. */
   readonly ids: readonly MessageId[];
   /** Fails one message of the batch: it is retried or put into the dead letters alone, and the others are settled. */

@@ -1,6 +1,7 @@
 // Sources: where the messages of an execution come from. A source is read once in an execution, from the checkpoint at which the
 // last commit left it.
 
+import type { Kernel } from "../../process/kernel.js";
 import type { Queue } from "./queue.js";
 
 /** What a source knows when it opens. */
@@ -11,6 +12,8 @@ export interface SourceContext<C> {
   readonly input: unknown;
   /** Aborts when the execution is paused or cancelled, or leaves this host. */
   readonly signal: AbortSignal;
+  /** @internal The system on which the source runs. */
+  readonly kernel: Kernel;
 }
 
 /** A value of a source, with the place from which to go on behind it. */

@@ -2,6 +2,7 @@
 // adapter gives several. As long as adapters answer at once, there is no promise.
 
 import { InvariantError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
 import { isThenable } from "../../process/thenable.js";
 import {
   type Adapted,
@@ -13,8 +14,10 @@ import {
 } from "../definition/adapter.js";
 import { type Test, testOf } from "../definition/condition.js";
 import { DeadLetterError } from "../definition/errors.js";
-import type { Message } from "../ledger/ledger.js";
+import type { Message, Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
+import { pause } from "./pause.js";
+import type { Recollections } from "./recollections.js";
 
 /** An adapter of a segment, ready to be called. */
 interface Step {
@@ -40,6 +43,10 @@ export interface Place {
   readonly route: string;
   /** Milliseconds since 1970. Undefined: no call is recorded. */
   readonly clock: (() => number) | undefined;
+  /** The system of the route. */
+  readonly kernel?: Kernel;
+  /** What adapters of the route remember. */
+  readonly memory?: Recollections;
 }
 
 const NOTHING: readonly Item<unknown>[] = [];
@@ -55,6 +62,8 @@ export class Passage implements AdapterContext {
   #adapter = "";
   /** Counts the calls of the present adapter for this message. */
   #call = 0;
+  /** What the adapters want to be remembered, for the step that settles the message. Undefined: nothing. */
+  remembered: Remembered[] | undefined;
 
   /** @param newSignal - makes the signal of the attempt, when an adapter first asks for it */
   constructor(place: Place, message: Message, newSignal: () => AbortSignal) {
@@ -91,6 +100,11 @@ export class Passage implements AdapterContext {
     this.#signal ??= this.#newSignal();
     return this.#signal;
   }
+  get kernel(): Kernel {
+    const { kernel } = this.#place;
+    if (kernel === undefined) throw new InvariantError("adapters that wait or call others have a system");
+    return kernel;
+  }
   /** The name of the adapter at hand: where an attempt failed. */
   get adapter(): string {
     return this.#adapter;
@@ -98,6 +112,29 @@ export class Passage implements AdapterContext {
 
   giveUp(reason: string, cause?: unknown): never {
     throw new DeadLetterError(reason, cause);
+  }
+
+  async recall(key: string): Promise<unknown> {
+    const { memory } = this.#place;
+    if (memory === undefined) throw new InvariantError("adapters that remember have a ledger");
+    const adapter = this.#adapter;
+    // The latest value wins, as it does in the ledger.
+    const own = this.remembered?.findLast((one) => one.key === key && one.adapter === adapter);
+    return own === undefined ? memory.recall(adapter, key, this) : own.value;
+  }
+
+  remember(key: string, value: unknown): void {
+    this.remembered ??= [];
+    this.remembered.push({ adapter: this.#adapter, key, value });
+  }
+
+  sleep(ms: number): Promise<void> {
+    return pause(this.kernel, ms, this.signal);
+  }
+
+  /** The attempt has failed, or its message was submitted for settlement: whoever waits for the keys that it recalled goes on. */
+  release(): void {
+    this.#place.memory?.release(this);
   }
 
   /**

@@ -10,7 +10,7 @@ import { shutdown } from "../../process/reason.js";
 import { isThenable } from "../../process/thenable.js";
 import type { Item } from "../definition/adapter.js";
 import { AdapterTimeoutError } from "../definition/errors.js";
-import type { Message } from "../ledger/ledger.js";
+import type { Message, Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
 import { Passage, type Place, type Segment } from "./passage.js";
 
@@ -20,6 +20,10 @@ export type Outcome =
       readonly type: "passed";
       readonly items: readonly Item<unknown>[];
       readonly calls: readonly CallRecord[] | undefined;
+      /** For the step that settles the message. */
+      readonly remember: readonly Remembered[] | undefined;
+      /** To be released when that step was submitted. */
+      readonly passage: Passage;
     }
   | {
       readonly type: "failed";
@@ -76,7 +80,7 @@ export class Worker implements Callbacks<Run> {
         continue;
       }
       if (isThenable(result)) return this.#later(ctx, run, attempt, result);
-      this.#ended(run, attempt, { type: "passed", items: result, calls: attempt.passage.calls });
+      this.#ended(run, attempt, passed(attempt.passage, result));
     }
     this.#tell(ctx, run);
     return undefined;
@@ -99,7 +103,7 @@ export class Worker implements Callbacks<Run> {
           );
     let outcome: Outcome;
     try {
-      outcome = { type: "passed", items: await result, calls: attempt.passage.calls };
+      outcome = passed(attempt.passage, await result);
     } catch (error) {
       outcome = failed(attempt.passage, error);
     }
@@ -119,7 +123,13 @@ export class Worker implements Callbacks<Run> {
   }
 }
 
-function failed({ adapter, calls }: Passage, error: unknown): Outcome {
+function passed(passage: Passage, items: readonly Item<unknown>[]): Outcome {
+  return { type: "passed", items, calls: passage.calls, remember: passage.remembered, passage };
+}
+
+function failed(passage: Passage, error: unknown): Outcome {
+  passage.release();
+  const { adapter, calls } = passage;
   return { type: "failed", error, adapter, calls };
 }
 
