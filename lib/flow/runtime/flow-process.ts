@@ -139,14 +139,18 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return this.#state.caughtUp;
   }
 
-  /** Others have to act before the flow goes on, or it sleeps for more than a moment: it may as well wait in the store. */
+  /**
+   * Others have to act before the flow goes on, or it sleeps for more than a moment: it may as well wait in the store. A flow whose time
+   * has come may not: it would be taken again at once, and get no further.
+   */
   get mayLeave(): boolean {
+    let isForOthers = false;
     let first = Number.POSITIVE_INFINITY;
     for (const { how, due = first } of this.#state.ops.values()) {
-      if (how.type === "wait") return true;
+      isForOthers ||= how.type === "wait";
       first = Math.min(first, due);
     }
-    return first - this.#port.now() > MOMENT_MS;
+    return first - this.#port.now() > (isForOthers ? 0 : MOMENT_MS);
   }
 
   leave(): void {
