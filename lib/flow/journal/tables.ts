@@ -152,6 +152,13 @@ export type FlowRow = Row<typeof flows>;
 export type JournalRow = Row<typeof journal>;
 export type MailRow = Row<typeof mail>;
 
+const ENDED: readonly string[] = ["completed", "failed", "cancelled", "killed"] satisfies EndedStatus[];
+
+/** Whether a flow has ended. */
+export function isEnded({ status }: Pick<FlowRow, "status">): boolean {
+  return ENDED.includes(status);
+}
+
 /** The schema of flows. */
 export const FLOW_SCHEMA: Schema = {
   name: "flow",

@@ -16,9 +16,10 @@ import { checkTiming, type StartTiming, TIMING } from "../queues/options.js";
 import { Schedules } from "../schedules/schedules.js";
 import { FlowFailedError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
 import { FlowHospital } from "./hospital-handle.js";
-import { HostProcess, inputOf } from "./host-process.js";
+import { HostProcess } from "./host-process.js";
 import type { FlowEnd, HostRequest, Started } from "./messages.js";
 import { checkHost, type FlowHostOptions, type HostSettings } from "./options.js";
+import { inputOf } from "./orders.js";
 import type { HostService } from "./services.js";
 
 /** Options of a start. */

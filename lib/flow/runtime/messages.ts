@@ -43,7 +43,6 @@ export type HostMessage =
   | HostRequest
   /** A commit named a topic. Undefined: topics may have been missed. */
   | { readonly type: "noted"; readonly topic: string | undefined }
-  | { readonly type: "look" }
   | { readonly type: "poll" }
   | { readonly type: "lost" };
 

@@ -1,0 +1,92 @@
+// What the store notifies a host of: mail, wishes, flows that can be taken, ends.
+
+import type { Store } from "../../store/index.js";
+import { OBSERVE } from "../hospital/desk.js";
+import {
+  BORN_TOPIC,
+  END_TOPIC,
+  flows,
+  isEnded,
+  MAIL_TOPIC,
+  READY_TOPIC,
+  WISH_TOPIC,
+} from "../journal/tables.js";
+import type { Queues } from "../queues/queues.js";
+import type { HostSchedules } from "../schedules/host-schedules.js";
+import { SCHEDULE_TOPIC } from "../schedules/tables.js";
+import type { Loaded } from "./loaded.js";
+import { lettersOf } from "./reading.js";
+import type { Taking } from "./taking.js";
+
+/** What news use of their host. */
+export interface NewsHost {
+  readonly store: Store;
+  readonly loaded: ReadonlyMap<number, Loaded>;
+  readonly taking: Taking;
+  readonly queues: Queues;
+  readonly schedules: HostSchedules;
+  /** A flow has ended somewhere. */
+  ended(id: string): void;
+  /** Ends may have been missed. */
+  checkEnds(): void;
+  /** Ends the process of a flow, and keeps the flow. */
+  observe(loaded: Loaded, reason: string): void;
+}
+
+export class News {
+  readonly #host: NewsHost;
+
+  constructor(host: NewsHost) {
+    this.#host = host;
+  }
+
+  /** A commit named a topic. Undefined: topics may have been missed. */
+  noted(topic: string | undefined): void {
+    if (topic === undefined) {
+      for (const loaded of this.#host.loaded.values()) void this.readMail(loaded);
+      this.#host.checkEnds();
+      this.#host.queues.look();
+      this.#host.schedules.keeper.look();
+      void this.#host.taking.poll();
+      return;
+    }
+    if (this.#host.queues.noted(topic)) return;
+    if (topic === SCHEDULE_TOPIC) {
+      this.#host.schedules.keeper.look();
+      return;
+    }
+    if (topic.startsWith(MAIL_TOPIC)) {
+      const number = Number(topic.slice(MAIL_TOPIC.length));
+      const loaded = this.#host.loaded.get(number);
+      if (loaded === undefined) void this.#host.taking.takeNumber(number);
+      else void this.readMail(loaded);
+    } else if (topic.startsWith(WISH_TOPIC)) void this.#wished(Number(topic.slice(WISH_TOPIC.length)));
+    else if (topic.startsWith(READY_TOPIC))
+      void this.#host.taking.takeNumber(Number(topic.slice(READY_TOPIC.length)));
+    else if (topic.startsWith(BORN_TOPIC)) void this.#host.taking.takeBorn(topic.slice(BORN_TOPIC.length));
+    else if (topic.startsWith(END_TOPIC)) this.#host.ended(topic.slice(END_TOPIC.length));
+  }
+
+  async readMail(loaded: Loaded): Promise<void> {
+    if (loaded.reading !== "no") {
+      loaded.reading = "again";
+      return;
+    }
+    do {
+      loaded.reading = "once";
+      const letters = await lettersOf(this.#host.store, loaded.row.number, 0);
+      if (letters.length > 0) loaded.pid.process?.deliver({ type: "mail", letters }, undefined);
+    } while ((loaded.reading as Loaded["reading"]) === "again");
+    loaded.reading = "no";
+  }
+
+  async #wished(number: number): Promise<void> {
+    const [row] = await this.#host.store.get(flows, [[number]]);
+    if (row === undefined || isEnded(row)) return;
+    const loaded = this.#host.loaded.get(number);
+    if (loaded === undefined) return this.#host.taking.take(row);
+    if (row.wish?.startsWith(OBSERVE)) this.#host.observe(loaded, row.wish.slice(OBSERVE.length));
+    else if (row.wish === "cancel" || row.wish === "kill" || row.wish === "pause")
+      loaded.pid.process?.deliver({ type: "wish", wish: row.wish }, undefined);
+  }
+}

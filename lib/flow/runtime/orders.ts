@@ -1,0 +1,164 @@
+// What flows and their users want of other flows: starts, mail, wishes, and word of an end. Each is a set of writes, which the asking
+// flow commits with its checkpoint.
+
+import type { Claim, Store, Write } from "../../store/index.js";
+import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import type { Stored } from "../journal/entry.js";
+import { BORN_TOPIC, type FlowRow, flows, isEnded, MAIL_TOPIC, WISH_TOPIC } from "../journal/tables.js";
+import { type BlobWriter, resolved } from "../payload/blobs.js";
+import { checked } from "../payload/checked.js";
+import { checkTiming } from "../queues/options.js";
+import { MORE_TOPIC } from "../queues/tables.js";
+import { farewells } from "../sessions/farewell.js";
+import type { Extra } from "./call.js";
+import { letter } from "./checkpoint.js";
+import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
+import { newRow } from "./new-row.js";
+import type { HostSettings } from "./options.js";
+import type { NewFlow, Payloads } from "./port.js";
+import { findFlow, rowOf } from "./reading.js";
+
+/** What orders use of their host. */
+export interface OrdersHost {
+  readonly store: Store;
+  readonly claim: Claim;
+  readonly payloads: Payloads;
+  readonly blobs: BlobWriter;
+  now(): number;
+  definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
+}
+
+/** Topics of messages that users send; sessions and children have others. */
+export const MESSAGE = "message/";
+
+export class Orders {
+  readonly #settings: Pick<HostSettings, "definitions" | "queues">;
+  readonly #host: OrdersHost;
+
+  constructor(settings: Pick<HostSettings, "definitions" | "queues">, host: OrdersHost) {
+    this.#settings = settings;
+    this.#host = host;
+  }
+
+  async childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
+    const definition = this.known(flow.name, flow.version);
+    // Of a flow that somebody else started, the parent would never hear the end.
+    const known = await findFlow(this.#host.store, id);
+    if (known !== undefined && (known.parent !== parent.number || known.parent_key !== key))
+      throw new FlowIdTakenError(id, known.name, flow.name);
+    const stored = await inputOf(this.#host.payloads, definition, input, id);
+    return this.startOf(id, definition, stored, { parent: parent.number, parentKey: key });
+  }
+
+  /** What is written to start a flow that any host may take, unless there is one with this id. */
+  startOf(
+    id: string,
+    { name, version, options }: FlowDefinition<never>,
+    input: Stored,
+    more: Pick<NewFlow, "parent" | "parentKey"> = {},
+  ): Extra {
+    const timing = checkTiming({}, options.queue, this.#settings.queues);
+    const row = newRow({ id, name, version, input, timing, ...more }, this.#host.now());
+    const writes: Write[] = [];
+    const kept = this.#host.blobs.split(input, `input/${id}`, writes);
+    return {
+      writes: [
+        {
+          type: "offer",
+          table: flows,
+          row: { ...row, input: kept, ...(row.waiting === null && { due: 0 }) },
+        },
+        ...writes,
+      ],
+      notify: [row.waiting === null ? BORN_TOPIC + id : MORE_TOPIC + row.waiting],
+    };
+  }
+
+  known(name: string, version: number | undefined): FlowDefinition<never> {
+    const definition = this.#host.definition(name, version);
+    if (definition === undefined) throw new UnknownFlowError(name, version, this.#settings.definitions.names);
+    return definition;
+  }
+
+  async answererOf(flow: AnyFlow, id: string): Promise<Extra> {
+    const definition = this.known(flow.name, flow.version);
+    return this.startOf(id, definition, await inputOf(this.#host.payloads, definition, undefined, id));
+  }
+
+  /** A flow has ended that others wait for: tells them, once. */
+  async tellPeers(row: FlowRow): Promise<void> {
+    const [outcome = null] = await resolved(this.#host.store, [row.outcome]);
+    const { letters, writes } = await farewells(this.#host.store, { ...row, outcome }, (stored) =>
+      this.#host.payloads.decode(stored),
+    );
+    const parts: Extra[] = [];
+    for (const { to, topic, id, message } of letters)
+      if ((await findFlow(this.#host.store, to)) !== undefined)
+        parts.push(await this.mail(to, topic, message, id, row.id));
+    await this.apply({
+      expect: [{ table: flows, key: [row.number], is: { due: 0, mail: row.mail } }],
+      writes: [
+        { type: "update", table: flows, key: [row.number], set: { due: null } },
+        ...writes,
+        ...parts.flatMap((part) => part.writes),
+      ],
+      notify: parts.flatMap(({ notify }) => notify ?? []),
+    });
+  }
+
+  async mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra> {
+    return this.mail(id, topic, value, `${from.number}/${from.generation}/${key}`, from.id);
+  }
+
+  async mail(
+    id: string,
+    topic: string,
+    value: unknown,
+    messageId: string,
+    sender: string | null,
+  ): Promise<Extra> {
+    const row = await rowOf(this.#host.store, id);
+    const name = topic.startsWith(MESSAGE) ? topic.slice(MESSAGE.length) : undefined;
+    const schemas = this.#host.definition(row.name, row.version)?.options.messages;
+    const schema = name !== undefined && schemas && Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+    const good = await checked(schema, value, { type: "message", flow: row.name, topic: name ?? topic });
+    const stored = await this.#host.payloads.encode(good, `message "${topic}" to flow ${id}`, "message");
+    const writes: Write[] = [];
+    const kept = this.#host.blobs.split(stored, `flow/${row.number}`, writes);
+    return {
+      writes: [...writes, ...letter(row.number, messageId, topic, kept, sender, this.#host.now())],
+      notify: [MAIL_TOPIC + row.number],
+    };
+  }
+
+  async wishFor(id: string, wish: "cancel" | "kill" | "pause" | "resume"): Promise<Extra> {
+    const row = await rowOf(this.#host.store, id);
+    if (isEnded(row)) return { writes: [] };
+    const set =
+      wish === "resume"
+        ? { wish: null, status: row.status === "paused" ? "waiting" : row.status, due: 0 }
+        : { wish, due: 0 };
+    return {
+      writes: [
+        { type: "update", table: flows, key: [row.number], set: { ...set, updated: this.#host.now() } },
+      ],
+      expect: [{ table: flows, key: [row.number], is: { status: row.status } }],
+      notify: [WISH_TOPIC + row.number],
+    };
+  }
+
+  async apply({ writes, expect = [], notify = [] }: Extra): Promise<void> {
+    await this.#host.store.commit({ claim: this.#host.claim, writes, expect, notify });
+  }
+}
+
+/** Checks and encodes an input. */
+export async function inputOf(
+  payloads: Payloads,
+  { name, options }: FlowDefinition<never>,
+  input: unknown,
+  id: string,
+): Promise<Stored> {
+  const good = await checked(options.input, input, { type: "input", flow: name });
+  return payloads.encode(good, `flow ${name} "${id}"`, "input");
+}

@@ -1,0 +1,62 @@
+// A flow leaves memory: it is given back to the store, unless it has mail.
+
+import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import { flows } from "../journal/tables.js";
+import type { Letter } from "../machine/state.js";
+import { type Queues, roomTopics } from "../queues/queues.js";
+import { lettersOf } from "./reading.js";
+
+/** What a parking uses of its host. */
+export interface ParkingHost {
+  readonly store: Store;
+  readonly claim: Claim;
+  readonly queues: Queues;
+  now(): number;
+  alarmAt(at: number): void;
+}
+
+/** Gives a flow back to the store, if it has no mail behind `lastLetter`. Gives that mail. */
+export async function park(
+  host: ParkingHost,
+  number: number,
+  lastLetter: number,
+  { status, due }: { readonly status: string; readonly due: number | null },
+): Promise<Letter[]> {
+  const { store, claim, queues } = host;
+  for (;;) {
+    const [row] = await store.get(flows, [[number]]);
+    const letters = await lettersOf(store, number, lastLetter);
+    if (letters.length > 0) return letters;
+    const wished = row !== undefined && row.wish !== null && row.wish !== "pause";
+    const at = wished ? 0 : due;
+    // Whoever waits for people gives the slot back; whoever waits for time or mail, if the queue says so.
+    const leaves = status === "paused" || (at !== 0 && queues.releases(row?.slot ?? null));
+    try {
+      await store.commit({
+        claim,
+        expect: [{ table: flows, key: [number], is: { mail: row?.mail ?? 0, wish: row?.wish ?? null } }],
+        writes: [
+          {
+            type: "update",
+            table: flows,
+            key: [number],
+            set: {
+              status,
+              due: at,
+              holder: null,
+              updated: host.now(),
+              ...(status === "paused" && { wish: null }),
+              ...(leaves && { slot: null }),
+            },
+          },
+        ],
+        notify: leaves && row !== undefined ? roomTopics(row) : [],
+      });
+    } catch (error) {
+      if (error instanceof ConflictError) continue;
+      throw error;
+    }
+    if (at !== null) host.alarmAt(at);
+    return [];
+  }
+}

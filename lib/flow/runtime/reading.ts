@@ -1,0 +1,60 @@
+// What a host reads of a flow: its row, its journal and its mail.
+
+import type { Store } from "../../store/index.js";
+import { JournalDamagedError } from "../hospital/errors.js";
+import { decodeEntry, type Entry } from "../journal/entry.js";
+import { type FlowRow, flows, journal, mail } from "../journal/tables.js";
+import type { Letter } from "../machine/state.js";
+import { resolved } from "../payload/blobs.js";
+import { FlowNotFoundError } from "./errors.js";
+
+/** Rows of a journal, or letters, that are read at once. */
+const PAGE = 10_000;
+
+/** @throws JournalDamagedError */
+export async function historyOf(store: Store, { number, id }: FlowRow): Promise<Entry[]> {
+  const history: Entry[] = [];
+  for (;;) {
+    const rows = await store.scan(journal, {
+      index: "flow",
+      prefix: [number],
+      from: history.length,
+      limit: PAGE,
+    });
+    const values = await resolved(
+      store,
+      rows.map(({ value }) => value),
+    );
+    for (const [i, { seq, head }] of rows.entries()) {
+      if (seq !== history.length) throw new JournalDamagedError(id, history.length, "is missing");
+      try {
+        history.push(decodeEntry(head, values[i] ?? null));
+      } catch (error) {
+        throw new JournalDamagedError(id, seq, "cannot be read", { cause: error });
+      }
+    }
+    if (rows.length < PAGE) return history;
+  }
+}
+
+export async function findFlow(store: Store, id: string): Promise<FlowRow | undefined> {
+  const [row] = await store.scan(flows, { index: "id", prefix: [id], limit: 1 });
+  return row;
+}
+
+/** @throws FlowNotFoundError */
+export async function rowOf(store: Store, id: string): Promise<FlowRow> {
+  const row = await findFlow(store, id);
+  if (row === undefined) throw new FlowNotFoundError(id);
+  return row;
+}
+
+/** The letters behind a position that the flow has not received. */
+export async function lettersOf(store: Store, number: number, after: number): Promise<Letter[]> {
+  const rows = await store.scan(mail, { index: "unread", prefix: [number], after, limit: PAGE });
+  const values = await resolved(
+    store,
+    rows.map(({ value }) => value),
+  );
+  return rows.map(({ position, topic }, i) => ({ position, topic, value: values[i] ?? null }));
+}

@@ -1,0 +1,160 @@
+// What a host is asked: starts, results, messages, wishes, queries.
+
+import type { Kernel } from "../../process/kernel.js";
+import type { ReplyTo } from "../../process/request.js";
+import { ConflictError, type Store } from "../../store/index.js";
+import { type FlowRow, isEnded } from "../journal/tables.js";
+import { resolved } from "../payload/blobs.js";
+import type { HostSchedules } from "../schedules/host-schedules.js";
+import { FlowQueryError } from "./errors.js";
+import type { Loaded } from "./loaded.js";
+import type { FlowEnd, HostRequest } from "./messages.js";
+import type { HostSettings } from "./options.js";
+import { MESSAGE, type Orders } from "./orders.js";
+import { findFlow, rowOf } from "./reading.js";
+import type { Starting } from "./starting.js";
+import type { Taking } from "./taking.js";
+import { Waiters } from "./waiters.js";
+import type { Ward } from "./ward.js";
+
+/** What requests use of their host. */
+export interface RequestsHost {
+  readonly kernel: Kernel;
+  readonly store: Store;
+  readonly loaded: ReadonlyMap<number, Loaded>;
+  readonly byId: ReadonlyMap<string, Loaded>;
+  readonly orders: Orders;
+  readonly taking: Taking;
+  readonly starting: Starting;
+  readonly ward: Ward;
+  readonly schedules: HostSchedules;
+  reply<R>(to: ReplyTo<R>, answer: R): void;
+}
+
+export class Requests {
+  readonly #settings: Pick<HostSettings, "definitions">;
+  readonly #host: RequestsHost;
+  readonly #waiters = new Waiters<ReplyTo<FlowEnd>>();
+  /** Queries that wait for a flow to be in memory, by its number. */
+  readonly #replaying = new Map<number, (() => void)[]>();
+
+  constructor(settings: Pick<HostSettings, "definitions">, host: RequestsHost) {
+    this.#settings = settings;
+    this.#host = host;
+  }
+
+  caughtUp(number: number): void {
+    const waiting = this.#replaying.get(number) ?? [];
+    this.#replaying.delete(number);
+    for (const go of waiting) go();
+  }
+
+  /** The answer of a flow's code to a query. A flow that has left memory is woken for it. */
+  async #answerOf(id: string, query: string): Promise<(argument: unknown) => unknown> {
+    const row = await rowOf(this.#host.store, id);
+    const { number, status } = row;
+    if (!isEnded(row) && this.#host.loaded.get(number)?.process.isCaughtUp !== true) {
+      await new Promise<void>((go, fail) => {
+        this.#replaying.set(number, [...(this.#replaying.get(number) ?? []), go]);
+        this.#host.taking.takeNumber(number).catch(fail);
+      });
+    }
+    const answers = this.#host.loaded.get(number)?.process.answers;
+    const answer = answers?.get(query);
+    if (answer === undefined) throw new FlowQueryError(id, query, status, answers && [...answers.keys()]);
+    return answer;
+  }
+
+  async answer(request: HostRequest): Promise<void> {
+    const host = this.#host;
+    switch (request.type) {
+      case "start":
+        return host.reply(request.replyTo, await host.starting.start(request.flow));
+      case "find":
+        return host.reply(request.replyTo, await findFlow(host.store, request.id));
+      case "result":
+        return this.#awaitEnd(request.id, request.replyTo);
+      case "send": {
+        const { id, topic, value, messageId = host.kernel.env.id() } = request;
+        await host.orders.apply(
+          await host.orders.mail(id, MESSAGE + topic, value, `outside/${messageId}`, null),
+        );
+        return host.reply(request.replyTo, undefined);
+      }
+      case "wish":
+        await this.#retried(async () =>
+          host.orders.apply(await host.orders.wishFor(request.id, request.wish)),
+        );
+        return host.reply(request.replyTo, undefined);
+      case "hospital":
+        return host.reply(
+          request.replyTo,
+          await host.ward.answer(request.ask, this.#settings.definitions.all),
+        );
+      case "query": {
+        const answer = await this.#answerOf(request.id, request.name);
+        return host.reply(request.replyTo, answer(request.argument));
+      }
+      case "schedules":
+        return host.reply(request.replyTo, await host.schedules.answer(request.ask));
+      default:
+        request satisfies never;
+    }
+  }
+
+  /** Decides again when another writer was faster. */
+  async #retried(act: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+      }
+    }
+  }
+
+  async #awaitEnd(id: string, replyTo: ReplyTo<FlowEnd>): Promise<void> {
+    // Waits first: the end may come while the row is read.
+    this.#waiters.add(id, replyTo);
+    // Of a flow that runs here they are told when it leaves memory.
+    if (this.#host.byId.has(id)) return;
+    await rowOf(this.#host.store, id).then(
+      (row) => this.#tellWaiters(row),
+      (error: unknown) => {
+        this.#waiters.remove(id, replyTo);
+        throw error;
+      },
+    );
+  }
+
+  /** A flow has left memory: it has ended, or its row says what became of it. */
+  left({ row: { id }, process: { ending } }: Loaded): void {
+    if (!this.#waiters.has(id)) return;
+    if (ending === undefined) void this.#checkEnd(id);
+    else
+      for (const one of this.#waiters.take(id))
+        this.#host.reply(one, { status: ending.status, outcome: ending.value });
+  }
+
+  async #tellWaiters(found: FlowRow): Promise<void> {
+    if (!isEnded(found)) return;
+    const [outcome = null] = await resolved(this.#host.store, [found.outcome]);
+    const row = { ...found, outcome };
+    for (const one of this.#waiters.take(row.id)) this.#host.reply(one, row);
+  }
+
+  async #checkEnd(id: string): Promise<void> {
+    const row = await findFlow(this.#host.store, id);
+    if (row !== undefined) await this.#tellWaiters(row);
+  }
+
+  /** A flow has ended somewhere. */
+  ended(id: string): void {
+    if (this.#waiters.has(id) && !this.#host.byId.has(id)) void this.#checkEnd(id);
+  }
+
+  /** Ends may have been missed. */
+  checkAll(): void {
+    for (const id of this.#waiters.ids()) void this.#checkEnd(id);
+  }
+}

@@ -1,0 +1,101 @@
+// Starts of flows that are asked of a host.
+
+import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
+import type { Entry } from "../journal/entry.js";
+import { type FlowRow, flows } from "../journal/tables.js";
+import type { Letter } from "../machine/state.js";
+import { type BlobWriter, releaseAll } from "../payload/blobs.js";
+import type { Debounce } from "../queues/options.js";
+import { FlowIdTakenError } from "./errors.js";
+import type { Started } from "./messages.js";
+import { newRow, topicsOfStart } from "./new-row.js";
+import type { Orders } from "./orders.js";
+import type { NewFlow } from "./port.js";
+import { findFlow, rowOf } from "./reading.js";
+import type { Taking } from "./taking.js";
+
+/** What starts use of their host. */
+export interface StartingHost {
+  readonly store: Store;
+  readonly claim: Claim;
+  readonly blobs: BlobWriter;
+  readonly orders: Orders;
+  readonly taking: Taking;
+  now(): number;
+  run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void;
+}
+
+export class Starting {
+  readonly #host: StartingHost;
+
+  constructor(host: StartingHost) {
+    this.#host = host;
+  }
+
+  /** @throws UnknownFlowError, FlowIdTakenError, StoreError */
+  async start(flow: NewFlow): Promise<Started> {
+    this.#host.orders.known(flow.name, flow.version);
+    if (flow.timing?.debounce !== undefined) return this.#startOnce(flow, flow.timing.debounce);
+    const row = newRow(flow, this.#host.now());
+    const writes: Write[] = [];
+    const input = this.#host.blobs.split(row.input, `input/${row.id}`, writes);
+    const isReady = row.waiting === null && row.due === null;
+    const atOnce = isReady && this.#host.taking.startsHere();
+    const begun = isReady ? { ...row, due: 0 } : row;
+    const held = atOnce ? { ...row, status: "running", holder: this.#host.claim.token } : begun;
+    let number = 0;
+    try {
+      const { results } = await this.#host.store.commit({
+        claim: this.#host.claim,
+        writes: [{ type: "offer", table: flows, row: { ...held, input } }, ...writes],
+        notify: topicsOfStart(row, isReady && !atOnce && this.#host.store.shared),
+      });
+      number = results[0] as number;
+      if (number > 0 && atOnce) this.#host.run({ ...held, number }, [], []);
+    } finally {
+      if (atOnce && number <= 0) this.#host.taking.left();
+      if (isReady) this.#host.taking.vacated();
+    }
+    if (number <= 0) return this.#attached(await rowOf(this.#host.store, row.id), row.name);
+    if (row.due !== null) this.#host.taking.alarmAt(row.due);
+    return { id: row.id, attached: false };
+  }
+
+  /** Starts a flow unless one waits for others like it: then that one gets the input, and more time. */
+  async #startOnce(flow: NewFlow, { key, waitMs, atMostMs }: Debounce): Promise<Started> {
+    const debounce = `${flow.name}/${key}`;
+    for (;;) {
+      const [found] = await this.#host.store.scan(flows, { index: "debounce", prefix: [debounce], limit: 1 });
+      const due = Math.min(this.#host.now() + waitMs, (found?.created ?? this.#host.now()) + atMostMs);
+      const fresh = { ...newRow(flow, this.#host.now()), waiting: null, due, debounce };
+      const writes: Write[] = [];
+      // The input that it had, and that is not read any more.
+      if (found !== undefined) writes.push(releaseAll(`input/${found.id}`));
+      const input = this.#host.blobs.split(fresh.input, `input/${found?.id ?? flow.id}`, writes);
+      // One that waits in its queue already keeps its place there.
+      const time = found !== undefined && found.waiting === null ? { due } : {};
+      const set = { input, updated: this.#host.now(), ...time };
+      const change: WriteSet =
+        found === undefined
+          ? { writes: [{ type: "insert", table: flows, row: { ...fresh, input } }, ...writes] }
+          : {
+              expect: [{ table: flows, key: [found.number], is: { debounce, waiting: found.waiting } }],
+              writes: [...writes, { type: "update", table: flows, key: [found.number], set }],
+            };
+      try {
+        await this.#host.store.commit({ claim: this.#host.claim, ...change });
+        this.#host.taking.alarmAt(due);
+        return { id: found?.id ?? flow.id, attached: found !== undefined };
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+        const same = await findFlow(this.#host.store, flow.id);
+        if (same !== undefined && same.debounce !== debounce) return this.#attached(same, flow.name);
+      }
+    }
+  }
+
+  #attached(row: FlowRow, name: string): Started {
+    if (row.name !== name) throw new FlowIdTakenError(row.id, row.name, name);
+    return { id: row.id, attached: true };
+  }
+}

@@ -1,0 +1,404 @@
+// How a host takes flows from the store: those that are due, those of hosts that are gone, those that it has news of. One attempt at a
+// time for each flow, and no more flows than there are places.
+
+import {
+  type Claim,
+  ConflictError,
+  FencedError,
+  type Store,
+  StoreClosedError,
+  StoreError,
+} from "../../store/index.js";
+import type { FlowDefinition } from "../definition/define.js";
+import { kindOf } from "../hospital/symptom.js";
+import type { Entry } from "../journal/entry.js";
+import { type FlowRow, flows, HOST_CLAIMS, isEnded } from "../journal/tables.js";
+import type { Letter } from "../machine/state.js";
+import { resolved } from "../payload/blobs.js";
+import { needsSlot, type Queues } from "../queues/queues.js";
+import { MORE_TOPIC } from "../queues/tables.js";
+import type { Loaded } from "./loaded.js";
+import type { Orders } from "./orders.js";
+import type { FlowLimits } from "./port.js";
+import { findFlow, historyOf, lettersOf } from "./reading.js";
+import { type Guest, Room } from "./room.js";
+import type { Ward } from "./ward.js";
+
+/** What taking uses of its host. */
+export interface TakingHost {
+  readonly store: Store;
+  readonly claim: Claim;
+  readonly limits: FlowLimits;
+  readonly loaded: ReadonlyMap<number, Loaded>;
+  readonly ward: Ward;
+  readonly queues: Queues;
+  readonly orders: Orders;
+  /** The host takes no more flows. */
+  readonly isStopping: boolean;
+  now(): number;
+  syncClock(): Promise<void>;
+  after(ms: number, fn: () => void): void;
+  /** Calls `fn` after this time; returns the call that cancels it. */
+  timer(ms: number, fn: () => void): () => void;
+  definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
+  run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void;
+  readMail(loaded: Loaded): Promise<void>;
+  /** A flow is in memory, or does not come there. */
+  caughtUp(number: number): void;
+  mayStop(): void;
+}
+
+/** A store that failed is asked again after this time. */
+const STORE_AGAIN_MS = 1_000;
+
+export class Taking {
+  readonly #host: TakingHost;
+  /** Flows that are being taken; true: there was news since. */
+  readonly #taking = new Map<number, boolean>();
+  readonly #room: Room<Guest>;
+  /** Tokens of hosts that are gone. No later host gets one of them. */
+  readonly #gone = new Set<number>();
+  #alarm: { readonly cancel: () => void; readonly at: number } | undefined;
+  /** `again`: there was a reason to look since the look began. */
+  #looking: "no" | "once" | "again" = "no";
+
+  constructor(mostLoaded: number, host: TakingHost) {
+    this.#room = new Room(mostLoaded);
+    this.#host = host;
+  }
+
+  /** Flows are on their way into memory. */
+  get isBusy(): boolean {
+    return this.#taking.size > 0;
+  }
+
+  // ── places ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether a flow that starts gets a place. */
+  startsHere(): boolean {
+    return this.#room.start();
+  }
+
+  /** A flow has left its place. `vacated` follows. */
+  left(): void {
+    this.#room.exit();
+  }
+
+  /** A flow only waits, or works again. */
+  idle(flow: Guest, isIdle: boolean): void {
+    this.#room.idle(flow, isIdle);
+  }
+
+  async takeBorn(id: string): Promise<void> {
+    const row = await findFlow(this.#host.store, id);
+    if (row !== undefined) await this.take(row);
+  }
+
+  async takeNumber(number: number): Promise<void> {
+    if (this.#taking.has(number)) {
+      this.#taking.set(number, true);
+      return;
+    }
+    const [row] = await this.#host.store.get(flows, [[number]]);
+    if (row !== undefined) await this.take(row);
+    this.#notComing(number);
+  }
+
+  /** A place may be free: lets those in that wait for one. */
+  vacated(): void {
+    if (this.#host.isStopping) return;
+    for (let next = this.#room.next(); next !== undefined; next = this.#room.next()) void this.#letIn(next);
+    if (this.#room.takesMore()) void this.poll();
+  }
+
+  async #letIn(number: number): Promise<void> {
+    try {
+      const [row] = await this.#host.store.get(flows, [[number]]);
+      if (row?.holder === this.#host.claim.token) await this.rerun(row);
+      else if (row !== undefined) await this.take(row);
+    } finally {
+      this.#notComing(number);
+      if (this.#room.decline(number)) this.vacated();
+    }
+  }
+
+  /** A flow that was to be taken: if it was not, queries do not wait for it any more. */
+  #notComing(number: number): void {
+    if (!this.#host.loaded.has(number) && !this.#taking.has(number) && !this.#room.awaits(number))
+      this.#host.caughtUp(number);
+  }
+
+  /** Looks for flows of hosts that are gone, and for flows that are due. */
+  async poll(): Promise<void> {
+    await this.#host.syncClock();
+    for (let after = 0; ; ) {
+      const [first] = await this.#host.store.scan(flows, { index: "holder", after, limit: 1 });
+      const token = first?.holder;
+      if (token === undefined || token === null) break;
+      after = token;
+      if (token !== this.#host.claim.token && (await this.#isGone(token))) await this.#adopt(token);
+    }
+    await this.look();
+  }
+
+  /**
+   * Whether the host of a token can write no more. The claims are read after the token was seen, so it is not one that was made
+   * since; a claim that lapsed is revoked, so its host cannot renew it late.
+   */
+  async #isGone(token: number): Promise<boolean> {
+    const claim = (await this.#host.store.claims(HOST_CLAIMS)).find((one) => one.token === token);
+    if (claim?.held === true) return false;
+    // False: it was not held any more. Either way its owner can write no more.
+    if (claim !== undefined) await this.#host.store.revoke(claim.name, token);
+    return true;
+  }
+
+  /** Takes the flows of a host that is gone. */
+  async #adopt(token: number): Promise<void> {
+    this.#gone.add(token);
+    const { takeAtOnce: limit } = this.#host.limits;
+    const behind = (after: number): Promise<FlowRow[]> =>
+      this.#host.store.scan(flows, { index: "holder", prefix: [token], after, limit });
+    for (let rows = await behind(0); rows.length > 0; ) {
+      // The next flows are read while these are taken.
+      const next = behind((rows.at(-1) as FlowRow).number);
+      await Promise.all([next, ...rows.map((row) => this.take(row))]);
+      if (this.#room.isFull) return this.#room.wantsMore();
+      rows = await next;
+    }
+  }
+
+  /** Takes flows that are due, and sets the alarm for the next. */
+  async look(): Promise<void> {
+    if (this.#host.isStopping) return;
+    if (this.#looking !== "no") {
+      this.#looking = "again";
+      return;
+    }
+    try {
+      do {
+        this.#looking = "once";
+        await this.#takeAllDue();
+      } while (this.#isLookWanted());
+    } finally {
+      this.#looking = "no";
+    }
+  }
+
+  #isLookWanted(): boolean {
+    return this.#looking === "again";
+  }
+
+  async #takeAllDue(): Promise<void> {
+    const limit = this.#host.limits.takeAtOnce;
+    for (let after = -1; ; ) {
+      const rows = await this.#host.store.scan(flows, { index: "due", after, limit });
+      const now = this.#host.now();
+      const due = rows.filter((row) => (row.due as number) <= now);
+      await Promise.all(due.map((row) => this.#takeDue(row)));
+      const next = rows[due.length];
+      if (next !== undefined) this.alarmAt(next.due as number);
+      if (due.length < limit) return;
+      if (this.#room.isFull) return this.#room.wantsMore();
+      after = await this.#behind(due, after);
+    }
+  }
+
+  /** Where a look goes on behind a page of due rows. Rows that were taken are due no more, so the page is read again without them. */
+  async #behind(page: readonly FlowRow[], after: number): Promise<number> {
+    const rows = await this.#host.store.get(
+      flows,
+      page.map(({ number }) => [number]),
+    );
+    const isSame = rows.every((row, i) => row?.due === page[i]?.due);
+    return isSame ? ((page.at(-1) as FlowRow).due as number) : after;
+  }
+
+  async #takeDue(row: FlowRow): Promise<void> {
+    if (isTakeable(row, this.#host.claim.token) || isEnded(row)) return this.take(row);
+    // News for a flow that waits for people: nobody looks for it by time.
+    if (row.holder === null)
+      await this.#host.store
+        .commit({
+          claim: this.#host.claim,
+          expect: [{ table: flows, key: [row.number], is: { status: row.status, due: row.due } }],
+          writes: [{ type: "update", table: flows, key: [row.number], set: { due: null } }],
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof ConflictError)) throw error;
+        });
+  }
+
+  /** Looks for flows that are due at this time at the latest. */
+  alarmAt(at: number): void {
+    if (this.#alarm !== undefined) {
+      if (this.#alarm.at <= at) return;
+      this.#alarm.cancel();
+    }
+    const fire = (): void => {
+      this.#alarm = undefined;
+      void this.look();
+    };
+    this.#alarm = { cancel: this.#host.timer(Math.max(1, at - this.#host.now()), fire), at };
+  }
+
+  /**
+   * Takes a flow that nobody holds, and runs it. News of a flow that another host holds is for that host: it is taken from it only
+   * when that host is gone.
+   */
+  async take(row: FlowRow): Promise<void> {
+    const { number, holder } = row;
+    if (holder !== null && !this.#gone.has(holder)) return;
+    if (this.#host.isStopping || this.#host.loaded.has(number)) return;
+    if (this.#taking.has(number)) {
+      this.#taking.set(number, true);
+      return;
+    }
+    if (isEnded(row) && row.due === 0) await this.#alone(row, () => this.#host.orders.tellPeers(row));
+    else if (isTakeable(row, this.#host.claim.token)) await this.#alone(row, () => this.#tryRow(row));
+  }
+
+  /** One at a time for each flow. A flow that cannot be taken keeps no other from it. */
+  async #alone(row: FlowRow, act: () => Promise<void>): Promise<void> {
+    const { number } = row;
+    this.#taking.set(number, false);
+    try {
+      await act();
+    } catch (error) {
+      this.#notTaken(row, error);
+    } finally {
+      const again = this.#taking.get(number);
+      this.#taking.delete(number);
+      const loaded = this.#host.loaded.get(number);
+      if (loaded === undefined) this.#host.ward.calm(row.id);
+      this.#host.mayStop();
+      if (again !== true) this.#notComing(number);
+      else void (loaded === undefined ? this.takeNumber(number) : this.#host.readMail(loaded));
+    }
+  }
+
+  #notTaken(row: FlowRow, error: unknown): void {
+    if (error instanceof FencedError || error instanceof StoreClosedError) return;
+    // Another host, or an operator, was faster.
+    if (error instanceof ConflictError) this.#taking.set(row.number, true);
+    else if (error instanceof StoreError) this.#host.after(STORE_AGAIN_MS, () => void this.poll());
+    else {
+      this.#host.queues.left(row);
+      this.#host.ward.quarantine(row, error, kindOf(error) === "code" ? "engine" : undefined);
+    }
+  }
+
+  async #tryRow(found: FlowRow): Promise<void> {
+    let row = found;
+    if (row.status === "hospitalized") {
+      const patient = await this.#host.ward.patient(row);
+      if (patient === undefined) return;
+      row = patient;
+    } else if (this.#host.ward.keepsByWish(row)) return;
+    if (this.#host.definition(row.name, row.version) === undefined) this.#host.ward.unknown(row);
+    else if (needsSlot(row)) await this.#queueUp(row);
+    // A look at what is due or held by hosts that are gone finds the flow again, if the list of those that wait is full.
+    else await this.#inRoom(row.number, row.due === null && row.holder === null, () => this.#takeRow(row));
+  }
+
+  /** Runs a flow if there is room for it. @param run - whether it ran */
+  async #inRoom(number: number, isKept: boolean, run: () => Promise<boolean>): Promise<void> {
+    if (!this.#room.enter(number, isKept)) return;
+    let ran = false;
+    try {
+      ran = await run();
+    } finally {
+      if (!ran) {
+        this.#room.exit();
+        this.vacated();
+      }
+    }
+  }
+
+  async #takeRow(row: FlowRow): Promise<boolean> {
+    const { number } = row;
+    // A flow that was sent nothing so far has no mail: that it is so when it is taken, the commit expects.
+    const unread = row.mail === 0 ? [] : lettersOf(this.#host.store, number, 0);
+    const [history, letters] = await Promise.all([historyOf(this.#host.store, row), unread]);
+    const crashes = row.holder !== null && row.taken_at === history.length ? row.crashes + 1 : 0;
+    if (!this.#host.ward.mayRun(row, crashes)) return false;
+    const set = {
+      status: "running",
+      holder: this.#host.claim.token,
+      due: null,
+      crashes,
+      taken_at: history.length,
+      hospital: row.hospital,
+      updated: this.#host.now(),
+      ...(row.waiting !== null && { waiting: null }),
+      // To name the column of a unique index is to read and write the row as a whole.
+      ...(row.debounce !== null && { debounce: null }),
+    };
+    const [input = row.input] = await resolved(this.#host.store, [row.input]);
+    await this.#host.store.commit({
+      claim: this.#host.claim,
+      expect: [
+        { table: flows, key: [number], is: { holder: row.holder, status: row.status, mail: row.mail } },
+      ],
+      writes: [{ type: "update", table: flows, key: [number], set }],
+    });
+    this.#host.run({ ...row, ...set, input }, history, letters);
+    return true;
+  }
+
+  /** A flow whose time has come, and which has no slot of its queue, waits for one. */
+  async #queueUp({ number, queue, status, slot, due }: FlowRow): Promise<void> {
+    try {
+      await this.#host.store.commit({
+        claim: this.#host.claim,
+        expect: [{ table: flows, key: [number], is: { holder: null, status, slot, due } }],
+        writes: [{ type: "update", table: flows, key: [number], set: { waiting: queue, due: null } }],
+        notify: [MORE_TOPIC + queue],
+      });
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      this.#taking.set(number, true);
+    }
+  }
+
+  /** Runs flows that have got a slot, and are held by this host. */
+  async runAdmitted(numbers: readonly number[]): Promise<void> {
+    this.#host.queues.admitted(numbers);
+    const rows = await this.#host.store.get(
+      flows,
+      numbers.map((number) => [number]),
+    );
+    await Promise.all(rows.map((row) => row && this.#alone(row, () => this.#runHeld(row))));
+  }
+
+  /** Runs a flow that this host holds from its last checkpoint. */
+  async rerun(known: FlowRow): Promise<void> {
+    const { number } = known;
+    if (this.#host.isStopping || this.#host.loaded.has(number) || this.#taking.has(number)) return;
+    await this.#alone(known, async () => {
+      const [row] = await this.#host.store.get(flows, [[number]]);
+      if (row !== undefined) await this.#runHeld(row);
+    });
+  }
+
+  async #runHeld(row: FlowRow): Promise<void> {
+    if (row.holder !== this.#host.claim.token || row.status !== "running" || this.#host.ward.keepsByWish(row))
+      return;
+    await this.#inRoom(row.number, true, async () => {
+      const [input = row.input] = await resolved(this.#host.store, [row.input]);
+      const read = await Promise.all([
+        historyOf(this.#host.store, row),
+        lettersOf(this.#host.store, row.number, 0),
+      ]);
+      if (this.#host.isStopping) return false;
+      this.#host.run({ ...row, input }, ...read);
+      return true;
+    });
+  }
+}
+
+function isTakeable({ status, holder }: FlowRow, token: number): boolean {
+  if (holder === token) return false;
+  if (status === "hospitalized") return holder === null;
+  return status === "pending" || status === "waiting" || (status === "running" && holder !== null);
+}
