@@ -390,8 +390,8 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.#ctx.reply(to, answer);
   }
 
-  readMail(loaded: Loaded): Promise<void> {
-    return this.#news.readMail(loaded);
+  reread(loaded: Loaded): Promise<void> {
+    return this.#news.reread(loaded);
   }
 
   ended(id: string): void {

@@ -33,6 +33,9 @@ export interface NewsHost {
   observe(loaded: Loaded, reason: string): void;
 }
 
+/** Rows that are read at once. */
+const PAGE = 1_000;
+
 export class News {
   readonly #host: NewsHost;
 
@@ -44,6 +47,7 @@ export class News {
   noted(topic: string | undefined): void {
     if (topic === undefined) {
       for (const loaded of this.#host.loaded.values()) void this.readMail(loaded);
+      void this.#readWishes();
       this.#host.checkEnds();
       this.#host.queues.look();
       this.#host.schedules.keeper.look();
@@ -80,13 +84,37 @@ export class News {
     loaded.reading = "no";
   }
 
+  /** Something came for a flow while it was taken: its mail is read again, and what is wanted of it. */
+  async reread(loaded: Loaded): Promise<void> {
+    await Promise.all([this.readMail(loaded), this.#wished(loaded.row.number)]);
+  }
+
+  /** Notifications may have been lost: what is wanted of the flows in memory. */
+  async #readWishes(): Promise<void> {
+    const numbers = [...this.#host.loaded.keys()];
+    for (let i = 0; i < numbers.length; i += PAGE) {
+      const rows = await this.#host.store.get(
+        flows,
+        numbers.slice(i, i + PAGE).map((number) => [number]),
+      );
+      for (const row of rows) {
+        const loaded = row && this.#host.loaded.get(row.number);
+        if (loaded !== undefined) this.#carryOut(loaded, row?.wish ?? null);
+      }
+    }
+  }
+
   async #wished(number: number): Promise<void> {
     const [row] = await this.#host.store.get(flows, [[number]]);
     if (row === undefined || isEnded(row)) return;
     const loaded = this.#host.loaded.get(number);
     if (loaded === undefined) return this.#host.taking.take(row);
-    if (row.wish?.startsWith(OBSERVE)) this.#host.observe(loaded, row.wish.slice(OBSERVE.length));
-    else if (row.wish === "cancel" || row.wish === "kill" || row.wish === "pause")
-      loaded.pid.process?.deliver({ type: "wish", wish: row.wish }, undefined);
+    this.#carryOut(loaded, row.wish);
+  }
+
+  #carryOut(loaded: Loaded, wish: string | null): void {
+    if (wish?.startsWith(OBSERVE)) this.#host.observe(loaded, wish.slice(OBSERVE.length));
+    else if (wish === "cancel" || wish === "kill" || wish === "pause")
+      loaded.pid.process?.deliver({ type: "wish", wish }, undefined);
   }
 }

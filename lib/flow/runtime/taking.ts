@@ -42,7 +42,8 @@ export interface TakingHost {
   timer(ms: number, fn: () => void): () => void;
   definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
   run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void;
-  readMail(loaded: Loaded): Promise<void>;
+  /** There was news of a flow while it was taken. */
+  reread(loaded: Loaded): Promise<void>;
   /** A flow is in memory, or does not come there. */
   caughtUp(number: number): void;
   mayStop(): void;
@@ -273,7 +274,7 @@ export class Taking {
       if (loaded === undefined) this.#host.ward.calm(row.id);
       this.#host.mayStop();
       if (again !== true) this.#notComing(number);
-      else void (loaded === undefined ? this.takeNumber(number) : this.#host.readMail(loaded));
+      else void (loaded === undefined ? this.takeNumber(number) : this.#host.reread(loaded));
     }
   }
 

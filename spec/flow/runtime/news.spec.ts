@@ -1,0 +1,76 @@
+// What a host does not hear of, and finds all the same.
+
+import { describe, expect, it } from "vitest";
+import { defineFlow } from "../../../lib/flow/index.js";
+import { memory, type StoreSource, type Watcher } from "../../../lib/store/index.js";
+import { watched } from "../defects/support.js";
+import { bench } from "./bench.js";
+
+/** A store that can lose notifications. */
+function deafening(source: StoreSource): { readonly source: StoreSource; deaf: boolean; again(): void } {
+  const watchers: Watcher[] = [];
+  const control = {
+    deaf: false,
+    again: (): void => {
+      for (const one of watchers) one.again();
+    },
+    source: {
+      label: source.label,
+      open: async (...given: Parameters<StoreSource["open"]>) => {
+        const store = await source.open(...given);
+        const watch: typeof store.watch = (prefix, watcher) => {
+          watchers.push(watcher);
+          const notified = (topic: string): void => void (control.deaf || watcher.notified(topic));
+          return store.watch(prefix, { notified, again: () => watcher.again() });
+        };
+        return new Proxy(store, {
+          get: (target, name) => {
+            const value: unknown = name === "watch" ? watch : Reflect.get(target, name, target);
+            return typeof value === "function" ? value.bind(target) : value;
+          },
+        });
+      },
+    },
+  };
+  return control;
+}
+
+const endless = defineFlow("endless", (flow, _: undefined) =>
+  flow.step("endless", () => new Promise(() => undefined)),
+);
+
+describe("a host whose connection to the store was replaced", () => {
+  it("carries out what was wanted of the flows in memory meanwhile [J24]", async () => {
+    const store = deafening(memory());
+    await using b = await bench([endless], { store: store.source });
+    const run = await b.until(b.flows.start(endless, undefined));
+    store.deaf = true;
+    await b.until(run.kill());
+    await b.clock.advance(60_000);
+    expect(await b.until(run.info())).toMatchObject({ status: "running" });
+    store.deaf = false;
+    store.again();
+    await expect(b.until(run.result())).rejects.toMatchObject({ status: "killed" });
+  });
+});
+
+describe("a wish", () => {
+  it("that comes while its flow is taken is carried out [J24]", async () => {
+    let late: (() => Promise<unknown>) | undefined;
+    const first = await bench([endless]);
+    await first.until(first.flows.start(endless, undefined, { id: "e" }));
+    await first[Symbol.asyncDispose]();
+    const source = watched(first.store, async (method, [set]) => {
+      const isTaking =
+        method === "commit" && JSON.stringify((set as { writes: unknown }).writes).includes("taken_at");
+      if (!isTaking || late === undefined) return;
+      const act = late;
+      late = undefined;
+      await act();
+    });
+    await using other = await bench([], { store: first.store, clock: first.clock });
+    late = () => other.flows.get("e").kill();
+    await using b = await bench([endless], { store: source, clock: first.clock });
+    await expect(b.until(b.flows.get("e").result())).rejects.toMatchObject({ status: "killed" });
+  });
+});
