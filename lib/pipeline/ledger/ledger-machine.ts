@@ -38,6 +38,7 @@ export interface LedgerState {
   /** Open sources: how many messages each has given. */
   readonly open: Map<string, number>;
   pending: number;
+  /** Messages that have left `live`; `dead` of them are dead letters. */
   done: number;
   dead: number;
   ended: Ended | undefined;
@@ -130,8 +131,8 @@ export function decide(state: LedgerState, event: LedgerEvent): [LedgerState, re
     case "settle":
       if (!isTaken(state, event.taken)) return refused("overtaken");
       remove(state, event.taken);
+      state.done++;
       if (event.dead) state.dead++;
-      else state.done++;
       state.pending += inserted(state, event.children);
       return [state, completed(state)];
     case "emit":

@@ -88,19 +88,57 @@ export interface LedgerListener {
   lost(error: Error): void;
 }
 
+/** How far an execution is. */
+export interface LedgerCounts {
+  /** Live messages and open sources. */
+  readonly pending: number;
+  /** Messages that were settled, dead letters included. */
+  readonly done: number;
+  /** Messages that became dead letters. */
+  readonly dead: number;
+  /** Messages that sources have given, and those that were there at the start. */
+  readonly inputs: number;
+}
+
+/** What a ledger needs of its surroundings. */
+export interface LedgerContext {
+  /** Monotonic milliseconds. */
+  now(): number;
+  /** Calls `fn` after at least this many milliseconds; returns the call that cancels it. */
+  after(ms: number, fn: () => void): () => void;
+  /** Calls `fn` when the code at hand has run. Default: in a microtask. */
+  later?(fn: () => void): void;
+}
+
+const inMicrotask = (fn: () => void): void => {
+  void Promise.resolve().then(fn);
+};
+
+/** How a ledger defers its notifications. */
+export function laterOf(context: LedgerContext): (fn: () => void) => void {
+  return context.later === undefined ? inMicrotask : (fn) => context.later?.(fn);
+}
+
 /** The ledger of one execution on one host. */
 export interface Ledger {
   /** Asks for so many further messages of a queue: as many will arrive, as they become ready. */
   want(queue: string, count: number): void;
-  /** Submits a step. What becomes of it is told to the listener. */
+  /**
+   * Submits a step. The listener is notified of what becomes of it. Values are encoded at once: they may change afterwards.
+   *
+   * @throws UnstorableValueError, PayloadTooLargeError, OptionError about a key. Then nothing was submitted, and the messages of the
+   * step are still taken
+   */
   submit(step: Step): void;
-  /** How many messages a queue holds at least, over all hosts as far as this host knows. */
+  /** How many live messages a queue holds, those in work included, over all hosts as far as this host knows. */
   depth(queue: string): number;
   /** Waits until the queue holds fewer messages than this, then calls `drained`. */
   awaitBelow(queue: string, mark: number): void;
   /** How many messages this host holds in batches, for {@link LedgerListener.onlyHeld}. */
   held(count: number): void;
-  /** What an adapter remembers. */
+  /** How far the execution is, over all hosts as far as this host knows. */
+  counts(): LedgerCounts;
+  /** What an adapter remembers, steps included that are submitted and not committed. */
   recall(adapter: string, key: string): Promise<unknown>;
   /** Gives back what was not settled, and waits for what was submitted. */
   close(): Promise<void>;

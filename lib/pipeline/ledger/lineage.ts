@@ -1,5 +1,13 @@
-// Lineage: what became of each message in its route, call by call. One packed row a message; its id names its ancestors.
+// Lineage: what became of each message in its route, call by call. One packed row a message; its id names its ancestors, and is not in
+// the row a second time.
+//
+//     status attempt children route batch     a line for the message, its fields divided by tabs
+//     status started took gave adapter …      a line for each call: started as the difference to the call before, in milliseconds,
+//                                             took in microseconds
+//
+// Numbers are written to the base 36. A text that has more than letters, digits and a few signs is written as JSON.
 
+import { InvariantError } from "../../process/errors.js";
 import type { MessageId } from "../definition/message-id.js";
 
 /** One call of an adapter. */
@@ -8,8 +16,9 @@ export interface CallRecord {
   readonly adapter: string;
   /** `skipped`: the condition of the adapter was false. `ended`: it returned nothing, so nothing went on. */
   readonly status: "completed" | "skipped" | "ended" | "failed";
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, rounded down when it is stored. */
   readonly startedMs: number;
+  /** Stored to the microsecond. */
   readonly tookMs: number;
   /** How many values it gave. */
   readonly gave: number;
@@ -25,10 +34,88 @@ export interface LineageEntry {
   readonly id: MessageId;
   readonly route: string;
   readonly status: "completed" | "dead" | "cancelled";
+  /** 1 for the first. */
   readonly attempt: number;
   readonly calls: readonly CallRecord[];
   /** How many children it has in other queues. */
   readonly children: number;
   /** The id of the first message of the batch in which it was processed. */
   readonly batch?: MessageId;
+}
+
+const MESSAGE = { completed: "c", dead: "d", cancelled: "x" } as const;
+const CALL = { completed: "c", skipped: "s", ended: "e", failed: "f" } as const;
+const MESSAGE_STATUS = invert(MESSAGE);
+const CALL_STATUS = invert(CALL);
+
+function invert<K extends string>(letters: Readonly<Record<K, string>>): ReadonlyMap<string, K> {
+  return new Map(Object.entries(letters).map(([name, letter]) => [letter as string, name as K]));
+}
+
+const PLAIN = /^[\w.:/+=@-]+$/;
+
+/** A text without tabs and lines. */
+const packed = (text: string): string => (PLAIN.test(text) ? text : JSON.stringify(text));
+const unpacked = (text: string): string => (text.startsWith('"') ? (JSON.parse(text) as string) : text);
+const number = (n: number): string => n.toString(36);
+const whole = (text: string | undefined): number => Number.parseInt(text as string, 36);
+
+/** An entry as its row holds it. */
+export function encodeEntry({ route, status, attempt, calls, children, batch }: LineageEntry): string {
+  let text = `${MESSAGE[status]}\t${number(attempt)}\t${number(children)}\t${packed(route)}`;
+  if (batch !== undefined) text += `\t${packed(batch)}`;
+  let last = 0;
+  for (const call of calls) {
+    const started = Math.floor(call.startedMs);
+    const { adapter, gave, input, output, error } = call;
+    const took = number(Math.round(call.tookMs * 1_000));
+    text += `\n${CALL[call.status]}\t${number(started - last)}\t${took}\t${number(gave)}\t${packed(adapter)}`;
+    last = started;
+    if (input === undefined && output === undefined && error === undefined) continue;
+    text += `\t${optional(input)}\t${optional(output)}`;
+    if (error !== undefined) text += `\t${packed(error)}`;
+  }
+  return text;
+}
+
+/** Nothing is unlike an empty text. */
+const optional = (text: string | undefined): string => (text === undefined ? "" : packed(text));
+
+/** The entry that a row holds. */
+export function decodeEntry(id: MessageId, text: string | Uint8Array): LineageEntry {
+  const lines = (typeof text === "string" ? text : new TextDecoder().decode(text)).split("\n");
+  const [letter, attempt, children, route, batch] = (lines[0] as string).split("\t");
+  const status = MESSAGE_STATUS.get(letter as string);
+  if (status === undefined) throw new InvariantError(`${lines[0]} is no entry of a lineage`);
+  let last = 0;
+  const calls = lines.slice(1).map((line) => {
+    const call = decodeCall(line, last);
+    last = call.startedMs;
+    return call;
+  });
+  return {
+    id,
+    route: unpacked(route as string),
+    status,
+    attempt: whole(attempt),
+    calls,
+    children: whole(children),
+    ...(batch !== undefined && { batch: unpacked(batch) }),
+  };
+}
+
+function decodeCall(line: string, last: number): CallRecord {
+  const [letter, started, took, gave, adapter, input, output, error] = line.split("\t");
+  const status = CALL_STATUS.get(letter as string);
+  if (status === undefined) throw new InvariantError(`${line} is no call of a lineage`);
+  return {
+    adapter: unpacked(adapter as string),
+    status,
+    startedMs: last + whole(started),
+    tookMs: whole(took) / 1_000,
+    gave: whole(gave),
+    ...(input && { input: unpacked(input) }),
+    ...(output && { output: unpacked(output) }),
+    ...(error && { error: unpacked(error) }),
+  };
 }

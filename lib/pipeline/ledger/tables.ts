@@ -28,28 +28,35 @@ const EXECUTION_COLUMNS = {
   replays: "integer?",
   created: "integer",
   ended: "integer?",
-  /** 1: the end was announced. A host that starts announces ends whose announcement was lost. */
-  announced: "integer",
+  /** 1: it has ended, and nobody was told. A host that starts announces such ends. */
+  unannounced: "integer?",
 } as const;
 
 /** One row an execution: its frozen configuration, and the counters that decide its completion. */
 export const executions: Table<typeof EXECUTION_COLUMNS> = defineTable("pipeline_executions", {
   columns: EXECUTION_COLUMNS,
   key: ["number"],
-  counted: "number",
-  indexes: { id: ["id"], pipeline: ["pipeline", "number"], status: ["status", "number"] },
+  indexes: {
+    id: ["id"],
+    pipeline: ["pipeline", "number"],
+    status: ["status", "number"],
+    unannounced: ["unannounced", "number"],
+  },
   unique: ["id"],
 });
+/** The topic of an execution: something about it has changed that its hosts have to look at. */
+export const executionTopic = (number: number): string => `pipelines/execution/${number}/`;
+
 export type ExecutionRow = Row<typeof executions>;
 
-/** Lanes of a queue: what is ready, and what waits for its time. */
+/** The lane of what is ready. A message that waits for its time has that time as its lane, by the clock of the store. */
 export const READY = 0;
-export const DELAYED = 1;
 
 const MESSAGE_COLUMNS = {
   /** The number of the execution; 0 for queues that belong to no execution. */
   scope: "integer",
   queue: "text",
+  /** {@link READY}, or when it may be tried again. */
   lane: "integer",
   id: "text",
   body: "payload",
@@ -61,20 +68,18 @@ const MESSAGE_COLUMNS = {
   history: "text?",
   /** The token of the claim of the host that has taken it. Null: nobody has. */
   holder: "integer?",
-  /** When it may be tried again, by the clock of the store. Of delayed messages alone. */
-  due: "integer?",
   /** 1: a broker has confirmed it. Null: it still has to be published, or no broker carries it. */
   sent: "integer?",
 } as const;
 
 /**
- * The live messages. A queue is a range of keys, in the order of the ids; delayed messages are in a lane of their own, so that nobody
- * reads past them. A store that several processes share names the host that has taken a message; in a store of one process all are its.
+ * The live messages. A queue is a range of keys: what is ready, in the order of the ids, and behind it what is delayed, in the order of
+ * the times. So what may be tried now is one range. A store that several processes share names the host that has taken a message; in a store of one process all are its.
  */
 export const messages: Table<typeof MESSAGE_COLUMNS> = defineTable("pipeline_messages", {
   columns: MESSAGE_COLUMNS,
   key: ["scope", "queue", "lane", "id"],
-  indexes: { due: ["due"], holder: ["holder"] },
+  indexes: { holder: ["holder"] },
 });
 export type MessageRow = Row<typeof messages>;
 

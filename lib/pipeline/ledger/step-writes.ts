@@ -1,0 +1,242 @@
+// The write set of many steps. Pure: the same steps give the same writes.
+//
+// The steps of a set are applied together, behind one expectation of the execution: it has not ended. Their counts are added up into one
+// update, and behind it the end is decided: whoever makes `pending` 0 ends the execution in the same commit.
+
+import type { AnyRow, Claim, RowExpectation, Write, WriteSet } from "../../store/index.js";
+import type { Publication, Step } from "./ledger.js";
+import { encodeEntry, type LineageEntry } from "./lineage.js";
+import type { Body, LiveMessage } from "./live-message.js";
+import { deadLetters, executions, lineage, memory, messages, READY, sources } from "./tables.js";
+
+/** A step that was submitted, with what has to be stored of it. */
+export interface Entry {
+  readonly step: Step;
+  /** The values of its children, or of its source's messages. */
+  readonly bodies: readonly Body[];
+  /** Whether this host takes each child as soon as it is committed. Empty: none. */
+  readonly passed: boolean[];
+  /** A checkpoint, the values to remember, or an error. */
+  readonly extra: readonly (Body | null)[];
+}
+
+/** Where steps are written. */
+export interface Place {
+  /** The number of the execution. */
+  readonly scope: number;
+  readonly claim: Claim;
+  /** Other hosts write to the store: rows name the host that has taken them. */
+  readonly shared: boolean;
+}
+
+/** A write set, and what it does to the counts. */
+export interface Writing {
+  readonly set: WriteSet;
+  /** The place of the write that ends the execution, if pending becomes 0. */
+  readonly end: number;
+  readonly pending: number;
+  readonly done: number;
+  readonly dead: number;
+  readonly inputs: number;
+}
+
+/** @param now - the clock of the store */
+export function writingOf(entries: readonly Entry[], place: Place, now: number): Writing {
+  const writer = new StepWriter(place, now);
+  for (const entry of entries) writer.add(entry);
+  return writer.finish();
+}
+
+class StepWriter {
+  readonly #place: Place;
+  readonly #now: number;
+  readonly #writes: Write[] = [];
+  readonly #expect: RowExpectation[];
+  /** Sources of which this set has a step already. */
+  readonly #sources = new Set<string>();
+  #pending = 0;
+  #done = 0;
+  #dead = 0;
+  #inputs = 0;
+  #ends = false;
+
+  constructor(place: Place, now: number) {
+    this.#place = place;
+    this.#now = now;
+    this.#expect = [{ table: executions, key: [place.scope], is: { ended: null } }];
+  }
+
+  add({ step, bodies, passed, extra }: Entry): void {
+    switch (step.type) {
+      case "settle":
+        this.#remove(step.message as LiveMessage);
+        this.#publish(step.children, bodies, passed);
+        if (step.entry !== undefined) this.#lineage(step.entry);
+        for (const [i, { adapter, key }] of (step.remember ?? []).entries())
+          this.#writes.push({
+            type: "put",
+            table: memory,
+            row: { scope: this.#place.scope, adapter, key, value: extra[i] ?? null },
+          });
+        return;
+      case "emit":
+        for (const message of new Set(step.messages)) this.#remove(message as LiveMessage);
+        this.#publish(step.children, bodies, passed);
+        for (const entry of step.entries ?? []) this.#lineage(entry);
+        return;
+      case "retry":
+        this.#retry(step.message as LiveMessage, step.delayMs, step.error);
+        return;
+      case "dead":
+        this.#bury(step.message as LiveMessage, step.error);
+        if (step.entry !== undefined) this.#lineage(step.entry);
+        return;
+      case "source":
+        this.#source(step.source, { given: step.from });
+        this.#writes.push({
+          type: "update",
+          table: sources,
+          key: [this.#place.scope, step.source],
+          set: { checkpoint: extra[0] ?? null },
+          add: { given: step.messages.length },
+        });
+        this.#inputs += step.messages.length;
+        this.#publish(step.messages, bodies, passed);
+        return;
+      case "close":
+        this.#source(step.source, {});
+        this.#writes.push({
+          type: "update",
+          table: sources,
+          key: [this.#place.scope, step.source],
+          set: { open: 0 },
+        });
+        this.#pending--;
+        return;
+      case "end":
+        this.#ends = true;
+        this.#writes.push({
+          type: "update",
+          table: executions,
+          key: [this.#place.scope],
+          set: { ...this.#ended(step.as), error: extra[0] ?? null },
+        });
+        return;
+      default:
+        step satisfies never;
+    }
+  }
+
+  finish(): Writing {
+    const { scope, claim } = this.#place;
+    const key = [scope];
+    const [pending, done, dead, inputs] = [this.#pending, this.#done, this.#dead, this.#inputs];
+    this.#writes.push({ type: "update", table: executions, key, add: { pending, done, dead, inputs } });
+    const end = this.#writes.length;
+    if (!this.#ends)
+      this.#writes.push({
+        type: "when",
+        table: executions,
+        key,
+        is: { pending: 0 },
+        writes: [{ type: "update", table: executions, key, set: this.#ended("completed") }],
+      });
+    return {
+      set: { expect: this.#expect, writes: this.#writes, claim },
+      end,
+      pending,
+      done,
+      dead,
+      inputs,
+    };
+  }
+
+  #ended(status: string): AnyRow {
+    return { status, ended: this.#now, unannounced: 1 };
+  }
+
+  #remove({ queue, lane, id }: LiveMessage): void {
+    const key = [this.#place.scope, queue, lane, id];
+    this.#expectMine(key);
+    this.#writes.push({ type: "delete", table: messages, key });
+    this.#pending--;
+    this.#done++;
+  }
+
+  /** Elsewhere another host may have taken the message over. A store of one process knows no other host. */
+  #expectMine(key: readonly (string | number)[]): void {
+    const { claim, shared } = this.#place;
+    if (shared) this.#expect.push({ table: messages, key, is: { holder: claim.token } });
+  }
+
+  /** A child comes with its parent's removal, and a source's message with its place in the source: neither can be there already. */
+  #publish(all: readonly Publication[], bodies: readonly Body[], passed: readonly boolean[]): void {
+    const { scope, claim, shared } = this.#place;
+    for (let i = 0; i < all.length; i++) {
+      const { queue, id, key } = all[i] as Publication;
+      const row: Record<string, string | number | Uint8Array> = {
+        scope,
+        queue,
+        lane: READY,
+        id,
+        body: bodies[i] as Body,
+      };
+      if (key !== undefined) row.tag = key;
+      if (shared && passed[i] === true) row.holder = claim.token;
+      this.#writes.push({ type: "put", table: messages, row });
+    }
+    this.#pending += all.length;
+  }
+
+  #retry(message: LiveMessage, delayMs: number, error: string | undefined): void {
+    const { scope } = this.#place;
+    const { queue, lane, id, key: tag, body } = message;
+    const key = [scope, queue, lane, id];
+    this.#expectMine(key);
+    const attempts = error === undefined ? message.attempts : message.attempts + 1;
+    const errors = error === undefined ? message.errors : [...message.errors, error];
+    const history = errors.length === 0 ? null : JSON.stringify(errors);
+    if (delayMs <= 0) {
+      // This host tries it again, so it stays taken.
+      this.#writes.push({ type: "update", table: messages, key, set: { attempts, history } });
+      return;
+    }
+    const due = dueOf(this.#now, delayMs);
+    const row = { scope, queue, lane: due, id, body, attempts, history, ...(tag !== undefined && { tag }) };
+    if (due !== lane) this.#writes.push({ type: "delete", table: messages, key });
+    this.#writes.push({ type: "put", table: messages, row });
+  }
+
+  #bury(message: LiveMessage, error: string): void {
+    const { queue, id, body, key: tag, errors } = message;
+    this.#remove(message);
+    this.#dead++;
+    const row = {
+      scope: this.#place.scope,
+      queue,
+      id,
+      body,
+      history: JSON.stringify([...errors, error]),
+      at: this.#now,
+      ...(tag !== undefined && { tag }),
+    };
+    this.#writes.push({ type: "put", table: deadLetters, row });
+  }
+
+  #lineage(entry: LineageEntry): void {
+    const row = { scope: this.#place.scope, id: entry.id, entry: encodeEntry(entry) };
+    this.#writes.push({ type: "put", table: lineage, row });
+  }
+
+  /** What is expected holds before the set: only the first step of a source in it can say so. */
+  #source(name: string, is: AnyRow): void {
+    if (this.#sources.has(name)) return;
+    this.#sources.add(name);
+    this.#expect.push({ table: sources, key: [this.#place.scope, name], is: { ...is, open: 1 } });
+  }
+}
+
+/** The lane of a message that is delayed: when it is due. */
+export function dueOf(now: number, delayMs: number): number {
+  return Math.max(READY + 1, Math.ceil(now + delayMs));
+}

@@ -1,0 +1,121 @@
+// What this host knows of one queue of an execution: where it has read to, what it has handed out, and what was asked for. Pure.
+//
+// A store of one process needs no lease on a message: whoever holds the claim of the host holds all messages, and those that are handed
+// out are known here. Rows are read in the order of their ids. Children may come with ids from before the place that was read to; then
+// reading goes back to them, past the rows that are known.
+
+import type { MessageId } from "../definition/message-id.js";
+import type { LiveMessage } from "./live-message.js";
+
+/** What a page of a queue's rows is, as far as places matter. */
+interface Placed {
+  readonly id: MessageId;
+  readonly lane: number;
+}
+
+export class StoreQueue {
+  readonly name: string;
+  /** Asked for, and neither arrived nor promised to a child that is being committed. */
+  wanted = 0;
+  /** Handed out, or on their way to be settled: by id. */
+  readonly known: Map<MessageId, LiveMessage> = new Map();
+  /** Handed out as soon as somebody asks: messages that are tried again at once, and those that came in excess. */
+  readonly ready: LiveMessage[] = [];
+  /** Live messages in the store, as far as this host knows. */
+  depth = 0;
+  /** The mark that a route waits for; 0: none does. */
+  mark = 0;
+  /** There may be ready rows from here on. */
+  from: MessageId = "";
+  /** All ready rows from `from` on are known. */
+  exhausted = false;
+  /** The first time, by the clock of the ledger, at which a delayed row may be due that is not known. */
+  due: number | undefined;
+  /** A page is being read. */
+  reading: "ready" | "delayed" | undefined;
+  /** While a page is read: rows that have gone since, and may be in the page. */
+  readonly #gone = new Set<MessageId>();
+  /** While a page is read: the first id that was added. */
+  #added: MessageId | undefined;
+  #addedDue: number | undefined;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Nobody works on the message any more, and its row is gone or has moved. */
+  forget(message: LiveMessage): void {
+    message.state = "gone";
+    this.known.delete(message.id);
+    if (this.reading !== undefined) this.#gone.add(message.id);
+  }
+
+  /** A ready row was added that nobody here has taken. */
+  added(id: MessageId): void {
+    this.exhausted = false;
+    this.#gone.delete(id);
+    if (id < this.from) this.from = id;
+    if (this.reading === "ready" && (this.#added === undefined || id < this.#added)) this.#added = id;
+  }
+
+  /** A row was added that is due at this time. */
+  delayed(id: MessageId, due: number): void {
+    this.#gone.delete(id);
+    this.due = Math.min(this.due ?? due, due);
+    if (this.reading === "delayed") this.#addedDue = Math.min(this.#addedDue ?? due, due);
+  }
+
+  /** How many rows to read, if reading is of use now. */
+  next(now: number): "ready" | "delayed" | undefined {
+    if (this.reading !== undefined || this.wanted <= this.ready.length) return undefined;
+    if (this.due !== undefined && this.due <= now) return "delayed";
+    return this.exhausted ? undefined : "ready";
+  }
+
+  /** The rows of a page that are to be handed out. @param isWhole - there are no rows behind the page */
+  page<R extends Placed>(rows: readonly R[], isWhole: boolean, now: number): R[] {
+    const isDelayed = this.reading === "delayed";
+    const fresh: R[] = [];
+    const most = this.wanted - this.ready.length;
+    let at = 0;
+    for (; at < rows.length; at++) {
+      const row = rows[at] as R;
+      if (this.known.has(row.id) || this.#gone.has(row.id)) continue;
+      if (fresh.length >= most || (isDelayed && row.lane > now)) break;
+      fresh.push(row);
+    }
+    const stopped = rows[at];
+    if (isDelayed) this.due = stopped?.lane ?? (isWhole ? undefined : rows.at(-1)?.lane);
+    else {
+      const last = rows[at - 1];
+      // A blank sorts before all characters of an id: nothing is between the last row and this place.
+      if (last !== undefined) this.from = `${last.id} `;
+      this.exhausted = stopped === undefined && isWhole;
+    }
+    this.#read();
+    return fresh;
+  }
+
+  /** Rows were taken from a store that others take from, too. @param isWhole - there were no others */
+  taken(isWhole: boolean, now: number): void {
+    this.exhausted = isWhole;
+    if (isWhole && this.due !== undefined && this.due <= now) this.due = undefined;
+    this.#read();
+  }
+
+  /** The page could not be read. */
+  unread(): void {
+    this.#read();
+  }
+
+  /** What came in the meantime counts from now on. */
+  #read(): void {
+    const [added, due] = [this.#added, this.#addedDue];
+    this.reading = undefined;
+    this.#gone.clear();
+    this.#added = undefined;
+    this.#addedDue = undefined;
+    if (added !== undefined) this.added(added);
+    if (due !== undefined) this.due = Math.min(this.due ?? due, due);
+  }
+}
