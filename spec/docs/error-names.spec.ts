@@ -7,7 +7,7 @@ import { SignalboxError } from "../../lib/process/errors.js";
 const LIB = new URL("../../lib/", import.meta.url);
 
 /** Code that runs when it is loaded: of the viewer's page, and of the program `signalbox`. It has no errors of its own. */
-const RUNS = /testing[\\/](?:viewer[\\/]client[\\/]|command[\\/]main)/;
+const RUNS = /testing[\\/]viewer[\\/]client[\\/]|^cli[\\/]main\.ts$/;
 
 const files = readdirSync(LIB, { recursive: true, encoding: "utf8" }).filter(
   (path) => path.endsWith(".ts") && !RUNS.test(path),

@@ -115,6 +115,8 @@ export function scanTests(kind: Kind): void {
   it("give the rows that a naive filter and sort gives, in random tables", async () => {
     const { store } = at();
     let found = 0;
+    // A table is filled quickly; fewer may all be empty.
+    const numRuns = Math.max(kind.runs, 6);
     await fc.assert(
       fc.asyncProperty(rows, fc.array(scan, { minLength: 1, maxLength: 10 }), async (all, scans) => {
         await fill(store, all);
@@ -125,9 +127,9 @@ export function scanTests(kind: Kind): void {
           found += wanted.length;
         }
       }),
-      { numRuns: kind.runs, seed: 5 },
+      { numRuns, seed: 5 },
     );
-    expect(found).toBeGreaterThan(kind.runs);
+    expect(found).toBeGreaterThan(numRuns);
   });
 
   it("give each its own rows when many begin at once, in random tables", async () => {
