@@ -1,0 +1,92 @@
+// Errors of queues.
+
+import { SignalboxError } from "../../process/errors.js";
+import { show } from "../../process/show.js";
+
+/**
+ * A queue holds as many messages as it may. None of the publication was stored.
+ *
+ * @remedy Publish more slowly, subscribe with more concurrency, or raise `mostMessages` of the queue.
+ */
+export class QueueFullError extends SignalboxError {
+  static override readonly name: string = "QueueFullError";
+  readonly code = "ERR_QUEUE_FULL";
+  /** The name of the queue. */
+  readonly queue: string;
+  /** How many messages it holds. */
+  readonly messages: number;
+  constructor(queue: string, messages: number, more: number, most: number) {
+    super(`queue ${queue} holds ${messages} messages, and ${more} more would pass its limit of ${most}`);
+    this.queue = queue;
+    this.messages = messages;
+  }
+}
+
+/**
+ * A queue, or a subscriber, was used after it was closed.
+ *
+ * @remedy Close queues after their users have stopped.
+ */
+export class QueueClosedError extends SignalboxError {
+  static override readonly name: string = "QueueClosedError";
+  readonly code = "ERR_QUEUE_CLOSED";
+  constructor(queue: string) {
+    super(`queue ${queue} is closed`);
+  }
+}
+
+/**
+ * A handler returned something that is no status. The attempt has failed; the message is tried again, as the queue's policy says.
+ *
+ * @remedy Return `done`, `retry()` or `dead()`, and await whatever they depend on.
+ */
+export class QueueStatusError extends SignalboxError {
+  static override readonly name: string = "QueueStatusError";
+  readonly code = "ERR_QUEUE_STATUS";
+  constructor(queue: string, returned: unknown) {
+    super(`the handler of queue ${queue} returned ${show(returned)}: return done, retry() or dead()`);
+  }
+}
+
+/**
+ * A handler took longer with a message than its subscriber allows. The attempt has failed; its signal was aborted.
+ *
+ * @remedy Raise `timeoutMs` of the subscriber, or let the handler end when `message.signal` aborts.
+ */
+export class QueueTimeoutError extends SignalboxError {
+  static override readonly name: string = "QueueTimeoutError";
+  readonly code = "ERR_QUEUE_TIMEOUT";
+  constructor(queue: string, timeoutMs: number) {
+    super(`the handler of queue ${queue} took longer than ${timeoutMs} ms`);
+  }
+}
+
+/**
+ * A message was in work when its subscriber ended without settling it: its process was killed, or it lost its claim. The message keeps
+ * this as the error of that attempt; nobody throws it.
+ *
+ * @remedy If it comes back for the same message, the message kills its process: look at the dead letter.
+ */
+export class SubscriberLostError extends SignalboxError {
+  static override readonly name: string = "SubscriberLostError";
+  readonly code = "ERR_QUEUE_SUBSCRIBER_LOST";
+  constructor() {
+    super("the subscriber ended while it had the message");
+  }
+}
+
+/**
+ * There is no dead letter with this id.
+ *
+ * @remedy List the dead letters. It was removed, or is being tried again.
+ */
+export class DeadLetterNotFoundError extends SignalboxError {
+  static override readonly name: string = "DeadLetterNotFoundError";
+  readonly code = "ERR_QUEUE_DEAD_LETTER_NOT_FOUND";
+  /** The id that was asked for. */
+  readonly id: string;
+  constructor(queue: string, id: string) {
+    super(`queue ${queue} has no dead letter ${show(id)}`);
+    this.id = id;
+  }
+}

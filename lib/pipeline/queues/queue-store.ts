@@ -1,0 +1,299 @@
+// What queues read and write. Whoever settles a message proves in the same commit that the message is still theirs.
+
+import { InvariantError } from "../../process/errors.js";
+import { showThrown } from "../../process/show.js";
+import {
+  type Claim,
+  ConflictError,
+  type Expectation,
+  type Store,
+  type Write,
+  type WriteSet,
+} from "../../store/index.js";
+import { QueueFullError, SubscriberLostError } from "./errors.js";
+import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
+import { type Verdict, withFailure } from "./status.js";
+import type { StoreTime } from "./store-time.js";
+import {
+  deadMessages,
+  type QueuedRow,
+  queued,
+  SUBSCRIBER_CLAIMS,
+  settledIds,
+  subscribers,
+  topicOf,
+} from "./tables.js";
+
+/** A message that is to be stored. */
+export interface NewMessage {
+  readonly id: string;
+  /** The publisher gave the id. */
+  readonly named: boolean;
+  readonly body: string | Uint8Array;
+  readonly tag: string | null;
+  readonly delayMs: number;
+}
+
+/** A message that the settlement of another one publishes. */
+export interface Child extends Omit<NewMessage, "id" | "named"> {
+  readonly to: QueueStore;
+}
+
+/** What a take gives. */
+export interface Taken {
+  readonly rows: readonly QueuedRow[];
+  /** There may be further ones. */
+  readonly more: boolean;
+  /** When the next delayed message is due. */
+  readonly dueInMs: number | undefined;
+}
+
+export class QueueStore {
+  readonly name: string;
+  readonly store: Store;
+  readonly time: StoreTime;
+  readonly policy: QueuePolicy;
+  /** A broker carries the messages. */
+  readonly carried: boolean;
+  /** At least as many messages as there are, if this process publishes alone. */
+  #level: { count: number; readonly at: number } | undefined;
+
+  constructor(name: string, store: Store, time: StoreTime, policy: QueuePolicy, carried: boolean) {
+    this.name = name;
+    this.store = store;
+    this.time = time;
+    this.policy = policy;
+    this.carried = carried;
+  }
+
+  /** The names of the claims of its subscribers begin so. */
+  get claims(): string {
+    return `${SUBSCRIBER_CLAIMS}${this.name}/`;
+  }
+
+  /** Stores those that are not there. For each: whether it was stored. @throws QueueFullError, StoreError */
+  async publish(messages: readonly NewMessage[]): Promise<boolean[]> {
+    await this.admit(messages.length);
+    const named = messages.filter((one) => one.named).map(({ id }) => [this.name, id]);
+    for (let attempt = 1; ; attempt++) {
+      const known = await this.#known(named);
+      const fresh = messages.filter(({ id }) => !known.has(id));
+      // What is settled in between would be published again: the commit is refused then, and looks again.
+      const expect: Expectation[] = named
+        .filter(([, id]) => !known.has(id as string))
+        .flatMap((key) => [settledIds, deadMessages].map((table) => ({ table, key, is: "absent" as const })));
+      const writes = fresh.map((one): Write => ({ type: "offer", table: queued, row: this.row(one) }));
+      if (writes.length === 0) return messages.map(() => false);
+      try {
+        const { results } = await this.store.commit({ expect, writes, notify: [topicOf(this.name)] });
+        const stored = new Set(fresh.filter((_, i) => (results[i] as number) > 0));
+        return messages.map((one) => stored.has(one));
+      } catch (error) {
+        if (!(error instanceof ConflictError) || attempt === QUEUE_LIMITS.publishAttempts) throw error;
+      }
+    }
+  }
+
+  /** The ids of messages that are settled, or given up. */
+  async #known(keys: readonly (readonly string[])[]): Promise<Set<string>> {
+    if (keys.length === 0) return new Set();
+    const [settled, dead] = await Promise.all([
+      this.store.get(settledIds, keys),
+      this.store.get(deadMessages, keys),
+    ]);
+    return new Set([...settled, ...dead].flatMap((row) => (row === undefined ? [] : [row.id])));
+  }
+
+  /** A message as its row. */
+  row(
+    { id, named, body, tag, delayMs }: NewMessage,
+    parent: number | null = null,
+  ): Omit<QueuedRow, "number"> {
+    const now = this.time.now();
+    const isDelayed = delayMs > 0;
+    return {
+      ...{ queue: this.name, id, named: named ? 1 : 0, body, tag, attempts: 0, history: null, parent },
+      held: null,
+      ready: isDelayed ? null : this.name,
+      delayed: isDelayed ? this.name : null,
+      due: isDelayed ? Math.ceil(now + delayMs) : null,
+      unsent: this.carried && !isDelayed ? this.name : null,
+    };
+  }
+
+  /** Requires room for so many messages, and counts them. @throws QueueFullError */
+  async admit(more: number): Promise<void> {
+    const { mostMessages } = this.policy;
+    const isOld = (at: number): boolean => this.store.shared && this.time.now() - at > QUEUE_LIMITS.countMs;
+    let level = this.#level;
+    if (level === undefined || isOld(level.at) || level.count + more > mostMessages) {
+      const count = await this.store.count(queued, { index: "id", prefix: [this.name] });
+      level = { count, at: this.time.now() };
+      if (count + more > mostMessages) throw new QueueFullError(this.name, count, more, mostMessages);
+      this.#level = level;
+    }
+    level.count += more;
+  }
+
+  /** Takes ready messages, the oldest first, for the subscriber that has this claim. */
+  async take(claim: Claim, count: number): Promise<Taken> {
+    const { store, name } = this;
+    await this.wake();
+    const rows = await store.take(queued, {
+      index: "ready",
+      prefix: [name],
+      limit: count,
+      where: { held: null },
+      set: { ready: null, held: claim.token },
+      claim,
+    });
+    return { rows, more: rows.length === count, dueInMs: await this.dueInMs() };
+  }
+
+  /** Makes delayed messages ready whose time has come. How many. */
+  async wake(): Promise<number> {
+    const { name, carried } = this;
+    const rows = await this.store.take(queued, {
+      index: "due",
+      prefix: [name],
+      below: this.time.now() + 1,
+      limit: QUEUE_LIMITS.portion,
+      set: { delayed: null, due: null, ready: name, unsent: carried ? name : null },
+    });
+    return rows.length;
+  }
+
+  async dueInMs(): Promise<number | undefined> {
+    const [first] = await this.store.scan(queued, { index: "due", prefix: [this.name], limit: 1 });
+    return first === undefined ? undefined : Math.max(0, (first.due ?? 0) - this.time.now());
+  }
+
+  /** The set that settles a message. Refused if the message is not held under this claim. */
+  settlement(claim: Claim, message: QueuedRow, verdict: Verdict, children: readonly Child[]): WriteSet {
+    const { number } = message;
+    const expect: Expectation[] = [{ table: queued, key: [number], is: { held: claim.token } }];
+    const notify = new Set<string>();
+    const writes = this.#verdict(message, verdict);
+    if (verdict.type === "retry") notify.add(topicOf(this.name));
+    for (const [i, { to, ...child }] of children.entries()) {
+      const row = to.row({ ...child, id: `#${number}.${i}`, named: false }, number);
+      writes.push({ type: "insert", table: queued, row });
+      notify.add(topicOf(to.name));
+    }
+    return { claim, expect, writes, notify: [...notify] };
+  }
+
+  #verdict(message: QueuedRow, verdict: Verdict): Write[] {
+    const { number, id, named, body, tag } = message;
+    const table = queued;
+    const at = this.time.now();
+    const attempts = message.attempts + 1;
+    const gone: Write = { type: "delete", table, key: [number] };
+    if (verdict.type === "done") return named === 1 ? [gone, ...this.#remembered(id, at)] : [gone];
+    const history = withFailure(message.history, { attempt: attempts, at, error: verdict.error });
+    if (verdict.type === "dead") {
+      const row = { queue: this.name, id, named, body, tag, attempts, history, at };
+      return [gone, { type: "insert", table: deadMessages, row }];
+    }
+    const isDelayed = verdict.delayMs > 0;
+    const set = {
+      ...{ held: null, attempts, history },
+      ready: isDelayed ? null : this.name,
+      delayed: isDelayed ? this.name : null,
+      due: isDelayed ? Math.ceil(this.time.now() + verdict.delayMs) : null,
+      unsent: this.carried && !isDelayed ? this.name : null,
+    };
+    return [{ type: "update", table, key: [number], set }];
+  }
+
+  #remembered(id: string, at: number): Write[] {
+    if (this.policy.rememberMs === 0 || this.policy.rememberMost === 0) return [];
+    return [{ type: "put", table: settledIds, row: { queue: this.name, id, at } }];
+  }
+
+  /** Gives messages back that were not tried. */
+  async release(claim: Claim, messages: readonly QueuedRow[]): Promise<void> {
+    const { name, carried } = this;
+    const set = { held: null, ready: name, unsent: carried ? name : null };
+    // One that somebody else has by now must not keep the others back.
+    await Promise.all(
+      messages.map(({ number }) =>
+        this.store
+          .commit({
+            claim,
+            expect: [{ table: queued, key: [number], is: { held: claim.token } }],
+            writes: [{ type: "update", table: queued, key: [number], set }],
+            notify: [topicOf(name)],
+          })
+          .catch((error: unknown) => {
+            if (!(error instanceof ConflictError)) throw error;
+          }),
+      ),
+    );
+  }
+
+  /** Notes who takes messages under this claim. */
+  async enter({ token }: Claim, concurrency: number): Promise<void> {
+    const row = { token, queue: this.name, concurrency };
+    await this.store.commit({ writes: [{ type: "put", table: subscribers, row }] });
+  }
+
+  /** Puts back what dead subscribers held. What they may have had in work counts as an attempt. */
+  async recover(): Promise<void> {
+    const { store, name } = this;
+    const rows = await store.scan(subscribers, { index: "queue", prefix: [name] });
+    if (rows.length === 0) return;
+    // In this order: whoever is in the table had a claim before it was read.
+    const held = new Set(
+      (await store.claims(this.claims)).filter((one) => one.held).map(({ token }) => token),
+    );
+    for (const row of rows) if (!held.has(row.token)) await this.#recoverOne(row.token, row.concurrency);
+  }
+
+  async #recoverOne(token: number, concurrency: number): Promise<void> {
+    const lost = await this.store.scan(queued, {
+      index: "held",
+      prefix: [token],
+      limit: QUEUE_LIMITS.portion,
+    });
+    if (lost.some(({ queue }) => queue !== this.name)) throw new InvariantError("a claim is of one queue");
+    const isHeld = { held: token };
+    const expect: Expectation[] = lost.map(({ number }) => ({ table: queued, key: [number], is: isHeld }));
+    const writes: Write[] = lost.flatMap((row, i) => {
+      // They are begun in their order, so those in work are among the first.
+      if (i < concurrency) return this.#verdict(row, this.#afterCrash(row));
+      const set = { held: null, ready: this.name, unsent: this.carried ? this.name : null };
+      return { type: "update" as const, table: queued, key: [row.number], set };
+    });
+    expect.push({ table: subscribers, key: [token], is: "present" });
+    writes.push({ type: "delete", table: subscribers, key: [token] });
+    try {
+      await this.store.commit({ expect, writes, notify: [topicOf(this.name)] });
+    } catch (error) {
+      // Somebody else recovers it.
+      if (!(error instanceof ConflictError)) throw error;
+    }
+  }
+
+  #afterCrash({ attempts }: QueuedRow): Verdict {
+    const error = showThrown(new SubscriberLostError());
+    return attempts + 1 >= this.policy.attempts
+      ? { type: "dead", error }
+      : { type: "retry", delayMs: 0, error };
+  }
+
+  /** Forgets ids that were remembered for long enough, and those beyond the most. */
+  async forget(): Promise<void> {
+    const { store, name, policy } = this;
+    const index = "at";
+    const prefix = [name];
+    const limit = QUEUE_LIMITS.portion;
+    const over = (await store.count(settledIds, { index, prefix })) - policy.rememberMost;
+    const below = Math.floor(this.time.now() - policy.rememberMs);
+    const old = await store.scan(settledIds, { index, prefix, below, limit });
+    const oldest =
+      over > old.length ? await store.scan(settledIds, { index, prefix, limit: Math.min(over, limit) }) : old;
+    const writes = oldest.map(({ id }): Write => ({ type: "delete", table: settledIds, key: [name, id] }));
+    if (writes.length > 0) await store.commit({ writes });
+  }
+}

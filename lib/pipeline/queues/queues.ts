@@ -1,0 +1,384 @@
+// Queues as users have them: published messages are stored, and each is handled until it is settled once.
+
+import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
+import { checkBackoff } from "../../process/backoff.js";
+import type { Duration } from "../../process/duration.js";
+import { duration } from "../../process/duration.js";
+import { OptionError } from "../../process/errors.js";
+import { waitForExit } from "../../process/exited.js";
+import type { Kernel } from "../../process/kernel.js";
+import { only } from "../../process/known-options.js";
+import { count, delay, withMethod } from "../../process/options.js";
+import type { Pid } from "../../process/pid.js";
+import { SHUTDOWN } from "../../process/reason.js";
+import { type Launch, launch, type Startable } from "../../process/start.js";
+import type { ProcessSystem } from "../../process/system.js";
+import { openStore, type Store, type StoreSource } from "../../store/index.js";
+import { checkName } from "../definition/queue.js";
+import { DeadLetters } from "./dead-letters.js";
+import { QueueClosedError } from "./errors.js";
+import { QUEUE_DEFAULTS, QUEUE_LIMITS, type QueuePolicy, type SubscriberPolicy } from "./limits.js";
+import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
+import type { Status } from "./status.js";
+import { StoreTime } from "./store-time.js";
+import { SubscriberProcess } from "./subscriber-process.js";
+import { deadMessages, QUEUE_SCHEMA, type QueuedRow, queued } from "./tables.js";
+
+/** What {@link openQueues} is given. */
+export interface QueuesOptions {
+  /** Where the messages are: `sqlite("queues.db")`, `postgres(…)`, `pglite(…)`, or `memory()` for tests. */
+  readonly store: StoreSource;
+  /** How values are stored, and how large they may be. */
+  readonly payloads?: PayloadOptions;
+}
+
+/** Options of a publication. */
+export interface PublishOptions {
+  /** A message whose id is in the queue, or was settled a while ago, is dropped. Default: an id that nobody else has. */
+  readonly id?: string;
+  /** Any text that handlers get with the message. */
+  readonly key?: string;
+  /** How long the message waits before it is delivered. */
+  readonly delay?: Duration;
+}
+
+/** One message of {@link MessageQueue.publishMany}. */
+export interface NewQueueMessage<in out T> extends PublishOptions {
+  /** What handlers get. */
+  readonly value: T;
+}
+
+/** What became of a published message. */
+export interface Published {
+  /** The id of the message. */
+  readonly id: string;
+  /** False: there was a message with this id. */
+  readonly stored: boolean;
+}
+
+/** What a handler gets. */
+export interface QueueMessage<out T> {
+  /** The id of the message. */
+  readonly id: string;
+  /** What was published. */
+  readonly value: T;
+  /** The key, if one was given. */
+  readonly key: string | undefined;
+  /** 1 for the first attempt. Attempts that a crash interrupted count. */
+  readonly attempt: number;
+  /** The same in every attempt at this message, and in no other: give it to services that deduplicate. */
+  readonly idempotencyKey: string;
+  /** Aborts when the attempt is over: it took too long, or the subscriber has lost the message. */
+  readonly signal: AbortSignal;
+  /**
+   * Publishes a message in the commit that settles this one. If the handler does not return `done`, it is not published.
+   *
+   * @throws OptionError, UnstorableValueError, PayloadTooLargeError, QueueFullError
+   */
+  publish<U>(to: MessageQueue<U>, value: U, options?: Omit<PublishOptions, "id">): Promise<void>;
+}
+
+/** What a subscriber does with a message. Only {@link Status} values settle it; a throw is a failed attempt. */
+export type QueueHandler<T> = (message: QueueMessage<T>) => Status | PromiseLike<Status>;
+
+/** How many messages a queue has. */
+export interface QueueCounts {
+  /** Ready for a subscriber. */
+  readonly ready: number;
+  /** With a subscriber. */
+  readonly inFlight: number;
+  /** Waiting for their time. */
+  readonly delayed: number;
+  /** Given up. */
+  readonly dead: number;
+}
+
+const POLICY = ["mostMessages", "attempts", "backoff", "rememberMs", "rememberMost"];
+const PUBLISH = ["id", "key", "delay"];
+
+/**
+ * Opens durable queues.
+ *
+ * @throws OptionError, StoreError, PackageMissingError
+ * @example
+ * const queues = await openQueues(system, { store: memory() });
+ * const orders = queues.queue<{ item: string }>("orders");
+ * await orders.publish({ item: "lamp" }, { id: "order-7" });
+ * await orders.subscribe({ concurrency: 4 }, async ({ value, signal }) => {
+ *   await fetch(`http://shop/${value.item}`, { signal });
+ *   return done;
+ * });
+ */
+export async function openQueues(system: ProcessSystem, options: QueuesOptions): Promise<Queues> {
+  only("", options, ["store", "payloads"]);
+  withMethod("store", options.store, "open", "a store, such as sqlite(file)");
+  const payloads = new Payloads(options.payloads);
+  const store = await openStore(system, options.store, [QUEUE_SCHEMA]);
+  const time = await StoreTime.of(system.kernel.env, store);
+  return new Queues(system, store, time, payloads);
+}
+
+/** Open queues. See {@link openQueues}. */
+export class Queues implements AsyncDisposable {
+  readonly #system: ProcessSystem;
+  readonly #store: Store;
+  readonly #time: StoreTime;
+  readonly #payloads: Payloads;
+  readonly #subscriptions = new Set<Subscription>();
+  #isClosed = false;
+
+  /** @internal Use {@link openQueues}. */
+  constructor(system: ProcessSystem, store: Store, time: StoreTime, payloads: Payloads) {
+    this.#system = system;
+    this.#store = store;
+    this.#time = time;
+    this.#payloads = payloads;
+  }
+
+  /**
+   * A queue by its name. It is there as soon as something is published.
+   *
+   * @param name - letters, digits, `_` and `-`, a letter first
+   * @throws OptionError
+   */
+  queue<T>(name: string, policy: Partial<QueuePolicy> = {}): MessageQueue<T> {
+    checkName("name", name);
+    const checked = checkPolicy(policy);
+    const store = new QueueStore(name, this.#store, this.#time, checked, false);
+    return new MessageQueue<T>(store, {
+      system: this.#system,
+      payloads: this.#payloads,
+      subscriptions: this.#subscriptions,
+      isClosed: () => this.#isClosed,
+    });
+  }
+
+  /** Stops all subscriptions made here, then closes the store. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await Promise.all([...this.#subscriptions].map((one) => one.stop()));
+    await this.#store.close();
+  }
+
+  /** As `close`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** What queues share. @internal */
+interface Home {
+  readonly system: ProcessSystem;
+  readonly payloads: Payloads;
+  readonly subscriptions: Set<Subscription>;
+  isClosed(): boolean;
+}
+
+/** A queue: see {@link Queues.queue}. */
+export class MessageQueue<in out T> {
+  /** The name of the queue. */
+  readonly name: string;
+  /** Messages that were given up. */
+  readonly deadLetters: DeadLetters<T>;
+  readonly #store: QueueStore;
+  readonly #home: Home;
+
+  /** @internal Use {@link Queues.queue}. */
+  constructor(store: QueueStore, home: Home) {
+    this.name = store.name;
+    this.#store = store;
+    this.#home = home;
+    this.deadLetters = new DeadLetters<T>(store, home.payloads);
+  }
+
+  /**
+   * Publishes a message. Fulfilled when it is durable.
+   *
+   * @throws OptionError, QueueFullError, UnstorableValueError, PayloadTooLargeError, QueueClosedError, StoreError
+   */
+  async publish(value: T, options: PublishOptions = {}): Promise<Published> {
+    only("", options, PUBLISH);
+    const [published] = await this.publishMany([{ ...options, value }]);
+    return published as Published;
+  }
+
+  /**
+   * Publishes messages in one commit: all that are not there yet are stored, or none. At most 10,000.
+   *
+   * @throws OptionError, QueueFullError, UnstorableValueError, PayloadTooLargeError, QueueClosedError, StoreError
+   */
+  async publishMany(messages: readonly NewQueueMessage<T>[]): Promise<Published[]> {
+    this.#open();
+    if (!Array.isArray(messages) || messages.length > QUEUE_LIMITS.portion)
+      throw new OptionError("messages", messages, `an array of at most ${QUEUE_LIMITS.portion} messages`);
+    const all: NewMessage[] = [];
+    for (const [i, { value, ...options }] of messages.entries())
+      all.push(await this.#message(i, value, options));
+    if (all.length === 0) return [];
+    const stored = await this.#store.publish(all);
+    return all.map(({ id }, i) => ({ id, stored: stored[i] === true }));
+  }
+
+  /**
+   * Handles messages until the subscription is stopped.
+   *
+   * @throws OptionError, QueueClosedError, StoreError
+   */
+  async subscribe(options: Partial<SubscriberPolicy>, handler: QueueHandler<T>): Promise<Subscription> {
+    this.#open();
+    const policy = checkSubscriber(options);
+    if (typeof handler !== "function") throw new OptionError("handler", handler, "a function");
+    const handle = (row: QueuedRow, signal: AbortSignal) => this.#handle(row, signal, handler);
+    const behaviour = new SubscriberProcess({ ...policy, queue: this.#store, handle });
+    const label = `subscriber of ${this.name}`;
+    const definition: Startable<readonly [], Subscription> = {
+      [launch]: (): Launch<Subscription> => ({
+        behaviour,
+        options: { label },
+        ref: (pid, kernel) => new Subscription(pid, kernel, this.#home.subscriptions),
+      }),
+    };
+    return this.#home.system.start(definition);
+  }
+
+  /** How many messages there are. The numbers are read one after another, while others publish and settle. */
+  async counts(): Promise<QueueCounts> {
+    this.#open();
+    const { store } = this.#store;
+    const prefix = [this.name];
+    const [all, ready, delayed, dead] = await Promise.all([
+      store.count(queued, { index: "id", prefix }),
+      store.count(queued, { index: "ready", prefix }),
+      store.count(queued, { index: "due", prefix }),
+      store.count(deadMessages, { prefix }),
+    ]);
+    return { ready, inFlight: Math.max(0, all - ready - delayed), delayed, dead };
+  }
+
+  #open(): void {
+    if (this.#home.isClosed()) throw new QueueClosedError(this.name);
+  }
+
+  async #message(i: number, value: T, options: PublishOptions): Promise<NewMessage> {
+    const path = `messages[${i}]`;
+    only(path, options, PUBLISH);
+    const { id } = options;
+    if (id !== undefined) checkText(`${path}.id`, id);
+    if (id?.startsWith("#") === true) throw new OptionError(`${path}.id`, id, "a text that begins with no #");
+    const { body, tag, delayMs } = await this.#encoded(path, value, options);
+    return { id: id ?? this.#home.system.kernel.env.id(), named: id !== undefined, body, tag, delayMs };
+  }
+
+  async #encoded(path: string, value: T, options: PublishOptions): Promise<Omit<Child, "to">> {
+    const { key, delay: wait } = options;
+    return {
+      body: await this.#home.payloads.store(value, `${path}.value`, `queue ${this.name}`),
+      tag: key === undefined ? null : checkText(`${path}.key`, key),
+      delayMs: wait === undefined ? 0 : duration(`${path}.delay`, wait),
+    };
+  }
+
+  async #handle(
+    row: QueuedRow,
+    signal: AbortSignal,
+    handler: QueueHandler<T>,
+  ): Promise<{ returned: unknown; children: readonly Child[] }> {
+    const children: Promise<Child>[] = [];
+    let isOver = false;
+    const returned = await handler({
+      id: row.id,
+      value: (await this.#home.payloads.load(row.body)) as T,
+      key: row.tag ?? undefined,
+      attempt: row.attempts + 1,
+      idempotencyKey: `${this.name}/${row.id}`,
+      signal,
+      publish: async (to, child, options = {}) => {
+        if (isOver) throw new QueueClosedError(`${this.name}: the handler has returned, so its message`);
+        only("", options, ["key", "delay"]);
+        const ready = to.child(child, options);
+        children.push(ready);
+        await ready;
+      },
+    });
+    isOver = true;
+    return { returned, children: await Promise.all(children) };
+  }
+
+  /** A message that the settlement of another one publishes. @internal */
+  async child(value: T, options: PublishOptions): Promise<Child> {
+    const child = await this.#encoded("message", value, options);
+    await this.#store.admit(1);
+    return { ...child, to: this.#store };
+  }
+}
+
+/** A running subscription. */
+export class Subscription implements AsyncDisposable {
+  readonly #pid: Pid<never>;
+  readonly #kernel: Kernel;
+  readonly #all: Set<Subscription>;
+
+  /** @internal Use {@link MessageQueue.subscribe}. */
+  constructor(pid: Pid<never>, kernel: Kernel, all: Set<Subscription>) {
+    this.#pid = pid;
+    this.#kernel = kernel;
+    this.#all = all;
+    all.add(this);
+  }
+
+  /** The process of the subscriber. */
+  get pid(): Pid<never> {
+    return this.#pid;
+  }
+
+  /**
+   * Takes no more messages, lets those in work end, and gives the others back to the queue.
+   *
+   * @param signal - ends the wait; the subscription goes on stopping
+   */
+  async stop(signal?: AbortSignal): Promise<void> {
+    const gone = waitForExit(this.#kernel, this.#pid, signal);
+    this.#kernel.links.exit(this.#kernel.outside, this.#pid, SHUTDOWN, "exit");
+    await gone;
+    this.#all.delete(this);
+  }
+
+  /** As `stop`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+function checkPolicy(given: Partial<QueuePolicy>): QueuePolicy {
+  only("", given, POLICY);
+  const policy = { ...QUEUE_DEFAULTS.queue, ...given };
+  return {
+    mostMessages: count("mostMessages", policy.mostMessages, 1, true),
+    attempts: count("attempts", policy.attempts, 1, true),
+    backoff: checkBackoff("backoff", policy.backoff),
+    rememberMs: delay("rememberMs", policy.rememberMs),
+    rememberMost: count("rememberMost", policy.rememberMost, 0),
+  };
+}
+
+function checkSubscriber(given: Partial<SubscriberPolicy>): SubscriberPolicy {
+  only("", given, ["concurrency", "prefetch", "timeoutMs"]);
+  const policy = { ...QUEUE_DEFAULTS.subscriber, ...given };
+  const prefetch = count("prefetch", policy.prefetch, 1);
+  if (prefetch > QUEUE_LIMITS.portion)
+    throw new OptionError("prefetch", prefetch, `a whole number, at most ${QUEUE_LIMITS.portion}`);
+  const concurrency = Math.min(prefetch, count("concurrency", policy.concurrency, 1));
+  return { prefetch, concurrency, timeoutMs: delay("timeoutMs", policy.timeoutMs, 1, true) };
+}
+
+function checkText(path: string, value: unknown): string {
+  if (
+    typeof value === "string" &&
+    value !== "" &&
+    value.length <= QUEUE_LIMITS.idCharacters &&
+    !value.includes("\0")
+  )
+    return value;
+  throw new OptionError(path, value, `a text of 1 to ${QUEUE_LIMITS.idCharacters} characters`);
+}

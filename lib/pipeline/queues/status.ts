@@ -1,0 +1,119 @@
+// What a handler says about a message, and what becomes of the message then. Pure.
+
+import { backoffMs } from "../../process/backoff.js";
+import type { Duration } from "../../process/duration.js";
+import { duration } from "../../process/duration.js";
+import { only } from "../../process/known-options.js";
+import { showThrown } from "../../process/show.js";
+import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
+
+/** What a handler returns: see {@link done}, {@link retry} and {@link dead}. */
+export type Status =
+  | { readonly type: "done" }
+  | { readonly type: "retry"; readonly delayMs: number | undefined; readonly reason: string }
+  | { readonly type: "dead"; readonly reason: string };
+
+/**
+ * The message is settled: it leaves the queue.
+ *
+ * @example orders.subscribe({}, () => done);
+ */
+export const done: Status = Object.freeze({ type: "done" });
+
+/** Options of {@link retry}. */
+export interface RetryOptions {
+  /** The wait before the next attempt. Default: as the queue's policy says. */
+  readonly delay?: Duration;
+  /** Why, for people. */
+  readonly reason?: string;
+}
+
+/**
+ * The message is tried again later. It counts as an attempt.
+ *
+ * @throws OptionError
+ * @example orders.subscribe({}, () => retry({ delay: "2 s", reason: "the shop is closed" }));
+ */
+export function retry(options: RetryOptions = {}): Status {
+  only("", options, ["delay", "reason"]);
+  const { delay, reason = "the handler asked for another attempt" } = options;
+  const delayMs = delay === undefined ? undefined : duration("delay", delay);
+  return { type: "retry", delayMs, reason: String(reason) };
+}
+
+/**
+ * The message becomes a dead letter at once, whatever attempts are left.
+ *
+ * @param reason - for people
+ * @example orders.subscribe({}, () => dead("there is no such customer"));
+ */
+export function dead(reason: string): Status {
+  return { type: "dead", reason: String(reason) };
+}
+
+/** Whether a handler returned a status. */
+export function isStatus(value: unknown): value is Status {
+  const type = (value as Partial<Status> | null | undefined)?.type;
+  return type === "done" || type === "retry" || type === "dead";
+}
+
+/** A failed attempt, as a message keeps it. */
+export interface Failure {
+  /** The number of the attempt, from 1. */
+  readonly attempt: number;
+  /** When it ended, in milliseconds since 1970. */
+  readonly at: number;
+  /** What went wrong. */
+  readonly error: string;
+}
+
+/** How one attempt ended. */
+export type Outcome =
+  | { readonly type: "status"; readonly status: Status }
+  | { readonly type: "threw"; readonly error: unknown };
+
+/** What becomes of the message. */
+export type Verdict =
+  | { readonly type: "done" }
+  | { readonly type: "retry"; readonly delayMs: number; readonly error: string }
+  | { readonly type: "dead"; readonly error: string };
+
+/**
+ * What becomes of a message after an attempt.
+ *
+ * @param attempts - that were made before
+ * @param roll - in [0, 1)
+ */
+export function verdictOf(
+  { attempts: most, backoff }: QueuePolicy,
+  attempts: number,
+  outcome: Outcome,
+  roll: number,
+): Verdict {
+  const attempt = attempts + 1;
+  const again = (error: string, delayMs = backoffMs(backoff, attempt, roll)): Verdict =>
+    attempt >= most ? { type: "dead", error } : { type: "retry", delayMs, error };
+  if (outcome.type === "threw") return again(showThrown(outcome.error));
+  const { status } = outcome;
+  switch (status.type) {
+    case "done":
+      return status;
+    case "retry":
+      return again(status.reason, status.delayMs);
+    case "dead":
+      return { type: "dead", error: status.reason };
+    default:
+      return status satisfies never;
+  }
+}
+
+/** The history of a message with one failure more. */
+export function withFailure(history: string | null, failure: Failure): string {
+  const { historyEntries, errorCharacters } = QUEUE_LIMITS;
+  const error = failure.error.slice(0, errorCharacters);
+  return JSON.stringify([...historyOf(history), { ...failure, error }].slice(-historyEntries));
+}
+
+export function historyOf(history: string | null): Failure[] {
+  return history === null ? [] : (JSON.parse(history) as Failure[]);
+}

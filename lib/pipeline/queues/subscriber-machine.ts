@@ -1,0 +1,216 @@
+// A subscriber of a queue. It takes messages ahead, hands them out as far as its concurrency goes, and settles each once. Pure for
+// whoever calls it; states are changed in place, since they hold what is in flight.
+//
+// A delivery is one attempt at one message. Its number is the fence within this process: what comes late for a delivery that is over
+// changes nothing. Between processes the store is the fence: only who holds a message settles it.
+
+import { type Backoff, backoffMs } from "../../process/backoff.js";
+import { InvariantError } from "../../process/errors.js";
+
+export interface SubscriberConfig {
+  readonly concurrency: number;
+  readonly prefetch: number;
+  /** The waits before a store that failed is asked again. */
+  readonly again: Backoff;
+}
+
+/** One attempt at one message. */
+interface Delivery<M> {
+  readonly message: M;
+  isSettling: boolean;
+  failures: number;
+}
+
+export interface SubscriberState<M, V> {
+  readonly config: SubscriberConfig;
+  phase: "claiming" | "running" | "stopping" | "stopped";
+  /** Grows with each claim. What was taken under an earlier one is not this subscriber's any more. */
+  claim: number;
+  readonly buffer: M[];
+  readonly inFlight: Map<number, Delivery<M>>;
+  /** How many messages were asked for. */
+  taking: number;
+  /** There may be messages that nobody has taken. */
+  more: boolean;
+  failures: number;
+  nextDelivery: number;
+  /** Types only. */
+  readonly verdict?: V;
+}
+
+export type SubscriberEvent<M, V> =
+  | { readonly type: "claimed" }
+  /** The claim is lost: others may have what this subscriber held. */
+  | { readonly type: "lost" }
+  /** There may be messages to take. */
+  | { readonly type: "news" }
+  | {
+      readonly type: "taken";
+      readonly claim: number;
+      readonly messages: readonly M[];
+      readonly more: boolean;
+    }
+  /** The store failed when it was asked for a claim or for messages. */
+  | { readonly type: "failed"; readonly claim: number; readonly roll: number }
+  | { readonly type: "handled"; readonly delivery: number; readonly verdict: V }
+  /** The settlement is committed; or it was refused, because the message is somebody else's. */
+  | { readonly type: "settled"; readonly delivery: number }
+  /** The store failed. Nothing was settled. */
+  | { readonly type: "unsettled"; readonly delivery: number; readonly verdict: V; readonly roll: number }
+  | { readonly type: "again" }
+  | { readonly type: "stop" };
+
+export type SubscriberEffect<M, V> =
+  | { readonly type: "claim"; readonly claim: number }
+  | { readonly type: "take"; readonly claim: number; readonly count: number }
+  | { readonly type: "run"; readonly delivery: number; readonly message: M }
+  | {
+      readonly type: "settle";
+      readonly delivery: number;
+      readonly message: M;
+      readonly verdict: V;
+      /** The wait before it. */
+      readonly inMs: number;
+    }
+  /** Ends the attempts: nothing that they do counts. */
+  | { readonly type: "end"; readonly deliveries: readonly number[] }
+  /** Gives messages back that were not tried. */
+  | { readonly type: "release"; readonly messages: readonly M[] }
+  /** Sends `again` after this time. */
+  | { readonly type: "alarm"; readonly inMs: number }
+  | { readonly type: "stopped" };
+
+export function initial<M, V>(config: SubscriberConfig): SubscriberState<M, V> {
+  return {
+    config,
+    phase: "claiming",
+    claim: 0,
+    buffer: [],
+    inFlight: new Map(),
+    taking: 0,
+    more: true,
+    failures: 0,
+    nextDelivery: 0,
+  };
+}
+
+export function decide<M, V>(
+  state: SubscriberState<M, V>,
+  event: SubscriberEvent<M, V>,
+): [SubscriberState<M, V>, readonly SubscriberEffect<M, V>[]] {
+  if (state.phase === "stopped") return [state, []];
+  const effects: SubscriberEffect<M, V>[] = [];
+  react(state, event, effects);
+  advance(state, effects);
+  return [state, effects];
+}
+
+function react<M, V>(
+  state: SubscriberState<M, V>,
+  event: SubscriberEvent<M, V>,
+  effects: SubscriberEffect<M, V>[],
+): void {
+  switch (event.type) {
+    case "claimed":
+      if (state.phase === "claiming") state.phase = "running";
+      state.failures = 0;
+      return;
+    case "lost":
+      lost(state, effects);
+      return;
+    case "news":
+      state.more = true;
+      return;
+    case "taken":
+      taken(state, event);
+      return;
+    case "failed":
+      if (event.claim !== state.claim) return;
+      state.taking = 0;
+      state.failures++;
+      effects.push({ type: "alarm", inMs: backoffMs(state.config.again, state.failures, event.roll) });
+      return;
+    case "again":
+      state.more = true;
+      if (state.phase === "claiming") effects.push({ type: "claim", claim: state.claim });
+      return;
+    case "handled":
+    case "unsettled":
+      settle(state, event, effects);
+      return;
+    case "settled":
+      state.inFlight.delete(event.delivery);
+      return;
+    case "stop":
+      state.phase = "stopping";
+      return;
+    default:
+      event satisfies never;
+  }
+}
+
+function lost<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M, V>[]): void {
+  const deliveries = [...state.inFlight.keys()];
+  state.inFlight.clear();
+  state.buffer.length = 0;
+  state.taking = 0;
+  state.claim++;
+  state.more = true;
+  if (deliveries.length > 0) effects.push({ type: "end", deliveries });
+  if (state.phase === "stopping") return;
+  state.phase = "claiming";
+  effects.push({ type: "claim", claim: state.claim });
+}
+
+function taken<M, V>(
+  state: SubscriberState<M, V>,
+  { claim, messages, more }: SubscriberEvent<M, V> & { readonly type: "taken" },
+): void {
+  if (claim !== state.claim) return;
+  if (messages.length > state.taking)
+    throw new InvariantError("no more messages are taken than were asked for");
+  state.taking = 0;
+  state.failures = 0;
+  if (more) state.more = true;
+  for (const message of messages) state.buffer.push(message);
+}
+
+function settle<M, V>(
+  state: SubscriberState<M, V>,
+  event: SubscriberEvent<M, V> & { readonly type: "handled" | "unsettled" },
+  effects: SubscriberEffect<M, V>[],
+): void {
+  const { delivery, verdict } = event;
+  const one = state.inFlight.get(delivery);
+  if (one === undefined || one.isSettling !== (event.type === "unsettled")) return;
+  one.isSettling = true;
+  let inMs = 0;
+  if (event.type === "unsettled") inMs = backoffMs(state.config.again, ++one.failures, event.roll);
+  effects.push({ type: "settle", delivery, message: one.message, verdict, inMs });
+}
+
+/** Hands out what is there, and takes more. */
+function advance<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M, V>[]): void {
+  const { config, buffer, inFlight } = state;
+  if (state.phase === "stopping") {
+    if (buffer.length > 0) effects.push({ type: "release", messages: buffer.splice(0) });
+    if (inFlight.size > 0 || state.taking > 0) return;
+    state.phase = "stopped";
+    effects.push({ type: "stopped" });
+    return;
+  }
+  if (state.phase !== "running") return;
+  while (buffer.length > 0 && inFlight.size < config.concurrency) {
+    const message = buffer.shift() as M;
+    const delivery = state.nextDelivery++;
+    inFlight.set(delivery, { message, isSettling: false, failures: 0 });
+    effects.push({ type: "run", delivery, message });
+  }
+  const room = config.prefetch - buffer.length - inFlight.size;
+  // In larger portions: else each message that is done would ask for one.
+  const isLow = buffer.length === 0 || room >= config.prefetch / 2;
+  if (!state.more || state.taking > 0 || room <= 0 || !isLow) return;
+  state.more = false;
+  state.taking = room;
+  effects.push({ type: "take", claim: state.claim, count: room });
+}

@@ -1,0 +1,325 @@
+// The process of a subscriber: carries out what its machine decides. Each attempt at a message is a process of its own, linked to this
+// one: its exit ends the attempt, however it comes.
+
+import type { Callbacks } from "../../process/behaviour.js";
+import type { BodyContext } from "../../process/body-context.js";
+import type { Context } from "../../process/context.js";
+import { EffectLoop } from "../../process/effect-loop.js";
+import type { Signal } from "../../process/entries.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Pid } from "../../process/pid.js";
+import { processName } from "../../process/process-name.js";
+import { type ExitReason, formatReason, KILLED, NORMAL, shutdown } from "../../process/reason.js";
+import { reportLate } from "../../process/report-failure.js";
+import { type Claim, ConflictError, FencedError, StoreClosedError } from "../../store/index.js";
+import { QueueStatusError, QueueTimeoutError } from "./errors.js";
+import { QUEUE_LIMITS, type SubscriberPolicy } from "./limits.js";
+import type { Child, QueueStore } from "./queue-store.js";
+import { isStatus, type Outcome, type Verdict, verdictOf } from "./status.js";
+import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
+import { type QueuedRow, topicOf } from "./tables.js";
+
+/** What is settled: what becomes of the message, and what it publishes. */
+export interface Settlement {
+  readonly verdict: Verdict;
+  readonly children: readonly Child[];
+}
+
+type Event = SubscriberEvent<QueuedRow, Settlement>;
+type Effect = SubscriberEffect<QueuedRow, Settlement>;
+
+/** What the subscriber's process is sent. */
+type Note = { readonly type: "event"; readonly event: Event } | { readonly type: "look" };
+
+/** Runs the user's handler with a message. */
+export type Handle = (row: QueuedRow, signal: AbortSignal) => PromiseLike<Handled>;
+
+/** What a handler returned, and what it wants to publish. */
+export interface Handled {
+  readonly returned: unknown;
+  readonly children: readonly Child[];
+}
+
+export interface SubscriberSettings extends SubscriberPolicy {
+  readonly queue: QueueStore;
+  readonly handle: Handle;
+}
+
+/** An attempt at a message, and how it ended. */
+interface Attempt {
+  readonly delivery: number;
+  readonly row: QueuedRow;
+  ended: { readonly outcome: Outcome; readonly children: readonly Child[] } | undefined;
+}
+
+export class SubscriberProcess implements Callbacks<Note> {
+  readonly #settings: SubscriberSettings;
+  readonly #loop: EffectLoop<ReturnType<typeof initial<QueuedRow, Settlement>>, Event, Effect>;
+  readonly #attempts = new Map<Pid, Attempt>();
+  readonly #pids = new Map<number, Pid>();
+  /** What goes back to the store before this process ends. */
+  readonly #releases = new Set<Promise<void>>();
+  #ctx!: Context<Note>;
+  #kernel!: Kernel;
+  #claim: Claim | undefined;
+  #unwatch: (() => void) | undefined;
+  #stopping: ExitReason = NORMAL;
+  #dueAt: number | undefined;
+
+  constructor(settings: SubscriberSettings) {
+    this.#settings = settings;
+    const { concurrency, prefetch } = settings;
+    const first = initial<QueuedRow, Settlement>({ concurrency, prefetch, again: QUEUE_LIMITS.again });
+    this.#loop = new EffectLoop(first, decide<QueuedRow, Settlement>, (effect) => this.#carryOut(effect));
+  }
+
+  get #queue(): QueueStore {
+    return this.#settings.queue;
+  }
+
+  async init(ctx: Context<Note>): Promise<void> {
+    this.#ctx = ctx;
+    ctx.trapExit(true);
+    this.#kernel = ctx.self.process?.kernel as Kernel;
+    // A process that is killed does not terminate. Its claim ends with it, so that others find what it held.
+    this.#kernel.links.watch(
+      ctx.self,
+      () => void this.#letGo(),
+      () => undefined,
+    );
+    await this.#enter();
+    if (!ctx.alive) return;
+    const news = (): void => this.#tell({ type: "news" });
+    this.#unwatch = this.#queue.store.watch(topicOf(this.#queue.name), { notified: news, again: news });
+    this.#tell({ type: "claimed" });
+    this.#note({ type: "look" });
+  }
+
+  handle(_ctx: Context<Note>, note: Note): void {
+    if (note.type === "event") this.#loop.dispatch(note.event);
+    else void this.#look();
+  }
+
+  signal(_ctx: Context<Note>, signal: Signal): void {
+    if (signal.type !== "exit") return;
+    const attempt = this.#attempts.get(signal.from);
+    if (attempt === undefined) return;
+    this.#attempts.delete(signal.from);
+    this.#pids.delete(attempt.delivery);
+    const { outcome, children } = attempt.ended ?? { outcome: crashed(signal.reason), children: [] };
+    const { policy } = this.#queue;
+    const verdict = verdictOf(policy, attempt.row.attempts, outcome, this.#kernel.env.random());
+    const settlement = { verdict, children: verdict.type === "done" ? children : [] };
+    this.#loop.dispatch({ type: "handled", delivery: attempt.delivery, verdict: settlement });
+  }
+
+  /** Lets the messages in work end. The others go back to the queue. */
+  parentExit(_ctx: Context<Note>, reason: ExitReason): void {
+    this.#stopping = reason;
+    this.#loop.dispatch({ type: "stop" });
+  }
+
+  async terminate(): Promise<void> {
+    this.#unwatch?.();
+    for (const pid of this.#attempts.keys()) this.#end(pid);
+    await Promise.allSettled(this.#releases);
+    await this.#letGo();
+  }
+
+  #carryOut(effect: Effect): void {
+    switch (effect.type) {
+      case "claim":
+        this.#follow(this.#enter(), () => ({ type: "claimed" }), effect.claim);
+        return;
+      case "take":
+        this.#take(effect.claim, effect.count);
+        return;
+      case "run":
+        this.#run(effect.delivery, effect.message);
+        return;
+      case "settle":
+        this.#settle(effect);
+        return;
+      case "end":
+        for (const delivery of effect.deliveries) this.#forgetAttempt(delivery);
+        return;
+      case "release":
+        this.#release(effect.messages);
+        return;
+      case "alarm":
+        this.#ctx.runAfter(effect.inMs, () => this.#loop.dispatch({ type: "again" }));
+        return;
+      case "stopped":
+        this.#kernel.stop(this.#ctx.self.process as never, this.#stopping, undefined);
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #take(claim: number, count: number): void {
+    const taken = this.#queue.take(this.#claim as Claim, count);
+    this.#follow(
+      taken,
+      ({ rows, more, dueInMs }) => {
+        if (dueInMs !== undefined) this.#wakeIn(dueInMs);
+        return { type: "taken", claim, messages: rows, more };
+      },
+      claim,
+    );
+  }
+
+  /** Looks again when the next delayed message is due. */
+  #wakeIn(ms: number): void {
+    const at = this.#ctx.now() + ms;
+    if (this.#dueAt !== undefined && this.#dueAt <= at) return;
+    this.#dueAt = at;
+    this.#ctx.runAfter(ms, () => {
+      if (this.#dueAt === at) this.#dueAt = undefined;
+      this.#loop.dispatch({ type: "news" });
+    });
+  }
+
+  #run(delivery: number, row: QueuedRow): void {
+    const { handle, timeoutMs } = this.#settings;
+    const { name } = this.#queue;
+    const attempt: Attempt = { delivery, row, ended: undefined };
+    const pid = this.#ctx.spawnLink(
+      async (ctx: BodyContext<never>) => {
+        if (timeoutMs !== Number.POSITIVE_INFINITY)
+          ctx.runAfter(timeoutMs, () => ctx.exit(shutdown(new QueueTimeoutError(name, timeoutMs))));
+        attempt.ended = await outcomeOf(name, handle, row, ctx.signal);
+      },
+      { label: `message ${row.id} of ${name}` },
+    );
+    this.#attempts.set(pid, attempt);
+    this.#pids.set(delivery, pid);
+  }
+
+  #settle({ delivery, message, verdict, inMs }: Effect & { readonly type: "settle" }): void {
+    if (inMs > 0) {
+      const later = { type: "settle", delivery, message, verdict, inMs: 0 } as const;
+      // Under a later claim the same message may be in work again: what is over settles nothing.
+      this.#ctx.runAfter(inMs, () => this.#loop.state.inFlight.has(delivery) && this.#settle(later));
+      return;
+    }
+    const claim = this.#claim as Claim;
+    const set = this.#queue.settlement(claim, message, verdict.verdict, verdict.children);
+    this.#queue.store.submit(set, (error) => {
+      if (error === undefined || error instanceof ConflictError || error instanceof FencedError)
+        return this.#tell({ type: "settled", delivery });
+      this.#failed(error);
+      this.#tell({ type: "unsettled", delivery, verdict, roll: this.#kernel.env.random() });
+    });
+  }
+
+  #release(messages: readonly QueuedRow[]): void {
+    const released = this.#queue.release(this.#claim as Claim, messages);
+    // What is not given back is found by its holder's token.
+    const ended = released.catch((error: unknown) => this.#failed(error)).then(() => undefined);
+    this.#releases.add(ended);
+    void ended.then(() => this.#releases.delete(ended));
+  }
+
+  #forgetAttempt(delivery: number): void {
+    const pid = this.#pids.get(delivery);
+    this.#pids.delete(delivery);
+    if (pid === undefined) return;
+    this.#attempts.delete(pid);
+    this.#end(pid);
+  }
+
+  #end(pid: Pid): void {
+    if (pid.process !== undefined) this.#kernel.stop(pid.process, KILLED, undefined);
+  }
+
+  /** Claims the right to take messages. */
+  async #enter(): Promise<void> {
+    const { store } = this.#queue;
+    const name = this.#queue.claims + this.#kernel.env.id();
+    const claim = await store.claim(name, { owner: processName() });
+    if (claim === undefined) throw new ConflictError("claims", [name], "no owner", "one");
+    if (!this.#ctx.alive) return claim.release();
+    await this.#queue.enter(claim, this.#settings.concurrency);
+    this.#claim = claim;
+    claim.lost.addEventListener("abort", () => {
+      if (this.#claim === claim) this.#tell({ type: "lost" });
+    });
+  }
+
+  /** Looks for what was left behind, and for what nobody told of. */
+  async #look(): Promise<void> {
+    this.#ctx.sendAfter(this.#ctx.self, { type: "look" }, QUEUE_LIMITS.lookMs);
+    try {
+      await this.#queue.time.read();
+      await this.#queue.recover();
+      await this.#queue.forget();
+      this.#tell({ type: "news" });
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #follow<T>(work: Promise<T>, then: (result: T) => Event, claim: number): void {
+    work.then(
+      (result) => {
+        if (this.#ctx.alive) this.#tell(then(result));
+      },
+      (error: unknown) => {
+        this.#failed(error);
+        this.#tell({ type: "failed", claim, roll: this.#kernel.env.random() });
+      },
+    );
+  }
+
+  /** A store that failed is asked again. What nobody expects is reported. */
+  #failed(error: unknown): void {
+    if (error instanceof FencedError || error instanceof StoreClosedError || !this.#ctx.alive) return;
+    reportLate(this.#kernel, this.#ctx.self, error);
+  }
+
+  #tell(event: Event): void {
+    this.#note({ type: "event", event });
+  }
+
+  #note(note: Note): void {
+    this.#ctx.self.process?.deliver(note, undefined);
+  }
+
+  async #letGo(): Promise<void> {
+    this.#unwatch?.();
+    const claim = this.#claim;
+    this.#claim = undefined;
+    if (claim === undefined) return;
+    try {
+      await claim.release();
+      // What it held goes back at once. If that fails, the next subscriber that looks finds it.
+      await this.#queue.recover();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+}
+
+/** How an attempt ended whose process did not get to say so. */
+function crashed(reason: ExitReason): Outcome {
+  if (reason.type === "crash") return { type: "threw", error: reason.error };
+  if (reason.type === "shutdown" && reason.detail instanceof Error)
+    return { type: "threw", error: reason.detail };
+  return { type: "threw", error: new Error(`the handler's process ended: ${formatReason(reason)}`) };
+}
+
+async function outcomeOf(
+  queue: string,
+  handle: Handle,
+  row: QueuedRow,
+  signal: AbortSignal,
+): Promise<NonNullable<Attempt["ended"]>> {
+  try {
+    const { returned, children } = await handle(row, signal);
+    if (!isStatus(returned)) throw new QueueStatusError(queue, returned);
+    return { outcome: { type: "status", status: returned }, children };
+  } catch (error) {
+    return { outcome: { type: "threw", error }, children: [] };
+  }
+}

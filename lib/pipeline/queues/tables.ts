@@ -1,0 +1,97 @@
+// The tables of queues. A message is ready, held by a subscriber, or delayed: the column that says so is also the index that finds it.
+
+import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
+
+const MESSAGE_COLUMNS = {
+  /** The order of the queue. */
+  number: "integer",
+  queue: "text",
+  id: "text",
+  /** 1: the publisher gave the id, so it is remembered when the message is settled. */
+  named: "integer",
+  body: "payload",
+  /** The key of the message. */
+  tag: "text?",
+  /** How often it was tried, crashes included. */
+  attempts: "integer",
+  /** The errors of the attempts, as JSON. */
+  history: "text?",
+  /** The number of the message whose settlement published it. */
+  parent: "integer?",
+  /** The queue, if the message can be taken. */
+  ready: "text?",
+  /** The token of the claim of the subscriber that has taken it. */
+  held: "integer?",
+  /** The queue, if the message waits for its time … */
+  delayed: "text?",
+  /** … and that time, by the clock of the store. */
+  due: "integer?",
+  /** The queue, if a broker still has to confirm the message. */
+  unsent: "text?",
+} as const;
+
+/** The live messages of all queues. */
+export const queued: Table<typeof MESSAGE_COLUMNS> = defineTable("queue_messages", {
+  columns: MESSAGE_COLUMNS,
+  key: ["number"],
+  counted: "number",
+  indexes: {
+    id: ["queue", "id"],
+    ready: ["ready", "number"],
+    held: ["held", "number"],
+    due: ["delayed", "due"],
+    unsent: ["unsent", "number"],
+    parent: ["parent"],
+  },
+  unique: ["id"],
+});
+export type QueuedRow = Row<typeof queued>;
+
+const DEAD_COLUMNS = {
+  queue: "text",
+  id: "text",
+  named: "integer",
+  body: "payload",
+  tag: "text?",
+  attempts: "integer",
+  history: "text?",
+  /** When it was given up, by the clock of the store. */
+  at: "integer",
+} as const;
+
+/** Messages that were given up. */
+export const deadMessages: Table<typeof DEAD_COLUMNS> = defineTable("queue_dead", {
+  columns: DEAD_COLUMNS,
+  key: ["queue", "id"],
+  indexes: { at: ["queue", "at"] },
+});
+export type DeadRow = Row<typeof deadMessages>;
+
+const SETTLED_COLUMNS = { queue: "text", id: "text", at: "integer" } as const;
+
+/** Ids of messages that are settled: a message with one of them is a duplicate. */
+export const settledIds: Table<typeof SETTLED_COLUMNS> = defineTable("queue_settled", {
+  columns: SETTLED_COLUMNS,
+  key: ["queue", "id"],
+  indexes: { at: ["queue", "at"] },
+});
+
+const SUBSCRIBER_COLUMNS = { token: "integer", queue: "text", concurrency: "integer" } as const;
+
+/** Who takes messages: what a subscriber held when it died is found by its token. */
+export const subscribers: Table<typeof SUBSCRIBER_COLUMNS> = defineTable("queue_subscribers", {
+  columns: SUBSCRIBER_COLUMNS,
+  key: ["token"],
+  indexes: { queue: ["queue"] },
+});
+
+export const QUEUE_SCHEMA: Schema = {
+  name: "queues",
+  version: 1,
+  tables: [queued, deadMessages, settledIds, subscribers],
+};
+
+/** The claims of subscribers have names that begin so. */
+export const SUBSCRIBER_CLAIMS = "queues/";
+/** The topic that tells of messages of a queue. */
+export const topicOf = (queue: string): string => `queues/${queue}`;

@@ -1,0 +1,81 @@
+// The kinds of queues that the suite is run on.
+
+import { PGlite } from "@electric-sql/pglite";
+import { memory, pglite, postgres, sqlite } from "signalbox/store";
+import { afterAll, beforeAll } from "vitest";
+import type { QueuesOptions } from "../../../lib/pipeline/queues/queues.js";
+import { newFolder } from "../../store/sqlite/support.js";
+import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
+
+/** A place for queues. */
+export interface QueuePlace {
+  /** A way to it: as one process has it. */
+  open(): Promise<QueuesOptions>;
+  dispose(): Promise<void>;
+}
+
+export interface QueueKind {
+  make(): Promise<QueuePlace>;
+  /** Several processes use it at the same time. */
+  readonly shared: boolean;
+}
+
+const nothing = async (): Promise<void> => undefined;
+
+/** Runs a suite on each kind. */
+export function everyKind(suite: (name: string, kind: QueueKind) => void): void {
+  suite("in memory", {
+    shared: false,
+    async make() {
+      const store = memory();
+      return { open: async () => ({ store }), dispose: nothing };
+    },
+  });
+
+  suite("in shared memory", {
+    shared: true,
+    async make() {
+      const store = memory({ shared: true });
+      return { open: async () => ({ store }), dispose: nothing };
+    },
+  });
+
+  suite("on SQLite", {
+    shared: false,
+    async make() {
+      const folder = newFolder();
+      const store = sqlite(folder.file("queues.db"), { thread: false, durability: "process-kill" });
+      return { open: async () => ({ store }), dispose: async () => folder[Symbol.dispose]() };
+    },
+  });
+
+  let database: PGlite;
+  beforeAll(async () => {
+    database = await PGlite.create();
+  });
+  afterAll(() => database.close());
+
+  suite("on PGlite", {
+    shared: false,
+    async make() {
+      const store = pglite(database, { schema: "queues" });
+      return { open: async () => ({ store }), dispose: nothing };
+    },
+  });
+
+  describePostgres("with a server", () => {
+    let server: PostgresServer;
+    beforeAll(async () => {
+      server = await startPostgres();
+    });
+    afterAll(() => server.stop());
+
+    suite("on PostgreSQL", {
+      shared: true,
+      make: async () => ({
+        open: async () => ({ store: postgres(server.connection, { schema: "queues" }) }),
+        dispose: nothing,
+      }),
+    });
+  });
+}

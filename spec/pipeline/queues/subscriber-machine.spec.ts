@@ -1,0 +1,216 @@
+// The machine of a subscriber, against random events: no message is lost or settled twice, and no limit is passed.
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  decide,
+  initial,
+  type SubscriberEffect,
+  type SubscriberEvent,
+  type SubscriberState,
+} from "../../../lib/pipeline/queues/subscriber-machine.js";
+
+type State = SubscriberState<number, string>;
+type Event = SubscriberEvent<number, string>;
+type Effect = SubscriberEffect<number, string>;
+
+const AGAIN = { minMs: 10, maxMs: 100, jitter: 0 };
+
+/** A queue, as a subscriber's machine sees it, which checks each decision. */
+class World {
+  state: State;
+  readonly waiting: number[] = [];
+  /** With the subscriber, under its present claim. */
+  readonly held = new Set<number>();
+  readonly running = new Map<number, number>();
+  readonly settling = new Map<number, number>();
+  readonly settled: number[] = [];
+  /** One ask for each claim at most. */
+  readonly asked: { readonly claim: number; readonly count: number }[] = [];
+  claiming: number | undefined;
+  isStopped = false;
+
+  constructor(concurrency: number, prefetch: number, messages: number) {
+    this.state = initial({ concurrency, prefetch, again: AGAIN });
+    for (let i = 0; i < messages; i++) this.waiting.push(i);
+    this.claiming = 0;
+  }
+
+  take(event: Event): void {
+    const [state, effects] = decide(this.state, event);
+    this.state = state;
+    for (const effect of effects) this.carryOut(effect);
+    const { concurrency, prefetch } = state.config;
+    expect(state.inFlight.size).toBeLessThanOrEqual(Math.min(prefetch, concurrency));
+    expect(state.inFlight.size + state.buffer.length + state.taking).toBeLessThanOrEqual(prefetch);
+    expect(new Set([...this.running.keys(), ...this.settling.keys()])).toEqual(
+      new Set(state.inFlight.keys()),
+    );
+  }
+
+  carryOut(effect: Effect): void {
+    expect(this.isStopped).toBe(false);
+    switch (effect.type) {
+      case "claim":
+        this.claiming = effect.claim;
+        return;
+      case "take":
+        expect(this.asked.map(({ claim }) => claim)).not.toContain(effect.claim);
+        expect(effect.count).toBeGreaterThan(0);
+        this.asked.push(effect);
+        return;
+      case "run":
+        expect(this.held.has(effect.message)).toBe(true);
+        expect([...this.running.values(), ...this.settling.values()]).not.toContain(effect.message);
+        this.running.set(effect.delivery, effect.message);
+        return;
+      case "settle":
+        expect(this.held.has(effect.message)).toBe(true);
+        this.running.delete(effect.delivery);
+        this.settling.set(effect.delivery, effect.message);
+        return;
+      case "end":
+        for (const delivery of effect.deliveries) {
+          this.running.delete(delivery);
+          this.settling.delete(delivery);
+        }
+        return;
+      case "release":
+        for (const message of effect.messages) {
+          expect(this.held.delete(message)).toBe(true);
+          this.waiting.push(message);
+        }
+        return;
+      case "alarm":
+        expect(effect.inMs).toBeGreaterThan(0);
+        return;
+      case "stopped":
+        this.isStopped = true;
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** Does what `choice` says, if it can be done now. */
+  step(choice: string, roll: number): unknown {
+    const [running] = this.running.keys();
+    const [settling] = this.settling.keys();
+    switch (choice) {
+      case "claimed":
+        if (this.claiming === undefined) return undefined;
+        this.claiming = undefined;
+        return this.take({ type: "claimed" });
+      case "taken": {
+        const asked = this.asked.shift();
+        if (asked === undefined) return undefined;
+        const { claim, count } = asked;
+        const messages = this.waiting.splice(0, Math.ceil(count * roll));
+        if (claim === this.state.claim) for (const message of messages) this.held.add(message);
+        // Taken under a claim that is lost: others find them.
+        else this.waiting.push(...messages);
+        return this.take({ type: "taken", claim, messages, more: this.waiting.length > 0 });
+      }
+      case "failed": {
+        const claim = this.asked.shift()?.claim ?? this.claiming;
+        if (claim === undefined) return undefined;
+        return this.take({ type: "failed", claim, roll });
+      }
+      case "handled":
+        return running === undefined
+          ? undefined
+          : this.take({ type: "handled", delivery: running, verdict: "done" });
+      case "late":
+        // Of a delivery that is over, or is being settled already.
+        return settling === undefined
+          ? this.take({ type: "handled", delivery: -1, verdict: "late" })
+          : this.take({ type: "handled", delivery: settling, verdict: "late" });
+      case "settled": {
+        if (settling === undefined) return undefined;
+        const message = this.settling.get(settling) as number;
+        this.settling.delete(settling);
+        this.held.delete(message);
+        this.settled.push(message);
+        return this.take({ type: "settled", delivery: settling });
+      }
+      case "unsettled":
+        if (settling === undefined) return undefined;
+        return this.take({ type: "unsettled", delivery: settling, verdict: "done", roll });
+      case "lost":
+        // Others have what it held.
+        this.waiting.push(...this.held);
+        this.held.clear();
+        return this.take({ type: "lost" });
+      case "news":
+        return this.take({ type: "news" });
+      case "again":
+        return this.claiming === undefined ? this.take({ type: "again" }) : undefined;
+      case "stop":
+        return this.take({ type: "stop" });
+      default:
+        throw new Error(choice);
+    }
+  }
+
+  /** Everything goes well from now on. */
+  finish(until: () => boolean): void {
+    for (let i = 0; i < 10_000 && !until(); i++)
+      for (const choice of ["claimed", "taken", "handled", "settled", "news"]) this.step(choice, 1);
+    expect(until()).toBe(true);
+  }
+}
+
+const CHOICES = [
+  ...["claimed", "taken", "failed", "handled", "late", "settled", "unsettled", "lost", "news", "again"],
+];
+
+const steps = (choices: readonly string[]): fc.Arbitrary<[string, number][]> =>
+  fc.array(fc.tuple(fc.constantFrom(...choices), fc.double({ min: 0, max: 0.999, noNaN: true })), {
+    maxLength: 200,
+  });
+const sizes = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 12 }));
+
+describe("a subscriber's machine", () => {
+  it("settles each message once, whatever fails in between, and never passes its limits", () => {
+    fc.assert(
+      fc.property(sizes, steps(CHOICES), ([concurrency, prefetch], choices) => {
+        const world = new World(concurrency, prefetch, 30);
+        for (const [choice, roll] of choices) world.step(choice, roll);
+        if (world.claiming === undefined && world.state.phase === "claiming") world.step("again", 0);
+        world.finish(() => world.settled.length === 30);
+        expect([...world.settled].sort((a, b) => a - b)).toEqual([...Array(30).keys()]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("stops when the messages in work are settled, and gives the others back", () => {
+    fc.assert(
+      fc.property(sizes, steps(CHOICES), ([concurrency, prefetch], choices) => {
+        const world = new World(concurrency, prefetch, 30);
+        for (const [choice, roll] of choices) world.step(choice, roll);
+        world.step("stop", 0);
+        world.finish(() => world.isStopped);
+        expect([...world.held]).toEqual([]);
+        expect([...world.waiting, ...world.settled].sort((a, b) => a - b)).toEqual([...Array(30).keys()]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("asks a store that failed again later, and later each time", () => {
+    const world = new World(1, 1, 1);
+    const alarms: number[] = [];
+    const carryOut = world.carryOut.bind(world);
+    world.carryOut = (effect) => {
+      if (effect.type === "alarm") alarms.push(effect.inMs);
+      carryOut(effect);
+    };
+    world.step("claimed", 0);
+    for (let i = 0; i < 6; i++) {
+      world.step("failed", 0);
+      world.step("again", 0);
+    }
+    expect(alarms).toEqual([10, 20, 40, 80, 100, 100]);
+  });
+});
