@@ -1,6 +1,7 @@
-// Errors of adapters.
+// Errors of definitions, and of adapters.
 
 import { SignalboxError } from "../../process/errors.js";
+import { type Fault, faultText } from "./fault.js";
 
 /**
  * An adapter gave up on a message: it goes into the dead letters at once, whatever attempts are left.
@@ -42,5 +43,25 @@ export class HopLimitError extends SignalboxError {
   readonly code = "ERR_PIPELINE_HOP_LIMIT";
   constructor(route: string, maxHops: number) {
     super(`route ${route}: the message has passed ${maxHops} routes`);
+  }
+}
+
+/**
+ * A pipeline is not what it should be: a queue that no route takes from, a route that no message reaches, a circle of routes without a
+ * hop limit, a batch that may wait for ever, a policy that is no policy. The error lists all faults, not just the first one.
+ *
+ * @remedy Correct every entry of `faults`. Each has a path, what was found there, and what is allowed.
+ */
+export class PipelineFaultsError extends SignalboxError {
+  static override readonly name: string = "PipelineFaultsError";
+  readonly code = "ERR_PIPELINE_FAULTS";
+  /** The name of the pipeline. */
+  readonly pipeline: string;
+  /** All faults, at least one. */
+  readonly faults: readonly Fault[];
+  constructor(pipeline: string, faults: readonly Fault[]) {
+    super(`pipeline ${pipeline} cannot be defined: ${faults.map(faultText).join("; ")}`);
+    this.pipeline = pipeline;
+    this.faults = faults;
   }
 }

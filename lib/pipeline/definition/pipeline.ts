@@ -2,10 +2,15 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import type { StandardSchema } from "../../process/standard-schema.js";
+import { type StandardSchema, schemaOption } from "../../process/standard-schema.js";
+import { graphFaults, type Plan } from "./check.js";
+import { PipelineFaultsError } from "./errors.js";
+import type { KeyedFault } from "./fault.js";
 import type { PipelinePolicy, RoutePolicy } from "./policy.js";
+import { PIPELINE_POLICY_FIELDS, policyFaults, ROUTE_POLICY_FIELDS } from "./policy-shape.js";
 import { checkName, type Queue } from "./queue.js";
 import type { AnyRoute } from "./route.js";
+import type { Field, Shape } from "./shape.js";
 import type { Feed, Source } from "./source.js";
 
 /** What {@link definePipeline} is given. */
@@ -20,6 +25,8 @@ export interface PipelineOptions<Input = unknown> extends Partial<PipelinePolicy
   readonly sources?: readonly Feed[];
   /** Policies of all routes, where a route does not have its own. */
   readonly defaults?: Partial<RoutePolicy>;
+  /** What executions keep as their frozen configuration, for people: plain data. A pipeline of YAML keeps the file, without secrets. */
+  readonly configuration?: unknown;
 }
 
 /** A pipeline. See {@link definePipeline}. */
@@ -41,6 +48,7 @@ const KNOWN = [
   "routes",
   "sources",
   "defaults",
+  "configuration",
   "inFlight",
   "maxHops",
   "maxMessageBytes",
@@ -51,6 +59,7 @@ const KNOWN = [
  *
  * @param name - names the pipeline in the store: rename it, and its executions lose their code
  * @throws OptionError
+ * @throws PipelineFaultsError with everything that is wrong with the policies and with the graph
  * @example
  * const lines = queue<string>("lines");
  * const shout = route("shout", { from: lines }).via("upper", (line) => line.toUpperCase());
@@ -62,24 +71,60 @@ export function definePipeline<Input = unknown>(
 ): PipelineDefinition<Input> {
   checkName("name", name);
   only("", options, KNOWN);
+  if (options.input !== undefined) schemaOption("input", options.input);
   unique("routes", options.routes);
   unique(
     "sources",
-    (options.sources ?? []).map(({ source }) => source),
+    (options.sources ?? []).map((one) => one?.source),
   );
-  const readers = new Map<string, string>();
-  for (const [i, { name: reader, options: of }] of options.routes.entries()) {
-    const from = checkName(`routes[${i}].from`, of?.from?.name);
-    const other = readers.get(from);
-    if (other !== undefined)
-      throw new OptionError(
-        `routes[${i}].from`,
-        from,
-        `a queue that no other route takes from, as ${other} does`,
-      );
-    readers.set(from, reader);
-  }
+  for (const [i, { options: of }] of options.routes.entries()) checkName(`routes[${i}].from`, of?.from?.name);
+  for (const [i, one] of (options.sources ?? []).entries()) checkName(`sources[${i}].to`, one.to?.name);
+  const faults = faultsOf(options as PipelineOptions);
+  if (faults.length > 0) throw new PipelineFaultsError(name, faults);
   return { name, options: options as PipelineOptions };
+}
+
+/** What the shapes of the policies leave to others. */
+const ANYTHING: Shape = { type: "any" };
+const others = (names: readonly string[]): Readonly<Record<string, Field>> =>
+  Object.fromEntries(names.map((name) => [name, { shape: ANYTHING, description: "" }]));
+
+const OPTIONS: Readonly<Record<string, Field>> = { ...others(KNOWN), ...PIPELINE_POLICY_FIELDS };
+const ROUTE_OPTIONS: Readonly<Record<string, Field>> = {
+  ...others(["from", "description"]),
+  firstMatch: { shape: { type: "flag" }, description: "" },
+  ...ROUTE_POLICY_FIELDS,
+};
+
+function faultsOf(options: PipelineOptions): KeyedFault[] {
+  return [
+    ...policyFaults(options, [], OPTIONS),
+    ...policyFaults(options.defaults ?? {}, ["defaults"], ROUTE_POLICY_FIELDS),
+    ...options.routes.flatMap((one, i) => policyFaults(one.options, ["routes", i], ROUTE_OPTIONS)),
+    ...graphFaults(planOf(options)),
+  ];
+}
+
+/** A pipeline as a graph, with the places of a definition in TypeScript. */
+export function planOf({ routes, sources = [], maxHops }: PipelineOptions): Plan {
+  return {
+    maxHops,
+    feeds: sources.map(({ to }, i) => ({ queue: to.name, keys: ["sources", i, "to"], conditional: false })),
+    routes: routes.map(({ name, options, stages, outbound }, i) => ({
+      name,
+      keys: ["routes", i],
+      from: options.from.name,
+      firstMatch: options.firstMatch === true,
+      to: outbound.map(({ queue, when }, j) => ({
+        queue: queue.name,
+        keys: ["routes", i, "to", j],
+        conditional: when !== undefined,
+      })),
+      batches: stages.flatMap(({ adapter }, j) =>
+        "batch" in adapter ? [{ keys: ["routes", i, "adapters", j, "batch"], limits: adapter.batch }] : [],
+      ),
+    })),
+  };
 }
 
 function unique(path: string, all: readonly { readonly name: string }[]): void {

@@ -75,3 +75,19 @@ export const PIPELINE_DEFAULTS: { readonly route: RoutePolicy; readonly pipeline
   },
   pipeline: { inFlight: 30, maxHops: 100, maxMessageBytes: 1_048_576 },
 };
+
+/** The policy of a route: what it leaves out comes from the defaults of its pipeline, and then from PIPELINE_DEFAULTS. */
+export function policyOf(
+  defaults: Partial<RoutePolicy> | undefined,
+  own: Partial<Omit<RoutePolicy, "retry">> & { readonly retry?: Partial<RetryPolicy> | undefined },
+): RoutePolicy {
+  const base = PIPELINE_DEFAULTS.route;
+  const policy: Record<string, unknown> = { ...base };
+  for (const name of Object.keys(base) as (keyof RoutePolicy)[]) {
+    // An own undefined turns a breaker or the steering of the concurrency off.
+    if (defaults !== undefined && name in defaults) policy[name] = defaults[name];
+    if (name in own) policy[name] = own[name];
+  }
+  policy.retry = { ...base.retry, ...defaults?.retry, ...own.retry };
+  return policy as unknown as RoutePolicy;
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { PIPELINE_DEFAULTS, policyOf } from "../../../lib/pipeline/definition/policy.js";
+
+const breaker = { failureRate: 0.5, calls: 10, openMs: 1_000 };
+
+describe("the policy of a route", () => {
+  it("is the default where neither the route nor its pipeline says more", () => {
+    expect(policyOf(undefined, {})).toEqual(PIPELINE_DEFAULTS.route);
+  });
+
+  it("comes from the route, else from the pipeline; the parts of `retry` each by themselves", () => {
+    const policy = policyOf(
+      { concurrency: 4, timeoutMs: 10, retry: { attempts: 7, backoff: { minMs: 1, maxMs: 2 } } },
+      { timeoutMs: 20, retry: { attempts: 2 } },
+    );
+    expect(policy).toEqual({
+      ...PIPELINE_DEFAULTS.route,
+      concurrency: 4,
+      timeoutMs: 20,
+      retry: { attempts: 2, backoff: { minMs: 1, maxMs: 2 } },
+    });
+  });
+
+  it("turns a breaker off where the route states that it has none, and takes nothing else over", () => {
+    expect(policyOf({ breaker }, {}).breaker).toEqual(breaker);
+    expect(policyOf({ breaker }, { breaker: undefined }).breaker).toBeUndefined();
+    expect(Object.keys(policyOf(undefined, { description: "x" } as object))).not.toContain("description");
+  });
+});
