@@ -29,10 +29,13 @@ export class OptionError extends SignalboxError {
   readonly path: string;
   /** The value that is not allowed. */
   readonly value: unknown;
+  /** What is allowed, in words. */
+  readonly allowed: string;
   constructor(path: string, value: unknown, allowed: string) {
     super(`${path} must be ${allowed}; got ${show(value)}`);
     this.path = path;
     this.value = value;
+    this.allowed = allowed;
   }
 }
 

@@ -27,6 +27,8 @@ export interface TextShape {
 export interface ObjectShape {
   readonly type: "object";
   readonly fields: Readonly<Record<string, Field>>;
+  /** Names the object for those who know more of it than its shape says. */
+  readonly kind?: string;
 }
 
 /** A field of an object. */
@@ -64,23 +66,40 @@ export function milliseconds(least: number): NumberShape {
 /** A share, 0 to 1. */
 export const SHARE: NumberShape = { type: "number", whole: false, least: 0, most: 1 };
 
-/** All faults of a value. Members that are undefined count as left out. */
-export function shapeFaults(shape: Shape, value: unknown, keys: Keys = []): KeyedFault[] {
+/** A value in the text of a fault. */
+type Shown = (value: unknown, keys: Keys) => string;
+
+/**
+ * All faults of a value. Members that are undefined count as left out.
+ *
+ * @param shown - writes what was found
+ */
+export function shapeFaults(
+  shape: Shape,
+  value: unknown,
+  keys: Keys = [],
+  shown: Shown = foundText,
+): KeyedFault[] {
   const faults: KeyedFault[] = [];
-  visit(shape, value, keys, faults);
+  visit(shape, value, keys, { faults, shown });
   return faults;
 }
 
-function visit(shape: Shape, value: unknown, keys: Keys, faults: KeyedFault[]): void {
+/** Where faults go. */
+interface Sink {
+  readonly faults: KeyedFault[];
+  readonly shown: Shown;
+}
+
+function visit(shape: Shape, value: unknown, keys: Keys, sink: Sink): void {
   const form = shape.type === "either" ? shape.forms.find((one) => isKind(one, value)) : undefined;
-  if (form !== undefined) visit(form, value, keys, faults);
+  if (form !== undefined) visit(form, value, keys, sink);
   else if (!fits(shape, value)) {
-    faults.push(faultAt(keys, allowedBy(shape), foundText(value), suggested(shape, value)));
+    sink.faults.push(faultAt(keys, allowedBy(shape), sink.shown(value, keys), suggested(shape, value)));
   } else if (shape.type === "list") {
-    for (const [i, one] of (value as readonly unknown[]).entries())
-      visit(shape.of, one, [...keys, i], faults);
-  } else if (shape.type === "record") visitRecord(shape, value as object, keys, faults);
-  else if (shape.type === "object") visitObject(shape, value as object, keys, faults);
+    for (const [i, one] of (value as readonly unknown[]).entries()) visit(shape.of, one, [...keys, i], sink);
+  } else if (shape.type === "record") visitRecord(shape, value as object, keys, sink);
+  else if (shape.type === "object") visitObject(shape, value as object, keys, sink);
 }
 
 /** Whether a value is what a shape allows, its members apart. */
@@ -97,37 +116,32 @@ function fits(shape: Shape, value: unknown): boolean {
   }
 }
 
-function visitObject({ fields }: ObjectShape, value: object, keys: Keys, faults: KeyedFault[]): void {
+function visitObject({ fields }: ObjectShape, value: object, keys: Keys, sink: Sink): void {
   const known = Object.keys(fields);
   for (const [name, inner] of Object.entries(value)) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field === undefined) {
       const found = `the unknown name ${JSON.stringify(shortened(name))}`;
-      faults.push(
+      sink.faults.push(
         faultAt([...keys, name], `one of ${known.join(", ")}`, found, suggestionFor(known, name), true),
       );
-    } else if (inner !== undefined) visit(field.shape, inner, [...keys, name], faults);
+    } else if (inner !== undefined) visit(field.shape, inner, [...keys, name], sink);
   }
   for (const [name, { shape, required }] of Object.entries(fields)) {
     if (required !== true || (value as Record<string, unknown>)[name] !== undefined) continue;
-    faults.push(faultAt([...keys, name], allowedBy(shape), "nothing", undefined, true));
+    sink.faults.push(faultAt([...keys, name], allowedBy(shape), "nothing", undefined, true));
   }
 }
 
-function visitRecord(
-  shape: Extract<Shape, { type: "record" }>,
-  value: object,
-  keys: Keys,
-  faults: KeyedFault[],
-): void {
+function visitRecord(shape: Extract<Shape, { type: "record" }>, value: object, keys: Keys, sink: Sink): void {
   const entries = Object.entries(value);
-  if (entries.length < (shape.least ?? 0)) faults.push(faultAt(keys, allowedBy(shape), "nothing in it"));
+  if (entries.length < (shape.least ?? 0)) sink.faults.push(faultAt(keys, allowedBy(shape), "nothing in it"));
   for (const [name, inner] of entries) {
     if (shape.key.pattern?.test(name) === false) {
       const found = `the name ${JSON.stringify(shortened(name))}`;
-      faults.push(faultAt([...keys, name], shape.key.allowed, found, undefined, true));
+      sink.faults.push(faultAt([...keys, name], shape.key.allowed, found, undefined, true));
     }
-    visit(shape.of, inner, [...keys, name], faults);
+    visit(shape.of, inner, [...keys, name], sink);
   }
 }
 

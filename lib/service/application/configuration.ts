@@ -1,6 +1,7 @@
 // The configuration of a service, checked at its start by the schema library of the user's choice.
 
 import { OptionError } from "../../process/errors.js";
+import { hideAll } from "../../process/hide.js";
 import { only } from "../../process/known-options.js";
 import { crash } from "../../process/reason.js";
 import { formatReason } from "../../process/show.js";
@@ -57,14 +58,6 @@ function problemOf(issue: SchemaIssue, raw: unknown): ConfigurationProblem {
   return { path: path.map(String).join("."), message: masked(String(issue.message), raw, path) };
 }
 
-/** Values of this length or more are hidden wherever they appear in a message … */
-const LONG = 6;
-/** … those of this length or more where they stand by themselves, and shorter ones where they are quoted. */
-const SHORT = 3;
-
-/** Stands for a value in a message. */
-const HIDDEN = "(hidden)";
-
 /** Settings of such names are hidden wherever their values appear. */
 const SECRET = /pass|secret|token|key|auth|credential|cookie|private|dsn|url|uri|connection/i;
 
@@ -79,20 +72,8 @@ function masked(message: string, raw: unknown, path: readonly PropertyKey[]): st
   let at = raw;
   for (const key of path)
     at = typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined;
-  const hidden = new Set([...texts(at, false), ...texts(raw, true)]);
-  // Longer ones first: a value may contain another one.
-  return [...hidden].sort((a, b) => b.length - a.length).reduce((text, value) => hide(text, value), message);
-}
-
-function hide(text: string, value: string): string {
-  const quoted = JSON.stringify(value).slice(1, -1);
-  return [value, quoted].reduce((rest, one) => {
-    if (one.length >= LONG) return rest.replaceAll(one, HIDDEN);
-    // A short value may be a part of an ordinary word, and a very short one a word: those are hidden where they are quoted.
-    const escaped = one.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    const [before, after] = one.length >= SHORT ? ["(?<!\\w)", "(?!\\w)"] : ["(?<=[\"'`])", "(?=[\"'`])"];
-    return rest.replaceAll(new RegExp(`${before}${escaped}${after}`, "g"), HIDDEN);
-  }, text);
+  const hidden = [...texts(at, false), ...texts(raw, true)];
+  return hideAll(message, hidden);
 }
 
 /** The texts and numbers in a value, as texts. */

@@ -1,4 +1,4 @@
-import { fc, test as property } from "@fast-check/vitest";
+import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import type { BatchLimits } from "../../../lib/pipeline/definition/adapter.js";
 import { graphFaults, type Plan } from "../../../lib/pipeline/definition/check.js";
@@ -27,6 +27,63 @@ function refused(options: PipelineOptions): string[] {
 const only = (routes: readonly AnyRoute[], more: Partial<PipelineOptions> = {}): string[] =>
   refused({ routes, ...more });
 
+const REFUSED: readonly (readonly [string, PipelineOptions, string])[] = [
+  [
+    "a queue that nobody reads",
+    { routes: [from("words").to(q("wrods"))] },
+    'routes[0].to[0] must be a queue that a route takes from; found "wrods", which no route takes from; did you mean words?',
+  ],
+  [
+    "a source whose queue nobody reads",
+    { routes: [from("lines")], sources: [source("s", "other"), source("t", "lines")] },
+    'sources[0].to must be a queue that a route takes from; found "other", which no route takes from',
+  ],
+  [
+    "a queue with two readers",
+    { routes: [from("a"), route("b", { from: q("a") })] },
+    'routes[1].from must be a queue that no other route takes from; found "a", which a takes from',
+  ],
+  [
+    "a route that no message reaches",
+    { routes: [from("a"), from("b")], sources: [source("s", "a")] },
+    'routes[1] must be a route that some source leads to; found no way to its queue "b"',
+  ],
+  [
+    "a route behind the hop limit",
+    {
+      routes: [from("a").to(q("b")), from("b").to(q("c")), from("c")],
+      sources: [source("s", "a")],
+      maxHops: 2,
+    },
+    "routes[2] must be less than maxHops (2) routes away from a source; found 2 routes on the shortest way to it",
+  ],
+  [
+    "a circle without a hop limit",
+    { routes: [from("a").to(q("b")), from("b").to(q("c")), from("c").to(q("b"))] },
+    "routes[1].to[0] must be a queue that does not lead back to the route, unless the pipeline states maxHops; " +
+      "found the circle b -> c -> b",
+  ],
+  [
+    "a route that publishes to itself without a hop limit",
+    { routes: [from("a").to(q("a"), { when: () => true })] },
+    "routes[0].to[0] must be another queue than the route's own, unless the pipeline states maxHops; " +
+      'found "a", which the route itself takes from',
+  ],
+  [
+    "first matches that may all fail",
+    { routes: [from("a", { firstMatch: true }).to(q("b"), { when: () => true }), from("b")] },
+    "routes[0].to[0] must be without a condition, as the last queue of a route with firstMatch: other messages " +
+      "would be lost; found a condition",
+  ],
+  [
+    "a queue that no first match reaches",
+    { routes: [from("a", { firstMatch: true }).to(q("b")).to(q("c")), from("b"), from("c")] },
+    "routes[0].to[1] must be in front of the queue without a condition, as the route has firstMatch; " +
+      'found it is behind "b", which takes all messages',
+  ],
+  ["no routes", { routes: [] }, "routes must be one route or more; found none"],
+];
+
 describe("the graph of a pipeline", () => {
   it("is accepted when each message comes to an end", () => {
     const routes = [
@@ -40,62 +97,7 @@ describe("the graph of a pipeline", () => {
     expect(only(routes)).toEqual([]);
   });
 
-  it.each<[string, PipelineOptions, string]>([
-    [
-      "a queue that nobody reads",
-      { routes: [from("words").to(q("wrods"))] },
-      'routes[0].to[0] must be a queue that a route takes from; found "wrods", which no route takes from; did you mean words?',
-    ],
-    [
-      "a source whose queue nobody reads",
-      { routes: [from("lines")], sources: [source("s", "other"), source("t", "lines")] },
-      'sources[0].to must be a queue that a route takes from; found "other", which no route takes from',
-    ],
-    [
-      "a queue with two readers",
-      { routes: [from("a"), route("b", { from: q("a") })] },
-      'routes[1].from must be a queue that no other route takes from; found "a", which a takes from',
-    ],
-    [
-      "a route that no message reaches",
-      { routes: [from("a"), from("b")], sources: [source("s", "a")] },
-      'routes[1] must be a route that some source leads to; found no way to its queue "b"',
-    ],
-    [
-      "a route behind the hop limit",
-      {
-        routes: [from("a").to(q("b")), from("b").to(q("c")), from("c")],
-        sources: [source("s", "a")],
-        maxHops: 2,
-      },
-      "routes[2] must be less than maxHops (2) routes away from a source; found 2 routes on the shortest way to it",
-    ],
-    [
-      "a circle without a hop limit",
-      { routes: [from("a").to(q("b")), from("b").to(q("c")), from("c").to(q("b"))] },
-      "routes[1].to[0] must be a queue that does not lead back to the route, unless the pipeline states maxHops; " +
-        "found the circle b -> c -> b",
-    ],
-    [
-      "a route that publishes to itself without a hop limit",
-      { routes: [from("a").to(q("a"), { when: () => true })] },
-      "routes[0].to[0] must be another queue than the route's own, unless the pipeline states maxHops; " +
-        'found "a", which the route itself takes from',
-    ],
-    [
-      "first matches that may all fail",
-      { routes: [from("a", { firstMatch: true }).to(q("b"), { when: () => true }), from("b")] },
-      "routes[0].to[0] must be without a condition, as the last queue of a route with firstMatch: other messages " +
-        "would be lost; found a condition",
-    ],
-    [
-      "a queue that no first match reaches",
-      { routes: [from("a", { firstMatch: true }).to(q("b")).to(q("c")), from("b"), from("c")] },
-      "routes[0].to[1] must be in front of the queue without a condition, as the route has firstMatch; " +
-        'found it is behind "b", which takes all messages',
-    ],
-    ["no routes", { routes: [] }, "routes must be one route or more; found none"],
-  ])("refuses %s [Y70]", (_, options, text) => {
+  it.each(REFUSED)("refuses %s [Y70]", (_, options, text) => {
     expect(refused(options)).toEqual([text]);
   });
 
@@ -207,7 +209,7 @@ function powers(matrix: Drawn["matrix"], n: number): boolean[][][] {
 }
 
 describe("random graphs", () => {
-  property.prop([drawn])(
+  test.prop([drawn])(
     "have the faults that powers of their matrix show [Y72]",
     ({ matrix, sources, maxHops }) => {
       const n = matrix.length;

@@ -1,0 +1,107 @@
+// From a file to a pipeline: read it, check its shape, make its adapters and sources, check its graph. Every step adds its faults.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { text as textOption } from "../../process/options.js";
+import { PackageMissingError } from "../../process/package-missing.js";
+import { graphFaults } from "../definition/check.js";
+import type { KeyedFault } from "../definition/fault.js";
+import type { PipelineDefinition } from "../definition/pipeline.js";
+import { foundText, shapeFaults } from "../definition/shape.js";
+import { FileBuilder } from "./build.js";
+import { type FileFault, PipelineFileError } from "./errors.js";
+import { fileShape } from "./file-shape.js";
+import { YAML_LIMITS } from "./limits.js";
+import { type OffsetFault, readYaml, type YamlFile, type YamlPackage } from "./read-yaml.js";
+import { type PipelineRegistry, pipelineRegistry } from "./registry.js";
+import type { Variables } from "./substitution.js";
+
+/** How a file is read. */
+export interface ParseOptions {
+  /** The types that the file can name. Default: only the source type `messages`. */
+  readonly registry?: PipelineRegistry;
+  /** The name of the file in errors. Default `pipeline.yaml`. */
+  readonly file?: string;
+  /** The variables that `${NAME}` stands for, such as `process.env`. Default: none. Their values appear in no error. */
+  readonly env?: Variables;
+}
+
+/**
+ * Makes a pipeline of YAML. Needs the package yaml, an optional peer.
+ *
+ * @throws PipelineFileError with all faults of the file
+ * @throws PackageMissingError
+ * @throws OptionError
+ * @example
+ * const shout = adapterType({ type: "shout", create: (_, { name }) => ({ name, process: (line: string) => line.toUpperCase() }) });
+ * const text = "version: 1\nname: shouting\nroutes:\n  shout:\n    from: lines\n    adapters:\n      - type: shout\n";
+ * const shouting = await parsePipeline(text, { registry: pipelineRegistry({ adapters: [shout] }), file: "shouting.yaml" });
+ */
+export async function parsePipeline(text: string, options: ParseOptions = {}): Promise<PipelineDefinition> {
+  if (typeof text !== "string") throw new OptionError("text", text, "a text");
+  only("", options, ["registry", "file", "env"]);
+  const { registry = pipelineRegistry(), env = {}, file: name = "pipeline.yaml" } = options;
+  textOption("file", name);
+  if (!(registry.adapters instanceof Map && registry.sources instanceof Map))
+    throw new OptionError("registry", registry, "what pipelineRegistry returned");
+  if (typeof env !== "object" || env === null) throw new OptionError("env", "(hidden)", "an object of texts");
+  const file = readYaml(await loadYaml(), text, env);
+  const faults = [...file.faults];
+  const add = (more: readonly KeyedFault[]): void => {
+    for (const fault of more) {
+      if (faults.length >= YAML_LIMITS.faults) return;
+      if (!file.isFaulty(fault.keys)) faults.push({ fault, offset: file.offsetOf(fault.keys, fault.ofName) });
+    }
+  };
+  const pipeline = await built(file, registry, add);
+  if (faults.length > 0 || pipeline === undefined) throw new PipelineFileError(name, placed(text, faults));
+  return pipeline();
+}
+
+async function built(
+  file: YamlFile,
+  registry: PipelineRegistry,
+  add: (faults: readonly KeyedFault[]) => void,
+): Promise<(() => PipelineDefinition) | undefined> {
+  if (file.value === undefined) return undefined;
+  const shown = (value: unknown, keys: readonly (string | number)[]): string =>
+    foundText(file.secrets.length === 0 ? value : at(file.written, keys));
+  const wrong = shapeFaults(fileShape(registry), file.value, [], shown);
+  add(wrong);
+  const builder = new FileBuilder(file, registry, wrong);
+  await builder.make();
+  add(builder.faults);
+  const plan = builder.plan();
+  if (plan !== undefined) add(graphFaults(plan));
+  return () => builder.pipeline();
+}
+
+function at(value: unknown, keys: readonly (string | number)[]): unknown {
+  return keys.reduce<unknown>(
+    (inner, key) => (inner as Record<string | number, unknown> | null | undefined)?.[key],
+    value,
+  );
+}
+
+/** Faults with lines and columns, in the order of the file. */
+function placed(text: string, faults: readonly OffsetFault[]): FileFault[] {
+  const sorted = [...faults].sort((a, b) => a.offset - b.offset);
+  let line = 1;
+  let start = 0;
+  return sorted.map(({ fault: { path, found, allowed, suggestion }, offset }) => {
+    for (let end = text.indexOf("\n", start); end >= 0 && end < offset; end = text.indexOf("\n", start)) {
+      line++;
+      start = end + 1;
+    }
+    return { line, column: offset - start + 1, path, found, allowed, suggestion };
+  });
+}
+
+/** Loads the parser. @throws PackageMissingError */
+export async function loadYaml(
+  load: () => Promise<YamlPackage> = () => import("yaml"),
+): Promise<YamlPackage> {
+  return load().catch((error: unknown) => {
+    throw new PackageMissingError("yaml", "^2.9.0", "a pipeline of YAML", error);
+  });
+}
