@@ -110,6 +110,14 @@ export class Passage implements AdapterContext {
     return this.#adapter;
   }
 
+  /** Records the call of a batch adapter, which is made outside of this passage. */
+  recordBatch(adapter: string, startedMs: number, gave: number): void {
+    this.#adapter = adapter;
+    if (this.calls === undefined) return;
+    const tookMs = this.#now() - startedMs;
+    this.calls.push({ adapter, status: gave === 0 ? "ended" : "completed", startedMs, tookMs, gave });
+  }
+
   giveUp(reason: string, cause?: unknown): never {
     throw new DeadLetterError(reason, cause);
   }

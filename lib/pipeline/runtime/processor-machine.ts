@@ -9,10 +9,13 @@
 //
 // A worker gets a run of messages where only one worker is allowed, else one message at a time. It works on one after another, and
 // its outcomes come in that order. A worker that exits gives back what it had not begun; the message at hand counts as an attempt.
+// Batches that are due go before messages, and are work like them: one batch occupies one worker and one permit.
 // The buffer and the runs are changed in place: a state is used once.
 
 import { InvariantError } from "../../process/errors.js";
+import type { Item } from "../definition/adapter.js";
 import type { Message } from "../ledger/ledger.js";
+import type { CallRecord } from "../ledger/lineage.js";
 
 /** Most messages that a worker gets at a time. */
 export const MOST_AT_ONCE = 64;
@@ -29,18 +32,38 @@ export interface ProcessorConfig {
 export type WorkerState =
   | { readonly type: "idle" }
   | { readonly type: "entering" }
-  | { readonly type: "working"; readonly messages: readonly Message[]; done: number };
+  | { readonly type: "working"; readonly messages: readonly Message[]; done: number }
+  | { readonly type: "batching"; readonly batch: Batch };
+
+/** Messages that a batch adapter gets together, with their values. */
+export interface Batch {
+  /** The key that they have in common, if batches are made by key. */
+  readonly key: string | undefined;
+  readonly members: readonly Member[];
+}
+
+/** A message of a batch. */
+export interface Member {
+  readonly message: Message;
+  /** What the adapters before the batch made of it. */
+  readonly items: readonly Item<unknown>[];
+  readonly calls: readonly CallRecord[] | undefined;
+}
 
 export interface ProcessorState {
   readonly config: ProcessorConfig;
   /** Most workers at this time: at most `concurrency`, less where latency asks for it. */
   limit: number;
   readonly buffer: Message[];
+  /** Batches that are due. */
+  readonly batches: Batch[];
   /** Asked for, and not arrived. */
   asked: number;
   readonly workers: Map<number, WorkerState>;
   /** Messages of workers that have no outcome yet. */
   inWork: number;
+  /** Batches of workers that have no outcome yet. */
+  batching: number;
   /** Children that are submitted and not committed. */
   publishing: number;
   /** Queues above their mark. */
@@ -61,6 +84,10 @@ export type ProcessorEvent =
       readonly count: number;
       readonly children: number;
     }
+  /** Batches are due. */
+  | { readonly type: "batches"; readonly batches: readonly Batch[] }
+  /** The outcome of a worker's batch is submitted to the ledger, with so many children. */
+  | { readonly type: "batched"; readonly worker: number; readonly children: number }
   /** A worker has exited. */
   | { readonly type: "down"; readonly worker: number }
   /** Children of this route are committed, or are refused. */
@@ -81,8 +108,11 @@ export type ProcessorEffect =
   /** Gives the permit of a worker back. */
   | { readonly type: "leave"; readonly worker: number }
   | { readonly type: "assign"; readonly worker: number; readonly messages: readonly Message[] }
+  | { readonly type: "assign batch"; readonly worker: number; readonly batch: Batch }
   /** The message that a worker had at hand when it exited: an attempt of it has failed. */
   | { readonly type: "crashed"; readonly message: Message }
+  /** The same for a batch. */
+  | { readonly type: "batch crashed"; readonly batch: Batch }
   /** Waits for a queue to fall below its mark. */
   | { readonly type: "await below"; readonly queue: string }
   /** No worker has work, and none gets any. */
@@ -93,9 +123,11 @@ export function initial(config: ProcessorConfig): ProcessorState {
     config,
     limit: config.concurrency,
     buffer: [],
+    batches: [],
     asked: 0,
     workers: new Map(),
     inWork: 0,
+    batching: 0,
     publishing: 0,
     above: new Set(),
     phase: "running",
@@ -127,6 +159,13 @@ function take(state: ProcessorState, event: ProcessorEvent, effects: ProcessorEf
       return;
     case "worked":
       worked(state, event.worker, event.count, effects);
+      state.publishing += event.children;
+      return;
+    case "batches":
+      state.batches.push(...event.batches);
+      return;
+    case "batched":
+      batched(state, event.worker, effects);
       state.publishing += event.children;
       return;
     case "down":
@@ -167,11 +206,18 @@ function isOpen({ phase, above, publishing, config }: ProcessorState): boolean {
 
 function entered(state: ProcessorState, worker: number, effects: ProcessorEffect[]): void {
   if (state.workers.get(worker)?.type !== "entering") return;
-  const { buffer, config } = state;
-  if (!isOpen(state) || buffer.length === 0) {
+  const { buffer, batches, config } = state;
+  if (!isOpen(state) || buffer.length + batches.length === 0) {
     // Something has changed since it asked: it holds no permit while it has nothing to do.
     state.workers.set(worker, { type: "idle" });
     effects.push({ type: "leave", worker });
+    return;
+  }
+  const batch = batches.shift();
+  if (batch !== undefined) {
+    state.workers.set(worker, { type: "batching", batch });
+    state.batching++;
+    effects.push({ type: "assign batch", worker, batch });
     return;
   }
   const room = Math.max(1, config.fanOut - state.publishing);
@@ -193,10 +239,22 @@ function worked(state: ProcessorState, worker: number, count: number, effects: P
   effects.push({ type: "leave", worker });
 }
 
+function batched(state: ProcessorState, worker: number, effects: ProcessorEffect[]): void {
+  if (state.workers.get(worker)?.type !== "batching")
+    throw new InvariantError("a worker has an outcome of the batch that it was given");
+  state.batching--;
+  state.workers.set(worker, { type: "idle" });
+  effects.push({ type: "leave", worker });
+}
+
 function down(state: ProcessorState, worker: number, effects: ProcessorEffect[]): void {
   const at = state.workers.get(worker);
   state.workers.delete(worker);
   // The gates give its permit back by its EXIT.
+  if (at?.type === "batching") {
+    state.batching--;
+    effects.push({ type: "batch crashed", batch: at.batch });
+  }
   if (at?.type !== "working") return;
   const [atHand, ...rest] = at.messages.slice(at.done);
   state.inWork -= rest.length + 1;
@@ -206,9 +264,9 @@ function down(state: ProcessorState, worker: number, effects: ProcessorEffect[])
 
 /** Gives work to whoever may have it, and asks for more. */
 function advance(state: ProcessorState, effects: ProcessorEffect[]): void {
-  const { workers, buffer, config } = state;
+  const { workers, buffer, batches, config } = state;
   if (state.phase === "stopping") {
-    if (state.inWork > 0) return;
+    if (state.inWork + state.batching > 0) return;
     state.phase = "stopped";
     effects.push({ type: "stopped" });
     return;
@@ -221,7 +279,8 @@ function advance(state: ProcessorState, effects: ProcessorEffect[]): void {
       if (type === "entering") entering++;
     }
     // Each that enters takes one message at least.
-    for (; busy < state.limit && entering < buffer.length; busy++, entering++) {
+    const work = buffer.length + batches.length;
+    for (; busy < state.limit && entering < work; busy++, entering++) {
       const worker = idleWorker(state);
       workers.set(worker, { type: "entering" });
       effects.push({ type: "enter", worker });

@@ -69,5 +69,6 @@ function isForGood(error: unknown): boolean {
 
 /** Why a message is not let into its route. */
 export function refusal({ route, maxHops }: Rules, { id }: Message): HopLimitError | undefined {
-  return hopsOf(id) >= maxHops ? new HopLimitError(route, maxHops) : undefined;
+  // Each number of an id takes three characters at least, with its dot: most ids need not be counted.
+  return id.length >= 3 * maxHops && hopsOf(id) >= maxHops ? new HopLimitError(route, maxHops) : undefined;
 }

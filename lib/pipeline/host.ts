@@ -1,0 +1,324 @@
+// Pipeline hosts as users start them, and the handles of a host and of a run.
+
+import { OptionError } from "../process/errors.js";
+import { waitForExit } from "../process/exited.js";
+import type { Kernel } from "../process/kernel.js";
+import { only } from "../process/known-options.js";
+import { address, delay, text } from "../process/options.js";
+import type { Pid } from "../process/pid.js";
+import { SHUTDOWN } from "../process/reason.js";
+import type { CallOptions, ReplyTo } from "../process/request.js";
+import { validated } from "../process/standard-schema.js";
+import { type Launch, launch, type Startable } from "../process/start.js";
+import type { ProcessSystem } from "../process/system.js";
+import { sourceId } from "./definition/message-id.js";
+import type { PipelineDefinition } from "./definition/pipeline.js";
+import type { Queue } from "./definition/queue.js";
+import type { Publication } from "./ledger/ledger.js";
+import type { Record } from "./runtime/catalogue.js";
+import { ExecutionFailedError, PipelineInputError, UnknownPipelineError } from "./runtime/errors.js";
+import { type HostRequest, PipelineHostProcess } from "./runtime/host-process.js";
+import { openCatalogue } from "./runtime/open-catalogue.js";
+import { checkHost, type PipelineHostOptions, type PipelineHostSettings } from "./runtime/options.js";
+import type { PipelinePlan } from "./runtime/plan.js";
+import type { PipelineProgress } from "./runtime/progress.js";
+import type { PipelineSummary } from "./runtime/summary.js";
+
+/** Messages that an execution begins with. */
+export interface GivenMessages<T> {
+  /** The queue that they go to. */
+  readonly to: Queue<T>;
+  /** Their values. */
+  readonly values: Iterable<T>;
+  /** Gives the key of each message. Default: they have none. */
+  readonly key?: (value: T, index: number) => string | undefined;
+}
+
+/** Options of a start. */
+export interface StartExecutionOptions<Input, T> {
+  /** The id of the execution. A second start under it attaches to the first. Default: a new id. */
+  readonly id?: string;
+  /** What the sources of the pipeline get as `ctx.input`. */
+  readonly input?: Input;
+  /** Messages that are there from the start. */
+  readonly messages?: GivenMessages<T>;
+}
+
+/** The definition of a pipeline host. See {@link pipelineHost}. */
+export interface PipelineHostDefinition extends Startable<readonly [], PipelineHost> {
+  /** A handle of a running host, by pid or by registered name. */
+  at(system: ProcessSystem, where: Pid | string): PipelineHost;
+}
+
+/**
+ * Defines a host of pipelines: start it, or make it a child of a supervisor. When it starts, it takes up the executions in its store that
+ * were interrupted.
+ *
+ * @throws OptionError
+ * @example
+ * const lines = queue<string>("lines");
+ * const shout = route("shout", { from: lines }).via("print", (line) => console.log(line.toUpperCase()));
+ * const shouting = definePipeline("shouting", { routes: [shout] });
+ * const host = await system.start(pipelineHost({ store: memory(), pipelines: [shouting] }));
+ * const run = await host.start(shouting, { messages: { to: lines, values: ["a", "b"] } });
+ * console.log((await run.completed()).done);
+ */
+export function pipelineHost(options: PipelineHostOptions): PipelineHostDefinition {
+  const settings = checkHost(options);
+  const { name } = settings;
+  return {
+    at: (system, where) => new PipelineHost(address("where", where) as Pid<never>, system.kernel, settings),
+    [launch]: (): Launch<PipelineHost> => ({
+      behaviour: new PipelineHostProcess(settings, openCatalogue),
+      options: { label: "pipeline host", ...(name === undefined ? {} : { name }) },
+      ref: (pid, kernel) => new PipelineHost(pid, kernel, settings),
+    }),
+  };
+}
+
+/** A running host of pipelines. */
+export class PipelineHost implements AsyncDisposable {
+  readonly #address: Pid<never> | string;
+  readonly #kernel: Kernel;
+  readonly #settings: PipelineHostSettings;
+
+  /** @internal */
+  constructor(where: Pid<never> | string, kernel: Kernel, settings: PipelineHostSettings) {
+    this.#address = where;
+    this.#kernel = kernel;
+    this.#settings = settings;
+  }
+
+  #call<R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions): Promise<R> {
+    return this.#kernel.calls.call(undefined, this.#address, build as never, options);
+  }
+
+  /**
+   * Starts an execution of a pipeline, or attaches to the one that was started under this id before. Fulfilled when the execution is in
+   * the store, with its messages. An execution without messages, of a pipeline without sources, is complete at once.
+   *
+   * @throws UnknownPipelineError, ExecutionIdTakenError, PipelineInputError, OptionError, StoreError
+   */
+  async start<Input, T = never>(
+    pipeline: PipelineDefinition<Input>,
+    options: StartExecutionOptions<Input, T> = {},
+  ): Promise<PipelineRun> {
+    only("", options, ["id", "input", "messages"]);
+    const { name } = pipeline;
+    const plan = this.#settings.plans.get(name);
+    if (plan === undefined) throw new UnknownPipelineError(name, [...this.#settings.plans.keys()]);
+    const id = options.id === undefined ? this.#kernel.env.id() : text("id", options.id);
+    const input = await inputOf(plan, options.input);
+    const messages = options.messages === undefined ? [] : publicationsOf(plan, options.messages);
+    const { attached } = await this.#call<{ readonly attached: boolean }>(
+      (replyTo) => ({ type: "start", id, pipeline: name, input, messages, replyTo }),
+      { timeoutMs: Number.POSITIVE_INFINITY },
+    );
+    return this.#run(id, attached);
+  }
+
+  /** The handle of an execution by its id. The execution need not exist. */
+  get(id: string): PipelineRun {
+    return this.#run(text("id", id), true);
+  }
+
+  #run(id: string, attached: boolean): PipelineRun {
+    return new PipelineRun(id, attached, this.#kernel, (build, options) => this.#call(build, options));
+  }
+
+  /** Stops the host: workers end what they have at hand, the executions stay in the store. */
+  async stop(): Promise<void> {
+    const pid =
+      typeof this.#address === "string" ? this.#kernel.names.find(this.#address)?.pid : this.#address;
+    if (pid === undefined) return;
+    const gone = waitForExit(this.#kernel, pid, undefined);
+    this.#kernel.links.exit(this.#kernel.outside, pid, SHUTDOWN, "exit");
+    await gone;
+  }
+
+  /** Stops the host. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+async function inputOf({ name, definition }: PipelinePlan, input: unknown): Promise<unknown> {
+  const schema = definition.options.input;
+  if (schema === undefined) return input;
+  return validated(schema, input, (issues) => new PipelineInputError(name, issues));
+}
+
+function publicationsOf<T>(plan: PipelinePlan, given: GivenMessages<T>): Publication[] {
+  only("messages", given, ["to", "values", "key"]);
+  const queue = given.to?.name;
+  const queues = plan.routes.map((route) => route.queue);
+  if (!queues.includes(queue))
+    throw new OptionError(
+      "messages.to",
+      queue,
+      `a queue that a route of ${plan.name} takes from: ${queues.join(", ")}`,
+    );
+  // Messages that no source gave have the number behind those of the sources.
+  const number = plan.sources.length;
+  return Array.from(given.values, (value, i) => ({
+    id: sourceId(number, i),
+    ...{ queue, value, key: given.key?.(value, i) },
+  }));
+}
+
+type Caller = <R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions) => Promise<R>;
+
+/** An execution of a pipeline, from outside. */
+export class PipelineRun {
+  /** The id of the execution. */
+  readonly id: string;
+  /** Whether it was there before the start. */
+  readonly attached: boolean;
+  readonly #kernel: Kernel;
+  readonly #call: Caller;
+
+  /** @internal */
+  constructor(id: string, attached: boolean, kernel: Kernel, call: Caller) {
+    this.id = id;
+    this.attached = attached;
+    this.#kernel = kernel;
+    this.#call = call;
+  }
+
+  /**
+   * Waits until the execution has completed, however long that takes: nothing is pending, and nothing can become pending any more. An
+   * execution that has ended already answers at once.
+   *
+   * @throws ExecutionFailedError when it has failed or was cancelled, ExecutionNotFoundError, CallTimeoutError
+   */
+  async completed(options: CallOptions = {}): Promise<PipelineSummary> {
+    const { id } = this;
+    const record = await this.#call<Record>((replyTo) => ({ type: "completed", id, replyTo }), {
+      timeoutMs: Number.POSITIVE_INFINITY,
+      ...options,
+    });
+    const summary = summaryOf(record);
+    if (record.status === "completed") return summary;
+    throw new ExecutionFailedError(summary, record.error);
+  }
+
+  /** What the execution is, and how far it is. @throws ExecutionNotFoundError */
+  async status(): Promise<PipelineSummary> {
+    const { id } = this;
+    return summaryOf(await this.#call<Record>((replyTo) => ({ type: "status", id, replyTo })));
+  }
+
+  /** How far the execution is, and how fast it goes. @throws ExecutionNotFoundError */
+  progress(): Promise<PipelineProgress> {
+    const { id } = this;
+    return this.#call<PipelineProgress>((replyTo) => ({ type: "progress", id, replyTo }));
+  }
+
+  /**
+   * How far the execution is, again and again until it has ended: the last value is that of the end.
+   *
+   * @param options.everyMs - milliseconds between two values. Default 1,000
+   * @throws ExecutionNotFoundError, and the reason of `signal` when it aborts
+   */
+  async *follow(
+    options: { readonly everyMs?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<PipelineProgress, void, undefined> {
+    only("", options, ["everyMs", "signal"]);
+    const timeoutMs = delay("everyMs", options.everyMs ?? 1_000, 1);
+    const { signal } = options;
+    while (true) {
+      signal?.throwIfAborted();
+      const { ended } = await this.status();
+      yield await this.progress();
+      if (ended !== undefined) return;
+      // Waits for the end at most so long.
+      await this.#pause(timeoutMs, signal);
+    }
+  }
+
+  async #pause(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve } = withResolvers();
+    const timer = this.#kernel.addTimer(timeoutMs, { fire: resolve });
+    const ended = this.completed({ timeoutMs, ...(signal === undefined ? {} : { signal }) }).then(
+      resolve,
+      resolve,
+    );
+    await promise;
+    this.#kernel.cancelTimer(timer);
+    void ended;
+  }
+
+  /** Gives no more work to workers, until `resume`. False: the execution has ended. @throws ExecutionNotFoundError */
+  pause(): Promise<boolean> {
+    return this.#wish("pause");
+  }
+
+  /** Lets a paused execution go on. False: the execution has ended. @throws ExecutionNotFoundError */
+  resume(): Promise<boolean> {
+    return this.#wish("resume");
+  }
+
+  /** Ends the execution: what is in work is aborted, and settles nothing. False: it has ended already. @throws ExecutionNotFoundError */
+  cancel(): Promise<boolean> {
+    return this.#wish("cancel");
+  }
+
+  #wish(type: "pause" | "resume" | "cancel"): Promise<boolean> {
+    const { id } = this;
+    return this.#call<boolean>((replyTo) => ({ type, id, replyTo }));
+  }
+}
+
+function withResolvers(): { readonly promise: Promise<void>; resolve(): void } {
+  let resolve!: () => void;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+function summaryOf({
+  id,
+  pipeline,
+  status,
+  inputs,
+  done,
+  dead,
+  pending,
+  created,
+  ended,
+}: Record): PipelineSummary {
+  return { id, pipeline, status, inputs, done, dead, pending, created, ended };
+}
+
+/**
+ * Runs a pipeline once in memory alone, without a store: nothing outlives the process, and no lineage is kept. Resolves when it has
+ * completed. The fastest way.
+ *
+ * @throws ExecutionFailedError, PipelineInputError, OptionError
+ * @example
+ * const lines = queue<string>("lines");
+ * const shout = route("shout", { from: lines }).via("print", (line) => console.log(line.toUpperCase()));
+ * const shouting = definePipeline("shouting", { routes: [shout] });
+ * const { done } = await runPipeline(system, shouting, { messages: { to: lines, values: ["a", "b"] } });
+ */
+export async function runPipeline<Input, T = never>(
+  system: ProcessSystem,
+  pipeline: PipelineDefinition<Input>,
+  options: Omit<StartExecutionOptions<Input, T>, "id"> & {
+    readonly signal?: AbortSignal;
+    readonly timeoutMs?: number;
+  } = {},
+): Promise<PipelineSummary> {
+  const { signal, timeoutMs, ...start } = options;
+  const host = await system.start(pipelineHost({ pipelines: [pipeline as never] }));
+  try {
+    const run = await host.start(pipeline, start);
+    return await run.completed({
+      ...(signal === undefined ? {} : { signal }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+  } finally {
+    await host.stop();
+  }
+}

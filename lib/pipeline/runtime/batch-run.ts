@@ -1,0 +1,136 @@
+// A batch in the hands of a worker: its values through the batch adapter, and the results through the adapters behind it.
+
+import { InvariantError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import { isThenable } from "../../process/thenable.js";
+import type { BatchContext, Item } from "../definition/adapter.js";
+import type { CallRecord } from "../ledger/lineage.js";
+import type { Passage, Place } from "./passage.js";
+import type { BatchPlan } from "./plan.js";
+import type { Batch } from "./processor-machine.js";
+
+/** What came of a batch. */
+export type BatchOutcome =
+  | {
+      readonly type: "emitted";
+      readonly items: readonly Item<unknown>[];
+      /** Messages that failed alone, by their number in the batch. */
+      readonly failures: ReadonlyMap<number, unknown>;
+      /** The call of the batch adapter and those behind it, if calls are recorded. */
+      readonly calls: readonly CallRecord[] | undefined;
+    }
+  | { readonly type: "failed"; readonly error: unknown };
+
+/** A batch that a worker was given. `outcome` is written by the worker and read by the processor. */
+export interface BatchRun {
+  readonly worker: number;
+  readonly batch: Batch;
+  outcome: BatchOutcome | undefined;
+}
+
+/** Calls the adapter with a batch. Synchronous as long as adapters are. Never throws. */
+export function emitBatch(
+  { adapter, rest }: BatchPlan,
+  place: Place,
+  passage: Passage,
+  batch: Batch,
+): BatchOutcome | Promise<BatchOutcome> {
+  const owners: number[] = [];
+  const values: unknown[] = [];
+  for (const [i, { items }] of batch.members.entries())
+    for (const { value } of items) {
+      owners.push(i);
+      values.push(value);
+    }
+  const failures = new Map<number, unknown>();
+  const startedMs = place.clock?.() ?? 0;
+  const failed = (error: unknown): BatchOutcome => ({ type: "failed", error });
+  const emitted = (items: readonly Item<unknown>[]): BatchOutcome => ({
+    ...{ type: "emitted", items, failures, calls: passage.calls },
+  });
+  const behind = (given: unknown): BatchOutcome | Promise<BatchOutcome> => {
+    const results = resultsOf(adapter.name, given);
+    passage.recordBatch(adapter.name, startedMs, results.length);
+    const items = passage.through(
+      rest,
+      results.map((value) => ({ value, key: batch.key })),
+    );
+    return isThenable(items)
+      ? (items as Promise<readonly Item<unknown>[]>).then(emitted, failed)
+      : emitted(items);
+  };
+  const ctx = new BatchCall(place, passage, batch, adapter.name, (index, error) => {
+    const owner = owners[index];
+    if (owner === undefined)
+      throw new RangeError(`ctx.fail(${index}): the batch has ${values.length} values`);
+    failures.set(owner, error);
+  });
+  try {
+    const given = adapter.processBatch(values as never, ctx);
+    return isThenable(given) ? Promise.resolve(given).then(behind).catch(failed) : behind(given);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function resultsOf(adapter: string, given: unknown): readonly unknown[] {
+  if (given === undefined) return [];
+  if (Array.isArray(given)) return given;
+  throw new TypeError(`adapter ${adapter}: a batch gives a list of results, or undefined`);
+}
+
+class BatchCall implements BatchContext {
+  readonly #place: Place;
+  readonly #passage: Passage;
+  readonly #batch: Batch;
+  readonly #adapter: string;
+  readonly fail: (index: number, error: unknown) => void;
+
+  constructor(
+    place: Place,
+    passage: Passage,
+    batch: Batch,
+    adapter: string,
+    fail: (index: number, error: unknown) => void,
+  ) {
+    this.#place = place;
+    this.#passage = passage;
+    this.#batch = batch;
+    this.#adapter = adapter;
+    this.fail = fail;
+  }
+
+  get ids(): readonly string[] {
+    return this.#batch.members.flatMap(({ message, items }) => items.map(() => message.id));
+  }
+  get idempotencyKey(): string {
+    const { members } = this.#batch;
+    const [first, last] = [members[0], members.at(-1)];
+    if (first === undefined || last === undefined) throw new InvariantError("a batch has messages");
+    return `${this.#place.execution}/${first.message.id}..${last.message.id}*${members.length}/${this.#adapter}`;
+  }
+  get key(): string | undefined {
+    return this.#batch.key;
+  }
+  get pipeline(): string {
+    return this.#place.pipeline;
+  }
+  get execution(): string {
+    return this.#place.execution;
+  }
+  get route(): string {
+    return this.#place.route;
+  }
+  get signal(): AbortSignal {
+    return this.#passage.signal;
+  }
+  get kernel(): Kernel {
+    return this.#passage.kernel;
+  }
+  giveUp(reason: string, cause?: unknown): never {
+    return this.#passage.giveUp(reason, cause);
+  }
+  sleep(ms: number): Promise<void> {
+    return this.#passage.sleep(ms);
+  }
+}

@@ -1,0 +1,121 @@
+// Errors of hosts and executions.
+
+import { SignalboxError } from "../../process/errors.js";
+import { utcOf } from "../../process/process-name.js";
+import type { SchemaIssue } from "../../process/standard-schema.js";
+import type { PipelineSummary } from "./summary.js";
+
+/**
+ * A host was asked for a pipeline that it does not have.
+ *
+ * @remedy Give the pipeline to the host, in `pipelines`.
+ */
+export class UnknownPipelineError extends SignalboxError {
+  static override readonly name: string = "UnknownPipelineError";
+  readonly code = "ERR_PIPELINE_UNKNOWN";
+  constructor(pipeline: string, known: readonly string[]) {
+    super(`the host has no pipeline ${pipeline}; it has ${known.join(", ") || "none"}`);
+  }
+}
+
+/**
+ * An execution of another pipeline was started under this id before.
+ *
+ * @remedy Choose ids that are unique among all executions of the store: prefix the id with the name of the pipeline.
+ */
+export class ExecutionIdTakenError extends SignalboxError {
+  static override readonly name: string = "ExecutionIdTakenError";
+  readonly code = "ERR_PIPELINE_EXECUTION_ID_TAKEN";
+  constructor(id: string, pipeline: string, wanted: string) {
+    super(`the id "${id}" belongs to an execution of ${pipeline}, so none of ${wanted} starts under it`);
+  }
+}
+
+/**
+ * There is no execution with this id.
+ *
+ * @remedy Look for the id among the executions of the store; executions that have ended may have been removed.
+ */
+export class ExecutionNotFoundError extends SignalboxError {
+  static override readonly name: string = "ExecutionNotFoundError";
+  readonly code = "ERR_PIPELINE_EXECUTION_NOT_FOUND";
+  constructor(id: string) {
+    super(`there is no execution "${id}"`);
+  }
+}
+
+/**
+ * An execution whose completion was awaited has failed, or was cancelled.
+ *
+ * @remedy Look at the cause and at the dead letters. An execution that has ended does not go on: start another one.
+ */
+export class ExecutionFailedError extends SignalboxError {
+  static override readonly name: string = "ExecutionFailedError";
+  readonly code = "ERR_PIPELINE_EXECUTION_FAILED";
+  /** How far the execution was. */
+  readonly summary: PipelineSummary;
+  constructor(summary: PipelineSummary, cause: unknown) {
+    super(
+      `the execution "${summary.id}" of ${summary.pipeline} was ${summary.status === "cancelled" ? "cancelled" : "ended by an error"}`,
+      {
+        cause,
+      },
+    );
+    this.summary = summary;
+  }
+}
+
+/**
+ * The input of an execution is not what the schema of its pipeline asks for.
+ *
+ * @remedy Mend the input; the issues name each fault.
+ */
+export class PipelineInputError extends SignalboxError {
+  static override readonly name: string = "PipelineInputError";
+  readonly code = "ERR_PIPELINE_INPUT";
+  /** What the schema found. */
+  readonly issues: readonly SchemaIssue[];
+  constructor(pipeline: string, issues: readonly SchemaIssue[]) {
+    super(
+      `the input of pipeline ${pipeline} is not valid: ${issues.map(({ message }) => message).join("; ")}`,
+    );
+    this.issues = issues;
+  }
+}
+
+/**
+ * Another host that lives has the id of this one.
+ *
+ * @remedy Give each host an id of its own, or leave `hostId` out: then the host makes one. If the other host was killed a moment ago, start
+ * again when its claim has expired, which takes 15 s at most.
+ */
+export class PipelineHostTakenError extends SignalboxError {
+  static override readonly name: string = "PipelineHostTakenError";
+  readonly code = "ERR_PIPELINE_HOST_TAKEN";
+  /** The id that both hosts have. */
+  readonly hostId: string;
+  constructor(
+    hostId: string,
+    store: string,
+    holder: { readonly owner: string; readonly since?: number | undefined } | undefined,
+  ) {
+    const since = holder?.since === undefined ? "" : ` since ${utcOf(holder.since)}`;
+    const who =
+      holder === undefined ? "another host held it a moment ago" : `${holder.owner} holds it${since}`;
+    super(`the host id ${hostId} is taken on ${store}: ${who}`);
+    this.hostId = hostId;
+  }
+}
+
+/**
+ * The process of an execution that lives in memory alone has exited, and its messages with it.
+ *
+ * @remedy Give the host a store where executions have to outlive their processes.
+ */
+export class ExecutionLostError extends SignalboxError {
+  static override readonly name: string = "ExecutionLostError";
+  readonly code = "ERR_PIPELINE_EXECUTION_LOST";
+  constructor(id: string, why: string) {
+    super(`the execution "${id}" lived in memory alone, and its process exited: ${why}`);
+  }
+}

@@ -1,0 +1,332 @@
+// The process of an execution on one host. It opens the ledger and is the supervisor of everything that works on the execution: one
+// processor for each route, and one process for each source. It passes the notifications of the ledger on to them.
+//
+// A child that is killed is replaced, and goes on where it was. A child that crashes takes the execution with it: its host starts the
+// execution again from the ledger. Children that fail too often end it.
+
+import type { Callbacks } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { Signal } from "../../process/entries.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Pid } from "../../process/pid.js";
+import { type ExitReason, formatReason, KILL, NORMAL, SHUTDOWN } from "../../process/reason.js";
+import { Queue } from "../../supervisor/queue.js";
+import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
+import { Permits } from "../gates/permits.js";
+import type { Ledger, LedgerListener, Message, Step } from "../ledger/ledger.js";
+import type { Ended } from "../ledger/ledger-machine.js";
+import type { PipelinePlan } from "./plan.js";
+import { Processor } from "./processor.js";
+import { type PipelineProgress, RateMeter } from "./progress.js";
+import { Recollections } from "./recollections.js";
+import { type SourcePlace, SourceReader } from "./source-reader.js";
+
+/** A ledger that was opened for an execution. */
+export interface OpenedLedger {
+  readonly ledger: Ledger;
+  /** The places of the sources that are open, by name. */
+  readonly sources: ReadonlyMap<string, SourcePlace>;
+}
+
+/** What an execution uses of its host. */
+export interface ExecutionPort {
+  readonly kernel: Kernel;
+  readonly plan: PipelinePlan;
+  /** The id of the execution. */
+  readonly id: string;
+  readonly input: unknown;
+  /** Whether calls of adapters are recorded. */
+  readonly lineage: boolean;
+  open(listener: LedgerListener): Promise<OpenedLedger>;
+  bytesOf(value: unknown): number;
+  /** How long workers have to end what they have at hand when the host stops. */
+  readonly drainMs: number;
+  /** Its ledger has ended it. Called before its process exits. */
+  ended(as: Ended, error: unknown): void;
+}
+
+/** What an execution is told. */
+export type ExecutionMessage =
+  | { readonly type: "ended"; readonly as: Ended }
+  | { readonly type: "lost"; readonly error: Error }
+  | { readonly type: "pause" }
+  | { readonly type: "resume" }
+  | { readonly type: "end"; readonly as: "failed" | "cancelled"; readonly error: unknown };
+
+/** How often children may be replaced before the execution gives up. */
+const RESTARTS: RestartLimits = { intensity: 10, periodMs: 10_000, backoff: { minMs: 50, maxMs: 5_000 } };
+
+interface Child {
+  readonly behaviour: Processor | SourceReader;
+  pid: Pid<never> | undefined;
+  attempts: number;
+  startedMs: number;
+}
+
+export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
+  readonly #port: ExecutionPort;
+  #ctx: Context<ExecutionMessage> | undefined;
+  #ledger: Ledger | undefined;
+  #permits: Permits | undefined;
+  readonly #children: Child[] = [];
+  readonly #byPid = new Map<Pid, Child>();
+  /** Processors by the queue that they take from, upstream first. */
+  readonly #processors = new Map<string, Processor>();
+  readonly #sources = new Map<string, SourceReader>();
+  readonly #meter = new RateMeter();
+  #restarts: Queue<number> = Queue.of();
+  #isPaused: boolean;
+  #stopping: ExitReason | undefined;
+  /** Why the execution failed, as far as it is known here. */
+  #error: unknown;
+
+  constructor(port: ExecutionPort, isPaused: boolean) {
+    this.#port = port;
+    this.#isPaused = isPaused;
+  }
+
+  /** How far it is; undefined before its ledger is open. */
+  get progress(): PipelineProgress | undefined {
+    const counts = this.#ledger?.counts();
+    return counts === undefined ? undefined : this.#meter.progress(this.#port.kernel.env.now(), counts);
+  }
+
+  /** Permits that are out, and workers that wait for one. */
+  get permits(): Permits["counts"] | undefined {
+    return this.#permits?.counts;
+  }
+
+  // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  async init(ctx: Context<ExecutionMessage>): Promise<void> {
+    ctx.trapExit(true);
+    this.#ctx = ctx;
+    const { kernel, plan, input } = this.#port;
+    const { ledger, sources } = await this.#port.open(this);
+    this.#ledger = ledger;
+    // A process that is killed does not terminate: its ledger is closed all the same.
+    kernel.links.watch(
+      ctx.self,
+      () => void ledger.close(),
+      () => undefined,
+    );
+    if (!ctx.alive) return;
+    this.#meter.note(kernel.env.now(), ledger.counts().done);
+    this.#makeProcessors(ledger);
+    for (const feed of plan.sources) {
+      const place = sources.get(feed.source.name);
+      if (place === undefined) continue;
+      const reader = new SourceReader(feed, { kernel, ledger, input }, place);
+      this.#sources.set(feed.source.name, reader);
+      this.#children.push({ behaviour: reader, pid: undefined, attempts: 0, startedMs: 0 });
+    }
+    if (this.#isPaused) this.#tellAll({ type: "pause" });
+    for (const child of this.#children) this.#start(child);
+  }
+
+  #makeProcessors(ledger: Ledger): void {
+    const { kernel, plan, id, lineage } = this.#port;
+    const routes = new Map(plan.routes.map(({ name, policy }) => [name, policy.concurrency]));
+    const permits = new Permits(kernel, { inFlight: plan.policy.inFlight, routes });
+    this.#permits = permits;
+    const clock = lineage ? () => kernel.env.wallTime() : undefined;
+    const memory = (): Recollections => new Recollections((adapter, key) => ledger.recall(adapter, key));
+    for (const route of plan.routes) {
+      const processor = new Processor(route, {
+        ...{ kernel, ledger, permits, bytesOf: this.#port.bytesOf },
+        place: { pipeline: plan.name, execution: id, route: route.name, clock, kernel, memory: memory() },
+        held: () => this.#held(),
+      });
+      this.#processors.set(route.queue, processor);
+      this.#children.push({ behaviour: processor, pid: undefined, attempts: 0, startedMs: 0 });
+    }
+  }
+
+  #held(): void {
+    let held = 0;
+    for (const processor of this.#processors.values()) held += processor.held;
+    this.#ledger?.held(held);
+  }
+
+  #start(child: Child): void {
+    const ctx = this.#ctx;
+    if (ctx === undefined || !ctx.alive || this.#stopping !== undefined) return;
+    const { behaviour } = child;
+    const label =
+      behaviour instanceof Processor
+        ? `route ${behaviour.plan.name}`
+        : `source ${behaviour.plan.source.name}`;
+    child.startedMs = ctx.now();
+    child.pid = ctx.spawnLink<never>(behaviour as Callbacks<never>, { label });
+    this.#byPid.set(child.pid, child);
+  }
+
+  handle(_ctx: Context<ExecutionMessage>, message: ExecutionMessage): unknown {
+    switch (message.type) {
+      case "ended":
+        this.#port.ended(message.as, this.#error);
+        this.#tellAll({ type: "abort" });
+        return this.#stop(NORMAL);
+      case "lost":
+        throw message.error;
+      case "pause":
+      case "resume":
+        this.#isPaused = message.type === "pause";
+        this.#tellAll(message);
+        // Batches that were left alone meanwhile.
+        return this.#held();
+      case "end":
+        this.#error = message.error;
+        return this.#ledger?.submit(message);
+      default:
+        return message satisfies never;
+    }
+  }
+
+  #tellAll(news: { readonly type: "pause" | "resume" | "abort" }): void {
+    const { type } = news;
+    for (const processor of this.#processors.values()) processor.tell({ type });
+    if (type !== "abort") for (const source of this.#sources.values()) source.tell({ type });
+  }
+
+  // ── children ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  signal(ctx: Context<ExecutionMessage>, signal: Signal): void {
+    if (signal.type !== "exit") return;
+    const child = this.#byPid.get(signal.from);
+    if (child === undefined) return;
+    this.#byPid.delete(signal.from);
+    child.pid = undefined;
+    if (this.#stopping !== undefined) {
+      this.#mayExit();
+      return;
+    }
+    const { behaviour } = child;
+    const { reason } = signal;
+    if (behaviour instanceof SourceReader && behaviour.closed) return;
+    const isOwnFault = reason.type === "crash" && !(behaviour instanceof Processor && !behaviour.begun);
+    if (isOwnFault) this.#port.kernel.stop(ctx.self.process as never, reason, undefined);
+    else this.#again(ctx, child, reason);
+  }
+
+  /** Replaces a child that was killed, or whose adapters did not open. */
+  #again(ctx: Context<ExecutionMessage>, child: Child, reason: ExitReason): void {
+    const at = ctx.now();
+    const history = { attempts: child.attempts, ranForMs: at - child.startedMs };
+    const { restarts, intensityLeft, attempts, delayMs } = countRestart(
+      ...([RESTARTS, this.#restarts, history, at, ctx.random()] as const),
+    );
+    this.#restarts = restarts;
+    child.attempts = attempts;
+    if (intensityLeft < 0) {
+      const error =
+        reason.type === "crash" ? reason.error : new Error(`killed too often: ${formatReason(reason)}`);
+      this.handle(ctx, { type: "end", as: "failed", error });
+      return;
+    }
+    ctx.runAfter(reason.type === "crash" ? delayMs : 0, () => this.#start(child));
+  }
+
+  parentExit(_ctx: Context<ExecutionMessage>, reason: ExitReason): void {
+    this.#stop(reason);
+  }
+
+  /** Workers end what they have at hand, at most for a while. */
+  #stop(reason: ExitReason): void {
+    if (this.#stopping !== undefined) return;
+    this.#stopping = reason;
+    const ctx = this.#ctx as Context<ExecutionMessage>;
+    for (const { pid } of this.#children) if (pid !== undefined) ctx.exit(pid, SHUTDOWN);
+    ctx.runAfter(this.#port.drainMs, () => {
+      for (const { pid } of this.#children) if (pid !== undefined) ctx.exit(pid, KILL);
+    });
+    this.#mayExit();
+  }
+
+  #mayExit(): void {
+    const process = this.#ctx?.self.process;
+    if (this.#byPid.size === 0 && process !== undefined)
+      this.#port.kernel.stop(process, this.#stopping ?? NORMAL, undefined);
+  }
+
+  async terminate(): Promise<void> {
+    for (const processor of this.#processors.values()) await processor.dispose();
+    await this.#ledger?.close();
+  }
+
+  // ── the ledger's listener ────────────────────────────────────────────────────────────────────────────────────
+
+  committed(steps: readonly Step[]): void {
+    const published = new Map<string, number>();
+    for (let i = 0; i < steps.length; i++) this.#over(steps[i] as Step, published);
+    this.#tellPublished(published);
+    const { env } = this.#port.kernel;
+    this.#meter.note(env.now(), this.#ledger?.counts().done ?? 0);
+  }
+
+  refused(step: Step): void {
+    const published = new Map<string, number>();
+    this.#over(step, published);
+    this.#tellPublished(published);
+  }
+
+  /** A step is not on its way any more. */
+  #over(step: Step, published: Map<string, number>): void {
+    switch (step.type) {
+      case "settle":
+        if (step.children.length > 0) add(published, step.message.queue, step.children.length);
+        return;
+      case "emit": {
+        const queue = step.messages[0]?.queue;
+        if (queue !== undefined && step.children.length > 0) add(published, queue, step.children.length);
+        return;
+      }
+      case "source":
+        this.#sources.get(step.source)?.tell({ type: "published", children: step.messages.length });
+        return;
+      case "end":
+        this.#error ??= step.error;
+        return;
+      default:
+    }
+  }
+
+  #tellPublished(published: ReadonlyMap<string, number>): void {
+    for (const [queue, children] of published)
+      this.#processors.get(queue)?.tell({ type: "published", children });
+  }
+
+  arrived(queue: string, messages: readonly Message[]): void {
+    this.#processors.get(queue)?.tell({ type: "arrived", messages });
+  }
+
+  drained(queue: string): void {
+    for (const processor of this.#processors.values())
+      if (processor.plan.watched.includes(queue)) processor.tell({ type: "drained", queue });
+    for (const source of this.#sources.values())
+      if (source.plan.queue === queue) source.tell({ type: "drained" });
+  }
+
+  /** Upstream first: what comes of the first batches belongs into the batches behind them. */
+  onlyHeld(): void {
+    if (this.#isPaused) return;
+    const first = [...this.#processors.values()].find(({ held }) => held > 0);
+    first?.tell({ type: "flush" });
+  }
+
+  ended(as: Ended): void {
+    this.#tell({ type: "ended", as });
+  }
+
+  lost(error: Error): void {
+    this.#tell({ type: "lost", error });
+  }
+
+  #tell(message: ExecutionMessage): void {
+    this.#ctx?.self.process?.deliver(message, undefined);
+  }
+}
+
+function add(counts: Map<string, number>, name: string, more: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + more);
+}

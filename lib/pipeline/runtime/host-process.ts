@@ -1,0 +1,332 @@
+// The process of a pipeline host. It takes executions from its catalogue, runs each in a process of its own, starts a process again that
+// has crashed, and answers those who wait for an end.
+
+import { Waiters } from "../../flow/runtime/waiters.js";
+import type { Callbacks } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { Signal } from "../../process/entries.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Pid } from "../../process/pid.js";
+import { type ExitReason, formatReason, KILL, SHUTDOWN } from "../../process/reason.js";
+import { reportLate } from "../../process/report-failure.js";
+import type { ReplyTo } from "../../process/request.js";
+import { Queue } from "../../supervisor/queue.js";
+import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
+import type { Publication } from "../ledger/ledger.js";
+import type { Ended } from "../ledger/ledger-machine.js";
+import type { Catalogue, Record } from "./catalogue.js";
+import {
+  ExecutionIdTakenError,
+  ExecutionLostError,
+  ExecutionNotFoundError,
+  UnknownPipelineError,
+} from "./errors.js";
+import { Execution, type ExecutionMessage } from "./execution.js";
+import type { PipelineHostSettings } from "./options.js";
+import type { PipelinePlan } from "./plan.js";
+import type { PipelineProgress } from "./progress.js";
+
+/** A request to a host. */
+export type HostRequest =
+  | {
+      readonly type: "start";
+      readonly id: string;
+      readonly pipeline: string;
+      readonly input: unknown;
+      readonly messages: readonly Publication[];
+      readonly replyTo: ReplyTo<{ readonly attached: boolean }>;
+    }
+  /** Answered when the execution has ended. */
+  | { readonly type: "completed"; readonly id: string; readonly replyTo: ReplyTo<Record> }
+  | { readonly type: "status"; readonly id: string; readonly replyTo: ReplyTo<Record> }
+  | { readonly type: "progress"; readonly id: string; readonly replyTo: ReplyTo<PipelineProgress> }
+  | {
+      readonly type: "pause" | "resume" | "cancel";
+      readonly id: string;
+      readonly replyTo: ReplyTo<boolean>;
+    };
+
+/** What a host's process gets. */
+export type HostMessage =
+  | HostRequest
+  | { readonly type: "lost"; readonly error: Error }
+  | { readonly type: "poll" };
+
+/** Opens the executions of a host. `tell` sends the host a message. */
+export type OpenCatalogue = (
+  kernel: Kernel,
+  tell: (message: HostMessage) => void,
+  settings: PipelineHostSettings,
+) => Promise<Catalogue>;
+
+interface Loaded {
+  readonly record: Record;
+  readonly plan: PipelinePlan;
+  execution: Execution | undefined;
+  pid: Pid<ExecutionMessage> | undefined;
+  /** How it has ended, when its ledger has said so. */
+  ended: boolean;
+  isPaused: boolean;
+  restarts: Queue<number>;
+  attempts: number;
+  startedMs: number;
+}
+
+/** How often the process of an execution is started again before the execution fails. */
+const RESTARTS: RestartLimits = { intensity: 5, periodMs: 60_000, backoff: { minMs: 100, maxMs: 10_000 } };
+/** How much longer executions have than their workers, to write what these have done. */
+const WRITE_MS = 1_000;
+
+export class PipelineHostProcess implements Callbacks<HostMessage> {
+  readonly #settings: PipelineHostSettings;
+  readonly #openCatalogue: OpenCatalogue;
+  #ctx!: Context<HostMessage>;
+  #kernel!: Kernel;
+  #catalogue: Catalogue | undefined;
+  readonly #loaded = new Map<string, Loaded>();
+  readonly #byPid = new Map<Pid, Loaded>();
+  readonly #waiters = new Waiters<ReplyTo<Record>>();
+  #stopping: ExitReason | undefined;
+
+  constructor(settings: PipelineHostSettings, openCatalogue: OpenCatalogue) {
+    this.#settings = settings;
+    this.#openCatalogue = openCatalogue;
+  }
+
+  async init(ctx: Context<HostMessage>): Promise<void> {
+    this.#ctx = ctx;
+    ctx.trapExit(true);
+    const { process } = ctx.self;
+    const kernel = process?.kernel as Kernel;
+    this.#kernel = kernel;
+    // A process that is killed does not terminate, and would hold the claim for ever.
+    kernel.links.watch(
+      ctx.self,
+      () => void this.#letGo(),
+      () => undefined,
+    );
+    const catalogue = await this.#openCatalogue(
+      kernel,
+      (message) => process?.deliver(message, undefined),
+      this.#settings,
+    );
+    this.#catalogue = catalogue;
+    if (!ctx.alive) return this.#letGo();
+    await this.#takeUp(catalogue);
+  }
+
+  /** Takes up what was interrupted, and announces ends whose announcement was lost. */
+  async #takeUp(catalogue: Catalogue): Promise<void> {
+    for (const record of await catalogue.unfinished()) this.#load(record);
+    for (const record of await catalogue.unannounced()) await this.#announce(record.id);
+  }
+
+  handle(_ctx: Context<HostMessage>, message: HostMessage): void {
+    switch (message.type) {
+      case "lost":
+        throw message.error;
+      case "poll":
+        if (this.#catalogue !== undefined && this.#stopping === undefined)
+          this.#takeUp(this.#catalogue).catch((error: unknown) => this.#late(error));
+        return;
+      default:
+        this.#answer(message, this.#catalogue as Catalogue).catch((error: Error) => {
+          if (this.#ctx.alive) this.#ctx.refuse(message.replyTo as ReplyTo<never>, error);
+        });
+    }
+  }
+
+  async #answer(message: HostRequest, catalogue: Catalogue): Promise<void> {
+    const { id } = message;
+    if (message.type === "start") {
+      const attached = await this.#start(message, catalogue);
+      return this.#reply(message.replyTo, { attached });
+    }
+    const record = await catalogue.find(id);
+    if (record === undefined) throw new ExecutionNotFoundError(id);
+    switch (message.type) {
+      case "completed":
+        // Listed before the end is looked at: an end in between is not missed.
+        this.#waiters.add(id, message.replyTo);
+        if (record.ended !== undefined) await this.#announce(id);
+        return;
+      case "status":
+        return this.#reply(message.replyTo, record);
+      case "progress":
+        return this.#reply(message.replyTo, this.#progressOf(record));
+      case "pause":
+      case "resume":
+        return this.#reply(message.replyTo, await this.#pause(record, message.type, catalogue));
+      case "cancel":
+        return this.#reply(message.replyTo, await this.#cancel(record, catalogue));
+      default:
+        message satisfies never;
+    }
+  }
+
+  #reply<R>(to: ReplyTo<R>, value: R): void {
+    if (this.#ctx.alive) this.#ctx.reply(to, value);
+  }
+
+  #late(error: unknown): void {
+    reportLate(this.#kernel, this.#ctx.self, error);
+  }
+
+  // ── executions ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #start(
+    { id, pipeline, input, messages }: Extract<HostRequest, { type: "start" }>,
+    catalogue: Catalogue,
+  ): Promise<boolean> {
+    const plan = this.#settings.plans.get(pipeline);
+    if (plan === undefined) throw new UnknownPipelineError(pipeline, [...this.#settings.plans.keys()]);
+    const { record, isNew } = await catalogue.create({ id, plan, input, messages });
+    if (record.pipeline !== pipeline) throw new ExecutionIdTakenError(id, record.pipeline, pipeline);
+    if (record.ended === undefined) this.#load(record);
+    return !isNew;
+  }
+
+  /** Runs an execution, unless it runs here already or this host does not have its pipeline. */
+  #load(record: Record): void {
+    const plan = this.#settings.plans.get(record.pipeline);
+    if (plan === undefined || this.#loaded.has(record.id) || this.#stopping !== undefined || !this.#ctx.alive)
+      return;
+    const isPaused = record.status === "paused";
+    const loaded: Loaded = {
+      ...{ record, plan, isPaused, execution: undefined, pid: undefined, ended: false },
+      ...{ restarts: Queue.of<number>(), attempts: 0, startedMs: 0 },
+    };
+    this.#loaded.set(record.id, loaded);
+    this.#run(loaded);
+  }
+
+  #run(loaded: Loaded): void {
+    if (this.#stopping !== undefined || !this.#ctx.alive) return;
+    const { record, plan } = loaded;
+    const kernel = this.#kernel;
+    const catalogue = this.#catalogue as Catalogue;
+    const execution = new Execution(
+      {
+        ...{ kernel, plan, id: record.id, input: record.input, lineage: catalogue.lineage },
+        drainMs: this.#settings.drainMs,
+        open: (listener) => catalogue.open(record, plan, listener),
+        bytesOf: (value) => catalogue.bytesOf(value),
+        ended: (as, error) => this.#ended(loaded, as, error),
+      },
+      loaded.isPaused,
+    );
+    loaded.execution = execution;
+    loaded.startedMs = kernel.env.now();
+    loaded.pid = this.#ctx.spawnLink<ExecutionMessage>(execution, { label: `execution ${record.id}` });
+    this.#byPid.set(loaded.pid, loaded);
+  }
+
+  /** The ledger of an execution has ended it. Called in the turn of its process. */
+  #ended(loaded: Loaded, as: Ended, error: unknown): void {
+    if (loaded.ended) return;
+    loaded.ended = true;
+    this.#catalogue?.ended(loaded.record, as, error);
+    this.#announce(loaded.record.id).catch((late: unknown) => this.#late(late));
+  }
+
+  /** Tells those who wait for the end, and notes that it was told. */
+  async #announce(id: string): Promise<void> {
+    const catalogue = this.#catalogue as Catalogue;
+    const record = await catalogue.find(id);
+    if (record?.ended === undefined || !this.#ctx.alive) return;
+    for (const waiter of this.#waiters.take(id)) this.#reply(waiter, record);
+    await catalogue.announced(record);
+  }
+
+  signal(ctx: Context<HostMessage>, signal: Signal): void {
+    if (signal.type !== "exit") return;
+    const loaded = this.#byPid.get(signal.from);
+    if (loaded === undefined) return;
+    this.#byPid.delete(signal.from);
+    loaded.pid = undefined;
+    if (loaded.ended || this.#stopping !== undefined) {
+      this.#loaded.delete(loaded.record.id);
+      this.#mayStop();
+      return;
+    }
+    this.#again(ctx, loaded, signal.reason);
+  }
+
+  /** The process of an execution has crashed or was killed. */
+  #again(ctx: Context<HostMessage>, loaded: Loaded, reason: ExitReason): void {
+    const catalogue = this.#catalogue as Catalogue;
+    const { record } = loaded;
+    const at = ctx.now();
+    const history = { attempts: loaded.attempts, ranForMs: at - loaded.startedMs };
+    const decision = countRestart(RESTARTS, loaded.restarts, history, at, ctx.random());
+    loaded.restarts = decision.restarts;
+    loaded.attempts = decision.attempts;
+    if (catalogue.durable && decision.intensityLeft >= 0) {
+      ctx.runAfter(decision.delayMs, () => this.#run(loaded));
+      return;
+    }
+    const why = reason.type === "crash" ? reason.error : new Error(formatReason(reason));
+    const error = catalogue.durable ? why : new ExecutionLostError(record.id, formatReason(reason));
+    this.#loaded.delete(record.id);
+    catalogue
+      .end(record, "failed", error)
+      .then(() => this.#announce(record.id))
+      .catch((late: unknown) => this.#late(late));
+  }
+
+  #progressOf(record: Record): PipelineProgress {
+    const running = this.#loaded.get(record.id)?.execution?.progress;
+    const { inputs, done, dead, pending } = record;
+    return running ?? { inputs, done, dead, pending, rate: 0, estimateMs: undefined };
+  }
+
+  async #pause(record: Record, type: "pause" | "resume", catalogue: Catalogue): Promise<boolean> {
+    if (!(await catalogue.pause(record, type === "pause"))) return false;
+    const loaded = this.#loaded.get(record.id);
+    if (loaded !== undefined) {
+      loaded.isPaused = type === "pause";
+      loaded.pid?.process?.deliver({ type }, undefined);
+    }
+    return true;
+  }
+
+  async #cancel(record: Record, catalogue: Catalogue): Promise<boolean> {
+    const running = this.#loaded.get(record.id)?.pid?.process;
+    const end: ExecutionMessage = { type: "end", as: "cancelled", error: undefined };
+    if (running === undefined) {
+      const isEnded = await catalogue.end(record, "cancelled", undefined);
+      await this.#announce(record.id);
+      return isEnded;
+    }
+    if (record.ended !== undefined) return false;
+    running.deliver(end, undefined);
+    return true;
+  }
+
+  // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Executions end what they have at hand, and stay in the store. */
+  parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
+    this.#stopping = reason;
+    for (const pid of this.#byPid.keys()) ctx.exit(pid, SHUTDOWN);
+    ctx.runAfter(this.#settings.drainMs + WRITE_MS, () => {
+      for (const pid of this.#byPid.keys()) ctx.exit(pid, KILL);
+    });
+    this.#mayStop();
+  }
+
+  #mayStop(): void {
+    if (this.#stopping !== undefined && this.#byPid.size === 0)
+      this.#kernel.stop(this.#ctx.self.process as never, this.#stopping, undefined);
+  }
+
+  async terminate(): Promise<void> {
+    await this.#letGo();
+  }
+
+  async #letGo(): Promise<void> {
+    const catalogue = this.#catalogue;
+    this.#catalogue = undefined;
+    await catalogue?.close();
+  }
+}

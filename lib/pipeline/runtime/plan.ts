@@ -1,0 +1,119 @@
+// A pipeline as its executions run it: policies resolved, conditions checked, adapters cut into segments.
+
+import { OptionError } from "../../process/errors.js";
+import type { BatchAdapter } from "../definition/adapter.js";
+import { testOf } from "../definition/condition.js";
+import { type RouteOrder, routeOrder } from "../definition/flow-order.js";
+import type { AnyPipeline } from "../definition/pipeline.js";
+import { PIPELINE_DEFAULTS, type PipelinePolicy, type RoutePolicy } from "../definition/policy.js";
+import { type BatchSettings, batchOf, pipelinePolicy, routePolicy } from "../definition/resolve.js";
+import type { AnyRoute } from "../definition/route.js";
+import type { Source } from "../definition/source.js";
+import { type Segment, segmentOf } from "./passage.js";
+import type { Rules } from "./verdict.js";
+
+/** A route, ready to run. */
+export interface RoutePlan {
+  readonly name: string;
+  /** The queue that it takes from. */
+  readonly queue: string;
+  readonly policy: RoutePolicy;
+  readonly rules: Rules;
+  /** All adapters, to open and close. */
+  readonly adapters: AnyRoute["stages"];
+  /** The adapters, up to a batch. */
+  readonly segment: Segment;
+  readonly batch: BatchPlan | undefined;
+  /** The queues whose marks it watches: not those by which it closes a circle, which would wait for itself. */
+  readonly watched: readonly string[];
+}
+
+/** The batch of a route, and what comes behind it. */
+export interface BatchPlan {
+  readonly adapter: BatchAdapter;
+  readonly settings: BatchSettings;
+  readonly rest: Segment;
+}
+
+/** A pipeline, ready to run. */
+export interface PipelinePlan {
+  readonly definition: AnyPipeline;
+  readonly name: string;
+  readonly policy: PipelinePolicy;
+  /** Upstream first. */
+  readonly routes: readonly RoutePlan[];
+  readonly sources: readonly SourcePlan[];
+}
+
+/** A source, ready to run. */
+export interface SourcePlan {
+  readonly source: Source<unknown, never>;
+  /** Its number in the ids of its messages. */
+  readonly number: number;
+  readonly queue: string;
+  readonly fanOut: number;
+  readonly highWaterMark: number;
+}
+
+/** @throws OptionError */
+export function planOf(definition: AnyPipeline): PipelinePlan {
+  const policy = pipelinePolicy(definition);
+  const order = routeOrder(definition);
+  const { routes, sources = [] } = definition.options;
+  const byName = new Map(routes.map((route) => [route.name, route]));
+  const read = new Set(routes.map(({ options }) => options.from.name));
+  for (const [i, { to }] of sources.entries())
+    if (!read.has(to?.name))
+      throw new OptionError(`sources[${i}].to`, to?.name, "a queue that a route takes from");
+  const plans = order.upstreamFirst.map((name) =>
+    routePlan(definition, byName.get(name) as AnyRoute, policy, order, read),
+  );
+  const { fanOut, highWaterMark } = { ...PIPELINE_DEFAULTS.route, ...definition.options.defaults };
+  const feeds = sources.map(({ source, to }, number) => ({
+    ...{ source, number, queue: to.name, fanOut, highWaterMark },
+  }));
+  return { definition, name: definition.name, policy, routes: plans, sources: feeds };
+}
+
+function routePlan(
+  definition: AnyPipeline,
+  route: AnyRoute,
+  { maxHops }: PipelinePolicy,
+  order: RouteOrder,
+  read: ReadonlySet<string>,
+): RoutePlan {
+  const { name, stages, outbound, options } = route;
+  const policy = routePolicy(definition, route);
+  const batch = batchOf(route);
+  for (const [i, { queue }] of outbound.entries())
+    if (!read.has(queue.name))
+      throw new OptionError(`routes.${name}.to[${i}]`, queue.name, "a queue that a route takes from");
+  const exits = outbound.map(({ queue, when }) => ({
+    queue: queue.name,
+    test: when === undefined ? undefined : testOf("when", when),
+  }));
+  const stage = batch === undefined ? undefined : stages[batch.at];
+  if (stage?.when !== undefined)
+    throw new OptionError(
+      `routes.${name}.adapters[${batch?.at}].when`,
+      stage.when,
+      "absent: a batch takes all messages of its route; send the others to another queue",
+    );
+  return {
+    name,
+    queue: options.from.name,
+    policy,
+    rules: { route: name, exits, firstMatch: options.firstMatch ?? false, retry: policy.retry, maxHops },
+    adapters: stages,
+    segment: segmentOf(stages.slice(0, batch?.at ?? stages.length)),
+    batch:
+      batch === undefined || stage === undefined
+        ? undefined
+        : {
+            adapter: stage.adapter as BatchAdapter,
+            settings: batch.settings,
+            rest: segmentOf(stages.slice(batch.at + 1)),
+          },
+    watched: exits.map(({ queue }) => queue).filter((queue) => !order.isBackEdge(name, queue)),
+  };
+}

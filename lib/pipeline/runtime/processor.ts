@@ -1,0 +1,425 @@
+// The process of a route on one host. It carries out what processor-machine.ts decides: it asks the ledger for messages, spawns workers,
+// gives them work when the gates let them in, and turns what came of each message into a step of the ledger.
+//
+// Its state lives in the object, not in the process: it changes between two messages alone, so a processor that was killed goes on with
+// the state at which it was, and its workers, who died with it, have what they had at hand taken back. What an adapter or a condition
+// throws is caught. A throw of the processor's own code means that its state may be wrong: then the whole execution begins again from
+// the ledger.
+
+import type { Callbacks } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import { EffectLoop } from "../../process/effect-loop.js";
+import type { Signal } from "../../process/entries.js";
+import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Pid } from "../../process/pid.js";
+import { type ExitReason, formatReason } from "../../process/reason.js";
+import { reportLate } from "../../process/report-failure.js";
+import type { Permits } from "../gates/permits.js";
+import type { Ledger, Message } from "../ledger/ledger.js";
+import type { LineageEntry } from "../ledger/lineage.js";
+import type { BatchRun } from "./batch-run.js";
+import { Gathering } from "./gathering.js";
+import type { Place } from "./passage.js";
+import type { RoutePlan } from "./plan.js";
+import {
+  type Batch,
+  decide,
+  initial,
+  type Member,
+  type ProcessorEffect,
+  type ProcessorEvent,
+  type ProcessorState,
+} from "./processor-machine.js";
+import { afterFailure, publications, refusal } from "./verdict.js";
+import { type Outcome, type Progress, type Run, Worker } from "./worker.js";
+
+/** What a processor uses of its execution. */
+export interface ProcessorPort {
+  readonly kernel: Kernel;
+  readonly ledger: Ledger;
+  readonly permits: Permits;
+  readonly place: Place;
+  /** How many bytes a value has, for batches that are limited by them. */
+  bytesOf(value: unknown): number;
+  /** The number of messages that the route holds in batches has changed. */
+  held(): void;
+}
+
+/** What a processor gets: the outcomes of its workers, and the news that something waits in its inbox. */
+export type ProcessorMessage = Progress | { readonly type: "news" };
+
+/** What others tell a processor. */
+export type News =
+  | ProcessorEvent
+  /** All batches are due. */
+  | { readonly type: "flush" }
+  /** The time of a batch is over. */
+  | { readonly type: "late"; readonly key: string }
+  /** The execution has ended early: nobody needs what is in work. */
+  | { readonly type: "abort" };
+
+const NO_MEMORY =
+  "absent: adapters that remember are in a route without a batch, before the one with the batch";
+
+const NEWS: ProcessorMessage = { type: "news" };
+
+interface WorkerOf {
+  readonly pid: Pid<Run | BatchRun>;
+  run: Run | BatchRun | undefined;
+  /** How many outcomes of its run were read. */
+  read: number;
+}
+
+export class Processor implements Callbacks<ProcessorMessage> {
+  readonly plan: RoutePlan;
+  readonly #port: ProcessorPort;
+  readonly #loop: EffectLoop<ProcessorState, ProcessorEvent, ProcessorEffect>;
+  readonly #workers = new Map<number, WorkerOf>();
+  readonly #byPid = new Map<Pid, number>();
+  readonly #gathering: Gathering | undefined;
+  /** What others have told it, which its process has not taken up. */
+  #inbox: News[] = [];
+  #ctx: Context<ProcessorMessage> | undefined;
+  /** Adapters that are open. */
+  #open = 0;
+  #stopping: ExitReason | undefined;
+
+  constructor(plan: RoutePlan, port: ProcessorPort) {
+    this.plan = plan;
+    this.#port = port;
+    const { concurrency, prefetch, fanOut } = plan.policy;
+    this.#loop = new EffectLoop(initial({ concurrency, prefetch, fanOut }), decide, (effect) =>
+      this.#carryOut(effect),
+    );
+    if (plan.batch !== undefined)
+      this.#gathering = new Gathering(plan.batch.settings, prefetch, {
+        bytesOf: (value) => port.bytesOf(value),
+        lateAfter: (ms, key) => this.#lateAfter(ms, key),
+        due: (batch) => this.#loop.dispatch({ type: "batches", batches: [batch] }),
+        held: () => port.held(),
+      });
+  }
+
+  /** Whether its adapters were opened: a process that ends before could not begin. */
+  get begun(): boolean {
+    return this.#open === this.plan.adapters.length;
+  }
+
+  /** How many messages it holds in batches that are not due. */
+  get held(): number {
+    return this.#gathering?.held ?? 0;
+  }
+
+  /** Tells the processor something, from wherever. Also while its process is being replaced. */
+  tell(news: News): void {
+    this.#port.kernel.shared?.object(this, "write");
+    this.#inbox.push(news);
+    this.#ctx?.alive && this.#ctx.self.process?.deliver(NEWS, undefined);
+  }
+
+  // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  async init(ctx: Context<ProcessorMessage>): Promise<void> {
+    ctx.trapExit(true);
+    const isAgain = this.#ctx !== undefined;
+    this.#ctx = ctx;
+    await this.#closeAdapters();
+    await this.#openAdapters(ctx);
+    if (isAgain) this.#afterKill();
+    this.#loop.dispatch({ type: "start" });
+    if (this.#inbox.length > 0) ctx.send(ctx.self, NEWS);
+  }
+
+  handle(_ctx: Context<ProcessorMessage>, message: ProcessorMessage): void {
+    if (message.type === "news") this.#takeUp();
+    else this.#progressed(message.run);
+  }
+
+  signal(_ctx: Context<ProcessorMessage>, signal: Signal): void {
+    if (signal.type !== "exit") return;
+    const worker = this.#byPid.get(signal.from);
+    if (worker !== undefined) this.#gone(worker, signal.reason);
+  }
+
+  /** Workers come to the end of what they have at hand; held messages stay in the ledger. */
+  parentExit(_ctx: Context<ProcessorMessage>, reason: ExitReason): void {
+    this.#stopping = reason;
+    this.#loop.dispatch({ type: "stop" });
+  }
+
+  async terminate(): Promise<void> {
+    await this.dispose();
+  }
+
+  async #openAdapters(ctx: Context<ProcessorMessage>): Promise<void> {
+    const { adapters } = this.plan;
+    while (this.#open < adapters.length) {
+      await adapters[this.#open]?.adapter.open?.(ctx.signal);
+      this.#open++;
+    }
+  }
+
+  /** Also those that an earlier process of the route had opened. */
+  async #closeAdapters(): Promise<void> {
+    while (this.#open > 0) {
+      const adapter = this.plan.adapters[--this.#open]?.adapter;
+      try {
+        await adapter?.close?.();
+      } catch (error) {
+        if (this.#ctx !== undefined) reportLate(this.#port.kernel, this.#ctx.self, error);
+      }
+    }
+  }
+
+  #lateAfter(ms: number, key: string): () => void {
+    const { kernel } = this.#port;
+    // By the kernel, because the batch outlives a process that was killed.
+    const timer = kernel.addTimer(ms, { fire: () => this.tell({ type: "late", key }) });
+    return () => void kernel.cancelTimer(timer);
+  }
+
+  /** The execution goes away without the process of the route, if that was killed. */
+  async dispose(): Promise<void> {
+    this.#gathering?.close();
+    await this.#closeAdapters();
+  }
+
+  #takeUp(): void {
+    this.#port.kernel.shared?.object(this, "write");
+    const inbox = this.#inbox;
+    this.#inbox = [];
+    for (const news of inbox) {
+      if (news.type === "flush") this.#gathering?.flush();
+      else if (news.type === "late") this.#gathering?.late(news.key);
+      else if (news.type === "abort") this.#abort();
+      else this.#loop.dispatch(news);
+    }
+    this.#watchMarks();
+  }
+
+  #abort(): void {
+    for (const { pid } of this.#workers.values()) this.#ctx?.exit(pid, "kill");
+  }
+
+  /** The process before this one was killed, and its workers with it. */
+  #afterKill(): void {
+    const reason: ExitReason = { type: "killed" };
+    for (const worker of [...this.#workers.keys()]) this.#gone(worker, reason);
+  }
+
+  // ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #carryOut(effect: ProcessorEffect): unknown {
+    const { ledger, permits } = this.#port;
+    switch (effect.type) {
+      case "want":
+        return ledger.want(this.plan.queue, effect.count);
+      case "enter": {
+        const { worker } = effect;
+        const { pid } = this.#workers.get(worker) ?? this.#spawn(worker);
+        const entered: ProcessorEvent = { type: "entered", worker };
+        if (permits.enter(pid, this.plan.name, () => this.tell(entered))) this.#loop.dispatch(entered);
+        return undefined;
+      }
+      case "leave": {
+        const at = this.#workers.get(effect.worker);
+        if (at !== undefined) permits.leave(at.pid);
+        return undefined;
+      }
+      case "assign":
+        return this.#assign({ ...effect, outcomes: [], atHand: undefined });
+      case "assign batch":
+        return this.#assign({ worker: effect.worker, batch: effect.batch, outcome: undefined });
+      case "crashed":
+        return this.#failed(effect.message, this.#crash, undefined);
+      case "batch crashed":
+        return this.#batchFailed(effect.batch, this.#crash);
+      case "await below":
+        return ledger.awaitBelow(effect.queue, this.plan.policy.highWaterMark);
+      case "stopped":
+        return this.#stopped();
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  #spawn(worker: number): WorkerOf {
+    const ctx = this.#ctx as Context<ProcessorMessage>;
+    const { segment, batch, rules, policy, name } = this.plan;
+    const behaviour = new Worker({
+      ...{ place: this.#port.place, segment, batch, timeoutMs: policy.timeoutMs },
+      refusal: (message) => refusal(rules, message),
+      processor: ctx.self as Pid<Progress>,
+    });
+    const pid = ctx.spawnLink<Run | BatchRun>(behaviour, { label: `worker of ${name}` });
+    const made: WorkerOf = { pid, run: undefined, read: 0 };
+    this.#workers.set(worker, made);
+    this.#byPid.set(pid, worker);
+    return made;
+  }
+
+  #assign(run: (Run & { readonly type?: unknown }) | BatchRun): void {
+    const at = this.#workers.get(run.worker);
+    if (at === undefined) return;
+    at.run = run;
+    at.read = 0;
+    at.pid.process?.deliver(run, undefined);
+  }
+
+  #stopped(): void {
+    const process = this.#ctx?.self.process;
+    if (this.#stopping !== undefined && process !== undefined)
+      this.#port.kernel.stop(process, this.#stopping, undefined);
+  }
+
+  // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Why a worker has exited, for the messages that it had at hand. */
+  #crash: unknown;
+
+  #gone(worker: number, reason: ExitReason): void {
+    const at = this.#workers.get(worker);
+    if (at === undefined) return;
+    // What it had finished is not done a second time.
+    if (at.run !== undefined) {
+      this.#progressed(at.run);
+      if ("atHand" in at.run) at.run.atHand?.release();
+    }
+    this.#workers.delete(worker);
+    this.#byPid.delete(at.pid);
+    const error =
+      reason.type === "crash" ? reason.error : reason.type === "shutdown" ? reason.detail : undefined;
+    this.#crash = error ?? new Error(`its worker exited: ${formatReason(reason)}`);
+    this.#loop.dispatch({ type: "down", worker });
+  }
+
+  #progressed(run: Run | BatchRun): void {
+    const at = this.#workers.get(run.worker);
+    // News of a run that was read to its end, or of a worker that is gone.
+    if (at?.run !== run) return;
+    const { worker } = run;
+    if ("batch" in run) {
+      if (run.outcome === undefined) return;
+      at.run = undefined;
+      const children = this.#emitted(run);
+      this.#loop.dispatch({ type: "batched", worker, children });
+    } else {
+      const from = at.read;
+      const until = run.outcomes.length;
+      if (from === until) return;
+      at.read = until;
+      if (until === run.messages.length) at.run = undefined;
+      let children = 0;
+      for (let i = from; i < until; i++)
+        children += this.#settled(run.messages[i] as Message, run.outcomes[i] as Outcome);
+      this.#loop.dispatch({ type: "worked", worker, count: until - from, children });
+    }
+    this.#watchMarks();
+  }
+
+  /** Stops working while a queue behind the route is full. */
+  #watchMarks(): void {
+    const { watched, policy } = this.plan;
+    for (const queue of watched)
+      if (this.#port.ledger.depth(queue) >= policy.highWaterMark)
+        this.#loop.dispatch({ type: "above", queue });
+  }
+
+  /** Submits what came of a message. Returns how many children it has. */
+  #settled(message: Message, outcome: Outcome): number {
+    const { calls } = outcome;
+    if (outcome.type === "failed") {
+      this.#failed(message, outcome.error, calls);
+      return 0;
+    }
+    const { items, remember, passage } = outcome;
+    try {
+      if (this.#gathering !== undefined && items.length > 0) {
+        if (remember !== undefined) throw new OptionError("remember", remember, NO_MEMORY);
+        this.#gathering.add({ message, items, calls });
+        return 0;
+      }
+      const children = publications(this.plan.rules, message.id, items);
+      const entry = this.#entry("completed", message, calls, children.length);
+      this.#port.ledger.submit({ type: "settle", message, children, entry, remember });
+      return children.length;
+    } catch (error) {
+      // A condition threw, or a result cannot be stored.
+      this.#failed(message, error, calls);
+      return 0;
+    } finally {
+      passage.release();
+    }
+  }
+
+  #failed(message: Message, error: unknown, calls: Outcome["calls"]): void {
+    const { kernel, ledger } = this.#port;
+    const entry = this.#entry("dead", message, calls ?? [], 0);
+    ledger.submit(afterFailure(this.plan.rules, message, error, kernel.env.random(), entry));
+  }
+
+  #entry(
+    status: LineageEntry["status"],
+    { id, attempts }: Message,
+    calls: Outcome["calls"],
+    children: number,
+  ): LineageEntry | undefined {
+    if (this.#port.place.clock === undefined || calls === undefined) return undefined;
+    return { id, route: this.plan.name, status, attempt: attempts + 1, calls, children };
+  }
+
+  // ── batches ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Settles the messages of a batch with its results, in one step; but those that failed alone. Returns how many children there are. */
+  #emitted({ batch, outcome }: BatchRun): number {
+    if (outcome?.type !== "emitted") {
+      this.#batchFailed(batch, outcome?.error);
+      return 0;
+    }
+    const { failures, items, calls } = outcome;
+    const settled = batch.members.filter((_, i) => !failures.has(i));
+    const [first] = settled;
+    let count = 0;
+    if (first !== undefined)
+      try {
+        const children = publications(this.plan.rules, first.message.id, items);
+        const messages = settled.map(({ message }) => message);
+        const entries = this.#entries(settled, calls ?? [], children.length);
+        this.#port.ledger.submit({ type: "emit", messages, children, entries });
+        count = children.length;
+      } catch (error) {
+        this.#batchFailed({ key: batch.key, members: settled }, error);
+      }
+    for (const [i, error] of failures) {
+      const member = batch.members[i] as Member;
+      this.#failed(member.message, error, member.calls);
+    }
+    return count;
+  }
+
+  #entries(
+    settled: readonly Member[],
+    calls: NonNullable<Outcome["calls"]>,
+    children: number,
+  ): readonly LineageEntry[] | undefined {
+    const first = settled[0]?.message.id;
+    if (this.#port.place.clock === undefined || first === undefined) return undefined;
+    return settled.map(({ message: { id, attempts }, calls: before }, i) => ({
+      ...{ id, route: this.plan.name, status: "completed", attempt: attempts + 1, batch: first },
+      calls: [...(before ?? []), ...calls],
+      children: i === 0 ? children : 0,
+    }));
+  }
+
+  /** Tries the messages of a batch one by one, so that a bad one fails alone. One that was alone has failed. */
+  #batchFailed({ key, members }: Batch, error: unknown): void {
+    const [only] = members;
+    if (members.length === 1 && only !== undefined) this.#failed(only.message, error, only.calls);
+    else
+      this.#loop.dispatch({
+        type: "batches",
+        batches: members.map((member) => ({ key, members: [member] })),
+      });
+  }
+}

@@ -1,0 +1,50 @@
+// How far an execution is, and how fast it goes.
+
+import type { LedgerCounts } from "../ledger/ledger.js";
+
+/** How far an execution is. */
+export interface PipelineProgress {
+  /** Messages that sources have given, and those that were there at the start. */
+  readonly inputs: number;
+  /** Messages that were settled, dead letters included. */
+  readonly done: number;
+  /** Messages that became dead letters. */
+  readonly dead: number;
+  /** Messages that are still to be worked on, and sources that may give more. */
+  readonly pending: number;
+  /** Messages a second, over the last ten seconds. */
+  readonly rate: number;
+  /** How many milliseconds it takes until nothing is pending, if it goes on so. Undefined: nobody can say. */
+  readonly estimateMs: number | undefined;
+}
+
+/** The rate is that of so many milliseconds. */
+const WINDOW_MS = 10_000;
+/** A sample is taken when the last one is so old. */
+const SAMPLE_MS = 250;
+
+interface Sample {
+  readonly at: number;
+  readonly done: number;
+}
+
+/** Measures how fast messages are settled. */
+export class RateMeter {
+  readonly #samples: Sample[] = [];
+
+  /** @param at - milliseconds of a clock that does not step back */
+  note(at: number, done: number): void {
+    const last = this.#samples.at(-1);
+    if (last !== undefined && at - last.at < SAMPLE_MS) return;
+    this.#samples.push({ at, done });
+    while (this.#samples.length > 2 && at - (this.#samples[1] as Sample).at > WINDOW_MS)
+      this.#samples.shift();
+  }
+
+  progress(at: number, { inputs, done, dead, pending }: LedgerCounts): PipelineProgress {
+    const first = this.#samples[0];
+    const isKnown = first !== undefined && at > first.at;
+    const rate = isKnown ? ((done - first.done) * 1_000) / (at - first.at) : 0;
+    return { inputs, done, dead, pending, rate, estimateMs: rate > 0 ? (pending * 1_000) / rate : undefined };
+  }
+}

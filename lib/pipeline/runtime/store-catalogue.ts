@@ -1,0 +1,204 @@
+// Executions in a store, under the claim of their host.
+
+import { Payloads } from "../../flow/payload/payloads.js";
+import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import { processName } from "../../process/process-name.js";
+import { type Claim, FencedError, type Store } from "../../store/index.js";
+import { storeContext } from "../../store/open-store.js";
+import {
+  announced,
+  createExecution,
+  endExecution,
+  findExecution,
+  setPaused,
+  unannounced,
+} from "../ledger/executions.js";
+import type { LedgerListener } from "../ledger/ledger.js";
+import { StoreLedger } from "../ledger/store-ledger.js";
+import {
+  type ExecutionRow,
+  type ExecutionStatus,
+  executions,
+  PIPELINE_SCHEMA,
+  sources,
+} from "../ledger/tables.js";
+import type { Beginning, Catalogue, Record } from "./catalogue.js";
+import { PipelineHostTakenError } from "./errors.js";
+import type { OpenedLedger } from "./execution.js";
+import type { HostMessage } from "./host-process.js";
+import type { PipelineHostSettings } from "./options.js";
+import type { PipelinePlan } from "./plan.js";
+import { contextOf } from "./volatile-catalogue.js";
+
+/** Names of claims of hosts begin so. */
+export const PIPELINE_HOST_CLAIMS = "pipelines/host/";
+
+type Stored = string | Uint8Array;
+
+/** Executions of one status that a host takes up at a time. */
+const MOST_EXECUTIONS = 100_000;
+/** How often a host looks for executions that other hosts of the store have started. */
+const POLL_MS = 1_000;
+
+export class StoreCatalogue implements Catalogue {
+  readonly lineage = true;
+  readonly durable = true;
+  readonly #kernel: Kernel;
+  readonly #store: Store;
+  readonly #claim: Claim;
+  readonly #payloads: Payloads;
+  /** Ledgers that are open, or still write, by execution: the next one waits for them. */
+  readonly #ledgers = new Map<number, StoreLedger>();
+  #stopPolling: (() => void) | undefined;
+
+  private constructor(kernel: Kernel, store: Store, claim: Claim, payloads: Payloads) {
+    this.#kernel = kernel;
+    this.#store = store;
+    this.#claim = claim;
+    this.#payloads = payloads;
+  }
+
+  /** @throws PipelineHostTakenError, StoreError */
+  static async open(
+    kernel: Kernel,
+    tell: (message: HostMessage) => void,
+    { store: source, hostId = kernel.env.id(), payloads }: PipelineHostSettings,
+  ): Promise<StoreCatalogue> {
+    const codecs = new Payloads(payloads);
+    if (source === undefined) throw new OptionError("store", source, "a store");
+    const store = await source.open([PIPELINE_SCHEMA], storeContext(kernel));
+    const name = PIPELINE_HOST_CLAIMS + hostId;
+    const claim = await store.claim(name, { owner: processName() });
+    if (claim === undefined) {
+      const holder = (await store.claims(name)).find((one) => one.name === name && one.held);
+      const taken = new PipelineHostTakenError(hostId, store.label, holder);
+      await store.close();
+      throw taken;
+    }
+    claim.lost.addEventListener("abort", () =>
+      tell({ type: "lost", error: new FencedError(name, claim.token) }),
+    );
+    const catalogue = new StoreCatalogue(kernel, store, claim, codecs);
+    if (store.shared) catalogue.#poll(() => tell({ type: "poll" }));
+    return catalogue;
+  }
+
+  #poll(look: () => void): void {
+    const timer = this.#kernel.addTimer(POLL_MS, {
+      fire: () => {
+        look();
+        this.#poll(look);
+      },
+    });
+    this.#stopPolling = () => void this.#kernel.cancelTimer(timer);
+  }
+
+  async create({ id, plan, input, messages }: Beginning): Promise<{ record: Record; isNew: boolean }> {
+    const bodies = await Promise.all(messages.map(({ value }) => this.#payloads.store(value, "message")));
+    const { row, isNew } = await createExecution(this.#store, this.#claim, {
+      ...{ id, pipeline: plan.name, config: await this.#payloads.store(configOf(plan), "config") },
+      input: input === undefined ? null : await this.#payloads.store(input, "input"),
+      sources: plan.sources.map(({ source }) => source.name),
+      messages: messages.map(({ id: message, queue, key }, i) => ({
+        ...{ id: message, queue, key, body: bodies[i] as Stored },
+      })),
+    });
+    return { record: await this.#recordOf(row), isNew };
+  }
+
+  async find(id: string): Promise<Record | undefined> {
+    const row = await findExecution(this.#store, id);
+    return row === undefined ? undefined : this.#recordOf(row);
+  }
+
+  async unfinished(): Promise<readonly Record[]> {
+    const rows = await Promise.all(
+      ["running", "paused"].map((status) =>
+        this.#store.scan(executions, { index: "status", prefix: [status], limit: MOST_EXECUTIONS }),
+      ),
+    );
+    return Promise.all(rows.flat().map((row) => this.#recordOf(row)));
+  }
+
+  async unannounced(): Promise<readonly Record[]> {
+    const rows = await unannounced(this.#store);
+    return Promise.all(rows.map((row) => this.#recordOf(row)));
+  }
+
+  announced({ number }: Record): Promise<void> {
+    return announced(this.#store, number);
+  }
+
+  async open(record: Record, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger> {
+    const { number } = record;
+    // What an earlier process of the execution has submitted is written first: nobody works on a message that is being settled.
+    await this.#ledgers.get(number)?.close();
+    const [row] = await this.#store.get(executions, [[number]]);
+    const places = await this.#store.scan(sources, { prefix: [number], limit: MOST_EXECUTIONS });
+    const ledger = await StoreLedger.open({
+      ...{ store: this.#store, claim: this.#claim, execution: row as ExecutionRow, listener },
+      ...{ payloads: this.#payloads, context: contextOf(this.#kernel) },
+      queues: plan.routes.map(({ queue }) => queue),
+    });
+    this.#ledgers.set(number, ledger);
+    const open = await Promise.all(
+      places
+        .filter((place) => place.open === 1)
+        .map(async ({ name, given, checkpoint }) => {
+          const at = checkpoint === null ? undefined : await this.#payloads.load(checkpoint);
+          return [name, { given, checkpoint: at }] as const;
+        }),
+    );
+    return { ledger, sources: new Map(open) };
+  }
+
+  pause({ number }: Record, paused: boolean): Promise<boolean> {
+    return setPaused(this.#store, number, paused);
+  }
+
+  async end({ number }: Record, as: "failed" | "cancelled", error: unknown): Promise<boolean> {
+    const stored = error === undefined ? null : await this.#payloads.storeThrown(error);
+    return endExecution(this.#store, number, as, stored);
+  }
+
+  ended({ number }: Record): void {
+    // The ledger has written it.
+    this.#ledgers.delete(number);
+  }
+
+  bytesOf(value: unknown): number {
+    const stored = this.#payloads.store(value, "message");
+    return stored instanceof Promise ? 0 : stored.length;
+  }
+
+  async close(): Promise<void> {
+    this.#stopPolling?.();
+    await Promise.all([...this.#ledgers.values()].map((ledger) => ledger.close()));
+    await this.#claim.release().catch(() => undefined);
+    await this.#store.close();
+  }
+
+  async #recordOf(row: ExecutionRow): Promise<Record> {
+    const { number, id, pipeline, status, pending, done, dead, inputs, created, ended } = row;
+    return {
+      ...{ number, id, pipeline, status: status as ExecutionStatus, pending, done, dead, inputs, created },
+      ended: ended ?? undefined,
+      input: row.input === null ? undefined : await this.#payloads.load(row.input),
+      error: row.error === null ? undefined : await this.#payloads.load(row.error),
+    };
+  }
+}
+
+/** The configuration of an execution at its start, for people. */
+function configOf({ policy, routes, sources: feeds }: PipelinePlan): unknown {
+  return {
+    ...policy,
+    routes: routes.map(({ name, queue, policy: of, adapters, rules }) => ({
+      ...{ name, from: queue, policy: { ...of } },
+      adapters: adapters.map(({ adapter }) => adapter.name),
+      to: rules.exits.map((exit) => exit.queue),
+    })),
+    sources: feeds.map(({ source, queue }) => ({ name: source.name, to: queue })),
+  };
+}

@@ -1,0 +1,18 @@
+// What is known of an execution.
+
+import type { LedgerCounts } from "../ledger/ledger.js";
+import type { ExecutionStatus } from "../ledger/tables.js";
+
+/** What an execution is, and how far it is. */
+export interface PipelineSummary extends LedgerCounts {
+  /** The id of the execution. */
+  readonly id: string;
+  /** The name of its pipeline. */
+  readonly pipeline: string;
+  /** What it is doing, or how it ended. */
+  readonly status: ExecutionStatus;
+  /** When it was started, in milliseconds since 1970. */
+  readonly created: number;
+  /** When it ended, in milliseconds since 1970. */
+  readonly ended: number | undefined;
+}
