@@ -24,7 +24,7 @@ import type { HostService } from "./runtime/services.js";
 export function flowHost(options: FlowHostOptions): FlowHostDefinition {
   const socket = socketOf(options);
   const retention = options?.retention === undefined ? undefined : checkRetention(options.retention);
-  const service: HostService = ({ kernel, store, payloads, start }) => {
+  const service: HostService = ({ kernel, store, payloads, background, start }) => {
     const after = (ms: number, fn: () => void) => {
       const timer = kernel.addTimer(ms, { fire: fn });
       return () => void kernel.cancelTimer(timer);
@@ -41,7 +41,7 @@ export function flowHost(options: FlowHostOptions): FlowHostDefinition {
           ]),
       ...(retention === undefined
         ? []
-        : [{ id: "retention", start: retentionProcess(store, port.removals, retention) }]),
+        : [{ id: "retention", start: retentionProcess(store, port.removals, retention, background) }]),
     ];
     return supervisor({ strategy: "one_for_one", children });
   };

@@ -5,6 +5,7 @@
  *     journal/     tables and entries: what is kept of a flow
  *     payload/     how values become durable: codecs, errors, schemas, large values
  *     machine/     the pure transition: what is written, in which order, and when the code sees it
+ *     background/  work of a host that a failing store only puts off
  *     hospital/    what becomes of flows that fail
  *     queues/      which of the waiting flows may start
  *     schedules/   flows that start at their time
@@ -14,6 +15,7 @@
  */
 
 export type { Duration, DurationParts, DurationUnit } from "../process/duration.js";
+export type { StoreOutage } from "./background/outage.js";
 export type {
   Child,
   ChildOptions,

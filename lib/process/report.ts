@@ -43,6 +43,7 @@ export type ReportEvent =
   | "host"
   | "log"
   | "store"
+  | "storeOutage"
   | "hospital"
   | "application"
   | "suppressed";

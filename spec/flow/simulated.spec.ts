@@ -10,11 +10,12 @@ import {
   type FlowHost,
   flowHost,
 } from "signalbox/flow";
-import { type MemorySource, openStore } from "signalbox/store";
+import { openStore, StoreError, type StoreSource } from "signalbox/store";
 import type { SimulatedNode, Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { FLOW_SCHEMA, flows, journal } from "../../lib/flow/journal/tables.js";
 import { explored } from "../support/proof.js";
+import { watched } from "./defects/support.js";
 
 /** The hospital does not suspect flows of the kills that a scenario makes. */
 const PATIENT = { maxCrashes: Number.MAX_SAFE_INTEGER };
@@ -121,7 +122,7 @@ async function insisted<T>(sim: Simulation, request: () => Promise<T>): Promise<
 /** A host under a supervisor. */
 async function supervised(
   system: System,
-  store: MemorySource,
+  store: StoreSource,
   cast: Cast,
   more: readonly AnyFlow[] = [],
 ): Promise<FlowHost> {
@@ -182,6 +183,47 @@ describe("flows of a machine that loses power", () => {
         sometimes: [...RACES, "the power failed"],
         faults: { nodeCrash: { of: "shop", downMs: [0, 100], atMost: 3 } },
       },
+    );
+  });
+});
+
+/** The hospital lets flows with such an error run again. */
+class NoAnswerError extends StoreError {
+  override readonly code = "ERR_STORE_UNREACHABLE";
+}
+
+describe("flows of a host whose store fails for a while", () => {
+  it("end as if nothing had been, whichever calls failed, and the host stays [J28]", async () => {
+    await explored(
+      async (sim) => {
+        const cast = new Cast();
+        let isOut = false;
+        let failed = 0;
+        const source = watched(sim.store(), () => {
+          if (!isOut) return;
+          failed++;
+          throw new NoAnswerError("no answer");
+        });
+        const system = sim.system({ name: "shop" });
+        sim.calm();
+        const flows = await supervised(system, source, cast);
+        const host = system.whereis("flows");
+        sim.storm();
+        const outages = (async () => {
+          for (let i = 1 + sim.choose(2, "outages"); i > 0; i--) {
+            await sim.sleep(sim.oneOf([0, 1, 4, 9, 12], "until the outage"));
+            isOut = true;
+            await sim.sleep(sim.oneOf([1, 20, 2_000], "the outage"));
+            isOut = false;
+          }
+        })();
+        await played(sim, cast, async () => flows);
+        await outages;
+        sim.sometimes("a call of the store failed", failed > 0);
+        expect(host).toBeDefined();
+        expect(system.whereis("flows")).toBe(host);
+      },
+      { quick: 60, seed: 4, sometimes: [...RACES, "a call of the store failed"] },
     );
   });
 });

@@ -5,6 +5,7 @@ import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { hash } from "../../process/stable-hash.js";
 import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
+import type { Background } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import { roomTopics } from "../queues/queues.js";
@@ -30,10 +31,9 @@ export interface DeskPort {
   readonly pid: Pid;
   readonly store: Store;
   readonly claim: Claim;
+  readonly background: Background;
   /** Milliseconds since 1970 by the store's clock. */
   now(): number;
-  /** Calls after so many milliseconds, unless the host has ended. */
-  after(ms: number, fn: () => void): void;
   /** Runs a flow again. */
   rerun(row: FlowRow): void;
   /** Makes the failure of a flow durable, for all who wait for it. @throws ConflictError when the flow is another's by now */
@@ -58,8 +58,9 @@ export interface Failure {
 /** The wish of somebody who wants a flow to be kept begins so; the reason follows. */
 export const OBSERVE = "observe ";
 
-/** How long the host waits before it tries again to write what the hospital decided. */
-const AGAIN_MS = 1_000;
+function isOver(error: unknown): boolean {
+  return error instanceof ConflictError || error instanceof FencedError || error instanceof StoreClosedError;
+}
 
 /** Names the code of a definition: other code is a reason to try again. */
 export function codeOf({ version, body }: FlowDefinition<never>): string {
@@ -234,15 +235,9 @@ export class HospitalDesk {
 
   /** Writes until it is durable: a flow whose end or stay is not stored would be nobody's. */
   #persist(row: FlowRow, write: () => Promise<void>): void {
-    write().then(
-      () => this.left(row.id),
-      (error: unknown) => {
-        // Another host has it, or it was changed from outside.
-        if (error instanceof ConflictError || error instanceof FencedError) return this.left(row.id);
-        if (error instanceof StoreClosedError) return;
-        this.#port.after(AGAIN_MS, () => this.#persist(row, write));
-      },
-    );
+    const left = (): void => this.left(row.id);
+    // Another host has it, it was changed from outside, or the host has ended.
+    this.#port.background.until(`hospital ${row.number}`, write, (error) => !isOver(error)).then(left, left);
   }
 
   async #keep(row: FlowRow, record: HospitalRecord, due: number | null): Promise<void> {

@@ -7,6 +7,7 @@ import { count } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import { type Store, StoreClosedError } from "../../store/index.js";
+import { type Background, isCurable } from "../background/background.js";
 import { flows } from "../journal/tables.js";
 import type { RetentionOptions } from "../runtime/options.js";
 import { ENDED_STATUSES, type FlowStatus } from "./operations.js";
@@ -20,6 +21,8 @@ export interface Retention {
 }
 
 const EVERY_MS = 600_000;
+/** Names the work of a retention in the background of its host. */
+const RETENTION = "retention";
 
 /** @throws OptionError */
 export function checkRetention(options: RetentionOptions): Retention {
@@ -61,21 +64,25 @@ export async function retain(
   return excess > 0 ? removed + (await removals.removeEnded(() => true, now + 1, excess, signal)) : removed;
 }
 
-/** The retention as a child of a host. A failure of the store is met again at the next time. */
+/** The retention as a child of a host. When the store fails, it is tried again soon. */
 export function retentionProcess(
   store: Store,
   removals: Removals,
   retention: Retention,
+  background: Background,
 ): Startable<readonly [], Pid> {
   const behaviour: Callbacks<"look"> = {
     init: (ctx) => ctx.send(ctx.self, "look"),
     handle: async (ctx) => {
+      let inMs = retention.everyMs;
       try {
         await retain(store, removals, retention, ctx.signal);
+        background.worked(RETENTION);
       } catch (error) {
-        if (!(error instanceof StoreClosedError)) throw error;
+        if (isCurable(error)) inMs = background.failed(RETENTION, error);
+        else if (!(error instanceof StoreClosedError)) throw error;
       }
-      if (ctx.alive) ctx.sendAfter(ctx.self, "look", retention.everyMs);
+      if (ctx.alive) ctx.sendAfter(ctx.self, "look", inMs);
     },
   };
   return {

@@ -1,6 +1,6 @@
 // One queue of a host: carries out the effects of its machine over the store.
 
-import { type Claim, FencedError, type Store, StoreClosedError } from "../../store/index.js";
+import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
 import type { QueueSettings } from "./options.js";
 import { type Accepts, admission, readPage } from "./page.js";
 import { decide, initial, type QueueEffect, type QueueEvent, type QueueState } from "./queue-machine.js";
@@ -14,6 +14,10 @@ export interface QueuePort {
   readonly accepts: Accepts;
   /** Calls `fn` after this time; returns the call that cancels it. */
   after(ms: number, fn: () => void): () => void;
+  /** A look at the queue, or an admission, has failed. It is tried again. */
+  failed(queue: string, error: Error): void;
+  /** The queue was looked at, or flows were admitted. */
+  worked(queue: string): void;
   /** Runs flows that have got a slot and are held by this host, by their numbers. */
   run(numbers: readonly number[]): void;
 }
@@ -82,9 +86,13 @@ export class QueueKeeper {
 
   #follow(work: Promise<QueueEvent>): void {
     work.then(
-      (event) => this.take(event),
+      (event) => {
+        this.#port.worked(this.settings.name);
+        this.take(event);
+      },
       (error: unknown) => {
         // Another host was faster, or the store failed for a while: the machine reads again. A host that has lost its claim ends.
+        if (!(error instanceof ConflictError)) this.#port.failed(this.settings.name, error as Error);
         if (error instanceof FencedError || error instanceof StoreClosedError) this.stop();
         else this.take({ type: "refused", roll: this.#port.random() });
       },

@@ -12,6 +12,8 @@ import { reportLate } from "../../process/report-failure.js";
 import type { ReplyTo } from "../../process/request.js";
 import { type Claim, FencedError, type Store, StoreClosedError } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
+import { Background, type BackgroundPort } from "../background/background.js";
+import { tellOutage } from "../background/outage.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
@@ -68,11 +70,13 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   readonly loaded: Map<number, Loaded> = new Map();
   readonly byId: Map<string, Loaded> = new Map();
   readonly #byPid = new Map<Pid, Loaded>();
+  readonly background: Background;
   readonly orders: Orders;
   readonly taking: Taking;
   readonly starting: Starting;
   readonly #requests: Requests;
   readonly #news: News;
+  #asks = 0;
   #draining: { drained(): void }[] = [];
   #stopping: ExitReason | undefined;
   readonly #services: Pid<never>[] = [];
@@ -82,6 +86,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
 
   constructor(settings: HostSettings) {
     this.#settings = settings;
+    this.background = new Background(this.#backgroundPort());
     this.ward = new Ward(settings.hospital, this);
     this.orders = new Orders(settings, this);
     this.taking = new Taking(settings.limits.mostLoaded, this);
@@ -149,7 +154,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     ctx.signal.addEventListener("abort", () => this.#rest());
     await this.schedules.declare(this.#settings.schedules);
     tell({ type: "poll" });
-    void this.ward.open(this.#settings.definitions.all);
+    this.background.do("hospital", () => this.ward.open(this.#settings.definitions.all));
     await this.#serve(ctx);
   }
 
@@ -164,7 +169,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   }
 
   #served(): ServedHost {
-    const { kernel, store, payloads } = this;
+    const { kernel, store, payloads, background } = this;
     const start = async (name: string, input: unknown, id: string): Promise<string> => {
       const definition = this.orders.known(name, undefined);
       const stored = await inputOf(payloads, definition, input, id);
@@ -172,7 +177,21 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
       const flow = { id, name, version: definition.version, input: stored, timing };
       return (await this.starting.start(flow)).id;
     };
-    return { kernel, store, payloads, start };
+    return { kernel, store, payloads, background, start };
+  }
+
+  #backgroundPort(): BackgroundPort {
+    return {
+      now: () => this.kernel.env.now(),
+      random: () => this.kernel.env.random(),
+      after: (ms, fn) => this.after(ms, fn),
+      told: (outage) => tellOutage(this.kernel, this.pid, outage),
+      end: (error) => {
+        // What the host reads after its end is nobody's any more.
+        if (this.#ctx.alive)
+          this.kernel.stop(this.#ctx.self.process as never, crash(error as Error), undefined);
+      },
+    };
   }
 
   /** Queues and schedules start nothing more. */
@@ -207,6 +226,8 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
       id: () => this.kernel.env.id(),
       // The schedule is looked at again in a while; the host goes on.
       failed: (_name, error) => reportLate(this.kernel, this.#ctx.self, error),
+      retryMs: (error) => this.background.failed("schedules", error),
+      worked: () => this.background.worked("schedules"),
     };
   }
 
@@ -215,7 +236,9 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return {
       ...{ store, claim, random: () => kernel.env.random(), after: this.timer },
       accepts: (row) => this.definition(row.name, row.version) !== undefined,
-      run: (numbers) => void this.taking.runAdmitted(numbers),
+      failed: (queue, error) => void this.background.failed(`queue ${queue}`, error),
+      worked: (queue) => this.background.worked(`queue ${queue}`),
+      run: (numbers) => this.taking.runAdmitted(numbers),
     };
   }
 
@@ -225,7 +248,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
         return this.#news.noted(message.topic);
       case "poll":
         if (this.store.shared) this.#ctx.sendAfter(this.#ctx.self, message, this.limits.pollMs);
-        return void this.taking.poll();
+        return this.taking.pollSoon();
       case "lost":
         throw new FencedError(this.claim.name, this.claim.token);
       default:
@@ -258,7 +281,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     if (loaded.observing !== undefined) this.ward.observeRun(loaded, loaded.observing);
     else if (reason.type !== "normal" && reason !== PARKED) this.ward.failed(loaded, reason);
     else if (loaded.reading !== "no" || (reason !== PARKED && loaded.process.owes))
-      void this.taking.takeNumber(loaded.row.number);
+      this.taking.takeSoon(loaded.row.number);
     this.taking.vacated();
     this.mayStop();
   }
@@ -344,16 +367,16 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   }
 
   rerun(row: FlowRow): void {
-    if (row.holder === this.claim.token) void this.taking.rerun(row);
-    else void this.taking.takeNumber(row.number);
+    if (row.holder === this.claim.token) this.taking.rerun(row);
+    else this.taking.takeSoon(row.number);
   }
 
   takeNumber(number: number): void {
-    void this.taking.takeNumber(number);
+    this.taking.takeSoon(number);
   }
 
   look(): void {
-    void this.taking.poll();
+    this.taking.pollSoon();
   }
 
   caughtUp(number: number): void {
@@ -365,7 +388,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   }
 
   childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
-    return this.orders.childOf(parent, flow, input, id, key);
+    return this.#read(() => this.orders.childOf(parent, flow, input, id, key));
   }
 
   answererOf(flow: AnyFlow, id: string): Promise<Extra> {
@@ -373,11 +396,16 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   }
 
   mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra> {
-    return this.orders.mailTo(from, id, topic, value, key);
+    return this.#read(() => this.orders.mailTo(from, id, topic, value, key));
   }
 
   wishFor(id: string, wish: "cancel" | "kill" | "pause"): Promise<Extra> {
-    return this.orders.wishFor(id, wish);
+    return this.#read(() => this.orders.wishFor(id, wish));
+  }
+
+  /** What a flow asks of another one reads the store: when that fails, the flow waits. */
+  #read<T>(ask: () => Promise<T>): Promise<T> {
+    return this.background.until(`ask ${++this.#asks}`, ask);
   }
 
   park(number: number, lastLetter: number, row: Parameters<FlowPort["park"]>[2]): Promise<Letter[]> {
@@ -390,8 +418,8 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.#ctx.reply(to, answer);
   }
 
-  reread(loaded: Loaded): Promise<void> {
-    return this.#news.reread(loaded);
+  reread(loaded: Loaded): void {
+    this.#news.reread(loaded);
   }
 
   ended(id: string): void {

@@ -1,6 +1,7 @@
 // What the store notifies a host of: mail, wishes, flows that can be taken, ends.
 
 import type { Store } from "../../store/index.js";
+import type { Background } from "../background/background.js";
 import { OBSERVE } from "../hospital/desk.js";
 import {
   BORN_TOPIC,
@@ -23,6 +24,7 @@ export interface NewsHost {
   readonly store: Store;
   readonly loaded: ReadonlyMap<number, Loaded>;
   readonly taking: Taking;
+  readonly background: Background;
   readonly queues: Queues;
   readonly schedules: HostSchedules;
   /** A flow has ended somewhere. */
@@ -46,12 +48,12 @@ export class News {
   /** A commit named a topic. Undefined: topics may have been missed. */
   noted(topic: string | undefined): void {
     if (topic === undefined) {
-      for (const loaded of this.#host.loaded.values()) void this.readMail(loaded);
-      void this.#readWishes();
+      for (const loaded of this.#host.loaded.values()) this.#mailed(loaded.row.number);
+      this.#host.background.do("wishes", () => this.#readWishes());
       this.#host.checkEnds();
       this.#host.queues.look();
       this.#host.schedules.keeper.look();
-      void this.#host.taking.poll();
+      this.#host.taking.pollSoon();
       return;
     }
     if (this.#host.queues.noted(topic)) return;
@@ -60,33 +62,42 @@ export class News {
       return;
     }
     if (topic.startsWith(MAIL_TOPIC)) {
-      const number = Number(topic.slice(MAIL_TOPIC.length));
-      const loaded = this.#host.loaded.get(number);
-      if (loaded === undefined) void this.#host.taking.takeNumber(number);
-      else void this.readMail(loaded);
-    } else if (topic.startsWith(WISH_TOPIC)) void this.#wished(Number(topic.slice(WISH_TOPIC.length)));
+      this.#mailed(Number(topic.slice(MAIL_TOPIC.length)));
+    } else if (topic.startsWith(WISH_TOPIC)) this.#wished(Number(topic.slice(WISH_TOPIC.length)));
     else if (topic.startsWith(READY_TOPIC))
-      void this.#host.taking.takeNumber(Number(topic.slice(READY_TOPIC.length)));
-    else if (topic.startsWith(BORN_TOPIC)) void this.#host.taking.takeBorn(topic.slice(BORN_TOPIC.length));
+      this.#host.taking.takeSoon(Number(topic.slice(READY_TOPIC.length)));
+    else if (topic.startsWith(BORN_TOPIC)) this.#host.taking.takeBorn(topic.slice(BORN_TOPIC.length));
     else if (topic.startsWith(END_TOPIC)) this.#host.ended(topic.slice(END_TOPIC.length));
   }
 
-  async readMail(loaded: Loaded): Promise<void> {
+  #mailed(number: number): void {
+    const read = async (): Promise<void> => {
+      const loaded = this.#host.loaded.get(number);
+      await (loaded === undefined ? this.#host.taking.takeNumber(number) : this.#readMail(loaded));
+    };
+    this.#host.background.do(`mail ${number}`, read);
+  }
+
+  async #readMail(loaded: Loaded): Promise<void> {
     if (loaded.reading !== "no") {
       loaded.reading = "again";
       return;
     }
-    do {
-      loaded.reading = "once";
-      const letters = await lettersOf(this.#host.store, loaded.row.number, 0);
-      if (letters.length > 0) loaded.pid.process?.deliver({ type: "mail", letters }, undefined);
-    } while ((loaded.reading as Loaded["reading"]) === "again");
-    loaded.reading = "no";
+    try {
+      do {
+        loaded.reading = "once";
+        const letters = await lettersOf(this.#host.store, loaded.row.number, 0);
+        if (letters.length > 0) loaded.pid.process?.deliver({ type: "mail", letters }, undefined);
+      } while ((loaded.reading as Loaded["reading"]) === "again");
+    } finally {
+      loaded.reading = "no";
+    }
   }
 
   /** Something came for a flow while it was taken: its mail is read again, and what is wanted of it. */
-  async reread(loaded: Loaded): Promise<void> {
-    await Promise.all([this.readMail(loaded), this.#wished(loaded.row.number)]);
+  reread({ row: { number } }: Loaded): void {
+    this.#mailed(number);
+    this.#wished(number);
   }
 
   /** Notifications may have been lost: what is wanted of the flows in memory. */
@@ -104,7 +115,11 @@ export class News {
     }
   }
 
-  async #wished(number: number): Promise<void> {
+  #wished(number: number): void {
+    this.#host.background.do(`wish ${number}`, () => this.#readWish(number));
+  }
+
+  async #readWish(number: number): Promise<void> {
     const [row] = await this.#host.store.get(flows, [[number]]);
     if (row === undefined || isEnded(row)) return;
     const loaded = this.#host.loaded.get(number);

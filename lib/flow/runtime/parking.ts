@@ -1,6 +1,7 @@
 // A flow leaves memory: it is given back to the store, unless it has mail.
 
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import type { Background } from "../background/background.js";
 import { flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
 import { type Queues, roomTopics } from "../queues/queues.js";
@@ -11,16 +12,27 @@ export interface ParkingHost {
   readonly store: Store;
   readonly claim: Claim;
   readonly queues: Queues;
+  readonly background: Background;
   now(): number;
   alarmAt(at: number): void;
 }
 
+/** How a flow is given back. */
+interface Parked {
+  readonly status: string;
+  readonly due: number | null;
+}
+
 /** Gives a flow back to the store, if it has no mail behind `lastLetter`. Gives that mail. */
-export async function park(
+export function park(host: ParkingHost, number: number, lastLetter: number, to: Parked): Promise<Letter[]> {
+  return host.background.until(`park ${number}`, () => tryToPark(host, number, lastLetter, to));
+}
+
+async function tryToPark(
   host: ParkingHost,
   number: number,
   lastLetter: number,
-  { status, due }: { readonly status: string; readonly due: number | null },
+  { status, due }: Parked,
 ): Promise<Letter[]> {
   const { store, claim, queues } = host;
   for (;;) {

@@ -3,6 +3,7 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { ReplyTo } from "../../process/request.js";
 import { ConflictError, type Store } from "../../store/index.js";
+import type { Background } from "../background/background.js";
 import { type FlowRow, isEnded } from "../journal/tables.js";
 import { resolved } from "../payload/blobs.js";
 import type { HostSchedules } from "../schedules/host-schedules.js";
@@ -28,6 +29,7 @@ export interface RequestsHost {
   readonly starting: Starting;
   readonly ward: Ward;
   readonly schedules: HostSchedules;
+  readonly background: Background;
   reply<R>(to: ReplyTo<R>, answer: R): void;
 }
 
@@ -130,7 +132,7 @@ export class Requests {
   /** A flow has left memory: it has ended, or its row says what became of it. */
   left({ row: { id }, process: { ending } }: Loaded): void {
     if (!this.#waiters.has(id)) return;
-    if (ending === undefined) void this.#checkEnd(id);
+    if (ending === undefined) this.#checkEnd(id);
     else
       for (const one of this.#waiters.take(id))
         this.#host.reply(one, { status: ending.status, outcome: ending.value });
@@ -143,18 +145,20 @@ export class Requests {
     for (const one of this.#waiters.take(row.id)) this.#host.reply(one, row);
   }
 
-  async #checkEnd(id: string): Promise<void> {
-    const row = await findFlow(this.#host.store, id);
-    if (row !== undefined) await this.#tellWaiters(row);
+  #checkEnd(id: string): void {
+    this.#host.background.do(`end ${id}`, async () => {
+      const row = this.#waiters.has(id) ? await findFlow(this.#host.store, id) : undefined;
+      if (row !== undefined) await this.#tellWaiters(row);
+    });
   }
 
   /** A flow has ended somewhere. */
   ended(id: string): void {
-    if (this.#waiters.has(id) && !this.#host.byId.has(id)) void this.#checkEnd(id);
+    if (this.#waiters.has(id) && !this.#host.byId.has(id)) this.#checkEnd(id);
   }
 
   /** Ends may have been missed. */
   checkAll(): void {
-    for (const id of this.#waiters.ids()) void this.#checkEnd(id);
+    for (const id of this.#waiters.ids()) this.#checkEnd(id);
   }
 }

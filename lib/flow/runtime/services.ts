@@ -6,6 +6,7 @@ import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { Startable } from "../../process/start.js";
 import type { Store } from "../../store/index.js";
+import type { Background } from "../background/background.js";
 import type { Payloads } from "./port.js";
 
 /** A host, as its services see it. */
@@ -13,6 +14,7 @@ export interface ServedHost {
   readonly kernel: Kernel;
   readonly store: Store;
   readonly payloads: Payloads;
+  readonly background: Background;
   /** Starts a flow of the newest version. Gives its id. @throws UnknownFlowError, FlowIdTakenError, FlowInputError */
   start(name: string, input: unknown, id: string): Promise<string>;
 }

@@ -1,14 +1,8 @@
 // How a host takes flows from the store: those that are due, those of hosts that are gone, those that it has news of. One attempt at a
 // time for each flow, and no more flows than there are places.
 
-import {
-  type Claim,
-  ConflictError,
-  FencedError,
-  type Store,
-  StoreClosedError,
-  StoreError,
-} from "../../store/index.js";
+import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
+import { type Background, isCurable } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { kindOf } from "../hospital/symptom.js";
 import type { Entry } from "../journal/entry.js";
@@ -33,29 +27,35 @@ export interface TakingHost {
   readonly ward: Ward;
   readonly queues: Queues;
   readonly orders: Orders;
+  readonly background: Background;
   /** The host takes no more flows. */
   readonly isStopping: boolean;
   now(): number;
   syncClock(): Promise<void>;
-  after(ms: number, fn: () => void): void;
   /** Calls `fn` after this time; returns the call that cancels it. */
   timer(ms: number, fn: () => void): () => void;
   definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
   run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void;
   /** There was news of a flow while it was taken. */
-  reread(loaded: Loaded): Promise<void>;
+  reread(loaded: Loaded): void;
   /** A flow is in memory, or does not come there. */
   caughtUp(number: number): void;
   mayStop(): void;
 }
 
-/** A store that failed is asked again after this time. */
-const STORE_AGAIN_MS = 1_000;
+/** What follows when a flow was taken, or was not. `news`: there was news of it since. `rerun`: this host got to hold it meanwhile. */
+type Next = "nothing" | "news" | "rerun";
+
+/** A place in the order in which flows are due. */
+interface DuePlace {
+  readonly due: number;
+  readonly number: number;
+}
 
 export class Taking {
   readonly #host: TakingHost;
-  /** Flows that are being taken; true: there was news since. */
-  readonly #taking = new Map<number, boolean>();
+  /** Flows that are being taken, and what is to be done after that. */
+  readonly #taking = new Map<number, Next>();
   readonly #room: Room<Guest>;
   /** Tokens of hosts that are gone. No later host gets one of them. */
   readonly #gone = new Set<number>();
@@ -90,16 +90,18 @@ export class Taking {
     this.#room.idle(flow, isIdle);
   }
 
-  async takeBorn(id: string): Promise<void> {
+  /** Takes a flow that was started, and whose number is not known, in the background. */
+  takeBorn(id: string): void {
+    this.#host.background.do(`born ${id}`, () => this.#takeBorn(id));
+  }
+
+  async #takeBorn(id: string): Promise<void> {
     const row = await findFlow(this.#host.store, id);
     if (row !== undefined) await this.take(row);
   }
 
   async takeNumber(number: number): Promise<void> {
-    if (this.#taking.has(number)) {
-      this.#taking.set(number, true);
-      return;
-    }
+    if (this.#taking.has(number)) return this.#news(number);
     const [row] = await this.#host.store.get(flows, [[number]]);
     if (row !== undefined) await this.take(row);
     this.#notComing(number);
@@ -108,14 +110,18 @@ export class Taking {
   /** A place may be free: lets those in that wait for one. */
   vacated(): void {
     if (this.#host.isStopping) return;
-    for (let next = this.#room.next(); next !== undefined; next = this.#room.next()) void this.#letIn(next);
-    if (this.#room.takesMore()) void this.poll();
+    for (let next = this.#room.next(); next !== undefined; next = this.#room.next()) this.#letIn(next);
+    if (this.#room.takesMore()) this.pollSoon();
   }
 
-  async #letIn(number: number): Promise<void> {
+  #letIn(number: number): void {
+    this.#host.background.do(`take ${number}`, () => this.#enter(number));
+  }
+
+  async #enter(number: number): Promise<void> {
     try {
       const [row] = await this.#host.store.get(flows, [[number]]);
-      if (row?.holder === this.#host.claim.token) await this.rerun(row);
+      if (row?.holder === this.#host.claim.token) await this.#rerun(row);
       else if (row !== undefined) await this.take(row);
     } finally {
       this.#notComing(number);
@@ -127,6 +133,16 @@ export class Taking {
   #notComing(number: number): void {
     if (!this.#host.loaded.has(number) && !this.#taking.has(number) && !this.#room.awaits(number))
       this.#host.caughtUp(number);
+  }
+
+  /** Polls in the background. */
+  pollSoon(): void {
+    this.#host.background.do("poll", () => this.poll());
+  }
+
+  /** Takes a flow in the background. */
+  takeSoon(number: number): void {
+    this.#host.background.do(`take ${number}`, () => this.takeNumber(number));
   }
 
   /** Looks for flows of hosts that are gone, and for flows that are due. */
@@ -192,8 +208,8 @@ export class Taking {
 
   async #takeAllDue(): Promise<void> {
     const limit = this.#host.limits.takeAtOnce;
-    for (let after = -1; ; ) {
-      const rows = await this.#host.store.scan(flows, { index: "due", after, limit });
+    for (let place: DuePlace | undefined; ; ) {
+      const rows = await this.#dueBehind(place, limit);
       const now = this.#host.now();
       const due = rows.filter((row) => (row.due as number) <= now);
       await Promise.all(due.map((row) => this.#takeDue(row)));
@@ -201,18 +217,20 @@ export class Taking {
       if (next !== undefined) this.alarmAt(next.due as number);
       if (due.length < limit) return;
       if (this.#room.isFull) return this.#room.wantsMore();
-      after = await this.#behind(due, after);
+      const { due: at, number } = due.at(-1) as FlowRow;
+      place = { due: at as number, number };
     }
   }
 
-  /** Where a look goes on behind a page of due rows. Rows that were taken are due no more, so the page is read again without them. */
-  async #behind(page: readonly FlowRow[], after: number): Promise<number> {
-    const rows = await this.#host.store.get(
-      flows,
-      page.map(({ number }) => [number]),
-    );
-    const isSame = rows.every((row, i) => row?.due === page[i]?.due);
-    return isSame ? ((page.at(-1) as FlowRow).due as number) : after;
+  /** A page of the flows that are due behind a place. Many are due at the same time: those that were sent mail or started, at 0. */
+  async #dueBehind(place: DuePlace | undefined, limit: number): Promise<FlowRow[]> {
+    const { store } = this.#host;
+    if (place === undefined) return store.scan(flows, { index: "due", after: -1, limit });
+    const same = { index: "due", prefix: [place.due], after: place.number, limit };
+    const rows = await store.scan(flows, same);
+    const rest = limit - rows.length;
+    if (rest === 0) return rows;
+    return [...rows, ...(await store.scan(flows, { index: "due", after: place.due, limit: rest }))];
   }
 
   async #takeDue(row: FlowRow): Promise<void> {
@@ -238,7 +256,7 @@ export class Taking {
     }
     const fire = (): void => {
       this.#alarm = undefined;
-      void this.look();
+      this.#host.background.do("look", () => this.look());
     };
     this.#alarm = { cancel: this.#host.timer(Math.max(1, at - this.#host.now()), fire), at };
   }
@@ -251,42 +269,53 @@ export class Taking {
     const { number, holder } = row;
     if (holder !== null && !this.#gone.has(holder)) return;
     if (this.#host.isStopping || this.#host.loaded.has(number)) return;
-    if (this.#taking.has(number)) {
-      this.#taking.set(number, true);
-      return;
-    }
+    if (this.#taking.has(number)) return this.#news(number);
     if (isEnded(row) && row.due === 0) await this.#alone(row, () => this.#host.orders.tellPeers(row));
     else if (isTakeable(row, this.#host.claim.token)) await this.#alone(row, () => this.#tryRow(row));
+  }
+
+  /** There is news of a flow while it is taken. */
+  #news(number: number): void {
+    if (this.#taking.get(number) === "nothing") this.#taking.set(number, "news");
   }
 
   /** One at a time for each flow. A flow that cannot be taken keeps no other from it. */
   async #alone(row: FlowRow, act: () => Promise<void>): Promise<void> {
     const { number } = row;
-    this.#taking.set(number, false);
+    this.#taking.set(number, "nothing");
     try {
       await act();
     } catch (error) {
       this.#notTaken(row, error);
     } finally {
-      const again = this.#taking.get(number);
+      const next = this.#taking.get(number);
       this.#taking.delete(number);
       const loaded = this.#host.loaded.get(number);
       if (loaded === undefined) this.#host.ward.calm(row.id);
       this.#host.mayStop();
-      if (again !== true) this.#notComing(number);
-      else void (loaded === undefined ? this.takeNumber(number) : this.#host.reread(loaded));
+      if (next === "nothing") this.#notComing(number);
+      else if (loaded !== undefined) this.#host.reread(loaded);
+      else if (next === "rerun") this.rerun(row);
+      else this.takeSoon(number);
     }
   }
 
   #notTaken(row: FlowRow, error: unknown): void {
     if (error instanceof FencedError || error instanceof StoreClosedError) return;
     // Another host, or an operator, was faster.
-    if (error instanceof ConflictError) this.#taking.set(row.number, true);
-    else if (error instanceof StoreError) this.#host.after(STORE_AGAIN_MS, () => void this.poll());
+    if (error instanceof ConflictError) this.#news(row.number);
+    else if (isCurable(error)) this.#again(row, error);
     else {
       this.#host.queues.left(row);
       this.#host.ward.quarantine(row, error, kindOf(error) === "code" ? "engine" : undefined);
     }
+  }
+
+  /** The store failed while a flow was taken. A poll finds the flow, unless this host holds it already: a poll passes those by. */
+  #again(row: FlowRow, error: Error): void {
+    const { background, claim } = this.#host;
+    if (row.holder === claim.token) background.again(`rerun ${row.number}`, error, () => this.#rerun(row));
+    else background.again("poll", error, () => this.poll());
   }
 
   async #tryRow(found: FlowRow): Promise<void> {
@@ -358,28 +387,41 @@ export class Taking {
       });
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      this.#taking.set(number, true);
+      this.#news(number);
     }
   }
 
   /** Runs flows that have got a slot, and are held by this host. */
-  async runAdmitted(numbers: readonly number[]): Promise<void> {
+  runAdmitted(numbers: readonly number[]): void {
     this.#host.queues.admitted(numbers);
+    this.#host.background.do(`admitted ${numbers[0]}`, () => this.#runAll(numbers));
+  }
+
+  async #runAll(numbers: readonly number[]): Promise<void> {
     const rows = await this.#host.store.get(
       flows,
       numbers.map((number) => [number]),
     );
-    await Promise.all(rows.map((row) => row && this.#alone(row, () => this.#runHeld(row))));
+    await Promise.all(rows.map((row) => row && this.#hold(row, () => this.#runHeld(row))));
   }
 
   /** Runs a flow that this host holds from its last checkpoint. */
-  async rerun(known: FlowRow): Promise<void> {
-    const { number } = known;
-    if (this.#host.isStopping || this.#host.loaded.has(number) || this.#taking.has(number)) return;
-    await this.#alone(known, async () => {
-      const [row] = await this.#host.store.get(flows, [[number]]);
+  rerun(row: FlowRow): void {
+    this.#host.background.do(`rerun ${row.number}`, () => this.#rerun(row));
+  }
+
+  #rerun(known: FlowRow): Promise<void> {
+    return this.#hold(known, async () => {
+      const [row] = await this.#host.store.get(flows, [[known.number]]);
       if (row !== undefined) await this.#runHeld(row);
     });
+  }
+
+  async #hold(row: FlowRow, act: () => Promise<void>): Promise<void> {
+    const { number } = row;
+    if (this.#host.isStopping || this.#host.loaded.has(number)) return;
+    if (this.#taking.has(number)) this.#taking.set(number, "rerun");
+    else await this.#alone(row, act);
   }
 
   async #runHeld(row: FlowRow): Promise<void> {

@@ -3,7 +3,8 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
-import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
+import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import type { Background } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { type DeskPort, HospitalDesk, OBSERVE } from "../hospital/desk.js";
 import { CrashLoopError } from "../hospital/errors.js";
@@ -40,6 +41,7 @@ export interface WardHost {
   readonly claim: Claim;
   readonly payloads: Payloads;
   readonly blobs: BlobWriter;
+  readonly background: Background;
   now(): number;
   after(ms: number, fn: () => void): void;
   alarmAt(at: number): void;
@@ -95,8 +97,8 @@ export class Ward implements DeskPort {
   now(): number {
     return this.#host.now();
   }
-  after(ms: number, fn: () => void): void {
-    this.#host.after(ms, fn);
+  get background(): Background {
+    return this.#host.background;
   }
   alarmAt(at: number): void {
     this.#host.alarmAt(at);
@@ -105,17 +107,8 @@ export class Ward implements DeskPort {
     this.#host.rerun(row);
   }
 
-  /** The host starts: who leaves by rule, and which flows it cannot run. */
+  /** The host starts: who leaves by rule, and which flows it cannot run. @throws StoreError */
   async open(definitions: readonly Definition[]): Promise<void> {
-    try {
-      await this.#open(definitions);
-    } catch (error) {
-      // The host ended meanwhile.
-      if (!(error instanceof FencedError) && !(error instanceof StoreClosedError)) throw error;
-    }
-  }
-
-  async #open(definitions: readonly Definition[]): Promise<void> {
     await this.desk.open((name, version) => this.#host.definition(name, version));
     const unknown = await countUnknown(this.store, definitions);
     for (const one of unknown) this.#unknown.add(`${one.name}/${one.version}`);
@@ -204,7 +197,7 @@ export class Ward implements DeskPort {
       if (effect.type === "take") isTaken = true;
       else if (effect.type === "admit") this.quarantine(row, new CrashLoopError(row.id, crashes));
     }
-    if (this.#triage.suspect === row.id) this.after(SUSPECT_MS, () => this.calm(row.id));
+    if (this.#triage.suspect === row.id) this.#host.after(SUSPECT_MS, () => this.calm(row.id));
     else if (!this.#triage.waiting.includes(row.id)) this.#numbers.delete(row.id);
     return isTaken;
   }
@@ -217,7 +210,7 @@ export class Ward implements DeskPort {
       if (effect.type === "look") this.#host.look();
       if (effect.type !== "take") continue;
       const { flow: next } = effect;
-      this.after(SUSPECT_MS, () => this.calm(next));
+      this.#host.after(SUSPECT_MS, () => this.calm(next));
       this.#host.takeNumber(this.#numbers.get(next) as number);
     }
   }

@@ -10,6 +10,7 @@ import {
   StoreClosedError,
   type Write,
 } from "../../store/index.js";
+import { isCurable } from "../background/background.js";
 import type { CronParser } from "./cron.js";
 import { configOf, type ScheduleDefinition } from "./definition.js";
 import { ScheduleNotFoundError } from "./errors.js";
@@ -47,6 +48,10 @@ export interface SchedulePort {
   isRunning(id: string): Promise<boolean>;
   /** A schedule could not be looked at, and why. */
   failed(schedule: string, error: unknown): void;
+  /** A look has failed. Returns after how many milliseconds to look again. */
+  retryMs(error: Error): number;
+  /** A look has succeeded. */
+  worked(): void;
 }
 
 /** A schedule that is to be stored. */
@@ -60,8 +65,6 @@ export interface NewSchedule {
 
 /** Longest time between two looks at the clock of the store while a schedule is due later: a clock may have been set. */
 const LOOK_MS = 300_000;
-/** Until the next look after the store has failed. */
-const RETRY_MS = 1_000;
 /** Most schedules of a store that are listed. */
 export const MOST_SCHEDULES = 100_000;
 /** Before all times at which a schedule can be due. */
@@ -93,10 +96,14 @@ export class ScheduleKeeper {
     }
     this.#looking = "once";
     this.#look().then(
-      (inMs) => this.#rest(inMs),
+      (inMs) => {
+        this.#port.worked();
+        this.#rest(inMs);
+      },
       (error: unknown) => {
+        const inMs = this.#port.retryMs(error as Error);
         if (error instanceof FencedError || error instanceof StoreClosedError) this.stop();
-        else this.#rest(RETRY_MS);
+        else this.#rest(inMs);
       },
     );
   }
@@ -114,6 +121,12 @@ export class ScheduleKeeper {
   async #look(): Promise<number> {
     const { store, flows } = this.#port;
     let next = LOOK_MS;
+    let failed: Error | undefined;
+    const caught = (row: ScheduleRow, error: unknown): undefined => {
+      // The others are looked at, before the store is asked again for this one.
+      if (isCurable(error)) failed ??= error;
+      else this.#failed(row, error);
+    };
     for (const flow of flows) {
       const rows = await store.scan(schedules, {
         index: "wake",
@@ -125,12 +138,13 @@ export class ScheduleKeeper {
         const now = Math.floor(await store.clock());
         // A clock that was set back shows in a row that was judged later than now.
         const isDue = (row.wake as number) <= now || row.judged > now;
-        const moved = isDue ? await this.#tick(row).catch((error: unknown) => this.#failed(row, error)) : row;
+        const moved = isDue ? await this.#tick(row).catch((error: unknown) => caught(row, error)) : row;
         if (moved !== undefined && moved.wake !== null) next = Math.min(next, Math.max(1, moved.wake - now));
         // The others of this flow are due later.
         if (!isDue) break;
       }
     }
+    if (failed !== undefined) throw failed;
     return next;
   }
 

@@ -90,6 +90,8 @@ class Cluster {
             if (host.alarm === alarm) host.alarm = undefined;
           };
         },
+        failed: () => undefined,
+        worked: () => undefined,
         run: (numbers) => {
           for (const number of numbers) host.running.add(number);
           this.started.push(...numbers);

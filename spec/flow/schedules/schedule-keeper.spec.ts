@@ -62,6 +62,8 @@ class Cluster {
         }),
         isRunning: async (id) => (await store.get(runs, [[id]]))[0]?.ended === 0,
         failed: (name, error) => host.failures.push([name, error]),
+        retryMs: () => 100,
+        worked: () => undefined,
       }),
     };
     this.hosts.push(host);

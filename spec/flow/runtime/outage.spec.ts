@@ -1,0 +1,277 @@
+// A store that fails for a while, at whichever call: the host stays, and does what it had to do.
+
+import { describe, expect, it } from "vitest";
+import { Background } from "../../../lib/flow/background/background.js";
+import {
+  defineFlow,
+  type FlowHost,
+  type FlowHostOptions,
+  flowHost,
+  type StoreOutage,
+  schedule,
+} from "../../../lib/flow/index.js";
+import { END_TOPIC, journal } from "../../../lib/flow/journal/tables.js";
+import { System } from "../../../lib/index.js";
+import {
+  FencedError,
+  memory,
+  StoreClosedError,
+  StoreError,
+  StoreVersionError,
+} from "../../../lib/store/index.js";
+import { testClock } from "../../../lib/testing/index.js";
+import { opened, watched } from "../defects/support.js";
+import { bench } from "./bench.js";
+
+/** The hospital lets flows with such an error run again. */
+class NoAnswerError extends StoreError {
+  override readonly code = "ERR_STORE_UNREACHABLE";
+}
+
+/** Which calls of a store fail, from which one of them on, and for how long. */
+interface Fault {
+  readonly of: (method: string, given: readonly unknown[]) => boolean;
+  readonly from: number;
+  readonly forMs: number;
+  readonly error?: Error;
+}
+
+const NO_FAULT: Fault = { of: () => false, from: 1, forMs: 0 };
+
+/** A host on a store that fails, in virtual time. */
+class World implements AsyncDisposable {
+  readonly clock = testClock();
+  readonly system = new System({ environment: this.clock.environment, report: false });
+  readonly told: StoreOutage[] = [];
+  readonly exits: string[] = [];
+  readonly ends = new Map<string, number>();
+  readonly source = memory();
+  flows!: FlowHost;
+  calls = 0;
+  #fault: Fault | undefined;
+  #until = 0;
+
+  async open(options: Omit<FlowHostOptions, "store">): Promise<this> {
+    const store = watched(this.source, (method, given) => this.#before(method, given));
+    this.system.events.on("storeOutage", ({ host: _, ...outage }) => this.told.push(outage));
+    this.flows = await this.clock.until(this.system.start(flowHost({ store, ...options })));
+    await this.clock.settle();
+    this.system.events.on("exit", ({ pid }) => {
+      if (String(pid).endsWith(" flow host>")) this.exits.push(String(pid));
+    });
+    const other = await opened(this.clock, this.source);
+    other.watch(END_TOPIC, {
+      notified: (topic) => this.ends.set(topic, (this.ends.get(topic) ?? 0) + 1),
+      again: () => undefined,
+    });
+    return this;
+  }
+
+  fail(fault: Fault): void {
+    this.calls = 0;
+    this.#until = 0;
+    this.#fault = fault;
+  }
+
+  #before(method: string, given: readonly unknown[]): void {
+    const fault = this.#fault;
+    if (fault === undefined || !fault.of(method, given)) return;
+    if (++this.calls === fault.from) this.#until = this.clock.now + fault.forMs;
+    if (this.calls >= fault.from && this.clock.now < this.#until)
+      throw fault.error ?? new NoAnswerError(`no answer to ${method}`);
+  }
+
+  until<T>(promise: Promise<T>): Promise<T> {
+    return this.clock.until(promise);
+  }
+
+  /** Asks until the store lets the host answer. */
+  async insist<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await this.until(ask());
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        await this.clock.advance(500);
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.until(this.system.stop());
+  }
+}
+
+/** Flows that use every kind of work in the background of a host, and what their code has seen. */
+class Cast {
+  readonly wrong: string[] = [];
+  readonly #seen = new Map<string, unknown>();
+  #failed = false;
+  ticks = 0;
+  readonly tick = defineFlow("tick", async (flow, _: undefined) =>
+    this.saw(`${flow.flowId} tick`, await flow.step("tick", () => ++this.ticks)),
+  );
+  readonly child = defineFlow("child", async (flow, n: number) => {
+    await flow.sleep("3 seconds");
+    return flow.step("double", () => n * 2);
+  });
+  readonly main = defineFlow("main", async (flow, n: number) => {
+    const one = this.saw("one", await flow.step("one", () => n + Math.random()));
+    const doubled = await flow.call(this.child, one);
+    await flow.sleep("4 seconds");
+    const word = this.saw("word", await flow.receive<string>("go"));
+    return { isDouble: doubled === one * 2, word };
+  });
+  readonly queued = defineFlow("queued", { queue: "line" }, async (flow, n: number) => {
+    await flow.sleep("1 second");
+    return flow.step("n", () => n);
+  });
+  readonly patient = defineFlow("patient", async (flow, _: undefined) => {
+    const value = this.saw("patient", await flow.step("value", () => Math.random()));
+    if (!this.#failed) {
+      this.#failed = true;
+      throw new NoAnswerError("the flow's own");
+    }
+    return value > 0;
+  });
+  readonly endless = defineFlow("endless", async (flow, _: undefined) => flow.receive("never"));
+  readonly options: Omit<FlowHostOptions, "store"> = {
+    flows: [this.tick, this.child, this.main, this.queued, this.patient, this.endless],
+    limits: { idleMs: 1_000, pollMs: 3_000 },
+    queues: { line: { concurrency: 1 } },
+    schedules: [schedule("ticks", { every: "10 seconds", flow: this.tick, input: undefined })],
+    retention: { most: 1_000, every: "5 seconds" },
+  };
+
+  /** The code of a flow has got an outcome: for ever the same. */
+  saw<T>(what: string, value: T): T {
+    if (this.#seen.has(what) && this.#seen.get(what) !== value) this.wrong.push(what);
+    this.#seen.set(what, value);
+    return value;
+  }
+}
+
+/** Plays all flows of a cast to their ends. */
+async function played(world: World, cast: Cast): Promise<void> {
+  const { flows } = world;
+  await world.insist(() => flows.start(cast.main, 1, { id: "main" }));
+  for (const n of [1, 2, 3]) await world.insist(() => flows.start(cast.queued, n, { id: `queued ${n}` }));
+  await world.insist(() => flows.start(cast.patient, undefined, { id: "patient" }));
+  await world.insist(() => flows.start(cast.endless, undefined, { id: "endless" }));
+  await world.clock.advance(2_500);
+  await world.insist(() => flows.get("endless").cancel());
+  await world.insist(() => flows.get("main").send("go", "on", { messageId: "m" }));
+  const result = (id: string): Promise<unknown> =>
+    world.insist(() => flows.get(id).result({ timeoutMs: 300_000 }));
+  expect(await result("main")).toEqual({ isDouble: true, word: "on" });
+  for (const n of [1, 2, 3]) expect(await result(`queued ${n}`)).toBe(n);
+  expect(await result("patient")).toBe(true);
+  await expect(result("endless")).rejects.toMatchObject({ status: "cancelled" });
+  await world.clock.advance(60_000);
+  expect(cast.ticks).toBeGreaterThan(2);
+  expect(cast.wrong).toEqual([]);
+}
+
+describe("a host whose store fails for a while", () => {
+  it.each(["get", "scan", "clock", "commit", "submit", "every method"])(
+    "at %s goes on when it works again: each flow ends once [J25]",
+    async (method) => {
+      let outages = 0;
+      for (let from = 1, calls = 1; from <= calls; from *= 2) {
+        const cast = new Cast();
+        await using world = await new World().open(cast.options);
+        world.fail({ of: (name) => method === "every method" || name === method, from, forMs: 8_000 });
+        await played(world, cast);
+        ({ calls } = world);
+        world.fail(NO_FAULT);
+        await world.clock.advance(20_000);
+        expect(world.exits).toEqual([]);
+        expect([...world.ends].filter(([, times]) => times !== 1)).toEqual([]);
+        const told = world.told.map(({ type }) => type);
+        expect(told).toEqual(told.map((_, i) => (i % 2 === 0 ? "began" : "ended")));
+        expect(told.length % 2).toBe(0);
+        outages += told.length / 2;
+      }
+      // A checkpoint that fails is the hospital's.
+      if (method !== "submit") expect(outages).toBeGreaterThan(0);
+    },
+  );
+
+  it("runs a flow that it holds already, when its journal can be read again [J25]", async () => {
+    const cast = new Cast();
+    await using world = await new World().open(cast.options);
+    // Admission by a queue has succeeded; then the journal cannot be read.
+    const isJournal = (method: string, [table]: readonly unknown[]): boolean =>
+      method === "scan" && (table as { name: string }).name === journal.name;
+    world.fail({ of: isJournal, from: 1, forMs: 8_000 });
+    await world.until(world.flows.start(cast.queued, 1, { id: "q" }));
+    await world.clock.advance(20_000);
+    expect(await world.until(world.flows.get("q").info())).toMatchObject({ status: "completed" });
+    expect(world.told).toEqual([
+      { type: "began", error: expect.any(NoAnswerError) },
+      { type: "ended", failures: expect.any(Number), tookMs: expect.any(Number) },
+    ]);
+  });
+
+  it.each([
+    new FencedError("flows/x", 1),
+    new StoreClosedError("memory"),
+    new StoreVersionError("memory", "flow", 9, 1),
+  ])("ends when nothing cures it: $name [J26]", async (error) => {
+    const cast = new Cast();
+    await using world = await new World().open(cast.options);
+    world.fail({ of: (method) => method === "scan", from: 1, forMs: 60_000, error });
+    // The schedules look at their time.
+    await world.clock.advance(20_000);
+    expect(world.exits.length).toBe(1);
+    expect(world.told).toEqual([]);
+  });
+});
+
+describe("a host that looks for flows that are due", () => {
+  it("finds those behind more than a page of flows that it cannot take [J27]", async () => {
+    const one = defineFlow("one", async (_flow, _: undefined) => undefined);
+    const other = defineFlow("other", async (_flow, n: number) => n);
+    const blocker = defineFlow("blocker", async (flow, _: undefined) =>
+      flow.step("wait", () => new Promise(() => undefined)),
+    );
+    const limits = { mostLoaded: 1, takeAtOnce: 5 };
+    const source = memory();
+    const clock = testClock();
+    {
+      // All places are taken: what is started waits in the store.
+      await using first = await bench([blocker, one, other], { store: source, clock, limits });
+      await first.until(first.flows.start(blocker, undefined));
+      for (let i = 0; i < 12; i++) await first.until(first.flows.start(one, undefined));
+      await first.until(first.flows.start(other, 7, { id: "other" }));
+    }
+    await using second = await bench([other], { store: source, clock, limits });
+    expect(await second.until(second.flows.get("other").result({ timeoutMs: 60_000 }))).toBe(7);
+  });
+});
+
+describe("work in the background", () => {
+  it("is tried again after waits that grow to a bound, and begin anew when it was done [J25]", async () => {
+    const waits: number[] = [];
+    const told: string[] = [];
+    let failures = 9;
+    const background = new Background({
+      ...{ now: () => 0, random: () => 0.5, told: ({ type }) => void told.push(type) },
+      after: (ms, fn) => {
+        waits.push(ms);
+        fn();
+      },
+      end: (error) => void told.push(String(error)),
+    });
+    const work = async (): Promise<string> => {
+      if (--failures > 0) throw new StoreError("no answer");
+      return "done";
+    };
+    expect(await background.until("work", work)).toBe("done");
+    expect(waits).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+    failures = 2;
+    expect(await background.until("work", work)).toBe("done");
+    expect(waits.slice(8)).toEqual([100]);
+    expect(told).toEqual(["began", "ended", "began", "ended"]);
+  });
+});
