@@ -90,7 +90,11 @@ describe.each(KINDS)("on $name", (kind) => {
       { id: "z2", key: "z", priority: 9 },
       { id: "y2", key: "y", priority: 5 },
     ];
-    for (const [i, start] of starts.entries()) await at(hosts, i).start(work.flow, undefined, start);
+    for (const [i, start] of starts.entries()) {
+      await at(hosts, i).start(work.flow, undefined, start);
+      // The first two have their slots before one of a higher priority comes.
+      if (i === 1) await shop.until((rows) => slots(rows).length === 2);
+    }
     for (let i = 0; i < starts.length; i++) {
       const count = Math.min(i + 2, starts.length);
       await shop.until((rows) => slots(rows).length === count - i && work.order.length === count);
