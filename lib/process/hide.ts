@@ -8,10 +8,13 @@ const SHORT = 3;
 /** Stands for a value in a text. */
 const HIDDEN = "(hidden)";
 
+/** Characters that a quoted value has in another form. */
+const ESCAPED = /["\\\p{Cc}\p{Cs}]/u;
+
 /** A text without these values. Longer ones go first, as a value may contain another one. */
 export function hideAll(text: string, values: Iterable<string>): string {
   return [...new Set(values)]
-    .filter((value) => value !== "")
+    .filter((value) => value !== "" && (text.includes(value) || ESCAPED.test(value)))
     .sort((a, b) => b.length - a.length)
     .reduce(hide, text);
 }

@@ -86,15 +86,18 @@ function oneReaderEach({ routes }: Plan, { readers }: RouteGraph): KeyedFault[] 
   });
 }
 
+/** Most queues for which a similar name is searched among all others. */
+const SUGGESTIONS = 50;
+
 function queuesAreRead({ routes, feeds }: Plan, { readers }: RouteGraph): KeyedFault[] {
   return [...feeds, ...routes.flatMap(({ to }) => to)]
     .filter(({ queue }) => !readers.has(queue))
-    .map(({ queue, keys }) =>
+    .map(({ queue, keys }, i) =>
       faultAt(
         keys,
         "a queue that a route takes from",
         `${JSON.stringify(queue)}, which no route takes from`,
-        suggestionFor(readers.keys(), queue),
+        i < SUGGESTIONS ? suggestionFor(readers.keys(), queue) : undefined,
       ),
     );
 }
@@ -116,8 +119,8 @@ function routesAreReached({ routes, feeds, maxHops }: Plan, { readers, next }: R
         faultAt(keys, "a route that some source leads to", `no way to its queue ${JSON.stringify(from)}`),
       ];
     if (distance < limit) return [];
-    const found = `${distance} routes on the shortest way to it`;
-    return [faultAt(keys, `less than maxHops (${limit}) routes away from a source`, found)];
+    const found = `${distance} ${distance === 1 ? "route" : "routes"} on the shortest way to it`;
+    return [faultAt(keys, "less than maxHops routes away from a source", found)];
   });
 }
 

@@ -120,18 +120,12 @@ export function boundFaults(policy: Partial<RoutePolicy>, keys: Keys): KeyedFaul
   const { adaptive } = policy;
   const faults: KeyedFault[] = [];
   if (wrong(backoff?.minMs, backoff?.maxMs))
-    faults.push(
-      faultAt(
-        [...keys, "retry", "backoff", "maxMs"],
-        `minMs (${backoff?.minMs}) or more`,
-        `${backoff?.maxMs}`,
-      ),
-    );
+    faults.push(faultAt([...keys, "retry", "backoff", "maxMs"], "minMs or more", `${backoff?.maxMs}`));
   if (wrong(adaptive?.minConcurrency, adaptive?.maxConcurrency))
     faults.push(
       faultAt(
         [...keys, "adaptive", "maxConcurrency"],
-        `minConcurrency (${adaptive?.minConcurrency}) or more`,
+        "minConcurrency or more",
         `${adaptive?.maxConcurrency}`,
       ),
     );

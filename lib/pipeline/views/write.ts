@@ -11,7 +11,8 @@ import { type RoutesGraphOptions, routesGraph } from "./routes-graph.js";
  *
  * @throws OptionError
  * @example
- * const inMarkdown = (pipeline: AnyPipeline): string => `\`\`\`mermaid\n${pipelineToMermaid(pipeline)}\`\`\`\n`;
+ * const shouting = definePipeline("shouting", { routes: [route("shout", { from: queue<string>("lines") })] });
+ * const inMarkdown = `\`\`\`mermaid\n${pipelineToMermaid(shouting)}\`\`\`\n`;
  */
 export function pipelineToMermaid(pipeline: AnyPipeline, options: RoutesGraphOptions = {}): string {
   return writeMermaid(routesGraph(pipeline, options));
@@ -22,7 +23,8 @@ export function pipelineToMermaid(pipeline: AnyPipeline, options: RoutesGraphOpt
  *
  * @throws OptionError
  * @example
- * const upright = (pipeline: AnyPipeline): string => pipelineToDot(pipeline, { direction: "TB" }); // for `dot -Tsvg`
+ * const shouting = definePipeline("shouting", { routes: [route("shout", { from: queue<string>("lines") })] });
+ * const upright = pipelineToDot(shouting, { direction: "TB" }); // for `dot -Tsvg`
  */
 export function pipelineToDot(pipeline: AnyPipeline, options: RoutesGraphOptions = {}): string {
   return writeDot(routesGraph(pipeline, options));

@@ -166,7 +166,7 @@ export class FileBuilder {
         if (!(error instanceof OptionError)) throw error;
         const member = error.path.replace(/^\./, "");
         const here = [...keys, ...(Array.isArray(given) ? [i] : []), member];
-        this.refuse(here, error.allowed, foundText(this.writtenAt(here)));
+        this.refuse(here, error.allowed, this.shown(here));
       }
     }
     return given as Condition;
@@ -183,8 +183,8 @@ export class FileBuilder {
     if (this.isWrongWithin(here)) return undefined;
     let checked: unknown;
     if (type.config === undefined) {
-      if (config !== undefined) {
-        this.refuse(here, `absent, since ${type.type} has no configuration`, foundText(this.writtenAt(here)));
+      if (config !== undefined && config !== null) {
+        this.refuse(here, `absent, since ${type.type} has no configuration`, this.shown(here));
         return undefined;
       }
     } else {
@@ -238,17 +238,7 @@ export class FileBuilder {
 
   /** A value as it is written in the file. */
   private shown(keys: Keys): string {
-    return foundText(this.writtenAt(keys));
-  }
-
-  private writtenAt(keys: Keys): unknown {
-    return keys.reduce<unknown>(
-      (inner, key) =>
-        typeof inner === "object" && inner !== null && Object.hasOwn(inner, key)
-          ? (inner as Record<string | number, unknown>)[key]
-          : undefined,
-      this.file.written,
-    );
+    return foundText(this.file.writtenAt(keys));
   }
 
   private refuse(keys: Keys, allowed: string, found: string): void {

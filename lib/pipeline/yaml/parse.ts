@@ -1,18 +1,19 @@
 // From a file to a pipeline: read it, check its shape, make its adapters and sources, check its graph. Every step adds its faults.
 
 import { OptionError } from "../../process/errors.js";
+import { hideAll } from "../../process/hide.js";
 import { only } from "../../process/known-options.js";
 import { text as textOption } from "../../process/options.js";
 import { PackageMissingError } from "../../process/package-missing.js";
 import { graphFaults } from "../definition/check.js";
-import type { KeyedFault } from "../definition/fault.js";
+import type { KeyedFault, Keys } from "../definition/fault.js";
 import type { PipelineDefinition } from "../definition/pipeline.js";
 import { foundText, shapeFaults } from "../definition/shape.js";
 import { FileBuilder } from "./build.js";
 import { type FileFault, PipelineFileError } from "./errors.js";
 import { fileShape } from "./file-shape.js";
 import { YAML_LIMITS } from "./limits.js";
-import { type OffsetFault, readYaml, type YamlFile, type YamlPackage } from "./read-yaml.js";
+import { memberAt, type OffsetFault, readYaml, type YamlFile, type YamlPackage } from "./read-yaml.js";
 import { type PipelineRegistry, pipelineRegistry } from "./registry.js";
 import type { Variables } from "./substitution.js";
 
@@ -50,7 +51,8 @@ export async function parsePipeline(text: string, options: ParseOptions = {}): P
   const add = (more: readonly KeyedFault[]): void => {
     for (const fault of more) {
       if (faults.length >= YAML_LIMITS.faults) return;
-      if (!file.isFaulty(fault.keys)) faults.push({ fault, offset: file.offsetOf(fault.keys, fault.ofName) });
+      if (!file.isFaulty(fault.keys))
+        faults.push({ fault: discreet(file, fault), offset: file.offsetOf(fault.keys, fault.ofName) });
     }
   };
   const pipeline = await built(file, registry, add);
@@ -64,8 +66,7 @@ async function built(
   add: (faults: readonly KeyedFault[]) => void,
 ): Promise<(() => PipelineDefinition) | undefined> {
   if (file.value === undefined) return undefined;
-  const shown = (value: unknown, keys: readonly (string | number)[]): string =>
-    foundText(file.secrets.length === 0 ? value : at(file.written, keys));
+  const shown = (_: unknown, keys: Keys): string => foundText(file.writtenAt(keys));
   const wrong = shapeFaults(fileShape(registry), file.value, [], shown);
   add(wrong);
   const builder = new FileBuilder(file, registry, wrong);
@@ -76,11 +77,16 @@ async function built(
   return () => builder.pipeline();
 }
 
-function at(value: unknown, keys: readonly (string | number)[]): unknown {
-  return keys.reduce<unknown>(
-    (inner, key) => (inner as Record<string | number, unknown> | null | undefined)?.[key],
-    value,
-  );
+/**
+ * A fault without values of the environment. What the rules of the graph found is replaced by what is written there; in all else the
+ * values are hidden.
+ */
+function discreet(file: YamlFile, fault: KeyedFault): KeyedFault {
+  if (file.secrets.length === 0) return fault;
+  const written = file.writtenAt(fault.keys);
+  const isVariable = typeof written === "string" && written !== memberAt(file.value, fault.keys);
+  const found = isVariable ? foundText(written) : hideAll(fault.found, file.secrets);
+  return { ...fault, found, suggestion: isVariable ? undefined : fault.suggestion };
 }
 
 /** Faults with lines and columns, in the order of the file. */

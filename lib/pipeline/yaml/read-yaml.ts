@@ -21,6 +21,8 @@ export interface YamlFile {
   readonly value: unknown;
   /** As written, without values of the environment. */
   readonly written: unknown;
+  /** What is written at a place. */
+  writtenAt(keys: Keys): unknown;
   /** What came from the environment: it appears in no text. */
   readonly secrets: readonly string[];
   readonly faults: readonly OffsetFault[];
@@ -47,6 +49,7 @@ function nothing(faults: readonly OffsetFault[]): YamlFile {
   return {
     value: undefined,
     written: undefined,
+    writtenAt: () => undefined,
     secrets: [],
     faults,
     offsetOf: () => 0,
@@ -133,6 +136,17 @@ interface Place {
   readonly nameOffset: number;
 }
 
+/** Own members alone: `constructor` is no member of an object. */
+export function memberAt(value: unknown, keys: Keys): unknown {
+  return keys.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === "object" && inner !== null && Object.hasOwn(inner, key)
+        ? (inner as Record<string | number, unknown>)[key]
+        : undefined,
+    value,
+  );
+}
+
 /** A value twice: with the variables put in, and as written. */
 type Pair = readonly [value: unknown, written: unknown];
 const NOTHING: Pair = [undefined, undefined];
@@ -166,6 +180,7 @@ class Walk {
     return {
       value,
       written,
+      writtenAt: (keys) => memberAt(written, keys),
       secrets: [...this.secrets],
       faults,
       offsetOf: (keys, ofName) => this.offsetOf(keys, ofName),

@@ -37,7 +37,8 @@ export function substitute(text: string, isPlain: boolean, variables: Variables)
       fault ??= { allowed: WANTED, found: "an unfinished ${", suggestion: undefined };
       return found;
     }
-    const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    const given = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    const value = typeof given === "string" ? given : undefined;
     if (byDefault !== undefined && (value === undefined || value === "")) return byDefault;
     if (value === undefined) {
       const suggestion = suggestionFor(Object.keys(variables), name);

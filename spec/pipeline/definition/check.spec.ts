@@ -55,7 +55,7 @@ const REFUSED: readonly (readonly [string, PipelineOptions, string])[] = [
       sources: [source("s", "a")],
       maxHops: 2,
     },
-    "routes[2] must be less than maxHops (2) routes away from a source; found 2 routes on the shortest way to it",
+    "routes[2] must be less than maxHops routes away from a source; found 2 routes on the shortest way to it",
   ],
   [
     "a circle without a hop limit",
@@ -142,13 +142,13 @@ describe("the graph of a pipeline", () => {
     );
     expect(faults).toEqual([
       "inFlight must be a whole number of messages, 1 or more; found -1",
-      "defaults.retry.backoff.maxMs must be minMs (10) or more; found 1",
+      "defaults.retry.backoff.maxMs must be minMs or more; found 1",
       "routes[0].concurrency must be a whole number of messages, 1 or more; found 0",
       "routes[0].retry.attempts must be a whole number of attempts, 1 or more; found 1.5",
       "routes[1].breaker.failureRate must be a number, 0 to 1; found 2",
       "routes[1].prefech must be one of from, description, firstMatch, concurrency, prefetch, timeoutMs, retry, " +
         'breaker, adaptive, highWaterMark, fanOut; found the unknown name "prefech"; did you mean prefetch?',
-      "routes[2].adaptive.maxConcurrency must be minConcurrency (5) or more; found 2",
+      "routes[2].adaptive.maxConcurrency must be minConcurrency or more; found 2",
       'routes[0].to[0] must be a queue that a route takes from; found "b", which no route takes from',
       'routes[1] must be a route that some source leads to; found no way to its queue "c"',
       'routes[2] must be a route that some source leads to; found no way to its queue "d"',

@@ -152,6 +152,24 @@ describe("values of the environment", () => {
     expect(message).toContain("${PW}");
   });
 
+  it("appear in no fault of the graph either, nor in one of bounds [Y79]", async () => {
+    const text =
+      "version: 1\nname: a\nmaxHops: ${ONE}\nsources: { s: { type: messages, to: '${Q}', config: { values: [] } } }\n" +
+      "defaults:\n  retry:\n    backoff:\n      minMs: ${PIN}\n      maxMs: ${ONE}\nroutes:\n" +
+      "  a: { from: '${Q}', to: [b, '${OTHER}'], firstMatch: true }\n  b: { from: b, to: c }\n  c: { from: '${Q}' }\n  d: { from: '${LAST}' }\n";
+    const more = { ONE: "1", Q: "queue-of-secrets", OTHER: "other-secrets", LAST: "qqq" };
+    const lines = await linesOf(text, { env: { ...env, ...more } });
+    expect(lines).toEqual([
+      '9:14 defaults.retry.backoff.maxMs: minMs or more <- "${ONE}"',
+      '11:30 routes.a.to[1]: a queue that a route takes from <- "${OTHER}"',
+      '11:30 routes.a.to[1]: in front of the queue without a condition, as the route has firstMatch <- "${OTHER}"',
+      "12:6 routes.b: less than maxHops routes away from a source <- 1 route on the shortest way to it",
+      '12:21 routes.b.to: a queue that a route takes from <- "c", which no route takes from',
+      '13:14 routes.c.from: a queue that no other route takes from <- "${Q}"',
+      '14:6 routes.d: a route that some source leads to <- no way to its queue "(hidden)"',
+    ]);
+  });
+
   it("are not in the frozen configuration [Y79]", async () => {
     const { options } = await parse(withConfig('["${PW}", "a ${PIN}", "${X:-y}"]'), { env });
     const written = JSON.stringify(options.configuration);

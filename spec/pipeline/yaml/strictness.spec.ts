@@ -136,7 +136,7 @@ describe("what a file may not hold", () => {
     const large = `# ${"x".repeat(YAML_LIMITS.characters)}`;
     expect(await linesOf(large)).toEqual([`1:1 : a file of at most 262144 characters <- ${large.length}`]);
     expect((await linesOf(`a: [${",".repeat(200_000)}]`))[0]).toMatch(
-      /at most 100000 words and signs <- more/,
+      /at most 50000 words and signs <- more/,
     );
   });
 
