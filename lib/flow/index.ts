@@ -123,6 +123,7 @@ export {
 } from "./schedules/schedules.js";
 export {
   SessionEndedError,
+  SessionLeftError,
   SessionPeerError,
   SessionRejectedError,
   SessionWaitError,

@@ -196,7 +196,10 @@ export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progr
   emit(topic: string, value: unknown): Promise<void>;
   /** Answers `run.query(name)` from outside, from the code's own variables. Must change nothing. */
   query<T>(name: string, answer: (argument: unknown) => T): void;
-  /** Ends this journal and starts the flow anew with another input, under the same id. */
+  /**
+   * Ends this journal and starts the flow anew with another input, under the same id. The other sides of open sessions get a
+   * SessionPeerError, with a SessionLeftError as its cause.
+   */
   continueAsNew(input: unknown): never;
   /** Sends this flow to the hospital: it stops until somebody discharges it, and then does this again. */
   hospital(reason: string): never;

@@ -9,7 +9,7 @@ import { type BlobWriter, resolved } from "../payload/blobs.js";
 import { checked } from "../payload/checked.js";
 import { checkTiming } from "../queues/options.js";
 import { MORE_TOPIC } from "../queues/tables.js";
-import { farewells } from "../sessions/farewell.js";
+import { type Farewell, farewells, farewellsAnew } from "../sessions/farewell.js";
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
 import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
@@ -91,19 +91,49 @@ export class Orders {
     const { letters, writes } = await farewells(this.#host.store, { ...row, outcome }, (stored) =>
       this.#host.payloads.decode(stored),
     );
-    const parts: Extra[] = [];
-    for (const { to, topic, id, message } of letters)
-      if ((await findFlow(this.#host.store, to)) !== undefined)
-        parts.push(await this.mail(to, topic, message, id, row.id));
+    const parts = await this.#posted(row, letters);
     await this.apply({
       expect: [{ table: flows, key: [row.number], is: { due: 0, mail: row.mail } }],
       writes: [
         { type: "update", table: flows, key: [row.number], set: { due: null } },
         ...writes,
-        ...parts.flatMap((part) => part.writes),
+        ...parts.writes,
       ],
-      notify: parts.flatMap(({ notify }) => notify ?? []),
+      notify: parts.notify,
     });
+  }
+
+  /**
+   * A flow has begun anew, and has written nothing since: tells the peers of its sessions, once. Returns the positions of letters that it
+   * does not get any more.
+   */
+  async leaveSessions(row: FlowRow): Promise<ReadonlySet<number>> {
+    const { store, payloads } = this.#host;
+    const { letters, writes, read } = await farewellsAnew(store, row, (stored) => payloads.decode(stored));
+    if (writes.length === 0) return read;
+    const parts = await this.#posted(row, letters);
+    const { number, holder, status, generation } = row;
+    await this.apply({
+      expect: [{ table: flows, key: [number], is: { holder, status, generation } }],
+      writes: [...writes, ...parts.writes],
+      notify: parts.notify,
+    });
+    return read;
+  }
+
+  /** What is written to send farewells to those flows that are still there. */
+  async #posted(
+    { id: from }: FlowRow,
+    letters: readonly Farewell[],
+  ): Promise<Required<Pick<Extra, "writes" | "notify">>> {
+    const parts: Extra[] = [];
+    for (const { to, topic, id, message } of letters)
+      if ((await findFlow(this.#host.store, to)) !== undefined)
+        parts.push(await this.mail(to, topic, message, id, from));
+    return {
+      writes: parts.flatMap(({ writes }) => writes),
+      notify: parts.flatMap(({ notify }) => notify ?? []),
+    };
   }
 
   async mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra> {

@@ -349,7 +349,13 @@ export class Taking {
     const { number } = row;
     // A flow that was sent nothing so far has no mail: that it is so when it is taken, the commit expects.
     const unread = row.mail === 0 ? [] : lettersOf(this.#host.store, number, 0);
-    const [history, letters] = await Promise.all([historyOf(this.#host.store, row), unread]);
+    const [history, read] = await Promise.all([historyOf(this.#host.store, row), unread]);
+    let letters = read;
+    // What is open by now was opened before the flow began anew.
+    if (row.generation > 0 && history.length === 0) {
+      const left = await this.#host.orders.leaveSessions(row);
+      letters = read.filter(({ position }) => !left.has(position));
+    }
     const crashes = row.holder !== null && row.taken_at === history.length ? row.crashes + 1 : 0;
     if (!this.#host.ward.mayRun(row, crashes)) return false;
     const set = {

@@ -34,6 +34,20 @@ export class SessionPeerError extends SignalboxError {
 }
 
 /**
+ * The flow on the other side of a session has begun anew with `continueAsNew`, and has left its sessions. The `cause` of a
+ * {@link SessionPeerError}.
+ *
+ * @remedy Close sessions before `continueAsNew`; or begin a new session with the flow.
+ */
+export class SessionLeftError extends SignalboxError {
+  static override readonly name: string = "SessionLeftError";
+  readonly code = "ERR_SESSION_LEFT";
+  constructor(flow: string) {
+    super(`flow "${flow}" has begun anew, and has left its sessions`);
+  }
+}
+
+/**
  * A session is over: one of its sides closed it, or its flow ended.
  *
  * @remedy Receive with `for await`, which ends by itself, or agree on a last value.

@@ -1,9 +1,10 @@
 // What a flow that has ended owes to others: its end to the peers of its sessions, and a rejection to those who still wait for an
 // answer. A flow that was killed owes the same, so its peers never wait in vain.
 
-import type { Store, Write } from "../../store/index.js";
+import type { Row, Store, Write } from "../../store/index.js";
 import type { Stored } from "../journal/entry.js";
-import { type FlowRow, mail } from "../journal/tables.js";
+import { type FlowRow, type MailRow, mail } from "../journal/tables.js";
+import { SessionLeftError } from "./errors.js";
 import type { SessionMessage } from "./messages.js";
 import type { Question } from "./session.js";
 import { ACCEPT_MAIL, SESSION_MAIL, sessions } from "./tables.js";
@@ -18,21 +19,24 @@ export interface Farewell {
 }
 
 /** What is owed, and the writes after which nothing is owed any more. */
+export interface Owed {
+  readonly letters: readonly Farewell[];
+  readonly writes: readonly Write[];
+}
+
+/** Most sessions, and most letters, of a flow that are looked at. */
+const MOST = 10_000;
+
+/** What is owed, and the writes after which nothing is owed any more. */
 export async function farewells(
   store: Store,
   row: FlowRow,
   decode: (stored: Stored) => unknown,
-): Promise<{ readonly letters: readonly Farewell[]; readonly writes: readonly Write[] }> {
+): Promise<Owed> {
   const { number, id } = row;
-  const [open, unread] = await Promise.all([
-    store.scan(sessions, { prefix: [number], limit: 10_000 }),
-    store.scan(mail, { index: "unread", prefix: [number], limit: 10_000 }),
-  ]);
+  const [open, unread] = await Promise.all([openOf(store, number), unreadOf(store, number)]);
   const message = open.length === 0 ? undefined : await endOf(row, decode);
-  const letters: Farewell[] = open.map(({ session, peer }) => ({
-    ...{ to: peer, topic: SESSION_MAIL + session, id: `${session}/end/${number}` },
-    message: message as SessionMessage<unknown, unknown>,
-  }));
+  const letters = open.map((one) => farewell(number, one, message as Message));
   const questions = unread.filter(({ topic }) => topic.startsWith(ACCEPT_MAIL));
   for (const { value } of questions) {
     const question = await asQuestion(value, decode);
@@ -42,15 +46,50 @@ export async function farewells(
     const rejection = { type: "reject", why } as const;
     letters.push({ to: from, topic: SESSION_MAIL + session, id: `${session}/reject`, message: rejection });
   }
+  return { letters, writes: [{ type: "clear", table: sessions, prefix: [number] }, ...questions.map(read)] };
+}
+
+/**
+ * What a flow owes that has begun anew and has written nothing since: all sessions that are open were left. Nobody reads their mail any
+ * more. Questions that were not accepted stay, with what the asking flow sent since.
+ */
+export async function farewellsAnew(
+  store: Store,
+  { number, id }: FlowRow,
+  decode: (stored: Stored) => unknown,
+): Promise<Owed & { readonly read: ReadonlySet<number> }> {
+  const [open, unread] = await Promise.all([openOf(store, number), unreadOf(store, number)]);
+  const message: Message = { type: "error", error: new SessionLeftError(id) };
+  const asked = new Set<string>();
+  for (const { topic, value } of unread) {
+    const question = topic.startsWith(ACCEPT_MAIL) ? await asQuestion(value, decode) : undefined;
+    if (question !== undefined) asked.add(SESSION_MAIL + question.session);
+  }
+  const late = unread.filter(({ topic }) => topic.startsWith(SESSION_MAIL) && !asked.has(topic));
+  const cleared: Write[] = open.length === 0 ? [] : [{ type: "clear", table: sessions, prefix: [number] }];
   return {
-    letters,
-    writes: [
-      { type: "clear", table: sessions, prefix: [number] },
-      ...questions.map(
-        ({ position }): Write => ({ type: "update", table: mail, key: [position], set: { unread: null } }),
-      ),
-    ],
+    letters: open.map((one) => farewell(number, one, message)),
+    writes: [...cleared, ...late.map(read)],
+    read: new Set(late.map(({ position }) => position)),
   };
+}
+
+type Message = SessionMessage<unknown, unknown>;
+
+function farewell(number: number, { session, peer }: Row<typeof sessions>, message: Message): Farewell {
+  return { to: peer, topic: SESSION_MAIL + session, id: `${session}/end/${number}`, message };
+}
+
+function openOf(store: Store, number: number): Promise<Row<typeof sessions>[]> {
+  return store.scan(sessions, { prefix: [number], limit: MOST });
+}
+
+function unreadOf(store: Store, number: number): Promise<MailRow[]> {
+  return store.scan(mail, { index: "unread", prefix: [number], limit: MOST });
+}
+
+function read({ position }: MailRow): Write {
+  return { type: "update", table: mail, key: [position], set: { unread: null } };
 }
 
 /** Undefined: it cannot be read, so there is nobody to answer. */
@@ -62,10 +101,7 @@ async function asQuestion(value: Stored, decode: (stored: Stored) => unknown): P
   }
 }
 
-async function endOf(
-  row: FlowRow,
-  decode: (stored: Stored) => unknown,
-): Promise<SessionMessage<unknown, unknown>> {
+async function endOf(row: FlowRow, decode: (stored: Stored) => unknown): Promise<Message> {
   if (row.status === "completed") return { type: "end" };
   if (row.status !== "failed")
     return { type: "error", error: new Error(`flow "${row.id}" was ${row.status}`) };
