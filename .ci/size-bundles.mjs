@@ -14,6 +14,7 @@ const BUNDLES = {
   memory: ["{ memory, openStore }", "store/index"],
   store: ["*", "store/index"],
   flow: ["*", "flow/index"],
+  pipeline: ["*", "pipeline/index"],
 };
 
 /** Packages of their own, here and at the user's. */

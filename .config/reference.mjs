@@ -23,7 +23,7 @@ const STARTS = [
   "topology", "spout", "bolt", "spoutFrom", "batchBolt", "windowBolt", "shellBolt", "shellSpout", "runComponent",
   "defineStateMachine", "task", "taskSupervisor", "taskStream", "Registry", "partitionSupervisor", "inspect", "Stash",
   "fairMailbox", "run", "httpServer", "pool", "circuitBreaker", "rateLimiter", "retryPolicy", "telemetry", "prometheus",
-  "instrument", "fromXState", "explore", "simulate", "testClock", "probe", "checkLinearizable", "assertLinearizable",
+  "instrument", "fromXState", "explore", "simulate", "pipelineHost", "runPipeline", "definePipeline", "route", "queue", "testClock", "probe", "checkLinearizable", "assertLinearizable",
 ];
 
 const app = await Application.bootstrap({

@@ -44,6 +44,14 @@ export interface StartExecutionOptions<Input, T> {
   readonly messages?: GivenMessages<T>;
 }
 
+/** Options of {@link runPipeline}. */
+export interface RunOptions<Input, T> extends Omit<StartExecutionOptions<Input, T>, "id"> {
+  /** Ends the run early: what is in work is aborted, and the promise rejects with the reason of the signal. */
+  readonly signal?: AbortSignal;
+  /** How many milliseconds the run may take. Default: no limit. */
+  readonly timeoutMs?: number;
+}
+
 /** The definition of a pipeline host. See {@link pipelineHost}. */
 export interface PipelineHostDefinition extends Startable<readonly [], PipelineHost> {
   /** A handle of a running host, by pid or by registered name. */
@@ -305,19 +313,22 @@ function summaryOf({
 export async function runPipeline<Input, T = never>(
   system: ProcessSystem,
   pipeline: PipelineDefinition<Input>,
-  options: Omit<StartExecutionOptions<Input, T>, "id"> & {
-    readonly signal?: AbortSignal;
-    readonly timeoutMs?: number;
-  } = {},
+  options: RunOptions<Input, T> = {},
 ): Promise<PipelineSummary> {
   const { signal, timeoutMs, ...start } = options;
   const host = await system.start(pipelineHost({ pipelines: [pipeline as never] }));
   try {
     const run = await host.start(pipeline, start);
-    return await run.completed({
-      ...(signal === undefined ? {} : { signal }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    });
+    try {
+      return await run.completed({
+        ...(signal === undefined ? {} : { signal }),
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      });
+    } catch (error) {
+      // Nobody waits any more: what is in work is aborted, not drained.
+      await run.cancel();
+      throw error;
+    }
   } finally {
     await host.stop();
   }

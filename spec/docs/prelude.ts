@@ -75,6 +75,7 @@ import {
   wrapCodec,
 } from "signalbox/flow";
 import { instrument } from "signalbox/otel";
+import type { MessageQueue } from "signalbox/pipeline";
 import {
   circuitBreaker,
   httpServer,
@@ -362,3 +363,4 @@ export const machines: () => readonly unknown[] = () => [
   setup,
   {} as AnyActorRef,
 ];
+declare const orders: MessageQueue<Order>;

@@ -61,12 +61,8 @@ export function planOf(definition: AnyPipeline): PipelinePlan {
   const order = routeOrder(definition);
   const { routes, sources = [] } = definition.options;
   const byName = new Map(routes.map((route) => [route.name, route]));
-  const read = new Set(routes.map(({ options }) => options.from.name));
-  for (const [i, { to }] of sources.entries())
-    if (!read.has(to?.name))
-      throw new OptionError(`sources[${i}].to`, to?.name, "a queue that a route takes from");
   const plans = order.upstreamFirst.map((name) =>
-    routePlan(definition, byName.get(name) as AnyRoute, policy, order, read),
+    routePlan(definition, byName.get(name) as AnyRoute, policy, order),
   );
   const { fanOut, highWaterMark } = { ...PIPELINE_DEFAULTS.route, ...definition.options.defaults };
   const feeds = sources.map(({ source, to }, number) => ({
@@ -80,14 +76,10 @@ function routePlan(
   route: AnyRoute,
   { maxHops }: PipelinePolicy,
   order: RouteOrder,
-  read: ReadonlySet<string>,
 ): RoutePlan {
   const { name, stages, outbound, options } = route;
   const policy = routePolicy(definition, route);
   const batch = batchOf(route);
-  for (const [i, { queue }] of outbound.entries())
-    if (!read.has(queue.name))
-      throw new OptionError(`routes.${name}.to[${i}]`, queue.name, "a queue that a route takes from");
   const exits = outbound.map(({ queue, when }) => ({
     queue: queue.name,
     test: when === undefined ? undefined : testOf("when", when),

@@ -56,7 +56,9 @@ export function fromValues<T>(
  * const rows = async function* (after: number) {
  *   for (let id = after + 1; id <= 3; id++) yield { id };
  * };
- * const source = fromIterable("rows", ({ checkpoint = 0 }) => rows(checkpoint), { checkpoint: ({ id }) => id });
+ * const source = fromIterable("rows", ({ checkpoint }) => rows(checkpoint ?? 0), {
+ *   checkpoint: ({ id }: { readonly id: number }) => id,
+ * });
  */
 export function fromIterable<T, C>(
   name: string,
