@@ -1,0 +1,70 @@
+// The user's own databases, as an upsert sees them.
+
+/** A database that takes one statement with its values. See {@link sqliteTarget} and {@link postgresTarget}. */
+export interface SqlTarget {
+  /** How the n-th value is written in a statement, from 1. */
+  placeholder(n: number): string;
+  /** Runs a statement as one transaction. */
+  run(sql: string, values: readonly unknown[]): void | PromiseLike<void>;
+}
+
+/** What a statement of node:sqlite, better-sqlite3 and libsql can do. */
+export interface SqliteStatement {
+  /** Runs it. */
+  run(...values: never[]): unknown;
+}
+
+/** An open database of node:sqlite, better-sqlite3 or libsql. */
+export interface SqliteDatabase {
+  /** Prepares a statement. */
+  prepare(sql: string): SqliteStatement;
+}
+
+/** A pool or a client of `pg`, or a database of PGlite. */
+export interface PostgresClient {
+  /** Runs a statement. */
+  query(sql: string, values: unknown[]): PromiseLike<unknown>;
+}
+
+/**
+ * A SQLite database that the program has opened. Booleans are written as 0 and 1, Dates as their ISO texts, and objects as JSON.
+ *
+ * @example const target = sqliteTarget(new DatabaseSync("report.db"));
+ */
+export function sqliteTarget(database: SqliteDatabase): SqlTarget {
+  // An upsert has one statement for each size of its batches: few.
+  const prepared = new Map<string, SqliteStatement>();
+  return {
+    placeholder: () => "?",
+    run(sql, values) {
+      let statement = prepared.get(sql);
+      if (statement === undefined) {
+        statement = database.prepare(sql);
+        prepared.set(sql, statement);
+      }
+      statement.run(...(values.map(sqliteValue) as never[]));
+    },
+  };
+}
+
+/**
+ * A PostgreSQL database, through the program's own client.
+ *
+ * @example const target = postgresTarget(new Pool({ connectionString: "postgres://localhost/report" }));
+ */
+export function postgresTarget(client: PostgresClient): SqlTarget {
+  return {
+    placeholder: (n) => `$${n}`,
+    async run(sql, values) {
+      await client.query(sql, [...values]);
+    },
+  };
+}
+
+function sqliteValue(value: unknown): unknown {
+  if (value === undefined) return null;
+  if (typeof value === "boolean") return value ? 1 : 0;
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
+  const { toISOString } = value as { readonly toISOString?: unknown };
+  return typeof toISOString === "function" ? toISOString.call(value) : JSON.stringify(value);
+}
