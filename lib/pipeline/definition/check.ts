@@ -64,6 +64,7 @@ const RULES: readonly Rule[] = [
   routesAreReached,
   circlesEnd,
   firstMatchesMatch,
+  oneBatchEach,
   batchesEnd,
 ];
 
@@ -267,6 +268,18 @@ function firstMatchesMatch({ routes }: Plan): KeyedFault[] {
         ),
       );
   });
+}
+
+const ONE_BATCH =
+  "the only batch of its route: let the route end in front of it, and begin another one with this adapter";
+
+/** A batch is settled together with its results, so nothing of the route may come behind it that gathers again. */
+function oneBatchEach({ routes }: Plan): KeyedFault[] {
+  return routes.flatMap(({ batches }) =>
+    batches
+      .slice(1)
+      .map(({ keys }) => faultAt(keys, ONE_BATCH, "a second batch")),
+  );
 }
 
 function batchesEnd({ routes }: Plan): KeyedFault[] {

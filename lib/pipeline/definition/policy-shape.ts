@@ -71,7 +71,10 @@ const ADAPTIVE: ObjectShape = {
 export const ROUTE_POLICY_FIELDS: Readonly<Record<keyof RoutePolicy, Field>> = {
   concurrency: { shape: whole(1, "messages"), description: "Most messages in work at a time." },
   prefetch: { shape: whole(1, "messages"), description: "Most messages that the route keeps in memory." },
-  timeoutMs: { shape: milliseconds(1), description: "How long one attempt at a message may take." },
+  timeoutMs: {
+    shape: { ...milliseconds(1), orInfinity: true },
+    description: "How long one attempt at a message may take.",
+  },
   retry: { shape: RETRY, description: "How failures are retried." },
   breaker: { shape: BREAKER, description: "Cuts off adapters that keep failing." },
   adaptive: { shape: ADAPTIVE, description: "Steers the concurrency towards a latency." },

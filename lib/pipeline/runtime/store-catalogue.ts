@@ -6,6 +6,7 @@ import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
 import { type Claim, FencedError, type Store } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
+import type { PipelineDefinition } from "../definition/pipeline.js";
 import {
   announced,
   createExecution,
@@ -190,8 +191,10 @@ export class StoreCatalogue implements Catalogue {
   }
 }
 
-/** The configuration of an execution at its start, for people. */
-function configOf({ policy, routes, sources: feeds }: PipelinePlan): unknown {
+/** The configuration of an execution at its start, for people: the definition's own, if it has one, as a file of YAML is. */
+function configOf({ definition, policy, routes, sources: feeds }: PipelinePlan): unknown {
+  const { configuration } = (definition as PipelineDefinition).options;
+  if (configuration !== undefined) return configuration;
   return {
     ...policy,
     routes: routes.map(({ name, queue, policy: of, adapters, rules }) => ({

@@ -81,6 +81,17 @@ const REFUSED: readonly (readonly [string, PipelineOptions, string])[] = [
     "routes[0].to[1] must be in front of the queue without a condition, as the route has firstMatch; " +
       'found it is behind "b", which takes all messages',
   ],
+  [
+    "a second batch in a route",
+    {
+      routes: [
+        from("a")
+          .batch("x", { size: 1 }, (all) => all)
+          .batch("y", { size: 1 }, (all) => all),
+      ],
+    },
+    "routes[0].adapters[1].batch must be the only batch of its route: let the route end in front of it, and begin another one with this adapter; found a second batch",
+  ],
   ["no routes", { routes: [] }, "routes must be one route or more; found none"],
 ];
 

@@ -24,6 +24,7 @@ describe("the policy of a route", () => {
   it("turns a breaker off where the route states that it has none, and takes nothing else over", () => {
     expect(policyOf({ breaker }, {}).breaker).toEqual(breaker);
     expect(policyOf({ breaker }, { breaker: undefined }).breaker).toBeUndefined();
+    expect(policyOf({ concurrency: 7 }, { concurrency: undefined } as object).concurrency).toBe(7);
     expect(Object.keys(policyOf(undefined, { description: "x" } as object))).not.toContain("description");
   });
 });
