@@ -276,9 +276,7 @@ const ONE_BATCH =
 /** A batch is settled together with its results, so nothing of the route may come behind it that gathers again. */
 function oneBatchEach({ routes }: Plan): KeyedFault[] {
   return routes.flatMap(({ batches }) =>
-    batches
-      .slice(1)
-      .map(({ keys }) => faultAt(keys, ONE_BATCH, "a second batch")),
+    batches.slice(1).map(({ keys }) => faultAt(keys, ONE_BATCH, "a second batch")),
   );
 }
 

@@ -84,9 +84,10 @@ export function policyOf(
   const base = PIPELINE_DEFAULTS.route;
   const policy: Record<string, unknown> = { ...base };
   for (const name of Object.keys(base) as (keyof RoutePolicy)[]) {
+    // A breaker, or the steering of the concurrency, that is stated as undefined is turned off.
     for (const given of [defaults ?? {}, own])
-      // A breaker, or the steering of the concurrency, that is stated as undefined is turned off.
-      if (name in given && (given[name] !== undefined || base[name] === undefined)) policy[name] = given[name];
+      if (name in given && (given[name] !== undefined || base[name] === undefined))
+        policy[name] = given[name];
   }
   policy.retry = { ...base.retry, ...defaults?.retry, ...own.retry };
   return policy as unknown as RoutePolicy;
