@@ -114,6 +114,8 @@ describe("a file after a kill", () => {
           else writeFileSync(index, isIndex ? part(before.index, behind.index) : before.index);
           if (n === 0 && share < 0.5) writeFileSync(path, "");
           const again = await AppendLog.open(path, header, false);
+          const opened = readFileSync(path);
+          expect([before, behind].some(({ file }) => file.equals(opened))).toBe(true);
           await again.append(entries);
           await again.close();
           expect(readFileSync(path, "utf8")).toBe(header + entries.map(({ text }) => text).join(""));
