@@ -270,8 +270,7 @@ describe("flows of two hosts that take them from each other", () => {
         );
         sim.sometimes("a flow went over in mid-work", new Set(tokens).size > 1);
         // A host that lost the flow has lost its claim: it never writes again.
-        const holders = tokens.filter((token, i) => token !== tokens[i - 1]);
-        expect(holders).toEqual([...new Set(tokens)]);
+        expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
         const rows = await store.scan(flows, {});
         expect(rows.map(({ status, holder }) => `${status} ${holder}`)).toEqual(
           rows.map(() => "completed null"),

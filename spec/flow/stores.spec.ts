@@ -2,10 +2,13 @@
 
 import { PGlite } from "@electric-sql/pglite";
 import { type AnyFlow, defineFlow, type FlowHost, type FlowHostOptions, schedule } from "signalbox/flow";
+import type { Claim } from "signalbox/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FlowRow } from "../../lib/flow/journal/tables.js";
 import { DRIVERS } from "../store/sqlite/support.js";
 import { noPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { storeContext } from "../support/store-context.js";
+import { OLDER_SCHEMA, putOlder } from "./stores/older.js";
 import { type Place, pglitePlace, postgresPlace, Shop, sqlitePlace } from "./stores/places.js";
 
 let server: PostgresServer | undefined;
@@ -105,6 +108,33 @@ describe.each(KINDS)("on $name", (kind) => {
     expect(work.order.slice(0, 2).sort()).toEqual(["x1", "y1"]);
     expect(work.order.slice(2, 4)).toEqual(work.order[0] === "x1" ? ["z2", "y2"] : ["z2", "x2"]);
     expect([...work.order].sort()).toEqual(["x1", "x2", "y1", "y2", "z1", "z2"]);
+  });
+
+  it("the token of a flow grows with each take, also of one of the older schema [J31]", async () => {
+    const place = kind.make();
+    const { source } = await place.source();
+    const older = await source.open([OLDER_SCHEMA], storeContext());
+    const claim = (await older.claim("flows/older", { owner: "older", ttlMs: 60_000 })) as Claim;
+    await putOlder(older, claim, { id: "older", name: "walk", status: "running", holder: claim.token });
+    await claim.release();
+    await older.close();
+    await using shop = new Shop(place);
+    const tokens: number[] = [];
+    const walk = defineFlow("walk", async (flow) => {
+      for (let i = 0; i < 2; i++) {
+        await flow.step("at", ({ token }) => void tokens.push(token));
+        await flow.receive<string>("go");
+      }
+    });
+    const options = { flows: [walk], limits: { idleMs: 1 } };
+    const first = await shop.host({ ...options, hostId: "first" });
+    await shop.until((rows) => tokens.length === 1 && rows[0]?.holder === null);
+    await shop.stop(first);
+    const second = await shop.host({ ...options, hostId: "second" });
+    await second.get("older").send("go", 1);
+    await shop.until(() => tokens.length === 2);
+    const [one = 0, two = 0] = tokens;
+    expect([one > claim.token, two > one]).toEqual([true, true]);
   });
 
   it("a queue keeps its rate by the clock of the store [U27]", async () => {

@@ -35,8 +35,9 @@ export interface StepContext {
   /** 1 for the first attempt. Attempts before a crash count when their failure was recorded. */
   readonly attempt: number;
   /**
-   * The token of the host that runs the flow: the store refuses writes under a token that was lost. Tokens tell hosts apart; a flow
-   * may go back to a host whose token is smaller.
+   * The fencing token of the flow: 1 or more, and larger each time that a host takes the flow, also one that had it before. A host that
+   * has lost the flow has a smaller one. Give it to a service that keeps the largest token it has seen of a flow and refuses smaller ones:
+   * then a step that still runs on a host that lost the flow does no harm there.
    */
   readonly token: number;
   /** Fails the step for good, whatever retries are left. @throws NonRetriableError */

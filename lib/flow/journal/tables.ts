@@ -28,6 +28,8 @@ const FLOW_COLUMNS = {
   generation: "integer",
   /** The token of the host that holds it. Null: nobody does. */
   holder: "integer?",
+  /** How often it was taken by a host, or started by one. Null: its row is of the first version of the schema. See `taken`. */
+  epoch: "integer?",
   /** When it wants to be looked at, by the store's clock. 0: at once. Null: by nobody. */
   due: "integer?",
   /** How many messages it was ever sent. */
@@ -159,10 +161,18 @@ export function isEnded({ status }: Pick<FlowRow, "status">): boolean {
   return ENDED.includes(status);
 }
 
-/** The schema of flows. */
+/**
+ * The epoch of a flow that a host takes: it grows with each take. A row of the first version has none, and its steps had the token of its
+ * host. That of the host that takes it now is larger: no host of the older release can claim a store that was migrated.
+ */
+export function taken({ epoch }: Pick<FlowRow, "epoch">, token: number): number {
+  return epoch === null ? token : epoch + 1;
+}
+
+/** The schema of flows. Version 2 has the column `epoch`. */
 export const FLOW_SCHEMA: Schema = {
   name: "flow",
-  version: 1,
+  version: 2,
   tables: [flows, journal, mail, events, blobs, remains],
 };
 

@@ -145,6 +145,7 @@ function rowOf(row: FlowRow, id: string, now: number): Omit<FlowRow, "number"> {
     wish: "fork",
     outcome: null,
     holder: null,
+    epoch: 0,
     due: null,
     waiting: null,
     slot: null,

@@ -24,6 +24,8 @@ export interface Candidate {
   readonly flow: string;
   readonly lane: string;
   readonly rank: number;
+  /** Its row is of the first version of the schema of flows: see `taken`. */
+  readonly isOld?: boolean;
 }
 
 /** What one key has in use. */

@@ -71,11 +71,17 @@ export function admission(
   return {
     expect: [
       { table: gates, key: [queue], is: version === 0 ? "absent" : { version } },
-      ...chosen.map(({ number }) => ({ table: flows, key: [number], is: { waiting: queue } })),
+      ...chosen.map(({ number, isOld }) => {
+        const is = isOld === true ? { waiting: queue, epoch: null } : { waiting: queue };
+        return { table: flows, key: [number], is };
+      }),
     ],
     writes: [
       { type: "put", table: gates, row: { queue, version: version + 1 } },
-      ...chosen.map(({ number }) => ({ type: "update" as const, table: flows, key: [number], set })),
+      ...chosen.map(({ number, isOld }) => {
+        const held = isOld === true ? { set: { ...set, epoch: token } } : { set, add: { epoch: 1 } };
+        return { type: "update" as const, table: flows, key: [number], ...held };
+      }),
       ...(counted
         ? chosen.map(({ lane }) => ({
             type: "insert" as const,
@@ -178,6 +184,10 @@ async function rankAfter(
   return row && { rank: row.rank, after: turns.get(row.rank), upTo: undefined };
 }
 
+function candidate({ number, id, queue_key: lane, rank, epoch }: FlowRow): Candidate {
+  return { number, flow: id, lane, rank, ...(epoch === null && { isOld: true }) };
+}
+
 /** The next keys from a place on, each with its first flows, and where to go on; undefined at the end of this part of the rank. */
 async function lanesOf(
   store: Store,
@@ -195,9 +205,9 @@ async function lanesOf(
     );
   const lanes = new Map<string, Candidate[]>();
   for (const row of rows) {
-    const { number, id, queue_key: lane } = row;
+    const { queue_key: lane } = row;
     const list = lanes.get(lane) ?? [];
-    if (list.length < PER_LANE && accepts(row)) list.push({ number, flow: id, lane, rank });
+    if (list.length < PER_LANE && accepts(row)) list.push(candidate(row));
     lanes.set(lane, list);
   }
   return [
@@ -219,7 +229,7 @@ function deepen(
       if (lane.length < PER_LANE) return lane;
       const { rank, lane: key } = lane[0] as Candidate;
       const rows = await store.scan(flows, { index: "waiting", prefix: [queue, rank, key], limit });
-      return rows.filter(accepts).map(({ number, id }) => ({ number, flow: id, lane: key, rank }));
+      return rows.filter(accepts).map(candidate);
     }),
   );
 }

@@ -597,7 +597,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       const begun = this.#port.kernel.taps === undefined ? 0 : this.#port.kernel.env.now();
       const ended = (ok: boolean, value: unknown): void =>
         this.#ran(key, plan, attempt, ok, value, more, begun);
-      const of = { key, flowId: this.flowId, attempt, token: this.#port.claim.token };
+      const of = { key, flowId: this.flowId, attempt, token: this.#row.epoch ?? 0 };
       const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
       return new Attempt(this.#attempts, of, ended).run(body, limit);
     };

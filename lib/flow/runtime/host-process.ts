@@ -154,6 +154,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     ctx.signal.addEventListener("abort", () => this.#rest());
     await this.schedules.declare(this.#settings.schedules);
     tell({ type: "poll" });
+    this.queues.look();
     this.background.do("hospital", () => this.ward.open(this.#settings.definitions.all));
     await this.#serve(ctx);
   }

@@ -20,6 +20,7 @@ export function newRow(flow: NewFlow, now: number): Omit<FlowRow, "number"> {
     seed: flow.id,
     generation: 0,
     holder: null,
+    epoch: 0,
     due: delayMs === 0 ? null : now + delayMs,
     mail: 0,
     crashes: 0,

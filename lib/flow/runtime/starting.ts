@@ -42,7 +42,7 @@ export class Starting {
     const isReady = row.waiting === null && row.due === null;
     const atOnce = isReady && this.#host.taking.startsHere();
     const begun = isReady ? { ...row, due: 0 } : row;
-    const held = atOnce ? { ...row, status: "running", holder: this.#host.claim.token } : begun;
+    const held = atOnce ? { ...row, status: "running", holder: this.#host.claim.token, epoch: 1 } : begun;
     let number = 0;
     try {
       const { results } = await this.#host.store.commit({

@@ -6,7 +6,7 @@ import { type Background, isCurable } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { kindOf } from "../hospital/symptom.js";
 import type { Entry } from "../journal/entry.js";
-import { type FlowRow, flows, HOST_CLAIMS, isEnded } from "../journal/tables.js";
+import { type FlowRow, flows, HOST_CLAIMS, isEnded, taken } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
 import { resolved } from "../payload/blobs.js";
 import { needsSlot, type Queues } from "../queues/queues.js";
@@ -361,6 +361,7 @@ export class Taking {
     const set = {
       status: "running",
       holder: this.#host.claim.token,
+      epoch: taken(row, this.#host.claim.token),
       due: null,
       crashes,
       taken_at: history.length,
@@ -374,7 +375,11 @@ export class Taking {
     await this.#host.store.commit({
       claim: this.#host.claim,
       expect: [
-        { table: flows, key: [number], is: { holder: row.holder, status: row.status, mail: row.mail } },
+        {
+          table: flows,
+          key: [number],
+          is: { holder: row.holder, epoch: row.epoch, status: row.status, mail: row.mail },
+        },
       ],
       writes: [{ type: "update", table: flows, key: [number], set }],
     });

@@ -21,6 +21,7 @@ function row(id: string, lane: string, rank: number): Omit<FlowRow, "number"> {
     ...{ id, name: "mail", version: 1, status: "pending", input: "", outcome: null, seed: id, generation: 0 },
     ...{
       holder: null,
+      epoch: 0,
       due: null,
       mail: 0,
       crashes: 0,

@@ -2,9 +2,11 @@
 
 import { OptionError, System } from "signalbox";
 import { defineFlow, type FlowHost, type FlowHostOptions, flowHost } from "signalbox/flow";
-import { memory } from "signalbox/store";
+import { memory, StoreError } from "signalbox/store";
 import { testClock } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
+import { watched } from "../defects/support.js";
+import { bench } from "../runtime/bench.js";
 
 /** Flows that run until they are told to end, and who runs. */
 class Work {
@@ -39,6 +41,25 @@ async function withHost(
 }
 
 const ids = (work: Work): string[] => work.order.map((line) => line.split(":")[0] as string);
+
+describe("a host that starts", () => {
+  it("runs the flows that wait in its queues already [J32]", async () => {
+    const flow = defineFlow("waiting", { queue: "line" }, async () => "ran");
+    const queues = { line: { concurrency: 1 } };
+    const source = memory();
+    // The first host ends before it has admitted the flow.
+    const stopped = watched(source, (method, [set]) => {
+      if (method === "commit" && JSON.stringify(set).includes('"slot":"line"'))
+        throw new StoreError("no answer");
+    });
+    const first = await bench([flow], { store: stopped, queues });
+    await first.until(first.flows.start(flow, undefined, { id: "f" }));
+    await first.clock.settle();
+    await first[Symbol.asyncDispose]();
+    await using second = await bench([flow], { store: source, clock: first.clock, queues });
+    expect(await second.until(second.flows.get("f").result({ timeoutMs: 60_000 }))).toBe("ran");
+  });
+});
 
 describe("a queue", () => {
   it("lets as many flows run as its limit says, and the next when one ends", async () => {

@@ -113,7 +113,17 @@ function blank(id: string, now: number): Omit<FlowRow, "number"> {
       status: "waiting",
       input: values.encode({ of: id }, "", "result") as string,
     },
-    ...{ outcome: null, seed: id, generation: 0, holder: null, due: null, mail: 0, crashes: 0, taken_at: 0 },
+    ...{
+      outcome: null,
+      seed: id,
+      generation: 0,
+      holder: null,
+      epoch: 0,
+      due: null,
+      mail: 0,
+      crashes: 0,
+      taken_at: 0,
+    },
     ...{
       parent: null,
       parent_key: null,
