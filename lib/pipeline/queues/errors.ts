@@ -1,7 +1,7 @@
 // Errors of queues.
 
 import { SignalboxError } from "../../process/errors.js";
-import { show } from "../../process/show.js";
+import { show, showThrown } from "../../process/show.js";
 
 /**
  * A queue holds as many messages as it may. None of the publication was stored.
@@ -88,5 +88,37 @@ export class DeadLetterNotFoundError extends SignalboxError {
   constructor(queue: string, id: string) {
     super(`queue ${queue} has no dead letter ${show(id)}`);
     this.id = id;
+  }
+}
+
+/**
+ * A broker could not be reached, or refused what it was asked for. Messages stay in the store; they are published when it is back.
+ *
+ * @remedy Read the cause. Start the broker, or correct its address and rights.
+ */
+export class CarrierError extends SignalboxError {
+  static override readonly name: string = "CarrierError";
+  readonly code = "ERR_QUEUE_CARRIER";
+  constructor(label: string, what: string, cause: unknown) {
+    super(`${label} ${what}: ${showThrown(cause)}`, { cause });
+  }
+}
+
+/**
+ * A letter is larger than its broker allows. Nothing was published.
+ *
+ * @remedy Raise the limit of the broker (`max_payload` of NATS). Queues never get here: their letters are short, whatever the messages are.
+ */
+export class LetterTooLargeError extends SignalboxError {
+  static override readonly name: string = "LetterTooLargeError";
+  readonly code = "ERR_QUEUE_LETTER_TOO_LARGE";
+  /** The size of the letter. */
+  readonly bytes: number;
+  /** The limit of the broker. */
+  readonly limitBytes: number;
+  constructor(label: string, queue: string, bytes: number, limitBytes: number) {
+    super(`queue ${queue}: a letter of ${bytes} bytes is over the limit of ${label}, ${limitBytes} bytes`);
+    this.bytes = bytes;
+    this.limitBytes = limitBytes;
   }
 }

@@ -3,6 +3,7 @@
 import { InvariantError } from "../../process/errors.js";
 import { showThrown } from "../../process/show.js";
 import {
+  type AnyRow,
   type Claim,
   ConflictError,
   type Expectation,
@@ -118,6 +119,7 @@ export class QueueStore {
       delayed: isDelayed ? this.name : null,
       due: isDelayed ? Math.ceil(now + delayMs) : null,
       unsent: this.carried && !isDelayed ? this.name : null,
+      round: 0,
     };
   }
 
@@ -150,17 +152,60 @@ export class QueueStore {
     return { rows, more: rows.length === count, dueInMs: await this.dueInMs() };
   }
 
-  /** Makes delayed messages ready whose time has come. How many. */
-  async wake(): Promise<number> {
-    const { name, carried } = this;
-    const rows = await this.store.take(queued, {
+  /** Takes one message. Undefined: it is not ready. @throws ConflictError when somebody else is faster */
+  async takeNumber(claim: Claim, row: QueuedRow): Promise<QueuedRow | undefined> {
+    const { number, ready, held } = row;
+    // Taken by a commit whose answer was lost.
+    if (held === claim.token) return row;
+    if (ready === null || held !== null) return undefined;
+    const set = { ready: null, held: claim.token, unsent: null };
+    await this.store.commit({
+      claim,
+      expect: [{ table: queued, key: [number], is: { ready, held: null } }],
+      writes: [{ type: "update", table: queued, key: [number], set }],
+    });
+    return { ...row, ...set };
+  }
+
+  /** Makes delayed messages ready whose time has come. */
+  async wake(): Promise<void> {
+    const { name } = this;
+    const range = {
       index: "due",
       prefix: [name],
       below: this.time.now() + 1,
       limit: QUEUE_LIMITS.portion,
-      set: { delayed: null, due: null, ready: name, unsent: carried ? name : null },
+    };
+    const set = { delayed: null, due: null, ready: name };
+    if (!this.carried) await this.store.take(queued, { ...range, set });
+    else
+      await this.#change(await this.store.scan(queued, range), { delayed: name }, { ...set, unsent: name });
+  }
+
+  /** Sends all ready messages again: the broker has lost them. */
+  async resend(): Promise<void> {
+    const { name } = this;
+    const limit = QUEUE_LIMITS.portion;
+    for (let after = 0; ; ) {
+      const rows = await this.store.scan(queued, { index: "ready", prefix: [name], after, limit });
+      await this.#change(rows, { ready: name, held: null }, { unsent: name });
+      after = rows.at(-1)?.number ?? after;
+      if (rows.length < limit) return;
+    }
+  }
+
+  /** Changes those rows that are still as they were read, and begins a new round of them. */
+  async #change(rows: readonly QueuedRow[], is: AnyRow, set: AnyRow): Promise<void> {
+    const table = queued;
+    if (rows.length === 0) return;
+    const writes = rows.map(({ number, round }): Write => {
+      const row = { table, key: [number] };
+      return {
+        ...{ type: "when", ...row, is: { ...is, round } },
+        writes: [{ type: "update", ...row, set, add: { round: 1 } }],
+      };
     });
-    return rows.length;
+    await this.store.commit({ writes, notify: [topicOf(this.name)] });
   }
 
   async dueInMs(): Promise<number | undefined> {
@@ -202,6 +247,7 @@ export class QueueStore {
       delayed: isDelayed ? this.name : null,
       due: isDelayed ? Math.ceil(this.time.now() + verdict.delayMs) : null,
       unsent: this.carried && !isDelayed ? this.name : null,
+      round: message.round + 1,
     };
     return [{ type: "update", table, key: [number], set }];
   }
@@ -215,6 +261,7 @@ export class QueueStore {
   async release(claim: Claim, messages: readonly QueuedRow[]): Promise<void> {
     const { name, carried } = this;
     const set = { held: null, ready: name, unsent: carried ? name : null };
+    const add = { round: 1 };
     // One that somebody else has by now must not keep the others back.
     await Promise.all(
       messages.map(({ number }) =>
@@ -222,7 +269,7 @@ export class QueueStore {
           .commit({
             claim,
             expect: [{ table: queued, key: [number], is: { held: claim.token } }],
-            writes: [{ type: "update", table: queued, key: [number], set }],
+            writes: [{ type: "update", table: queued, key: [number], set, add }],
             notify: [topicOf(name)],
           })
           .catch((error: unknown) => {
@@ -263,7 +310,8 @@ export class QueueStore {
       // They are begun in their order, so those in work are among the first.
       if (i < concurrency) return this.#verdict(row, this.#afterCrash(row));
       const set = { held: null, ready: this.name, unsent: this.carried ? this.name : null };
-      return { type: "update" as const, table: queued, key: [row.number], set };
+      const add = { round: 1 };
+      return { type: "update" as const, table: queued, key: [row.number], set, add };
     });
     expect.push({ table: subscribers, key: [token], is: "present" });
     writes.push({ type: "delete", table: subscribers, key: [token] });

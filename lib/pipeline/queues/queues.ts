@@ -15,9 +15,12 @@ import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { openStore, type Store, type StoreSource } from "../../store/index.js";
 import { checkName } from "../definition/queue.js";
+import type { Carrier, CarrierSource } from "./carrier.js";
 import { DeadLetters } from "./dead-letters.js";
 import { QueueClosedError } from "./errors.js";
+import { CarriedIntake, type Intake, StoreIntake } from "./intake.js";
 import { QUEUE_DEFAULTS, QUEUE_LIMITS, type QueuePolicy, type SubscriberPolicy } from "./limits.js";
+import { Outbox, OutboxProcess } from "./outbox.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
 import type { Status } from "./status.js";
 import { StoreTime } from "./store-time.js";
@@ -28,6 +31,8 @@ import { deadMessages, QUEUE_SCHEMA, type QueuedRow, queued } from "./tables.js"
 export interface QueuesOptions {
   /** Where the messages are: `sqlite("queues.db")`, `postgres(…)`, `pglite(…)`, or `memory()` for tests. */
   readonly store: StoreSource;
+  /** A broker that carries the messages: `jetstream(…)`. The store still holds them, and decides. Default: none. */
+  readonly carrier?: CarrierSource;
   /** How values are stored, and how large they may be. */
   readonly payloads?: PayloadOptions;
 }
@@ -110,12 +115,21 @@ const PUBLISH = ["id", "key", "delay"];
  * });
  */
 export async function openQueues(system: ProcessSystem, options: QueuesOptions): Promise<Queues> {
-  only("", options, ["store", "payloads"]);
+  only("", options, ["store", "carrier", "payloads"]);
   withMethod("store", options.store, "open", "a store, such as sqlite(file)");
   const payloads = new Payloads(options.payloads);
+  if (options.carrier !== undefined)
+    withMethod("carrier", options.carrier, "open", "a broker, such as jetstream({ servers })");
   const store = await openStore(system, options.store, [QUEUE_SCHEMA]);
-  const time = await StoreTime.of(system.kernel.env, store);
-  return new Queues(system, store, time, payloads);
+  try {
+    const time = await StoreTime.of(system.kernel.env, store);
+    const queues = new Queues(system, store, time, payloads);
+    if (options.carrier !== undefined) await queues.carry(options.carrier);
+    return queues;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 /** Open queues. See {@link openQueues}. */
@@ -125,6 +139,9 @@ export class Queues implements AsyncDisposable {
   readonly #time: StoreTime;
   readonly #payloads: Payloads;
   readonly #subscriptions = new Set<Subscription>();
+  /** The queues that were asked for, of those that a broker carries. */
+  readonly #carried = new Map<string, QueueStore>();
+  #carrying: Carrying | undefined;
   #isClosed = false;
 
   /** @internal Use {@link openQueues}. */
@@ -144,13 +161,34 @@ export class Queues implements AsyncDisposable {
   queue<T>(name: string, policy: Partial<QueuePolicy> = {}): MessageQueue<T> {
     checkName("name", name);
     const checked = checkPolicy(policy);
-    const store = new QueueStore(name, this.#store, this.#time, checked, false);
+    const carrying = this.#carrying;
+    const store = new QueueStore(name, this.#store, this.#time, checked, carrying !== undefined);
+    if (carrying !== undefined) this.#carried.set(name, store);
     return new MessageQueue<T>(store, {
       system: this.#system,
       payloads: this.#payloads,
       subscriptions: this.#subscriptions,
       isClosed: () => this.#isClosed,
+      intake: () =>
+        carrying === undefined
+          ? new StoreIntake(store)
+          : new CarriedIntake(store, carrying.carrier, carrying.outbox, this.#system.kernel),
     });
+  }
+
+  /** Lets a broker carry the messages. @internal */
+  async carry(source: CarrierSource): Promise<void> {
+    const { kernel } = this.#system;
+    const forgotten = new Set<string>();
+    const carrier = await source.open({
+      environment: kernel.env,
+      after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
+      forgotten: (name) => void forgotten.add(name),
+    });
+    const outbox = new Outbox(this.#store, carrier, kernel.env.id());
+    const behaviour = new OutboxProcess(outbox, this.#store, this.#carried, forgotten);
+    const pid = this.#system.spawn(behaviour, { label: "outbox of queues" });
+    this.#carrying = { carrier, outbox, pid };
   }
 
   /** Stops all subscriptions made here, then closes the store. */
@@ -158,6 +196,14 @@ export class Queues implements AsyncDisposable {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await Promise.all([...this.#subscriptions].map((one) => one.stop()));
+    if (this.#carrying !== undefined) {
+      const { pid, carrier } = this.#carrying;
+      const { kernel } = this.#system;
+      const gone = waitForExit(kernel, pid, undefined);
+      kernel.links.exit(kernel.outside, pid, SHUTDOWN, "exit");
+      await gone;
+      await carrier.close();
+    }
     await this.#store.close();
   }
 
@@ -167,12 +213,20 @@ export class Queues implements AsyncDisposable {
   }
 }
 
+/** The broker of queues, and what sends to it. */
+interface Carrying {
+  readonly carrier: Carrier;
+  readonly outbox: Outbox;
+  readonly pid: Pid;
+}
+
 /** What queues share. @internal */
 interface Home {
   readonly system: ProcessSystem;
   readonly payloads: Payloads;
   readonly subscriptions: Set<Subscription>;
   isClosed(): boolean;
+  intake(): Intake;
 }
 
 /** A queue: see {@link Queues.queue}. */
@@ -230,7 +284,12 @@ export class MessageQueue<in out T> {
     const policy = checkSubscriber(options);
     if (typeof handler !== "function") throw new OptionError("handler", handler, "a function");
     const handle = (row: QueuedRow, signal: AbortSignal) => this.#handle(row, signal, handler);
-    const behaviour = new SubscriberProcess({ ...policy, queue: this.#store, handle });
+    const behaviour = new SubscriberProcess({
+      ...policy,
+      queue: this.#store,
+      handle,
+      intake: this.#home.intake(),
+    });
     const label = `subscriber of ${this.name}`;
     const definition: Startable<readonly [], Subscription> = {
       [launch]: (): Launch<Subscription> => ({

@@ -73,7 +73,7 @@ export type SubscriberEffect<M, V> =
       readonly inMs: number;
     }
   /** Ends the attempts: nothing that they do counts. */
-  | { readonly type: "end"; readonly deliveries: readonly number[] }
+  | { readonly type: "end"; readonly deliveries: readonly number[]; readonly messages: readonly M[] }
   /** Gives messages back that were not tried. */
   | { readonly type: "release"; readonly messages: readonly M[] }
   /** Sends `again` after this time. */
@@ -151,12 +151,13 @@ function react<M, V>(
 
 function lost<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M, V>[]): void {
   const deliveries = [...state.inFlight.keys()];
+  const messages = [...[...state.inFlight.values()].map(({ message }) => message), ...state.buffer];
   state.inFlight.clear();
   state.buffer.length = 0;
   state.taking = 0;
   state.claim++;
   state.more = true;
-  if (deliveries.length > 0) effects.push({ type: "end", deliveries });
+  if (messages.length > 0) effects.push({ type: "end", deliveries, messages });
   if (state.phase === "stopping") return;
   state.phase = "claiming";
   effects.push({ type: "claim", claim: state.claim });

@@ -13,7 +13,9 @@ import { type ExitReason, formatReason, KILLED, NORMAL, shutdown } from "../../p
 import { reportLate } from "../../process/report-failure.js";
 import { type Claim, ConflictError, FencedError, StoreClosedError } from "../../store/index.js";
 import { QueueStatusError, QueueTimeoutError } from "./errors.js";
+import type { Intake } from "./intake.js";
 import { QUEUE_LIMITS, type SubscriberPolicy } from "./limits.js";
+import type { Sendable } from "./outbox.js";
 import type { Child, QueueStore } from "./queue-store.js";
 import { isStatus, type Outcome, type Verdict, verdictOf } from "./status.js";
 import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
@@ -43,6 +45,7 @@ export interface Handled {
 export interface SubscriberSettings extends SubscriberPolicy {
   readonly queue: QueueStore;
   readonly handle: Handle;
+  readonly intake: Intake;
 }
 
 /** An attempt at a message, and how it ended. */
@@ -91,6 +94,8 @@ export class SubscriberProcess implements Callbacks<Note> {
     if (!ctx.alive) return;
     const news = (): void => this.#tell({ type: "news" });
     this.#unwatch = this.#queue.store.watch(topicOf(this.#queue.name), { notified: news, again: news });
+    await this.#settings.intake.start(this.#settings.prefetch, news);
+    if (!ctx.alive) return this.#settings.intake.close();
     this.#tell({ type: "claimed" });
     this.#note({ type: "look" });
   }
@@ -123,13 +128,19 @@ export class SubscriberProcess implements Callbacks<Note> {
     this.#unwatch?.();
     for (const pid of this.#attempts.keys()) this.#end(pid);
     await Promise.allSettled(this.#releases);
+    await this.#settings.intake.close();
     await this.#letGo();
   }
 
   #carryOut(effect: Effect): void {
     switch (effect.type) {
       case "claim":
-        this.#follow(this.#enter(), () => ({ type: "claimed" }), effect.claim);
+        // What it held under the claim that is lost is found by that claim's token.
+        this.#follow(
+          this.#enter().then(() => this.#queue.recover()),
+          () => ({ type: "claimed" }),
+          effect.claim,
+        );
         return;
       case "take":
         this.#take(effect.claim, effect.count);
@@ -141,6 +152,7 @@ export class SubscriberProcess implements Callbacks<Note> {
         this.#settle(effect);
         return;
       case "end":
+        this.#settings.intake.lost(effect.messages.map(({ number }) => number));
         for (const delivery of effect.deliveries) this.#forgetAttempt(delivery);
         return;
       case "release":
@@ -158,7 +170,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   }
 
   #take(claim: number, count: number): void {
-    const taken = this.#queue.take(this.#claim as Claim, count);
+    const taken = this.#settings.intake.take(this.#claim as Claim, count);
     this.#follow(
       taken,
       ({ rows, more, dueInMs }) => {
@@ -205,15 +217,20 @@ export class SubscriberProcess implements Callbacks<Note> {
     }
     const claim = this.#claim as Claim;
     const set = this.#queue.settlement(claim, message, verdict.verdict, verdict.children);
-    this.#queue.store.submit(set, (error) => {
-      if (error === undefined || error instanceof ConflictError || error instanceof FencedError)
-        return this.#tell({ type: "settled", delivery });
+    const { intake } = this.#settings;
+    this.#queue.store.submit(set, (error, committed) => {
+      const isRefused = error instanceof ConflictError || error instanceof FencedError;
+      if (isRefused) intake.lost([message.number]);
+      else if (error === undefined)
+        intake.settled(message.number, sendable(verdict.children, committed?.results ?? []));
+      if (isRefused || error === undefined) return this.#tell({ type: "settled", delivery });
       this.#failed(error);
       this.#tell({ type: "unsettled", delivery, verdict, roll: this.#kernel.env.random() });
     });
   }
 
   #release(messages: readonly QueuedRow[]): void {
+    this.#settings.intake.lost(messages.map(({ number }) => number));
     const released = this.#queue.release(this.#claim as Claim, messages);
     // What is not given back is found by its holder's token.
     const ended = released.catch((error: unknown) => this.#failed(error)).then(() => undefined);
@@ -288,6 +305,7 @@ export class SubscriberProcess implements Callbacks<Note> {
 
   async #letGo(): Promise<void> {
     this.#unwatch?.();
+    void this.#settings.intake.close();
     const claim = this.#claim;
     this.#claim = undefined;
     if (claim === undefined) return;
@@ -307,6 +325,14 @@ function crashed(reason: ExitReason): Outcome {
   if (reason.type === "shutdown" && reason.detail instanceof Error)
     return { type: "threw", error: reason.detail };
   return { type: "threw", error: new Error(`the handler's process ended: ${formatReason(reason)}`) };
+}
+
+/** The children that a broker has to carry, by the results of the commit that inserted them last. */
+function sendable(children: readonly Child[], results: readonly number[]): Sendable[] {
+  const numbers = results.slice(results.length - children.length);
+  return children.flatMap(({ to, delayMs }, i) =>
+    to.carried && delayMs <= 0 ? [{ number: numbers[i] as number, queue: to.name, round: 0 }] : [],
+  );
 }
 
 async function outcomeOf(

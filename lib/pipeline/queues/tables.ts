@@ -28,6 +28,8 @@ const MESSAGE_COLUMNS = {
   due: "integer?",
   /** The queue, if a broker still has to confirm the message. */
   unsent: "text?",
+  /** Grows whenever it becomes ready again. */
+  round: "integer",
 } as const;
 
 /** The live messages of all queues. */
@@ -93,5 +95,7 @@ export const QUEUE_SCHEMA: Schema = {
 
 /** The claims of subscribers have names that begin so. */
 export const SUBSCRIBER_CLAIMS = "queues/";
+/** The topics of all queues begin so. */
+export const QUEUE_TOPICS = "queues/";
 /** The topic that tells of messages of a queue. */
-export const topicOf = (queue: string): string => `queues/${queue}`;
+export const topicOf = (queue: string): string => `${QUEUE_TOPICS}${queue}/`;

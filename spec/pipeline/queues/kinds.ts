@@ -3,8 +3,10 @@
 import { PGlite } from "@electric-sql/pglite";
 import { memory, pglite, postgres, sqlite } from "signalbox/store";
 import { afterAll, beforeAll } from "vitest";
+import { jetstream } from "../../../lib/pipeline/queues/jetstream.js";
 import type { QueuesOptions } from "../../../lib/pipeline/queues/queues.js";
 import { newFolder } from "../../store/sqlite/support.js";
+import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
 import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
 
 /** A place for queues. */
@@ -76,6 +78,40 @@ export function everyKind(suite: (name: string, kind: QueueKind) => void): void 
         open: async () => ({ store: postgres(server.connection, { schema: "queues" }) }),
         dispose: nothing,
       }),
+    });
+  });
+
+  describeNats("with a broker", () => {
+    let server: NatsServer;
+    let places = 0;
+    beforeAll(async () => {
+      server = await startNats();
+    });
+    afterAll(() => server.stop());
+
+    suite("on JetStream and SQLite", {
+      shared: false,
+      async make() {
+        const folder = newFolder();
+        const store = sqlite(folder.file("queues.db"), { thread: false, durability: "process-kill" });
+        const prefix = `sqlite${++places}`;
+        return {
+          open: async () => ({ store, carrier: jetstream({ servers: server.address, prefix }) }),
+          dispose: async () => folder[Symbol.dispose](),
+        };
+      },
+    });
+
+    suite("on JetStream and a store that several share", {
+      shared: true,
+      async make() {
+        const store = memory({ shared: true });
+        const prefix = `shared${++places}`;
+        return {
+          open: async () => ({ store, carrier: jetstream({ servers: server.address, prefix }) }),
+          dispose: nothing,
+        };
+      },
     });
   });
 }

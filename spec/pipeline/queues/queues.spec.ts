@@ -191,10 +191,15 @@ everyKind((name, kind) => {
       const queue = fresh<string>({ attempts: 2 });
       await queue.publishMany([{ value: "poison", id: "p" }, { value: "good" }]);
       const lost: string[] = [];
+      const good: number[] = [];
       for (let i = 0; i < 2; i++) {
         const begun = gate();
-        const subscription = await queue.subscribe({}, async ({ value, signal }) => {
-          if (value !== "poison") return done;
+        const subscription = await queue.subscribe({}, async ({ value, attempt, signal }) => {
+          // A broker does not keep the order when it delivers again.
+          if (value !== "poison") {
+            good.push(attempt);
+            return done;
+          }
           signal.addEventListener("abort", () => lost.push(value));
           begun.open();
           await new Promise(() => undefined);
@@ -204,7 +209,13 @@ everyKind((name, kind) => {
         system.exit(subscription.pid, "kill");
         await until(async () => lost.length === i + 1);
       }
-      expect((await drain(queue, 1)).map(({ value, attempt }) => [value, attempt])).toEqual([["good", 1]]);
+      await using rest = await queue.subscribe({}, ({ attempt }) => {
+        good.push(attempt);
+        return done;
+      });
+      await until(() => good.length === 1, "the good message");
+      await rest.stop();
+      expect(good).toEqual([1]);
       const [letter] = await queue.deadLetters.list();
       expect(letter).toMatchObject({ id: "p", attempts: 2 });
       expect(letter?.history[0]?.error).toMatch(/^SubscriberLostError: /);

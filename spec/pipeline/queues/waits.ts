@@ -2,7 +2,7 @@
 
 /** Turns of the host until a condition holds. */
 export async function until(isSo: () => boolean | Promise<boolean>, what = "it"): Promise<void> {
-  for (let i = 0; i < 200_000; i++) {
+  for (let i = 0; i < 20_000_000; i++) {
     if (await isSo()) return;
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,0 +1,162 @@
+// Messages that a broker has to carry, and has not confirmed: they are marked in the store, so that any process can send them.
+
+import { backoffMs } from "../../process/backoff.js";
+import type { Callbacks } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { TimerRef } from "../../process/owned-timer.js";
+import type { Store, Write } from "../../store/index.js";
+import type { Carrier } from "./carrier.js";
+import { QUEUE_LIMITS } from "./limits.js";
+import type { QueueStore } from "./queue-store.js";
+import { QUEUE_TOPICS, queued } from "./tables.js";
+
+/** What is to be sent of a message. The broker gets its number alone: the store has the rest, however large it is. */
+export interface Sendable {
+  readonly number: number;
+  readonly queue: string;
+  /** Grows whenever the message becomes ready again, so that a late mark of an earlier round marks nothing. */
+  readonly round: number;
+}
+
+export class Outbox {
+  readonly #store: Store;
+  readonly #carrier: Carrier;
+  /** Of this process: what another one has sent is sent again under another id, and the store drops the second. */
+  readonly #sender: string;
+
+  constructor(store: Store, carrier: Carrier, sender: string) {
+    this.#store = store;
+    this.#carrier = carrier;
+    this.#sender = sender;
+  }
+
+  /** Fulfilled when the broker has confirmed all. @throws CarrierError */
+  async send(messages: readonly Sendable[]): Promise<void> {
+    const queues = new Set(messages.map(({ queue }) => queue));
+    await Promise.all(
+      [...queues].map((name) =>
+        this.#carrier.publish(
+          name,
+          messages
+            .filter(({ queue }) => queue === name)
+            .map(({ number, round }) => ({ id: `${this.#sender}/${number}/${round}`, body: String(number) })),
+        ),
+      ),
+    );
+  }
+
+  /** Notes that the broker has them. */
+  async mark(messages: readonly Sendable[]): Promise<void> {
+    const writes = messages.map(({ number, round }): Write => {
+      const row = { table: queued, key: [number] };
+      const marked = { type: "update" as const, ...row, set: { unsent: null } };
+      return { type: "when", ...row, is: { round }, writes: [marked] };
+    });
+    await this.#store.commit({ writes });
+  }
+
+  /** The first messages that are not marked. */
+  unsent(limit: number): Promise<readonly Sendable[]> {
+    return this.#store.scan(queued, { index: "unsent", limit });
+  }
+
+  /** The children of a settled message that are not marked. */
+  async childrenOf(parent: number): Promise<readonly Sendable[]> {
+    const rows = await this.#store.scan(queued, {
+      index: "parent",
+      prefix: [parent],
+      limit: QUEUE_LIMITS.portion,
+    });
+    return rows.filter(({ unsent }) => unsent !== null);
+  }
+}
+
+/** Most messages that are sent at a time. */
+const AT_ONCE = 500;
+
+type Note = { readonly type: "look" } | { readonly type: "looked"; readonly inMs: number };
+
+/** Sends what is published, what is due, and what others have left behind. */
+export class OutboxProcess implements Callbacks<Note> {
+  readonly #outbox: Outbox;
+  readonly #store: Store;
+  readonly #queues: ReadonlyMap<string, QueueStore>;
+  /** Queues that the broker has lost, or has for the first time. */
+  readonly #forgotten: Set<string>;
+  #ctx!: Context<Note>;
+  #looking: "no" | "once" | "again" = "no";
+  #failures = 0;
+  #alarm: TimerRef | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(outbox: Outbox, store: Store, queues: ReadonlyMap<string, QueueStore>, forgotten: Set<string>) {
+    this.#outbox = outbox;
+    this.#store = store;
+    this.#queues = queues;
+    this.#forgotten = forgotten;
+  }
+
+  init(ctx: Context<Note>): void {
+    this.#ctx = ctx;
+    ctx.trapExit(true);
+    const look = (): void => this.#note({ type: "look" });
+    this.#unwatch = this.#store.watch(QUEUE_TOPICS, { notified: look, again: look });
+    look();
+  }
+
+  handle(ctx: Context<Note>, note: Note): void {
+    if (note.type === "look") {
+      if (this.#looking !== "no") this.#looking = "again";
+      else this.#begin();
+      return;
+    }
+    const isAgain = this.#looking === "again" && this.#failures === 0;
+    this.#looking = "no";
+    if (this.#alarm !== undefined) ctx.cancel(this.#alarm);
+    if (isAgain) this.#begin();
+    else this.#alarm = ctx.sendAfter(ctx.self, { type: "look" }, note.inMs);
+  }
+
+  terminate(): void {
+    this.#unwatch?.();
+  }
+
+  #begin(): void {
+    this.#looking = "once";
+    this.#look().then(
+      (inMs) => {
+        this.#failures = 0;
+        this.#note({ type: "looked", inMs });
+      },
+      () => {
+        // The store or the broker is away: what is to be sent is still marked.
+        const { again } = QUEUE_LIMITS;
+        const inMs = backoffMs(again, ++this.#failures, this.#ctx.alive ? this.#ctx.random() : 0);
+        this.#note({ type: "looked", inMs });
+      },
+    );
+  }
+
+  /** When to look again. */
+  async #look(): Promise<number> {
+    let inMs: number = QUEUE_LIMITS.lookMs;
+    for (const queue of this.#queues.values()) {
+      if (this.#forgotten.has(queue.name)) await queue.resend();
+      this.#forgotten.delete(queue.name);
+      await queue.wake();
+      inMs = Math.min(inMs, (await queue.dueInMs()) ?? inMs);
+    }
+    for (;;) {
+      const messages = await this.#outbox.unsent(AT_ONCE);
+      if (messages.length > 0) {
+        await this.#outbox.send(messages);
+        await this.#outbox.mark(messages);
+      }
+      if (messages.length < AT_ONCE || !this.#ctx.alive) return inMs;
+    }
+  }
+
+  #note(note: Note): void {
+    this.#ctx.self.process?.deliver(note, undefined);
+  }
+}

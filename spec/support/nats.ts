@@ -1,0 +1,127 @@
+// A NATS server with JetStream for tests: on loopback, with a data folder of its own.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { describe } from "vitest";
+
+/** A server that runs until `stop`. */
+export interface NatsServer extends AsyncDisposable {
+  /** Where it is, for clients. */
+  readonly address: string;
+  /** Starts a server that was killed. Resolves when it takes connections. */
+  start(): Promise<void>;
+  /** SIGKILL. `start` recovers what it had. */
+  kill(): Promise<void>;
+  /** As `kill`, and its data is gone. */
+  wipe(): Promise<void>;
+  /** Kills it and removes its data. */
+  stop(): Promise<void>;
+}
+
+function program(): string | undefined {
+  const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
+  return folders
+    .map((folder) => join(folder, "nats-server"))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** Why there can be no server here. Undefined: there can. */
+export const noNats: string | undefined =
+  program() === undefined
+    ? "no nats-server on this machine (Debian: apt-get install nats-server)"
+    : undefined;
+
+/** As `describe`, for tests that need a server. Where there is none they are skipped, and the title says why. */
+export function describeNats(title: string, tests: () => void): void {
+  if (noNats === undefined) describe(title, tests);
+  else describe.skip(`${title} [skipped: ${noNats}]`, tests);
+}
+
+/** Starts a new, empty server. @throws Error where there is none; see {@link noNats} */
+export async function startNats(): Promise<NatsServer> {
+  const path = program();
+  if (path === undefined) throw new Error(noNats);
+  const server = new Server(path, await freePort());
+  await server.start();
+  return server;
+}
+
+class Server implements NatsServer {
+  readonly address: string;
+  readonly #path: string;
+  readonly #port: number;
+  readonly #folder = mkdtempSync(join(tmpdir(), "signalbox-nats-"));
+  readonly #exit: () => void;
+  #child: ChildProcess | undefined;
+
+  constructor(path: string, port: number) {
+    this.#path = path;
+    this.#port = port;
+    this.address = `127.0.0.1:${port}`;
+    this.#exit = () => {
+      this.#child?.kill("SIGKILL");
+      rmSync(this.#folder, { recursive: true, force: true });
+    };
+    process.once("exit", this.#exit);
+  }
+
+  async start(): Promise<void> {
+    const flags = ["-js", "-sd", join(this.#folder, "data"), "-a", "127.0.0.1", "-p", String(this.#port)];
+    const child = spawn(this.#path, flags, { stdio: ["ignore", "ignore", "pipe"] });
+    this.#child = child;
+    let log = "";
+    await new Promise<void>((resolve, reject) => {
+      child.stderr?.on("data", (chunk: Buffer) => {
+        if (log.length < 100_000) log += chunk.toString();
+        if (log.includes("Server is ready")) resolve();
+      });
+      child.once("error", reject);
+      child.once("close", (code) => reject(new Error(`the server ended with ${code}:\n${log}`)));
+    });
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  async wipe(): Promise<void> {
+    await this.kill();
+    rmSync(join(this.#folder, "data"), { recursive: true, force: true });
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    process.off("exit", this.#exit);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+/** A port that nobody listens on. A server that is started again needs the one that it had. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { readonly port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
