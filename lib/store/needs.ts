@@ -124,7 +124,8 @@ function collect(into: Collected, write: RowWrite): void {
       return;
     }
     case "delete":
-      addKey(into, write.key);
+      // As with a put: an index has to forget the values of the row.
+      if (write.blind !== true || shape.unique.length > 0) addKey(into, write.key);
       return;
     default:
       for (const name of shape.indexes.get(write.index ?? "")?.columns ?? []) columns.add(name);
@@ -149,12 +150,14 @@ function expectedRow(into: Collected, { key, is }: Pick<RowExpectation, "key" | 
 /** One text for each range of a table. */
 export const rangeText = (index: string, prefix: Key): string => `${index} ${textOf(prefix)}`;
 
-/** Where rows are counted, a row that a put replaces is looked at: it may be in a range, or leave one. */
+/** Where rows are counted, one that a put replaces or a blind delete removes is looked at: it may be in a range, or leave one. */
 function replaced(into: Collected, sets: readonly WriteSet[]): void {
   const { key, table } = into.shape;
   const look = (write: Write): void => {
     if (write.type === "when") write.writes.forEach(look);
-    else if (write.type === "put" && write.table.name === table.name) addKey(into, valuesOf(write.row, key));
+    else if (write.table.name !== table.name) return;
+    else if (write.type === "put") addKey(into, valuesOf(write.row, key));
+    else if (write.type === "delete") addKey(into, write.key);
   };
   for (const { writes } of sets) writes.forEach(look);
 }

@@ -129,7 +129,7 @@ export class Overlay {
         results[at] = this.update(write);
         return;
       case "delete":
-        results[at] = this.remove(textOf(write.key), write.key) ? 1 : 0;
+        results[at] = this.remove(textOf(write.key), write.key, write.blind === true) ? 1 : 0;
         return;
       default:
         this.clear(write.index ?? "", write.prefix, results, at);
@@ -207,10 +207,10 @@ export class Overlay {
     throw new ValueError(this.shape.table.name, name, sum, isWhole ? "at most 2^53 - 1 in size" : "finite");
   }
 
-  private remove(text: string, key: Key): boolean {
-    if (!this.rows.has(text)) return false;
-    this.change(text, key, undefined, true, NO_COLUMNS);
-    return true;
+  private remove(text: string, key: Key, blind: boolean): boolean {
+    const isThere = this.rows.has(text);
+    if (isThere || (blind && !this.known.has(text))) this.change(text, key, undefined, true, NO_COLUMNS);
+    return isThere || blind;
   }
 
   private clear(name: string, prefix: Key, results: number[], at: number): void {
@@ -311,6 +311,7 @@ export class Overlay {
     else if (before === "unknown") into.puts.push(after);
     else if (!whole) {
       const names = [...columns].sort();
+      if (names.length === 0) return;
       const same = into.updates.get(names.join());
       if (same === undefined) into.updates.set(names.join(), { columns: names, rows: [after] });
       else same.rows.push(after);

@@ -55,8 +55,10 @@ export type RowWrite =
       /** Numbers to add to columns. */
       readonly add?: Readonly<Record<string, number>>;
     }
-  /** Removes the row with this key, if there is one. */
-  | { readonly type: "delete"; readonly table: Table; readonly key: Key }
+  /**
+   * Removes the row with this key, if there is one. `blind`: nobody looks whether there is one, which is faster, and the result is 1.
+   */
+  | { readonly type: "delete"; readonly table: Table; readonly key: Key; readonly blind?: boolean }
   /** Removes all rows whose index begins with these values. `index` absent: whose key begins so. */
   | { readonly type: "clear"; readonly table: Table; readonly index?: string; readonly prefix: Key };
 

@@ -89,7 +89,7 @@ export class NaiveStore {
       case "delete": {
         const old = this.#find(table, write.key);
         if (old !== undefined) rows.splice(rows.indexOf(old), 1);
-        return old === undefined ? 0 : 1;
+        return old === undefined && write.blind !== true ? 0 : 1;
       }
       case "when": {
         const row = this.#find(table, write.key);

@@ -75,6 +75,7 @@ const keyed: fc.Arbitrary<RowWrite> = fc.oneof(
   by(plain, plainKey, { type: "update", add: { n: 1 } }),
   by(plain, plainKey, { type: "update", set: { body: "big" }, add: { n: Number.MAX_SAFE_INTEGER } }),
   by(plain, plainKey, { type: "delete" }),
+  by(plain, plainKey, { type: "delete", blind: true }),
   clear(
     plain,
     "by_n",
@@ -91,6 +92,7 @@ const keyed: fc.Arbitrary<RowWrite> = fc.oneof(
   change(pair, pairKey, fc.record({ u: orNull(few), v: orNull(id) }, { requiredKeys: [] })),
   by(pair, pairKey, { type: "update", add: { x: 0.5 } }),
   by(pair, pairKey, { type: "delete" }),
+  by(pair, pairKey, { type: "delete", blind: true }),
   clear(
     pair,
     undefined,
@@ -112,7 +114,7 @@ const when = (table: Table, key: fc.Arbitrary<unknown[]>, is: fc.Arbitrary<objec
 const writes = (numbers: fc.Arbitrary<number>): fc.Arbitrary<Write> => {
   const numbered = numbers.map((one) => [one]);
   return fc.oneof(
-    { weight: 17, arbitrary: keyed },
+    { weight: 19, arbitrary: keyed },
     ...[
       when(plain, plainKey, fc.record({ n: orNull(few), body }, { requiredKeys: [] })),
       when(pair, pairKey, fc.record({ u: orNull(few), v: orNull(id) }, { requiredKeys: [] })),

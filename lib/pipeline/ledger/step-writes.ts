@@ -158,7 +158,7 @@ class StepWriter {
   #remove({ queue, lane, id }: LiveMessage): void {
     const key = [this.#place.scope, queue, lane, id];
     this.#expectMine(key);
-    this.#writes.push({ type: "delete", table: messages, key });
+    this.#writes.push({ type: "delete", table: messages, key, blind: true });
     this.#pending--;
     this.#done++;
   }
@@ -203,7 +203,7 @@ class StepWriter {
     }
     const due = dueOf(this.#now, delayMs);
     const row = { scope, queue, lane: due, id, body, attempts, history, ...(tag !== undefined && { tag }) };
-    if (due !== lane) this.#writes.push({ type: "delete", table: messages, key });
+    if (due !== lane) this.#writes.push({ type: "delete", table: messages, key, blind: true });
     this.#writes.push({ type: "put", table: messages, row });
   }
 

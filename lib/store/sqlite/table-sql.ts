@@ -41,7 +41,7 @@ export class TableSql {
   readonly #names: readonly string[];
   readonly #updates = new Map<string, Omit<Step, "values">>();
   readonly #inserts = new Map<string, Omit<Step, "values">>();
-  readonly #put: Omit<Step, "values">;
+  readonly #deletes: Omit<Step, "values">;
 
   constructor(table: Table) {
     this.table = table;
@@ -49,18 +49,7 @@ export class TableSql {
     this.plainName = PREFIX + table.name;
     this.#name = quoted(this.plainName);
     this.#names = this.shape.columns.map(({ name }) => name);
-    const width = this.#names.length;
-    const others = this.#names.filter((name) => !this.shape.key.includes(name));
-    const set = others.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(", ");
-    const head = `insert into ${this.#name} (${list(this.#names)}) values `;
-    const action = others.length === 0 ? "nothing" : `update set ${set}`;
-    this.#put = {
-      head,
-      tuple: marks(width),
-      most: chunk(width),
-      width,
-      tail: ` on conflict (${list(this.shape.key)}) do ${action}`,
-    };
+    this.#deletes = this.#deletesByRow();
   }
 
   /** Creates the table. */
@@ -73,8 +62,7 @@ export class TableSql {
       return `create table ${this.#name} (${[number, ...rest].join(", ")}) strict`;
     }
     const defined = columns.map((column) => this.#define(column)).join(", ");
-    // Rows lie where their key is. Large values would make that tree deep.
-    const layout = columns.some(({ kind }) => kind === "payload") ? "strict" : "strict, without rowid";
+    const layout = this.#hasRowid ? "strict" : "strict, without rowid";
     return `create table ${this.#name} (${defined}, primary key (${list(key)})) ${layout}`;
   }
 
@@ -106,9 +94,9 @@ export class TableSql {
   step(statement: Statement, number: () => number): Step {
     switch (statement.type) {
       case "insert":
-        return this.#insert(statement.rows, number);
+        return this.#insert(statement.rows, number, false);
       case "put":
-        return { ...this.#put, values: this.#values(this.#names, statement.rows, number) };
+        return this.#insert(statement.rows, number, true);
       case "update":
         return this.#update(statement.columns, statement.rows);
       case "delete":
@@ -176,21 +164,36 @@ export class TableSql {
   }
 
   /** The number of a counted row is its first value. Columns that are null in all rows are left out. */
-  #insert(rows: readonly AnyRow[], number: () => number): Step {
+  /** Columns that are null in all rows are left out. `replace`: rows with the same keys get these values, and null elsewhere. */
+  #insert(rows: readonly AnyRow[], number: () => number, replace: boolean): Step {
     const { counted } = this.shape;
     const used = this.#names.filter(
       (name) => name !== counted && rows.some((row) => (row[name] ?? null) !== null),
     );
     const names = counted === undefined ? used : [counted, ...used];
-    const text = names.join();
+    const text = `${replace} ${names.join()}`;
     let step = this.#inserts.get(text);
     if (step === undefined) {
       const width = names.length;
       const head = `insert into ${this.#name} (${list(names)}) values `;
-      step = { head, tuple: marks(width), tail: "", most: chunk(width), width };
+      step = {
+        head,
+        tuple: marks(width),
+        tail: replace ? this.#onConflict(names) : "",
+        most: chunk(width),
+        width,
+      };
       this.#inserts.set(text, step);
     }
     return { ...step, values: this.#values(names, rows, number) };
+  }
+
+  #onConflict(given: readonly string[]): string {
+    const { key } = this.shape;
+    const set = this.#names
+      .filter((name) => !key.includes(name))
+      .map((name) => `${quoted(name)} = ${given.includes(name) ? `excluded.${quoted(name)}` : "null"}`);
+    return ` on conflict (${list(key)}) do ${set.length === 0 ? "nothing" : `update set ${set.join(", ")}`}`;
   }
 
   #values(names: readonly string[], rows: readonly AnyRow[], number: () => number): Value[] {
@@ -231,8 +234,30 @@ export class TableSql {
       const head = `delete from ${this.#name} where ${quoted(key[0] as string)} in (`;
       return { head, tuple: "?", tail: ")", most: ROWS, width: 1, values };
     }
-    const head = `delete from ${this.#name} where ${matches(key)}`;
-    return { head, tuple: "", tail: "", most: 1, width: key.length, values };
+    return { ...this.#deletes, values };
+  }
+
+  /** Rows lie where their key is. Large values would make that tree deep. */
+  get #hasRowid(): boolean {
+    return this.shape.columns.some(({ kind }) => kind === "payload");
+  }
+
+  /** With row values SQLite searches by the first column alone, so keys of several columns are joined. */
+  #deletesByRow(): Omit<Step, "values"> {
+    const { key } = this.shape;
+    const width = key.length;
+    if (!this.#hasRowid) {
+      const head = `delete from ${this.#name} where ${matches(key)}`;
+      return { head, tuple: "", tail: "", most: 1, width };
+    }
+    const on = key.map((name, i) => `t.${quoted(name)} = v.column${i + 1}`).join(" and ");
+    return {
+      head: `delete from ${this.#name} where rowid in (select t.rowid from (values `,
+      tuple: marks(width),
+      tail: `) as v cross join ${this.#name} as t on ${on})`,
+      most: chunk(width),
+      width,
+    };
   }
 
   #clear(name: string, prefix: Key): Step {
