@@ -131,14 +131,12 @@ export function decide(state: LedgerState, event: LedgerEvent): [LedgerState, re
     case "settle":
       if (!isTaken(state, event.taken)) return refused("overtaken");
       remove(state, event.taken);
-      state.done++;
       if (event.dead) state.dead++;
       state.pending += inserted(state, event.children);
       return [state, completed(state)];
     case "emit":
       if (!event.taken.every((one) => isTaken(state, one))) return refused("overtaken");
       for (const one of event.taken) remove(state, one);
-      state.done += event.taken.length;
       state.pending += inserted(state, event.children);
       return [state, completed(state)];
     case "return": {
@@ -175,6 +173,7 @@ function remove(state: LedgerState, { id }: Taken): void {
   if (!state.live.delete(id)) return;
   state.settled.add(id);
   state.pending--;
+  state.done++;
 }
 
 /** How many messages are really new: an id that is live or settled is not counted again. */

@@ -97,7 +97,7 @@ for (const { name, place } of KINDS)
       expect(ear.ends).toEqual(["completed"]);
     });
 
-    it("refuses a step about a message that was settled or retried before", async () => {
+    it("refuses a step about a message that was settled or retried before [Y8]", async () => {
       const bench = await opened({ messages: [message(0), message(1)] });
       const { ledger, ear } = bench;
       ledger.want("a", 2);
@@ -121,7 +121,7 @@ for (const { name, place } of KINDS)
       expect(ear.ends).toEqual(["completed"]);
     });
 
-    it("gives a delayed message back when it is due, and does not complete before (bug 13)", async () => {
+    it("gives a delayed message back when it is due, and does not complete before (bug 13) [Y10]", async () => {
       const bench = await opened({ messages: [message(0, "a", "k")] });
       const { ledger, ear, clock } = bench;
       ledger.want("a", 1);
@@ -162,7 +162,7 @@ for (const { name, place } of KINDS)
       expect(await bench.counts()).toEqual({ pending: 0, done: 1, dead: 1, inputs: 1 });
     });
 
-    it("settles a batch together, or none of it", async () => {
+    it("settles a batch together, or none of it [Y9]", async () => {
       const bench = await opened({ messages: [message(0), message(1), message(2)] });
       const { ledger, ear } = bench;
       ledger.want("a", 3);
