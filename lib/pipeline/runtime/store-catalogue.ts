@@ -35,6 +35,12 @@ import { contextOf } from "./volatile-catalogue.js";
 /** Names of claims of hosts begin so. */
 export const PIPELINE_HOST_CLAIMS = "pipelines/host/";
 
+/** Names of claims on pipelines begin so. */
+const PIPELINE_CLAIMS = "pipelines/pipeline/";
+/** How long a host waits for the claim on a pipeline, and how often it asks, in milliseconds. */
+const OWN_MS = 1_000;
+const OWN_AGAIN_MS = 20;
+
 type Stored = string | Uint8Array;
 
 /** Executions of one status that a host takes up at a time. */
@@ -51,6 +57,8 @@ export class StoreCatalogue implements Catalogue {
   readonly #payloads: Payloads;
   /** Ledgers that are open, or still write, by execution: the next one waits for them. */
   readonly #ledgers = new Map<number, StoreLedger>();
+  /** Claims on pipelines, in a store of one process. */
+  readonly #owned: Claim[] = [];
   #stopPolling: (() => void) | undefined;
 
   private constructor(kernel: Kernel, store: Store, claim: Claim, payloads: Payloads) {
@@ -64,7 +72,7 @@ export class StoreCatalogue implements Catalogue {
   static async open(
     kernel: Kernel,
     tell: (message: HostMessage) => void,
-    { store: source, hostId = kernel.env.id(), payloads }: PipelineHostSettings,
+    { store: source, hostId = kernel.env.id(), payloads, plans }: PipelineHostSettings,
   ): Promise<StoreCatalogue> {
     const codecs = new Payloads(payloads);
     if (source === undefined) throw new OptionError("store", source, "a store");
@@ -81,8 +89,36 @@ export class StoreCatalogue implements Catalogue {
       tell({ type: "lost", error: new FencedError(name, claim.token) }),
     );
     const catalogue = new StoreCatalogue(kernel, store, claim, codecs);
+    // Rows of such a store do not say who works on a message, so one host alone may run the executions of a pipeline.
+    if (!store.shared) {
+      try {
+        for (const pipeline of plans.keys()) await catalogue.#own(pipeline);
+      } catch (error) {
+        await catalogue.close();
+        throw error;
+      }
+    }
     if (store.shared) catalogue.#poll(() => tell({ type: "poll" }));
     return catalogue;
+  }
+
+  /** Waits for a host that was killed a moment ago and still writes what was submitted. @throws PipelineHostTakenError */
+  async #own(pipeline: string): Promise<void> {
+    const name = PIPELINE_CLAIMS + pipeline;
+    for (let waited = 0; ; waited += OWN_AGAIN_MS) {
+      const claim = await this.#store.claim(name, { owner: processName() });
+      if (claim !== undefined) {
+        this.#owned.push(claim);
+        return;
+      }
+      if (waited >= OWN_MS) {
+        const holder = (await this.#store.claims(name)).find((one) => one.name === name && one.held);
+        throw new PipelineHostTakenError(`pipeline ${pipeline}`, this.#store.label, holder);
+      }
+      await new Promise<void>((resolve) => {
+        this.#kernel.addTimer(OWN_AGAIN_MS, { fire: resolve });
+      });
+    }
   }
 
   #poll(look: () => void): void {
@@ -176,7 +212,7 @@ export class StoreCatalogue implements Catalogue {
   async close(): Promise<void> {
     this.#stopPolling?.();
     await Promise.all([...this.#ledgers.values()].map((ledger) => ledger.close()));
-    await this.#claim.release().catch(() => undefined);
+    for (const claim of [...this.#owned, this.#claim]) await claim.release().catch(() => undefined);
     await this.#store.close();
   }
 
