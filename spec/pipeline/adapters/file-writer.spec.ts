@@ -102,7 +102,7 @@ describe("a file after a kill", () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat({ max: states.length - 2 }),
-        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100),
         fc.boolean(),
         async (n, share, isIndex) => {
           const [before, behind] = states.slice(n) as [(typeof states)[0], (typeof states)[0]];
