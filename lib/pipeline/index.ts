@@ -28,9 +28,26 @@ export { giveUpDamaged } from "./adapters/damaged.js";
 export { type DeduplicateOptions, deduplicate } from "./adapters/deduplicate.js";
 export { ADAPTER_DEFAULTS } from "./adapters/defaults.js";
 export { type DispatchToOptions, dispatchTo } from "./adapters/dispatch.js";
+export { FileTornError, TupleFailedError, UnwritableError } from "./adapters/errors.js";
+export {
+  type CsvWriterOptions,
+  type WriterOptions,
+  writeCsv,
+  writeJsonLines,
+} from "./adapters/file-writer.js";
 export { type StartFlowOptions, startFlow, type WaitOption } from "./adapters/flow.js";
 export { type HttpRequestOptions, httpRequest } from "./adapters/http-request.js";
+export {
+  type PostgresClient,
+  postgresTarget,
+  type SqliteDatabase,
+  type SqliteStatement,
+  type SqlTarget,
+  sqliteTarget,
+} from "./adapters/sql-port.js";
+export { type SqlUpsertOptions, sqlUpsert } from "./adapters/sql-upsert.js";
 export { type ThrottleOptions, throttle } from "./adapters/throttle.js";
+export { type TopologyInlet, topologyInlet } from "./adapters/topology.js";
 export { type AggregateOptions, aggregate, filter, map, split } from "./adapters/values.js";
 export {
   type Adapted,
@@ -81,6 +98,9 @@ export {
   runPipeline,
   type StartExecutionOptions,
 } from "./host.js";
+export { HTTP_DEFAULTS, type HttpPolicy } from "./http/client.js";
+export { HttpBodyError, HttpFailedError, HttpStatusError } from "./http/errors.js";
+export type { Fetch, HttpReply } from "./http/exchange.js";
 export { ExecutionGoneError } from "./ledger/errors.js";
 export type { LedgerCounts } from "./ledger/ledger.js";
 export type { ExecutionStatus } from "./ledger/tables.js";
@@ -120,9 +140,10 @@ export {
 export type { PipelineHostOptions } from "./runtime/options.js";
 export type { PipelineProgress } from "./runtime/progress.js";
 export type { PipelineSummary } from "./runtime/summary.js";
+export { shippedAdapters, shippedSources } from "./shipped/types.js";
 export { type CsvOptions, type CsvRow, csvRows } from "./sources/csv.js";
 export { DamagedRecordError, FileChangedError } from "./sources/errors.js";
-export type { DamagedRecord, FileOptions } from "./sources/file-options.js";
+export { type DamagedRecord, type FileOptions, isDamaged } from "./sources/file-options.js";
 export {
   type HttpPagesOptions,
   httpPages,
