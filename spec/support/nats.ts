@@ -15,8 +15,6 @@ export interface NatsServer extends AsyncDisposable {
   start(): Promise<void>;
   /** SIGKILL. `start` recovers what it had. */
   kill(): Promise<void>;
-  /** As `kill`, and its data is gone. */
-  wipe(): Promise<void>;
   /** Kills it and removes its data. */
   stop(): Promise<void>;
 }
@@ -96,11 +94,6 @@ class Server implements NatsServer {
     const ended = new Promise((resolve) => child.once("close", resolve));
     child.kill("SIGKILL");
     await ended;
-  }
-
-  async wipe(): Promise<void> {
-    await this.kill();
-    rmSync(join(this.#folder, "data"), { recursive: true, force: true });
   }
 
   async stop(): Promise<void> {

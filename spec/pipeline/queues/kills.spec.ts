@@ -98,18 +98,6 @@ describeNats("queues over JetStream", () => {
     );
   });
 
-  it("lose and double nothing when the broker forgets everything (bug 9) [Y69]", async () => {
-    await using server = await startNats();
-    await withQueues(
-      { store: memory(), carrier: jetstream({ servers: server.address, answerMs: 200 }) },
-      (queues) =>
-        throughStrike(queues, async () => {
-          await server.wipe();
-          await server.start();
-        }),
-    );
-  });
-
   it("carry messages that are larger than the broker allows: it gets their numbers alone (bug 37)", async () => {
     await using server = await startNats();
     const carrier = jetstream({ servers: server.address });

@@ -1,4 +1,5 @@
-// Small dispatches in every schedule, the largest in every one of at most four preemptions: a property that holds here holds for certain.
+// Small dispatches in every schedule, the two largest in every one of at most four preemptions: a property that holds here holds for
+// certain.
 
 import {
   type Callbacks,
@@ -123,7 +124,7 @@ describe("every schedule", () => {
     );
   });
 
-  it("of one envelope and a consumer that crashes and is restarted", async () => {
+  it("with at most four preemptions, of one envelope and a consumer that crashes and is restarted", async () => {
     await all(
       "supervised",
       {
@@ -136,6 +137,7 @@ describe("every schedule", () => {
         supervised: true,
       },
       { crash: { of: "s/supervisor/*" } },
+      { preemptions: 4 },
     );
   });
 

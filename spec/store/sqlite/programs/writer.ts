@@ -13,7 +13,20 @@ const source = sqlite(file, {
   thread: thread === "true",
 });
 const store = await open(source, storeContext());
-const print = (text: string): void => void writeSync(1, `${text}\n`);
+
+/** Writes a line as a whole. A pipe that is full for now refuses it: then it waits for the reader. */
+function print(text: string): void {
+  let rest = Buffer.from(`${text}\n`);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}
+
 const begin = await store.count(orders, {});
 print(`open ${begin}`);
 if (mode === "hold") {
