@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import { PGlite } from "@electric-sql/pglite";
 import * as fc from "fast-check";
+import { Pool } from "pg";
 import {
   available,
   type BodyContext,
@@ -75,7 +76,54 @@ import {
   wrapCodec,
 } from "signalbox/flow";
 import { instrument } from "signalbox/otel";
-import type { MessageQueue } from "signalbox/pipeline";
+import {
+  adapterType,
+  aggregate,
+  type CsvRow,
+  csvRows,
+  type DamagedRecord,
+  dead,
+  deduplicate,
+  definePipeline,
+  dispatchTo,
+  done,
+  feed,
+  filter,
+  fromIterable,
+  fromValues,
+  giveUpDamaged,
+  httpPages,
+  httpRequest,
+  jsonLines,
+  jsonSchemaOf,
+  type MessageQueue,
+  many,
+  map,
+  openQueues,
+  parsePipeline,
+  pipelineHost,
+  pipelineRegistry,
+  pipelineToDot,
+  pipelineToMermaid,
+  postgresTarget,
+  queue,
+  retry,
+  route,
+  runPipeline,
+  shippedAdapters,
+  shippedSources,
+  sourceType,
+  split,
+  sqliteTarget,
+  sqlUpsert,
+  startFlow,
+  type Tick,
+  throttle,
+  timer,
+  topologyInlet,
+  writeCsv,
+  writeJsonLines,
+} from "signalbox/pipeline";
 import {
   circuitBreaker,
   httpServer,
@@ -364,3 +412,55 @@ export const machines: () => readonly unknown[] = () => [
   {} as AnyActorRef,
 ];
 declare const orders: MessageQueue<Order>;
+/** As `node:sqlite` has it, which the types of the oldest Node.js lack. */
+declare class DatabaseSync {
+  constructor(path: string);
+  exec(sql: string): void;
+  prepare(sql: string): {
+    all(...values: (null | number | bigint | string | Uint8Array)[]): Record<string, unknown>[];
+    run(...values: (null | number | bigint | string | Uint8Array)[]): { changes: number | bigint };
+  };
+}
+export const pipelines: () => readonly unknown[] = () => [
+  orders,
+  definePipeline,
+  feed,
+  many,
+  pipelineHost,
+  queue,
+  route,
+  runPipeline,
+  {} as CsvRow | DamagedRecord | Tick,
+];
+export const adapters: readonly unknown[] = [
+  aggregate,
+  deduplicate,
+  dispatchTo,
+  filter,
+  giveUpDamaged,
+  httpRequest,
+  map,
+  split,
+  startFlow,
+  throttle,
+  topologyInlet,
+  writeCsv,
+  writeJsonLines,
+  sqlUpsert,
+  sqliteTarget,
+  postgresTarget,
+  () => [DatabaseSync, Pool],
+];
+export const sources: readonly unknown[] = [csvRows, fromIterable, fromValues, httpPages, jsonLines, timer];
+export const queues: readonly unknown[] = [dead, done, openQueues, retry];
+export const files: readonly unknown[] = [
+  adapterType,
+  jsonSchemaOf,
+  parsePipeline,
+  pipelineRegistry,
+  pipelineToDot,
+  pipelineToMermaid,
+  shippedAdapters,
+  shippedSources,
+  sourceType,
+];

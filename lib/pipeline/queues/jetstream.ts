@@ -69,7 +69,6 @@ export async function loadNats(
  * counts attempts.
  *
  * @throws OptionError
- * @example const carrier = jetstream({ servers: "127.0.0.1:4222" });
  */
 export function jetstream(options: JetStreamOptions): CarrierSource {
   only("", options, ["servers", "prefix", "answerMs", "replicas", "connection"]);
