@@ -105,7 +105,7 @@ export class PipelineHost implements AsyncDisposable {
    * Starts an execution of a pipeline, or attaches to the one that was started under this id before. Fulfilled when the execution is in
    * the store, with its messages. An execution without messages, of a pipeline without sources, is complete at once.
    *
-   * @throws UnknownPipelineError, ExecutionIdTakenError, PipelineInputError, OptionError, StoreError
+   * @throws UnknownPipelineError, ExecutionIdTakenError, PipelineInputError, MessageTooLargeError, OptionError, StoreError
    */
   async start<Input, T = never>(
     pipeline: PipelineDefinition<Input>,

@@ -78,8 +78,6 @@ export {
   type PipelineOptions,
 } from "./definition/pipeline.js";
 export {
-  type AdaptivePolicy,
-  type BreakerPolicy,
   PIPELINE_DEFAULTS,
   type PipelinePolicy,
   type RetryPolicy,
@@ -101,7 +99,7 @@ export {
 export { HTTP_DEFAULTS, type HttpPolicy } from "./http/client.js";
 export { HttpBodyError, HttpFailedError, HttpStatusError } from "./http/errors.js";
 export type { Fetch, HttpReply } from "./http/exchange.js";
-export { ExecutionGoneError } from "./ledger/errors.js";
+export { ExecutionGoneError, MessageTooLargeError } from "./ledger/errors.js";
 export type { LedgerCounts } from "./ledger/ledger.js";
 export type { ExecutionStatus } from "./ledger/tables.js";
 export { type DeadLetter, DeadLetters } from "./queues/dead-letters.js";

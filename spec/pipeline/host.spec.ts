@@ -280,6 +280,54 @@ describe("a host", () => {
     });
   });
 
+  describe("a message that is larger than the pipeline allows", () => {
+    // Quotes count, and an umlaut has two bytes: eight letters or four umlauts are just small enough.
+    const maxMessageBytes = 10;
+    const store = route("store", { from: words }).via("store", () => undefined);
+
+    test("makes a dead letter of the message whose result it is, at once (bug 37)", async () => {
+      const calls: string[] = [];
+      const double = route("double", { from: lines, retry: QUICK })
+        .via("double", (line) => {
+          calls.push(line);
+          return line + line;
+        })
+        .to(words);
+      const pipeline = definePipeline("doubles", { maxMessageBytes, routes: [double, store] });
+      const host = await hostOf(system(), memory(), pipeline);
+      const values = ["aaaa", "bbbbb", "ää", "äää"];
+      const run = await host.start(pipeline, { messages: { to: lines, values } });
+      expect(await run.completed()).toMatchObject({ inputs: 4, done: 6, dead: 2 });
+      expect(calls.sort()).toEqual([...values].sort());
+    });
+
+    test("ends the execution when a source gives it (bug 37)", async () => {
+      const long = { name: "long", open: () => [{ value: "a".repeat(9), checkpoint: 0 }] };
+      const sources = [feed(long, words)];
+      const pipeline = definePipeline("long", { maxMessageBytes, routes: [store], sources });
+      const host = await hostOf(system(), memory(), pipeline);
+      const run = await host.start(pipeline);
+      await expect(run.completed()).rejects.toMatchObject({
+        code: "ERR_PIPELINE_EXECUTION_FAILED",
+        cause: { message: expect.stringContaining("queue words has 11 bytes, and maxMessageBytes is 10") },
+      });
+    });
+
+    test("is refused at the start, and nothing begins (bug 37)", async () => {
+      const pipeline = definePipeline("given", { maxMessageBytes, routes: [store] });
+      const host = await hostOf(system(), memory(), pipeline);
+      const start = (...values: string[]) =>
+        host.start(pipeline, { id: "x", messages: { to: words, values } });
+      await expect(start("a", "a".repeat(9))).rejects.toMatchObject({
+        ...{ code: "ERR_PIPELINE_MESSAGE_TOO_LARGE", queue: "words", bytes: 11, maxMessageBytes },
+      });
+      await expect(host.get("x").status()).rejects.toMatchObject({
+        code: "ERR_PIPELINE_EXECUTION_NOT_FOUND",
+      });
+      expect(await (await start("a".repeat(8))).completed()).toMatchObject({ done: 1, dead: 0 });
+    });
+  });
+
   test("refuses to start under the id of a host that lives", async () => {
     const on = system();
     const store = memory();

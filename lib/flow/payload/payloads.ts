@@ -153,7 +153,7 @@ export function describePayload(stored: Stored): {
 const MOST_BYTES = 3;
 
 /** The size in UTF-8; exact only where it matters. */
-function bytesOf(payload: Payload, maxBytes: number): number {
+export function bytesOf(payload: Payload, maxBytes: number): number {
   if (typeof payload !== "string" || payload.length * MOST_BYTES <= maxBytes) return payload.length;
   return new TextEncoder().encode(payload).length;
 }

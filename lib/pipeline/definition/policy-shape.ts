@@ -29,44 +29,6 @@ const RETRY: ObjectShape = {
   },
 };
 
-const BREAKER: ObjectShape = {
-  type: "object",
-  fields: {
-    failureRate: {
-      shape: SHARE,
-      required: true,
-      description: "The share of failed calls that opens the breaker.",
-    },
-    calls: { shape: whole(1, "calls"), required: true, description: "Of this many calls." },
-    openMs: {
-      shape: milliseconds(1),
-      required: true,
-      description: "How long it stays open before one call is tried.",
-    },
-  },
-};
-
-const ADAPTIVE: ObjectShape = {
-  type: "object",
-  fields: {
-    targetLatencyMs: {
-      shape: { type: "number", whole: false, over: 0, of: "milliseconds" },
-      required: true,
-      description: "The median latency of a message that the route steers to.",
-    },
-    minConcurrency: {
-      shape: whole(1, "messages"),
-      required: true,
-      description: "Never fewer messages in flight.",
-    },
-    maxConcurrency: {
-      shape: whole(1, "messages"),
-      required: true,
-      description: "Never more messages in flight.",
-    },
-  },
-};
-
 /** The policies of a route. */
 export const ROUTE_POLICY_FIELDS: Readonly<Record<keyof RoutePolicy, Field>> = {
   concurrency: { shape: whole(1, "messages"), description: "Most messages in work at a time." },
@@ -76,8 +38,6 @@ export const ROUTE_POLICY_FIELDS: Readonly<Record<keyof RoutePolicy, Field>> = {
     description: "How long one attempt at a message may take.",
   },
   retry: { shape: RETRY, description: "How failures are retried." },
-  breaker: { shape: BREAKER, description: "Cuts off adapters that keep failing." },
-  adaptive: { shape: ADAPTIVE, description: "Steers the concurrency towards a latency." },
   highWaterMark: {
     shape: whole(1, "messages", true),
     description: "The route waits while a queue that it publishes to holds this many messages.",
@@ -98,7 +58,7 @@ export const PIPELINE_POLICY_FIELDS: Readonly<Record<keyof PipelinePolicy, Field
     shape: whole(1, "routes"),
     description: "A message that has passed this many routes becomes a dead letter.",
   },
-  maxMessageBytes: { shape: whole(1, "bytes"), description: "Most bytes of a message." },
+  maxMessageBytes: { shape: whole(1, "bytes"), description: "Most bytes of a message in a store." },
 };
 
 /** The limits of a batch. A batch that is never full must be processed after a time. */
@@ -120,18 +80,9 @@ export function boundFaults(policy: Partial<RoutePolicy>, keys: Keys): KeyedFaul
   const wrong = (low: unknown, high: unknown): boolean =>
     typeof low === "number" && typeof high === "number" && low > high;
   const { backoff } = (policy.retry ?? {}) as Partial<RoutePolicy["retry"]>;
-  const { adaptive } = policy;
   const faults: KeyedFault[] = [];
   if (wrong(backoff?.minMs, backoff?.maxMs))
     faults.push(faultAt([...keys, "retry", "backoff", "maxMs"], "minMs or more", `${backoff?.maxMs}`));
-  if (wrong(adaptive?.minConcurrency, adaptive?.maxConcurrency))
-    faults.push(
-      faultAt(
-        [...keys, "adaptive", "maxConcurrency"],
-        "minConcurrency or more",
-        `${adaptive?.maxConcurrency}`,
-      ),
-    );
   return faults;
 }
 

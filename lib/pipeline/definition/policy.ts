@@ -11,26 +11,6 @@ export interface RetryPolicy {
   readonly backoff: Backoff;
 }
 
-/** When calls of an adapter are cut off for a while, because most fail. */
-export interface BreakerPolicy {
-  /** The share of failed calls, 0 to 1, that opens the breaker. */
-  readonly failureRate: number;
-  /** Of this many calls. */
-  readonly calls: number;
-  /** How many milliseconds it stays open before one call is tried. */
-  readonly openMs: number;
-}
-
-/** Changes the concurrency of a route towards a latency. */
-export interface AdaptivePolicy {
-  /** The median latency of a message in the route, in milliseconds, that it steers to. */
-  readonly targetLatencyMs: number;
-  /** It never has fewer in flight. */
-  readonly minConcurrency: number;
-  /** It never has more in flight. */
-  readonly maxConcurrency: number;
-}
-
 /** How a route works. */
 export interface RoutePolicy {
   /** Most messages in work at a time. In flight are at most min(prefetch, concurrency). */
@@ -41,10 +21,6 @@ export interface RoutePolicy {
   readonly timeoutMs: number;
   /** How failures are retried. */
   readonly retry: RetryPolicy;
-  /** Cuts off adapters that keep failing. Undefined: never. */
-  readonly breaker: BreakerPolicy | undefined;
-  /** Steers the concurrency. Undefined: it stays as it is. */
-  readonly adaptive: AdaptivePolicy | undefined;
   /** The route waits while a queue that it publishes to holds this many messages. */
   readonly highWaterMark: number;
   /** Most messages that the route publishes before they are committed. */
@@ -57,7 +33,10 @@ export interface PipelinePolicy {
   readonly inFlight: number;
   /** A message that has passed this many routes becomes a dead letter, so that circles of routes end. */
   readonly maxHops: number;
-  /** Most bytes of a message, as the payload codec writes it. */
+  /**
+   * Most bytes of a message, as the payload codec writes it. A larger result is a failure of the route that made it; a larger message of a
+   * source ends the execution; one that is given at the start is refused. In memory alone, messages are not written and have no limit.
+   */
   readonly maxMessageBytes: number;
 }
 
@@ -68,8 +47,6 @@ export const PIPELINE_DEFAULTS: { readonly route: RoutePolicy; readonly pipeline
     prefetch: 1_000,
     timeoutMs: 60_000,
     retry: { attempts: 3, backoff: { minMs: 1_000, maxMs: 60_000 } },
-    breaker: undefined,
-    adaptive: undefined,
     highWaterMark: 10_000,
     fanOut: 500,
   },
@@ -83,12 +60,8 @@ export function policyOf(
 ): RoutePolicy {
   const base = PIPELINE_DEFAULTS.route;
   const policy: Record<string, unknown> = { ...base };
-  for (const name of Object.keys(base) as (keyof RoutePolicy)[]) {
-    // A breaker, or the steering of the concurrency, that is stated as undefined is turned off.
-    for (const given of [defaults ?? {}, own])
-      if (name in given && (given[name] !== undefined || base[name] === undefined))
-        policy[name] = given[name];
-  }
+  for (const name of Object.keys(base) as (keyof RoutePolicy)[])
+    for (const given of [defaults ?? {}, own]) if (given[name] !== undefined) policy[name] = given[name];
   policy.retry = { ...base.retry, ...defaults?.retry, ...own.retry };
   return policy as unknown as RoutePolicy;
 }

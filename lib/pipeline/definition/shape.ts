@@ -4,12 +4,11 @@
 import { show } from "../../process/show.js";
 import { faultAt, type KeyedFault, type Keys, shortened, suggestionFor } from "./fault.js";
 
-/** A number: at least `least` or more than `over`, at most `most`. */
+/** A number: at least `least`, at most `most`. */
 export interface NumberShape {
   readonly type: "number";
   readonly whole: boolean;
   readonly least?: number;
-  readonly over?: number;
   readonly most?: number;
   readonly orInfinity?: boolean;
   /** What the number counts or measures, in the plural. */
@@ -145,15 +144,11 @@ function visitRecord(shape: Extract<Shape, { type: "record" }>, value: object, k
   }
 }
 
-function isNumber({ whole, least, over, most, orInfinity }: NumberShape, value: unknown): boolean {
+function isNumber({ whole, least, most, orInfinity }: NumberShape, value: unknown): boolean {
   if (orInfinity === true && value === Number.POSITIVE_INFINITY) return true;
   if (typeof value !== "number" || !Number.isFinite(value) || (whole && !Number.isSafeInteger(value)))
     return false;
-  return !(
-    (least !== undefined && value < least) ||
-    (over !== undefined && value <= over) ||
-    (most !== undefined && value > most)
-  );
+  return !((least !== undefined && value < least) || (most !== undefined && value > most));
 }
 
 function isObject(value: unknown): value is object {
@@ -219,10 +214,10 @@ export function allowedBy(shape: Shape): string {
   }
 }
 
-function numbersOf({ whole, least, over, most, orInfinity, of }: NumberShape): string {
+function numbersOf({ whole, least, most, orInfinity, of }: NumberShape): string {
   const kind = `a ${whole ? "whole " : ""}number${of === undefined ? "" : ` of ${of}`}`;
-  const from = over === undefined ? `${least ?? "any"}` : `more than ${over}`;
-  const bounds = most === undefined ? `${from}${over === undefined ? " or more" : ""}` : `${from} to ${most}`;
+  const from = least ?? "any";
+  const bounds = most === undefined ? `${from} or more` : `${from} to ${most}`;
   return `${kind}, ${bounds}${orInfinity === true ? ", or Infinity" : ""}`;
 }
 

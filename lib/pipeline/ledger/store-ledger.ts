@@ -26,6 +26,7 @@ import {
 import type { Ended } from "./ledger-machine.js";
 import { LEDGER_DEFAULTS, type LedgerLimits } from "./limits.js";
 import { type Body, LiveMessage } from "./live-message.js";
+import { bodyWithin } from "./message-size.js";
 import { dueOf, type Entry, type Place, type Writing, writingOf } from "./step-writes.js";
 import { StoreQueue } from "./store-queue.js";
 import {
@@ -54,6 +55,8 @@ export interface StoreLedgerOptions {
   readonly execution: ExecutionRow;
   /** The names of all queues of the pipeline. */
   readonly queues: readonly string[];
+  /** Most bytes of a message. */
+  readonly maxMessageBytes: number;
   readonly payloads: Pick<Payloads, "store" | "storeThrown" | "load">;
   readonly listener: LedgerListener;
   readonly context: LedgerContext;
@@ -215,12 +218,13 @@ export class StoreLedger implements Ledger {
     if (!this.#isBusy()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** @throws what the codec throws, and OptionError: then nothing was submitted */
+  /** @throws what the codec throws, MessageTooLargeError, and OptionError: then nothing was submitted */
   #entryOf(step: Step): Entry {
     const published = publishedBy(step);
-    const bodies = published.map(({ value, key }) => {
+    const { maxMessageBytes } = this.#options;
+    const bodies = published.map(({ queue, value, key }) => {
       checkKey("key", key);
-      return this.#stored(value, "message");
+      return bodyWithin(maxMessageBytes, this.#stored(value, "message"), queue);
     });
     return { step, bodies, passed: [], extra: this.#extraOf(step) };
   }

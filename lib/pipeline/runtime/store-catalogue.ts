@@ -16,6 +16,7 @@ import {
   unannounced,
 } from "../ledger/executions.js";
 import type { LedgerListener } from "../ledger/ledger.js";
+import { bodyWithin } from "../ledger/message-size.js";
 import { StoreLedger } from "../ledger/store-ledger.js";
 import {
   type ExecutionRow,
@@ -132,7 +133,12 @@ export class StoreCatalogue implements Catalogue {
   }
 
   async create({ id, plan, input, messages }: Beginning): Promise<{ record: Record; isNew: boolean }> {
-    const bodies = await Promise.all(messages.map(({ value }) => this.#payloads.store(value, "message")));
+    const { maxMessageBytes } = plan.policy;
+    const bodies = await Promise.all(
+      messages.map(async ({ value, queue }) =>
+        bodyWithin(maxMessageBytes, await this.#payloads.store(value, "message"), queue),
+      ),
+    );
     const { row, isNew } = await createExecution(this.#store, this.#claim, {
       ...{ id, pipeline: plan.name, config: await this.#payloads.store(configOf(plan), "config") },
       input: input === undefined ? null : await this.#payloads.store(input, "input"),
@@ -177,6 +183,7 @@ export class StoreCatalogue implements Catalogue {
       ...{ store: this.#store, claim: this.#claim, execution: row as ExecutionRow, listener },
       ...{ payloads: this.#payloads, context: contextOf(this.#kernel) },
       queues: plan.routes.map(({ queue }) => queue),
+      maxMessageBytes: plan.policy.maxMessageBytes,
     });
     this.#ledgers.set(number, ledger);
     const open = await Promise.all(

@@ -21,7 +21,7 @@ import { queue } from "../definition/queue.js";
 import { Route, type RouteOptions } from "../definition/route.js";
 import { foundText } from "../definition/shape.js";
 import type { Feed, Source } from "../definition/source.js";
-import { NONE, POLICY_NAMES } from "./file-shape.js";
+import { POLICY_NAMES } from "./file-shape.js";
 import type { YamlFile } from "./read-yaml.js";
 import type { MadeFor, MadeType, PipelineRegistry } from "./registry.js";
 
@@ -298,11 +298,10 @@ export class FileBuilder {
   }
 }
 
-/** The policies among the fields of a route; `none` turns one off. */
+/** The policies among the fields of a route. */
 function policiesOf(fields: Fields): Record<string, unknown> {
   const policies: Record<string, unknown> = {};
-  for (const name of POLICY_NAMES)
-    if (fields[name] !== undefined) policies[name] = fields[name] === NONE ? undefined : fields[name];
+  for (const name of POLICY_NAMES) if (fields[name] !== undefined) policies[name] = fields[name];
   return policies;
 }
 

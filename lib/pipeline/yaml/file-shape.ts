@@ -53,22 +53,8 @@ const OUTBOUND: Shape = {
   ],
 };
 
-/** The word that turns an inherited policy off: an empty value would look like a slip of the indentation. */
-export const NONE = "none";
-const NO_POLICY: Shape = { type: "words", words: [NONE] };
-
-const POLICIES: Readonly<Record<string, Field>> = {
-  ...ROUTE_POLICY_FIELDS,
-  breaker: orNone(ROUTE_POLICY_FIELDS.breaker),
-  adaptive: orNone(ROUTE_POLICY_FIELDS.adaptive),
-};
-
-function orNone({ shape, description }: Field): Field {
-  return { shape: { type: "either", forms: [NO_POLICY, shape] }, description };
-}
-
 /** The policies of a route in a file. */
-export const POLICY_NAMES: readonly string[] = Object.keys(POLICIES);
+export const POLICY_NAMES: readonly string[] = Object.keys(ROUTE_POLICY_FIELDS);
 
 const ANY: Shape = { type: "any" };
 
@@ -107,7 +93,7 @@ function routeShape(registry: PipelineRegistry): ObjectShape {
         shape: { type: "flag" },
         description: "A result goes to the first queue whose condition holds, rather than to all of them.",
       },
-      ...POLICIES,
+      ...ROUTE_POLICY_FIELDS,
     },
   };
 }
@@ -138,7 +124,7 @@ export function fileShape(registry: PipelineRegistry): ObjectShape {
       description: DESCRIPTION,
       ...PIPELINE_POLICY_FIELDS,
       defaults: {
-        shape: { type: "object", fields: POLICIES },
+        shape: { type: "object", fields: ROUTE_POLICY_FIELDS },
         description: "Policies of all routes, where a route has none of its own.",
       },
       sources: {

@@ -208,11 +208,10 @@ function objectSchema(shape: ObjectShape, more: (shape: ObjectShape) => JsonSche
   };
 }
 
-function numberSchema({ whole, least, over, most }: NumberShape): JsonSchema {
+function numberSchema({ whole, least, most }: NumberShape): JsonSchema {
   return {
     type: whole ? "integer" : "number",
     ...(least === undefined ? {} : { minimum: least }),
-    ...(over === undefined ? {} : { exclusiveMinimum: over }),
     ...(most === undefined ? {} : { maximum: most }),
   };
 }

@@ -142,8 +142,8 @@ describe("the graph of a pipeline", () => {
         from("a", { concurrency: 0, retry: { attempts: 1.5 } })
           .to(q("b"))
           .to(q("a")),
-        from("c", { breaker: { failureRate: 2, calls: 1, openMs: 1 }, prefech: 3 }),
-        from("d", { adaptive: { targetLatencyMs: 10, minConcurrency: 5, maxConcurrency: 2 } }),
+        from("c", { retry: { backoff: { minMs: 1, maxMs: 1, jitter: 2 } }, prefech: 3 }),
+        from("d", { retry: { backoff: { minMs: 5, maxMs: 2 } } }),
       ],
       {
         sources: [source("s", "a")],
@@ -156,10 +156,10 @@ describe("the graph of a pipeline", () => {
       "defaults.retry.backoff.maxMs must be minMs or more; found 1",
       "routes[0].concurrency must be a whole number of messages, 1 or more; found 0",
       "routes[0].retry.attempts must be a whole number of attempts, 1 or more; found 1.5",
-      "routes[1].breaker.failureRate must be a number, 0 to 1; found 2",
+      "routes[1].retry.backoff.jitter must be a number, 0 to 1; found 2",
       "routes[1].prefech must be one of from, description, firstMatch, concurrency, prefetch, timeoutMs, retry, " +
-        'breaker, adaptive, highWaterMark, fanOut; found the unknown name "prefech"; did you mean prefetch?',
-      "routes[2].adaptive.maxConcurrency must be minConcurrency or more; found 2",
+        'highWaterMark, fanOut; found the unknown name "prefech"; did you mean prefetch?',
+      "routes[2].retry.backoff.maxMs must be minMs or more; found 2",
       'routes[0].to[0] must be a queue that a route takes from; found "b", which no route takes from',
       'routes[1] must be a route that some source leads to; found no way to its queue "c"',
       'routes[2] must be a route that some source leads to; found no way to its queue "d"',

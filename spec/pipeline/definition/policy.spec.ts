@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PIPELINE_DEFAULTS, policyOf } from "../../../lib/pipeline/definition/policy.js";
 
-const breaker = { failureRate: 0.5, calls: 10, openMs: 1_000 };
-
 describe("the policy of a route", () => {
   it("is the default where neither the route nor its pipeline says more", () => {
     expect(policyOf(undefined, {})).toEqual(PIPELINE_DEFAULTS.route);
@@ -21,9 +19,7 @@ describe("the policy of a route", () => {
     });
   });
 
-  it("turns a breaker off where the route states that it has none, and takes nothing else over", () => {
-    expect(policyOf({ breaker }, {}).breaker).toEqual(breaker);
-    expect(policyOf({ breaker }, { breaker: undefined }).breaker).toBeUndefined();
+  it("is inherited where the route states undefined, and takes nothing else over", () => {
     expect(policyOf({ concurrency: 7 }, { concurrency: undefined } as object).concurrency).toBe(7);
     expect(Object.keys(policyOf(undefined, { description: "x" } as object))).not.toContain("description");
   });

@@ -138,6 +138,7 @@ export class Bench {
       claim: this.claim,
       execution: this.row,
       queues,
+      maxMessageBytes: Number.POSITIVE_INFINITY,
       payloads: this.payloads,
       listener,
       context,

@@ -10,7 +10,7 @@ import { parse } from "./support.js";
 const VALID = `version: 1
 name: shop
 inFlight: 10
-defaults: { retry: { attempts: 5, backoff: { minMs: 1, maxMs: 2 } }, breaker: none }
+defaults: { retry: { attempts: 5, backoff: { minMs: 1, maxMs: 2 } }, fanOut: 9 }
 sources:
   first: { type: messages, config: { values: [&m { id: 1 }, *m], key: id }, to: orders }
 routes:

@@ -13,7 +13,7 @@ inFlight: 10
 maxHops: 20
 defaults:
   concurrency: 4
-  breaker: { failureRate: 0.5, calls: 10, openMs: 1000 }
+  fanOut: 50
   retry:
     attempts: 5
 sources:
@@ -32,7 +32,6 @@ routes:
     description: Reads orders
     from: orders
     concurrency: 8
-    breaker: none
     firstMatch: true
     adapters:
       - type: shout
@@ -64,7 +63,7 @@ describe("a file", () => {
     expect(options).toMatchObject({ description: "Orders of a shop", inFlight: 10, maxHops: 20 });
     expect(options.defaults).toEqual({
       concurrency: 4,
-      breaker: { failureRate: 0.5, calls: 10, openMs: 1_000 },
+      fanOut: 50,
       retry: { attempts: 5, backoff: { minMs: 1_000, maxMs: 60_000 } },
     });
     const [read, again, total] = options.routes;
@@ -72,10 +71,8 @@ describe("a file", () => {
       from: { name: "orders" },
       description: "Reads orders",
       concurrency: 8,
-      breaker: undefined,
       firstMatch: true,
     });
-    expect(Object.hasOwn(read?.options ?? {}, "breaker")).toBe(true);
     expect(read?.stages.map(({ adapter, when }) => [adapter.name, when])).toEqual([
       ["shout", undefined],
       ["announce", { field: "country", operator: "eq", value: "DE" }],
@@ -200,9 +197,9 @@ routes:
     ],
     ["routes: {}", "", "routes"],
     [
-      "routes:\n  a: { from: a, adaptive: { targetLatencyMs: 1, minConcurrency: 3, maxConcurrency: 2 } }",
+      "routes:\n  a: { from: a, retry: { backoff: { minMs: 3, maxMs: 2 } } }",
       "",
-      "routes.a.adaptive.maxConcurrency",
+      "routes.a.retry.backoff.maxMs",
     ],
   ])("is held to the rules of the graph: %s [Y74]", async (routes, sources, path) => {
     const faults = await faultsOf(`version: 1\nname: a\n${routes}\n${sources}\n`);

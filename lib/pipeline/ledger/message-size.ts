@@ -1,0 +1,12 @@
+// How large a message may be, as its row holds it.
+
+import { bytesOf } from "../../flow/payload/payloads.js";
+import { MessageTooLargeError } from "./errors.js";
+import type { Body } from "./live-message.js";
+
+/** The body of a message, if it is not larger than its pipeline allows. @throws MessageTooLargeError */
+export function bodyWithin(maxMessageBytes: number, body: Body, queue: string): Body {
+  const bytes = bytesOf(body, maxMessageBytes);
+  if (bytes > maxMessageBytes) throw new MessageTooLargeError(queue, bytes, maxMessageBytes);
+  return body;
+}
