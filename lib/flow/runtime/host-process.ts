@@ -280,8 +280,11 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.caughtUp(loaded.row.number);
     this.ward.calm(loaded.row.id);
     if (loaded.observing !== undefined) this.ward.observeRun(loaded, loaded.observing);
-    else if (reason.type !== "normal" && reason !== PARKED) this.ward.failed(loaded, reason);
-    else if (loaded.reading !== "no" || (reason !== PARKED && loaded.process.owes))
+    else if (reason.type !== "normal" && reason !== PARKED) {
+      this.ward.failed(loaded, reason);
+      // It may have been killed when its end was already on the way to the store: then it has mail to answer, and no run does that.
+      this.taking.takeSoon(loaded.row.number);
+    } else if (loaded.reading !== "no" || (reason !== PARKED && loaded.process.owes))
       this.taking.takeSoon(loaded.row.number);
     this.taking.vacated();
     this.mayStop();
