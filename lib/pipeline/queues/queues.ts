@@ -31,7 +31,7 @@ import { deadMessages, QUEUE_SCHEMA, type QueuedRow, queued } from "./tables.js"
 export interface QueuesOptions {
   /** Where the messages are: `sqlite("queues.db")`, `postgres(…)`, `pglite(…)`, or `memory()` for tests. */
   readonly store: StoreSource;
-  /** A broker that carries the messages: `jetstream(…)`. The store still holds them, and decides. Default: none. */
+  /** @internal A broker that carries the messages; the store still holds them, and decides. None is offered so far: decision 0073. */
   readonly carrier?: CarrierSource;
   /** How values are stored, and how large they may be. */
   readonly payloads?: PayloadOptions;
