@@ -387,3 +387,22 @@ test("two batches in a route are refused, with the remedy", () => {
     .batch("b", { size: 2 }, () => undefined);
   expect(() => pipelineHost({ pipelines: [oneRoute(twice)] })).toThrow(/begin another one with this adapter/);
 });
+
+test("a store that several processes share is refused, and closed again", async () => {
+  const source = memory();
+  let closed = 0;
+  const shared: StoreSource = {
+    label: "shared",
+    open: async (...given) => {
+      const store = await source.open(...given);
+      return Object.assign(Object.create(store), {
+        shared: true,
+        close: () => store.close().then(() => closed++),
+      });
+    },
+  };
+  await expect(hostOf(system(), shared, oneRoute(route("r", { from: lines })))).rejects.toThrow(
+    "is shared by several processes: pipelines need one of one process",
+  );
+  expect(closed).toBe(1);
+});

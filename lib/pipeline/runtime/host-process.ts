@@ -47,10 +47,7 @@ export type HostRequest =
     };
 
 /** What a host's process gets. */
-export type HostMessage =
-  | HostRequest
-  | { readonly type: "lost"; readonly error: Error }
-  | { readonly type: "poll" };
+export type HostMessage = HostRequest | { readonly type: "lost"; readonly error: Error };
 
 /** Opens the executions of a host. `tell` sends the host a message. */
 export type OpenCatalogue = (
@@ -125,10 +122,6 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     switch (message.type) {
       case "lost":
         throw message.error;
-      case "poll":
-        if (this.#catalogue !== undefined && this.#stopping === undefined)
-          this.#takeUp(this.#catalogue).catch((error: unknown) => this.#late(error));
-        return;
       default:
         this.#answer(message, this.#catalogue as Catalogue).catch((error: Error) => {
           if (this.#ctx.alive) this.#ctx.refuse(message.replyTo as ReplyTo<never>, error);

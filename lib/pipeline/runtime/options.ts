@@ -13,8 +13,8 @@ export interface PipelineHostOptions {
   /** The pipelines that this host can run. */
   readonly pipelines: readonly AnyPipeline[];
   /**
-   * Where executions live: `sqlite("jobs.db")`, `postgres(…)` or `memory()`. Without a store they live in memory alone, without lineage,
-   * and end with the host: the fastest way.
+   * Where executions live: `sqlite("jobs.db")` or `memory()`. A store that several processes share is refused. Without a store they live
+   * in memory alone, without lineage, and end with the host: the fastest way.
    */
   readonly store?: StoreSource;
   /** The registered name of the host's process. Default: none. */

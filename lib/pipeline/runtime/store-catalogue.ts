@@ -4,7 +4,7 @@ import { Payloads } from "../../flow/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
-import { type Claim, FencedError, type Store } from "../../store/index.js";
+import { type Claim, FencedError, type Store, StoreUnsupportedError } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
 import type { PipelineDefinition } from "../definition/pipeline.js";
 import {
@@ -46,8 +46,6 @@ type Stored = string | Uint8Array;
 
 /** Executions of one status that a host takes up at a time. */
 const MOST_EXECUTIONS = 100_000;
-/** How often a host looks for executions that other hosts of the store have started. */
-const POLL_MS = 1_000;
 
 export class StoreCatalogue implements Catalogue {
   readonly lineage = true;
@@ -60,7 +58,6 @@ export class StoreCatalogue implements Catalogue {
   readonly #ledgers = new Map<number, StoreLedger>();
   /** Claims on pipelines, in a store of one process. */
   readonly #owned: Claim[] = [];
-  #stopPolling: (() => void) | undefined;
 
   private constructor(kernel: Kernel, store: Store, claim: Claim, payloads: Payloads) {
     this.#kernel = kernel;
@@ -69,7 +66,7 @@ export class StoreCatalogue implements Catalogue {
     this.#payloads = payloads;
   }
 
-  /** @throws PipelineHostTakenError, StoreError */
+  /** @throws PipelineHostTakenError, StoreUnsupportedError, StoreError */
   static async open(
     kernel: Kernel,
     tell: (message: HostMessage) => void,
@@ -78,6 +75,14 @@ export class StoreCatalogue implements Catalogue {
     const codecs = new Payloads(payloads);
     if (source === undefined) throw new OptionError("store", source, "a store");
     const store = await source.open([PIPELINE_SCHEMA], storeContext(kernel));
+    if (store.shared) {
+      // Nothing gives back yet what a dead host of several had taken.
+      await store.close();
+      throw new StoreUnsupportedError(
+        store.label,
+        "is shared by several processes: pipelines need one of one process",
+      );
+    }
     const name = PIPELINE_HOST_CLAIMS + hostId;
     const claim = await store.claim(name, { owner: processName() });
     if (claim === undefined) {
@@ -90,16 +95,13 @@ export class StoreCatalogue implements Catalogue {
       tell({ type: "lost", error: new FencedError(name, claim.token) }),
     );
     const catalogue = new StoreCatalogue(kernel, store, claim, codecs);
-    // Rows of such a store do not say who works on a message, so one host alone may run the executions of a pipeline.
-    if (!store.shared) {
-      try {
-        for (const pipeline of plans.keys()) await catalogue.#own(pipeline);
-      } catch (error) {
-        await catalogue.close();
-        throw error;
-      }
+    // The rows do not say who works on a message, so one host alone may run the executions of a pipeline.
+    try {
+      for (const pipeline of plans.keys()) await catalogue.#own(pipeline);
+    } catch (error) {
+      await catalogue.close();
+      throw error;
     }
-    if (store.shared) catalogue.#poll(() => tell({ type: "poll" }));
     return catalogue;
   }
 
@@ -120,16 +122,6 @@ export class StoreCatalogue implements Catalogue {
         this.#kernel.addTimer(OWN_AGAIN_MS, { fire: resolve });
       });
     }
-  }
-
-  #poll(look: () => void): void {
-    const timer = this.#kernel.addTimer(POLL_MS, {
-      fire: () => {
-        look();
-        this.#poll(look);
-      },
-    });
-    this.#stopPolling = () => void this.#kernel.cancelTimer(timer);
   }
 
   async create({ id, plan, input, messages }: Beginning): Promise<{ record: Record; isNew: boolean }> {
@@ -217,7 +209,6 @@ export class StoreCatalogue implements Catalogue {
   }
 
   async close(): Promise<void> {
-    this.#stopPolling?.();
     await Promise.all([...this.#ledgers.values()].map((ledger) => ledger.close()));
     for (const claim of [...this.#owned, this.#claim]) await claim.release().catch(() => undefined);
     await this.#store.close();
