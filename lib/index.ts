@@ -12,6 +12,7 @@
  *     store/        signalbox/store: durable tables in memory, SQLite and PostgreSQL; group commit, claims, SQL
  *     system.ts     the System that puts them together
  *     topology/     signalbox/topology: spouts, bolts and ackers
+ *     admin/        the socket beside a SQLite file: its protocol, its server, and who answers at it
  *     flow/         signalbox/flow: durable flows over a store: journal, machine, host, hospital, queues, schedules, sessions
  *     service/      signalbox/service: a whole service around a tree: run, health, HTTP, pools, protection, telemetry
  *     otel/         signalbox/otel: telemetry as OpenTelemetry's traces and metrics

@@ -14,6 +14,7 @@ const code = await signalbox(process.argv.slice(2), {
   complain: (text) => console.error(text),
   subcommands: {
     flows: async () => (await import("./flows/program.js")).flowsProgram,
+    pipelines: async () => (await import("./pipelines/program.js")).pipelinesProgram,
     replay: async () => (await import("./replay/program.js")).replayProgram,
   },
 });

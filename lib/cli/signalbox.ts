@@ -17,6 +17,7 @@ export interface Shell {
 
 const OVERVIEW = `usage: signalbox replay FILE …    shows a failing schedule of the simulator, and runs it again
        signalbox flows COMMAND …  lists, inspects and changes durable flows
+       signalbox pipelines COMMAND …  checks and runs pipelines, lists, inspects and changes their executions
 
   --help   shows this text, or that of a subcommand: signalbox flows --help
 

@@ -1,10 +1,10 @@
 // Flow hosts as users start them: with their admin socket and their retention.
 
-import { OptionError } from "../process/errors.js";
+import { adminServer } from "../admin/admin-server.js";
+import { socketOf } from "../admin/admin-socket.js";
 import { supervisor } from "../supervisor/supervisor.js";
-import { adminServer } from "./operations/admin-server.js";
-import { hasUnixSockets, socketPathOf } from "./operations/admin-socket.js";
 import { portOn } from "./operations/open-operations.js";
+import { flowService } from "./operations/operations-protocol.js";
 import { checkRetention, retentionProcess } from "./operations/retention.js";
 import { StoreOperations } from "./operations/store-operations.js";
 import { type FlowHostDefinition, flowHost as hostOf } from "./runtime/flow-host.js";
@@ -36,7 +36,7 @@ export function flowHost(options: FlowHostOptions): FlowHostDefinition {
         : [
             {
               id: "admin socket",
-              start: adminServer({ path: socket, operations: new StoreOperations(port) }),
+              start: adminServer({ path: socket, service: flowService(new StoreOperations(port)) }),
             },
           ]),
       ...(retention === undefined
@@ -46,11 +46,4 @@ export function flowHost(options: FlowHostOptions): FlowHostDefinition {
     return supervisor({ strategy: "one_for_one", children });
   };
   return hostOf(options, socket === undefined && retention === undefined ? [] : [service]);
-}
-
-/** The path of the admin socket. @throws OptionError */
-function socketOf({ socket = true, store }: FlowHostOptions): string | undefined {
-  if (typeof socket === "string" && socket !== "") return socket;
-  if (typeof socket !== "boolean") throw new OptionError("socket", socket, "a path, true or false");
-  return socket && store?.file !== undefined && hasUnixSockets() ? socketPathOf(store.file) : undefined;
 }

@@ -14,6 +14,7 @@
  *     runtime/     the process of a flow, and the host that holds flows
  */
 
+export { AdminProtocolError, AdminSocketError, RemoteOperationError } from "../admin/errors.js";
 export type { Duration, DurationParts, DurationUnit } from "../process/duration.js";
 export type { StoreOutage } from "./background/outage.js";
 export type {
@@ -48,13 +49,7 @@ export type { Decided, HospitalRecord, Suspension, Visit } from "./hospital/reco
 export type { Chart, Diagnosis, StaffMember } from "./hospital/staff.js";
 export type { Symptom, SymptomKind } from "./hospital/symptom.js";
 export { flowHost } from "./host.js";
-export {
-  AdminProtocolError,
-  AdminSocketError,
-  FlowStateError,
-  FlowWaitTimeoutError,
-  RemoteOperationError,
-} from "./operations/errors.js";
+export { FlowStateError } from "./operations/errors.js";
 export { type OpenFlowOperations, openFlowOperations } from "./operations/open-operations.js";
 export type {
   FlowDetails,
@@ -88,6 +83,7 @@ export type {
   StartTiming,
 } from "./queues/options.js";
 export * from "./runtime/errors.js";
+export type { FlowEvent, FlowEventOptions } from "./runtime/event-page.js";
 export {
   FlowHost,
   type FlowHostDefinition,

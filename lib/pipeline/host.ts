@@ -1,5 +1,7 @@
 // Pipeline hosts as users start them, and the handles of a host and of a run.
 
+import { adminServer } from "../admin/admin-server.js";
+import { socketOf } from "../admin/admin-socket.js";
 import { OptionError } from "../process/errors.js";
 import { waitForExit } from "../process/exited.js";
 import type { Kernel } from "../process/kernel.js";
@@ -11,10 +13,23 @@ import type { CallOptions, ReplyTo } from "../process/request.js";
 import { validated } from "../process/standard-schema.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
-import { sourceId } from "./definition/message-id.js";
+import { supervisor } from "../supervisor/supervisor.js";
+import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
+import { type Caller, HostOperations } from "./host-operations.js";
 import type { Publication } from "./ledger/ledger.js";
+import type {
+  DeadFilter,
+  DeadMessage,
+  ExecutionDetails,
+  Lineage,
+  MessageFilter,
+  MessageRecord,
+  PipelineOperations,
+} from "./operations/operations.js";
+import { pipelineService } from "./operations/operations-protocol.js";
+import type { ReplayOptions } from "./replay/options.js";
 import type { Record } from "./runtime/catalogue.js";
 import { ExecutionFailedError, PipelineInputError, UnknownPipelineError } from "./runtime/errors.js";
 import { type HostRequest, PipelineHostProcess } from "./runtime/host-process.js";
@@ -22,6 +37,7 @@ import { openCatalogue } from "./runtime/open-catalogue.js";
 import { checkHost, type PipelineHostOptions, type PipelineHostSettings } from "./runtime/options.js";
 import type { PipelinePlan } from "./runtime/plan.js";
 import type { PipelineProgress } from "./runtime/progress.js";
+import type { HostService } from "./runtime/services.js";
 import type { PipelineSummary } from "./runtime/summary.js";
 
 /** Messages that an execution begins with. */
@@ -74,13 +90,28 @@ export interface PipelineHostDefinition extends Startable<readonly [], PipelineH
 export function pipelineHost(options: PipelineHostOptions): PipelineHostDefinition {
   const settings = checkHost(options);
   const { name } = settings;
+  const service = serviceOf(options, settings);
   return {
     at: (system, where) => new PipelineHost(address("where", where) as Pid<never>, system.kernel, settings),
     [launch]: (): Launch<PipelineHost> => ({
-      behaviour: new PipelineHostProcess(settings, openCatalogue),
+      behaviour: new PipelineHostProcess(settings, openCatalogue, service),
       options: { label: "pipeline host", ...(name === undefined ? {} : { name }) },
       ref: (pid, kernel) => new PipelineHost(pid, kernel, settings),
     }),
+  };
+}
+
+/** The admin socket of a host, if it has one. @throws OptionError */
+function serviceOf(options: PipelineHostOptions, { plans }: PipelineHostSettings): HostService | undefined {
+  const path = socketOf(options);
+  if (path === undefined) return undefined;
+  return (kernel, self) => {
+    const operations = new HostOperations(kernel, (build, more) =>
+      kernel.calls.call(undefined, self, build as never, more),
+    );
+    const service = pipelineService(operations, (pipeline) => plans.has(pipeline));
+    const children = [{ id: "admin socket", start: adminServer({ path, service }) }];
+    return supervisor({ strategy: "one_for_one", children });
   };
 }
 
@@ -123,6 +154,14 @@ export class PipelineHost implements AsyncDisposable {
       { timeoutMs: Number.POSITIVE_INFINITY },
     );
     return this.#run(id, attached);
+  }
+
+  /**
+   * Finds the executions in the store of the host, shows what became of their messages, and changes their course. Needs a store: without
+   * one, each operation throws a NoLineageError.
+   */
+  get operations(): PipelineOperations {
+    return new HostOperations(this.#kernel, (build, options) => this.#call(build, options));
   }
 
   /** The handle of an execution by its id. The execution need not exist. */
@@ -174,8 +213,6 @@ function publicationsOf<T>(plan: PipelinePlan, given: GivenMessages<T>): Publica
   }));
 }
 
-type Caller = <R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions) => Promise<R>;
-
 /** An execution of a pipeline, from outside. */
 export class PipelineRun {
   /** The id of the execution. */
@@ -226,6 +263,7 @@ export class PipelineRun {
    * How far the execution is, again and again until it has ended: the last value is that of the end.
    *
    * @param options.everyMs - milliseconds between two values. Default 1,000
+   * @param options.signal - ends the values early
    * @throws ExecutionNotFoundError, and the reason of `signal` when it aborts
    */
   async *follow(
@@ -254,6 +292,40 @@ export class PipelineRun {
     await promise;
     this.#kernel.cancelTimer(timer);
     void ended;
+  }
+
+  get #operations(): PipelineOperations {
+    return new HostOperations(this.#kernel, this.#call);
+  }
+
+  /** The execution with its frozen configuration, its queues and sources. @throws ExecutionNotFoundError, NoLineageError */
+  inspect(): Promise<ExecutionDetails> {
+    return this.#operations.inspect(this.id);
+  }
+
+  /** A message, its ancestors, and its first children. @throws ExecutionNotFoundError, NoLineageError, OptionError */
+  lineage(message: MessageId): Promise<Lineage> {
+    return this.#operations.lineage(this.id, message);
+  }
+
+  /** The messages of which an attempt has failed. @throws ExecutionNotFoundError, NoLineageError, OptionError */
+  failures(filter?: MessageFilter): AsyncIterable<MessageRecord> {
+    return this.#operations.failures(this.id, filter);
+  }
+
+  /** The messages that were given up, with their whole history. @throws ExecutionNotFoundError, NoLineageError, OptionError */
+  deadLetters(filter?: DeadFilter): AsyncIterable<DeadMessage> {
+    return this.#operations.deadLetters(this.id, filter);
+  }
+
+  /**
+   * Does messages of the execution again, in a new execution. This one is not touched.
+   *
+   * @throws ReplayError, UnknownPipelineError, ExecutionNotFoundError, NoLineageError, OptionError
+   */
+  async replay(options: ReplayOptions): Promise<PipelineRun> {
+    const { id } = await this.#operations.replay(this.id, options);
+    return new PipelineRun(id, false, this.#kernel, this.#call);
   }
 
   /** Gives no more work to workers, until `resume`. False: the execution has ended. @throws ExecutionNotFoundError */
@@ -295,8 +367,10 @@ function summaryOf({
   pending,
   created,
   ended,
+  totals,
 }: Record): PipelineSummary {
-  return { id, pipeline, status, inputs, done, dead, pending, created, ended };
+  const summary = { id, pipeline, status, inputs, done, dead, pending, created, ended };
+  return totals === undefined ? summary : { ...summary, totals };
 }
 
 /**

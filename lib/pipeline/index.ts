@@ -10,6 +10,9 @@
  *     queues/      durable queues without a pipeline
  *     sources/     files, times and iterables as sources
  *     adapters/    adapters that ship
+ *     operations/  all executions of a store: list, inspect, lineage, dead letters
+ *     replay/      messages of an execution once more, in a new one
+ *     retention/   how long the history of executions is kept, and what remains of it
  *     yaml/        pipelines as YAML, and the registry of their types
  *     views/       a pipeline as Mermaid and DOT
  *
@@ -42,6 +45,7 @@ export {
   postgresTarget,
   type SqliteDatabase,
   type SqliteStatement,
+  type SqlStore,
   type SqlTarget,
   sqliteTarget,
 } from "./adapters/sql-port.js";
@@ -78,6 +82,8 @@ export {
   type PipelineOptions,
 } from "./definition/pipeline.js";
 export {
+  type AdaptivePolicy,
+  type BreakerPolicy,
   PIPELINE_DEFAULTS,
   type PipelinePolicy,
   type RetryPolicy,
@@ -86,6 +92,7 @@ export {
 export { type Queue, queue } from "./definition/queue.js";
 export { type AnyRoute, type Outbound, type Route, type RouteOptions, route } from "./definition/route.js";
 export type { Feed, Source, SourceContext, Sourced } from "./definition/source.js";
+export type { ConcurrencyChange } from "./gates/events.js";
 export {
   type GivenMessages,
   PipelineHost,
@@ -99,18 +106,55 @@ export {
 export { HTTP_DEFAULTS, type HttpPolicy } from "./http/client.js";
 export { HttpBodyError, HttpFailedError, HttpStatusError } from "./http/errors.js";
 export type { Fetch, HttpReply } from "./http/exchange.js";
-export { ExecutionGoneError, MessageTooLargeError } from "./ledger/errors.js";
+export { ExecutionGoneError, MessageTooLargeError, StepTooLargeError } from "./ledger/errors.js";
 export type { LedgerCounts } from "./ledger/ledger.js";
+export type { CallRecord } from "./ledger/lineage.js";
 export type { ExecutionStatus } from "./ledger/tables.js";
+export { ExecutionWaitTimeoutError } from "./operations/errors.js";
+export {
+  type OpenPipelineOperations,
+  openPipelineOperations,
+  type PipelineOperationsOptions,
+} from "./operations/open-operations.js";
+export type {
+  DeadFilter,
+  DeadMessage,
+  ExecutionDetails,
+  ExecutionFilter,
+  ExecutionListOptions,
+  ExecutionPage,
+  ExecutionSummary,
+  Lineage,
+  MessageFilter,
+  MessageRange,
+  MessageRecord,
+  OutcomeOptions,
+  PipelineOperations,
+  QueueDepth,
+  ReplayStarted,
+  SourceState,
+} from "./operations/operations.js";
+export type {
+  Carrier,
+  CarrierContext,
+  CarrierDelivery,
+  CarrierSource,
+  Consumption,
+  Letter,
+} from "./queues/carrier.js";
 export { type DeadLetter, DeadLetters } from "./queues/dead-letters.js";
 export {
+  CarrierError,
+  ChannelGoneError,
   DeadLetterNotFoundError,
+  LetterTooLargeError,
   QueueClosedError,
   QueueFullError,
   QueueStatusError,
   QueueTimeoutError,
   SubscriberLostError,
 } from "./queues/errors.js";
+export { type JetStreamOptions, jetstream } from "./queues/jetstream.js";
 export { QUEUE_DEFAULTS, QUEUE_LIMITS, type QueuePolicy, type SubscriberPolicy } from "./queues/limits.js";
 export {
   MessageQueue,
@@ -126,17 +170,22 @@ export {
   Subscription,
 } from "./queues/queues.js";
 export { dead, done, type RetryOptions, retry, type Status } from "./queues/status.js";
+export { ReplayError } from "./replay/errors.js";
+export type { ReplayOptions } from "./replay/options.js";
+export type { PipelineRetentionOptions } from "./retention/options.js";
+export type { RouteTotals } from "./retention/totals.js";
 export {
   ExecutionFailedError,
   ExecutionIdTakenError,
   ExecutionLostError,
   ExecutionNotFoundError,
+  NoLineageError,
   PipelineHostTakenError,
   PipelineInputError,
   UnknownPipelineError,
 } from "./runtime/errors.js";
 export type { PipelineHostOptions } from "./runtime/options.js";
-export type { PipelineProgress } from "./runtime/progress.js";
+export type { PipelineProgress, RouteProgress } from "./runtime/progress.js";
 export type { PipelineSummary } from "./runtime/summary.js";
 export { shippedAdapters, shippedSources } from "./shipped/types.js";
 export { type CsvOptions, type CsvRow, csvRows } from "./sources/csv.js";

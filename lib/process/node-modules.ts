@@ -41,6 +41,7 @@ function required<Name extends keyof NodeModules>(name: Name): NodeModules[Name]
 /** Modules of Node for code that cannot do without them. Reading one throws a HostModuleError where there is none. */
 export const node: {
   readonly childProcess: NodeModules["node:child_process"];
+  readonly crypto: NodeModules["node:crypto"];
   readonly fs: NodeModules["node:fs"];
   readonly http: NodeModules["node:http"];
   readonly module: NodeModules["node:module"];
@@ -54,6 +55,9 @@ export const node: {
 } = {
   get childProcess() {
     return required("node:child_process");
+  },
+  get crypto() {
+    return required("node:crypto");
   },
   get fs() {
     return required("node:fs");

@@ -10,12 +10,15 @@ import { SignalboxError } from "./errors.js";
 export class PackageMissingError extends SignalboxError {
   static override readonly name: string = "PackageMissingError";
   readonly code = "ERR_PACKAGE_MISSING";
-  /** The name of the package. */
+  /** The name of the package; several are divided by blanks. */
   readonly package: string;
   /** The versions that are supported, such as `^11.0.0`. */
   readonly versions: string;
   constructor(name: string, versions: string, purpose: string, cause?: unknown) {
-    super(`${purpose} needs the package ${name} (${versions}): npm install ${name}@${versions}`, { cause });
+    const names = name.split(" ");
+    const what = names.length === 1 ? `the package ${name}` : `the packages ${names.join(" and ")}`;
+    const all = names.map((one) => `${one}@${versions}`).join(" ");
+    super(`${purpose} needs ${what} (${versions}): npm install ${all}`, { cause });
     this.package = name;
     this.versions = versions;
   }

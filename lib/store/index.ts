@@ -43,7 +43,7 @@ export {
   ServerError,
   StoreUnreachableError,
 } from "./postgres/index.js";
-export type { Migration, Schema } from "./schema.js";
+export type { Durability, Migration, Schema } from "./schema.js";
 export type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "./sql.js";
 export { SqlError, TransactionEndedError, TransactionOvertakenError } from "./sql-errors.js";
 export {
@@ -53,7 +53,6 @@ export {
   StoreLockedError,
 } from "./sqlite/errors.js";
 export {
-  type Durability,
   SQLITE_DEFAULTS,
   type SqliteLimits,
   type SqliteOptions,

@@ -15,7 +15,7 @@ import {
   textOf,
   valuesOf,
 } from "./table-shape.js";
-import { Inserts, type UndoLog } from "./undo-log.js";
+import { BlindChanges, Inserts, type UndoLog } from "./undo-log.js";
 import type { Expectation, Key, RowWrite } from "./write-set.js";
 
 /** What became of one row. */
@@ -33,13 +33,17 @@ interface Change {
 /** Changes of which no order matters, up to the next clear. */
 interface Segment {
   readonly changes: Map<string, Change>;
+  readonly blind: BlindChanges<Change>;
   readonly inserts: Inserts;
   clear: Extract<Statement, { type: "clear" }> | undefined;
 }
 
 const NO_COLUMNS: ReadonlySet<string> = new Set();
 
-const newSegment = (): Segment => ({ changes: new Map(), inserts: new Inserts(), clear: undefined });
+function newSegment(): Segment {
+  const changes = new Map<string, Change>();
+  return { changes, blind: new BlindChanges(changes), inserts: new Inserts(), clear: undefined };
+}
 
 export class Overlay {
   private readonly shape: TableShape;
@@ -177,6 +181,10 @@ export class Overlay {
   private put(row: AnyRow): void {
     const key = valuesOf(row, this.shape.key);
     const text = textOf(key);
+    if (this.isUnseen(text)) {
+      this.changeBlindly(text, key, row);
+      return;
+    }
     const conflict = this.conflict(row, text);
     if (conflict !== undefined) throw conflict;
     this.change(text, key, row, true, NO_COLUMNS);
@@ -208,6 +216,10 @@ export class Overlay {
   }
 
   private remove(text: string, key: Key, blind: boolean): boolean {
+    if (blind && this.isUnseen(text)) {
+      this.changeBlindly(text, key, undefined);
+      return true;
+    }
     const isThere = this.rows.has(text);
     if (isThere || (blind && !this.known.has(text))) this.change(text, key, undefined, true, NO_COLUMNS);
     return isThere || blind;
@@ -232,6 +244,18 @@ export class Overlay {
       segment.clear = undefined;
       this.segment = segment;
     });
+  }
+
+  /** No set of the group looks at the row: whoever does has its key looked for. */
+  private isUnseen(text: string): boolean {
+    return this.shape.unique.length === 0 && this.ranges.isEmpty && !this.known.has(text);
+  }
+
+  /** Changes a row that nobody looks at, or removes it: the last change counts. */
+  private changeBlindly(text: string, key: Key, row: AnyRow | undefined): void {
+    const { blind } = this.segment;
+    blind.set(text, { key, before: "unknown", after: row, whole: true, columns: NO_COLUMNS });
+    this.undo.push(blind);
   }
 
   /** Changes a row, or removes it. */

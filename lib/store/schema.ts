@@ -10,6 +10,12 @@ export interface Migration {
   readonly sql?: readonly string[];
 }
 
+/**
+ * What an acknowledged write survives. `power-loss`: the loss of power or of the operating system, because every group is written to
+ * the disk. `process-kill`: the end of the process by any means, SIGKILL included; a power loss may take the last writes, never a part of one.
+ */
+export type Durability = "power-loss" | "process-kill";
+
 /** Tables with a version. Several schemas share a store; the names of tables are unique in the whole store. */
 export interface Schema {
   /** Lower case letters, digits and `_`. */
@@ -20,4 +26,9 @@ export interface Schema {
   readonly tables: readonly Table[];
   /** By the version they lead to: 2 leads from 1 to 2. A version without an entry only adds tables, indexes and columns. */
   readonly migrations?: Readonly<Record<number, Migration>>;
+  /**
+   * What acknowledged writes have to survive, on a store in a file whose options do not say: see {@link Durability}. A file that several
+   * schemas share has the stricter one. Default `power-loss`.
+   */
+  readonly durability?: Durability;
 }

@@ -35,14 +35,18 @@ export interface TableShape {
 }
 
 const shapes = new WeakMap<Table, TableShape>();
+/** Most calls are about the table of the call before. */
+let last: TableShape | undefined;
 
 /** The shape of a table. */
 export function shapeOf(table: Table): TableShape {
+  if (last?.table === table) return last;
   let shape = shapes.get(table);
   if (shape === undefined) {
     shape = measure(table);
     shapes.set(table, shape);
   }
+  last = shape;
   return shape;
 }
 

@@ -6,13 +6,19 @@ import type { AnyRow } from "./table.js";
 /** Takes one change back. */
 type Undo = () => void;
 
-/** Takes back the changes of one set, the last first. Appended rows are so many that they have no function of their own. */
+/** Many changes of one kind, which have no function each. */
+interface Changes {
+  /** Takes the last one back. */
+  pop(): void;
+}
+
+/** Takes back the changes of one set, the last first. */
 export class UndoLog {
   // Longer than `size` once a set was accepted: an array that is emptied gives its places back, and asks for them again.
-  private readonly entries: (Undo | Inserts)[] = [];
+  private readonly entries: (Undo | Changes)[] = [];
   private size = 0;
 
-  push(entry: Undo | Inserts): void {
+  push(entry: Undo | Changes): void {
     this.entries[this.size++] = entry;
   }
 
@@ -24,7 +30,7 @@ export class UndoLog {
   /** The set is refused. */
   undo(): void {
     while (this.size > 0) {
-      const entry = this.entries[--this.size] as Undo | Inserts;
+      const entry = this.entries[--this.size] as Undo | Changes;
       if (typeof entry === "function") entry();
       else entry.pop();
     }
@@ -32,7 +38,7 @@ export class UndoLog {
 }
 
 /** Rows that are added at the end. */
-export class Inserts implements Slots {
+export class Inserts implements Slots, Changes {
   readonly rows: AnyRow[] = [];
   readonly results: number[][] = [];
   readonly at: number[] = [];
@@ -47,5 +53,29 @@ export class Inserts implements Slots {
     this.rows.pop();
     this.results.pop();
     this.at.pop();
+  }
+}
+
+/** Changes of rows at which nobody looks: the last one of a row counts. */
+export class BlindChanges<C> implements Changes {
+  private readonly changes: Map<string, C>;
+  private readonly texts: string[] = [];
+  private readonly earlier: (C | undefined)[] = [];
+
+  constructor(changes: Map<string, C>) {
+    this.changes = changes;
+  }
+
+  set(text: string, change: C): void {
+    this.texts.push(text);
+    this.earlier.push(this.changes.get(text));
+    this.changes.set(text, change);
+  }
+
+  pop(): void {
+    const text = this.texts.pop() as string;
+    const before = this.earlier.pop();
+    if (before === undefined) this.changes.delete(text);
+    else this.changes.set(text, before);
   }
 }

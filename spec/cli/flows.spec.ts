@@ -1,9 +1,9 @@
 // `signalbox flows`, with operations that answer what they are told to.
 
 import { beforeEach, describe, expect, test } from "vitest";
+import { RemoteOperationError } from "../../lib/admin/errors.js";
 import type { FlowsHost } from "../../lib/cli/flows/context.js";
 import { flows } from "../../lib/cli/flows/flows.js";
-import { RemoteOperationError } from "../../lib/flow/operations/errors.js";
 import type { FlowDetails, FlowListOptions, FlowSummary } from "../../lib/flow/operations/operations.js";
 import { fakeOperations } from "../flow/operations/support/fake-operations.js";
 
@@ -276,6 +276,25 @@ test("history prints a line for each entry, and with --json one document", async
   );
   const json = await run(["history", "a", "--json", ...STORE], { history: events });
   expect(JSON.parse(json.printed)).toEqual({ events });
+});
+
+test("events prints a line for each published event, and with --json one document", async () => {
+  const events = [
+    { position: 7, at: NOW, topic: "arrived", value: { at: "the depot" } },
+    { position: 12, at: NOW, topic: "empty", value: undefined },
+  ];
+  const args = ["--after", "3", "--topic", "arrived", "--follow"];
+  const { printed, calls } = await run(["events", "a", ...args, ...STORE], { events });
+  expect(calls).toEqual([["events", "a", { follow: true, topic: "arrived", after: 3 }]]);
+  expect(printed).toBe(
+    [
+      '    7  2026-11-22T12:00:00.000Z  arrived {"at":"the depot"}',
+      "   12  2026-11-22T12:00:00.000Z  empty",
+    ].join("\n"),
+  );
+  const json = await run(["events", "a", "--json", ...STORE], { events: events.slice(0, 1) });
+  expect(JSON.parse(json.printed)).toEqual({ events: events.slice(0, 1) });
+  expect(json.calls).toEqual([["events", "a", { follow: false }]]);
 });
 
 test("metrics shows counts and delays", async () => {

@@ -25,8 +25,9 @@ function loadedBy(path: string): Set<string> {
 }
 
 test.each([
-  ["lib/cli/main.ts", /^lib\/(testing|flow|store)\//],
-  ["lib/cli/flows/program.ts", /^lib\/testing\//],
+  ["lib/cli/main.ts", /^lib\/(testing|flow|pipeline|store)\//],
+  ["lib/cli/flows/program.ts", /^lib\/(testing|pipeline)\//],
+  ["lib/cli/pipelines/program.ts", /^lib\/testing\//],
   ["lib/cli/replay/program.ts", /^lib\/(flow|store)\//],
 ])("%s loads none of %s", (path, others) => {
   const loaded = [...loadedBy(path)];

@@ -8,7 +8,7 @@ import { memory } from "signalbox/store";
 import { testClock } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { MortalSource } from "../../lib/testing/flows/mortal-store.js";
-import { withPoints } from "../chaos/flows/points.js";
+import { withPoints } from "../chaos/points.js";
 import { sized } from "../support/proof.js";
 import { endOf, programFlow, type World } from "./programs/interpret.js";
 import { mailFor, mailOf, type Node, programs } from "./programs/program.js";

@@ -1,11 +1,12 @@
 // Queues and schedules of flows on every store: one suite, with one host where a store has room for one, and with two on PostgreSQL.
 
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { type AnyFlow, defineFlow, type FlowHost, type FlowHostOptions, schedule } from "signalbox/flow";
 import type { Claim } from "signalbox/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FlowRow } from "../../lib/flow/journal/tables.js";
 import { DRIVERS } from "../store/sqlite/support.js";
+import { sharedPglite } from "../support/pglite.js";
 import { noPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
 import { storeContext } from "../support/store-context.js";
 import { OLDER_SCHEMA, putOlder } from "./stores/older.js";
@@ -14,11 +15,10 @@ import { type Place, pglitePlace, postgresPlace, Shop, sqlitePlace } from "./sto
 let server: PostgresServer | undefined;
 let database: PGlite;
 beforeAll(async () => {
-  database = await PGlite.create();
+  database = await sharedPglite();
   if (noPostgres === undefined) server = await startPostgres();
 });
 afterAll(async () => {
-  await database.close();
   await server?.stop();
 });
 

@@ -8,6 +8,7 @@ import { queue } from "../../lib/pipeline/definition/queue.js";
 import { type AnyRoute, route } from "../../lib/pipeline/definition/route.js";
 import type { Sourced } from "../../lib/pipeline/definition/source.js";
 import { type PipelineHost, pipelineHost, runPipeline } from "../../lib/pipeline/host.js";
+import type { Pid } from "../../lib/process/pid.js";
 
 const lines = queue<string>("lines");
 const words = queue<string>("words");
@@ -54,6 +55,7 @@ function latch(): { readonly wait: Promise<void>; readonly open: () => void } {
 const STORES: readonly (readonly [string, () => StoreSource | undefined])[] = [
   ["in memory alone", () => undefined],
   ["in a store", () => memory()],
+  ["in a store that several hosts share", () => memory({ shared: true })],
 ];
 
 describe.each(STORES)("an execution %s", (_, store) => {
@@ -122,6 +124,39 @@ describe.each(STORES)("an execution %s", (_, store) => {
     const run = await host.start(pipeline, { messages: { to: numbers, values: [0, 1, 2] } });
     expect(await run.completed()).toMatchObject({ done: 3, dead: 1 });
     expect(made).toEqual([1, 2]);
+  });
+
+  test("remembers for a batch and the adapters behind it, from the commit of the batch on", async () => {
+    const sums: number[] = [];
+    const seen: number[] = [];
+    let hasFailed = false;
+    const add = route("add", { from: numbers, concurrency: 2, retry: QUICK })
+      .batch("sum", { size: 2 }, async (all, ctx) => {
+        const before = ((await ctx.recall("sum")) ?? 0) as number;
+        const sum = all.reduce((a, b) => a + b, before);
+        ctx.remember("sum", sum);
+        expect(await ctx.recall("sum")).toBe(sum);
+        await ctx.sleep(0);
+        if (all.includes(8) && !hasFailed) {
+          hasFailed = true;
+          throw new Error("what a batch remembers that failed is forgotten");
+        }
+        sums.push(sum);
+        return all;
+      })
+      .via("count", async (n, ctx) => {
+        const before = ((await ctx.recall("count")) ?? 0) as number;
+        ctx.remember("count", before + 1);
+        seen.push(before + 1);
+        return n;
+      })
+      .to(queue<number>("sums"));
+    const read = route("read", { from: queue<number>("sums") }).via("read", () => undefined);
+    const pipeline = oneRoute(add, read);
+    const host = await hostOf(system(), store(), pipeline);
+    const run = await host.start(pipeline, { messages: { to: numbers, values: [1, 2, 4, 8, 16] } });
+    expect(await run.completed()).toMatchObject({ done: 10, dead: 0 });
+    expect([Math.max(...sums), seen]).toEqual([31, [1, 2, 3, 4, 5]]);
   });
 
   test("makes batches by key", async () => {
@@ -374,6 +409,33 @@ describe("a host", () => {
   });
 });
 
+test.each([true, false].flatMap((isBatch) => STORES.map(([where, store]) => ({ isBatch, where, store }))))(
+  "a route whose process is killed when its worker has just finished settles that once, and the execution goes on ($where, batch: $isBatch)",
+  async ({ isBatch, store }) => {
+    const on = system();
+    const calls: number[] = [];
+    const called = (n: number): undefined => {
+      calls.push(n);
+      const pid = on.processes().find(({ label }) => label === "route work");
+      if (n === 1) on.exit(pid as Pid<never>, "kill");
+    };
+    const from = route("work", { from: numbers, retry: QUICK });
+    const pipeline = oneRoute(
+      isBatch
+        ? from.batch("work", { size: 1 }, ([n]) => called(n as number))
+        : from.via("work", (n) => called(n)),
+    );
+    const crashes: unknown[] = [];
+    on.events.on("exit", ({ reason }) => {
+      if (reason.type === "crash") crashes.push(reason.error);
+    });
+    const host = await hostOf(on, store(), pipeline);
+    const run = await host.start(pipeline, { messages: { to: numbers, values: [0, 1, 2] } });
+    expect(await run.completed()).toMatchObject({ done: 3, dead: 0 });
+    expect([calls, crashes]).toEqual([[0, 1, 2], []]);
+  },
+);
+
 test("runPipeline runs once, and leaves nothing behind", async () => {
   const on = system();
   const before = on.population;
@@ -382,28 +444,25 @@ test("runPipeline runs once, and leaves nothing behind", async () => {
   expect([done, on.population]).toEqual([3, before]);
 });
 
+test("refuses what an adapter before a batch remembers, with the remedy", async () => {
+  const add = route("add", { from: numbers, retry: { attempts: 1 } })
+    .via("note", (n, ctx) => {
+      ctx.remember("last", n);
+      return n;
+    })
+    .batch("sum", { size: 2 }, () => undefined);
+  const pipeline = oneRoute(add);
+  const host = await hostOf(system(), memory(), pipeline);
+  const run = await host.start(pipeline, { messages: { to: numbers, values: [1] } });
+  await run.completed();
+  for await (const { errors } of run.deadLetters())
+    expect(errors[0]).toMatch(/remember must be absent: .* put it into a route before, or behind the batch/);
+  expect.assertions(1);
+});
+
 test("two batches in a route are refused, with the remedy", () => {
   const twice = route("twice", { from: numbers })
     .batch("a", { size: 2 }, (all) => all)
     .batch("b", { size: 2 }, () => undefined);
   expect(() => pipelineHost({ pipelines: [oneRoute(twice)] })).toThrow(/begin another one with this adapter/);
-});
-
-test("a store that several processes share is refused, and closed again", async () => {
-  const source = memory();
-  let closed = 0;
-  const shared: StoreSource = {
-    label: "shared",
-    open: async (...given) => {
-      const store = await source.open(...given);
-      return Object.assign(Object.create(store), {
-        shared: true,
-        close: () => store.close().then(() => closed++),
-      });
-    },
-  };
-  await expect(hostOf(system(), shared, oneRoute(route("r", { from: lines })))).rejects.toThrow(
-    "is shared by several processes: pipelines need one of one process",
-  );
-  expect(closed).toBe(1);
 });

@@ -51,13 +51,18 @@ export class Compiled {
   }
 
   /** Runs a program to its end. Resolves with all that it printed, and its exit code if that is not 0. */
-  run(path: string, args: readonly string[] = []): Promise<string> {
+  async run(path: string, args: readonly string[] = []): Promise<string> {
+    return (await this.printed(path, args)).all;
+  }
+
+  /** Runs a program to its end. Resolves with what it printed, reports of crashes included or not, and its exit code if that is not 0. */
+  printed(path: string, args: readonly string[] = []): Promise<{ out: string; all: string }> {
     return new Promise((resolve) => {
       const options = { maxBuffer: 1e9, env: { ...process.env, NO_COLOR: "1", NODE_OPTIONS: "" } };
       const all = [...this.argsFor(path), ...args];
       execFile(process.execPath, all, options, (error, out, err) => {
         const ended = error === null ? "" : `(exit code ${error.code ?? error.signal})`;
-        resolve(`${out}${err}${ended}`.trim());
+        resolve({ out: `${out}${ended}`.trim(), all: `${out}${err}${ended}`.trim() });
       });
     });
   }

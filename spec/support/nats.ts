@@ -15,6 +15,10 @@ export interface NatsServer extends AsyncDisposable {
   start(): Promise<void>;
   /** SIGKILL. `start` recovers what it had. */
   kill(): Promise<void>;
+  /** As `kill`, and its data is gone. */
+  wipe(): Promise<void>;
+  /** While it is killed: takes so many connections at its port, and closes each at once. */
+  refuse(connections: number): Promise<void>;
   /** Kills it and removes its data. */
   stop(): Promise<void>;
 }
@@ -54,20 +58,36 @@ export async function startNats(): Promise<NatsServer> {
   return server;
 }
 
+/**
+ * Starts the server, prints its process id, and kills it when its own standard input ends: that is when the process of the tests does,
+ * whatever ends it.
+ */
+const TETHERED = `exec 3<&0
+"$0" "$@" 3<&- </dev/null >/dev/null &
+server=$!
+echo $server
+{ cat >/dev/null; kill -9 $server; } <&3 3<&- >/dev/null 2>&1 &
+watch=$!
+exec 3<&-
+wait $server
+kill -9 $watch 2>/dev/null`;
+
 class Server implements NatsServer {
   readonly address: string;
   readonly #path: string;
   readonly #port: number;
   readonly #folder = mkdtempSync(join(tmpdir(), "signalbox-nats-"));
   readonly #exit: () => void;
+  /** The shell that watches over the server, and the server. */
   #child: ChildProcess | undefined;
+  #pid: number | undefined;
 
   constructor(path: string, port: number) {
     this.#path = path;
     this.#port = port;
     this.address = `127.0.0.1:${port}`;
     this.#exit = () => {
-      this.#child?.kill("SIGKILL");
+      this.#strike();
       rmSync(this.#folder, { recursive: true, force: true });
     };
     process.once("exit", this.#exit);
@@ -75,8 +95,14 @@ class Server implements NatsServer {
 
   async start(): Promise<void> {
     const flags = ["-js", "-sd", join(this.#folder, "data"), "-a", "127.0.0.1", "-p", String(this.#port)];
-    const child = spawn(this.#path, flags, { stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn("/bin/sh", ["-c", TETHERED, this.#path, ...flags], { stdio: "pipe" });
     this.#child = child;
+    child.stdout.on("data", (chunk: Buffer) => {
+      this.#pid = Number(chunk.toString());
+    });
+    child.once("exit", () => {
+      this.#pid = undefined;
+    });
     let log = "";
     await new Promise<void>((resolve, reject) => {
       child.stderr?.on("data", (chunk: Buffer) => {
@@ -90,10 +116,36 @@ class Server implements NatsServer {
 
   async kill(): Promise<void> {
     const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise((resolve) => child.once("close", resolve));
-    child.kill("SIGKILL");
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    this.#strike();
     await ended;
+    child.stdin?.end();
+  }
+
+  #strike(): void {
+    if (this.#pid !== undefined) process.kill(this.#pid, "SIGKILL");
+    this.#pid = undefined;
+  }
+
+  async wipe(): Promise<void> {
+    await this.kill();
+    rmSync(join(this.#folder, "data"), { recursive: true, force: true });
+  }
+
+  async refuse(connections: number): Promise<void> {
+    const server = createServer();
+    let refused = 0;
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.on("connection", (socket) => {
+        socket.on("error", () => undefined).destroy();
+        if (++refused >= connections) resolve();
+      });
+      server.listen(this.#port, "127.0.0.1");
+    });
+    await new Promise((resolve) => server.close(resolve));
   }
 
   async stop(): Promise<void> {

@@ -4,10 +4,10 @@ import type { FlowOperations, FlowOutcome, FlowStatus } from "../../flow/operati
 import { Misuse } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
 import { jsonText, oneLine, printable } from "../shell/printable.js";
+import { valueText } from "../shell/style.js";
+import { jsonGiven, lengthGiven, numberGiven } from "../shell/values.js";
 import { exitOf } from "./answer.js";
 import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
-import { valueText } from "./style.js";
-import { jsonGiven, lengthGiven, numberGiven } from "./values.js";
 
 /** A command that does the same with each of the flows that it is given, and says which of them it could not do it with. */
 function each(

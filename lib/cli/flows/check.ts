@@ -3,10 +3,10 @@
 import { type CheckedFlow, checkFlows } from "../../flow/operations/check.js";
 import { System } from "../../system.js";
 import { Misuse } from "../shell/arguments.js";
+import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
 import { oneLine } from "../shell/printable.js";
 import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
-import { printList } from "./document.js";
 
 const check = defineCommand({
   words: [],

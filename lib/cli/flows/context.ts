@@ -1,11 +1,13 @@
 // What the commands of `signalbox flows` share: how they reach flows, and how they show what they found.
 
-import type { FlowOperations } from "../../flow/operations/operations.js";
+import type { FlowOperations, FlowStatus } from "../../flow/operations/operations.js";
 import type { Values } from "../../flow/operations/values.js";
 import type { Store } from "../../store/index.js";
-import type { Given, OptionSpecs } from "../shell/arguments.js";
+import type { OptionSpecs } from "../shell/arguments.js";
+import type { Command, Printer } from "../shell/commands.js";
+import type { Style } from "../shell/style.js";
+import type { Moments } from "../shell/values.js";
 import type { Code } from "./code.js";
-import type { Style } from "./style.js";
 
 /** Operations on the flows of a store. */
 export interface Opened {
@@ -16,18 +18,12 @@ export interface Opened {
 }
 
 /** What the command uses of its surroundings. */
-export interface FlowsHost {
-  print(text: string): void;
-  complain(text: string): void;
+export interface FlowsHost extends Printer, Moments {
   /** The width of the terminal; undefined: there is none. */
   readonly columns: number | undefined;
   readonly colours: boolean;
   /** The variable SIGNALBOX_STORE. */
   readonly defaultStore: string | undefined;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Reads a moment such as `2026-11-22` or `2026-11-22T18:00Z`; undefined when it is none. */
-  moment(text: string): number | undefined;
   /**
    * Reaches the flows of a store: a file, or a URL of PostgreSQL. `payloads` read its values where no host does it. @throws Error
    */
@@ -45,7 +41,7 @@ export interface FlowsHost {
 /** What a command is given besides its arguments. */
 export interface CommandContext {
   readonly host: FlowsHost;
-  readonly style: Style;
+  readonly style: Style<FlowStatus>;
   readonly json: boolean;
   /** What `--store` names. */
   readonly store: string;
@@ -57,15 +53,9 @@ export interface CommandContext {
 }
 
 /** A command of `signalbox flows`. */
-export interface FlowsCommand<O extends OptionSpecs = OptionSpecs> {
-  /** The words behind its name, such as `ID` or `[NAME]`. */
-  readonly words: readonly string[];
-  readonly summary: string;
-  readonly options: O;
+export interface FlowsCommand<O extends OptionSpecs = OptionSpecs> extends Command<CommandContext, O> {
   /** It opens the store by itself, and needs no operations. */
   readonly opensStore?: boolean;
-  /** Carries it out. Resolves with the exit code. */
-  run(given: Given<O>, context: CommandContext): Promise<number>;
 }
 
 export function defineCommand<const O extends OptionSpecs>(command: FlowsCommand<O>): FlowsCommand {

@@ -10,14 +10,15 @@ import {
   type FlowSummary,
   type HistoryEvent,
 } from "../../flow/operations/operations.js";
+import type { FlowEvent } from "../../flow/runtime/event-page.js";
 import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
+import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
 import { oneLine } from "../shell/printable.js";
+import { lengthOf, valueText, whenText } from "../shell/style.js";
+import { type Column, renderTable } from "../shell/table.js";
+import { momentGiven, numberGiven } from "../shell/values.js";
 import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
-import { printList } from "./document.js";
-import { lengthOf, valueText, whenText } from "./style.js";
-import { type Column, renderTable } from "./table.js";
-import { momentGiven, numberGiven } from "./values.js";
 
 const FILTERS = {
   status: {
@@ -214,6 +215,31 @@ const history = defineCommand({
   },
 });
 
+const events = defineCommand({
+  words: ["ID"],
+  summary: "prints what a flow has published, one line for each event",
+  options: {
+    topic: { value: "TOPIC", help: "only events of this topic" },
+    after: { value: "POSITION", help: "only events behind this one" },
+    follow: { help: "waits for further events, until the flow has ended" },
+  },
+  run: async ({ words: [id], options: { topic, after, follow } }, context) => {
+    const found = context.operations.events(id as string, {
+      follow: follow === true,
+      ...(topic !== undefined && { topic }),
+      ...(after !== undefined && { after: numberGiven("after", after, 0) }),
+    });
+    if (context.json) await printList(context.host, "events", found);
+    else for await (const event of found) context.host.print(publishedLine(event, context));
+    return EXIT.fine;
+  },
+});
+
+function publishedLine({ position, at, topic, value }: FlowEvent, { style, host }: CommandContext): string {
+  const shown = value === undefined ? "" : ` ${valueText(value)}`;
+  return `${String(position).padStart(5)}  ${style.dim(host.iso(at))}  ${oneLine(`${topic}${shown}`)}`;
+}
+
 function eventLine(
   { seq, at, type, key, value, attempt, dueAt }: HistoryEvent,
   { style, host }: CommandContext,
@@ -266,4 +292,11 @@ function metricsText({ counts, oldestPendingMs, lagMs }: FlowMetrics, { style }:
   return `${table}\n\noldest pending  ${oldest}\nlag             ${lengthOf(lagMs)}`;
 }
 
-export const LOOK: Readonly<Record<string, FlowsCommand>> = { list, show, history, hospital, metrics };
+export const LOOK: Readonly<Record<string, FlowsCommand>> = {
+  list,
+  show,
+  history,
+  events,
+  hospital,
+  metrics,
+};

@@ -3,9 +3,9 @@
 import type { QueueInfo } from "../../flow/queues/info.js";
 import type { ScheduleInfo } from "../../flow/schedules/schedules.js";
 import { EXIT } from "../shell/exit.js";
+import { lengthOf, whenText } from "../shell/style.js";
+import { renderTable } from "../shell/table.js";
 import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
-import { lengthOf, whenText } from "./style.js";
-import { renderTable } from "./table.js";
 
 const schedules = defineCommand({
   words: [],

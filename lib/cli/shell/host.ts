@@ -46,6 +46,7 @@ export function terminal(): {
   readonly columns: number | undefined;
   readonly colours: boolean;
   readonly defaultStore: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
   now(): number;
   moment(text: string): number | undefined;
   iso(moment: number): string;
@@ -58,6 +59,7 @@ export function terminal(): {
     columns: stdout.isTTY === true ? stdout.columns : undefined,
     colours,
     defaultStore: env.SIGNALBOX_STORE,
+    env,
     now: () => Date.now(),
     moment: (text) => {
       const moment = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
@@ -93,6 +95,35 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
     clear();
   };
   return { path, remove };
+}
+
+/** Draws a line over the one before; undefined clears it. Only on a terminal, and not among what is printed. */
+export function draw(line: string | undefined): void {
+  const { stderr } = process;
+  if (stderr.isTTY === true && process.env.TERM !== "dumb") stderr.write(`\r\u001b[2K${line ?? ""}`);
+}
+
+/** The first signal aborts; the second one ends the program at once. */
+export function interruption(): { readonly signal: AbortSignal; readonly code: number; release(): void } {
+  const controller = new AbortController();
+  let code = 0;
+  const end = (signal: NodeJS.Signals): void => {
+    const by = 128 + ENDS[signal as keyof typeof ENDS];
+    if (controller.signal.aborted) process.exit(by);
+    code = by;
+    controller.abort(new Error(`interrupted by ${signal}`));
+  };
+  const names = Object.keys(ENDS);
+  for (const signal of names) process.on(signal, end);
+  return {
+    signal: controller.signal,
+    get code() {
+      return code;
+    },
+    release: () => {
+      for (const signal of names) process.off(signal, end);
+    },
+  };
 }
 
 export function isFile(path: string): boolean {

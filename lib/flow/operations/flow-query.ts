@@ -71,9 +71,9 @@ function readCursor(cursor: string, idPrefix: string | undefined): string | numb
   throw new OptionError("cursor", cursor, allowed);
 }
 
-/** Names the place behind a row. */
-export function cursorAt(query: FlowQuery, row: FlowRow): string {
-  return query.filter.idPrefix === undefined ? String(row.number) : `id:${row.id}`;
+/** Names the place behind a row: its number, or its id. */
+export function cursorAt(query: FlowQuery, place: string | number): string {
+  return query.filter.idPrefix === undefined ? String(place) : `id:${place}`;
 }
 
 /**
@@ -105,16 +105,6 @@ export function scansOf(
   if (statuses !== undefined)
     return statuses.map((status) => ({ ...bounds, index: "status", prefix: [status] }));
   return [bounds];
-}
-
-/** The first rows of several scans together, in the order of the list. */
-export function merged(query: FlowQuery, found: readonly (readonly FlowRow[])[], most: number): FlowRow[] {
-  if (found.length === 1) return [...(found[0] as readonly FlowRow[])];
-  const sign = query.reverse ? -1 : 1;
-  return found
-    .flat()
-    .sort((one, other) => sign * (one.number - other.number))
-    .slice(0, most);
 }
 
 /** Whether a row is part of the list. */

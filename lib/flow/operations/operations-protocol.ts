@@ -1,16 +1,18 @@
-// The protocol of operations: one request and one answer, each a line of JSON. The admin socket of a host and the command
-// `signalbox flows` speak it.
-//
-//     {"v":1,"id":7,"op":"pause","args":{"id":"order-1"}}
-//     {"id":7,"ok":null}
-//     {"id":8,"error":{"name":"FlowNotFoundError","code":"ERR_FLOW_NOT_FOUND","message":"there is no flow \"order-2\""}}
-//
-// Every request ends by itself: a history is read page by page, and a wait for an outcome is asked for again and again.
+// The operations on flows over the protocol of admin sockets: as a host offers them, and as a client asks for them.
 
-import { SignalboxError } from "../../process/errors.js";
-import { alike, only } from "../../process/known-options.js";
-import { AdminProtocolError, FlowWaitTimeoutError, RemoteOperationError } from "./errors.js";
-import { type Json, toJson } from "./json-view.js";
+import type { AdminService } from "../../admin/post.js";
+import {
+  type AdminOperation,
+  type Args,
+  type Ask,
+  askedAgain,
+  PROTOCOL_LIMITS,
+  pageLimit,
+  pageOf,
+  pendingAfter,
+} from "../../admin/protocol.js";
+import { FlowWaitTimeoutError } from "../runtime/errors.js";
+import type { FlowEvent, FlowEventOptions } from "../runtime/event-page.js";
 import type {
   FlowForkOptions,
   FlowListOptions,
@@ -22,34 +24,9 @@ import type {
   FlowSendOptions,
   FlowStartOptions,
   HistoryEvent,
-  ResultOptions,
 } from "./operations.js";
 
-export const PROTOCOL_VERSION = 1;
-
-/** The limits of the protocol. */
-export const PROTOCOL_LIMITS: {
-  /** Most bytes of a request. */
-  readonly requestBytes: number;
-  /** Most characters of an answer. */
-  readonly answerLength: number;
-  /** Most events of a page of a history. */
-  readonly pageEvents: number;
-  /** A page of a history ends when it has so many characters. */
-  readonly pageLength: number;
-  /** How long one request waits for the end of a flow, in milliseconds. */
-  readonly waitMs: number;
-} = {
-  requestBytes: 1 << 20,
-  answerLength: 1 << 26,
-  pageEvents: 500,
-  pageLength: 1 << 20,
-  waitMs: 10_000,
-};
-
-type Args = Readonly<Record<string, unknown>>;
-
-/** One operation of the protocol: the names of its arguments, and how it is done. */
+/** One operation: the names of its arguments, and how it is done. */
 interface Operation {
   readonly args: readonly string[];
   run(operations: FlowOperations, args: Args, signal: AbortSignal): Promise<unknown>;
@@ -72,6 +49,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   list: { args: LIST, run: (on, args) => on.list(args as FlowListOptions) },
   inspect: { args: ["id"], run: (on, args) => on.inspect(id(args)) },
   history: { args: ["id", "after", "limit"], run: historyPage },
+  events: { args: ["id", "after", "topic", "limit", "timeoutMs"], run: eventsPage },
   pause: { args: ["id"], run: (on, args) => on.pause(id(args)) },
   resume: { args: ["id"], run: (on, args) => on.resume(id(args)) },
   cancel: { args: ["id"], run: (on, args) => on.cancel(id(args)) },
@@ -87,7 +65,13 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       return on.fork(id(args), args.newId === undefined ? options : { ...options, id: args.newId as string });
     },
   },
-  outcome: { args: ["id", "timeoutMs"], run: outcome },
+  outcome: {
+    args: ["id", "timeoutMs"],
+    run: (on, args, signal) =>
+      pendingAfter<FlowOutcome>(args, "ERR_FLOW_WAIT_TIMEOUT", (timeoutMs) =>
+        on.outcome(id(args), { timeoutMs, signal }),
+      ),
+  },
   remove: { args: ["id"], run: (on, args) => on.remove(id(args)) },
   prune: {
     args: ["status", "name", "olderThanMs", "keep"],
@@ -114,6 +98,15 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   backup: { args: ["path"], run: (on, args) => on.backup(args.path as string) },
 };
 
+/** The operations of a host of flows, for its admin socket. */
+export function flowService(on: FlowOperations): AdminService {
+  const bound = Object.entries(OPERATIONS).map(([name, { args, run }]): [string, AdminOperation] => [
+    name,
+    { args, run: (given, signal) => run(on, given, signal) },
+  ]);
+  return { name: "flows", shares: false, operations: new Map(bound) };
+}
+
 interface HistoryPage {
   readonly events: readonly HistoryEvent[];
   /** `after` of the next page. */
@@ -121,129 +114,36 @@ interface HistoryPage {
 }
 
 async function historyPage(on: FlowOperations, args: Args): Promise<HistoryPage> {
-  const { pageEvents, pageLength } = PROTOCOL_LIMITS;
-  const asked = typeof args.limit === "number" ? args.limit : pageEvents;
-  const options = { ...rest<object>(args, "id", "limit"), limit: Math.min(asked, pageEvents) };
-  const events: HistoryEvent[] = [];
-  let length = 0;
-  for await (const event of on.history(id(args), options)) {
-    const shown = toJson(event);
-    events.push(shown as unknown as HistoryEvent);
-    length += JSON.stringify(shown).length;
-    if (length > pageLength) break;
-  }
+  const limit = pageLimit(args);
+  const options = { ...rest<object>(args, "id", "limit"), limit };
+  const { shown, isFull } = await pageOf(on.history(id(args), options), limit);
+  const events = shown as unknown as readonly HistoryEvent[];
   const last = events.at(-1);
-  return last !== undefined && (events.length === options.limit || length > pageLength)
-    ? { events, next: last.seq }
-    : { events };
+  return last !== undefined && isFull ? { events, next: last.seq } : { events };
 }
 
-async function outcome(
-  on: FlowOperations,
-  args: Args,
-  signal: AbortSignal,
-): Promise<FlowOutcome | "pending"> {
-  const timeoutMs = Math.min(typeof args.timeoutMs === "number" ? args.timeoutMs : 0, PROTOCOL_LIMITS.waitMs);
-  try {
-    return await on.outcome(id(args), { timeoutMs: Math.max(timeoutMs, 0), signal });
-  } catch (error) {
-    if (error instanceof SignalboxError && error.code === "ERR_FLOW_WAIT_TIMEOUT") return "pending";
-    throw error;
-  }
+interface EventsPage {
+  readonly events: readonly FlowEvent[];
+  /** No event comes behind them. */
+  readonly isLast: boolean;
 }
 
-/** Carries out the request of a line. Resolves with the line of its answer; never rejects. */
-export async function serve(operations: FlowOperations, line: string, signal: AbortSignal): Promise<string> {
-  let of: number | null = null;
-  try {
-    const request = parse(line);
-    of = request.id;
-    const found = await request.operation.run(operations, request.args, signal);
-    const answer = JSON.stringify({ id: of, ok: toJson(found) });
-    if (answer.length <= PROTOCOL_LIMITS.answerLength) return answer;
-    throw new AdminProtocolError(
-      `the answer has ${answer.length} characters, and ${PROTOCOL_LIMITS.answerLength} are allowed: ask for less`,
-    );
-  } catch (error) {
-    return errorLine(of, error);
-  }
-}
-
-/** The line of an answer that is an error. */
-export function errorLine(id: number | null, error: unknown): string {
-  const { name, message, code } = (error instanceof Error ? error : new Error(String(error))) as Error & {
-    code?: unknown;
-  };
-  return JSON.stringify({
-    id,
-    error: { name, message, ...(typeof code === "string" ? { code } : {}) },
+/** With `timeoutMs`, waits for the next event if there is none. */
+async function eventsPage(on: FlowOperations, args: Args, signal: AbortSignal): Promise<EventsPage> {
+  const limit = pageLimit(args);
+  const options = rest<FlowEventOptions>(args, "id", "limit", "timeoutMs");
+  const { shown, isFull } = await pageOf(on.events(id(args), { ...options, follow: false }), limit);
+  const there = shown as unknown as readonly FlowEvent[];
+  const isFollowed = args.timeoutMs !== undefined;
+  if (there.length > 0 || !isFollowed) return { events: there, isLast: !isFollowed && !isFull };
+  const next = await pendingAfter(args, "ERR_FLOW_WAIT_TIMEOUT", async (timeoutMs) => {
+    for await (const event of on.events(id(args), { ...options, timeoutMs, signal })) return [event];
+    return undefined;
   });
+  return next === "pending"
+    ? { events: [], isLast: false }
+    : { events: next ?? [], isLast: next === undefined };
 }
-
-interface Parsed {
-  readonly id: number;
-  readonly operation: Operation;
-  readonly args: Args;
-}
-
-/** @throws AdminProtocolError, OptionError */
-function parse(line: string): Parsed {
-  let request: unknown;
-  try {
-    request = JSON.parse(line);
-  } catch {
-    throw new AdminProtocolError("a request must be a line of JSON");
-  }
-  if (typeof request !== "object" || request === null || Array.isArray(request))
-    throw new AdminProtocolError("a request must be an object with v, id, op and args");
-  const { v, id: number, op, args = {} } = request as Args;
-  if (v !== PROTOCOL_VERSION)
-    throw new AdminProtocolError(
-      `the request has version ${JSON.stringify(v)} of the protocol; this host has version ${PROTOCOL_VERSION}`,
-    );
-  if (!Number.isSafeInteger(number))
-    throw new AdminProtocolError("the id of a request must be a whole number");
-  const operation = typeof op === "string" && Object.hasOwn(OPERATIONS, op) ? OPERATIONS[op] : undefined;
-  if (operation === undefined) {
-    const meant = typeof op === "string" ? alike(Object.keys(OPERATIONS), op.slice(0, 100)) : [];
-    throw new AdminProtocolError(
-      `there is no operation ${JSON.stringify(op)?.slice(0, 100)}: ${meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : `there is only ${Object.keys(OPERATIONS).join(", ")}`}`,
-    );
-  }
-  only("args", args as object, operation.args);
-  return { id: number as number, operation, args: args as Args };
-}
-
-/** The line of a request. */
-export function requestLine(id: number, op: string, args: object): string {
-  return JSON.stringify({ v: PROTOCOL_VERSION, id, op, args });
-}
-
-/** What an answer gives. @throws RemoteOperationError when it is an error, or no answer to this request */
-export function readAnswer(id: number, line: string): Json {
-  let answer: { id?: unknown; ok?: Json; error?: { name?: unknown; code?: unknown; message?: unknown } };
-  try {
-    answer = JSON.parse(line);
-  } catch {
-    throw new RemoteOperationError("the answer is no JSON: is this the admin socket of a host?", {
-      name: "Error",
-    });
-  }
-  const { error } = answer;
-  if (error !== undefined) {
-    const { name, message, code } = error;
-    throw new RemoteOperationError(String(message), {
-      name: String(name),
-      ...(typeof code === "string" ? { code } : {}),
-    });
-  }
-  if (answer.id !== id || answer.ok === undefined)
-    throw new RemoteOperationError(`the answer is not that of request ${id}`, { name: "Error" });
-  return answer.ok;
-}
-
-/** Sends a request, and gives what its answer gives. */
-export type Ask = (op: string, args: object, signal?: AbortSignal) => Promise<Json>;
 
 /** Operations at the other end of a connection. Values are shown as JSON. */
 export function remoteOperations(ask: Ask): FlowOperations {
@@ -267,6 +167,18 @@ export function remoteOperations(ask: Ask): FlowOperations {
         if (next === undefined) return;
       }
     },
+    async *events(id, { follow = true, timeoutMs = Number.POSITIVE_INFINITY, signal, ...options } = {}) {
+      let after = options.after ?? 0;
+      for (let left = timeoutMs; ; ) {
+        const wait = follow ? { timeoutMs: Math.min(left, PROTOCOL_LIMITS.waitMs) } : {};
+        const page: EventsPage = await gives("events", { ...options, id, after, ...wait }, signal);
+        yield* page.events;
+        if (page.isLast) return;
+        after = page.events.at(-1)?.position ?? after;
+        left = page.events.length > 0 ? timeoutMs : left - PROTOCOL_LIMITS.waitMs;
+        if (follow && left <= 0) throw new FlowWaitTimeoutError(id, timeoutMs, "publish an event");
+      }
+    },
     pause: (id) => done("pause", { id }),
     resume: (id) => done("resume", { id }),
     cancel: (id) => done("cancel", { id }),
@@ -274,7 +186,12 @@ export function remoteOperations(ask: Ask): FlowOperations {
     retry: (id, options) => done("retry", { ...options, id }),
     fork: (id, { id: newId, ...options } = {}) =>
       gives("fork", { ...options, id, ...(newId === undefined ? {} : { newId }) }),
-    outcome: (id, options = {}) => awaitOutcome(gives, id, options),
+    outcome: (id, { timeoutMs = Number.POSITIVE_INFINITY, signal } = {}) =>
+      askedAgain<FlowOutcome>(
+        timeoutMs,
+        (wait) => gives("outcome", { id, timeoutMs: wait }, signal),
+        () => new FlowWaitTimeoutError(id, timeoutMs),
+      ),
     remove: (id) => done("remove", { id }),
     prune: (options = {}) => gives("prune", options),
     send: (id, topic, value, { id: messageId } = {}) =>
@@ -288,18 +205,4 @@ export function remoteOperations(ask: Ask): FlowOperations {
     discharge: (id) => done("discharge", { id }),
     backup: (path) => done("backup", { path }),
   };
-}
-
-/** Asks again and again: a single request waits for `PROTOCOL_LIMITS.waitMs` at most. */
-async function awaitOutcome(
-  gives: <T>(op: string, args: object, signal?: AbortSignal) => Promise<T>,
-  id: string,
-  { timeoutMs = Number.POSITIVE_INFINITY, signal }: ResultOptions,
-): Promise<FlowOutcome> {
-  for (let left = timeoutMs; ; left -= PROTOCOL_LIMITS.waitMs) {
-    const wait = Math.min(Math.max(left, 0), PROTOCOL_LIMITS.waitMs);
-    const found = await gives<FlowOutcome | "pending">("outcome", { id, timeoutMs: wait }, signal);
-    if (found !== "pending") return found;
-    if (left <= PROTOCOL_LIMITS.waitMs) throw new FlowWaitTimeoutError(id, timeoutMs);
-  }
 }

@@ -3,6 +3,7 @@
 
 import type { FlowStatus } from "../journal/tables.js";
 import type { QueueInfo } from "../queues/info.js";
+import type { FlowEvent, FlowEventOptions } from "../runtime/event-page.js";
 import type { ScheduleInfo } from "../schedules/schedules.js";
 
 export type { FlowStatus };
@@ -241,6 +242,12 @@ export interface FlowOperations {
   inspect(id: string): Promise<FlowDetails>;
   /** What a flow has done, in its order. */
   history(id: string, options?: HistoryOptions): AsyncIterable<HistoryEvent>;
+  /**
+   * What a flow publishes with `flow.emit`: what is there, and then what comes, until the flow has ended.
+   *
+   * @throws FlowWaitTimeoutError
+   */
+  events(id: string, options?: FlowEventOptions): AsyncIterable<FlowEvent>;
   /** Stops a flow at its next ask, until it is resumed. @throws FlowStateError when it has ended */
   pause(id: string): Promise<void>;
   /** Lets a paused flow go on. @throws FlowStateError when it is not paused */

@@ -2,6 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { isError } from "../../process/show.js";
+import { type Symptom, symptomOf } from "../hospital/symptom.js";
 import type { Decision } from "../journal/entry.js";
 
 /** What is known of an entry without its value. */
@@ -63,6 +64,21 @@ export function cutAtFailure(failures: readonly Failure[], outcome: unknown): nu
     if (causes.some((cause) => isSame(cause, error))) return seq;
   }
   return undefined;
+}
+
+/**
+ * The number of the entry whose error brought a flow to the hospital: the last one with this symptom. Undefined: the code failed by itself.
+ *
+ * @param symptom - what the record of the hospital has of the error, if it can be read
+ */
+export function cutAtSymptom(
+  failures: readonly Failure[],
+  symptom: Pick<Symptom, "name" | "message"> | undefined,
+): number | undefined {
+  return failures.findLast(({ error }) => {
+    const { name, message } = symptomOf(error);
+    return name === symptom?.name && message === symptom.message;
+  })?.seq;
 }
 
 /** Most causes that are looked at. */

@@ -5,9 +5,12 @@ import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
 import { type AnyRow, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
+import { readPage } from "../../store/row-pages.js";
+import { newsOf } from "../../store/topic-news.js";
 import { HOSPITAL_DEFAULTS } from "../hospital/defaults.js";
 import type { HospitalConfig } from "../hospital/hospital-machine.js";
 import { dischargeSet } from "../hospital/patients.js";
+import type { Symptom } from "../hospital/symptom.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
   END_TOPIC,
@@ -22,20 +25,18 @@ import {
 import { BlobWriter, release, resolved } from "../payload/blobs.js";
 import { type QueueInfo, readQueues } from "../queues/info.js";
 import { endSet, letter } from "../runtime/checkpoint.js";
-import { FlowNotFoundError } from "../runtime/errors.js";
+import { FlowNotFoundError, FlowWaitTimeoutError } from "../runtime/errors.js";
+import {
+  type EventPages,
+  eventPage,
+  eventsOf,
+  type FlowEvent,
+  type FlowEventOptions,
+} from "../runtime/event-page.js";
 import { listSchedules, setSchedule } from "../schedules/pause.js";
 import type { ScheduleInfo } from "../schedules/schedules.js";
-import { FlowStateError, FlowWaitTimeoutError } from "./errors.js";
-import {
-  checkList,
-  cursorAt,
-  type FlowQuery,
-  isPast,
-  LIST_LIMITS,
-  matches,
-  merged,
-  scansOf,
-} from "./flow-query.js";
+import { FlowStateError } from "./errors.js";
+import { checkList, cursorAt, isPast, LIST_LIMITS, matches, scansOf } from "./flow-query.js";
 import { eventOf, messageOf, PendingAsks, summaryOf } from "./flow-view.js";
 import { forkFlow } from "./fork.js";
 import { readMetrics } from "./metrics.js";
@@ -59,7 +60,7 @@ import {
   type ResultOptions,
 } from "./operations.js";
 import { checkPrune, type Removals } from "./removals.js";
-import { cutAtFailure, cutBefore, type EntryHead } from "./rewind.js";
+import { cutAtFailure, cutAtSymptom, cutBefore, type EntryHead } from "./rewind.js";
 import type { Values } from "./values.js";
 
 /** What the operations use of their surroundings. */
@@ -103,41 +104,17 @@ export class StoreOperations implements FlowOperations {
     const query = checkList(options);
     const { parent } = query.filter;
     const number = parent === undefined ? undefined : (await this.#row(parent)).number;
-    const rows: FlowRow[] = [];
-    let { after } = query;
-    let next: string | undefined;
-    for (let examined = 0; ; ) {
-      const most = Math.min(PAGE, query.limit);
-      const found = await this.#scan(query, after, number, most);
-      let last: FlowRow | undefined;
-      for (const row of found) {
-        if (isPast(query, row)) return this.#page(rows, undefined);
-        last = row;
-        if (matches(query, row, number)) rows.push(row);
-        if (rows.length === query.limit) break;
-      }
-      if (last === undefined) return this.#page(rows, undefined);
-      next = cursorAt(query, last);
-      examined += found.length;
-      if (rows.length === query.limit || examined >= LIST_LIMITS.examined) return this.#page(rows, next);
-      if (found.length < most) return this.#page(rows, undefined);
-      after = query.filter.idPrefix === undefined ? last.number : last.id;
-    }
-  }
-
-  async #scan(
-    query: FlowQuery,
-    after: string | number | undefined,
-    parent: number | undefined,
-    most: number,
-  ): Promise<FlowRow[]> {
-    const scans = scansOf(query, after, parent);
-    const found = await Promise.all(scans.map((scan) => this.#store.scan(flows, { ...scan, limit: most })));
-    return merged(query, found, most);
-  }
-
-  async #page(rows: readonly FlowRow[], next: string | undefined): Promise<FlowPage> {
-    return { flows: await this.#summaries(rows), ...(next !== undefined && { next }) };
+    const sign = query.reverse ? -1 : 1;
+    const { rows, next } = await readPage(this.#store, flows, {
+      ...{ limit: query.limit, examined: LIST_LIMITS.examined, after: query.after },
+      scans: (after) => scansOf(query, after, number),
+      compare: (one, other) => sign * (one.number - other.number),
+      matches: (row) => matches(query, row, number),
+      isPast: (row) => isPast(query, row),
+      placeOf: (row) => (query.filter.idPrefix === undefined ? row.number : row.id),
+    });
+    const page = await this.#summaries(rows);
+    return { flows: page, ...(next !== undefined && { next: cursorAt(query, next) }) };
   }
 
   async #summaries(rows: readonly FlowRow[]): Promise<FlowSummary[]> {
@@ -236,13 +213,21 @@ export class StoreOperations implements FlowOperations {
     return this.#port.payloads.decode(whole as Stored);
   }
 
+  events(id: string, options: FlowEventOptions = {}): AsyncGenerator<FlowEvent, void, undefined> {
+    const pages: EventPages = (after, waitMs, signal) => {
+      const wait = waitMs === undefined ? undefined : { timeoutMs: waitMs, signal, after: this.#port.after };
+      return eventPage(this.#store, id, after, wait);
+    };
+    return eventsOf(id, options, pages, (value) => this.#shown(value));
+  }
+
   async outcome(id: string, options: ResultOptions = {}): Promise<FlowOutcome> {
     only("", options, ["timeoutMs", "signal"]);
     const timeoutMs = delay("timeoutMs", options.timeoutMs ?? Number.POSITIVE_INFINITY, 0, true);
     const { signal } = options;
     signal?.throwIfAborted();
     // Waits before it looks: the end may come while the row is read.
-    const wait = this.#news(END_TOPIC + id, timeoutMs, signal);
+    const wait = newsOf(this.#store, END_TOPIC + id, timeoutMs, signal, this.#port.after);
     try {
       for (;;) {
         const row = await this.#row(id);
@@ -258,44 +243,6 @@ export class StoreOperations implements FlowOperations {
     const value = await this.#decoded(row.outcome);
     if (row.status === "completed") return { status: "completed", result: value };
     return { status: row.status as "failed" | "cancelled" | "killed", error: value };
-  }
-
-  /** Notifications of a topic, one by one, until the time is over. */
-  #news(topic: string, timeoutMs: number, signal: AbortSignal | undefined) {
-    let told = false;
-    let over = false;
-    let settle: { resolve(what: "news" | "timeout"): void; reject(error: unknown): void } | undefined;
-    const tell = (): void => {
-      told = true;
-      settle?.resolve("news");
-    };
-    const unwatch = this.#store.watch(topic, {
-      notified: (which) => which === topic && tell(),
-      again: tell,
-    });
-    const cancel = Number.isFinite(timeoutMs)
-      ? this.#port.after(timeoutMs, () => {
-          over = true;
-          settle?.resolve("timeout");
-        })
-      : undefined;
-    const abort = (): void => settle?.reject(signal?.reason);
-    signal?.addEventListener("abort", abort);
-    return {
-      next: () =>
-        new Promise<"news" | "timeout">((resolve, reject) => {
-          settle = { resolve, reject };
-          if (signal?.aborted) return reject(signal.reason);
-          if (told) resolve("news");
-          else if (over) resolve("timeout");
-          told = false;
-        }),
-      end: () => {
-        unwatch();
-        cancel?.();
-        signal?.removeEventListener("abort", abort);
-      },
-    };
   }
 
   metrics(): Promise<FlowMetrics> {
@@ -458,6 +405,10 @@ export class StoreOperations implements FlowOperations {
     if (row.status === "cancelled") {
       const at = heads.findLastIndex(({ decision }) => decision.type === "cancelled");
       if (at >= 0) return at;
+    }
+    if (row.status === "hospitalized") {
+      const record = parsed(row.hospital ?? "") as { readonly symptom?: Symptom } | null;
+      return cutAtSymptom(failures, record?.symptom) ?? heads.length;
     }
     const outcome = row.status === "failed" ? await this.#shown(row.outcome) : undefined;
     return cutAtFailure(failures, outcome) ?? heads.length;

@@ -58,16 +58,22 @@ export class Payloads {
    *
    * @param root - the name of the value in errors, such as `result` or `input`
    * @param of - whose value it is, such as `step "charge"`
+   * @param maxBytes - another limit than that of the options
    * @throws UnstorableValueError, PayloadTooLargeError; or rejects with them if the codec is asynchronous
    */
-  store(value: unknown, root: string, of = ""): Stored | Promise<Stored> {
+  store(
+    value: unknown,
+    root: string,
+    of = "",
+    maxBytes: number = this.limits.maxBytes,
+  ): Stored | Promise<Stored> {
     let payload: Payload | Promise<Payload>;
     try {
       payload = this.#codec.encode(value);
     } catch (error) {
       throw error instanceof UnstorableValueError ? error.under(root, of) : error;
     }
-    return after(payload, (given) => this.#stored(given, root, of));
+    return after(payload, (given) => this.#stored(given, root, of, maxBytes));
   }
 
   /**
@@ -123,9 +129,8 @@ export class Payloads {
     return after(this.#codec.encode(value), (payload) => mark(this.#codec.name, this.#checked(payload)));
   }
 
-  #stored(given: Payload, root: string, of: string): Stored {
+  #stored(given: Payload, root: string, of: string, maxBytes: number): Stored {
     const payload = this.#checked(given);
-    const { maxBytes } = this.limits;
     const bytes = bytesOf(payload, maxBytes);
     if (bytes > maxBytes) throw new PayloadTooLargeError(root, of, bytes, maxBytes);
     return mark(this.#codec.name, payload);

@@ -208,3 +208,22 @@ export class FlowContextError extends SignalboxError {
   static override readonly name: string = "FlowContextError";
   readonly code = "ERR_FLOW_CONTEXT";
 }
+
+/**
+ * A flow did not end, or published no event, within the timeout of a wait. The flow goes on.
+ *
+ * @remedy Wait again, with a larger `timeoutMs` if need be; or look at what the flow waits for with `inspect`.
+ */
+export class FlowWaitTimeoutError extends SignalboxError {
+  static override readonly name: string = "FlowWaitTimeoutError";
+  readonly code = "ERR_FLOW_WAIT_TIMEOUT";
+  /** The id of the flow. */
+  readonly flowId: string;
+  /** How many milliseconds were waited. */
+  readonly timeoutMs: number;
+  constructor(flowId: string, timeoutMs: number, what = "end") {
+    super(`the flow ${JSON.stringify(flowId)} did not ${what} within ${timeoutMs} ms; it goes on`);
+    this.flowId = flowId;
+    this.timeoutMs = timeoutMs;
+  }
+}

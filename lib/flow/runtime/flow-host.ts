@@ -11,10 +11,18 @@ import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { FlowDefinition, MessageTypes } from "../definition/define.js";
 import { named } from "../definition/names.js";
+import type { Stored } from "../journal/entry.js";
 import type { FlowRow, FlowStatus } from "../journal/tables.js";
 import { checkTiming, type StartTiming, TIMING } from "../queues/options.js";
 import { Schedules } from "../schedules/schedules.js";
 import { FlowFailedError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
+import {
+  type EventPage,
+  type EventPages,
+  eventsOf,
+  type FlowEvent,
+  type FlowEventOptions,
+} from "./event-page.js";
 import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess } from "./host-process.js";
 import type { FlowEnd, HostRequest, Started } from "./messages.js";
@@ -240,6 +248,26 @@ export class FlowRun<Output> {
   #wish(wish: "cancel" | "kill" | "pause" | "resume"): Promise<void> {
     const { id } = this;
     return this.#call<undefined>((replyTo) => ({ type: "wish", id, wish, replyTo }));
+  }
+
+  /**
+   * What the flow publishes with `flow.emit`: what is there, and then what comes, until the flow has ended. Each event once, in order,
+   * whichever host runs the flow and however often it is killed.
+   *
+   * @throws OptionError, FlowNotFoundError, FlowWaitTimeoutError
+   * @example
+   * const host = await system.start(flowHost({ store: memory(), flows: [] }));
+   * for await (const { topic, value } of host.get("order-42").events()) console.log(topic, value);
+   */
+  events<T = unknown>(options: FlowEventOptions = {}): AsyncGenerator<FlowEvent<T>, void, undefined> {
+    const { id } = this;
+    const pages: EventPages = (after, waitMs, signal) =>
+      this.#call<EventPage>((replyTo) => ({ type: "events", id, after, waitMs, replyTo }), {
+        timeoutMs: Number.POSITIVE_INFINITY,
+        ...(signal !== undefined && { signal }),
+      });
+    const decode = (value: Stored) => this.#settings.payloads.decode(value);
+    return eventsOf(id, options, pages, decode) as AsyncGenerator<FlowEvent<T>, void, undefined>;
   }
 
   /** Asks the flow's code: see `flow.query`. */

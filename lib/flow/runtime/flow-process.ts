@@ -547,12 +547,12 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     };
     this.#unanswered++;
     const status = why === "pause" ? "paused" : "waiting";
-    this.#port
-      .park(this.number, this.#state.lastLetter, { status, due: why === "stop" ? 0 : (due ?? null) })
-      .then(
-        (letters) => answer(undefined, letters),
-        (error: Error) => answer(error, []),
-      );
+    // Jitter and fractions of durations lead to parts of a millisecond, which the column does not take.
+    const dueAt = why === "stop" ? 0 : due === undefined ? null : Math.ceil(due);
+    this.#port.park(this.number, this.#state.lastLetter, { status, due: dueAt }).then(
+      (letters) => answer(undefined, letters),
+      (error: Error) => answer(error, []),
+    );
   }
 
   #parked({ error, letters }: FlowMessage & { readonly type: "parked" }): void {

@@ -25,7 +25,7 @@ import { declareQueues } from "../queues/declared.js";
 import { checkTiming } from "../queues/options.js";
 import type { QueuePort } from "../queues/queue-keeper.js";
 import { Queues } from "../queues/queues.js";
-import { loadCron } from "../schedules/cron.js";
+import { cronLoader } from "../schedules/cron.js";
 import { HostSchedules, type HostSchedulesPort } from "../schedules/host-schedules.js";
 import { SESSION_SCHEMA } from "../sessions/tables.js";
 import type { Extra } from "./call.js";
@@ -214,7 +214,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return {
       ...{ store, claim, after: this.timer },
       flows: [...new Set(this.#settings.definitions.all.map(({ name }) => name))],
-      cron: () => loadCron(),
+      cron: cronLoader(),
       starting: (id, flow, input) =>
         this.orders.startOf(id, this.orders.known(flow, undefined), input as Stored),
       cancelling: (id) => this.orders.wishFor(id, "cancel"),

@@ -3,6 +3,7 @@
 import type { ReplyTo } from "../../process/request.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { ScheduleAsk } from "../schedules/schedules.js";
+import type { EventPage } from "./event-page.js";
 import type { HospitalAsk } from "./hospital-handle.js";
 import type { NewFlow } from "./port.js";
 
@@ -25,6 +26,13 @@ export type HostRequest =
       readonly id: string;
       readonly wish: "cancel" | "kill" | "pause" | "resume";
       readonly replyTo: ReplyTo<undefined>;
+    }
+  | {
+      readonly type: "events";
+      readonly id: string;
+      readonly after: number;
+      readonly waitMs: number | undefined;
+      readonly replyTo: ReplyTo<EventPage>;
     }
   | { readonly type: "hospital"; readonly ask: HospitalAsk; readonly replyTo: ReplyTo<unknown> }
   | {

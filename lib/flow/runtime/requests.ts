@@ -8,6 +8,7 @@ import { type FlowRow, isEnded } from "../journal/tables.js";
 import { resolved } from "../payload/blobs.js";
 import type { HostSchedules } from "../schedules/host-schedules.js";
 import { FlowQueryError } from "./errors.js";
+import { eventPage } from "./event-page.js";
 import type { Loaded } from "./loaded.js";
 import type { FlowEnd, HostRequest } from "./messages.js";
 import type { HostSettings } from "./options.js";
@@ -44,6 +45,12 @@ export class Requests {
     this.#settings = settings;
     this.#host = host;
   }
+
+  readonly #after = (ms: number, fn: () => void): (() => void) => {
+    const { kernel } = this.#host;
+    const timer = kernel.addTimer(ms, { fire: fn });
+    return () => void kernel.cancelTimer(timer);
+  };
 
   caughtUp(number: number): void {
     const waiting = this.#replaying.get(number) ?? [];
@@ -82,6 +89,11 @@ export class Requests {
           await host.orders.mail(id, MESSAGE + topic, value, `outside/${messageId}`, null),
         );
         return host.reply(request.replyTo, undefined);
+      }
+      case "events": {
+        const { id, after, waitMs } = request;
+        const wait = waitMs === undefined ? undefined : { timeoutMs: waitMs, after: this.#after };
+        return host.reply(request.replyTo, await eventPage(host.store, id, after, wait));
       }
       case "wish":
         await this.#retried(async () =>

@@ -14,20 +14,44 @@ export type CronParser = (schedule: string, expression: unknown, timeZone: unkno
 const CRONER = "croner";
 const WANTED = '5 fields "minute hour day month weekday" such as "30 2 * * 1-5", or 6 with seconds in front';
 
+let loaded: Promise<typeof import("croner")> | undefined;
+
+/** Once for all hosts: a test clock does not wait for files. After a failure it is tried again. */
+function croner(): Promise<typeof import("croner")> {
+  loaded ??= import("croner").catch((error: unknown) => {
+    loaded = undefined;
+    throw error;
+  });
+  return loaded;
+}
+
 /**
- * Loads croner.
+ * @internal Loads croner.
  *
  * @throws PackageMissingError
  */
-export async function loadCron(
-  load: () => Promise<typeof import("croner")> = () => import("croner"),
-): Promise<CronParser> {
+export async function loadCron(load: () => Promise<typeof import("croner")> = croner): Promise<CronParser> {
   const { Cron } = await load().catch((error: unknown) => {
     throw new PackageMissingError(CRONER, "^11.0.0", "cron expressions in schedules", error);
   });
   return (schedule, expression, timeZone) => {
     checkZone(schedule, timeZone);
     return recurrenceOf(schedule, expression, () => parsed(Cron, schedule, expression, timeZone as string));
+  };
+}
+
+/**
+ * @internal Loads croner when it is asked for the first time. Where hooks look for modules, even a module that is there takes turns of the
+ * host's event loop, and a schedule that is due under a test clock would wait for them.
+ */
+export function cronLoader(load?: () => Promise<typeof import("croner")>): () => Promise<CronParser> {
+  let parser: Promise<CronParser> | undefined;
+  return () => {
+    parser ??= loadCron(load).catch((error: unknown) => {
+      parser = undefined;
+      throw error;
+    });
+    return parser;
   };
 }
 

@@ -190,7 +190,7 @@ class Writer {
 
 type Stringify = typeof import("csv-stringify/sync")["stringify"];
 
-/** Loads csv-stringify. @throws PackageMissingError */
+/** @internal Loads csv-stringify. @throws PackageMissingError */
 export async function loadStringify(
   load: () => Promise<typeof import("csv-stringify/sync")> = () => import("csv-stringify/sync"),
 ): Promise<Stringify> {

@@ -33,14 +33,14 @@ const KNOWN = ["url", "method", "headers", "body", "result", "idempotencyHeader"
  * Makes a request for each message, and goes on with its response.
  *
  * Statuses 408, 425, 429, 500, 502, 503 and 504, connections that fail and attempts that take too long are repeated here, and then by the
- * route. Every other status that is no success, and a body that is too large or no JSON, make the message a dead letter at once.
+ * route. Every other status that is no success, and a body that is too large or no JSON, make the message a dead letter at once. The
+ * `breaker` of the route stops requests to a server that fails; a request that the server refuses is no failure of the server.
  *
  * @throws OptionError
  * @example
  * const located = httpRequest("locate", {
  *   url: ({ city }: { city: string }) => `https://geo.example/search?q=${encodeURIComponent(city)}`,
  *   result: (reply, { city }) => ({ city, place: reply.json() }),
- *   breaker: { failureRate: 0.5 },
  * });
  */
 export function httpRequest<I, O = unknown>(name: string, options: HttpRequestOptions<I, O>): Adapter<I, O> {
@@ -54,7 +54,7 @@ export function httpRequest<I, O = unknown>(name: string, options: HttpRequestOp
   if (result !== undefined) functionOption("result", result);
   if (idempotencyHeader !== false) text("idempotencyHeader", idempotencyHeader);
   const method = text("method", options.method ?? (body === undefined ? "GET" : "POST"));
-  const request = httpClient(name, options);
+  const request = httpClient(options);
   return {
     name,
     async process(value, ctx) {

@@ -11,7 +11,10 @@ import { functionOption } from "./values.js";
 /** The way of messages into a topology: a spout, and the adapters that feed it. See {@link topologyInlet}. */
 export interface TopologyInlet<F extends Fields> {
   /** Emits the messages on the stream `items`. Make it a component of one topology, which runs on the same host. */
-  readonly spout: SpoutDefinition<{ readonly items: F }>;
+  readonly spout: SpoutDefinition<{
+    /** A tuple for each message. */
+    readonly items: F;
+  }>;
   /**
    * Feeds each message, and passes it on when its whole tree is acked.
    *

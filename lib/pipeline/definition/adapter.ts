@@ -76,9 +76,17 @@ export interface Adapter<in I = never, out O = unknown> {
 }
 
 /** What the body of a batch gets besides the values. */
-export interface BatchContext extends Omit<AdapterContext, "id" | "attempt" | "recall" | "remember"> {
+export interface BatchContext extends Omit<AdapterContext, "id" | "attempt"> {
   /** The ids of the messages, in the order of the values. */
   readonly ids: readonly MessageId[];
+  /**
+   * What this adapter remembers under a key in this execution; undefined if nothing. Of several batches in work that recall one key, one
+   * goes on at a time. So recall several keys in one order, for example sorted: otherwise two batches may wait for each other until the
+   * time limit of their attempts.
+   */
+  recall(key: string): Promise<unknown>;
+  /** Remembers a value under a key, in the commit that settles the batch: never, if none of its messages is settled. Plain data. */
+  remember(key: string, value: unknown): void;
   /** Fails one message of the batch: it is retried or put into the dead letters alone, and the others are settled. */
   fail(index: number, error: unknown): void;
 }

@@ -17,6 +17,13 @@ function ordered(n: number): string {
   return digits.length.toString(36) + digits;
 }
 
+const MESSAGE_ID = /^[1-9ab][0-9a-z]+(\.[1-9ab][0-9a-z]+)+$/;
+
+/** Whether a text has the form of an id. */
+export function isMessageId(text: unknown): text is MessageId {
+  return typeof text === "string" && MESSAGE_ID.test(text);
+}
+
 /** The id of a source's message. @param n - counts the source's messages from 0 */
 export function sourceId(source: number, n: number): MessageId {
   return `${ordered(source)}.${ordered(n)}`;

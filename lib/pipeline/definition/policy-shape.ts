@@ -1,8 +1,18 @@
 // What policies may be: one table for TypeScript, YAML and editors. The defaults are in policy.ts.
 
+import { PROTECTION_DEFAULTS } from "../../service/protection/defaults.js";
 import { faultAt, type KeyedFault, type Keys } from "./fault.js";
-import type { PipelinePolicy, RoutePolicy } from "./policy.js";
-import { type Field, milliseconds, type ObjectShape, SHARE, shapeFaults, whole } from "./shape.js";
+import type { BreakerPolicy, PipelinePolicy, RoutePolicy } from "./policy.js";
+import {
+  type Field,
+  milliseconds,
+  type NumberShape,
+  type ObjectShape,
+  SHARE,
+  type Shape,
+  shapeFaults,
+  whole,
+} from "./shape.js";
 
 const BACKOFF: ObjectShape = {
   type: "object",
@@ -29,13 +39,58 @@ const RETRY: ObjectShape = {
   },
 };
 
+/** Fewer calls than this have no median to rely on. */
+const LEAST_WINDOW = 10;
+
+const ADAPTIVE: ObjectShape = {
+  type: "object",
+  fields: {
+    targetMs: { shape: milliseconds(1), required: true, description: "The latency to stay below." },
+    window: {
+      shape: whole(LEAST_WINDOW, "attempts"),
+      description: "How many attempts the median is taken of.",
+    },
+  },
+};
+
+/** A share that is not nothing. */
+const SOME: NumberShape = { type: "number", whole: false, above: 0, most: 1 };
+
+const BREAKER: ObjectShape = {
+  type: "object",
+  fields: {
+    windowMs: { shape: milliseconds(1), description: "The calls of this last time count." },
+    windowCalls: { shape: whole(1, "calls"), description: "So many last calls count, instead of a time." },
+    minimumCalls: { shape: whole(1, "calls"), description: "With fewer calls it stays closed." },
+    failureRate: { shape: SOME, description: "It opens when this share of the calls has failed." },
+    slowMs: { shape: milliseconds(0), description: "A call that takes this long is slow." },
+    slowRate: { shape: SOME, description: "It opens when this share of the calls was slow." },
+    backoff: {
+      shape: BACKOFF,
+      description: "How long it stays open: longer each time that its probes fail.",
+    },
+    probes: { shape: whole(1, "calls"), description: "How many calls try whether the service is back." },
+  },
+};
+
+/** Turns off a policy that the pipeline has for all of its routes. */
+const NONE: Shape = { type: "words", words: ["none"] };
+
 /** The policies of a route. */
 export const ROUTE_POLICY_FIELDS: Readonly<Record<keyof RoutePolicy, Field>> = {
   concurrency: { shape: whole(1, "messages"), description: "Most messages in work at a time." },
+  adaptive: {
+    shape: { type: "either", forms: [ADAPTIVE, NONE] },
+    description: "Finds out how many messages to work on at a time, up to the concurrency.",
+  },
   prefetch: { shape: whole(1, "messages"), description: "Most messages that the route keeps in memory." },
   timeoutMs: {
     shape: { ...milliseconds(1), orInfinity: true },
     description: "How long one attempt at a message may take.",
+  },
+  breaker: {
+    shape: { type: "either", forms: [BREAKER, NONE] },
+    description: "When an adapter that fails is not called for a while. The messages of the route wait.",
   },
   retry: { shape: RETRY, description: "How failures are retried." },
   highWaterMark: {
@@ -45,6 +100,14 @@ export const ROUTE_POLICY_FIELDS: Readonly<Record<keyof RoutePolicy, Field>> = {
   fanOut: {
     shape: whole(1, "messages"),
     description: "Most messages that the route publishes before they are committed.",
+  },
+  keepValues: {
+    shape: { type: "flag" },
+    description: "The values of the messages that the route settles stay in the store, for replays.",
+  },
+  hashValues: {
+    shape: { type: "flag" },
+    description: "The lineage has a hash of what each call of an adapter got and gave.",
   },
 };
 
@@ -79,10 +142,20 @@ export const BATCH_SHAPE: ObjectShape = {
 export function boundFaults(policy: Partial<RoutePolicy>, keys: Keys): KeyedFault[] {
   const wrong = (low: unknown, high: unknown): boolean =>
     typeof low === "number" && typeof high === "number" && low > high;
-  const { backoff } = (policy.retry ?? {}) as Partial<RoutePolicy["retry"]>;
   const faults: KeyedFault[] = [];
-  if (wrong(backoff?.minMs, backoff?.maxMs))
-    faults.push(faultAt([...keys, "retry", "backoff", "maxMs"], "minMs or more", `${backoff?.maxMs}`));
+  const { breaker } = policy;
+  const rules: BreakerPolicy = typeof breaker === "object" && breaker !== null ? breaker : {};
+  for (const [name, backoff] of [
+    ["retry", policy.retry?.backoff],
+    ["breaker", rules.backoff],
+  ] as const)
+    if (wrong(backoff?.minMs, backoff?.maxMs))
+      faults.push(faultAt([...keys, name, "backoff", "maxMs"], "minMs or more", `${backoff?.maxMs}`));
+  const { windowCalls, windowMs, minimumCalls = PROTECTION_DEFAULTS.breaker.minimumCalls } = rules;
+  if (windowCalls !== undefined && windowMs !== undefined)
+    faults.push(faultAt([...keys, "breaker", "windowCalls"], "absent beside windowMs", `${windowCalls}`));
+  if (wrong(minimumCalls, windowCalls))
+    faults.push(faultAt([...keys, "breaker", "windowCalls"], "minimumCalls or more", `${windowCalls}`));
   return faults;
 }
 

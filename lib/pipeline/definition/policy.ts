@@ -2,6 +2,7 @@
 // for itself; what a route leaves out comes from its pipeline, and what that leaves out from PIPELINE_DEFAULTS.
 
 import type { Backoff } from "../../process/backoff.js";
+import type { BreakerOptions } from "../../service/protection/breaker-options.js";
 
 /** How a message that an adapter failed on is tried again. */
 export interface RetryPolicy {
@@ -11,20 +12,53 @@ export interface RetryPolicy {
   readonly backoff: Backoff;
 }
 
+/** How many messages a route works on, by the latency of its attempts. */
+export interface AdaptivePolicy {
+  /**
+   * The latency to stay below, in milliseconds: that of an attempt at a message, or of a batch in a route with batches. The route gets one
+   * worker more while the median is below 0.8 of this and all workers are used, and a tenth fewer when it is above.
+   */
+  readonly targetMs: number;
+  /** How many attempts the median is taken of, at least 10. As many as there are workers, if these are more. Default 10. */
+  readonly window?: number;
+}
+
+/**
+ * When a route stops calling an adapter that fails, and when it tries again: each adapter of the route has a circuit breaker by these
+ * rules, for all executions on a system together. An error that says `retriable: false`, or gives the message up, is no failure of the
+ * service. The limit of time is that of the route.
+ */
+export type BreakerPolicy = Omit<BreakerOptions, "label" | "timeoutMs" | "judge">;
+
 /** How a route works. */
 export interface RoutePolicy {
   /** Most messages in work at a time. In flight are at most min(prefetch, concurrency). */
   readonly concurrency: number;
+  /** Finds out how many messages to work on at a time, from 1 to `concurrency`. `"none"`: always `concurrency`. */
+  readonly adaptive: AdaptivePolicy | "none";
   /** Most messages that the route keeps in memory, ready for its adapters. */
   readonly prefetch: number;
   /** How long one attempt at a message may take, in milliseconds. */
   readonly timeoutMs: number;
+  /**
+   * While a circuit breaker of the route is open, its messages wait: they are not tried, and none of their attempts counts. Then a few
+   * messages go first, as attempts like any other. `"none"`: adapters are called whatever comes of it.
+   */
+  readonly breaker: BreakerPolicy | "none";
   /** How failures are retried. */
   readonly retry: RetryPolicy;
   /** The route waits while a queue that it publishes to holds this many messages. */
   readonly highWaterMark: number;
   /** Most messages that the route publishes before they are committed. */
   readonly fanOut: number;
+  /** The values of the messages that the route settles stay in the store, so that they can be replayed. A row more for each message. */
+  readonly keepValues: boolean;
+  /**
+   * The lineage has a hash of what each call of an adapter got and gave, as it was then, whatever changes it later: the first 128 bits of
+   * the SHA-256 of what the payload codec writes, as 32 hexadecimal digits. It needs `node:crypto`. What cannot be stored has none, nor
+   * has anything where the codec answers later.
+   */
+  readonly hashValues: boolean;
 }
 
 /** Limits of a whole execution. */
@@ -41,14 +75,23 @@ export interface PipelinePolicy {
 }
 
 /** The defaults of all policies. */
-export const PIPELINE_DEFAULTS: { readonly route: RoutePolicy; readonly pipeline: PipelinePolicy } = {
+export const PIPELINE_DEFAULTS: {
+  /** Of a route. */
+  readonly route: RoutePolicy;
+  /** Of a whole execution. */
+  readonly pipeline: PipelinePolicy;
+} = {
   route: {
     concurrency: 1,
+    adaptive: "none",
     prefetch: 1_000,
     timeoutMs: 60_000,
+    breaker: "none",
     retry: { attempts: 3, backoff: { minMs: 1_000, maxMs: 60_000 } },
     highWaterMark: 10_000,
     fanOut: 500,
+    keepValues: false,
+    hashValues: false,
   },
   pipeline: { inFlight: 30, maxHops: 100, maxMessageBytes: 1_048_576 },
 };

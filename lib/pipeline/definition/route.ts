@@ -72,12 +72,18 @@ export class Route<Out = unknown> {
   via<O>(
     name: string,
     process: (value: Out, ctx: AdapterContext) => Adapted<O> | PromiseLike<Adapted<O>>,
-    options: { readonly when: Condition<Out> },
+    options: {
+      /** Which messages it takes. The others pass by it. */
+      readonly when: Condition<Out>;
+    },
   ): Route<O | Out>;
   via<O>(adapter: Adapter<Out, O> | BatchAdapter<Out, O>): Route<O>;
   via<O>(
     adapter: Adapter<Out, O> | BatchAdapter<Out, O>,
-    options: { readonly when: Condition<Out> },
+    options: {
+      /** Which messages it takes. The others pass by it. */
+      readonly when: Condition<Out>;
+    },
   ): Route<O | Out>;
   via<O>(
     first: string | Adapter<Out, O> | BatchAdapter<Out, O>,
@@ -124,7 +130,13 @@ export class Route<Out = unknown> {
    *
    * @throws OptionError
    */
-  to(queue: Queue<Out>, options: { readonly when?: Condition<Out> } = {}): Route<Out> {
+  to(
+    queue: Queue<Out>,
+    options: {
+      /** Which results it gets. Default: all. */
+      readonly when?: Condition<Out>;
+    } = {},
+  ): Route<Out> {
     const path = `${this.name}.to[${this.outbound.length}]`;
     const name = checkName(path, (queue as Queue<Out> | undefined)?.name);
     if (this.outbound.some((one) => one.queue.name === name))

@@ -9,6 +9,8 @@ export interface NumberShape {
   readonly type: "number";
   readonly whole: boolean;
   readonly least?: number;
+  /** The number is more than this. */
+  readonly above?: number;
   readonly most?: number;
   readonly orInfinity?: boolean;
   /** What the number counts or measures, in the plural. */
@@ -144,10 +146,11 @@ function visitRecord(shape: Extract<Shape, { type: "record" }>, value: object, k
   }
 }
 
-function isNumber({ whole, least, most, orInfinity }: NumberShape, value: unknown): boolean {
+function isNumber({ whole, least, above, most, orInfinity }: NumberShape, value: unknown): boolean {
   if (orInfinity === true && value === Number.POSITIVE_INFINITY) return true;
   if (typeof value !== "number" || !Number.isFinite(value) || (whole && !Number.isSafeInteger(value)))
     return false;
+  if (above !== undefined && value <= above) return false;
   return !((least !== undefined && value < least) || (most !== undefined && value > most));
 }
 
@@ -214,8 +217,10 @@ export function allowedBy(shape: Shape): string {
   }
 }
 
-function numbersOf({ whole, least, most, orInfinity, of }: NumberShape): string {
+function numbersOf({ whole, least, above, most, orInfinity, of }: NumberShape): string {
   const kind = `a ${whole ? "whole " : ""}number${of === undefined ? "" : ` of ${of}`}`;
+  if (above !== undefined)
+    return `${kind}, more than ${above}${most === undefined ? "" : ` and at most ${most}`}`;
   const from = least ?? "any";
   const bounds = most === undefined ? `${from} or more` : `${from} to ${most}`;
   return `${kind}, ${bounds}${orInfinity === true ? ", or Infinity" : ""}`;

@@ -1,11 +1,9 @@
-// Requests behind the policies of services: a time limit, retries, and a circuit breaker.
+// Requests behind the policies of services: a time limit and retries. Circuit breakers belong to routes.
 
 import type { Backoff } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { count } from "../../process/options.js";
-import { circuitBreaker } from "../../service/protection/breaker.js";
-import type { BreakerOptions, CallOutcome } from "../../service/protection/breaker-options.js";
 import { retryPolicy } from "../../service/protection/retry.js";
 import { exchange, type Fetch, type HttpCall, type HttpReply } from "./exchange.js";
 import { perKernel } from "./per-kernel.js";
@@ -38,8 +36,6 @@ export interface HttpPolicy {
   readonly attempts?: number;
   /** The waits between attempts. `Retry-After` in seconds is respected, up to a minute. Default 200 to 10,000 ms. */
   readonly backoff?: Backoff;
-  /** Stops requests to a server that fails, for all executions on the host. Statuses that are not retried are no failures. Default: none. */
-  readonly breaker?: Omit<BreakerOptions, "judge" | "timeoutMs">;
   /** Most bytes of a response's body, after it was unpacked. Default 1,048,576. */
   readonly maxBytes?: number;
   /** Makes the requests. Default: the global `fetch`. */
@@ -48,7 +44,7 @@ export interface HttpPolicy {
 
 /** Names of {@link HttpPolicy}. */
 export const HTTP_POLICY: readonly (keyof HttpPolicy)[] = [
-  ...(["timeoutMs", "attempts", "backoff", "breaker", "maxBytes", "fetch"] as const),
+  ...(["timeoutMs", "attempts", "backoff", "maxBytes", "fetch"] as const),
 ];
 
 /** Makes requests on a system. */
@@ -58,11 +54,7 @@ export type HttpClient = (kernel: Kernel, call: HttpCall, signal: AbortSignal) =
 const usualFetch: Fetch = (url, init) => fetch(url, init);
 
 /** @throws OptionError */
-export function httpClient(
-  label: string,
-  policy: HttpPolicy,
-  usualBytes: number = HTTP_DEFAULTS.maxBytes,
-): HttpClient {
+export function httpClient(policy: HttpPolicy, usualBytes: number = HTTP_DEFAULTS.maxBytes): HttpClient {
   const maxBytes = count("maxBytes", policy.maxBytes ?? usualBytes, 1);
   const { fetch: send = usualFetch } = policy;
   if (typeof send !== "function") throw new OptionError("fetch", send, "a function like fetch");
@@ -72,24 +64,14 @@ export function httpClient(
     backoff: policy.backoff ?? HTTP_DEFAULTS.backoff,
     retryIf: mayHelp,
   });
-  const breaker =
-    policy.breaker === undefined
-      ? undefined
-      : circuitBreaker({ label, ...policy.breaker, timeoutMs: Number.POSITIVE_INFINITY, judge });
   const guardedOf = perKernel((system) => {
     const work = ({ signal }: { readonly signal: AbortSignal }, call: HttpCall): Promise<HttpReply> =>
       exchange(send, call, maxBytes, signal);
-    const retry = retries.local(system);
-    return breaker === undefined ? retry(work) : retry(breaker.local(system)(work));
+    return retries.local(system)(work);
   });
   return (kernel, call, signal) => guardedOf(kernel).with({ signal })(call);
 }
 
 function mayHelp(error: unknown): boolean {
   return (error as { readonly retriable?: unknown } | undefined)?.retriable !== false;
-}
-
-/** A server that refuses one request is well. */
-function judge(outcome: CallOutcome): "success" | "failure" {
-  return outcome.ok || !mayHelp(outcome.error) ? "success" : "failure";
 }

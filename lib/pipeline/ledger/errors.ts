@@ -20,6 +20,30 @@ export class ExecutionGoneError extends SignalboxError {
 }
 
 /**
+ * The messages that come of one message or of one batch are larger together than a commit may be. The message becomes a dead letter at
+ * once; a batch is processed message by message first.
+ *
+ * @remedy Store the values elsewhere, in a file, a bucket or a table, and publish their names; or let the adapter publish ranges, and a
+ * further route split them.
+ */
+export class StepTooLargeError extends SignalboxError {
+  static override readonly name: string = "StepTooLargeError";
+  readonly code = "ERR_PIPELINE_STEP_TOO_LARGE";
+  /** Never worth a retry: the same code makes messages of the same size. */
+  readonly retriable = false;
+  /** The size of the messages as they would be stored: the bytes, or the characters where they are texts. */
+  readonly size: number;
+
+  constructor(count: number, size: number, most: number) {
+    super(
+      `${count} messages that come of one step have a size of ${size} together, and one commit holds ${most}: ` +
+        "store their values elsewhere and publish the names, or split them in a further route",
+    );
+    this.size = size;
+  }
+}
+
+/**
  * A message is larger than `maxMessageBytes` of its pipeline allows. The message whose result it is becomes a dead letter at once. A source
  * that gives such a message ends its execution, and an execution that is given one at its start does not begin.
  *

@@ -3,7 +3,19 @@
 import { InvariantError } from "../../process/errors.js";
 import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
 import type { MessageId } from "../definition/message-id.js";
-import { type ExecutionRow, executions, executionTopic, messages, READY, sources } from "./tables.js";
+import {
+  carriedChannels,
+  type ExecutionRow,
+  executions,
+  executionTopic,
+  HOSTS_TOPIC,
+  held,
+  messages,
+  outbox,
+  READY,
+  REPLAY_SOURCE,
+  sources,
+} from "./tables.js";
 
 type Body = string | Uint8Array;
 
@@ -22,8 +34,8 @@ export interface NewExecution {
   readonly pipeline: string;
   readonly config: Body | null;
   readonly input: Body | null;
-  /** The number of the execution whose messages it replays. */
-  readonly replays?: number;
+  /** The number of the execution whose messages it replays, and the place at which the replay begins. */
+  readonly replay?: { readonly of: number; readonly place: Body };
   /** The names of its sources. */
   readonly sources: readonly string[];
   readonly messages: readonly FirstMessage[];
@@ -46,9 +58,9 @@ export async function createExecution(
     const there = await findExecution(store, given.id);
     if (there !== undefined) return { row: there, isNew: false };
     const [last] = await store.scan(executions, { reverse: true, limit: 1 });
-    const row = rowOf(given, (last?.number ?? 0) + 1, await store.clock());
+    const row = rowOf(given, (last?.number ?? 0) + 1, await store.clock(), claim);
     try {
-      await store.commit({ claim, writes: writesOf(given, row) });
+      await store.commit({ claim, writes: writesOf(given, row), notify: [HOSTS_TOPIC + claim.token] });
       return { row, isNew: true };
     } catch (error) {
       // Somebody else was given the number, or has the id.
@@ -64,8 +76,8 @@ export async function findExecution(store: Store, id: string): Promise<Execution
   return row;
 }
 
-function rowOf(given: NewExecution, number: number, now: number): ExecutionRow {
-  const pending = given.sources.length + given.messages.length;
+function rowOf(given: NewExecution, number: number, now: number, claim: Claim): ExecutionRow {
+  const pending = given.sources.length + given.messages.length + (given.replay === undefined ? 0 : 1);
   const isOver = pending === 0;
   return {
     number,
@@ -79,10 +91,13 @@ function rowOf(given: NewExecution, number: number, now: number): ExecutionRow {
     dead: 0,
     inputs: given.messages.length,
     error: null,
-    replays: given.replays ?? null,
+    replays: given.replay?.of ?? null,
     created: Math.floor(now),
     ended: isOver ? Math.floor(now) : null,
     unannounced: isOver ? 1 : null,
+    worker: claim.token,
+    kept: isOver ? Math.floor(now) : null,
+    totals: null,
   };
 }
 
@@ -93,6 +108,7 @@ function writesOf(given: NewExecution, row: ExecutionRow): Write[] {
     ...given.sources.map(
       (name): Write => ({ type: "put", table: sources, row: { scope, name, given: 0, open: 1 } }),
     ),
+    ...replayRows(given, scope),
     ...given.messages.map(
       ({ id, queue, body, key }): Write => ({
         type: "put",
@@ -101,6 +117,13 @@ function writesOf(given: NewExecution, row: ExecutionRow): Write[] {
       }),
     ),
   ];
+}
+
+/** The replay is a source, which is open as long as it copies. */
+function replayRows({ replay }: NewExecution, scope: number): Write[] {
+  if (replay === undefined) return [];
+  const row = { scope, name: REPLAY_SOURCE, given: 0, checkpoint: replay.place, open: 1 };
+  return [{ type: "put", table: sources, row }];
 }
 
 /**
@@ -124,7 +147,7 @@ export async function endExecution(
   error: Body | null,
 ): Promise<boolean> {
   const ended = Math.floor(await store.clock());
-  return change(store, number, { status: as, ended, error, unannounced: 1 });
+  return change(store, number, { status: as, ended, error, unannounced: 1, kept: ended });
 }
 
 async function change(store: Store, number: number, set: Partial<ExecutionRow>): Promise<boolean> {
@@ -146,11 +169,22 @@ export function unannounced(store: Store, limit = 1_000): Promise<ExecutionRow[]
   return store.scan(executions, { index: "unannounced", prefix: [1], limit });
 }
 
-/** The end of the execution was announced. */
-export async function announced(store: Store, number: number): Promise<void> {
-  const set = { unannounced: null };
-  await store.commit({
-    writes: [{ type: "update", table: executions, key: [number], set }],
-    notify: [executionTopic(number)],
-  });
+/** The end of the execution was announced. Others who wait for it are notified, by whoever is the first to say so. */
+export async function announced(store: Store, claim: Claim, number: number): Promise<void> {
+  const key = [number];
+  try {
+    await store.commit({
+      claim,
+      expect: [{ table: executions, key, is: { unannounced: 1 } }],
+      writes: [
+        { type: "update", table: executions, key, set: { unannounced: null } },
+        { type: "clear", table: held, prefix: key },
+        { type: "clear", table: outbox, prefix: key },
+        { type: "clear", table: carriedChannels, prefix: key },
+      ],
+      notify: [executionTopic(number), HOSTS_TOPIC + claim.token],
+    });
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error;
+  }
 }

@@ -52,6 +52,7 @@ export type Step =
       readonly messages: readonly Message[];
       readonly children: readonly Publication[];
       readonly entries: readonly LineageEntry[] | undefined;
+      readonly remember: readonly Remembered[] | undefined;
     }
   /** Tries the message again after a time. Its queue gets it back as a message with one attempt more. */
   | {
@@ -70,18 +71,34 @@ export type Step =
   /** The execution fails or is cancelled. */
   | { readonly type: "end"; readonly as: "failed" | "cancelled"; readonly error: unknown };
 
+/** Where a source is. */
+export interface SourcePlace {
+  /** How many messages it has given. */
+  readonly given: number;
+  readonly checkpoint: unknown;
+}
+
 /** What the ledger notifies the processes of an execution of. Never in the turn of a call of the ledger. */
 export interface LedgerListener {
   /** These steps are durable, in this order. */
   committed(steps: readonly Step[]): void;
-  /** The step came too late, and nothing of it was written: forget its messages. */
+  /**
+   * The step came too late, and nothing of it was written: forget the messages that were settled or retried before. The others of a
+   * batch are held as before.
+   */
   refused(step: Step): void;
   /** Messages that the route of this queue asked for. */
   arrived(queue: string, messages: readonly Message[]): void;
   /** A queue was above the mark that a route was waiting for, and is not any more. */
   drained(queue: string): void;
-  /** All that is pending is held in batches on this host: the batches have to be processed, or the execution never completes. */
+  /**
+   * All that is pending is held in batches, and those of this host come first: they have to be processed, or the execution never completes.
+   */
   onlyHeld(): void;
+  /** From here on this host reads a source that nobody else does. */
+  source(name: string, place: SourcePlace): void;
+  /** The execution is paused or goes on, as somebody on another host wishes. */
+  paused(isPaused: boolean): void;
   /** The execution has ended. Nothing follows. */
   ended(as: Ended): void;
   /** The ledger cannot go on: its claim is lost, or its store is. Nothing follows. */
@@ -124,7 +141,8 @@ export interface Ledger {
   /** Asks for so many further messages of a queue: as many will arrive, as they become ready. */
   want(queue: string, count: number): void;
   /**
-   * Submits a step. The listener is notified of what becomes of it. Values are encoded at once: they may change afterwards.
+   * Submits a step about messages that this ledger has handed out, or one before it that is closed or lost: those come too late. The
+   * listener is notified of what becomes of it. Values are encoded at once: they may change afterwards.
    *
    * @throws UnstorableValueError, PayloadTooLargeError, OptionError about a key. Then nothing was submitted, and the messages of the
    * step are still taken
@@ -134,12 +152,18 @@ export interface Ledger {
   depth(queue: string): number;
   /** Waits until the queue holds fewer messages than this, then calls `drained`. */
   awaitBelow(queue: string, mark: number): void;
-  /** How many messages this host holds in batches, for {@link LedgerListener.onlyHeld}. */
-  held(count: number): void;
+  /**
+   * How many messages this host holds in batches, for {@link LedgerListener.onlyHeld}.
+   *
+   * @param rank - the place of the first route that holds some, upstream first
+   */
+  held(count: number, rank: number): void;
   /** How far the execution is, over all hosts as far as this host knows. */
   counts(): LedgerCounts;
-  /** What an adapter remembers, steps included that are submitted and not committed. */
+  /** What an adapter remembers. Waits for the steps that were submitted before and remember something under this key. */
   recall(adapter: string, key: string): Promise<unknown>;
+  /** The message in work that has recalled this does not need it any more: the step that settles it was submitted, or there is none. */
+  forget(adapter: string, key: string): void;
   /** Gives back what was not settled, and waits for what was submitted. */
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@
 // the row a second time.
 //
 //     status attempt children route batch     a line for the message, its fields divided by tabs
+//     r error                                 a line for each attempt before that failed
 //     status started took gave adapter …      a line for each call: started as the difference to the call before, in milliseconds,
 //                                             took in microseconds
 //
@@ -22,8 +23,9 @@ export interface CallRecord {
   readonly tookMs: number;
   /** How many values it gave. */
   readonly gave: number;
-  /** Hashes of what it got and gave, as they were at the time of the call; if the pipeline asks for them. */
+  /** A hash of what it got, as it was at the time of the call; if the policy `hashValues` asks for it. Of a batch: of the list of its values. */
   readonly input?: string;
+  /** A hash of what it gave, as it was when it had returned, likewise. Of several values: of their list. Absent if there was nothing. */
   readonly output?: string;
   /** The error of a call that failed. */
   readonly error?: string;
@@ -41,9 +43,13 @@ export interface LineageEntry {
   readonly children: number;
   /** The id of the first message of the batch in which it was processed. */
   readonly batch?: MessageId;
+  /** The errors of the attempts before, the oldest first. A dead letter has them in its own row. */
+  readonly errors?: readonly string[];
 }
 
 const MESSAGE = { completed: "c", dead: "d", cancelled: "x" } as const;
+/** Begins the line of an attempt that failed. */
+const RETRIED = "r\t";
 const CALL = { completed: "c", skipped: "s", ended: "e", failed: "f" } as const;
 const MESSAGE_STATUS = invert(MESSAGE);
 const CALL_STATUS = invert(CALL);
@@ -61,9 +67,11 @@ const number = (n: number): string => n.toString(36);
 const whole = (text: string | undefined): number => Number.parseInt(text as string, 36);
 
 /** An entry as its row holds it. */
-export function encodeEntry({ route, status, attempt, calls, children, batch }: LineageEntry): string {
+export function encodeEntry(entry: LineageEntry): string {
+  const { route, status, attempt, calls, children, batch, errors } = entry;
   let text = `${MESSAGE[status]}\t${number(attempt)}\t${number(children)}\t${packed(route)}`;
   if (batch !== undefined) text += `\t${packed(batch)}`;
+  if (errors !== undefined) for (const error of errors) text += `\n${RETRIED}${packed(error)}`;
   let last = 0;
   for (const call of calls) {
     const started = Math.floor(call.startedMs);
@@ -88,10 +96,15 @@ export function decodeEntry(id: MessageId, text: string | Uint8Array): LineageEn
   const status = MESSAGE_STATUS.get(letter as string);
   if (status === undefined) throw new InvariantError(`${lines[0]} is no entry of a lineage`);
   let last = 0;
-  const calls = lines.slice(1).map((line) => {
+  const errors: string[] = [];
+  const calls = lines.slice(1).flatMap((line) => {
+    if (line.startsWith(RETRIED)) {
+      errors.push(unpacked(line.slice(RETRIED.length)));
+      return [];
+    }
     const call = decodeCall(line, last);
     last = call.startedMs;
-    return call;
+    return [call];
   });
   return {
     id,
@@ -101,6 +114,7 @@ export function decodeEntry(id: MessageId, text: string | Uint8Array): LineageEn
     calls,
     children: whole(children),
     ...(batch !== undefined && { batch: unpacked(batch) }),
+    ...(errors.length > 0 && { errors }),
   };
 }
 

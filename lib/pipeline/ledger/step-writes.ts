@@ -4,10 +4,20 @@
 // update, and behind it the end is decided: whoever makes `pending` 0 ends the execution in the same commit.
 
 import type { AnyRow, Claim, RowExpectation, Write, WriteSet } from "../../store/index.js";
-import type { Publication, Step } from "./ledger.js";
+import type { Publication, Remembered, Step } from "./ledger.js";
 import { encodeEntry, type LineageEntry } from "./lineage.js";
 import type { Body, LiveMessage } from "./live-message.js";
-import { deadLetters, executions, lineage, memory, messages, READY, sources } from "./tables.js";
+import {
+  deadLetters,
+  executions,
+  keptValues,
+  lineage,
+  memory,
+  messages,
+  outbox,
+  READY,
+  sources,
+} from "./tables.js";
 
 /** A step that was submitted, with what has to be stored of it. */
 export interface Entry {
@@ -18,6 +28,8 @@ export interface Entry {
   readonly passed: boolean[];
   /** A checkpoint, the values to remember, or an error. */
   readonly extra: readonly (Body | null)[];
+  /** What else has to hold for the step. Default: nothing. */
+  readonly expect?: readonly RowExpectation[];
 }
 
 /** Where steps are written. */
@@ -27,6 +39,10 @@ export interface Place {
   readonly claim: Claim;
   /** Other hosts write to the store: rows name the host that has taken them. */
   readonly shared: boolean;
+  /** Queues whose messages leave their values behind when they are settled. */
+  readonly kept?: ReadonlySet<string>;
+  /** A broker carries the messages: those that nobody has taken are in the outbox until it has them. */
+  readonly carried: boolean;
 }
 
 /** A write set, and what it does to the counts. */
@@ -66,23 +82,20 @@ class StepWriter {
     this.#expect = [{ table: executions, key: [place.scope], is: { ended: null } }];
   }
 
-  add({ step, bodies, passed, extra }: Entry): void {
+  add({ step, bodies, passed, extra, expect }: Entry): void {
+    if (expect !== undefined) this.#expect.push(...expect);
     switch (step.type) {
       case "settle":
-        this.#remove(step.message as LiveMessage);
+        this.#settle(step.message as LiveMessage);
         this.#publish(step.children, bodies, passed);
         if (step.entry !== undefined) this.#lineage(step.entry);
-        for (const [i, { adapter, key }] of (step.remember ?? []).entries())
-          this.#writes.push({
-            type: "put",
-            table: memory,
-            row: { scope: this.#place.scope, adapter, key, value: extra[i] ?? null },
-          });
+        this.#remember(step.remember, extra);
         return;
       case "emit":
-        for (const message of new Set(step.messages)) this.#remove(message as LiveMessage);
+        for (const message of new Set(step.messages)) this.#settle(message as LiveMessage);
         this.#publish(step.children, bodies, passed);
         for (const entry of step.entries ?? []) this.#lineage(entry);
+        this.#remember(step.remember, extra);
         return;
       case "retry":
         this.#retry(step.message as LiveMessage, step.delayMs, step.error);
@@ -109,7 +122,7 @@ class StepWriter {
           type: "update",
           table: sources,
           key: [this.#place.scope, step.source],
-          set: { open: 0 },
+          set: { open: 0, holder: null },
         });
         this.#pending--;
         return;
@@ -152,7 +165,15 @@ class StepWriter {
   }
 
   #ended(status: string): AnyRow {
-    return { status, ended: this.#now, unannounced: 1 };
+    return { status, ended: this.#now, unannounced: 1, kept: this.#now };
+  }
+
+  #settle(message: LiveMessage): void {
+    this.#remove(message);
+    const { queue, id, body, key: tag } = message;
+    if (this.#place.kept?.has(queue) !== true) return;
+    const row = { scope: this.#place.scope, queue, id, body, ...(tag !== undefined && { tag }) };
+    this.#writes.push({ type: "put", table: keptValues, row });
   }
 
   #remove({ queue, lane, id }: LiveMessage): void {
@@ -171,7 +192,7 @@ class StepWriter {
 
   /** A child comes with its parent's removal, and a source's message with its place in the source: neither can be there already. */
   #publish(all: readonly Publication[], bodies: readonly Body[], passed: readonly boolean[]): void {
-    const { scope, claim, shared } = this.#place;
+    const { scope, claim, shared, carried } = this.#place;
     for (let i = 0; i < all.length; i++) {
       const { queue, id, key } = all[i] as Publication;
       const row: Record<string, string | number | Uint8Array> = {
@@ -184,6 +205,7 @@ class StepWriter {
       if (key !== undefined) row.tag = key;
       if (shared && passed[i] === true) row.holder = claim.token;
       this.#writes.push({ type: "put", table: messages, row });
+      if (carried) this.#send(queue, READY, id);
     }
     this.#pending += all.length;
   }
@@ -198,13 +220,21 @@ class StepWriter {
     const history = errors.length === 0 ? null : JSON.stringify(errors);
     if (delayMs <= 0) {
       // This host tries it again, so it stays taken.
-      this.#writes.push({ type: "update", table: messages, key, set: { attempts, history } });
+      // Its process has outlived the attempt, so it is not suspect.
+      const set = { attempts, history, ends: null, suspect: null };
+      this.#writes.push({ type: "update", table: messages, key, set });
       return;
     }
     const due = dueOf(this.#now, delayMs);
     const row = { scope, queue, lane: due, id, body, attempts, history, ...(tag !== undefined && { tag }) };
     if (due !== lane) this.#writes.push({ type: "delete", table: messages, key, blind: true });
     this.#writes.push({ type: "put", table: messages, row });
+    if (this.#place.carried) this.#send(queue, due, id);
+  }
+
+  #send(queue: string, lane: number, id: string): void {
+    const row = { scope: this.#place.scope, queue, lane, id, round: this.#now };
+    this.#writes.push({ type: "put", table: outbox, row });
   }
 
   #bury(message: LiveMessage, error: string): void {
@@ -223,6 +253,17 @@ class StepWriter {
     this.#writes.push({ type: "put", table: deadLetters, row });
   }
 
+  #remember(all: readonly Remembered[] | undefined, values: Entry["extra"]): void {
+    if (all === undefined) return;
+    const { scope } = this.#place;
+    for (const [i, { adapter, key }] of all.entries())
+      this.#writes.push({
+        type: "put",
+        table: memory,
+        row: { scope, adapter, key, value: values[i] ?? null },
+      });
+  }
+
   #lineage(entry: LineageEntry): void {
     const row = { scope: this.#place.scope, id: entry.id, entry: encodeEntry(entry) };
     this.#writes.push({ type: "put", table: lineage, row });
@@ -232,7 +273,9 @@ class StepWriter {
   #source(name: string, is: AnyRow): void {
     if (this.#sources.has(name)) return;
     this.#sources.add(name);
-    this.#expect.push({ table: sources, key: [this.#place.scope, name], is: { ...is, open: 1 } });
+    const { scope, claim, shared } = this.#place;
+    const holder = shared ? claim.token : null;
+    this.#expect.push({ table: sources, key: [scope, name], is: { ...is, open: 1, holder } });
   }
 }
 

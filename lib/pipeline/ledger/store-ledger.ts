@@ -1,50 +1,57 @@
-// The ledger of an execution over a store. Steps gather while a commit is in flight, and many go into the next one: so a commit costs
-// what its rows cost, however small the steps are.
+// The ledger of an execution over a store: what ties its parts together.
 //
 //     submit ──▶ gathered ──▶ one write set ──▶ committed ──▶ listener
 //                                                  │
 //                          children that were asked for are handed out; others stay in the store until somebody asks
 //
-// A store of one process: which messages are handed out is known here alone, and lost with the process. A store that several
-// processes share: rows name the claim of the host that has taken them, and every step about a message expects that name.
+// step-encoding.ts   what a step stores
+// step-writes.ts     the write set of many steps
+// step-commits.ts    gathers, commits, and finds the step for which a set was refused
+// carriage.ts        letters of the messages, where a broker carries them
+// hand-out.ts        which messages are handed out; store-queue.ts is its state for one queue
+// recall.ts          what adapters remember
+// peers.ts           what the hosts of a shared store do about each other; share.ts is how much each of them takes
+// give-back.ts       what hosts held that are gone
+//
+// Here are the counts, the end, and the loss. In a store that several processes share, every step about a message expects that its row
+// names this host, and the ledger looks at the row of the execution at intervals, and when it is notified.
 
 import type { Payloads } from "../../flow/payload/payloads.js";
-import { OptionError } from "../../process/errors.js";
-import { showThrown } from "../../process/show.js";
-import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Claim, Store, Write } from "../../store/index.js";
+import type { Carrier } from "../queues/carrier.js";
+import { Carriage } from "./carriage.js";
 import { ExecutionGoneError } from "./errors.js";
+import { HandOut, type KnownQueue } from "./hand-out.js";
+import { workedOn } from "./interruptions.js";
 import {
   type Ledger,
   type LedgerContext,
   type LedgerCounts,
   type LedgerListener,
   laterOf,
-  type Publication,
-  type Remembered,
+  type Message,
   type Step,
 } from "./ledger.js";
 import type { Ended } from "./ledger-machine.js";
 import { LEDGER_DEFAULTS, type LedgerLimits } from "./limits.js";
-import { type Body, LiveMessage } from "./live-message.js";
-import { bodyWithin } from "./message-size.js";
-import { dueOf, type Entry, type Place, type Writing, writingOf } from "./step-writes.js";
-import { StoreQueue } from "./store-queue.js";
+import type { LiveMessage } from "./live-message.js";
+import { type HeldHere, Peers } from "./peers.js";
+import { Solitude } from "./quarantine.js";
+import { Recall } from "./recall.js";
+import { StepCommits } from "./step-commits.js";
+import { type EncodingOptions, entryOf } from "./step-encoding.js";
+import { messagesOf, publishedBy, rememberedBy } from "./step-parts.js";
+import { dueOf, type Entry, type Place, type Writing } from "./step-writes.js";
 import {
   type ExecutionRow,
   executions,
   executionTopic,
-  type MessageRow,
-  memory,
   messages,
+  outbox,
   READY,
+  READY_NEWS,
 } from "./tables.js";
-
-/** What is read before a ledger begins. */
-interface Known {
-  readonly clock: number;
-  readonly depths: readonly number[];
-  readonly dues: readonly (number | undefined)[];
-}
 
 /** What a ledger over a store is made with. */
 export interface StoreLedgerOptions {
@@ -55,103 +62,231 @@ export interface StoreLedgerOptions {
   readonly execution: ExecutionRow;
   /** The names of all queues of the pipeline. */
   readonly queues: readonly string[];
+  /** Those of them whose messages leave their values behind, for replays. */
+  readonly kept?: ReadonlySet<string>;
+  /** The names of all of its sources. */
+  readonly sources: readonly string[];
+  /** How many messages of a queue this host can work on, or hold in batches, at a time. Default 1. */
+  inWork?(queue: string): number;
+  /** An earlier ledger of the execution had this claim. */
+  readonly again?: boolean;
   /** Most bytes of a message. */
   readonly maxMessageBytes: number;
   readonly payloads: Pick<Payloads, "store" | "storeThrown" | "load">;
   readonly listener: LedgerListener;
   readonly context: LedgerContext;
+  /** The broker that carries the messages, if one does. */
+  readonly carried?: { readonly carrier: Carrier; readonly kernel: Kernel } | undefined;
   readonly limits?: Partial<LedgerLimits>;
+  /** How often a message of a queue is tried at most, ends of the process included. Default: without a limit. */
+  attempts?(queue: string): number;
+  /** The name of the route that takes from a queue, if history is kept. */
+  route?(queue: string): string | undefined;
+  /** One suspect message is tried at a time, over all ledgers that are given the same. */
+  readonly solitude?: Solitude;
+}
+
+/** What is read before a ledger begins. */
+interface Known {
+  readonly clock: number;
+  readonly queues: readonly KnownQueue[];
 }
 
 const ENDED: ReadonlySet<string> = new Set<Ended>(["completed", "failed", "cancelled"]);
-const NO_ERRORS: readonly string[] = [];
-const NO_BODIES: readonly (Body | null)[] = [];
+const NO_QUEUES: ReadonlySet<string> = new Set();
 
 export class StoreLedger implements Ledger {
   readonly #options: StoreLedgerOptions;
   readonly #limits: LedgerLimits;
+  readonly #encoding: EncodingOptions;
   readonly #place: Place;
-  readonly #queues = new Map<string, StoreQueue>();
+  readonly #handOut: HandOut;
+  readonly #commits: StepCommits;
+  readonly #recall: Recall;
+  readonly #carriage: Carriage | undefined;
+  /** In a store that others use, too. */
+  readonly #peers: Peers | undefined;
   readonly #turn = (): void => this.#flush();
   readonly #unwatch: () => void;
   /** The clock of the store when the ledger was opened, less the monotonic clock of this process: so it never steps back. */
   readonly #clockOffset: number;
-  #gathered: Entry[] = [];
-  /** Steps of a set that was refused: each is tried alone, before all others. */
-  #single: Entry[] = [];
-  #flight: readonly Entry[] | undefined;
   #called = false;
-  #held = 0;
+  #held: HeldHere = { count: 0, rank: 0 };
   #counts: LedgerCounts;
-  /** What is remembered by steps on their way. */
-  readonly #remembered = new Map<string, { value: unknown; steps: number }>();
   #state: "running" | "closing" | "closed" = "running";
   #idle: (() => void)[] = [];
-  #cancelTimer: (() => void) | undefined;
-  #timerAt: number | undefined;
-  #looking = false;
+  #closed: Promise<void> | undefined;
+  /** `again`: there was a reason to look since the look began. */
+  #looking: "no" | "once" | "again" = "no";
+  /** What was asked of the store, and has no answer. */
+  #unanswered = 0;
+  #ticks = 0;
+  #cancelTick: (() => void) | undefined;
+  /** When others were last notified of ready messages, by queue. */
+  readonly #newsAt = new Map<string, number>();
 
   private constructor(options: StoreLedgerOptions, known: Known) {
-    const { store, claim, execution, queues, context, limits } = options;
+    const { store, claim, execution, context, limits, payloads } = options;
     this.#options = options;
     this.#limits = { ...LEDGER_DEFAULTS, ...limits };
+    const { maxMessageBytes } = options;
+    this.#encoding = { maxMessageBytes, commitSize: this.#limits.commitSize, payloads };
     const scope = execution.number;
-    this.#place = { scope, claim, shared: store.shared };
+    const carried = options.carried !== undefined;
+    this.#place = { scope, claim, shared: store.shared, carried, kept: options.kept ?? NO_QUEUES };
     this.#clockOffset = known.clock - context.now();
     const { pending, done, dead, inputs } = execution;
     this.#counts = { pending, done, dead, inputs };
-    for (const [i, name] of queues.entries()) {
-      const queue = new StoreQueue(name);
-      queue.depth = known.depths[i] ?? 0;
-      queue.due = known.dues[i];
-      this.#queues.set(name, queue);
-    }
-    this.#unwatch = store.watch(executionTopic(scope), {
-      notified: () => this.#look(),
-      again: () => this.#look(),
+    // The store may be closed by now. So this is first: whatever begins below would outlive a ledger that was never there.
+    const topic = executionTopic(scope);
+    this.#unwatch = store.watch(topic, {
+      notified: (of) => this.#notified(of.slice(topic.length)),
+      again: () => this.#notified(READY_NEWS),
     });
+    this.#recall = new Recall(store, scope, payloads);
+    this.#carriage = this.#makeCarriage();
+    this.#handOut = this.#makeHandOut(known.queues);
+    this.#commits = this.#makeCommits();
+    this.#peers = store.shared ? this.#makePeers() : undefined;
+    if (this.#peers !== undefined) this.#tick();
+    else if (execution.ended !== null) this.#look();
     this.#call();
   }
 
   /** Opens the ledger of an execution. */
   static async open(options: StoreLedgerOptions): Promise<StoreLedger> {
-    const { store, queues, execution } = options;
-    const scope = execution.number;
-    const [clock, depths, dues] = await Promise.all([
+    const { store, queues, execution, claim, again, limits } = options;
+    const carried = options.carried !== undefined;
+    const place = { scope: execution.number, claim, shared: store.shared, carried };
+    if (store.shared && again === true) await Peers.anew(store, place, { ...LEDGER_DEFAULTS, ...limits });
+    // Nobody works on what an earlier process of this host had, whatever the broker thinks.
+    if (carried && (!store.shared || again === true)) await Carriage.anew(store, place, queues);
+    const [clock, known] = await Promise.all([
       store.clock(),
-      Promise.all(queues.map((queue) => store.count(messages, { prefix: [scope, queue] }))),
-      Promise.all(
-        queues.map(async (queue) => {
-          const [row] = await store.scan(messages, { prefix: [scope, queue], after: READY, limit: 1 });
-          return row?.lane;
-        }),
-      ),
+      Promise.all(queues.map((queue) => HandOut.known(store, execution.number, queue))),
     ]);
-    return new StoreLedger(options, { clock, depths, dues });
+    return new StoreLedger(options, { clock, queues: known });
   }
 
+  #makeCarriage(): Carriage | undefined {
+    const { store, carried, queues } = this.#options;
+    if (carried === undefined) return undefined;
+    const port = {
+      ...{ ...carried, store, place: this.#place },
+      now: () => this.#now(),
+      inWork: (queue: string) => this.#options.inWork?.(queue) ?? 1,
+      news: (queue: string) => this.#handOut.news(queue),
+      lost: (error: Error) => this.#lose(error),
+    };
+    return new Carriage(port, queues);
+  }
+
+  #makeHandOut(known: readonly KnownQueue[]): HandOut {
+    const ledger = this;
+    const { store, payloads, context, listener } = this.#options;
+    return new HandOut(
+      {
+        ...{ store, payloads, context, place: this.#place, limits: this.#limits },
+        carriage: this.#carriage,
+        get closed() {
+          return ledger.#state === "closed";
+        },
+        inWork: (queue) => this.#options.inWork?.(queue) ?? 1,
+        asked: (answer) => this.#asked(answer),
+        now: () => this.#now(),
+        call: () => this.#call(),
+        solitude: this.#options.solitude ?? new Solitude(),
+        attempts: (queue) => this.#options.attempts?.(queue) ?? Number.POSITIVE_INFINITY,
+        bury: (message, error) => this.#bury(message, error),
+        arrived: (queue, some) => listener.arrived(queue, some),
+        drained: (queue) => listener.drained(queue),
+        lost: (error) => this.#lose(error),
+      },
+      known,
+    );
+  }
+
+  #makeCommits(): StepCommits {
+    const ledger = this;
+    const handOut = this.#handOut;
+    return new StepCommits({
+      ...{ store: this.#options.store, place: this.#place },
+      ...{ batchMessages: this.#limits.batchMessages, commitSize: this.#limits.commitSize },
+      get closed() {
+        return ledger.#state === "closed";
+      },
+      now: () => this.#now(),
+      promise: (queue) => handOut.promise(queue),
+      breakPromise: (queue) => handOut.breakPromise(queue),
+      isNews: (queue) => this.#isNews(queue),
+      sent: () => this.#unanswered++,
+      settled: () => this.#answered(),
+      committed: (entries, writing, now, ends) => this.#committed(entries, writing, now, ends),
+      late: (step) => this.#late(step),
+      refused: () => this.#goesOn(),
+      overtaken: (step) => this.#overtaken(step),
+      call: () => this.#call(),
+      lost: (error) => this.#lose(error),
+    });
+  }
+
+  /** Nobody has worked on the message, so the ledger writes its history. */
+  #bury(message: Message, error: string): void {
+    const { id, attempts, queue } = message;
+    const route = this.#options.route?.(queue);
+    const of = { id, status: "dead", attempt: Math.max(1, attempts), calls: [], children: 0 } as const;
+    this.submit({ type: "dead", message, error, entry: route === undefined ? undefined : { ...of, route } });
+  }
+
+  #makePeers(): Peers {
+    const ledger = this;
+    const { store, payloads, listener, sources } = this.#options;
+    return new Peers({
+      ...{ store, payloads, listener, sources, place: this.#place },
+      get closed() {
+        return ledger.#state !== "running";
+      },
+      get held() {
+        return ledger.#held;
+      },
+      get isIdle() {
+        return !ledger.#commits.busy && ledger.#handOut.taken === ledger.#held.count;
+      },
+    });
+  }
+
+  // ── what is asked of it ──────────────────────────────────────────────────────────────────────────────────────
+
   want(queue: string, count: number): void {
-    this.#of(queue).wanted += count;
+    this.#handOut.of(queue).wanted += count;
     this.#call();
   }
 
   submit(step: Step): void {
     if (this.#state !== "running") return;
-    this.#gathered.push(this.#entryOf(step));
+    const entry = entryOf(step, this.#encoding);
+    const remember = rememberedBy(step);
+    if (remember === undefined) this.#commits.add(entry);
+    else {
+      this.#commits.add({ ...entry, expect: this.#recall.expected(remember) });
+      this.#recall.submitted(remember);
+    }
     this.#call();
   }
 
   depth(queue: string): number {
-    return Math.max(0, this.#of(queue).depth);
+    const of = this.#handOut.of(queue);
+    of.isWatched = true;
+    return Math.max(0, of.depth);
   }
 
   awaitBelow(queue: string, mark: number): void {
-    this.#of(queue).mark = mark;
+    this.#handOut.of(queue).mark = mark;
     this.#call();
   }
 
-  held(count: number): void {
-    this.#held = count;
+  held(count: number, rank: number): void {
+    this.#held = { count, rank };
     this.#call();
   }
 
@@ -159,44 +294,59 @@ export class StoreLedger implements Ledger {
     return this.#counts;
   }
 
-  async recall(adapter: string, key: string): Promise<unknown> {
-    const own = this.#remembered.get(memoryKey(adapter, key));
-    if (own !== undefined) return own.value;
-    const [row] = await this.#options.store.get(memory, [[this.#place.scope, adapter, key]]);
-    return row?.value == null ? undefined : this.#options.payloads.load(row.value);
+  recall(adapter: string, key: string): Promise<unknown> {
+    return this.#recall.recall(adapter, key);
   }
 
-  async close(): Promise<void> {
+  forget(adapter: string, key: string): void {
+    this.#recall.forget(adapter, key);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     if (this.#state === "running") this.#state = "closing";
     this.#call();
+    // A ledger that was lost may have a set in flight: whoever opens the next one has to see it.
     while (this.#isBusy()) await new Promise<void>((resolve) => this.#idle.push(resolve));
-    await this.#giveBack();
+    if (this.#state === "closed") return;
+    this.#carriage?.close();
+    await (this.#place.shared ? this.#giveBack() : this.#endCleanly());
     this.#stop();
   }
 
+  /** What is on its way under a claim that is lost changes nothing. */
   #isBusy(): boolean {
-    return (
-      this.#state === "closing" &&
-      (this.#flight !== undefined ||
-        this.#gathered.length > 0 ||
-        this.#single.length > 0 ||
-        [...this.#queues.values()].some(({ reading }) => reading !== undefined))
-    );
+    if (this.#options.claim.lost.aborted) return false;
+    return this.#unanswered > 0 || (this.#state === "closing" && this.#commits.busy);
   }
 
-  #of(name: string): StoreQueue {
-    let queue = this.#queues.get(name);
-    if (queue === undefined) {
-      queue = new StoreQueue(name);
-      this.#queues.set(name, queue);
-    }
-    return queue;
+  /** Notes that the store was asked for something that changes it. */
+  #asked<T>(answer: Promise<T>): Promise<T> {
+    this.#unanswered++;
+    const answered = (): void => this.#answered();
+    answer.then(answered, answered);
+    return answer;
+  }
+
+  #answered(): void {
+    this.#unanswered--;
+    this.#mayBeIdle();
+  }
+
+  #mayBeIdle(): void {
+    if (this.#idle.length > 0 && !this.#isBusy()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** By the clock of the store, which may step back: this one does not. */
   #now(): number {
     return Math.floor(this.#options.context.now() + this.#clockOffset);
   }
+
+  // ── turns ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #call(): void {
     if (this.#called || this.#state === "closed") return;
@@ -207,130 +357,27 @@ export class StoreLedger implements Ledger {
   #flush(): void {
     this.#called = false;
     if (this.#state === "closed") return;
-    this.#write();
+    this.#commits.write();
     if (this.#state === "running") {
-      for (const queue of this.#queues.values()) this.#serve(queue);
-      this.#setTimer();
-      const isQuiet = this.#flight === undefined && this.#gathered.length === 0;
-      if (isQuiet && this.#held > 0 && this.#counts.pending === this.#held) this.#options.listener.onlyHeld();
-      else if (isQuiet && this.#counts.pending === 0) this.#look();
+      this.#handOut.serve();
+      if (this.#commits.quiet) this.#atRest();
     }
-    if (!this.#isBusy()) for (const resolve of this.#idle.splice(0)) resolve();
+    this.#mayBeIdle();
   }
 
-  /** @throws what the codec throws, MessageTooLargeError, and OptionError: then nothing was submitted */
-  #entryOf(step: Step): Entry {
-    const published = publishedBy(step);
-    const { maxMessageBytes } = this.#options;
-    const bodies = published.map(({ queue, value, key }) => {
-      checkKey("key", key);
-      return bodyWithin(maxMessageBytes, this.#stored(value, "message"), queue);
-    });
-    return { step, bodies, passed: [], extra: this.#extraOf(step) };
-  }
-
-  #extraOf(step: Step): readonly (Body | null)[] {
-    switch (step.type) {
-      case "source":
-        return [step.checkpoint === undefined ? null : this.#stored(step.checkpoint, "checkpoint")];
-      case "settle":
-        return this.#remember(step.remember ?? []);
-      case "end":
-        return [step.error === undefined ? null : this.#storedThrown(step.error)];
-      default:
-        return NO_BODIES;
-    }
-  }
-
-  #stored(value: unknown, root: string): Body {
-    const stored = this.#options.payloads.store(value, root);
-    if (stored instanceof Promise)
-      throw new OptionError("payloads.codec", "a codec that answers later", "a codec that works at once");
-    return stored;
-  }
-
-  #storedThrown(thrown: unknown): Body {
-    const stored = this.#options.payloads.storeThrown(thrown);
-    return stored instanceof Promise ? JSON.stringify(showThrown(thrown)) : stored;
-  }
-
-  #remember(all: readonly Remembered[]): readonly (Body | null)[] {
-    if (all.length === 0) return NO_BODIES;
-    const bodies = all.map(({ key, value }) => {
-      checkKey("remember.key", key);
-      return value === undefined ? null : this.#stored(value, "remember");
-    });
-    for (const { adapter, key, value } of all) {
-      const text = memoryKey(adapter, key);
-      this.#remembered.set(text, { value, steps: (this.#remembered.get(text)?.steps ?? 0) + 1 });
-    }
-    return bodies;
-  }
-
-  /** Writes the next steps, if none are on their way. */
-  #write(): void {
-    while (this.#flight === undefined && this.#state !== "closed") {
-      const entries = this.#next();
-      if (entries.length === 0) return;
-      const refused: Step[] = [];
-      const given = new Map<string, number>();
-      const accepted = entries.filter((entry) => {
-        const isInTime = this.#begin(entry, given);
-        if (!isInTime) refused.push(entry.step);
-        return isInTime;
-      });
-      if (accepted.length > 0) this.#submit(accepted);
-      for (const step of refused) this.#options.listener.refused(step);
-    }
-  }
-
-  #next(): Entry[] {
-    const single = this.#single.shift();
-    if (single !== undefined) return [single];
-    let weight = 0;
-    let count = 0;
-    while (count < this.#gathered.length && weight < this.#limits.batchMessages)
-      weight += 1 + (this.#gathered[count++] as Entry).bodies.length;
-    return this.#gathered.splice(0, count);
-  }
-
-  #submit(entries: readonly Entry[]): void {
-    for (const { step, passed } of entries) {
-      const published = publishedBy(step);
-      passed.length = 0;
-      for (const { queue: name } of published) {
-        const queue = this.#of(name);
-        const isWanted = queue.wanted > queue.ready.length;
-        if (isWanted) queue.wanted--;
-        passed.push(isWanted);
-      }
-    }
-    const now = this.#now();
-    const writing = writingOf(entries, this.#place, now);
-    this.#flight = entries;
-    this.#options.store.submit(writing.set, (error, committed) => {
-      if (this.#state === "closed") return;
-      if (error !== undefined) this.#failed(error, entries);
-      else this.#committed(entries, writing, now, committed?.results[writing.end] === 1);
-    });
-  }
-
-  /** False: the step comes too late. `given` has the places of sources within the set. */
-  #begin({ step }: Entry, given: Map<string, number>): boolean {
-    if (step.type === "source") {
-      const from = given.get(step.source);
-      if (from !== undefined && from !== step.from) return false;
-      given.set(step.source, step.from + step.messages.length);
-      return true;
-    }
-    const all = messagesOf(step);
-    if (!all.every((message) => message.state === "taken")) return false;
-    for (const message of all) message.state = "settling";
-    return true;
+  /** All that was submitted is durable. */
+  #atRest(): void {
+    const { count } = this.#held;
+    const { pending } = this.#counts;
+    if (pending === 0) this.#look();
+    // A message that is tried alone waits for no others to fill its batch.
+    else if (count === 0 || (pending !== count && !this.#handOut.hasSuspect)) return;
+    else if (this.#peers === undefined || this.#handOut.hasSuspect) this.#options.listener.onlyHeld();
+    // As far as this host knows: others may have published since.
+    else this.#look();
   }
 
   #committed(entries: readonly Entry[], writing: Writing, now: number, isEnd: boolean): void {
-    this.#flight = undefined;
     const { pending, done, dead, inputs } = this.#counts;
     this.#counts = {
       pending: pending + writing.pending,
@@ -338,7 +385,7 @@ export class StoreLedger implements Ledger {
       dead: dead + writing.dead,
       inputs: inputs + writing.inputs,
     };
-    const arrived = new Map<StoreQueue, LiveMessage[]>();
+    const arrived = new Map<string, LiveMessage[]>();
     let ended: Ended | undefined = isEnd ? "completed" : undefined;
     for (const entry of entries) {
       this.#apply(entry, now, arrived);
@@ -349,118 +396,62 @@ export class StoreLedger implements Ledger {
       this.#end(ended);
       return;
     }
-    for (const [queue, some] of arrived) this.#options.listener.arrived(queue.name, some);
+    for (const [queue, some] of arrived) this.#options.listener.arrived(queue, some);
     this.#call();
   }
 
-  #apply(entry: Entry, now: number, arrived: Map<StoreQueue, LiveMessage[]>): void {
-    const { step, bodies, passed } = entry;
-    if (step.type === "retry") this.#retried(step.message as LiveMessage, step.delayMs, step.error, now);
-    else
-      for (const message of messagesOf(step)) {
-        const queue = this.#of(message.queue);
-        queue.forget(message);
-        queue.depth--;
-      }
-    if (step.type === "settle") this.#known(step.remember ?? []);
-    const published = publishedBy(step);
-    for (const [i, { id, queue: name, key }] of published.entries()) {
-      const queue = this.#of(name);
-      queue.depth++;
-      if (passed[i] !== true) {
-        queue.added(id);
-        continue;
-      }
-      const of = {
-        id,
-        queue: name,
-        key,
-        attempts: 0,
-        errors: NO_ERRORS,
-        lane: READY,
-        body: bodies[i] as Body,
-      };
-      const message = this.#loaded(queue, of);
+  #apply({ step, bodies, passed }: Entry, now: number, arrived: Map<string, LiveMessage[]>): void {
+    const handOut = this.#handOut;
+    if (step.type === "retry") handOut.retried(step.message as LiveMessage, step.delayMs, step.error, now);
+    else for (const message of messagesOf(step)) handOut.settled(message);
+    this.#carry(step, now);
+    this.#recall.over(rememberedBy(step));
+    for (const [i, child] of publishedBy(step).entries()) {
+      const message = handOut.published(child, bodies[i] as Entry["bodies"][number], passed[i] === true);
       if (message === undefined) continue;
-      const some = arrived.get(queue);
-      if (some === undefined) arrived.set(queue, [message]);
+      const some = arrived.get(child.queue);
+      if (some === undefined) arrived.set(child.queue, [message]);
       else some.push(message);
     }
   }
 
-  /** Its steps are durable: from now on the store has it. */
-  #known(all: readonly Remembered[]): void {
-    for (const { adapter, key } of all) {
-      const text = memoryKey(adapter, key);
-      const own = this.#remembered.get(text);
-      if (own !== undefined && --own.steps === 0) this.#remembered.delete(text);
+  /** Where a broker carries messages: what the step has made is sent, and what is over is acknowledged. */
+  #carry(step: Step, now: number): void {
+    if (this.#carriage === undefined) return;
+    const children = publishedBy(step).map(({ queue, id }) => ({ queue, lane: READY, id }));
+    if (step.type !== "retry") this.#carriage.committed(messagesOf(step), children, now);
+    else if (step.delayMs > 0) {
+      const { queue, id } = step.message;
+      this.#carriage.committed(messagesOf(step), [{ queue, lane: dueOf(now, step.delayMs), id }], now);
     }
   }
 
-  #retried(message: LiveMessage, delayMs: number, error: string | undefined, now: number): void {
-    const queue = this.#of(message.queue);
-    queue.forget(message);
-    if (delayMs > 0) {
-      queue.delayed(message.id, dueOf(now, delayMs));
-      return;
-    }
-    const next = this.#loaded(queue, {
-      ...message,
-      attempts: error === undefined ? message.attempts : message.attempts + 1,
-      errors: error === undefined ? message.errors : [...message.errors, error],
-    });
-    if (next !== undefined) queue.ready.push(next);
-  }
-
-  /** A message of this host. Its value is read from what is stored, so that nobody shares it. Undefined: it cannot be read. */
-  #loaded(queue: StoreQueue, of: Omit<LiveMessage, "state" | "value">): LiveMessage | undefined {
-    let value: unknown;
-    let unreadable: unknown;
-    try {
-      value = this.#options.payloads.load(of.body);
-      if (value instanceof Promise)
-        throw new OptionError("payloads.codec", "a codec that answers later", "a codec that works at once");
-    } catch (error) {
-      unreadable = error;
-    }
-    const message = new LiveMessage({ ...of, value });
-    queue.known.set(message.id, message);
-    if (unreadable === undefined) return message;
-    // Nobody can work on it, now or later: it goes where people look.
-    queue.wanted++;
-    this.submit({ type: "dead", message, error: showThrown(unreadable), entry: undefined });
-    return undefined;
-  }
-
-  #failed(error: Error, entries: readonly Entry[]): void {
-    for (const { step, passed } of entries) {
-      for (const [i, { queue }] of publishedBy(step).entries())
-        if (passed[i] === true) this.#of(queue).wanted++;
-      for (const message of messagesOf(step)) message.state = "taken";
-    }
-    if (!(error instanceof ConflictError)) {
-      this.#lose(error);
-      return;
-    }
-    // The steps stay in flight until it is known why.
-    this.#row().then(
-      (row) => {
-        if (this.#state === "closed") return;
-        this.#flight = undefined;
-        if (row === undefined || row.ended !== null) this.#gone(row);
-        else if (entries.length === 1) this.#refuse((entries[0] as Entry).step);
-        else this.#single.push(...entries);
-        this.#call();
-      },
-      (cause: unknown) => this.#lose(cause as Error),
-    );
-  }
+  // ── refusals, the end and the loss ───────────────────────────────────────────────────────────────────────────
 
   /** Another host was faster: whatever becomes of its messages is that host's affair. */
-  #refuse(step: Step): void {
-    for (const message of messagesOf(step)) this.#of(message.queue).forget(message);
-    if (step.type === "settle") this.#known(step.remember ?? []);
+  #overtaken(step: Step): void {
+    const all = messagesOf(step);
+    for (const message of all) {
+      this.#handOut.of(message.queue).forget(message);
+      this.#carriage?.lost(message as LiveMessage);
+    }
+    this.#late(step);
+    if (this.#peers === undefined || all.length === 0) return;
+    this.#asked(this.#handOut.again(all)).catch((error: Error) => this.#lose(error));
+  }
+
+  #late(step: Step): void {
+    this.#recall.over(rememberedBy(step));
     this.#options.listener.refused(step);
+  }
+
+  /** Whether the execution goes on, now that a set was refused. */
+  async #goesOn(): Promise<boolean> {
+    const row = await this.#row();
+    if (this.#state === "closed") return false;
+    if (row !== undefined && row.ended === null) return true;
+    this.#gone(row);
+    return false;
   }
 
   async #row(): Promise<ExecutionRow | undefined> {
@@ -468,24 +459,72 @@ export class StoreLedger implements Ledger {
     return row;
   }
 
+  // ── other hosts ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  #notified(news: string): void {
+    if (!news.startsWith(READY_NEWS)) {
+      this.#look();
+      return;
+    }
+    const queue = news.slice(READY_NEWS.length);
+    this.#handOut.news(queue === "" ? undefined : queue);
+    if (queue !== "") return;
+    // Something was given back.
+    this.#carriage?.hasten();
+    this.#look();
+  }
+
+  /** Notifications may be lost, and not everything is worth one. */
+  #tick(): void {
+    const { context } = this.#options;
+    this.#cancelTick = context.after(this.#limits.pollMs, () => this.#tick());
+    if (this.#ticks++ > 0) this.#handOut.news();
+    this.#handOut
+      .recount(this.#ticks % TICKS_BETWEEN_COUNTS === 0)
+      .catch((error: Error) => this.#lose(error));
+    this.#look(true);
+  }
+
+  #isNews(queue: string): boolean {
+    const now = this.#options.context.now();
+    if (now - (this.#newsAt.get(queue) ?? Number.NEGATIVE_INFINITY) < NEWS_MS) return false;
+    this.#newsAt.set(queue, now);
+    return true;
+  }
+
   /** Looks whether somebody else has ended the execution, and how far other hosts are. */
-  #look(): void {
-    if (this.#looking || this.#state === "closed") return;
-    this.#looking = true;
-    this.#row().then(
-      (row) => {
-        this.#looking = false;
-        if (this.#state === "closed") return;
-        if (row === undefined || row.ended !== null) this.#gone(row);
-        else if (this.#place.shared && this.#flight === undefined) {
-          const before = this.#counts.pending;
-          const { pending, done, dead, inputs } = row;
-          this.#counts = { pending, done, dead, inputs };
-          if (before !== pending) this.#call();
-        }
+  #look(mayTell = false): void {
+    if (this.#state !== "running") return;
+    if (this.#looking !== "no") {
+      this.#looking = "again";
+      return;
+    }
+    this.#looking = "once";
+    this.#asked(this.#lookAt(mayTell)).then(
+      () => {
+        const isWanted = this.#looking === "again";
+        this.#looking = "no";
+        if (isWanted) this.#look();
       },
-      (error: unknown) => this.#lose(error as Error),
+      (error: Error) => this.#lose(error),
     );
+  }
+
+  async #lookAt(mayTell: boolean): Promise<void> {
+    const row = await this.#row();
+    if (this.#state === "closed") return;
+    if (row === undefined || row.ended !== null) {
+      this.#gone(row);
+      return;
+    }
+    if (this.#peers === undefined) return;
+    if (!this.#commits.inFlight) {
+      const before = this.#counts.pending;
+      const { pending, done, dead, inputs } = row;
+      this.#counts = { pending, done, dead, inputs };
+      if (before !== pending) this.#call();
+    }
+    await this.#peers.look(row, mayTell);
   }
 
   #gone(row: ExecutionRow | undefined): void {
@@ -493,125 +532,48 @@ export class StoreLedger implements Ledger {
     else this.#lose(new ExecutionGoneError(this.#options.execution.id));
   }
 
-  #serve(queue: StoreQueue): void {
-    const count = Math.min(queue.wanted, queue.ready.length);
-    if (count > 0) {
-      queue.wanted -= count;
-      this.#options.listener.arrived(queue.name, queue.ready.splice(0, count));
-    }
-    if (queue.depth < queue.mark) {
-      queue.mark = 0;
-      this.#options.listener.drained(queue.name);
-    }
-    const kind = queue.next(this.#now());
-    if (kind === undefined) return;
-    queue.reading = kind;
-    const reading = this.#place.shared ? this.#take(queue) : this.#read(queue, kind);
-    reading.catch((error: unknown) => {
-      queue.unread();
-      this.#lose(error as Error);
-    });
-  }
-
-  async #read(queue: StoreQueue, kind: "ready" | "delayed"): Promise<void> {
-    const { scope } = this.#place;
-    const missing = queue.wanted - queue.ready.length;
-    // Delayed rows stay where they are while they are worked on, so the page has to reach beyond them.
-    const past = kind === "delayed" ? queue.known.size : 0;
-    const limit = Math.min(MOST_ROWS, Math.max(FEWEST_ROWS, Math.min(this.#limits.readRows, missing)) + past);
-    const scan =
-      kind === "ready"
-        ? { prefix: [scope, queue.name, READY], from: queue.from, limit }
-        : { prefix: [scope, queue.name], after: READY, limit };
-    const rows = await this.#options.store.scan(messages, scan);
-    if (this.#state === "closed") return;
-    this.#arrive(queue, queue.page(rows, rows.length < limit, this.#now()));
-  }
-
-  async #take(queue: StoreQueue): Promise<void> {
-    const { scope, claim } = this.#place;
-    const now = this.#now();
-    const limit = Math.min(this.#limits.readRows, queue.wanted - queue.ready.length);
-    const rows = await this.#options.store.take(messages, {
-      prefix: [scope, queue.name],
-      below: now + 1,
-      limit,
-      where: { holder: null },
-      set: { holder: claim.token },
-      claim,
-    });
-    if (this.#state === "closed") return;
-    queue.taken(rows.length < limit, now);
-    this.#arrive(queue, rows);
-  }
-
-  /** Hands rows out as far as they are wanted. */
-  #arrive(queue: StoreQueue, rows: readonly MessageRow[]): void {
-    for (const row of rows) {
-      const message = this.#loaded(queue, {
-        id: row.id,
-        queue: row.queue,
-        key: row.tag ?? undefined,
-        attempts: row.attempts ?? 0,
-        errors: row.history === null ? NO_ERRORS : (JSON.parse(row.history) as string[]),
-        lane: row.lane,
-        body: row.body,
-      });
-      if (message !== undefined) queue.ready.push(message);
-      else queue.wanted--;
-    }
-    this.#call();
-  }
-
-  /** Wakes up when the first delayed message is due, and on a shared store at intervals. */
-  #setTimer(): void {
-    let at = Number.POSITIVE_INFINITY;
-    for (const queue of this.#queues.values()) {
-      if (queue.wanted > queue.ready.length) {
-        at = Math.min(at, queue.due ?? at);
-        if (this.#place.shared) at = Math.min(at, this.#now() + this.#limits.pollMs);
-      }
-    }
-    if (this.#place.shared && this.#held > 0) at = Math.min(at, this.#now() + this.#limits.pollMs);
-    if (at === this.#timerAt || (this.#timerAt !== undefined && this.#timerAt <= at)) return;
-    this.#cancelTimer?.();
-    this.#timerAt = at;
-    if (at === Number.POSITIVE_INFINITY) return;
-    this.#cancelTimer = this.#options.context.after(Math.max(1, at - this.#now()), () => {
-      this.#timerAt = undefined;
-      if (this.#place.shared) {
-        for (const queue of this.#queues.values()) queue.exhausted = false;
-        this.#look();
-      }
-      this.#call();
-    });
-  }
-
   /** Other hosts may take what this one has not settled. */
   async #giveBack(): Promise<void> {
-    const { shared, scope, claim } = this.#place;
-    if (!shared || this.#state === "closed") return;
-    const keys = [...this.#queues.values()].flatMap((queue) =>
-      [...queue.known.values()].map(({ lane, id }) => [scope, queue.name, lane, id]),
-    );
-    for (let at = 0; at < keys.length; at += this.#limits.batchMessages) {
-      const some = keys.slice(at, at + this.#limits.batchMessages);
-      const set = { holder: null };
-      await this.#options.store
-        .commit({ claim, writes: some.map((key) => ({ type: "update", table: messages, key, set })) })
-        // A claim that is lost gives back by itself.
-        .catch(() => undefined);
+    const { claim, scope } = this.#place;
+    if (this.#peers === undefined || this.#state === "closed" || claim.lost.aborted) return;
+    const keys = this.#handOut.keys();
+    const { carried } = this.#place;
+    const round = this.#now();
+    try {
+      await this.#peers.leave();
+      const undone = this.#handOut.undone();
+      if (undone.length > 0) await this.#options.store.commit({ claim, writes: undone });
+      for (let at = 0; at < keys.length; at += this.#limits.batchMessages) {
+        const some = keys.slice(at, at + this.#limits.batchMessages);
+        await this.#options.store.commit({
+          claim,
+          writes: some.flatMap((key) => writesBack(key, carried, round)),
+          notify: [executionTopic(scope) + READY_NEWS],
+        });
+      }
+    } catch {
+      // Others give back what a host has left whose claim is lost.
     }
+  }
+
+  /** The next process need not take what was in work for what has ended this one. */
+  async #endCleanly(): Promise<void> {
+    const { scope, claim } = this.#place;
+    const writes = [...this.#handOut.undone(), workedOn(scope, null)];
+    // Then the next process takes this end for an unclean one.
+    await this.#options.store.commit({ claim, writes }).catch(() => undefined);
   }
 
   #end(as: Ended): void {
     if (this.#state === "closed") return;
+    this.#carriage?.ended();
     this.#stop();
     this.#options.listener.ended(as);
   }
 
   #lose(error: Error): void {
     if (this.#state === "closed") return;
+    this.#carriage?.close();
     this.#stop();
     this.#options.listener.lost(error);
   }
@@ -619,43 +581,22 @@ export class StoreLedger implements Ledger {
   #stop(): void {
     this.#state = "closed";
     this.#unwatch();
-    this.#cancelTimer?.();
-    for (const resolve of this.#idle.splice(0)) resolve();
+    this.#cancelTick?.();
+    this.#handOut.stop();
+    this.#recall.stop();
+    this.#mayBeIdle();
   }
 }
 
-const NOTHING: readonly Publication[] = [];
-const NO_MESSAGES: readonly LiveMessage[] = [];
-
-function publishedBy(step: Step): readonly Publication[] {
-  if (step.type === "source") return step.messages;
-  return step.type === "settle" || step.type === "emit" ? step.children : NOTHING;
+/** Nobody has the message with this key any more. */
+function writesBack(key: readonly (string | number)[], carried: boolean, round: number): Write[] {
+  const free = { type: "update" as const, table: messages, key, set: { holder: null } };
+  if (!carried) return [free];
+  const [scope, queue, lane, id] = key as [number, string, number, string];
+  return [free, { type: "put", table: outbox, row: { scope, queue, lane, id, round } }];
 }
 
-/** The messages that a step is about, each once. */
-function messagesOf(step: Step): readonly LiveMessage[] {
-  if (step.type === "emit") return [...new Set(step.messages)] as LiveMessage[];
-  if (step.type === "settle" || step.type === "retry" || step.type === "dead")
-    return [step.message as LiveMessage];
-  return NO_MESSAGES;
-}
-
-const memoryKey = (adapter: string, key: string): string => `${adapter} ${key}`;
-
-/** Names of adapters have no blanks; keys are of the user. @throws OptionError */
-function checkKey(path: string, key: string | undefined): void {
-  if (key === undefined) return;
-  const isText = typeof key === "string" && key.length <= KEY_LENGTH && !key.includes("\0");
-  if (!(isText && (key as string & { isWellFormed(): boolean }).isWellFormed()))
-    throw new OptionError(
-      path,
-      key,
-      `a text of at most ${KEY_LENGTH} characters, without NUL and without lone surrogates`,
-    );
-}
-
-/** Most characters of a key of a message, and of something remembered. */
-const KEY_LENGTH = 1_000;
-/** Rows of one reading. */
-const FEWEST_ROWS = 32;
-const MOST_ROWS = 100_000;
+/** Others are notified of ready messages of a queue this often at most, in milliseconds. */
+const NEWS_MS = 25;
+/** Queues that nobody waits for are counted anew each time that so many intervals have passed. */
+const TICKS_BETWEEN_COUNTS = 4;

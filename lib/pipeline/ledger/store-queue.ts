@@ -6,6 +6,7 @@
 
 import type { MessageId } from "../definition/message-id.js";
 import type { LiveMessage } from "./live-message.js";
+import type { Share } from "./share.js";
 
 /** What a page of a queue's rows is, as far as places matter. */
 interface Placed {
@@ -17,6 +18,8 @@ export class StoreQueue {
   readonly name: string;
   /** Asked for, and neither arrived nor promised to a child that is being committed. */
   wanted = 0;
+  /** Promised to children that are being committed. */
+  promised = 0;
   /** Handed out, or on their way to be settled: by id. */
   readonly known: Map<MessageId, LiveMessage> = new Map();
   /** Handed out as soon as somebody asks: messages that are tried again at once, and those that came in excess. */
@@ -25,6 +28,10 @@ export class StoreQueue {
   depth = 0;
   /** The mark that a route waits for; 0: none does. */
   mark = 0;
+  /** Somebody asks how many it holds. */
+  isWatched = false;
+  /** How many of its messages this host may have taken, if other hosts take some, too. */
+  readonly share: Share | undefined;
   /** There may be ready rows from here on. */
   from: MessageId = "";
   /** All ready rows from `from` on are known. */
@@ -39,8 +46,23 @@ export class StoreQueue {
   #added: MessageId | undefined;
   #addedDue: number | undefined;
 
-  constructor(name: string) {
+  constructor(name: string, share: Share | undefined) {
     this.name = name;
+    this.share = share;
+  }
+
+  /** How many messages may be taken now: as many as are asked for, and no more than the share of this host. */
+  room(now: number): number {
+    const missing = this.wanted - this.ready.length;
+    if (this.share === undefined) return missing;
+    return Math.min(missing, this.share.most(now) - this.known.size - this.promised);
+  }
+
+  /** Whether taking is worth a commit: a message that is done need not ask for one. */
+  #isWorth(now: number): boolean {
+    const room = this.room(now);
+    if (this.share === undefined || room <= 0) return room > 0;
+    return room >= Math.min(this.wanted - this.ready.length, this.share.most(now) / 2);
   }
 
   /** Nobody works on the message any more, and its row is gone or has moved. */
@@ -58,16 +80,15 @@ export class StoreQueue {
     if (this.reading === "ready" && (this.#added === undefined || id < this.#added)) this.#added = id;
   }
 
-  /** A row was added that is due at this time. */
-  delayed(id: MessageId, due: number): void {
-    this.#gone.delete(id);
+  /** A row was added that is due at this time. A page that is being read may have an older row of the message: it stays gone there. */
+  delayed(due: number): void {
     this.due = Math.min(this.due ?? due, due);
     if (this.reading === "delayed") this.#addedDue = Math.min(this.#addedDue ?? due, due);
   }
 
   /** How many rows to read, if reading is of use now. */
   next(now: number): "ready" | "delayed" | undefined {
-    if (this.reading !== undefined || this.wanted <= this.ready.length) return undefined;
+    if (this.reading !== undefined || !this.#isWorth(now)) return undefined;
     if (this.due !== undefined && this.due <= now) return "delayed";
     return this.exhausted ? undefined : "ready";
   }

@@ -30,6 +30,15 @@ const EXECUTION_COLUMNS = {
   ended: "integer?",
   /** 1: it has ended, and nobody was told. A host that starts announces such ends. */
   unannounced: "integer?",
+  /**
+   * In a store of one process: the token of the claim of the host that works on it. A host that finds another token knows that a process
+   * has ended without a word. Null: nobody works on it, and whoever did has ended cleanly.
+   */
+  worker: "integer?",
+  /** When it ended, as long as its rows in other tables are kept. */
+  kept: "integer?",
+  /** What its routes did, as JSON, once its history was summed up. */
+  totals: "payload?",
 } as const;
 
 /** One row an execution: its frozen configuration, and the counters that decide its completion. */
@@ -41,11 +50,18 @@ export const executions: Table<typeof EXECUTION_COLUMNS> = defineTable("pipeline
     pipeline: ["pipeline", "number"],
     status: ["status", "number"],
     unannounced: ["unannounced", "number"],
+    kept: ["kept", "number"],
   },
   unique: ["id"],
 });
 /** The topic of an execution: something about it has changed that its hosts have to look at. */
 export const executionTopic = (number: number): string => `pipelines/execution/${number}/`;
+/** Behind the topic of an execution: messages of the queue that follows are ready, and nobody has taken them. No queue: of any. */
+export const READY_NEWS = "ready/";
+/** Names of claims of hosts begin so. */
+export const HOST_CLAIMS = "pipelines/host/";
+/** Topics of all hosts: an execution was started, or its end was announced. The token of the host's claim follows. */
+export const HOSTS_TOPIC = "pipelines/hosts/";
 
 export type ExecutionRow = Row<typeof executions>;
 
@@ -68,8 +84,10 @@ const MESSAGE_COLUMNS = {
   history: "text?",
   /** The token of the claim of the host that has taken it. Null: nobody has. */
   holder: "integer?",
-  /** 1: a broker has confirmed it. Null: it still has to be published, or no broker carries it. */
-  sent: "integer?",
+  /** How many ends of a process may be its doing. Null: none. */
+  ends: "integer?",
+  /** The scope, if so many are that it is tried alone. */
+  suspect: "integer?",
 } as const;
 
 /**
@@ -79,7 +97,7 @@ const MESSAGE_COLUMNS = {
 export const messages: Table<typeof MESSAGE_COLUMNS> = defineTable("pipeline_messages", {
   columns: MESSAGE_COLUMNS,
   key: ["scope", "queue", "lane", "id"],
-  indexes: { holder: ["holder"] },
+  indexes: { holder: ["holder", "scope"], suspects: ["suspect", "queue", "lane", "id"] },
 });
 export type MessageRow = Row<typeof messages>;
 
@@ -90,6 +108,7 @@ export const lineage: Table<typeof LINEAGE_COLUMNS> = defineTable("pipeline_line
   columns: LINEAGE_COLUMNS,
   key: ["scope", "id"],
 });
+export type LineageRow = Row<typeof lineage>;
 
 const DEAD_LETTER_COLUMNS = {
   scope: "integer",
@@ -106,6 +125,25 @@ export const deadLetters: Table<typeof DEAD_LETTER_COLUMNS> = defineTable("pipel
   columns: DEAD_LETTER_COLUMNS,
   key: ["scope", "queue", "id"],
 });
+export type DeadLetterRow = Row<typeof deadLetters>;
+
+const KEPT_COLUMNS = {
+  scope: "integer",
+  queue: "text",
+  id: "text",
+  body: "payload",
+  tag: "text?",
+} as const;
+
+/** The values of settled messages, of routes that keep them for a replay. Written in the commit that settles the message. */
+export const keptValues: Table<typeof KEPT_COLUMNS> = defineTable("pipeline_values", {
+  columns: KEPT_COLUMNS,
+  key: ["scope", "queue", "id"],
+});
+export type KeptRow = Row<typeof keptValues>;
+
+/** The source of an execution that replays messages of another one. No source of a user has a name like this. */
+export const REPLAY_SOURCE = "(replay)";
 
 const SOURCE_COLUMNS = {
   scope: "integer",
@@ -115,12 +153,27 @@ const SOURCE_COLUMNS = {
   checkpoint: "payload?",
   /** 1 as long as it may give more. */
   open: "integer",
+  /** The token of the claim of the host that reads it. Null: nobody does, or the store has one process. */
+  holder: "integer?",
 } as const;
 
 /** How far the sources of an execution are. */
 export const sources: Table<typeof SOURCE_COLUMNS> = defineTable("pipeline_sources", {
   columns: SOURCE_COLUMNS,
   key: ["scope", "name"],
+  indexes: { holder: ["holder", "scope"] },
+});
+
+const HELD_COLUMNS = { scope: "integer", holder: "integer", count: "integer", rank: "integer" } as const;
+
+/**
+ * How many messages each host of a shared store holds in batches that are not due, as of when it had nothing else to do. `rank` is the place
+ * of its first route that holds some, upstream first.
+ */
+export const held: Table<typeof HELD_COLUMNS> = defineTable("pipeline_held", {
+  columns: HELD_COLUMNS,
+  key: ["scope", "holder"],
+  indexes: { holder: ["holder", "scope"] },
 });
 
 const MEMORY_COLUMNS = { scope: "integer", adapter: "text", key: "text", value: "payload?" } as const;
@@ -131,8 +184,51 @@ export const memory: Table<typeof MEMORY_COLUMNS> = defineTable("pipeline_memory
   key: ["scope", "adapter", "key"],
 });
 
+const OUTBOX_COLUMNS = {
+  scope: "integer",
+  queue: "text",
+  lane: "integer",
+  id: "text",
+  /** When it was written, by the clock of the store: a later row is another one. */
+  round: "integer",
+} as const;
+
+/** Messages that nobody has taken, and that a broker has not confirmed: their keys. Empty where no broker carries messages. */
+export const outbox: Table<typeof OUTBOX_COLUMNS> = defineTable("pipeline_outbox", {
+  columns: OUTBOX_COLUMNS,
+  key: ["scope", "queue", "lane", "id"],
+});
+
+const CHANNEL_COLUMNS = {
+  scope: "integer",
+  queue: "text",
+  /** Where a broker has the letters of the queue. */
+  channel: "text",
+  /** 1: all that was ready when it was named is in the outbox, or was sent since. */
+  complete: "integer",
+} as const;
+
+/** Which channel of a broker counts. */
+export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipeline_channels", {
+  columns: CHANNEL_COLUMNS,
+  key: ["scope", "queue"],
+});
+
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
   version: 1,
-  tables: [executions, messages, lineage, deadLetters, sources, memory],
+  tables: [
+    executions,
+    messages,
+    lineage,
+    deadLetters,
+    keptValues,
+    sources,
+    held,
+    memory,
+    outbox,
+    carriedChannels,
+  ],
+  // What a power loss takes is worked on again: a message is settled in the commit that makes its children, or not at all.
+  durability: "process-kill",
 };

@@ -11,6 +11,7 @@ import {
   laterOf,
   type Message,
   type Publication,
+  type Remembered,
   type Step,
 } from "./ledger.js";
 import type { Ended } from "./ledger-machine.js";
@@ -125,7 +126,13 @@ export class VolatileLedger implements Ledger {
     return { pending: this.#pending, done: this.#done, dead: this.#dead, inputs: this.#inputs };
   }
 
+  forget(): void {
+    // There is no other host that could remember something in between.
+  }
+
   async recall(adapter: string, key: string): Promise<unknown> {
+    // Behind the steps that were submitted: they are applied in the turn that was asked for first.
+    if (this.#steps.length > 0) await new Promise<void>((resolve) => laterOf(this.#context)(resolve));
     return this.#memory.get(adapter)?.get(key);
   }
 
@@ -224,19 +231,23 @@ export class VolatileLedger implements Ledger {
   #settle({ message, children, remember }: Extract<Step, { type: "settle" }>): boolean {
     if (!this.#remove(message)) return false;
     if (children.length > 0) this.#publish(children);
-    if (remember !== undefined)
-      for (const { adapter, key, value } of remember) {
-        const known = this.#memory.get(adapter) ?? new Map<string, unknown>();
-        this.#memory.set(adapter, known.set(key, value));
-      }
+    if (remember !== undefined) this.#remember(remember);
     return true;
   }
 
-  #emit({ messages, children }: Extract<Step, { type: "emit" }>): boolean {
+  #remember(all: readonly Remembered[]): void {
+    for (const { adapter, key, value } of all) {
+      const known = this.#memory.get(adapter) ?? new Map<string, unknown>();
+      this.#memory.set(adapter, known.set(key, value));
+    }
+  }
+
+  #emit({ messages, children, remember }: Extract<Step, { type: "emit" }>): boolean {
     const distinct = new Set(messages);
     for (const message of distinct) if (!(message as LiveMessage).taken) return false;
     for (const message of distinct) this.#remove(message);
     this.#publish(children);
+    if (remember !== undefined) this.#remember(remember);
     return true;
   }
 

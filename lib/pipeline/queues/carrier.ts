@@ -7,11 +7,13 @@ import type { Environment } from "../../process/environment.js";
 export interface Letter {
   /** A second letter with the same id may be dropped, or may be delivered too. */
   readonly id: string;
+  /** Text that the carrier gives back unchanged. */
   readonly body: string;
 }
 
 /** A letter that was delivered. */
 export interface CarrierDelivery {
+  /** The text of the letter. */
   readonly body: string;
   /** Fulfilled when the broker has confirmed it. */
   ack(): Promise<void>;
@@ -19,46 +21,56 @@ export interface CarrierDelivery {
   nak(delayMs: number): void;
 }
 
-/** Deliveries of one queue, until `close`. */
+/** Deliveries of one channel, until `close`. */
 export interface Consumption {
   /** No further letters are delivered. */
   close(): Promise<void>;
 }
 
-/** A connection to a broker. It is made again, for ever, when it is lost. */
+/**
+ * A connection to a broker. It is made again, for ever, when it is lost. Letters are in channels; an acknowledgement counts in the channel
+ * of its delivery alone, and never in another one that has its name by chance: so names are not used twice.
+ */
 export interface Carrier {
   /** The broker, for people. */
   readonly label: string;
   /** Most bytes of a letter. */
   readonly limitBytes: number;
+  /** Makes an empty channel. If it rejects, the channel may be there, or come to be. @throws CarrierError */
+  make(channel: string): Promise<void>;
+  /** Removes a channel, if it is there. @throws CarrierError */
+  remove(channel: string): Promise<void>;
   /**
    * Fulfilled when the broker has confirmed all letters. If it rejects, each may have been stored or not: publish them again with the
    * same ids.
    *
-   * @throws LetterTooLargeError before anything is published
+   * @throws LetterTooLargeError before anything is published, ChannelGoneError, CarrierError
    */
-  publish(queue: string, letters: readonly Letter[]): Promise<void>;
+  publish(channel: string, letters: readonly Letter[]): Promise<void>;
   /**
    * Delivers letters, again and again until they are acknowledged. `deliver` is awaited before the next one.
    *
    * @param prefetch - most letters that are on their way
+   * @param gone - called once if the broker does not have the channel; then the consumption is over
    */
   consume(
-    queue: string,
+    channel: string,
     prefetch: number,
     deliver: (delivery: CarrierDelivery) => Promise<void>,
-  ): Promise<Consumption>;
+    gone: () => void,
+  ): Consumption;
+  /** Whether the channel has no letters, delivered and not acknowledged ones included. @throws ChannelGoneError, CarrierError */
+  isEmpty(channel: string): Promise<boolean>;
   /** Ends the connection. */
   close(): Promise<void>;
 }
 
 /** What a carrier needs of its surroundings. */
 export interface CarrierContext {
+  /** Clock, random numbers and ids of the system. */
   readonly environment: Environment;
   /** Calls `fn` after at least this many milliseconds. */
   after(ms: number, fn: () => void): void;
-  /** The broker has lost a queue, or has it for the first time: what it should hold is published again. */
-  forgotten(queue: string): void;
 }
 
 /** A broker that is not connected yet: what `jetstream` returns. */

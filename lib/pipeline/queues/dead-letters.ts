@@ -37,7 +37,12 @@ export class DeadLetters<out T> {
   }
 
   /** The oldest ones, the oldest first. @throws OptionError, StoreError, PayloadUnreadableError */
-  async list(options: { readonly limit?: number } = {}): Promise<DeadLetter<T>[]> {
+  async list(
+    options: {
+      /** Most dead letters, 1 or more. Default 1,000. */
+      readonly limit?: number;
+    } = {},
+  ): Promise<DeadLetter<T>[]> {
     only("", options, ["limit"]);
     const limit = count("limit", options.limit ?? 1_000, 1);
     const { store, name } = this.#queue;

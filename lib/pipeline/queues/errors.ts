@@ -105,6 +105,23 @@ export class CarrierError extends SignalboxError {
 }
 
 /**
+ * A broker does not have a channel that it had: it has lost its data, or somebody has removed the channel. Queues make another one and send
+ * all ready messages again; nobody sees this error but who uses a carrier directly.
+ *
+ * @remedy Look why the broker has lost its data. Nothing is lost: the store has all messages.
+ */
+export class ChannelGoneError extends SignalboxError {
+  static override readonly name: string = "ChannelGoneError";
+  readonly code = "ERR_QUEUE_CHANNEL_GONE";
+  /** The name of the channel. */
+  readonly channel: string;
+  constructor(label: string, channel: string) {
+    super(`${label} has no channel ${channel}`);
+    this.channel = channel;
+  }
+}
+
+/**
  * A letter is larger than its broker allows. Nothing was published.
  *
  * @remedy Raise the limit of the broker (`max_payload` of NATS). Queues never get here: their letters are short, whatever the messages are.
@@ -116,8 +133,10 @@ export class LetterTooLargeError extends SignalboxError {
   readonly bytes: number;
   /** The limit of the broker. */
   readonly limitBytes: number;
-  constructor(label: string, queue: string, bytes: number, limitBytes: number) {
-    super(`queue ${queue}: a letter of ${bytes} bytes is over the limit of ${label}, ${limitBytes} bytes`);
+  constructor(label: string, channel: string, bytes: number, limitBytes: number) {
+    super(
+      `channel ${channel}: a letter of ${bytes} bytes is over the limit of ${label}, ${limitBytes} bytes`,
+    );
     this.bytes = bytes;
     this.limitBytes = limitBytes;
   }

@@ -3,6 +3,7 @@
 import type { Kernel } from "../../process/kernel.js";
 import { type Claim, ConflictError, FencedError } from "../../store/index.js";
 import type { Carrier, CarrierDelivery, Consumption } from "./carrier.js";
+import type { Channels } from "./channels.js";
 import { QUEUE_LIMITS } from "./limits.js";
 import type { Outbox, Sendable } from "./outbox.js";
 import { decide, initial, type OutboxEffect, type OutboxEvent, type OutboxState } from "./outbox-machine.js";
@@ -50,6 +51,13 @@ export class StoreIntake implements Intake {
   }
 }
 
+/** What carries the messages of the queues of a process. */
+export interface Carriage {
+  readonly carrier: Carrier;
+  readonly channels: Channels;
+  readonly outbox: Outbox;
+}
+
 /** A delivery whose message is in work, or whose children are being sent. */
 interface Item {
   readonly number: number;
@@ -57,43 +65,62 @@ interface Item {
   state: OutboxState<Sendable>;
 }
 
+/** A delivery of a message that is in work here comes again after this time, in milliseconds. */
+const IN_WORK_MS = 1_000;
+
 /** Messages that a broker says are ready. Each is taken in the store before it is handled. */
 export class CarriedIntake implements Intake {
   readonly #queue: QueueStore;
   readonly #carrier: Carrier;
+  readonly #channels: Channels;
   readonly #outbox: Outbox;
   readonly #kernel: Kernel;
   readonly #arrived: CarrierDelivery[] = [];
   /** Messages that this subscriber has, by their numbers. */
   readonly #items = new Map<number, Item>();
   readonly #pending = new Set<Promise<unknown>>();
-  #consumption: Consumption | undefined;
-  #makeRoom: (() => void) | undefined;
+  #consumption: { readonly channel: string; readonly of: Consumption } | undefined;
+  #unwatch: (() => void) | undefined;
+  /** Consumptions that wait until there is room for their next delivery: a closed one, too. */
+  readonly #waiting: (() => void)[] = [];
   #isClosed = false;
 
-  constructor(queue: QueueStore, carrier: Carrier, outbox: Outbox, kernel: Kernel) {
+  constructor(queue: QueueStore, { carrier, channels, outbox }: Carriage, kernel: Kernel) {
     this.#queue = queue;
     this.#carrier = carrier;
+    this.#channels = channels;
     this.#outbox = outbox;
     this.#kernel = kernel;
   }
 
-  async start(prefetch: number, news: () => void): Promise<void> {
-    this.#consumption = await this.#carrier.consume(this.#queue.name, prefetch, async (delivery) => {
-      if (this.#isClosed) return delivery.nak(0);
-      this.#arrived.push(delivery);
-      news();
-      if (this.#arrived.length < prefetch) return;
-      await new Promise<void>((resolve) => {
-        this.#makeRoom = resolve;
-      });
+  /** Not waited for: the broker may be away. */
+  start(prefetch: number, news: () => void): Promise<void> {
+    const { name } = this.#queue;
+    const deliver = (delivery: CarrierDelivery) => this.#deliver(delivery, prefetch, news);
+    this.#unwatch = this.#channels.watch(name, (channel) => {
+      if (this.#isClosed || this.#consumption?.channel === channel) return;
+      void this.#consumption?.of.close();
+      const gone = (): void => {
+        this.#consumption = undefined;
+        this.#channels.gone(name, channel);
+      };
+      this.#consumption = { channel, of: this.#carrier.consume(channel, prefetch, deliver, gone) };
     });
+    return Promise.resolve();
+  }
+
+  async #deliver(delivery: CarrierDelivery, prefetch: number, news: () => void): Promise<void> {
+    if (this.#isClosed) return delivery.nak(0);
+    this.#arrived.push(delivery);
+    news();
+    if (this.#arrived.length >= prefetch) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   async take(claim: Claim, count: number): Promise<Taken> {
-    const deliveries = this.#arrived.splice(0, count);
-    this.#makeRoom?.();
-    this.#makeRoom = undefined;
+    // One that says no number is of a stranger.
+    const [deliveries, strange] = parted(this.#arrived.splice(0, count));
+    for (const delivery of strange) delivery.ack().catch(() => undefined);
+    for (const goOn of this.#waiting.splice(0)) goOn();
     const numbers = deliveries.map(({ body }) => Number(body));
     try {
       const rows = await this.#queue.store.get(
@@ -124,10 +151,11 @@ export class CarriedIntake implements Intake {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const closed = this.#consumption?.close();
+    this.#unwatch?.();
+    const closed = this.#consumption?.of.close();
     // Others need not wait until the broker finds out. Before the end of the consumption it would deliver to this one again.
     for (const delivery of this.#arrived.splice(0)) delivery.nak(0);
-    this.#makeRoom?.();
+    for (const goOn of this.#waiting.splice(0)) goOn();
     await closed;
     await Promise.allSettled(this.#pending);
   }
@@ -141,7 +169,7 @@ export class CarriedIntake implements Intake {
     const item: Item = { number, delivery, state: initial(QUEUE_LIMITS.again) };
     if (this.#items.has(number)) {
       // It may be of a later round than the delivery at hand: acknowledged, it would be the last one of a message that is ready.
-      delivery.nak(QUEUE_LIMITS.again.minMs);
+      delivery.nak(IN_WORK_MS);
       return undefined;
     }
     this.#items.set(number, item);
@@ -179,31 +207,52 @@ export class CarriedIntake implements Intake {
   #carryOut(item: Item, effect: OutboxEffect<Sendable>): void {
     switch (effect.type) {
       case "publish":
-        this.#later(effect.inMs, () => this.#outbox.send(effect.children), item, { type: "confirmed" });
+        this.#later(effect.inMs, item, async () => {
+          const children = await this.#outbox.send(effect.children);
+          return { type: "confirmed", children };
+        });
         return;
       case "mark":
-        this.#later(effect.inMs, () => this.#outbox.mark(effect.children), item, { type: "marked" });
+        this.#later(effect.inMs, item, async () => {
+          const isMarked = await this.#outbox.mark(effect.children).then(() => true, refused);
+          return { type: isMarked ? "marked" : "void" };
+        });
         return;
       case "ack":
-        this.#later(0, () => item.delivery.ack(), item, { type: "acked" });
+        this.#later(0, item, async () => {
+          await item.delivery.ack();
+          return { type: "acked" };
+        });
         return;
       default:
         effect satisfies never;
     }
   }
 
-  #later(inMs: number, work: () => Promise<void>, item: Item, done: OutboxEvent<Sendable>): void {
+  #later(inMs: number, item: Item, work: () => Promise<OutboxEvent<Sendable>>): void {
     // What is not done by then is found by whoever gets the message next.
     if (this.#isClosed && inMs > 0) return;
     if (inMs > 0) {
-      this.#kernel.addTimer(inMs, { fire: () => this.#later(0, work, item, done) });
+      this.#kernel.addTimer(inMs, { fire: () => this.#later(0, item, work) });
       return;
     }
     const pending = work().then(
-      () => this.#advance(item, done),
+      (done) => this.#advance(item, done),
       () => this.#advance(item, { type: "failed", roll: this.#kernel.env.random() }),
     );
     this.#pending.add(pending);
     void pending.finally(() => this.#pending.delete(pending));
   }
+}
+
+/** Deliveries that name a message, and those that do not. */
+function parted(all: readonly CarrierDelivery[]): [CarrierDelivery[], CarrierDelivery[]] {
+  const isNumber = ({ body }: CarrierDelivery): boolean => Number.isSafeInteger(Number(body)) && body !== "";
+  return [all.filter(isNumber), all.filter((delivery) => !isNumber(delivery))];
+}
+
+/** False: the store names another channel. */
+function refused(error: unknown): boolean {
+  if (error instanceof ConflictError) return false;
+  throw error;
 }

@@ -1,14 +1,22 @@
-// NATS JetStream as the carrier of queues, by the packages of @nats-io (optional peers). Each queue is a stream of its own with one
-// durable consumer. Facts that shape this file: an acknowledgement counts when the server has confirmed it; a publication that timed out
-// may be stored; the client gives up after ten attempts to reconnect unless it is told to go on; a consumer that was deleted ends no
-// iterator unless that is asked for.
+// NATS JetStream as the carrier of queues, by the packages of @nats-io (optional peers). Each channel is a stream of its own with one
+// durable consumer. Facts that shape this file: an acknowledgement counts when the server has confirmed it; it names a stream, a consumer
+// and a place in the stream, so that one from before a stream was lost settles whatever has its place now, if names are used again; a
+// publication that timed out may be stored; the client gives up after ten attempts to reconnect unless it is told to go on; a consumer
+// that was deleted ends no iterator unless that is asked for.
 
-import type { ConsumerMessages, JetStreamClient, JetStreamManager, JsMsg } from "@nats-io/jetstream";
-import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
+import type {
+  ConsumerInfo,
+  ConsumerMessages,
+  JetStreamClient,
+  JetStreamManager,
+  JsMsg,
+} from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
 import { backoffMs } from "../../process/backoff.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
 import { PackageMissingError } from "../../process/package-missing.js";
+import { checkName } from "../definition/queue.js";
 import type {
   Carrier,
   CarrierContext,
@@ -17,28 +25,31 @@ import type {
   Consumption,
   Letter,
 } from "./carrier.js";
-import { CarrierError, LetterTooLargeError } from "./errors.js";
+import { CarrierError, ChannelGoneError, LetterTooLargeError } from "./errors.js";
 import { QUEUE_LIMITS } from "./limits.js";
 
 /** What {@link jetstream} is given. */
 export interface JetStreamOptions {
   /** Where the servers are, such as `127.0.0.1:4222`. */
   readonly servers: string | readonly string[];
-  /** Streams and subjects have names that begin so. Default `signalbox`. */
+  /** Streams and subjects have names that begin so: letters, digits, `_` and `-`, a letter first. Default `signalbox`. */
   readonly prefix?: string;
   /** How long the server may take to answer, in milliseconds, before it is asked again. Default 5,000. */
   readonly answerMs?: number;
   /** How many servers of a cluster keep each stream. Default 1. */
   readonly replicas?: number;
-  /** Passed on to the client: credentials, TLS. */
-  readonly connection?: Omit<NodeConnectionOptions, "servers" | "maxReconnectAttempts" | "reconnect">;
+  /**
+   * Passed on to the client: credentials, TLS, and whatever else `NodeConnectionOptions` of `@nats-io/transport-node` has. Servers and
+   * reconnecting are not to be set here. Its type is not that one: programs without JetStream do not have the package.
+   */
+  readonly connection?: object;
 }
 
 const VERSIONS = "^3.4.0";
-/** The wait before a connection is tried again. */
+/** The wait before a connection is tried again, unless `connection.reconnectTimeWait` says otherwise. */
 const RECONNECT_MS = 250;
 /** How long a server waits for an acknowledgement before it delivers again. Nothing depends on it: the store decides. */
-const ACK_WAIT_NS = 10_000_000_000;
+const ACK_WAIT_NS = 2_000_000_000;
 /** Most letters that are delivered and not acknowledged, over all subscribers of a queue. */
 const MOST_UNACKED = 100_000;
 /** Bytes that a server counts besides the body: subject and headers. */
@@ -49,7 +60,7 @@ interface Packages {
   readonly jetstream: typeof import("@nats-io/jetstream");
 }
 
-/** Loads the client. @throws PackageMissingError */
+/** @internal Loads the client. @throws PackageMissingError */
 export async function loadNats(
   load: () => Promise<Packages> = async () => ({
     transport: await import("@nats-io/transport-node"),
@@ -66,9 +77,14 @@ export async function loadNats(
 
 /**
  * NATS JetStream, for queues whose messages it is to carry. The store still decides: it holds the messages, drops duplicates, delays, and
- * counts attempts.
+ * counts attempts. It needs the packages `@nats-io/transport-node` and `@nats-io/jetstream`, version 3.4, and a server of version 2.9 or
+ * later with JetStream. A connection that is lost is made again, for ever.
  *
  * @throws OptionError
+ * @example
+ * const carrier = jetstream({ servers: "127.0.0.1:4222" });
+ * const queues = await openQueues(system, { store: memory(), carrier });
+ * await queues.queue<string>("orders").publish("lamp");
  */
 export function jetstream(options: JetStreamOptions): CarrierSource {
   only("", options, ["servers", "prefix", "answerMs", "replicas", "connection"]);
@@ -76,7 +92,7 @@ export function jetstream(options: JetStreamOptions): CarrierSource {
   const all = (Array.isArray(servers) ? servers : [servers]).map((one, i) => text(`servers[${i}]`, one));
   const settings: Settings = {
     servers: all,
-    prefix: text("prefix", prefix),
+    prefix: checkName("prefix", prefix),
     answerMs: delay("answerMs", answerMs, 1),
     replicas: count("replicas", replicas, 1),
     connection,
@@ -101,8 +117,6 @@ class JetStream implements Carrier {
   readonly #connection: NatsConnection;
   readonly #client: JetStreamClient;
   readonly #manager: JetStreamManager;
-  /** Streams that are there, as far as this process knows. */
-  readonly #ready = new Map<string, Promise<void>>();
 
   private constructor(
     of: Pick<JetStream, "label">,
@@ -130,11 +144,11 @@ class JetStream implements Carrier {
     let connection: NatsConnection | undefined;
     try {
       connection = await packages.transport.connect({
+        reconnectTimeWait: RECONNECT_MS,
         ...settings.connection,
         servers: settings.servers,
         timeout: settings.answerMs,
         maxReconnectAttempts: -1,
-        reconnectTimeWait: RECONNECT_MS,
         ignoreAuthErrorAbort: true,
       });
       const manager = await packages.jetstream.jetstreamManager(connection, { timeout: settings.answerMs });
@@ -149,39 +163,68 @@ class JetStream implements Carrier {
     return (this.#connection.info?.max_payload ?? 0) - OVERHEAD_BYTES;
   }
 
-  async publish(queue: string, letters: readonly Letter[]): Promise<void> {
+  async make(channel: string): Promise<void> {
+    const { RetentionPolicy, StorageType } = this.#packages.jetstream;
+    const name = this.#name(channel);
+    await this.#ask("made no channel", channel, async () => {
+      await this.#manager.streams.add({
+        name,
+        subjects: [this.#subject(channel)],
+        retention: RetentionPolicy.Workqueue,
+        storage: StorageType.File,
+        num_replicas: this.#settings.replicas,
+      });
+      await this.#addConsumer(name);
+    });
+  }
+
+  async remove(channel: string): Promise<void> {
+    await this.#ask("removed no channel", channel, () =>
+      this.#manager.streams.delete(this.#name(channel)),
+    ).catch((error: unknown) => {
+      if (!(error instanceof ChannelGoneError)) throw error;
+    });
+  }
+
+  async publish(channel: string, letters: readonly Letter[]): Promise<void> {
     const { limitBytes } = this;
     const encoder = new TextEncoder();
     const bodies = letters.map(({ body }) => encoder.encode(body));
     for (const { length } of bodies)
-      if (length > limitBytes) throw new LetterTooLargeError(this.label, queue, length, limitBytes);
-    try {
-      await this.#stream(queue);
-      const subject = this.#subject(queue);
-      const sent = letters.map(({ id }, i) =>
-        this.#client.publish(subject, bodies[i] as Uint8Array, { msgID: id }),
-      );
-      const failed = (await Promise.allSettled(sent)).find((one) => one.status === "rejected");
-      if (failed !== undefined) throw failed.reason;
-    } catch (error) {
-      // The stream may be gone: it is made again before the next publication.
-      this.#ready.delete(queue);
-      throw new CarrierError(this.label, "did not confirm a publication", error);
-    }
+      if (length > limitBytes) throw new LetterTooLargeError(this.label, channel, length, limitBytes);
+    const subject = this.#subject(channel);
+    const sent = letters.map(({ id }, i) =>
+      this.#client.publish(subject, bodies[i] as Uint8Array, { msgID: id }),
+    );
+    const failed = (await Promise.allSettled(sent)).find((one) => one.status === "rejected");
+    if (failed === undefined) return;
+    // A subject that no stream listens to is no answer of JetStream: it may be that the server has just begun.
+    await this.#ask("did not answer", channel, () => this.#manager.streams.info(this.#name(channel)));
+    throw new CarrierError(this.label, "did not confirm a publication", failed.reason);
   }
 
-  async consume(
-    queue: string,
+  consume(
+    channel: string,
     prefetch: number,
     deliver: (delivery: CarrierDelivery) => Promise<void>,
-  ): Promise<Consumption> {
+    gone: () => void,
+  ): Consumption {
     const consuming = new Consuming(
-      () => this.#messages(queue, prefetch),
+      () => this.#messages(channel, prefetch),
       (message) => deliver(this.#delivery(message)),
       this.#context,
     );
-    void consuming.run();
+    void consuming.run(gone);
     return consuming;
+  }
+
+  async isEmpty(channel: string): Promise<boolean> {
+    const name = this.#name(channel);
+    const { num_pending, num_ack_pending } = await this.#ask("did not answer", channel, () =>
+      // Made again, if an administrator has removed it.
+      this.#addConsumer(name),
+    );
+    return num_pending === 0 && num_ack_pending === 0;
   }
 
   async close(): Promise<void> {
@@ -199,58 +242,43 @@ class JetStream implements Carrier {
     };
   }
 
-  async #messages(queue: string, prefetch: number): Promise<ConsumerMessages> {
-    // Another process, or an administrator, may have removed it.
-    this.#ready.delete(queue);
-    await this.#stream(queue);
-    const consumer = await this.#client.consumers.get(this.#name(queue), CONSUMER);
-    return consumer.consume({ max_messages: prefetch, abort_on_missing_resource: true });
+  async #messages(channel: string, prefetch: number): Promise<ConsumerMessages> {
+    const name = this.#name(channel);
+    return this.#ask("delivers nothing", channel, async () => {
+      // An administrator may have removed it.
+      await this.#addConsumer(name);
+      const consumer = await this.#client.consumers.get(name, CONSUMER);
+      return consumer.consume({ max_messages: prefetch, abort_on_missing_resource: true });
+    });
   }
 
-  /** Makes the stream of a queue and its consumer, unless they are there. */
-  #stream(queue: string): Promise<void> {
-    const known = this.#ready.get(queue);
-    if (known !== undefined) return known;
-    const made = this.#make(queue);
-    this.#ready.set(queue, made);
-    made.catch(() => this.#ready.delete(queue));
-    return made;
-  }
-
-  async #make(queue: string): Promise<void> {
-    const { RetentionPolicy, StorageType, AckPolicy, JetStreamApiError } = this.#packages.jetstream;
-    const name = this.#name(queue);
-    const isThere = await this.#manager.streams.info(name).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof JetStreamApiError && error.code === NO_STREAM) return false;
-        throw error;
-      },
-    );
-    if (!isThere)
-      await this.#manager.streams.add({
-        name,
-        subjects: [this.#subject(queue)],
-        retention: RetentionPolicy.Workqueue,
-        storage: StorageType.File,
-        num_replicas: this.#settings.replicas,
-      });
-    await this.#manager.consumers.add(name, {
+  #addConsumer(stream: string): Promise<ConsumerInfo> {
+    return this.#manager.consumers.add(stream, {
       durable_name: CONSUMER,
-      ack_policy: AckPolicy.Explicit,
+      ack_policy: this.#packages.jetstream.AckPolicy.Explicit,
       ack_wait: ACK_WAIT_NS,
       max_ack_pending: MOST_UNACKED,
       max_deliver: -1,
     });
-    if (!isThere) this.#context.forgotten(queue);
   }
 
-  #name(queue: string): string {
-    return `${this.#settings.prefix}_${queue}`;
+  /** @throws ChannelGoneError, CarrierError */
+  async #ask<T>(failure: string, channel: string, request: () => Promise<T>): Promise<T> {
+    const { JetStreamApiError } = this.#packages.jetstream;
+    try {
+      return await request();
+    } catch (error) {
+      const isGone = error instanceof JetStreamApiError && error.code === NO_STREAM;
+      throw isGone ? new ChannelGoneError(this.label, channel) : new CarrierError(this.label, failure, error);
+    }
   }
 
-  #subject(queue: string): string {
-    return `${this.#settings.prefix}.${queue}`;
+  #name(channel: string): string {
+    return `${this.#settings.prefix}_${channel}`;
+  }
+
+  #subject(channel: string): string {
+    return `${this.#settings.prefix}.${channel}`;
   }
 }
 
@@ -276,7 +304,8 @@ class Consuming implements Consumption {
     this.#context = context;
   }
 
-  async run(): Promise<void> {
+  /** @param gone - called if there is no such stream */
+  async run(gone: () => void): Promise<void> {
     for (let failures = 1; !this.#isClosed; failures++) {
       try {
         const messages = await this.#open();
@@ -287,8 +316,12 @@ class Consuming implements Consumption {
           if (this.#isClosed) message.nak();
           else await this.#deliver(message);
         }
-      } catch {
-        // The server is away, or has lost the stream: tried again below.
+      } catch (error) {
+        if (error instanceof ChannelGoneError && !this.#isClosed) {
+          this.#isClosed = true;
+          gone();
+        }
+        // Else the server is away: tried again below.
       }
       if (!this.#isClosed) await this.#pause(failures);
     }

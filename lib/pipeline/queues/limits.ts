@@ -27,7 +27,12 @@ export interface SubscriberPolicy {
 }
 
 /** The defaults of queues. */
-export const QUEUE_DEFAULTS: { readonly queue: QueuePolicy; readonly subscriber: SubscriberPolicy } = {
+export const QUEUE_DEFAULTS: {
+  /** Of a queue. */
+  readonly queue: QueuePolicy;
+  /** Of a subscription. */
+  readonly subscriber: SubscriberPolicy;
+} = {
   queue: {
     mostMessages: 1_000_000,
     attempts: 3,

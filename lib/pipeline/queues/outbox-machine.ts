@@ -5,6 +5,7 @@
 //
 //     taking ── taken ──> working ── settled ──> publishing ── confirmed ──> marking ── marked ──> acking ── acked ──> ended
 //        │                                           ^   without children ──────────────────────────^
+//        │                                           └───── void ─────┘
 //        └── gone, with the children that are not marked ──┘
 
 import { type Backoff, backoffMs } from "../../process/backoff.js";
@@ -30,9 +31,11 @@ export type OutboxEvent<C> =
   | { readonly type: "settled"; readonly children: readonly C[] }
   /** The subscriber has lost the message, or gives it back. */
   | { readonly type: "lost" }
-  /** The broker has confirmed that it has all children. */
-  | { readonly type: "confirmed" }
+  /** The broker has confirmed that it has all children: here they are with what it said of each. */
+  | { readonly type: "confirmed"; readonly children: readonly C[] }
   | { readonly type: "marked" }
+  /** The broker has lost what it has confirmed. */
+  | { readonly type: "void" }
   /** The broker, or the store, failed. It may have done what it was asked for. */
   | { readonly type: "failed"; readonly roll: number }
   | { readonly type: "acked" };
@@ -64,9 +67,11 @@ export function decide<C>(
       // Without an acknowledgement the delivery comes again, to whoever has the message then.
       return phase === "working" ? [{ ...state, phase: "ended" }, []] : [state, []];
     case "confirmed":
-      return phase === "publishing" ? marking(state) : [state, []];
+      return phase === "publishing" ? marking({ ...state, children: event.children }) : [state, []];
     case "marked":
       return phase === "marking" ? acking(state) : [state, []];
+    case "void":
+      return phase === "marking" ? publishing(state, state.children) : [state, []];
     case "failed":
       return failed(state, event.roll);
     case "acked":

@@ -6,9 +6,10 @@ import type { Context } from "../../process/context.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Store, Write } from "../../store/index.js";
 import type { Carrier } from "./carrier.js";
+import type { Channels } from "./channels.js";
 import { QUEUE_LIMITS } from "./limits.js";
 import type { QueueStore } from "./queue-store.js";
-import { QUEUE_TOPICS, queued } from "./tables.js";
+import { channels, QUEUE_TOPICS, queued } from "./tables.js";
 
 /** What is to be sent of a message. The broker gets its number alone: the store has the rest, however large it is. */
 export interface Sendable {
@@ -16,43 +17,56 @@ export interface Sendable {
   readonly queue: string;
   /** Grows whenever the message becomes ready again, so that a late mark of an earlier round marks nothing. */
   readonly round: number;
+  /** The channel that has confirmed it. */
+  readonly channel?: string;
 }
 
 export class Outbox {
   readonly #store: Store;
   readonly #carrier: Carrier;
+  readonly #channels: Channels;
   /** Of this process: what another one has sent is sent again under another id, and the store drops the second. */
   readonly #sender: string;
 
-  constructor(store: Store, carrier: Carrier, sender: string) {
+  constructor(store: Store, carrier: Carrier, channels: Channels, sender: string) {
     this.#store = store;
     this.#carrier = carrier;
+    this.#channels = channels;
     this.#sender = sender;
   }
 
-  /** Fulfilled when the broker has confirmed all. @throws CarrierError */
-  async send(messages: readonly Sendable[]): Promise<void> {
-    const queues = new Set(messages.map(({ queue }) => queue));
-    await Promise.all(
-      [...queues].map((name) =>
-        this.#carrier.publish(
-          name,
-          messages
-            .filter(({ queue }) => queue === name)
-            .map(({ number, round }) => ({ id: `${this.#sender}/${number}/${round}`, body: String(number) })),
-        ),
-      ),
-    );
+  /** Fulfilled when the broker has confirmed all. @throws CarrierError, QueueClosedError */
+  async send(messages: readonly Sendable[]): Promise<Sendable[]> {
+    const sent = await Promise.all([...byQueue(messages)].map(([queue, some]) => this.#sendTo(queue, some)));
+    return sent.flat();
   }
 
-  /** Notes that the broker has them. */
-  async mark(messages: readonly Sendable[]): Promise<void> {
-    const writes = messages.map(({ number, round }): Write => {
-      const row = { table: queued, key: [number] };
-      const marked = { type: "update" as const, ...row, set: { unsent: null } };
-      return { type: "when", ...row, is: { round }, writes: [marked] };
+  #sendTo(queue: string, messages: readonly Sendable[]): Promise<Sendable[]> {
+    const letters = messages.map(({ number, round }) => ({
+      id: `${this.#sender}/${number}/${round}`,
+      body: String(number),
+    }));
+    return this.#channels.use(queue, async (channel) => {
+      await this.#carrier.publish(channel, letters);
+      return messages.map(({ number, round }) => ({ number, queue, round, channel }));
     });
-    await this.#store.commit({ writes });
+  }
+
+  /** Notes that the broker has them. @throws ConflictError when the store names another channel: the broker may have lost them */
+  async mark(sent: readonly Sendable[]): Promise<void> {
+    for (const [queue, some] of byQueue(sent)) {
+      const writes = some.map(({ number, round }): Write => {
+        const row = { table: queued, key: [number] };
+        const marked = { type: "update" as const, ...row, set: { unsent: null } };
+        return { type: "when", ...row, is: { round }, writes: [marked] };
+      });
+      const expect = [...new Set(some.map(({ channel }) => channel))].map((channel) => ({
+        table: channels,
+        key: [queue],
+        is: { channel: channel ?? null },
+      }));
+      await this.#store.commit({ expect, writes });
+    }
   }
 
   /** The first messages that are not marked. */
@@ -71,6 +85,16 @@ export class Outbox {
   }
 }
 
+function byQueue(messages: readonly Sendable[]): Map<string, Sendable[]> {
+  const all = new Map<string, Sendable[]>();
+  for (const message of messages) {
+    const some = all.get(message.queue);
+    if (some === undefined) all.set(message.queue, [message]);
+    else some.push(message);
+  }
+  return all;
+}
+
 /** Most messages that are sent at a time. */
 const AT_ONCE = 500;
 
@@ -81,19 +105,18 @@ export class OutboxProcess implements Callbacks<Note> {
   readonly #outbox: Outbox;
   readonly #store: Store;
   readonly #queues: ReadonlyMap<string, QueueStore>;
-  /** Queues that the broker has lost, or has for the first time. */
-  readonly #forgotten: Set<string>;
+  readonly #channels: Channels;
   #ctx!: Context<Note>;
   #looking: "no" | "once" | "again" = "no";
   #failures = 0;
   #alarm: TimerRef | undefined;
   #unwatch: (() => void) | undefined;
 
-  constructor(outbox: Outbox, store: Store, queues: ReadonlyMap<string, QueueStore>, forgotten: Set<string>) {
+  constructor(outbox: Outbox, store: Store, queues: ReadonlyMap<string, QueueStore>, channels: Channels) {
     this.#outbox = outbox;
     this.#store = store;
     this.#queues = queues;
-    this.#forgotten = forgotten;
+    this.#channels = channels;
   }
 
   init(ctx: Context<Note>): void {
@@ -140,17 +163,16 @@ export class OutboxProcess implements Callbacks<Note> {
   /** When to look again. */
   async #look(): Promise<number> {
     let inMs: number = QUEUE_LIMITS.lookMs;
+    // If it cannot be asked for one queue, the others are sent all the same.
+    await this.#channels.look(this.#queues.keys()).catch(() => undefined);
     for (const queue of this.#queues.values()) {
-      if (this.#forgotten.has(queue.name)) await queue.resend();
-      this.#forgotten.delete(queue.name);
       await queue.wake();
       inMs = Math.min(inMs, (await queue.dueInMs()) ?? inMs);
     }
     for (;;) {
       const messages = await this.#outbox.unsent(AT_ONCE);
       if (messages.length > 0) {
-        await this.#outbox.send(messages);
-        await this.#outbox.mark(messages);
+        await this.#outbox.mark(await this.#outbox.send(messages));
       }
       if (messages.length < AT_ONCE || !this.#ctx.alive) return inMs;
     }

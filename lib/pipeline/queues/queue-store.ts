@@ -3,7 +3,6 @@
 import { InvariantError } from "../../process/errors.js";
 import { showThrown } from "../../process/show.js";
 import {
-  type AnyRow,
   type Claim,
   ConflictError,
   type Expectation,
@@ -13,6 +12,7 @@ import {
 } from "../../store/index.js";
 import { QueueFullError, SubscriberLostError } from "./errors.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
+import { newRound } from "./rounds.js";
 import { type Verdict, withFailure } from "./status.js";
 import type { StoreTime } from "./store-time.js";
 import {
@@ -178,34 +178,10 @@ export class QueueStore {
     };
     const set = { delayed: null, due: null, ready: name };
     if (!this.carried) await this.store.take(queued, { ...range, set });
-    else
-      await this.#change(await this.store.scan(queued, range), { delayed: name }, { ...set, unsent: name });
-  }
-
-  /** Sends all ready messages again: the broker has lost them. */
-  async resend(): Promise<void> {
-    const { name } = this;
-    const limit = QUEUE_LIMITS.portion;
-    for (let after = 0; ; ) {
-      const rows = await this.store.scan(queued, { index: "ready", prefix: [name], after, limit });
-      await this.#change(rows, { ready: name, held: null }, { unsent: name });
-      after = rows.at(-1)?.number ?? after;
-      if (rows.length < limit) return;
+    else {
+      const rows = await this.store.scan(queued, range);
+      await newRound(this.store, name, rows, { delayed: name }, { ...set, unsent: name });
     }
-  }
-
-  /** Changes those rows that are still as they were read, and begins a new round of them. */
-  async #change(rows: readonly QueuedRow[], is: AnyRow, set: AnyRow): Promise<void> {
-    const table = queued;
-    if (rows.length === 0) return;
-    const writes = rows.map(({ number, round }): Write => {
-      const row = { table, key: [number] };
-      return {
-        ...{ type: "when", ...row, is: { ...is, round } },
-        writes: [{ type: "update", ...row, set, add: { round: 1 } }],
-      };
-    });
-    await this.store.commit({ writes, notify: [topicOf(this.name)] });
   }
 
   async dueInMs(): Promise<number | undefined> {

@@ -15,12 +15,14 @@ import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { openStore, type Store, type StoreSource } from "../../store/index.js";
 import { checkName } from "../definition/queue.js";
-import type { Carrier, CarrierSource } from "./carrier.js";
+import type { CarrierSource } from "./carrier.js";
+import { Channels } from "./channels.js";
 import { DeadLetters } from "./dead-letters.js";
 import { QueueClosedError } from "./errors.js";
-import { CarriedIntake, type Intake, StoreIntake } from "./intake.js";
+import { type Carriage, CarriedIntake, type Intake, StoreIntake } from "./intake.js";
 import { QUEUE_DEFAULTS, QUEUE_LIMITS, type QueuePolicy, type SubscriberPolicy } from "./limits.js";
 import { Outbox, OutboxProcess } from "./outbox.js";
+import { QueueLetters } from "./queue-letters.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
 import type { Status } from "./status.js";
 import { StoreTime } from "./store-time.js";
@@ -31,7 +33,10 @@ import { deadMessages, QUEUE_SCHEMA, type QueuedRow, queued } from "./tables.js"
 export interface QueuesOptions {
   /** Where the messages are: `sqlite("queues.db")`, `postgres(…)`, `pglite(…)`, or `memory()` for tests. */
   readonly store: StoreSource;
-  /** @internal A broker that carries the messages; the store still holds them, and decides. None is offered so far: decision 0073. */
+  /**
+   * A broker that tells subscribers which messages are ready: `jetstream({ servers })`. The store still holds the messages, and decides.
+   * All processes that use these queues need the same one. Default: none, and subscribers ask the store.
+   */
   readonly carrier?: CarrierSource;
   /** How values are stored, and how large they may be. */
   readonly payloads?: PayloadOptions;
@@ -104,7 +109,7 @@ const PUBLISH = ["id", "key", "delay"];
 /**
  * Opens durable queues.
  *
- * @throws OptionError, StoreError, PackageMissingError
+ * @throws OptionError, StoreError, PackageMissingError, CarrierError
  * @example
  * const queues = await openQueues(system, { store: memory() });
  * const orders = queues.queue<{ item: string }>("orders");
@@ -172,23 +177,22 @@ export class Queues implements AsyncDisposable {
       intake: () =>
         carrying === undefined
           ? new StoreIntake(store)
-          : new CarriedIntake(store, carrying.carrier, carrying.outbox, this.#system.kernel),
+          : new CarriedIntake(store, carrying, this.#system.kernel),
     });
   }
 
   /** Lets a broker carry the messages. @internal */
   async carry(source: CarrierSource): Promise<void> {
     const { kernel } = this.#system;
-    const forgotten = new Set<string>();
     const carrier = await source.open({
       environment: kernel.env,
       after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
-      forgotten: (name) => void forgotten.add(name),
     });
-    const outbox = new Outbox(this.#store, carrier, kernel.env.id());
-    const behaviour = new OutboxProcess(outbox, this.#store, this.#carried, forgotten);
+    const channels = new Channels(new QueueLetters(this.#store), carrier, kernel);
+    const outbox = new Outbox(this.#store, carrier, channels, kernel.env.id());
+    const behaviour = new OutboxProcess(outbox, this.#store, this.#carried, channels);
     const pid = this.#system.spawn(behaviour, { label: "outbox of queues" });
-    this.#carrying = { carrier, outbox, pid };
+    this.#carrying = { carrier, channels, outbox, pid };
   }
 
   /** Stops all subscriptions made here, then closes the store. */
@@ -197,10 +201,11 @@ export class Queues implements AsyncDisposable {
     this.#isClosed = true;
     await Promise.all([...this.#subscriptions].map((one) => one.stop()));
     if (this.#carrying !== undefined) {
-      const { pid, carrier } = this.#carrying;
+      const { pid, carrier, channels } = this.#carrying;
       const { kernel } = this.#system;
       const gone = waitForExit(kernel, pid, undefined);
       kernel.links.exit(kernel.outside, pid, SHUTDOWN, "exit");
+      channels.close();
       await gone;
       await carrier.close();
     }
@@ -214,9 +219,7 @@ export class Queues implements AsyncDisposable {
 }
 
 /** The broker of queues, and what sends to it. */
-interface Carrying {
-  readonly carrier: Carrier;
-  readonly outbox: Outbox;
+interface Carrying extends Carriage {
   readonly pid: Pid;
 }
 

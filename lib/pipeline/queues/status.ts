@@ -10,8 +10,18 @@ import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 /** What a handler returns: see {@link done}, {@link retry} and {@link dead}. */
 export type Status =
   | { readonly type: "done" }
-  | { readonly type: "retry"; readonly delayMs: number | undefined; readonly reason: string }
-  | { readonly type: "dead"; readonly reason: string };
+  | {
+      readonly type: "retry";
+      /** Milliseconds until the next attempt, 0 or more; undefined: as the queue's policy says. */
+      readonly delayMs: number | undefined;
+      /** Why, for the history of the message. */
+      readonly reason: string;
+    }
+  | {
+      readonly type: "dead";
+      /** Why, for the history of the message. */
+      readonly reason: string;
+    };
 
 /**
  * The message is settled: it leaves the queue.

@@ -87,10 +87,24 @@ export const subscribers: Table<typeof SUBSCRIBER_COLUMNS> = defineTable("queue_
   indexes: { queue: ["queue"] },
 });
 
+const CHANNEL_COLUMNS = {
+  queue: "text",
+  /** Where a broker has the letters of the queue. */
+  channel: "text",
+  /** 1: all that was ready when it was named has been marked to be sent. */
+  complete: "integer",
+} as const;
+
+/** Which channel of a broker counts. */
+export const channels: Table<typeof CHANNEL_COLUMNS> = defineTable("queue_channels", {
+  columns: CHANNEL_COLUMNS,
+  key: ["queue"],
+});
+
 export const QUEUE_SCHEMA: Schema = {
   name: "queues",
   version: 1,
-  tables: [queued, deadMessages, settledIds, subscribers],
+  tables: [queued, deadMessages, settledIds, subscribers, channels],
 };
 
 /** The claims of subscribers have names that begin so. */

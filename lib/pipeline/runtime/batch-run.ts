@@ -4,8 +4,9 @@ import { InvariantError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { isThenable } from "../../process/thenable.js";
 import type { BatchContext, Item } from "../definition/adapter.js";
+import type { Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
-import type { Passage, Place } from "./passage.js";
+import { type Hashes, hashesOf, type Passage, type Place, toTheEnd } from "./passage.js";
 import type { BatchPlan } from "./plan.js";
 import type { Batch } from "./processor-machine.js";
 
@@ -18,15 +19,27 @@ export type BatchOutcome =
       readonly failures: ReadonlyMap<number, unknown>;
       /** The call of the batch adapter and those behind it, if calls are recorded. */
       readonly calls: readonly CallRecord[] | undefined;
+      /** What the batch adapter, and those behind it, want to be remembered. */
+      readonly remember: readonly Remembered[] | undefined;
     }
-  | { readonly type: "failed"; readonly error: unknown };
+  | { readonly type: "failed"; readonly error: unknown }
+  /** A breaker did not admit the call: it does not count. */
+  | { readonly type: "held" };
 
 /** A batch that a worker was given. `outcome` is written by the worker and read by the processor. */
 export interface BatchRun {
   readonly worker: number;
   readonly batch: Batch;
   outcome: BatchOutcome | undefined;
+  /** The attempt at the batch, as soon as it has begun. */
+  atHand: Passage | undefined;
+  /** The processor was notified of the outcome. */
+  isTold: boolean;
+  /** How long it took, in milliseconds, if attempts are measured. */
+  tookMs: number;
 }
+
+const NO_HASHES: Hashes = {};
 
 /** Calls the adapter with a batch. Synchronous as long as adapters are. Never throws. */
 export function emitBatch(
@@ -43,21 +56,25 @@ export function emitBatch(
       values.push(value);
     }
   const failures = new Map<number, unknown>();
+  passage.beginBatch(adapter.name);
+  const { hash } = place;
+  // Before the call, which may change it.
+  const input = hash?.(values);
   const startedMs = place.clock?.() ?? 0;
   const failed = (error: unknown): BatchOutcome => ({ type: "failed", error });
   const emitted = (items: readonly Item<unknown>[]): BatchOutcome => ({
-    ...{ type: "emitted", items, failures, calls: passage.calls },
+    ...{ type: "emitted", items, failures, calls: passage.calls, remember: passage.remembered },
   });
   const behind = (given: unknown): BatchOutcome | Promise<BatchOutcome> => {
     const results = resultsOf(adapter.name, given);
-    passage.recordBatch(adapter.name, startedMs, results.length);
-    const items = passage.through(
+    const gave = results.length;
+    const hashes = hash === undefined ? NO_HASHES : hashesOf(hash, input, gave === 0 ? undefined : results);
+    passage.recordBatch(adapter.name, startedMs, gave, hashes);
+    const wait = passage.beginWith(
       rest,
       results.map((value) => ({ value, key: batch.key })),
     );
-    return isThenable(items)
-      ? (items as Promise<readonly Item<unknown>[]>).then(emitted, failed)
-      : emitted(items);
+    return wait === undefined ? emitted(passage.items) : toTheEnd(passage, wait).then(emitted, failed);
   };
   const ctx = new BatchCall(place, passage, batch, adapter.name, (index, error) => {
     const owner = owners[index];
@@ -66,7 +83,7 @@ export function emitBatch(
     failures.set(owner, error);
   });
   try {
-    const given = adapter.processBatch(values as never, ctx);
+    const given = passage.guarded(adapter.name, () => adapter.processBatch(values as never, ctx));
     return isThenable(given) ? Promise.resolve(given).then(behind).catch(failed) : behind(given);
   } catch (error) {
     return failed(error);
@@ -129,6 +146,12 @@ class BatchCall implements BatchContext {
   }
   giveUp(reason: string, cause?: unknown): never {
     return this.#passage.giveUp(reason, cause);
+  }
+  recall(key: string): Promise<unknown> {
+    return this.#passage.recall(key);
+  }
+  remember(key: string, value: unknown): void {
+    this.#passage.remember(key, value);
   }
   sleep(ms: number): Promise<void> {
     return this.#passage.sleep(ms);

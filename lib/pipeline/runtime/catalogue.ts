@@ -1,10 +1,14 @@
 // Where a host keeps its executions: in a store, or in memory alone.
 
+import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Store } from "../../store/index.js";
 import type { LedgerListener, Publication } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
+import type { ReplayRequest } from "../replay/options.js";
 import type { OpenedLedger } from "./execution.js";
 import type { PipelinePlan } from "./plan.js";
 import type { PipelineSummary } from "./summary.js";
+import type { ValueHash } from "./value-hash.js";
 
 /** What an execution begins with. */
 export interface Beginning {
@@ -22,20 +26,41 @@ export interface Record extends PipelineSummary {
   readonly error: unknown;
 }
 
+/** The tables in which a host keeps its executions, and how their values are read. */
+export interface OpenTables {
+  readonly store: Store;
+  readonly payloads: Payloads;
+}
+
+/** The execution of a replay. */
+export interface BegunReplay {
+  readonly record: Record;
+  /** How many messages it replays. */
+  readonly messages: number;
+}
+
 /** The executions of a host. */
 export interface Catalogue {
   /** Whether calls of adapters are recorded. */
   readonly lineage: boolean;
   /** Whether an execution outlives its process. */
   readonly durable: boolean;
+  /** Undefined: they are in memory alone. */
+  readonly tables: OpenTables | undefined;
+  /** Whether other hosts work on the same executions. Then the host looks now and then for what they have started and ended. */
+  readonly shared: boolean;
   /** Creates an execution, or finds the one with this id. */
   create(beginning: Beginning): Promise<{ readonly record: Record; readonly isNew: boolean }>;
   find(id: string): Promise<Record | undefined>;
-  /** Executions that have not ended. */
-  unfinished(): Promise<readonly Record[]>;
+  /** Executions that have not ended, without those that the host knows. */
+  unfinished(isKnown: (id: string) => boolean): Promise<readonly Record[]>;
   /** Executions whose end nobody was told of. */
   unannounced(): Promise<readonly Record[]>;
+  /** Gives back what other hosts held that are gone. */
+  giveBack(): Promise<void>;
   announced(record: Record): Promise<void>;
+  /** Creates the execution of a replay, or finds the one with this id. It is filled when it is opened. @throws ReplayError */
+  replay(record: Record, plan: PipelinePlan, to: string, request: ReplayRequest): Promise<BegunReplay>;
   open(record: Record, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger>;
   /** False: it has ended. */
   pause(record: Record, paused: boolean): Promise<boolean>;
@@ -44,5 +69,7 @@ export interface Catalogue {
   /** The ledger of an execution has ended it. */
   ended(record: Record, as: Ended, error: unknown): void;
   bytesOf(value: unknown): number;
+  /** Undefined: no route of the host asks for hashes, or no calls are recorded. */
+  readonly hashOf: ValueHash | undefined;
   close(): Promise<void>;
 }

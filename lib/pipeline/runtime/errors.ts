@@ -97,7 +97,14 @@ export class PipelineHostTakenError extends SignalboxError {
   constructor(
     hostId: string,
     store: string,
-    holder: { readonly owner: string; readonly since?: number | undefined } | undefined,
+    holder:
+      | {
+          /** The process that holds it. */
+          readonly owner: string;
+          /** Milliseconds since 1970. */
+          readonly since?: number | undefined;
+        }
+      | undefined,
   ) {
     const since = holder?.since === undefined ? "" : ` since ${utcOf(holder.since)}`;
     const who =
@@ -117,5 +124,19 @@ export class ExecutionLostError extends SignalboxError {
   readonly code = "ERR_PIPELINE_EXECUTION_LOST";
   constructor(id: string, why: string) {
     super(`the execution "${id}" lived in memory alone, and its process exited: ${why}`);
+  }
+}
+
+/**
+ * Executions were asked for that only a store keeps, of a host that has none.
+ *
+ * @remedy Give the host a store: `pipelineHost({ store: sqlite("jobs.db"), … })`. What runs in memory alone leaves no lineage, no dead
+ * letters and nothing to replay.
+ */
+export class NoLineageError extends SignalboxError {
+  static override readonly name: string = "NoLineageError";
+  readonly code = "ERR_PIPELINE_NO_LINEAGE";
+  constructor() {
+    super("this host has no store: executions in memory alone keep no lineage, no dead letters and no list");
   }
 }

@@ -13,13 +13,14 @@ import { type ExitReason, formatReason, KILL, NORMAL, SHUTDOWN } from "../../pro
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
 import { Permits } from "../gates/permits.js";
-import type { Ledger, LedgerListener, Message, Step } from "../ledger/ledger.js";
+import type { Ledger, LedgerCounts, LedgerListener, Message, SourcePlace, Step } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
 import type { PipelinePlan } from "./plan.js";
 import { Processor } from "./processor.js";
 import { type PipelineProgress, RateMeter } from "./progress.js";
 import { Recollections } from "./recollections.js";
-import { type SourcePlace, SourceReader } from "./source-reader.js";
+import { SourceReader } from "./source-reader.js";
+import type { ValueHash } from "./value-hash.js";
 
 /** A ledger that was opened for an execution. */
 export interface OpenedLedger {
@@ -39,6 +40,8 @@ export interface ExecutionPort {
   readonly lineage: boolean;
   open(listener: LedgerListener): Promise<OpenedLedger>;
   bytesOf(value: unknown): number;
+  /** Hashes values for the routes that ask for it. */
+  readonly hashOf: ValueHash | undefined;
   /** How long workers have to end what they have at hand when the host stops. */
   readonly drainMs: number;
   /** Its ledger has ended it. Called before its process exits. */
@@ -51,6 +54,7 @@ export type ExecutionMessage =
   | { readonly type: "lost"; readonly error: Error }
   | { readonly type: "pause" }
   | { readonly type: "resume" }
+  | { readonly type: "source"; readonly name: string; readonly place: SourcePlace }
   | { readonly type: "end"; readonly as: "failed" | "cancelled"; readonly error: unknown };
 
 /** How often children may be replaced before the execution gives up. */
@@ -85,10 +89,13 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     this.#isPaused = isPaused;
   }
 
-  /** How far it is; undefined before its ledger is open. */
-  get progress(): PipelineProgress | undefined {
-    const counts = this.#ledger?.counts();
-    return counts === undefined ? undefined : this.#meter.progress(this.#port.kernel.env.now(), counts);
+  /** How far it is, and how fast it goes; undefined before its ledger is open. */
+  progress(counts: LedgerCounts): PipelineProgress | undefined {
+    if (this.#ledger === undefined) return undefined;
+    const now = this.#port.kernel.env.now();
+    this.#meter.note(now, counts.done);
+    const routes = [...this.#processors.values()].map(({ progress }) => progress);
+    return this.#meter.progress(now, counts, routes);
   }
 
   /** Permits that are out, and workers that wait for one. */
@@ -101,7 +108,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   async init(ctx: Context<ExecutionMessage>): Promise<void> {
     ctx.trapExit(true);
     this.#ctx = ctx;
-    const { kernel, plan, input } = this.#port;
+    const { kernel } = this.#port;
     const { ledger, sources } = await this.#port.open(this);
     this.#ledger = ledger;
     // A process that is killed does not terminate: its ledger is closed all the same.
@@ -113,15 +120,20 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     if (!ctx.alive) return;
     this.#meter.note(kernel.env.now(), ledger.counts().done);
     this.#makeProcessors(ledger);
-    for (const feed of plan.sources) {
-      const place = sources.get(feed.source.name);
-      if (place === undefined) continue;
-      const reader = new SourceReader(feed, { kernel, ledger, input }, place);
-      this.#sources.set(feed.source.name, reader);
-      this.#children.push({ behaviour: reader, pid: undefined, attempts: 0, startedMs: 0 });
-    }
+    for (const [name, place] of sources) this.#addSource(ledger, name, place);
     if (this.#isPaused) this.#tellAll({ type: "pause" });
     for (const child of this.#children) this.#start(child);
+  }
+
+  #addSource(ledger: Ledger, name: string, place: SourcePlace): Child | undefined {
+    const { kernel, plan, input } = this.#port;
+    const feed = plan.sources.find(({ source }) => source.name === name);
+    if (feed === undefined || this.#sources.has(name)) return undefined;
+    const behaviour = new SourceReader(feed, { kernel, ledger, input }, place);
+    const child: Child = { behaviour, pid: undefined, attempts: 0, startedMs: 0 };
+    this.#sources.set(name, behaviour);
+    this.#children.push(child);
+    return child;
   }
 
   #makeProcessors(ledger: Ledger): void {
@@ -130,11 +142,18 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     const permits = new Permits(kernel, { inFlight: plan.policy.inFlight, routes });
     this.#permits = permits;
     const clock = lineage ? () => kernel.env.wallTime() : undefined;
-    const memory = (): Recollections => new Recollections((adapter, key) => ledger.recall(adapter, key));
+    const memory = (): Recollections =>
+      new Recollections(
+        (adapter, key) => ledger.recall(adapter, key),
+        (adapter, key) => ledger.forget(adapter, key),
+      );
+    const { hashOf } = this.#port;
     for (const route of plan.routes) {
+      const hash = route.policy.hashValues ? hashOf : undefined;
+      const of = { pipeline: plan.name, execution: id, route: route.name };
       const processor = new Processor(route, {
         ...{ kernel, ledger, permits, bytesOf: this.#port.bytesOf },
-        place: { pipeline: plan.name, execution: id, route: route.name, clock, kernel, memory: memory() },
+        place: { ...of, clock, hash, kernel, memory: memory() },
         held: () => this.#held(),
       });
       this.#processors.set(route.queue, processor);
@@ -144,8 +163,12 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
 
   #held(): void {
     let held = 0;
-    for (const processor of this.#processors.values()) held += processor.held;
-    this.#ledger?.held(held);
+    let rank = 0;
+    for (const [i, processor] of [...this.#processors.values()].entries()) {
+      if (held === 0) rank = i;
+      held += processor.held;
+    }
+    this.#ledger?.held(held, rank);
   }
 
   #start(child: Child): void {
@@ -175,6 +198,12 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
         this.#tellAll(message);
         // Batches that were left alone meanwhile.
         return this.#held();
+      case "source": {
+        const child = this.#addSource(this.#ledger as Ledger, message.name, message.place);
+        if (child === undefined) return;
+        if (this.#isPaused) (child.behaviour as SourceReader).tell({ type: "pause" });
+        return this.#start(child);
+      }
       case "end":
         this.#error = message.error;
         return this.#ledger?.submit(message);
@@ -312,6 +341,14 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     if (this.#isPaused) return;
     const first = [...this.#processors.values()].find(({ held }) => held > 0);
     first?.tell({ type: "flush" });
+  }
+
+  source(name: string, place: SourcePlace): void {
+    this.#tell({ type: "source", name, place });
+  }
+
+  paused(isPaused: boolean): void {
+    this.#tell({ type: isPaused ? "pause" : "resume" });
   }
 
   ended(as: Ended): void {

@@ -1,20 +1,27 @@
 // The process of a pipeline host. It takes executions from its catalogue, runs each in a process of its own, starts a process again that
-// has crashed, and answers those who wait for an end.
+// has crashed, and answers those who wait for an end. A store that fails ends no execution: what it failed is tried until it is done.
 
+import { Background, isCurable } from "../../flow/background/background.js";
+import { tellOutage } from "../../flow/background/outage.js";
+import { whyNotStarted } from "../../flow/runtime/services.js";
 import { Waiters } from "../../flow/runtime/waiters.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
-import { type ExitReason, formatReason, KILL, SHUTDOWN } from "../../process/reason.js";
-import { reportLate } from "../../process/report-failure.js";
+import { crash, type ExitReason, formatReason, KILL, SHUTDOWN } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
+import { FencedError } from "../../store/index.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
+import { ExecutionGoneError } from "../ledger/errors.js";
 import type { Publication } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
-import type { Catalogue, Record } from "./catalogue.js";
+import type { ReplayRequest } from "../replay/options.js";
+import type { PipelineRetention } from "../retention/options.js";
+import { retain } from "../retention/retain.js";
+import type { Catalogue, OpenTables, Record } from "./catalogue.js";
 import {
   ExecutionIdTakenError,
   ExecutionLostError,
@@ -22,9 +29,11 @@ import {
   UnknownPipelineError,
 } from "./errors.js";
 import { Execution, type ExecutionMessage } from "./execution.js";
+import { Lookout } from "./lookout.js";
 import type { PipelineHostSettings } from "./options.js";
 import type { PipelinePlan } from "./plan.js";
 import type { PipelineProgress } from "./progress.js";
+import type { HostService } from "./services.js";
 
 /** A request to a host. */
 export type HostRequest =
@@ -35,6 +44,16 @@ export type HostRequest =
       readonly input: unknown;
       readonly messages: readonly Publication[];
       readonly replyTo: ReplyTo<{ readonly attached: boolean }>;
+    }
+  | { readonly type: "tables"; readonly replyTo: ReplyTo<OpenTables | undefined> }
+  | {
+      readonly type: "replay";
+      /** The execution that is replayed. */
+      readonly id: string;
+      /** The id of the new one. */
+      readonly to: string;
+      readonly request: ReplayRequest;
+      readonly replyTo: ReplyTo<{ readonly id: string; readonly messages: number }>;
     }
   /** Answered when the execution has ended. */
   | { readonly type: "completed"; readonly id: string; readonly replyTo: ReplyTo<Record> }
@@ -47,7 +66,11 @@ export type HostRequest =
     };
 
 /** What a host's process gets. */
-export type HostMessage = HostRequest | { readonly type: "lost"; readonly error: Error };
+export type HostMessage =
+  | HostRequest
+  | { readonly type: "lost"; readonly error: Error }
+  /** Other hosts have started executions, or announced ends. */
+  | { readonly type: "look" };
 
 /** Opens the executions of a host. `tell` sends the host a message. */
 export type OpenCatalogue = (
@@ -80,14 +103,19 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #ctx!: Context<HostMessage>;
   #kernel!: Kernel;
   #catalogue: Catalogue | undefined;
+  #background!: Background;
   readonly #loaded = new Map<string, Loaded>();
   readonly #byPid = new Map<Pid, Loaded>();
   readonly #waiters = new Waiters<ReplyTo<Record>>();
   #stopping: ExitReason | undefined;
+  #lookout: Lookout | undefined;
+  readonly #service: HostService | undefined;
+  #served: Pid<never> | undefined;
 
-  constructor(settings: PipelineHostSettings, openCatalogue: OpenCatalogue) {
+  constructor(settings: PipelineHostSettings, openCatalogue: OpenCatalogue, service?: HostService) {
     this.#settings = settings;
     this.#openCatalogue = openCatalogue;
+    this.#service = service;
   }
 
   async init(ctx: Context<HostMessage>): Promise<void> {
@@ -96,6 +124,17 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const { process } = ctx.self;
     const kernel = process?.kernel as Kernel;
     this.#kernel = kernel;
+    this.#background = new Background({
+      now: () => ctx.now(),
+      random: () => ctx.random(),
+      after: (ms, fn) => {
+        if (ctx.alive) ctx.runAfter(ms, fn);
+      },
+      told: (outage) => tellOutage(kernel, ctx.self, outage),
+      end: (error) => {
+        if (ctx.alive) kernel.stop(process as never, crash(error as Error), undefined);
+      },
+    });
     // A process that is killed does not terminate, and would hold the claim for ever.
     kernel.links.watch(
       ctx.self,
@@ -110,18 +149,68 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     this.#catalogue = catalogue;
     if (!ctx.alive) return this.#letGo();
     await this.#takeUp(catalogue);
+    if (catalogue.shared) this.#lookOut(ctx, catalogue);
+    if (this.#settings.retention !== undefined) this.#retain(this.#settings.retention);
+    await this.#serve(ctx);
   }
 
-  /** Takes up what was interrupted, and announces ends whose announcement was lost. */
+  async #serve(ctx: Context<HostMessage>): Promise<void> {
+    if (this.#service === undefined) return;
+    try {
+      this.#served = (await ctx.start(this.#service(this.#kernel, ctx.self as never))).pid;
+    } catch (error) {
+      await this.#letGo();
+      throw whyNotStarted(error);
+    }
+  }
+
+  /** Sums up what is kept no longer, now and then. */
+  #retain(retention: PipelineRetention): void {
+    const { signal } = this.#ctx;
+    this.#background.do("retention", async () => {
+      const store = this.#catalogue?.tables?.store;
+      if (store !== undefined && this.#ctx.alive) await retain(store, retention, signal);
+    });
+    this.#ctx.runAfter(retention.everyMs, () => this.#retain(retention));
+  }
+
+  /** Takes up what was interrupted or others have started, and announces ends whose announcement was lost. */
   async #takeUp(catalogue: Catalogue): Promise<void> {
-    for (const record of await catalogue.unfinished()) this.#load(record);
+    for (const record of await catalogue.unfinished((id) => this.#loaded.has(id))) this.#load(record);
     for (const record of await catalogue.unannounced()) await this.#announce(record.id);
+  }
+
+  #lookOut(ctx: Context<HostMessage>, catalogue: Catalogue): void {
+    this.#lookout = new Lookout({
+      look: async () => {
+        if (this.#isEnding) return;
+        await this.#takeUp(catalogue);
+        // Ends of executions that do not run here.
+        for (const id of this.#waiters.ids()) if (!this.#loaded.has(id)) await this.#announce(id);
+      },
+      giveBack: async () => {
+        if (!this.#isEnding) await catalogue.giveBack();
+      },
+      do: (look) => this.#background.do("look", look),
+      after: (ms, fn) => {
+        if (!this.#isEnding) ctx.runAfter(ms, fn);
+      },
+    });
+    this.#lookout.start();
+  }
+
+  /** It takes up nothing more. */
+  get #isEnding(): boolean {
+    return this.#stopping !== undefined || !this.#ctx.alive;
   }
 
   handle(_ctx: Context<HostMessage>, message: HostMessage): void {
     switch (message.type) {
       case "lost":
         throw message.error;
+      case "look":
+        this.#lookout?.look();
+        return;
       default:
         this.#answer(message, this.#catalogue as Catalogue).catch((error: Error) => {
           if (this.#ctx.alive) this.#ctx.refuse(message.replyTo as ReplyTo<never>, error);
@@ -130,19 +219,14 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   async #answer(message: HostRequest, catalogue: Catalogue): Promise<void> {
-    const { id } = message;
+    if (message.type === "tables") return this.#reply(message.replyTo, catalogue.tables);
     if (message.type === "start") {
       const attached = await this.#start(message, catalogue);
       return this.#reply(message.replyTo, { attached });
     }
-    const record = await catalogue.find(id);
-    if (record === undefined) throw new ExecutionNotFoundError(id);
+    if (message.type === "completed") return this.#wait(message, catalogue);
+    const record = await found(catalogue, message.id);
     switch (message.type) {
-      case "completed":
-        // Listed before the end is looked at: an end in between is not missed.
-        this.#waiters.add(id, message.replyTo);
-        if (record.ended !== undefined) await this.#announce(id);
-        return;
       case "status":
         return this.#reply(message.replyTo, record);
       case "progress":
@@ -152,6 +236,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         return this.#reply(message.replyTo, await this.#pause(record, message.type, catalogue));
       case "cancel":
         return this.#reply(message.replyTo, await this.#cancel(record, catalogue));
+      case "replay":
+        return this.#reply(message.replyTo, await this.#replay(record, message, catalogue));
       default:
         message satisfies never;
     }
@@ -161,8 +247,18 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     if (this.#ctx.alive) this.#ctx.reply(to, value);
   }
 
-  #late(error: unknown): void {
-    reportLate(this.#kernel, this.#ctx.self, error);
+  async #wait(
+    { id, replyTo }: Extract<HostRequest, { type: "completed" }>,
+    catalogue: Catalogue,
+  ): Promise<void> {
+    // Listed before the end is looked at: an end in between is not missed.
+    this.#waiters.add(id, replyTo);
+    try {
+      if ((await found(catalogue, id)).ended !== undefined) this.#tellEnd(id);
+    } catch (error) {
+      this.#waiters.remove(id, replyTo);
+      throw error;
+    }
   }
 
   // ── executions ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -179,11 +275,23 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     return !isNew;
   }
 
+  async #replay(
+    record: Record,
+    { to, request }: Extract<HostRequest, { type: "replay" }>,
+    catalogue: Catalogue,
+  ): Promise<{ readonly id: string; readonly messages: number }> {
+    const { pipeline } = record;
+    const plan = this.#settings.plans.get(pipeline);
+    if (plan === undefined) throw new UnknownPipelineError(pipeline, [...this.#settings.plans.keys()]);
+    const begun = await catalogue.replay(record, plan, to, request);
+    if (begun.record.ended === undefined) this.#load(begun.record);
+    return { id: to, messages: begun.messages };
+  }
+
   /** Runs an execution, unless it runs here already or this host does not have its pipeline. */
   #load(record: Record): void {
     const plan = this.#settings.plans.get(record.pipeline);
-    if (plan === undefined || this.#loaded.has(record.id) || this.#stopping !== undefined || !this.#ctx.alive)
-      return;
+    if (plan === undefined || this.#loaded.has(record.id) || this.#isEnding) return;
     const isPaused = record.status === "paused";
     const loaded: Loaded = {
       ...{ record, plan, isPaused, execution: undefined, pid: undefined, ended: false },
@@ -194,7 +302,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   #run(loaded: Loaded): void {
-    if (this.#stopping !== undefined || !this.#ctx.alive) return;
+    if (this.#isEnding) return;
     const { record, plan } = loaded;
     const kernel = this.#kernel;
     const catalogue = this.#catalogue as Catalogue;
@@ -202,8 +310,13 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       {
         ...{ kernel, plan, id: record.id, input: record.input, lineage: catalogue.lineage },
         drainMs: this.#settings.drainMs,
-        open: (listener) => catalogue.open(record, plan, listener),
+        open: async (listener) => {
+          const opened = await catalogue.open(record, plan, listener);
+          this.#background.worked(outageOf(record));
+          return opened;
+        },
         bytesOf: (value) => catalogue.bytesOf(value),
+        hashOf: catalogue.hashOf,
         ended: (as, error) => this.#ended(loaded, as, error),
       },
       loaded.isPaused,
@@ -219,20 +332,29 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     if (loaded.ended) return;
     loaded.ended = true;
     this.#catalogue?.ended(loaded.record, as, error);
-    this.#announce(loaded.record.id).catch((late: unknown) => this.#late(late));
+    this.#tellEnd(loaded.record.id);
+  }
+
+  /** Announces an end, as soon as the store lets it. */
+  #tellEnd(id: string): void {
+    this.#background.do(`end of ${id}`, () => this.#announce(id));
   }
 
   /** Tells those who wait for the end, and notes that it was told. */
   async #announce(id: string): Promise<void> {
-    const catalogue = this.#catalogue as Catalogue;
-    const record = await catalogue.find(id);
-    if (record?.ended === undefined || !this.#ctx.alive) return;
+    const catalogue = this.#catalogue;
+    const record = await catalogue?.find(id);
+    if (catalogue === undefined || record?.ended === undefined || !this.#ctx.alive) return;
     for (const waiter of this.#waiters.take(id)) this.#reply(waiter, record);
     await catalogue.announced(record);
   }
 
   signal(ctx: Context<HostMessage>, signal: Signal): void {
     if (signal.type !== "exit") return;
+    if (signal.from === this.#served && this.#stopping === undefined) {
+      this.#kernel.stop(ctx.self.process as never, signal.reason, undefined);
+      return;
+    }
     const loaded = this.#byPid.get(signal.from);
     if (loaded === undefined) return;
     this.#byPid.delete(signal.from);
@@ -249,6 +371,17 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #again(ctx: Context<HostMessage>, loaded: Loaded, reason: ExitReason): void {
     const catalogue = this.#catalogue as Catalogue;
     const { record } = loaded;
+    const why: unknown = reason.type === "crash" ? reason.error : new Error(formatReason(reason));
+    if (isCurable(why)) {
+      // Not its own fault: it is tried for as long as it takes.
+      ctx.runAfter(this.#background.failed(outageOf(record), why), () => this.#run(loaded));
+      return;
+    }
+    // The claim of the host is lost, and the host ends, too; or the execution was removed.
+    if (why instanceof FencedError || why instanceof ExecutionGoneError) {
+      this.#loaded.delete(record.id);
+      return;
+    }
     const at = ctx.now();
     const history = { attempts: loaded.attempts, ranForMs: at - loaded.startedMs };
     const decision = countRestart(RESTARTS, loaded.restarts, history, at, ctx.random());
@@ -258,19 +391,19 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       ctx.runAfter(decision.delayMs, () => this.#run(loaded));
       return;
     }
-    const why = reason.type === "crash" ? reason.error : new Error(formatReason(reason));
     const error = catalogue.durable ? why : new ExecutionLostError(record.id, formatReason(reason));
     this.#loaded.delete(record.id);
-    catalogue
-      .end(record, "failed", error)
-      .then(() => this.#announce(record.id))
-      .catch((late: unknown) => this.#late(late));
+    this.#background.do(`failure of ${record.id}`, async () => {
+      await catalogue.end(record, "failed", error);
+      this.#tellEnd(record.id);
+    });
   }
 
   #progressOf(record: Record): PipelineProgress {
-    const running = this.#loaded.get(record.id)?.execution?.progress;
     const { inputs, done, dead, pending } = record;
-    return running ?? { inputs, done, dead, pending, rate: 0, estimateMs: undefined };
+    const counts = { inputs, done, dead, pending };
+    const running = this.#loaded.get(record.id)?.execution;
+    return running?.progress(counts) ?? { ...counts, rate: 0, estimateMs: undefined, routes: [] };
   }
 
   async #pause(record: Record, type: "pause" | "resume", catalogue: Catalogue): Promise<boolean> {
@@ -301,6 +434,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   /** Executions end what they have at hand, and stay in the store. */
   parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
     this.#stopping = reason;
+    if (this.#served !== undefined) ctx.exit(this.#served, SHUTDOWN);
     for (const pid of this.#byPid.keys()) ctx.exit(pid, SHUTDOWN);
     ctx.runAfter(this.#settings.drainMs + WRITE_MS, () => {
       for (const pid of this.#byPid.keys()) ctx.exit(pid, KILL);
@@ -322,4 +456,14 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     this.#catalogue = undefined;
     await catalogue?.close();
   }
+}
+
+/** What a store fails when it fails an execution. */
+const outageOf = ({ id }: Record): string => `execution ${id}`;
+
+/** @throws ExecutionNotFoundError */
+async function found(catalogue: Catalogue, id: string): Promise<Record> {
+  const record = await catalogue.find(id);
+  if (record === undefined) throw new ExecutionNotFoundError(id);
+  return record;
 }

@@ -6,6 +6,13 @@ import { only } from "../../process/known-options.js";
 import { delay, text, withMethod } from "../../process/options.js";
 import type { StoreSource } from "../../store/index.js";
 import type { AnyPipeline } from "../definition/pipeline.js";
+import { MOST_MESSAGE_BYTES } from "../ledger/limits.js";
+import type { CarrierSource } from "../queues/carrier.js";
+import {
+  checkRetention,
+  type PipelineRetention,
+  type PipelineRetentionOptions,
+} from "../retention/options.js";
 import { type PipelinePlan, planOf } from "./plan.js";
 
 /** Options of {@link pipelineHost}. */
@@ -13,18 +20,33 @@ export interface PipelineHostOptions {
   /** The pipelines that this host can run. */
   readonly pipelines: readonly AnyPipeline[];
   /**
-   * Where executions live: `sqlite("jobs.db")` or `memory()`. A store that several processes share is refused. Without a store they live
-   * in memory alone, without lineage, and end with the host: the fastest way.
+   * Where executions live: `sqlite("jobs.db")`, `postgres(connection)` or `memory()`. Hosts with the same pipelines on one PostgreSQL share
+   * the work of their executions. Without a store they live in memory alone, without lineage, and end with the host: the fastest way.
+   *
+   * What is committed to a SQLite file survives SIGKILL. If pipelines alone use the file, a loss of power may take the last commits, never a
+   * part of one: those messages are worked on again. `sqlite("jobs.db", { durability: "power-loss" })` syncs every commit.
    */
   readonly store?: StoreSource;
+  /**
+   * A broker that says which host works on which message: `jetstream({ servers })`. The store still holds the messages, and decides. All
+   * hosts of a store need the same one. Default: none, and hosts ask the store.
+   */
+  readonly carrier?: CarrierSource;
   /** The registered name of the host's process. Default: none. */
   readonly name?: string;
   /** Who the host is, for people who look at the store. Default: an id that no other host has. */
   readonly hostId?: string;
   /** How values are stored: codecs, classes of errors, sizes. */
   readonly payloads?: PayloadOptions;
+  /**
+   * Where the command `signalbox pipelines` reaches the host: the path of a Unix socket, or `false` for none. Default: beside the file of a
+   * SQLite store, `jobs.db.sock`, with mode 600. Hosts of one program share the socket of their file.
+   */
+  readonly socket?: string | boolean;
   /** How many milliseconds workers have to end what they have at hand when the host stops. Default 5,000. */
   readonly drainMs?: number;
+  /** How long the history of executions that have ended is kept. Default: for ever. */
+  readonly retention?: PipelineRetentionOptions;
 }
 
 /** How long workers have to end what they have at hand, unless a host says otherwise. */
@@ -34,16 +56,28 @@ const DRAIN_MS = 5_000;
 export interface PipelineHostSettings {
   readonly plans: ReadonlyMap<string, PipelinePlan>;
   readonly store: StoreSource | undefined;
+  readonly carrier: CarrierSource | undefined;
   readonly name: string | undefined;
   readonly hostId: string | undefined;
   readonly payloads: PayloadOptions;
   readonly drainMs: number;
+  readonly retention: PipelineRetention | undefined;
 }
 
 /** @throws OptionError */
 export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
-  only("", options, ["pipelines", "store", "name", "hostId", "payloads", "drainMs"]);
-  const { pipelines, store, name, hostId, payloads = {}, drainMs = DRAIN_MS } = options;
+  only("", options, [
+    "pipelines",
+    "store",
+    "carrier",
+    "name",
+    "hostId",
+    "payloads",
+    "socket",
+    "drainMs",
+    "retention",
+  ]);
+  const { pipelines, store, carrier, name, hostId, payloads = {}, drainMs = DRAIN_MS } = options;
   if (!Array.isArray(pipelines)) throw new OptionError("pipelines", pipelines, "a list of pipelines");
   const plans = new Map<string, PipelinePlan>();
   for (const [i, pipeline] of (pipelines as readonly AnyPipeline[]).entries()) {
@@ -55,17 +89,32 @@ export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
         pipeline.name,
         "a name that no other pipeline of the host has",
       );
-    plans.set(pipeline.name, planOf(pipeline));
+    const plan = planOf(pipeline);
+    const { maxMessageBytes } = plan.policy;
+    if (store !== undefined && maxMessageBytes > MOST_MESSAGE_BYTES)
+      throw new OptionError(
+        `pipelines[${i}].maxMessageBytes`,
+        maxMessageBytes,
+        `at most ${MOST_MESSAGE_BYTES} with a store: store what is larger elsewhere, and publish its name`,
+      );
+    plans.set(pipeline.name, plan);
   }
+  if (carrier !== undefined && store === undefined)
+    throw new OptionError("carrier", carrier.label, "none without a store: the store has the messages");
   return {
     plans,
     store:
       store === undefined
         ? undefined
         : withMethod("store", store, "open", 'a store such as sqlite("jobs.db") or memory(), or none'),
+    carrier:
+      carrier === undefined
+        ? undefined
+        : withMethod("carrier", carrier, "open", "a broker, such as jetstream({ servers })"),
     name: name === undefined ? undefined : text("name", name),
     hostId: hostId === undefined ? undefined : text("hostId", hostId),
     payloads,
     drainMs: delay("drainMs", drainMs, 0),
+    retention: options.retention === undefined ? undefined : checkRetention(options.retention),
   };
 }

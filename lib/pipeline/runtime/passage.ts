@@ -1,9 +1,11 @@
 // The passage of one message through adapters: in sequence, past those whose condition is false, and on with each value where an
 // adapter gives several. As long as adapters answer at once, there is no promise.
 
+import { type Abortable, unwatchAbort, watchAbort } from "../../process/abort.js";
 import { InvariantError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { isThenable } from "../../process/thenable.js";
+import type { Verdict } from "../../service/protection/breaker-machine.js";
 import {
   type Adapted,
   type Adapter,
@@ -14,10 +16,13 @@ import {
 } from "../definition/adapter.js";
 import { type Test, testOf } from "../definition/condition.js";
 import { DeadLetterError } from "../definition/errors.js";
+import type { AdmittedCall, RouteBreakers } from "../gates/breakers.js";
 import type { Message, Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
 import { pause } from "./pause.js";
 import type { Recollections } from "./recollections.js";
+import type { ValueHash } from "./value-hash.js";
+import { isForGood } from "./verdict.js";
 
 /** An adapter of a segment, ready to be called. */
 interface Step {
@@ -43,49 +48,75 @@ export interface Place {
   readonly route: string;
   /** Milliseconds since 1970. Undefined: no call is recorded. */
   readonly clock: (() => number) | undefined;
+  /** Undefined: records have no hashes of values. */
+  readonly hash?: ValueHash | undefined;
   /** The system of the route. */
   readonly kernel?: Kernel;
   /** What adapters of the route remember. */
   readonly memory?: Recollections;
+  readonly breakers?: RouteBreakers | undefined;
 }
 
 const NOTHING: readonly Item<unknown>[] = [];
 
-/** One attempt at one message. Used once. */
-export class Passage implements AdapterContext {
-  readonly #place: Place;
-  readonly #message: Message;
+/** An attempt whose beginning nobody has noted. */
+export const NOT_BEGUN: number = Number.POSITIVE_INFINITY;
+
+/** Whose abort aborts an attempt: the process that makes it. */
+export interface Attempting {
+  readonly signal: AbortSignal;
+}
+
+/** One attempt at one message, and what came of it. Used once. */
+export class Passage implements AdapterContext, Abortable {
+  readonly message: Message;
   /** The calls so far, if they are recorded. */
   readonly calls: CallRecord[] | undefined;
-  readonly #newSignal: () => AbortSignal;
-  #signal: AbortSignal | undefined;
-  #adapter = "";
-  /** Counts the calls of the present adapter for this message. */
-  #call = 0;
   /** What the adapters want to be remembered, for the step that settles the message. Undefined: nothing. */
   remembered: Remembered[] | undefined;
+  /** Undefined as long as the attempt goes on. */
+  outcome: "passed" | "failed" | undefined;
+  /** Why it failed. */
+  error: unknown;
+  /** A breaker did not admit a call: the attempt does not count. */
+  isHeld = false;
+  /** The call that a breaker has admitted and that goes on. */
+  #admitted: AdmittedCall | undefined;
+  /** When it began, by a clock that does not step back; at the latest when it first waits for an adapter. */
+  beganMs: number = NOT_BEGUN;
+  readonly #place: Place;
+  readonly #by: Attempting;
+  #controller: AbortController | undefined;
+  #adapter = "";
+  #segment: Segment = [];
+  /** The adapter at hand. */
+  #at = 0;
+  /** The value that the adapter at hand gets, as long as there is one; at last the one that comes out. */
+  #value: unknown;
+  #key: string | undefined;
+  #several: Several | undefined;
 
-  /** @param newSignal - makes the signal of the attempt, when an adapter first asks for it */
-  constructor(place: Place, message: Message, newSignal: () => AbortSignal) {
+  constructor(place: Place, message: Message, by: Attempting) {
     this.#place = place;
-    this.#message = message;
+    this.message = message;
     this.calls = place.clock === undefined ? undefined : [];
-    this.#newSignal = newSignal;
+    this.#by = by;
   }
 
   get id(): string {
-    return this.#message.id;
+    return this.message.id;
   }
   get idempotencyKey(): string {
     const { execution } = this.#place;
-    const key = `${execution}/${this.#message.id}/${this.#adapter}`;
-    return this.#call === 0 ? key : `${key}#${this.#call + 1}`;
+    const key = `${execution}/${this.message.id}/${this.#adapter}`;
+    const call = this.#several?.index ?? 0;
+    return call === 0 ? key : `${key}#${call + 1}`;
   }
   get attempt(): number {
-    return this.#message.attempts + 1;
+    return this.message.attempts + 1;
   }
   get key(): string | undefined {
-    return this.#message.key;
+    return this.message.key;
   }
   get pipeline(): string {
     return this.#place.pipeline;
@@ -97,8 +128,13 @@ export class Passage implements AdapterContext {
     return this.#place.route;
   }
   get signal(): AbortSignal {
-    this.#signal ??= this.#newSignal();
-    return this.#signal;
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      const { signal } = this.#by;
+      if (signal.aborted) this.#controller.abort(signal.reason);
+      else watchAbort(signal, this);
+    }
+    return this.#controller.signal;
   }
   get kernel(): Kernel {
     const { kernel } = this.#place;
@@ -110,12 +146,17 @@ export class Passage implements AdapterContext {
     return this.#adapter;
   }
 
-  /** Records the call of a batch adapter, which is made outside of this passage. */
-  recordBatch(adapter: string, startedMs: number, gave: number): void {
+  /** A batch adapter is called, outside of this passage. */
+  beginBatch(adapter: string): void {
     this.#adapter = adapter;
+  }
+
+  /** Records that call. */
+  recordBatch(adapter: string, startedMs: number, gave: number, hashes: Hashes): void {
     if (this.calls === undefined) return;
     const tookMs = this.#now() - startedMs;
-    this.calls.push({ adapter, status: gave === 0 ? "ended" : "completed", startedMs, tookMs, gave });
+    const status = gave === 0 ? "ended" : "completed";
+    this.calls.push({ adapter, status, startedMs, tookMs, gave, ...hashes });
   }
 
   giveUp(reason: string, cause?: unknown): never {
@@ -140,90 +181,167 @@ export class Passage implements AdapterContext {
     return pause(this.kernel, ms, this.signal);
   }
 
+  /** Called by the signal of its process. */
+  aborted(reason: unknown): void {
+    this.#controller?.abort(reason);
+  }
+
+  /** The attempt is over: its signal is let go of. */
+  end(outcome: "passed" | "failed", error: unknown): void {
+    this.outcome = outcome;
+    this.error = error;
+    if (this.#controller !== undefined) unwatchAbort(this.#by.signal, this);
+    if (outcome === "failed") this.release();
+  }
+
+  /** Its worker has exited in the middle. @param isSlow - because the attempt took too long */
+  lost(isSlow: boolean): void {
+    this.release();
+    this.#settle(isSlow ? "failure" : "ignore");
+  }
+
+  /** Calls an adapter, if its breaker admits that. @throws CircuitOpenError */
+  guarded(adapter: string, call: () => unknown): unknown {
+    const { breakers } = this.#place;
+    if (breakers === undefined) return call();
+    try {
+      this.#admitted = breakers.ask(adapter);
+    } catch (error) {
+      this.isHeld = true;
+      throw error;
+    }
+    let given: unknown;
+    try {
+      given = call();
+    } catch (error) {
+      this.#settle(verdictOf(error));
+      throw error;
+    }
+    if (!isThenable(given)) {
+      this.#settle("success");
+      return given;
+    }
+    return given.then(
+      (late) => {
+        this.#settle("success");
+        return late;
+      },
+      (error: unknown) => {
+        this.#settle(verdictOf(error));
+        throw error;
+      },
+    );
+  }
+
+  #settle(verdict: Verdict): void {
+    const admitted = this.#admitted;
+    this.#admitted = undefined;
+    admitted?.settle(verdict);
+  }
+
   /** The attempt has failed, or its message was submitted for settlement: whoever waits for the keys that it recalled goes on. */
   release(): void {
     this.#place.memory?.release(this);
   }
 
   /**
-   * Takes values through a segment.
+   * Takes the message through a segment, as far as its adapters answer at once.
    *
-   * @returns the values that come out
-   * @throws what an adapter throws; or rejects with it
+   * @returns what to wait for: `resume` takes what it gives. Undefined: the values that come out are in `items`
+   * @throws what an adapter throws
    */
-  through(
-    segment: Segment,
-    items: readonly Item<unknown>[],
-  ): readonly Item<unknown>[] | Promise<readonly Item<unknown>[]> {
-    const [item, ...more] = items;
-    if (item === undefined) return NOTHING;
-    return more.length === 0 ? this.#one(segment, item) : this.#several(segment, 0, items);
+  begin(segment: Segment): PromiseLike<unknown> | undefined {
+    this.#segment = segment;
+    this.#key = this.message.key;
+    return this.#one(0, this.message.value);
+  }
+
+  /** Takes values through a segment, as `begin` does. */
+  beginWith(segment: Segment, items: readonly Item<unknown>[]): PromiseLike<unknown> | undefined {
+    this.#segment = segment;
+    return this.#row(0, items);
+  }
+
+  /** Goes on with what an adapter has promised, as `begin` does. */
+  resume(given: unknown): PromiseLike<unknown> | undefined {
+    const several = this.#several;
+    if (several === undefined) return this.#next(this.#at, given as Adapted<unknown>);
+    several.take(given as Adapted<unknown>);
+    return this.#rest(several);
+  }
+
+  /** The values that come out. */
+  get items(): readonly Item<unknown>[] {
+    return this.#several?.items ?? [{ value: this.#value, key: this.#key }];
   }
 
   /** One value, as long as it remains one. */
-  #one(segment: Segment, item: Item<unknown>): readonly Item<unknown>[] | Promise<readonly Item<unknown>[]> {
-    let { value } = item;
-    for (let at = 0; at < segment.length; at++) {
-      const step = segment[at] as Step;
-      this.#call = 0;
-      const given = this.#invoke(step, value);
-      if (isThenable(given)) return this.#later(segment, at, item, given as PromiseLike<Adapted<unknown>>);
-      if (given === undefined) return NOTHING;
-      if (given instanceof Many) return this.#several(segment, at + 1, itemsOf(given, item));
+  #one(from: number, first: unknown): PromiseLike<unknown> | undefined {
+    const segment = this.#segment;
+    let value = first;
+    for (let at = from; at < segment.length; at++) {
+      const given = this.#invoke(segment[at] as Step, value);
+      if (given === undefined || given instanceof Many) return this.#next(at, given);
+      if (isThenable(given)) {
+        this.#at = at;
+        return given;
+      }
       value = given;
     }
-    return value === item.value ? [item] : [{ value, key: item.key }];
+    this.#value = value;
+    return undefined;
   }
 
-  async #later(
-    segment: Segment,
-    at: number,
-    item: Item<unknown>,
-    promise: PromiseLike<Adapted<unknown>>,
-  ): Promise<readonly Item<unknown>[]> {
-    const given = await promise;
-    const rest = at + 1;
-    if (given === undefined) return NOTHING;
-    if (given instanceof Many) return this.#several(segment, rest, itemsOf(given, item));
-    const next = { value: given, key: item.key };
-    return rest === segment.length ? [next] : this.#one(segment.slice(rest), next);
+  /** What an adapter has made of the one value. */
+  #next(at: number, given: Adapted<unknown>): PromiseLike<unknown> | undefined {
+    if (given === undefined) return this.#row(this.#segment.length, NOTHING);
+    if (given instanceof Many) return this.#row(at + 1, itemsOf(given, this.#key));
+    return this.#one(at + 1, given);
+  }
+
+  #row(at: number, items: readonly Item<unknown>[]): PromiseLike<unknown> | undefined {
+    this.#at = at;
+    this.#several = new Several(items);
+    return this.#rest(this.#several);
   }
 
   /** Several values, adapter by adapter. */
-  async #several(
-    segment: Segment,
-    from: number,
-    items: readonly Item<unknown>[],
-  ): Promise<readonly Item<unknown>[]> {
-    let values = items;
-    for (const step of segment.slice(from)) {
-      const next: Item<unknown>[] = [];
-      this.#call = 0;
-      for (const item of values) {
-        const called = this.#invoke(step, item.value);
-        const given = isThenable(called) ? await (called as PromiseLike<Adapted<unknown>>) : called;
-        if (given instanceof Many) for (const one of itemsOf(given, item)) next.push(one);
-        else if (given !== undefined) next.push({ value: given, key: item.key });
-        this.#call++;
+  #rest(several: Several): PromiseLike<unknown> | undefined {
+    const segment = this.#segment;
+    for (; this.#at < segment.length; this.#at++) {
+      for (let item = several.item; item !== undefined; item = several.item) {
+        const given = this.#invoke(segment[this.#at] as Step, item.value);
+        if (isThenable(given)) return given;
+        several.take(given as Adapted<unknown>);
       }
-      values = next;
+      several.endOfRow();
     }
-    return values;
+    return undefined;
   }
 
   #invoke({ adapter, test }: Step, value: unknown): unknown {
     this.#adapter = adapter.name;
     const { calls } = this;
     const isSkipped = test !== undefined && !test(value);
-    if (calls === undefined) return isSkipped ? value : adapter.process(value as never, this);
-    return isSkipped ? this.#record("skipped", this.#now(), value) : this.#recorded(adapter, value, calls);
+    if (calls === undefined) return isSkipped ? value : this.#call(adapter, value);
+    if (isSkipped) return this.#record("skipped", this.#now(), value);
+    const { hash } = this.#place;
+    return hash === undefined
+      ? this.#recorded(adapter, value, calls)
+      : this.#hashed(adapter, value, calls, hash);
+  }
+
+  #call(adapter: Adapter, value: unknown): unknown {
+    return this.#place.breakers === undefined
+      ? adapter.process(value as never, this)
+      : this.guarded(adapter.name, () => adapter.process(value as never, this));
   }
 
   #recorded(adapter: Adapter, value: unknown, calls: CallRecord[]): unknown {
     const startedMs = this.#now();
     let given: unknown;
     try {
-      given = adapter.process(value as never, this);
+      given = this.#call(adapter, value);
     } catch (error) {
       this.#record("failed", startedMs, undefined, error);
       throw error;
@@ -233,13 +351,44 @@ export class Passage implements AdapterContext {
     const at = calls.length;
     const name = adapter.name;
     this.#record("completed", startedMs, undefined);
-    return (given as PromiseLike<unknown>).then(
+    return Promise.resolve(given as PromiseLike<unknown>).then(
       (late) => {
         calls[at] = record(name, "completed", startedMs, this.#now(), late);
         return late;
       },
       (error: unknown) => {
         calls[at] = record(name, "failed", startedMs, this.#now(), undefined, error);
+        throw error;
+      },
+    );
+  }
+
+  /** Adds hashes to the record of a call. What it got is hashed before it can change that. */
+  #hashed(adapter: Adapter, value: unknown, calls: CallRecord[], hash: ValueHash): unknown {
+    const input = hash(value);
+    const at = calls.length;
+    const note = (given: unknown): void => {
+      const what = given instanceof Many ? given.values.map((one) => one.value) : given;
+      calls[at] = { ...(calls[at] as CallRecord), ...hashesOf(hash, input, what) };
+    };
+    let given: unknown;
+    try {
+      given = this.#recorded(adapter, value, calls);
+    } catch (error) {
+      note(undefined);
+      throw error;
+    }
+    if (!isThenable(given)) {
+      note(given);
+      return given;
+    }
+    return given.then(
+      (late) => {
+        note(late);
+        return late;
+      },
+      (error: unknown) => {
+        note(undefined);
         throw error;
       },
     );
@@ -255,6 +404,11 @@ export class Passage implements AdapterContext {
     if (clock === undefined) throw new InvariantError("calls are recorded without a clock");
     return clock();
   }
+}
+
+/** A message that is refused for good, or given up, says that the service works. */
+function verdictOf(error: unknown): Verdict {
+  return isForGood(error) ? "success" : "failure";
 }
 
 function record(
@@ -276,6 +430,55 @@ function record(
   };
 }
 
-function itemsOf(many: Many<unknown>, { key }: Item<unknown>): readonly Item<unknown>[] {
+/** The hashes of a record. */
+export type Hashes = Pick<CallRecord, "input" | "output">;
+
+/** @param given - undefined: nothing, which has no hash */
+export function hashesOf(hash: ValueHash, input: string | undefined, given: unknown): Hashes {
+  const output = given === undefined ? undefined : hash(given);
+  return { ...(input !== undefined && { input }), ...(output !== undefined && { output }) };
+}
+
+/** Waits for the adapters of a passage that has begun, until the values that come out are known. */
+export async function toTheEnd(
+  passage: Passage,
+  first: PromiseLike<unknown> | undefined,
+): Promise<readonly Item<unknown>[]> {
+  for (let wait = first; wait !== undefined; ) wait = passage.resume(await wait);
+  return passage.items;
+}
+
+/** Several values of a passage: those that the adapter at hand gets, and what it has made of them so far. */
+class Several {
+  items: readonly Item<unknown>[];
+  /** The value at hand. */
+  index = 0;
+  #made: Item<unknown>[] = [];
+
+  constructor(items: readonly Item<unknown>[]) {
+    this.items = items;
+  }
+
+  get item(): Item<unknown> | undefined {
+    return this.items[this.index];
+  }
+
+  /** What the adapter has made of the value at hand. */
+  take(given: Adapted<unknown>): void {
+    const { key } = this.item as Item<unknown>;
+    this.index++;
+    if (given instanceof Many) for (const one of itemsOf(given, key)) this.#made.push(one);
+    else if (given !== undefined) this.#made.push({ value: given, key });
+  }
+
+  /** The next adapter gets what was made. */
+  endOfRow(): void {
+    this.items = this.#made;
+    this.#made = [];
+    this.index = 0;
+  }
+}
+
+function itemsOf(many: Many<unknown>, key: string | undefined): readonly Item<unknown>[] {
   return many.values.map((one) => (one.key === undefined ? { value: one.value, key } : one));
 }

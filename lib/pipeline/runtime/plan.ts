@@ -1,6 +1,8 @@
 // A pipeline as its executions run it: policies resolved, conditions checked, adapters cut into segments.
 
 import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import { checkBreaker } from "../../service/protection/breaker-options.js";
 import type { BatchAdapter } from "../definition/adapter.js";
 import { testOf } from "../definition/condition.js";
 import { type RouteOrder, routeOrder } from "../definition/flow-order.js";
@@ -9,6 +11,8 @@ import { PIPELINE_DEFAULTS, type PipelinePolicy, type RoutePolicy } from "../def
 import { type BatchSettings, batchOf, pipelinePolicy, routePolicy } from "../definition/resolve.js";
 import type { AnyRoute } from "../definition/route.js";
 import type { Source } from "../definition/source.js";
+import { RouteBreakers } from "../gates/breakers.js";
+import { perKernel } from "../http/per-kernel.js";
 import { type Segment, segmentOf } from "./passage.js";
 import type { Rules } from "./verdict.js";
 
@@ -19,6 +23,8 @@ export interface RoutePlan {
   readonly queue: string;
   readonly policy: RoutePolicy;
   readonly rules: Rules;
+  /** The circuit breakers of its adapters, if it has any. */
+  readonly breakers: ((kernel: Kernel) => RouteBreakers) | undefined;
   /** All adapters, to open and close. */
   readonly adapters: AnyRoute["stages"];
   /** The adapters, up to a batch. */
@@ -96,6 +102,7 @@ function routePlan(
     queue: options.from.name,
     policy,
     rules: { route: name, exits, firstMatch: options.firstMatch ?? false, retry: policy.retry, maxHops },
+    breakers: breakersOf(definition.name, route, policy),
     adapters: stages,
     segment: segmentOf(stages.slice(0, batch?.at ?? stages.length)),
     batch:
@@ -108,4 +115,21 @@ function routePlan(
           },
     watched: exits.map(({ queue }) => queue).filter((queue) => !order.isBackEdge(name, queue)),
   };
+}
+
+/** @throws OptionError */
+function breakersOf(
+  pipeline: string,
+  { name, stages }: AnyRoute,
+  policy: RoutePolicy,
+): RoutePlan["breakers"] {
+  const { breaker, timeoutMs } = policy;
+  if (breaker === "none") return undefined;
+  const adapters = new Map(
+    stages.map(({ adapter }) => [
+      adapter.name,
+      checkBreaker({ ...breaker, label: `${pipeline}.${name}.${adapter.name}`, timeoutMs }),
+    ]),
+  );
+  return perKernel(({ kernel }) => new RouteBreakers(kernel, adapters));
 }

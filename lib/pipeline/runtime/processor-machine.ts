@@ -23,6 +23,8 @@ export const MOST_AT_ONCE = 64;
 export interface ProcessorConfig {
   /** Most workers. */
   readonly concurrency: number;
+  /** Most workers at first. Default: `concurrency`. */
+  readonly first?: number;
   readonly prefetch: number;
   /** Most children that are submitted and not committed. */
   readonly fanOut: number;
@@ -54,6 +56,8 @@ export interface ProcessorState {
   readonly config: ProcessorConfig;
   /** Most workers at this time: at most `concurrency`, less where latency asks for it. */
   limit: number;
+  /** Most workers with work that the breakers of the adapters allow. */
+  admits: number;
   readonly buffer: Message[];
   /** Batches that are due. */
   readonly batches: Batch[];
@@ -88,6 +92,10 @@ export type ProcessorEvent =
   | { readonly type: "batches"; readonly batches: readonly Batch[] }
   /** The outcome of a worker's batch is submitted to the ledger, with so many children. */
   | { readonly type: "batched"; readonly worker: number; readonly children: number }
+  /** A breaker did not admit what a worker has at hand: that goes back, and what it has not begun. */
+  | { readonly type: "returned"; readonly worker: number }
+  /** At most so many workers may have work while a breaker is not closed. */
+  | { readonly type: "admit"; readonly most: number }
   /** A worker has exited. */
   | { readonly type: "down"; readonly worker: number }
   /** Children of this route are committed, or are refused. */
@@ -121,7 +129,8 @@ export type ProcessorEffect =
 export function initial(config: ProcessorConfig): ProcessorState {
   return {
     config,
-    limit: config.concurrency,
+    limit: config.first ?? config.concurrency,
+    admits: Number.POSITIVE_INFINITY,
     buffer: [],
     batches: [],
     asked: 0,
@@ -168,6 +177,12 @@ function take(state: ProcessorState, event: ProcessorEvent, effects: ProcessorEf
       batched(state, event.worker, effects);
       state.publishing += event.children;
       return;
+    case "returned":
+      returned(state, event.worker, effects);
+      return;
+    case "admit":
+      state.admits = event.most;
+      return;
     case "down":
       down(state, event.worker, effects);
       return;
@@ -199,6 +214,18 @@ function take(state: ProcessorState, event: ProcessorEvent, effects: ProcessorEf
   }
 }
 
+/** How many workers have work. */
+export function working({ workers }: ProcessorState): number {
+  let count = 0;
+  for (const { type } of workers.values()) if (type === "working" || type === "batching") count++;
+  return count;
+}
+
+/** Whether the breakers admit no further worker. */
+function isRefused(state: ProcessorState): boolean {
+  return state.admits < Number.POSITIVE_INFINITY && working(state) >= state.admits;
+}
+
 /** Whether a worker may get work now. */
 function isOpen({ phase, above, publishing, config }: ProcessorState): boolean {
   return phase === "running" && above.size === 0 && publishing < config.fanOut;
@@ -206,8 +233,8 @@ function isOpen({ phase, above, publishing, config }: ProcessorState): boolean {
 
 function entered(state: ProcessorState, worker: number, effects: ProcessorEffect[]): void {
   if (state.workers.get(worker)?.type !== "entering") return;
-  const { buffer, batches, config } = state;
-  if (!isOpen(state) || buffer.length + batches.length === 0) {
+  const { buffer, batches } = state;
+  if (!isOpen(state) || isRefused(state) || buffer.length + batches.length === 0) {
     // Something has changed since it asked: it holds no permit while it has nothing to do.
     state.workers.set(worker, { type: "idle" });
     effects.push({ type: "leave", worker });
@@ -220,12 +247,16 @@ function entered(state: ProcessorState, worker: number, effects: ProcessorEffect
     effects.push({ type: "assign batch", worker, batch });
     return;
   }
-  const room = Math.max(1, config.fanOut - state.publishing);
-  const most = state.limit === 1 ? Math.min(MOST_AT_ONCE, room) : 1;
-  const messages = buffer.splice(0, most);
+  const messages = state.config.concurrency === 1 ? runOf(state) : [buffer.shift() as Message];
   state.workers.set(worker, { type: "working", messages, done: 0 });
   state.inWork += messages.length;
   effects.push({ type: "assign", worker, messages });
+}
+
+/** The messages of an only worker. */
+function runOf({ buffer, config, publishing }: ProcessorState): Message[] {
+  const room = Math.max(1, config.fanOut - publishing);
+  return buffer.splice(0, Math.min(MOST_AT_ONCE, room));
 }
 
 function worked(state: ProcessorState, worker: number, count: number, effects: ProcessorEffect[]): void {
@@ -243,6 +274,21 @@ function batched(state: ProcessorState, worker: number, effects: ProcessorEffect
   if (state.workers.get(worker)?.type !== "batching")
     throw new InvariantError("a worker has an outcome of the batch that it was given");
   state.batching--;
+  state.workers.set(worker, { type: "idle" });
+  effects.push({ type: "leave", worker });
+}
+
+/** The order of its messages stays: it had the first ones. */
+function returned(state: ProcessorState, worker: number, effects: ProcessorEffect[]): void {
+  const at = state.workers.get(worker);
+  if (at?.type === "batching") {
+    state.batching--;
+    state.batches.unshift(at.batch);
+  } else if (at?.type === "working") {
+    const back = at.messages.slice(at.done);
+    state.inWork -= back.length;
+    state.buffer.unshift(...back);
+  } else throw new InvariantError("a worker gives back what it was given");
   state.workers.set(worker, { type: "idle" });
   effects.push({ type: "leave", worker });
 }
@@ -280,7 +326,8 @@ function advance(state: ProcessorState, effects: ProcessorEffect[]): void {
     }
     // Each that enters takes one message at least.
     const work = buffer.length + batches.length;
-    for (; busy < state.limit && entering < work; busy++, entering++) {
+    const most = Math.min(state.limit, state.admits);
+    for (; busy < most && entering < work; busy++, entering++) {
       const worker = idleWorker(state);
       workers.set(worker, { type: "entering" });
       effects.push({ type: "enter", worker });

@@ -12,15 +12,19 @@ import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
-import { type ExitReason, formatReason } from "../../process/reason.js";
+import { type ExitReason, formatReason, isOrderly, shutdown } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
+import { AdapterTimeoutError } from "../definition/errors.js";
+import { Adaptive } from "../gates/adaptive.js";
+import type { RouteBreakers } from "../gates/breakers.js";
 import type { Permits } from "../gates/permits.js";
 import type { Ledger, Message } from "../ledger/ledger.js";
-import type { LineageEntry } from "../ledger/lineage.js";
-import type { BatchRun } from "./batch-run.js";
+import type { CallRecord, LineageEntry } from "../ledger/lineage.js";
+import type { BatchOutcome, BatchRun } from "./batch-run.js";
 import { Gathering } from "./gathering.js";
-import type { Place } from "./passage.js";
+import type { Passage, Place } from "./passage.js";
 import type { RoutePlan } from "./plan.js";
 import {
   type Batch,
@@ -30,9 +34,11 @@ import {
   type ProcessorEffect,
   type ProcessorEvent,
   type ProcessorState,
+  working,
 } from "./processor-machine.js";
+import type { RouteProgress } from "./progress.js";
 import { afterFailure, publications, refusal } from "./verdict.js";
-import { type Outcome, type Progress, type Run, Worker } from "./worker.js";
+import { type Progress, type Run, Worker } from "./worker.js";
 
 /** What a processor uses of its execution. */
 export interface ProcessorPort {
@@ -54,21 +60,34 @@ export type News =
   | ProcessorEvent
   /** All batches are due. */
   | { readonly type: "flush" }
+  /** The breakers of the adapters may admit another number of calls. */
+  | { readonly type: "room" }
   /** The time of a batch is over. */
   | { readonly type: "late"; readonly key: string }
   /** The execution has ended early: nobody needs what is in work. */
   | { readonly type: "abort" };
 
 const NO_MEMORY =
-  "absent: adapters that remember are in a route without a batch, before the one with the batch";
+  "absent: an adapter before the batch of its route cannot remember; put it into a route before, or behind the batch";
+
+const NEW_RUN = { atHand: undefined, isTold: false, tookMs: 0 };
+
+/** Written out: a spread of objects for each message costs more than the rest of its way to the worker. */
+function runOf(worker: number, messages: readonly Message[]): Run {
+  return { worker, messages, ended: [], atHand: undefined, isHeld: false, isTold: false, tookMs: 0 };
+}
 
 const NEWS: ProcessorMessage = { type: "news" };
+
+type Calls = readonly CallRecord[] | undefined;
 
 interface WorkerOf {
   readonly pid: Pid<Run | BatchRun>;
   run: Run | BatchRun | undefined;
-  /** How many outcomes of its run were read. */
+  /** How many ended attempts of its run were read. */
   read: number;
+  /** When its run began, in epochs of the adaptive concurrency. */
+  epoch: number;
 }
 
 export class Processor implements Callbacks<ProcessorMessage> {
@@ -78,20 +97,37 @@ export class Processor implements Callbacks<ProcessorMessage> {
   readonly #workers = new Map<number, WorkerOf>();
   readonly #byPid = new Map<Pid, number>();
   readonly #gathering: Gathering | undefined;
+  readonly #adaptive: Adaptive | undefined;
+  readonly #breakers: RouteBreakers | undefined;
+  /** Ends the watch on the breakers. */
+  readonly #unwatch: (() => void) | undefined;
   /** What others have told it, which its process has not taken up. */
   #inbox: News[] = [];
   #ctx: Context<ProcessorMessage> | undefined;
   /** Adapters that are open. */
   #open = 0;
   #stopping: ExitReason | undefined;
+  /** A timer is set that looks for attempts that take too long. */
+  #isSweeping = false;
+  /** A timer is set that looks at the breakers again. */
+  #again: TimerRef | undefined;
 
   constructor(plan: RoutePlan, port: ProcessorPort) {
     this.plan = plan;
     this.#port = port;
-    const { concurrency, prefetch, fanOut } = plan.policy;
-    this.#loop = new EffectLoop(initial({ concurrency, prefetch, fanOut }), decide, (effect) =>
+    const { concurrency, prefetch, fanOut, adaptive } = plan.policy;
+    const { kernel, place, permits } = port;
+    if (adaptive !== "none") {
+      const limited = (limit: number): void => this.#limit(limit);
+      this.#adaptive = new Adaptive(kernel, place, adaptive, concurrency, limited);
+      permits.limit(plan.name, this.#adaptive.limit);
+    }
+    const first = this.#adaptive?.limit ?? concurrency;
+    this.#loop = new EffectLoop(initial({ concurrency, first, prefetch, fanOut }), decide, (effect) =>
       this.#carryOut(effect),
     );
+    this.#breakers = plan.breakers?.(kernel);
+    this.#unwatch = this.#breakers?.watch(() => this.tell({ type: "room" }));
     if (plan.batch !== undefined)
       this.#gathering = new Gathering(plan.batch.settings, prefetch, {
         bytesOf: (value) => port.bytesOf(value),
@@ -111,6 +147,17 @@ export class Processor implements Callbacks<ProcessorMessage> {
     return this.#gathering?.held ?? 0;
   }
 
+  /** What the route is doing. */
+  get progress(): RouteProgress {
+    const { state } = this.#loop;
+    const broken = this.#breakers?.broken ?? [];
+    const { name: route } = this.plan;
+    return {
+      ...{ route, working: working(state), limit: state.limit },
+      ...{ medianMs: this.#adaptive?.medianMs, broken },
+    };
+  }
+
   /** Tells the processor something, from wherever. Also while its process is being replaced. */
   tell(news: News): void {
     this.#port.kernel.shared?.object(this, "write");
@@ -124,9 +171,12 @@ export class Processor implements Callbacks<ProcessorMessage> {
     ctx.trapExit(true);
     const isAgain = this.#ctx !== undefined;
     this.#ctx = ctx;
+    this.#isSweeping = false;
+    this.#again = undefined;
     await this.#closeAdapters();
     await this.#openAdapters(ctx);
     if (isAgain) this.#afterKill();
+    this.#admit();
     this.#loop.dispatch({ type: "start" });
     if (this.#inbox.length > 0) ctx.send(ctx.self, NEWS);
   }
@@ -142,10 +192,14 @@ export class Processor implements Callbacks<ProcessorMessage> {
     if (worker !== undefined) this.#gone(worker, signal.reason);
   }
 
-  /** Workers come to the end of what they have at hand; held messages stay in the ledger. */
-  parentExit(_ctx: Context<ProcessorMessage>, reason: ExitReason): void {
+  /**
+   * Workers come to the end of what they have at hand; held messages stay in the ledger. Where the execution has died, its ledger is
+   * closed: nothing of that could be settled, and nobody is left to end a worker that takes long.
+   */
+  parentExit(ctx: Context<ProcessorMessage>, reason: ExitReason): void {
     this.#stopping = reason;
-    this.#loop.dispatch({ type: "stop" });
+    if (isOrderly(reason)) this.#loop.dispatch({ type: "stop" });
+    else this.#port.kernel.stop(ctx.self.process as never, reason, undefined);
   }
 
   async terminate(): Promise<void> {
@@ -181,6 +235,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   /** The execution goes away without the process of the route, if that was killed. */
   async dispose(): Promise<void> {
+    this.#unwatch?.();
     this.#gathering?.close();
     await this.#closeAdapters();
   }
@@ -191,6 +246,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     this.#inbox = [];
     for (const news of inbox) {
       if (news.type === "flush") this.#gathering?.flush();
+      else if (news.type === "room") this.#admit();
       else if (news.type === "late") this.#gathering?.late(news.key);
       else if (news.type === "abort") this.#abort();
       else this.#loop.dispatch(news);
@@ -228,9 +284,14 @@ export class Processor implements Callbacks<ProcessorMessage> {
         return undefined;
       }
       case "assign":
-        return this.#assign({ ...effect, outcomes: [], atHand: undefined });
+        return this.#assign(runOf(effect.worker, effect.messages));
       case "assign batch":
-        return this.#assign({ worker: effect.worker, batch: effect.batch, outcome: undefined });
+        return this.#assign({
+          worker: effect.worker,
+          batch: effect.batch,
+          outcome: undefined,
+          ...NEW_RUN,
+        });
       case "crashed":
         return this.#failed(effect.message, this.#crash, undefined);
       case "batch crashed":
@@ -246,25 +307,59 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   #spawn(worker: number): WorkerOf {
     const ctx = this.#ctx as Context<ProcessorMessage>;
-    const { segment, batch, rules, policy, name } = this.plan;
+    const { segment, batch, rules, name } = this.plan;
+    const { kernel, place } = this.#port;
     const behaviour = new Worker({
-      ...{ place: this.#port.place, segment, batch, timeoutMs: policy.timeoutMs },
+      ...{
+        place: { ...place, breakers: this.#breakers },
+        segment,
+        batch,
+        isMeasured: this.#adaptive !== undefined,
+      },
+      now: () => kernel.env.now(),
       refusal: (message) => refusal(rules, message),
       processor: ctx.self as Pid<Progress>,
     });
     const pid = ctx.spawnLink<Run | BatchRun>(behaviour, { label: `worker of ${name}` });
-    const made: WorkerOf = { pid, run: undefined, read: 0 };
+    const made: WorkerOf = { pid, run: undefined, read: 0, epoch: 0 };
     this.#workers.set(worker, made);
     this.#byPid.set(pid, worker);
     return made;
   }
 
-  #assign(run: (Run & { readonly type?: unknown }) | BatchRun): void {
+  #assign(run: Run | BatchRun): void {
     const at = this.#workers.get(run.worker);
     if (at === undefined) return;
     at.run = run;
     at.read = 0;
+    at.epoch = this.#adaptive?.epoch ?? 0;
     at.pid.process?.deliver(run, undefined);
+    const { timeoutMs } = this.plan.policy;
+    if (!this.#isSweeping && timeoutMs < Number.POSITIVE_INFINITY) this.#sweepAfter(timeoutMs);
+  }
+
+  // All attempts of the route share one timer, which is set for the first of them that may take too long.
+  #sweepAfter(ms: number): void {
+    this.#isSweeping = true;
+    this.#ctx?.runAfter(ms, () => this.#sweep());
+  }
+
+  /** Ends workers whose attempt has taken too long. */
+  #sweep(): void {
+    this.#isSweeping = false;
+    const { name, policy } = this.plan;
+    const { timeoutMs } = policy;
+    const now = this.#port.kernel.env.now();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { pid, run } of this.#workers.values()) {
+      if (run === undefined) continue;
+      const { atHand } = run;
+      // As long as it waits for no adapter, its time has not begun.
+      const leftMs = Math.min(timeoutMs, (atHand?.beganMs ?? now) + timeoutMs - now);
+      if (leftMs > 0) nextMs = Math.min(nextMs, leftMs);
+      else this.#ctx?.exit(pid, shutdown(new AdapterTimeoutError(name, atHand?.adapter ?? "", timeoutMs)));
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) this.#sweepAfter(nextMs);
   }
 
   #stopped(): void {
@@ -282,14 +377,16 @@ export class Processor implements Callbacks<ProcessorMessage> {
     const at = this.#workers.get(worker);
     if (at === undefined) return;
     // What it had finished is not done a second time.
-    if (at.run !== undefined) {
-      this.#progressed(at.run);
-      if ("atHand" in at.run) at.run.atHand?.release();
+    const { run } = at;
+    if (run !== undefined) {
+      this.#progressed(run);
+      run.atHand?.lost(reason.type === "shutdown" && reason.detail instanceof AdapterTimeoutError);
     }
     this.#workers.delete(worker);
     this.#byPid.delete(at.pid);
     const error =
       reason.type === "crash" ? reason.error : reason.type === "shutdown" ? reason.detail : undefined;
+    if (error instanceof AdapterTimeoutError) this.#adaptive?.take({ type: "timed out", epoch: at.epoch });
     this.#crash = error ?? new Error(`its worker exited: ${formatReason(reason)}`);
     this.#loop.dispatch({ type: "down", worker });
   }
@@ -298,24 +395,79 @@ export class Processor implements Callbacks<ProcessorMessage> {
     const at = this.#workers.get(run.worker);
     // News of a run that was read to its end, or of a worker that is gone.
     if (at?.run !== run) return;
-    const { worker } = run;
-    if ("batch" in run) {
-      if (run.outcome === undefined) return;
-      at.run = undefined;
-      const children = this.#emitted(run);
+    run.isTold = false;
+    if ("batch" in run) this.#batched(at, run);
+    else this.#worked(at, run);
+    this.#watchMarks();
+  }
+
+  #batched(at: WorkerOf, run: BatchRun): void {
+    const { worker, outcome } = run;
+    if (outcome === undefined) return;
+    at.run = undefined;
+    if (outcome.type === "held") this.#returned(worker);
+    else {
+      if (outcome.type === "emitted") this.#measured(at, run);
+      const children = this.#emitted(run.batch, outcome);
+      // The step was submitted, so whoever recalls now sees what it remembers.
+      run.atHand?.release();
       this.#loop.dispatch({ type: "batched", worker, children });
-    } else {
-      const from = at.read;
-      const until = run.outcomes.length;
-      if (from === until) return;
-      at.read = until;
-      if (until === run.messages.length) at.run = undefined;
+    }
+  }
+
+  #worked(at: WorkerOf, run: Run): void {
+    const { worker, ended, messages } = run;
+    const from = at.read;
+    const until = ended.length;
+    at.read = until;
+    if (until === messages.length || run.isHeld) at.run = undefined;
+    if (from < until) {
+      if (this.plan.batch === undefined && ended[until - 1]?.outcome === "passed") this.#measured(at, run);
       let children = 0;
-      for (let i = from; i < until; i++)
-        children += this.#settled(run.messages[i] as Message, run.outcomes[i] as Outcome);
+      for (let i = from; i < until; i++) children += this.#settled(ended[i] as Passage);
       this.#loop.dispatch({ type: "worked", worker, count: until - from, children });
     }
-    this.#watchMarks();
+    if (run.isHeld) this.#returned(worker);
+  }
+
+  #returned(worker: number): void {
+    // Before its messages are given to workers again.
+    this.#admit();
+    this.#loop.dispatch({ type: "returned", worker });
+  }
+
+  /** An attempt has succeeded. Where attempts are measured, and more than one worker is allowed, each has one message at a time. */
+  #measured({ epoch }: WorkerOf, { tookMs }: Run | BatchRun): void {
+    if (this.#adaptive === undefined) return;
+    const { inWork, batching, limit } = this.#loop.state;
+    this.#adaptive.take({ type: "ended", epoch, tookMs, isFull: inWork + batching >= limit });
+  }
+
+  #limit(limit: number): void {
+    this.#port.permits.limit(this.plan.name, limit);
+    this.#loop.dispatch({ type: "limit", limit });
+  }
+
+  /**
+   * As many workers may have work as the breakers admit calls, and those that have it already. A worker that is not admitted all the same,
+   * because others were quicker, gives its work back.
+   */
+  #admit(): void {
+    if (this.#breakers === undefined) return;
+    const { calls, againMs } = this.#breakers.room();
+    this.#loop.dispatch({ type: "admit", most: calls === 0 ? 0 : calls + working(this.#loop.state) });
+    this.#againAfter(againMs);
+  }
+
+  /** Looks at the breakers again. A timer that is there for a later time is left alone: its look is harmless. */
+  #againAfter(ms: number | undefined): void {
+    const ctx = this.#ctx;
+    if (ms === undefined || ctx === undefined) return;
+    if (this.#again !== undefined) ctx.cancel(this.#again);
+    this.#again = ctx.runAfter(ms, () => {
+      this.#again = undefined;
+      this.#admit();
+    });
   }
 
   /** Stops working while a queue behind the route is full. */
@@ -327,14 +479,14 @@ export class Processor implements Callbacks<ProcessorMessage> {
   }
 
   /** Submits what came of a message. Returns how many children it has. */
-  #settled(message: Message, outcome: Outcome): number {
-    const { calls } = outcome;
-    if (outcome.type === "failed") {
-      this.#failed(message, outcome.error, calls);
+  #settled(passage: Passage): number {
+    const { message, calls, remembered: remember } = passage;
+    if (passage.outcome === "failed") {
+      this.#failed(message, passage.error, calls);
       return 0;
     }
-    const { items, remember, passage } = outcome;
     try {
+      const { items } = passage;
       if (this.#gathering !== undefined && items.length > 0) {
         if (remember !== undefined) throw new OptionError("remember", remember, NO_MEMORY);
         this.#gathering.add({ message, items, calls });
@@ -353,7 +505,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     }
   }
 
-  #failed(message: Message, error: unknown, calls: Outcome["calls"]): void {
+  #failed(message: Message, error: unknown, calls: Calls): void {
     const { kernel, ledger } = this.#port;
     const entry = this.#entry("dead", message, calls ?? [], 0);
     ledger.submit(afterFailure(this.plan.rules, message, error, kernel.env.random(), entry));
@@ -361,23 +513,24 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   #entry(
     status: LineageEntry["status"],
-    { id, attempts }: Message,
-    calls: Outcome["calls"],
+    { id, attempts, errors }: Message,
+    calls: Calls,
     children: number,
   ): LineageEntry | undefined {
     if (this.#port.place.clock === undefined || calls === undefined) return undefined;
-    return { id, route: this.plan.name, status, attempt: attempts + 1, calls, children };
+    const entry = { id, route: this.plan.name, status, attempt: attempts + 1, calls, children };
+    return errors.length === 0 || status === "dead" ? entry : { ...entry, errors };
   }
 
   // ── batches ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Settles the messages of a batch with its results, in one step; but those that failed alone. Returns how many children there are. */
-  #emitted({ batch, outcome }: BatchRun): number {
-    if (outcome?.type !== "emitted") {
-      this.#batchFailed(batch, outcome?.error);
+  #emitted(batch: Batch, outcome: Exclude<BatchOutcome, { readonly type: "held" }>): number {
+    if (outcome.type !== "emitted") {
+      this.#batchFailed(batch, outcome.error);
       return 0;
     }
-    const { failures, items, calls } = outcome;
+    const { failures, items, calls, remember } = outcome;
     const settled = batch.members.filter((_, i) => !failures.has(i));
     const [first] = settled;
     let count = 0;
@@ -386,7 +539,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
         const children = publications(this.plan.rules, first.message.id, items);
         const messages = settled.map(({ message }) => message);
         const entries = this.#entries(settled, calls ?? [], children.length);
-        this.#port.ledger.submit({ type: "emit", messages, children, entries });
+        this.#port.ledger.submit({ type: "emit", messages, children, entries, remember });
         count = children.length;
       } catch (error) {
         this.#batchFailed({ key: batch.key, members: settled }, error);
@@ -400,13 +553,14 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   #entries(
     settled: readonly Member[],
-    calls: NonNullable<Outcome["calls"]>,
+    calls: NonNullable<Calls>,
     children: number,
   ): readonly LineageEntry[] | undefined {
     const first = settled[0]?.message.id;
     if (this.#port.place.clock === undefined || first === undefined) return undefined;
-    return settled.map(({ message: { id, attempts }, calls: before }, i) => ({
+    return settled.map(({ message: { id, attempts, errors }, calls: before }, i) => ({
       ...{ id, route: this.plan.name, status: "completed", attempt: attempts + 1, batch: first },
+      ...(errors.length > 0 && { errors }),
       calls: [...(before ?? []), ...calls],
       children: i === 0 ? children : 0,
     }));

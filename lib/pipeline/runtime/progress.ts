@@ -2,6 +2,20 @@
 
 import type { LedgerCounts } from "../ledger/ledger.js";
 
+/** What a route is doing on the host that is asked. */
+export interface RouteProgress {
+  /** The name of the route. */
+  readonly route: string;
+  /** Messages and batches in work. */
+  readonly working: number;
+  /** Most of them at this time: the concurrency of the route, or what its adaptive concurrency allows. */
+  readonly limit: number;
+  /** The median latency of the last attempts, in milliseconds. Undefined: the route does not measure it, or has not yet. */
+  readonly medianMs: number | undefined;
+  /** The adapters whose circuit breaker is not closed: the messages of the route wait for them. */
+  readonly broken: readonly string[];
+}
+
 /** How far an execution is. */
 export interface PipelineProgress {
   /** Messages that sources have given, and those that were there at the start. */
@@ -16,6 +30,8 @@ export interface PipelineProgress {
   readonly rate: number;
   /** How many milliseconds it takes until nothing is pending, if it goes on so. Undefined: nobody can say. */
   readonly estimateMs: number | undefined;
+  /** What each route does on this host, upstream first. Empty: the execution does not run there. */
+  readonly routes: readonly RouteProgress[];
 }
 
 /** The rate is that of so many milliseconds. */
@@ -41,10 +57,15 @@ export class RateMeter {
       this.#samples.shift();
   }
 
-  progress(at: number, { inputs, done, dead, pending }: LedgerCounts): PipelineProgress {
+  progress(
+    at: number,
+    { inputs, done, dead, pending }: LedgerCounts,
+    routes: readonly RouteProgress[],
+  ): PipelineProgress {
     const first = this.#samples[0];
     const isKnown = first !== undefined && at > first.at;
     const rate = isKnown ? ((done - first.done) * 1_000) / (at - first.at) : 0;
-    return { inputs, done, dead, pending, rate, estimateMs: rate > 0 ? (pending * 1_000) / rate : undefined };
+    const estimateMs = rate > 0 ? (pending * 1_000) / rate : undefined;
+    return { inputs, done, dead, pending, rate, estimateMs, routes };
   }
 }

@@ -1,6 +1,8 @@
 // What adapters of a route remember, with a lock on each key that a message in work has recalled. Without it two messages with one
 // key, in work together, would both find that nothing is remembered. Nothing of a lock is stored: a crash leaves none behind.
 
+import { orAborted } from "../../process/or-aborted.js";
+
 /** A message that recalls: the signal of its attempt ends its wait. */
 interface Reader {
   readonly signal: AbortSignal;
@@ -13,15 +15,30 @@ interface Lock {
   readonly open: () => void;
 }
 
+/** A place that a message holds. */
+interface Held {
+  readonly place: string;
+  readonly adapter: string;
+  readonly key: string;
+}
+
 /** The memory of the adapters of one route, over the ledger of its execution. */
 export class Recollections {
   readonly #read: (adapter: string, key: string) => Promise<unknown>;
   readonly #locks = new Map<string, Lock>();
-  readonly #held = new Map<Reader, string[]>();
+  readonly #held = new Map<Reader, Held[]>();
+  readonly #forget: (adapter: string, key: string) => void;
 
-  /** @param read - reads what is remembered, and sees what was submitted before the call */
-  constructor(read: (adapter: string, key: string) => Promise<unknown>) {
+  /**
+   * @param read - reads what is remembered, and sees what was submitted before the call
+   * @param forget - called when a message that has read it is released
+   */
+  constructor(
+    read: (adapter: string, key: string) => Promise<unknown>,
+    forget: (adapter: string, key: string) => void = () => undefined,
+  ) {
     this.#read = read;
+    this.#forget = forget;
   }
 
   /** Reads what is remembered, once no other message holds the key. The reader holds it then, until it is released. */
@@ -35,8 +52,9 @@ export class Recollections {
     const { promise, open } = opening();
     this.#locks.set(place, { holder: reader, free: promise, open });
     const held = this.#held.get(reader);
-    if (held === undefined) this.#held.set(reader, [place]);
-    else held.push(place);
+    const of = { place, adapter, key };
+    if (held === undefined) this.#held.set(reader, [of]);
+    else held.push(of);
     return this.#read(adapter, key);
   }
 
@@ -45,7 +63,8 @@ export class Recollections {
     const held = this.#held.get(reader);
     if (held === undefined) return;
     this.#held.delete(reader);
-    for (const place of held) {
+    for (const { place, adapter, key } of held) {
+      this.#forget(adapter, key);
       const lock = this.#locks.get(place);
       this.#locks.delete(place);
       lock?.open();
@@ -59,19 +78,4 @@ function opening(): { readonly promise: Promise<void>; readonly open: () => void
     open = resolve;
   });
   return { promise, open };
-}
-
-/** @throws the reason of the signal */
-async function orAborted(wait: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    await Promise.race([wait, aborted]);
-  } finally {
-    if (stop !== undefined) signal.removeEventListener("abort", stop);
-  }
 }

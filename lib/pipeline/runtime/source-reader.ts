@@ -9,9 +9,11 @@ import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Kernel } from "../../process/kernel.js";
 import { type ExitReason, NORMAL } from "../../process/reason.js";
+import { show } from "../../process/show.js";
 import { sourceId } from "../definition/message-id.js";
 import type { Sourced } from "../definition/source.js";
-import type { Ledger } from "../ledger/ledger.js";
+import { StepTooLargeError } from "../ledger/errors.js";
+import type { Ledger, SourcePlace } from "../ledger/ledger.js";
 import type { SourcePlan } from "./plan.js";
 
 /** What a source's process uses of its execution. */
@@ -20,13 +22,6 @@ export interface SourcePort {
   readonly ledger: Ledger;
   /** The input of the execution. */
   readonly input: unknown;
-}
-
-/** Where a source is. */
-export interface SourcePlace {
-  /** How many messages it has given. */
-  readonly given: number;
-  readonly checkpoint: unknown;
 }
 
 /** What others tell a source. */
@@ -45,6 +40,7 @@ const NEWS = { type: "news" } as const;
 export type SourceMessage = typeof NEWS;
 
 type Reading = Iterator<Sourced<unknown>> | AsyncIterator<Sourced<unknown>>;
+type Readable = Partial<Iterable<Sourced<unknown>> & AsyncIterable<Sourced<unknown>>>;
 
 export class SourceReader implements Callbacks<SourceMessage> {
   readonly plan: SourcePlan;
@@ -132,7 +128,9 @@ export class SourceReader implements Callbacks<SourceMessage> {
       }
       this.#isReading = false;
     } catch (error) {
-      if (ctx.alive && this.#ctx === ctx) this.#finish(ctx, { error });
+      if (!ctx.alive || this.#ctx !== ctx) return;
+      if (this.#reading !== undefined) void close(this.#reading);
+      this.#finish(ctx, { error });
     }
   }
 
@@ -141,10 +139,18 @@ export class SourceReader implements Callbacks<SourceMessage> {
     const { checkpoint } = this.#place;
     const { input, kernel } = this.#port;
     const opened = source.open({ checkpoint: checkpoint as never, input, signal: ctx.signal, kernel });
-    return Symbol.asyncIterator in opened ? opened[Symbol.asyncIterator]() : opened[Symbol.iterator]();
+    const { [Symbol.asyncIterator]: later, [Symbol.iterator]: now } = Object(opened) as Readable;
+    if (later !== undefined) return later.call(opened);
+    if (now !== undefined) return now.call(opened);
+    throw new TypeError(`source ${source.name} gives no iterable: ${show(opened)}`);
   }
 
   #take(ctx: Context<SourceMessage>, sourced: Sourced<unknown>): void {
+    const { value, checkpoint } = Object(sourced) as Partial<Sourced<unknown>>;
+    if (value === undefined || checkpoint === undefined)
+      throw new TypeError(
+        `source ${this.plan.source.name} gives ${show(sourced)}, which is no { value, checkpoint }`,
+      );
     // Values that come in the same turn are submitted together.
     if (this.#pending.length === 0) ctx.send(ctx.self, NEWS);
     this.#pending.push(sourced);
@@ -153,9 +159,11 @@ export class SourceReader implements Callbacks<SourceMessage> {
 
   #submit(): void {
     const pending = this.#pending;
-    const last = pending.at(-1);
-    if (last === undefined) return;
     this.#pending = [];
+    if (pending.length > 0) this.#give(pending);
+  }
+
+  #give(pending: readonly Sourced<unknown>[]): void {
     const { number, queue, source } = this.plan;
     const { given: from } = this.#place;
     const messages = pending.map(({ value, key }, i) => ({
@@ -164,10 +172,16 @@ export class SourceReader implements Callbacks<SourceMessage> {
       value,
       key,
     }));
-    const { checkpoint } = last;
+    const { checkpoint } = pending.at(-1) as Sourced<unknown>;
     try {
       this.#port.ledger.submit({ type: "source", source: source.name, from, messages, checkpoint });
     } catch (error) {
+      if (error instanceof StepTooLargeError) {
+        const half = Math.ceil(pending.length / 2);
+        this.#give(pending.slice(0, half));
+        if (!this.#isClosed) this.#give(pending.slice(half));
+        return;
+      }
       // A value that cannot be stored: the source cannot go on behind it.
       this.#end({ error });
       return;

@@ -4,9 +4,10 @@ import { Payloads } from "../../flow/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
-import { type Claim, FencedError, type Store, StoreUnsupportedError } from "../../store/index.js";
+import { type Claim, FencedError, type Store } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
-import type { PipelineDefinition } from "../definition/pipeline.js";
+import { PIPELINE_DEFAULTS } from "../definition/policy.js";
+import { ExecutionGoneError } from "../ledger/errors.js";
 import {
   announced,
   createExecution,
@@ -15,26 +16,35 @@ import {
   setPaused,
   unannounced,
 } from "../ledger/executions.js";
+import { giveBack } from "../ledger/give-back.js";
+import { markInterrupted } from "../ledger/interruptions.js";
 import type { LedgerListener } from "../ledger/ledger.js";
-import { bodyWithin } from "../ledger/message-size.js";
+import { bodyWithin, messageBody } from "../ledger/message-size.js";
+import { Solitude } from "../ledger/quarantine.js";
 import { StoreLedger } from "../ledger/store-ledger.js";
 import {
   type ExecutionRow,
   type ExecutionStatus,
   executions,
+  HOST_CLAIMS,
+  HOSTS_TOPIC,
   PIPELINE_SCHEMA,
   sources,
 } from "../ledger/tables.js";
-import type { Beginning, Catalogue, Record } from "./catalogue.js";
+import type { Carrier } from "../queues/carrier.js";
+import { startReplay } from "../replay/begin.js";
+import { fillReplay } from "../replay/fill.js";
+import type { ReplayRequest } from "../replay/options.js";
+import type { RouteTotals } from "../retention/totals.js";
+import type { Beginning, BegunReplay, Catalogue, OpenTables, Record } from "./catalogue.js";
 import { PipelineHostTakenError } from "./errors.js";
 import type { OpenedLedger } from "./execution.js";
 import type { HostMessage } from "./host-process.js";
 import type { PipelineHostSettings } from "./options.js";
-import type { PipelinePlan } from "./plan.js";
+import type { PipelinePlan, RoutePlan } from "./plan.js";
+import { configOf, replayTargetOf } from "./replay-target.js";
+import { type ValueHash, valueHash } from "./value-hash.js";
 import { contextOf } from "./volatile-catalogue.js";
-
-/** Names of claims of hosts begin so. */
-export const PIPELINE_HOST_CLAIMS = "pipelines/host/";
 
 /** Names of claims on pipelines begin so. */
 const PIPELINE_CLAIMS = "pipelines/pipeline/";
@@ -44,46 +54,61 @@ const OWN_AGAIN_MS = 20;
 
 type Stored = string | Uint8Array;
 
+/** Most rows of a commit that gives back. */
+const GIVE_BACK_ROWS = 400;
+
 /** Executions of one status that a host takes up at a time. */
 const MOST_EXECUTIONS = 100_000;
+/** Most messages that one commit marks as interrupted. */
+const MARKED_ROWS = 200;
 
 export class StoreCatalogue implements Catalogue {
   readonly lineage = true;
   readonly durable = true;
+  readonly shared: boolean;
+  readonly hashOf: ValueHash | undefined;
   readonly #kernel: Kernel;
   readonly #store: Store;
   readonly #claim: Claim;
   readonly #payloads: Payloads;
+  /** The broker that carries messages, if one does. */
+  readonly #carrier: Carrier | undefined;
   /** Ledgers that are open, or still write, by execution: the next one waits for them. */
   readonly #ledgers = new Map<number, StoreLedger>();
+  /** One message that is suspect of ending the process is tried at a time. */
+  readonly #solitude = new Solitude();
   /** Claims on pipelines, in a store of one process. */
   readonly #owned: Claim[] = [];
 
-  private constructor(kernel: Kernel, store: Store, claim: Claim, payloads: Payloads) {
+  private constructor(
+    kernel: Kernel,
+    store: Store,
+    claim: Claim,
+    payloads: Payloads,
+    carrier: Carrier | undefined,
+    hashOf: ValueHash | undefined,
+  ) {
     this.#kernel = kernel;
     this.#store = store;
+    this.shared = store.shared;
     this.#claim = claim;
     this.#payloads = payloads;
+    this.#carrier = carrier;
+    this.hashOf = hashOf;
   }
 
-  /** @throws PipelineHostTakenError, StoreUnsupportedError, StoreError */
+  /** @throws PipelineHostTakenError, HostModuleError, StoreUnsupportedError, StoreError */
   static async open(
     kernel: Kernel,
     tell: (message: HostMessage) => void,
-    { store: source, hostId = kernel.env.id(), payloads, plans }: PipelineHostSettings,
+    { store: source, carrier: broker, hostId = kernel.env.id(), payloads, plans }: PipelineHostSettings,
   ): Promise<StoreCatalogue> {
     const codecs = new Payloads(payloads);
+    const asks = [...plans.values()].some(({ routes }) => routes.some(({ policy }) => policy.hashValues));
+    const hashOf = asks ? valueHash(codecs) : undefined;
     if (source === undefined) throw new OptionError("store", source, "a store");
     const store = await source.open([PIPELINE_SCHEMA], storeContext(kernel));
-    if (store.shared) {
-      // Nothing gives back yet what a dead host of several had taken.
-      await store.close();
-      throw new StoreUnsupportedError(
-        store.label,
-        "is shared by several processes: pipelines need one of one process",
-      );
-    }
-    const name = PIPELINE_HOST_CLAIMS + hostId;
+    const name = HOST_CLAIMS + hostId;
     const claim = await store.claim(name, { owner: processName() });
     if (claim === undefined) {
       const holder = (await store.claims(name)).find((one) => one.name === name && one.held);
@@ -94,7 +119,18 @@ export class StoreCatalogue implements Catalogue {
     claim.lost.addEventListener("abort", () =>
       tell({ type: "lost", error: new FencedError(name, claim.token) }),
     );
-    const catalogue = new StoreCatalogue(kernel, store, claim, codecs);
+    const carrier = await broker
+      ?.open({ environment: kernel.env, after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }) })
+      .catch(async (error: unknown) => {
+        await claim.release();
+        await store.close();
+        throw error;
+      });
+    const catalogue = new StoreCatalogue(kernel, store, claim, codecs, carrier, hashOf);
+    if (store.shared) {
+      catalogue.#listen(tell);
+      return catalogue;
+    }
     // The rows do not say who works on a message, so one host alone may run the executions of a pipeline.
     try {
       for (const pipeline of plans.keys()) await catalogue.#own(pipeline);
@@ -103,6 +139,13 @@ export class StoreCatalogue implements Catalogue {
       throw error;
     }
     return catalogue;
+  }
+
+  /** Hears of what other hosts have started and ended. */
+  #listen(tell: (message: HostMessage) => void): void {
+    const own = HOSTS_TOPIC + this.#claim.token;
+    const look = (): void => tell({ type: "look" });
+    this.#store.watch(HOSTS_TOPIC, { notified: (topic) => topic !== own && look(), again: look });
   }
 
   /** Waits for a host that was killed a moment ago and still writes what was submitted. @throws PipelineHostTakenError */
@@ -124,11 +167,15 @@ export class StoreCatalogue implements Catalogue {
     }
   }
 
+  get tables(): OpenTables {
+    return { store: this.#store, payloads: this.#payloads };
+  }
+
   async create({ id, plan, input, messages }: Beginning): Promise<{ record: Record; isNew: boolean }> {
     const { maxMessageBytes } = plan.policy;
     const bodies = await Promise.all(
       messages.map(async ({ value, queue }) =>
-        bodyWithin(maxMessageBytes, await this.#payloads.store(value, "message"), queue),
+        bodyWithin(maxMessageBytes, await messageBody(this.#payloads, value), queue),
       ),
     );
     const { row, isNew } = await createExecution(this.#store, this.#claim, {
@@ -147,13 +194,14 @@ export class StoreCatalogue implements Catalogue {
     return row === undefined ? undefined : this.#recordOf(row);
   }
 
-  async unfinished(): Promise<readonly Record[]> {
+  async unfinished(isKnown: (id: string) => boolean): Promise<readonly Record[]> {
     const rows = await Promise.all(
       ["running", "paused"].map((status) =>
         this.#store.scan(executions, { index: "status", prefix: [status], limit: MOST_EXECUTIONS }),
       ),
     );
-    return Promise.all(rows.flat().map((row) => this.#recordOf(row)));
+    const unknown = rows.flat().filter(({ id }) => !isKnown(id));
+    return Promise.all(unknown.map((row) => this.#recordOf(row)));
   }
 
   async unannounced(): Promise<readonly Record[]> {
@@ -162,20 +210,54 @@ export class StoreCatalogue implements Catalogue {
   }
 
   announced({ number }: Record): Promise<void> {
-    return announced(this.#store, number);
+    return announced(this.#store, this.#claim, number);
+  }
+
+  giveBack(): Promise<void> {
+    return giveBack({
+      ...{ store: this.#store, claim: this.#claim, owner: processName(), rows: GIVE_BACK_ROWS },
+      carried: this.#carrier !== undefined,
+    });
+  }
+
+  async replay(
+    { number }: Record,
+    plan: PipelinePlan,
+    to: string,
+    request: ReplayRequest,
+  ): Promise<BegunReplay> {
+    const [row] = await this.#store.get(executions, [[number]]);
+    const target = await replayTargetOf(plan, this.#payloads);
+    const started = await startReplay(this.#store, this.#claim, row as ExecutionRow, to, target, request);
+    return { record: await this.#recordOf(started.row), messages: started.messages };
   }
 
   async open(record: Record, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger> {
     const { number } = record;
     // What an earlier process of the execution has submitted is written first: nobody works on a message that is being settled.
-    await this.#ledgers.get(number)?.close();
+    const before = this.#ledgers.get(number);
+    await before?.close();
+    await fillReplay(this.#store, this.#claim, number, this.#carrier !== undefined);
     const [row] = await this.#store.get(executions, [[number]]);
-    const places = await this.#store.scan(sources, { prefix: [number], limit: MOST_EXECUTIONS });
+    if (row === undefined) throw new ExecutionGoneError(record.id);
+    await this.#mark(row, plan);
+    // Of a shared store, the ledger takes those that no other host reads.
+    const places = this.shared
+      ? []
+      : await this.#store.scan(sources, { prefix: [number], limit: MOST_EXECUTIONS });
     const ledger = await StoreLedger.open({
-      ...{ store: this.#store, claim: this.#claim, execution: row as ExecutionRow, listener },
+      ...{ store: this.#store, claim: this.#claim, execution: row, listener },
       ...{ payloads: this.#payloads, context: contextOf(this.#kernel) },
       queues: plan.routes.map(({ queue }) => queue),
+      kept: new Set(plan.routes.filter(({ policy }) => policy.keepValues).map(({ queue }) => queue)),
+      sources: plan.sources.map(({ source }) => source.name),
+      inWork: (queue) => mostOf(plan, queue),
+      again: before !== undefined,
+      carried: this.#carrier && { carrier: this.#carrier, kernel: this.#kernel },
       maxMessageBytes: plan.policy.maxMessageBytes,
+      solitude: this.#solitude,
+      attempts: (queue) => routeOf(plan, queue)?.policy.retry.attempts ?? 1,
+      route: (queue) => routeOf(plan, queue)?.name,
     });
     this.#ledgers.set(number, ledger);
     const open = await Promise.all(
@@ -187,6 +269,15 @@ export class StoreCatalogue implements Catalogue {
         }),
     );
     return { ledger, sources: new Map(open) };
+  }
+
+  /** Marks what a process that ended without a word may have had in work. */
+  async #mark({ number, worker }: ExecutionRow, { routes }: PipelinePlan): Promise<void> {
+    const [store, claim] = [this.#store, this.#claim];
+    if (store.shared || this.#carrier !== undefined || worker === claim.token) return;
+    const all = routes.map(({ queue, policy }) => ({ name: queue, most: policy.prefetch }));
+    const queues = worker === null ? [] : all;
+    await markInterrupted({ store, claim, scope: number, queues, rows: MARKED_ROWS });
   }
 
   pause({ number }: Record, paused: boolean): Promise<boolean> {
@@ -204,12 +295,13 @@ export class StoreCatalogue implements Catalogue {
   }
 
   bytesOf(value: unknown): number {
-    const stored = this.#payloads.store(value, "message");
+    const stored = messageBody(this.#payloads, value);
     return stored instanceof Promise ? 0 : stored.length;
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#ledgers.values()].map((ledger) => ledger.close()));
+    await this.#carrier?.close();
     for (const claim of [...this.#owned, this.#claim]) await claim.release().catch(() => undefined);
     await this.#store.close();
   }
@@ -219,23 +311,19 @@ export class StoreCatalogue implements Catalogue {
     return {
       ...{ number, id, pipeline, status: status as ExecutionStatus, pending, done, dead, inputs, created },
       ended: ended ?? undefined,
+      ...(row.totals !== null && { totals: JSON.parse(row.totals as string) as readonly RouteTotals[] }),
       input: row.input === null ? undefined : await this.#payloads.load(row.input),
       error: row.error === null ? undefined : await this.#payloads.load(row.error),
     };
   }
 }
 
-/** The configuration of an execution at its start, for people: the definition's own, if it has one, as a file of YAML is. */
-function configOf({ definition, policy, routes, sources: feeds }: PipelinePlan): unknown {
-  const { configuration } = (definition as PipelineDefinition).options;
-  if (configuration !== undefined) return configuration;
-  return {
-    ...policy,
-    routes: routes.map(({ name, queue, policy: of, adapters, rules }) => ({
-      ...{ name, from: queue, policy: { ...of } },
-      adapters: adapters.map(({ adapter }) => adapter.name),
-      to: rules.exits.map((exit) => exit.queue),
-    })),
-    sources: feeds.map(({ source, queue }) => ({ name: source.name, to: queue })),
-  };
+function routeOf(plan: PipelinePlan, queue: string): RoutePlan | undefined {
+  return plan.routes.find((one) => one.queue === queue);
+}
+
+/** How many messages of a queue a host can use at a time: those that wait in a batch are as good as in work. */
+function mostOf(plan: PipelinePlan, queue: string): number {
+  const { policy, batch } = routeOf(plan, queue) ?? { policy: PIPELINE_DEFAULTS.route, batch: undefined };
+  return batch === undefined ? policy.concurrency : policy.prefetch;
 }

@@ -2,6 +2,7 @@
 
 import type { LedgerCounts } from "../ledger/ledger.js";
 import type { ExecutionStatus } from "../ledger/tables.js";
+import type { RouteTotals } from "../retention/totals.js";
 
 /** What an execution is, and how far it is. */
 export interface PipelineSummary extends LedgerCounts {
@@ -15,4 +16,6 @@ export interface PipelineSummary extends LedgerCounts {
   readonly created: number;
   /** When it ended, in milliseconds since 1970. */
   readonly ended: number | undefined;
+  /** What its routes did, once its history was summed up and removed. See `retention` of a host. */
+  readonly totals?: readonly RouteTotals[];
 }

@@ -58,7 +58,8 @@ export function afterFailure(
   return { type: "retry", message, delayMs: backoffMs(retry.backoff, attempt, roll), error: text };
 }
 
-function isForGood(error: unknown): boolean {
+/** Whether another attempt cannot help: the message is at fault, not a service. */
+export function isForGood(error: unknown): boolean {
   if (error instanceof DeadLetterError || error instanceof HopLimitError) return true;
   try {
     return (error as { readonly retriable?: unknown } | null | undefined)?.retriable === false;

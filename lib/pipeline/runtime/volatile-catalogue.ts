@@ -1,13 +1,13 @@
 // Executions in memory alone: they end with their processes.
 
 import type { Kernel } from "../../process/kernel.js";
-import type { LedgerContext, LedgerCounts, LedgerListener } from "../ledger/ledger.js";
+import type { LedgerContext, LedgerCounts, LedgerListener, SourcePlace } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
 import { VolatileLedger } from "../ledger/volatile-ledger.js";
 import type { Beginning, Catalogue, Record } from "./catalogue.js";
+import { NoLineageError } from "./errors.js";
 import type { OpenedLedger } from "./execution.js";
 import type { PipelinePlan } from "./plan.js";
-import type { SourcePlace } from "./source-reader.js";
 
 type Changing = { -readonly [K in keyof Record]: Record[K] };
 
@@ -26,6 +26,9 @@ const BEGIN: SourcePlace = { given: 0, checkpoint: undefined };
 export class VolatileCatalogue implements Catalogue {
   readonly lineage = false;
   readonly durable = false;
+  readonly tables = undefined;
+  readonly shared = false;
+  readonly hashOf = undefined;
   readonly #kernel: Kernel;
   readonly #entries = new Map<string, Entry>();
   readonly #ended = new Set<string>();
@@ -64,6 +67,14 @@ export class VolatileCatalogue implements Catalogue {
 
   async announced(): Promise<void> {
     // Nobody can have missed it.
+  }
+
+  async replay(): Promise<never> {
+    throw new NoLineageError();
+  }
+
+  async giveBack(): Promise<void> {
+    // There are no other hosts.
   }
 
   async open({ id }: Record, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger> {

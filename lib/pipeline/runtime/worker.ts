@@ -1,49 +1,30 @@
 // A worker of a route: it takes messages through the adapters, one after another. What comes of each is written down in the run, which
 // its processor reads: also when the worker has crashed.
 
-import { unwatchAbort, watchAbort } from "../../process/abort.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import { InvariantError } from "../../process/errors.js";
-import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
-import { shutdown } from "../../process/reason.js";
 import { isThenable } from "../../process/thenable.js";
-import type { Item } from "../definition/adapter.js";
-import { AdapterTimeoutError } from "../definition/errors.js";
-import type { Message, Remembered } from "../ledger/ledger.js";
-import type { CallRecord } from "../ledger/lineage.js";
+import type { Message } from "../ledger/ledger.js";
 import { type BatchOutcome, type BatchRun, emitBatch } from "./batch-run.js";
-import { Passage, type Place, type Segment } from "./passage.js";
+import { NOT_BEGUN, Passage, type Place, type Segment } from "./passage.js";
 import type { BatchPlan } from "./plan.js";
-
-/** What came of one attempt at one message. */
-export type Outcome =
-  | {
-      readonly type: "passed";
-      readonly items: readonly Item<unknown>[];
-      readonly calls: readonly CallRecord[] | undefined;
-      /** For the step that settles the message. */
-      readonly remember: readonly Remembered[] | undefined;
-      /** To be released when that step was submitted. */
-      readonly passage: Passage;
-    }
-  | {
-      readonly type: "failed";
-      readonly error: unknown;
-      /** The adapter that failed. */
-      readonly adapter: string;
-      readonly calls: readonly CallRecord[] | undefined;
-    };
 
 /** Messages that a worker was given. Changed in place by the worker, read by the processor. */
 export interface Run {
   readonly worker: number;
   readonly messages: readonly Message[];
-  /** The outcomes of the first messages, in their order. */
-  readonly outcomes: Outcome[];
-  /** The adapter that has the message at hand, which is the one behind those with an outcome. */
+  /** The attempts at the first messages, in their order, with what came of them. */
+  readonly ended: Passage[];
+  /** The attempt at the message at hand, which is the one behind those that have ended. */
   atHand: Passage | undefined;
+  /** A breaker did not admit the message at hand: it and those behind it go back. */
+  isHeld: boolean;
+  /** The processor was notified of attempts that it has not read. */
+  isTold: boolean;
+  /** How long the last attempt took, in milliseconds, if attempts are measured. */
+  tookMs: number;
 }
 
 /** Told by a worker: outcomes were added to its run. */
@@ -58,14 +39,19 @@ export interface WorkerSettings {
   readonly batch: BatchPlan | undefined;
   /** Why a message is not let in, if it is not. */
   readonly refusal: (message: Message) => Error | undefined;
-  /** How long an attempt may take, in milliseconds. */
-  readonly timeoutMs: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** All attempts are measured; else those alone that wait for an adapter, for their limit of time. */
+  readonly isMeasured: boolean;
   readonly processor: Pid<Progress>;
 }
 
-/** The behaviour of a worker. An attempt that takes too long ends it: its exit aborts the attempt, and returns its permits. */
+/** The behaviour of a worker. When an attempt takes too long its processor ends it: its exit aborts the attempt, and returns its permits. */
 export class Worker implements Callbacks<Run | BatchRun> {
   readonly #settings: WorkerSettings;
+  /** A run with attempts that have ended, of which the processor will be notified when the timer fires. */
+  #untold: Run | undefined;
+  #isTelling = false;
 
   constructor(settings: WorkerSettings) {
     this.#settings = settings;
@@ -75,60 +61,93 @@ export class Worker implements Callbacks<Run | BatchRun> {
     return "batch" in run ? this.#batch(ctx, run) : this.#messages(ctx, run);
   }
 
+  /** Takes messages through the adapters. There is no promise as long as adapters answer at once. */
   #messages(ctx: Context<Run | BatchRun>, run: Run): unknown {
-    const { messages, outcomes } = run;
-    while (outcomes.length < messages.length) {
-      const message = messages[outcomes.length] as Message;
-      const refused = this.#settings.refusal(message);
-      if (refused !== undefined) {
-        outcomes.push({ type: "failed", error: refused, adapter: "", calls: undefined });
-        continue;
-      }
-      const attempt = new Attempt(ctx, this.#settings.place, message);
-      run.atHand = attempt.passage;
-      const { value, key } = message;
-      let result: readonly Item<unknown>[] | Promise<readonly Item<unknown>[]>;
-      try {
-        result = attempt.passage.through(this.#settings.segment, [{ value, key }]);
-      } catch (error) {
-        this.#ended(run, attempt, failed(attempt.passage, error));
-        continue;
-      }
-      if (isThenable(result)) return this.#later(ctx, run, attempt, result);
-      this.#ended(run, attempt, passed(attempt.passage, result));
+    for (let passage = this.#next(ctx, run); passage !== undefined; passage = this.#next(ctx, run)) {
+      const wait = this.#begin(run, passage);
+      if (wait !== undefined) return this.#late(ctx, run, passage, wait);
     }
     this.#tell(ctx, run);
     return undefined;
   }
 
-  async #later(
+  /** Goes on with an adapter that has promised its answer: one wait for each such adapter, and nothing around it. */
+  async #late(
     ctx: Context<Run | BatchRun>,
     run: Run,
-    attempt: Attempt,
-    result: Promise<readonly Item<unknown>[]>,
-  ): Promise<unknown> {
-    // What is done need not wait for what is slow.
-    if (run.outcomes.length > 0) this.#tell(ctx, run);
-    const limit = this.#limit(ctx, attempt.passage);
-    let outcome: Outcome;
-    try {
-      outcome = passed(attempt.passage, await result);
-    } catch (error) {
-      outcome = failed(attempt.passage, error);
+    first: Passage,
+    promise: PromiseLike<unknown>,
+  ): Promise<void> {
+    let wait: PromiseLike<unknown> | undefined = promise;
+    for (let passage: Passage | undefined = first; passage !== undefined; passage = this.#next(ctx, run)) {
+      if (passage !== first) wait = this.#begin(run, passage);
+      if (wait !== undefined) {
+        if (run.ended.length > 0) this.#tellSoon(ctx, run);
+        if (passage.beganMs === NOT_BEGUN) passage.beganMs = this.#settings.now();
+      }
+      while (wait !== undefined) {
+        let given: unknown;
+        try {
+          given = await wait;
+        } catch (error) {
+          // A worker that has exited changes nothing any more: its processor has taken the message back.
+          if (!ctx.alive) return;
+          this.#end(run, passage, "failed", error);
+          break;
+        }
+        if (!ctx.alive) return;
+        wait = this.#resume(run, passage, given);
+      }
     }
-    // A worker that has exited changes nothing any more: its processor has taken the message back.
-    if (!ctx.alive) return undefined;
-    if (limit !== undefined) ctx.cancel(limit);
-    this.#ended(run, attempt, outcome);
-    return this.#messages(ctx, run);
+    this.#tell(ctx, run);
   }
 
-  #limit(ctx: Context<Run | BatchRun>, passage: Passage): TimerRef | undefined {
-    const { timeoutMs, place } = this.#settings;
-    if (timeoutMs === Number.POSITIVE_INFINITY) return undefined;
-    return ctx.runAfter(timeoutMs, () =>
-      ctx.exit(shutdown(new AdapterTimeoutError(place.route, passage.adapter, timeoutMs))),
-    );
+  /** The next message of a run, unless the run goes back. Those that are not let in have failed. */
+  #next(ctx: Context<Run | BatchRun>, run: Run): Passage | undefined {
+    const { messages, ended } = run;
+    const { place, refusal, isMeasured, now } = this.#settings;
+    while (ended.length < messages.length && !run.isHeld) {
+      const message = messages[ended.length] as Message;
+      const passage = new Passage(place, message, ctx);
+      const refused = refusal(message);
+      if (refused === undefined) {
+        if (isMeasured) passage.beganMs = now();
+        run.atHand = passage;
+        return passage;
+      }
+      this.#end(run, passage, "failed", refused);
+    }
+    return undefined;
+  }
+
+  /** Returns what to wait for; undefined if the attempt is over. */
+  #begin(run: Run, passage: Passage): PromiseLike<unknown> | undefined {
+    try {
+      const wait = passage.begin(this.#settings.segment);
+      return wait ?? this.#end(run, passage, "passed");
+    } catch (error) {
+      return this.#end(run, passage, "failed", error);
+    }
+  }
+
+  #resume(run: Run, passage: Passage, given: unknown): PromiseLike<unknown> | undefined {
+    try {
+      const wait = passage.resume(given);
+      return wait ?? this.#end(run, passage, "passed");
+    } catch (error) {
+      return this.#end(run, passage, "failed", error);
+    }
+  }
+
+  #end(run: Run, passage: Passage, outcome: "passed" | "failed", error?: unknown): undefined {
+    passage.end(outcome, error);
+    run.atHand = undefined;
+    if (passage.isHeld) {
+      run.isHeld = true;
+      return;
+    }
+    run.tookMs = this.#tookMs(passage);
+    run.ended.push(passage);
   }
 
   #batch(ctx: Context<Run | BatchRun>, run: BatchRun): unknown {
@@ -136,65 +155,45 @@ export class Worker implements Callbacks<Run | BatchRun> {
     const first = run.batch.members[0];
     if (plan === undefined || first === undefined)
       throw new InvariantError("batches go to routes with a batch");
-    const attempt = new Attempt(ctx, place, first.message);
-    const outcome = emitBatch(plan, place, attempt.passage, run.batch);
+    const passage = new Passage(place, first.message, ctx);
+    passage.beganMs = this.#settings.now();
+    run.atHand = passage;
+    const outcome = emitBatch(plan, place, passage, run.batch);
     const ended = (of: BatchOutcome): void => {
-      attempt.end();
-      run.outcome = of;
+      passage.end(of.type === "emitted" ? "passed" : "failed", undefined);
+      run.tookMs = this.#tookMs(passage);
+      run.outcome = passage.isHeld ? { type: "held" } : of;
       this.#tell(ctx, run);
     };
     if (!isThenable(outcome)) return ended(outcome as BatchOutcome);
-    const limit = this.#limit(ctx, attempt.passage);
     return (outcome as Promise<BatchOutcome>).then((of) => {
-      if (!ctx.alive) return;
-      if (limit !== undefined) ctx.cancel(limit);
-      ended(of);
+      if (ctx.alive) ended(of);
     });
   }
 
-  #ended(run: Run, attempt: Attempt, outcome: Outcome): void {
-    attempt.end();
-    run.atHand = undefined;
-    run.outcomes.push(outcome);
+  #tookMs({ beganMs }: Passage): number {
+    const { isMeasured, now } = this.#settings;
+    return isMeasured ? now() - beganMs : 0;
   }
 
+  /** What is done need not wait for what is slow; but adapters that answer within a turn of the event loop are notified of together. */
+  #tellSoon(ctx: Context<Run | BatchRun>, run: Run): void {
+    this.#untold = run;
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    // A timer of the process would wait for the adapter, as its messages do.
+    const fire = (): void => {
+      this.#isTelling = false;
+      if (this.#untold !== undefined && ctx.alive) this.#tell(ctx, this.#untold);
+    };
+    this.#settings.place.kernel?.addTimer(0, { fire });
+  }
+
+  /** One notification is enough until the processor has read it. */
   #tell(ctx: Context<Run | BatchRun>, run: Run | BatchRun): void {
+    this.#untold = undefined;
+    if (run.isTold) return;
+    run.isTold = true;
     ctx.send(this.#settings.processor, { type: "progress", run });
-  }
-}
-
-function passed(passage: Passage, items: readonly Item<unknown>[]): Outcome {
-  return { type: "passed", items, calls: passage.calls, remember: passage.remembered, passage };
-}
-
-function failed(passage: Passage, error: unknown): Outcome {
-  passage.release();
-  const { adapter, calls } = passage;
-  return { type: "failed", error, adapter, calls };
-}
-
-/** The signal of an attempt: made when an adapter asks for it, and let go of with the attempt. */
-class Attempt {
-  readonly passage: Passage;
-  readonly #ctx: Context<Run | BatchRun>;
-  #controller: AbortController | undefined;
-
-  constructor(ctx: Context<Run | BatchRun>, place: Place, message: Message) {
-    this.#ctx = ctx;
-    this.passage = new Passage(place, message, () => this.#signal());
-  }
-
-  #signal(): AbortSignal {
-    this.#controller = new AbortController();
-    watchAbort(this.#ctx.signal, this);
-    return this.#controller.signal;
-  }
-
-  aborted(reason: unknown): void {
-    this.#controller?.abort(reason);
-  }
-
-  end(): void {
-    if (this.#controller !== undefined) unwatchAbort(this.#ctx.signal, this);
   }
 }

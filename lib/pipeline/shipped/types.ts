@@ -15,6 +15,7 @@ import { csvRows } from "../sources/csv.js";
 import { jsonLines } from "../sources/json-lines.js";
 import { timer } from "../sources/timer.js";
 import { type AdapterType, adapterType, type SourceType, sourceType } from "../yaml/registry.js";
+import { collect, drop, pick, rename, set, split } from "./fields.js";
 
 /** The configuration of a type: each adapter and source checks its own options, and names the one that is wrong. */
 const OPTIONS: StandardSchema<Record<string, unknown>> = {
@@ -31,6 +32,9 @@ const OPTIONS: StandardSchema<Record<string, unknown>> = {
 const TEXT = { type: "string" };
 const WHOLE = { type: "integer", minimum: 1 };
 const FLAG = { type: "boolean" };
+const TEXTS = { type: "array", items: TEXT, minItems: 1 };
+/** Texts by names. */
+const RENAMED = { type: "object", additionalProperties: TEXT, minProperties: 1 };
 
 /** The JSON Schema of options, for editors. */
 function schemaOf(properties: Readonly<Record<string, object>>, required: readonly string[] = []): object {
@@ -40,8 +44,8 @@ function schemaOf(properties: Readonly<Record<string, object>>, required: readon
 const FILE = { path: TEXT, damaged: { enum: ["fail", "pass"] }, maxRecordBytes: WHOLE };
 
 /**
- * The adapters that need no code, for `pipelineRegistry`: `filter`, `deduplicate`, `throttle`, `http-request`, `write-json-lines`,
- * `write-csv` and `give-up-damaged`.
+ * The adapters that need no code, for `pipelineRegistry`: `filter`, `pick`, `drop`, `rename`, `set`, `split`, `collect`, `deduplicate`,
+ * `throttle`, `http-request`, `write-json-lines`, `write-csv` and `give-up-damaged`.
  *
  * @example const registry = pipelineRegistry({ adapters: shippedAdapters, sources: shippedSources });
  */
@@ -62,6 +66,48 @@ export const shippedAdapters: readonly AdapterType[] = [
         );
       return filter(name, condition as Condition<unknown>);
     },
+  }),
+  adapterType({
+    type: "pick",
+    description: "Keeps some fields, under new names if they are given",
+    config: OPTIONS,
+    jsonSchema: schemaOf({ fields: { anyOf: [TEXTS, RENAMED] } }, ["fields"]),
+    create: (given, { name }) => pick(name, given),
+  }),
+  adapterType({
+    type: "drop",
+    description: "Leaves some fields out",
+    config: OPTIONS,
+    jsonSchema: schemaOf({ fields: TEXTS }, ["fields"]),
+    create: (given, { name }) => drop(name, given),
+  }),
+  adapterType({
+    type: "rename",
+    description: "Gives fields other names",
+    config: OPTIONS,
+    jsonSchema: schemaOf({ fields: RENAMED }, ["fields"]),
+    create: (given, { name }) => rename(name, given),
+  }),
+  adapterType({
+    type: "set",
+    description: "Sets fields to values",
+    config: OPTIONS,
+    jsonSchema: schemaOf({ fields: { type: "object" } }, ["fields"]),
+    create: (given, { name }) => set(name, given),
+  }),
+  adapterType({
+    type: "split",
+    description: "Makes a message of each element of a list",
+    config: OPTIONS,
+    jsonSchema: schemaOf({ field: TEXT, as: TEXT }),
+    create: (given, { name }) => split(name, given),
+  }),
+  adapterType({
+    type: "collect",
+    description: "Makes one message of many: the list of their values",
+    config: OPTIONS,
+    jsonSchema: schemaOf({ size: WHOLE, bytes: WHOLE, everyMs: { type: "number" }, byKey: FLAG }),
+    create: (given, { name }) => collect(name, given),
   }),
   adapterType({
     type: "deduplicate",

@@ -4,7 +4,6 @@
 import type { Options } from "csv-parse/sync";
 import { OptionError } from "../../process/errors.js";
 import { PackageMissingError } from "../../process/package-missing.js";
-import { showThrown } from "../../process/show.js";
 import type { Source, SourceContext, Sourced } from "../definition/source.js";
 import { DamagedRecordError } from "./errors.js";
 import {
@@ -164,7 +163,7 @@ function fieldsBy(parser: Parser, { delimiter, quote }: { delimiter: string; quo
       const [value = [""], ...more] = parser(text, options) as string[][];
       return more.length === 0 ? { value } : { damage: "more than one record" };
     } catch (error) {
-      return { damage: showThrown(error) };
+      return { damage: (error as Error).message };
     }
   };
   return (texts) => {
@@ -178,7 +177,7 @@ function fieldsBy(parser: Parser, { delimiter, quote }: { delimiter: string; quo
   };
 }
 
-/** Loads csv-parse. @throws PackageMissingError */
+/** @internal Loads csv-parse. @throws PackageMissingError */
 export async function loadParser(
   load: () => Promise<typeof import("csv-parse/sync")> = () => import("csv-parse/sync"),
 ): Promise<Parser> {

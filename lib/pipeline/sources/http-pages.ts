@@ -74,7 +74,7 @@ export function httpPages<T>(name: string, options: HttpPagesOptions<T>): Source
   if (typeof first !== "function") requestOf("first", first);
   if (typeof page !== "function") throw new OptionError("page", page, "a function that reads a page");
   const key = keyOption(options.key);
-  const send = httpClient(name, options, SOURCE_DEFAULTS.maxPageBytes);
+  const send = httpClient(options, SOURCE_DEFAULTS.maxPageBytes);
   return {
     name,
     async *open({ checkpoint, input, signal, kernel }): AsyncGenerator<Sourced<T, PagePlace>> {

@@ -1,6 +1,5 @@
 // A source of JSON lines: one JSON value on each line of a file.
 
-import { showThrown } from "../../process/show.js";
 import type { Source, Sourced } from "../definition/source.js";
 import {
   checkFile,
@@ -57,6 +56,6 @@ function read(record: RawRecord): Reading | undefined {
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { damage: `no JSON: ${showThrown(error)}` };
+    return { damage: `no JSON: ${(error as Error).message}` };
   }
 }

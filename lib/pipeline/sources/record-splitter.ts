@@ -3,7 +3,7 @@
 //
 // Only bytes are compared, which is right for UTF-8: no byte of a character beyond ASCII looks like a quote or a line end. A record
 // that is too long, or whose quote never closes, is damaged; then the next line begins a new record, so one stray quote costs one line
-// and not the rest of the file.
+// and not the rest of the file, nor the lines up to the next stray quote.
 
 import { SOURCE_DEFAULTS } from "./defaults.js";
 
@@ -151,7 +151,13 @@ export class RecordSplitter {
         this.#cut(records, at + 1, undefined);
         return;
       } else if (byte === quote) state = state === PLAIN ? PLAIN : QUOTED;
-      else state = byte === delimiter ? FIELD_START : PLAIN;
+      else if (byte === delimiter) state = FIELD_START;
+      else if (state === QUOTE_IN_QUOTED && this.#newlines > 0 && byte !== CR) {
+        // This quote closes no field, so it opens one, and the quote before it was never closed.
+        this.#state = QUOTED;
+        this.#cutFirstLine(records);
+        return;
+      } else state = PLAIN;
     }
     this.#state = state;
     this.#at = at;

@@ -208,10 +208,11 @@ function objectSchema(shape: ObjectShape, more: (shape: ObjectShape) => JsonSche
   };
 }
 
-function numberSchema({ whole, least, most }: NumberShape): JsonSchema {
+function numberSchema({ whole, least, above, most }: NumberShape): JsonSchema {
   return {
     type: whole ? "integer" : "number",
     ...(least === undefined ? {} : { minimum: least }),
+    ...(above === undefined ? {} : { exclusiveMinimum: above }),
     ...(most === undefined ? {} : { maximum: most }),
   };
 }

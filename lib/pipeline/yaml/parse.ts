@@ -4,6 +4,7 @@ import { OptionError } from "../../process/errors.js";
 import { hideAll } from "../../process/hide.js";
 import { only } from "../../process/known-options.js";
 import { text as textOption } from "../../process/options.js";
+import { orAborted } from "../../process/or-aborted.js";
 import { PackageMissingError } from "../../process/package-missing.js";
 import { graphFaults } from "../definition/check.js";
 import type { KeyedFault, Keys } from "../definition/fault.js";
@@ -25,6 +26,8 @@ export interface ParseOptions {
   readonly file?: string;
   /** The variables that `${NAME}` stands for, such as `process.env`. Default: none. Their values appear in no error. */
   readonly env?: Variables;
+  /** Ends the wait for schemas that answer later: the promise rejects with its reason. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -33,6 +36,7 @@ export interface ParseOptions {
  * @throws PipelineFileError with all faults of the file
  * @throws PackageMissingError
  * @throws OptionError
+ * @throws the reason of `signal` when it aborts
  * @example
  * const shout = adapterType({ type: "shout", create: (_, { name }) => ({ name, process: (line: string) => line.toUpperCase() }) });
  * const text = "version: 1\nname: shouting\nroutes:\n  shout:\n    from: lines\n    adapters:\n      - type: shout\n";
@@ -40,13 +44,17 @@ export interface ParseOptions {
  */
 export async function parsePipeline(text: string, options: ParseOptions = {}): Promise<PipelineDefinition> {
   if (typeof text !== "string") throw new OptionError("text", text, "a text");
-  only("", options, ["registry", "file", "env"]);
+  only("", options, ["registry", "file", "env", "signal"]);
   const { registry = pipelineRegistry(), env = {}, file: name = "pipeline.yaml" } = options;
   textOption("file", name);
   if (!(registry.adapters instanceof Map && registry.sources instanceof Map))
     throw new OptionError("registry", registry, "what pipelineRegistry returned");
   if (typeof env !== "object" || env === null) throw new OptionError("env", "(hidden)", "an object of texts");
-  const file = readYaml(await loadYaml(), text, env);
+  const { signal } = options;
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw new OptionError("signal", signal, "an AbortSignal");
+  const inTime = <T>(work: Promise<T>): Promise<T> => (signal === undefined ? work : orAborted(work, signal));
+  const file = readYaml(await inTime(loadYaml()), text, env);
   const faults = [...file.faults];
   const add = (more: readonly KeyedFault[]): void => {
     for (const fault of more) {
@@ -55,7 +63,7 @@ export async function parsePipeline(text: string, options: ParseOptions = {}): P
         faults.push({ fault: discreet(file, fault), offset: file.offsetOf(fault.keys, fault.ofName) });
     }
   };
-  const pipeline = await built(file, registry, add);
+  const pipeline = await inTime(built(file, registry, add));
   if (faults.length > 0 || pipeline === undefined) throw new PipelineFileError(name, placed(text, faults));
   return pipeline();
 }
@@ -103,7 +111,7 @@ function placed(text: string, faults: readonly OffsetFault[]): FileFault[] {
   });
 }
 
-/** Loads the parser. @throws PackageMissingError */
+/** @internal Loads the parser. @throws PackageMissingError */
 export async function loadYaml(
   load: () => Promise<YamlPackage> = () => import("yaml"),
 ): Promise<YamlPackage> {

@@ -6,7 +6,7 @@ import { faultAt, type KeyedFault, type Keys, shortened } from "../definition/fa
 import { YAML_LIMITS } from "./limits.js";
 import { hasVariable, isExact, substitute, type Variables } from "./substitution.js";
 
-/** The package, which is loaded when it is needed. */
+/** @internal The package, which is loaded when it is needed. */
 export type YamlPackage = typeof Yaml;
 
 /** A fault and the offset in the text at which it is. */
@@ -34,7 +34,7 @@ export interface YamlFile {
   hasFaultWithin(keys: Keys): boolean;
 }
 
-/** Reads a text. Never throws, whatever the text is. */
+/** @internal Reads a text. Never throws, whatever the text is. */
 export function readYaml(yaml: YamlPackage, text: string, variables: Variables): YamlFile {
   const faults: OffsetFault[] = [];
   const syntax = (allowed: string, found: string, offset: number): void => {

@@ -8,7 +8,8 @@ import { show } from "../../process/show.js";
  * The worker file of a pool cannot be used: it is missing, it threw while it was loaded, it took too long, or it exports no
  * function. `cause` is the error of the file.
  *
- * @remedy Check the URL: it names the compiled file, as in `new URL("./worker.js", import.meta.url)`. Import the file in a test.
+ * @remedy Check the URL: it names the compiled file, as in `new URL("./worker.js", import.meta.url)`. A
+ * loader such as tsx does not reach threads: compile first. Import the file in a test.
  */
 export class WorkerFileError extends SignalboxError {
   static override readonly name: string = "WorkerFileError";

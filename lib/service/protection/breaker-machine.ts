@@ -108,6 +108,35 @@ export function decide(machine: BreakerMachine, event: BreakerEvent): Decision {
   }
 }
 
+/** How many calls a breaker would admit, and after how many milliseconds that changes by itself. */
+export interface BreakerRoom {
+  readonly calls: number;
+  readonly againMs: number | undefined;
+}
+
+/** What a breaker would admit now. */
+export function roomOf(
+  { state, config, reopenAt, probes, succeeded }: BreakerMachine,
+  now: number,
+): BreakerRoom {
+  const again = (waitMs: number, calls: number): BreakerRoom =>
+    waitMs > 0 ? { calls: 0, againMs: waitMs } : { calls, againMs: undefined };
+  switch (state) {
+    case "closed":
+      return { calls: Number.POSITIVE_INFINITY, againMs: undefined };
+    case "open":
+      return again(reopenAt - now, config.probes);
+    case "half-open": {
+      const left = config.probes - probes.size - succeeded;
+      if (left > 0) return { calls: left, againMs: undefined };
+      // Whoever asks when a probe has taken too long opens the breaker again.
+      return again(Math.min(...probes.values()) + config.probeMs - now, 1);
+    }
+    default:
+      return state satisfies never;
+  }
+}
+
 function windowOf({ windowCalls, windowMs }: BreakerConfig): Window {
   return windowCalls === undefined ? new TimeWindow(windowMs) : new CallWindow(windowCalls);
 }

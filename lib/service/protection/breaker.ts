@@ -8,38 +8,17 @@ import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
-import {
-  type BreakerEffect,
-  type BreakerEvent,
-  type BreakerState,
-  decide,
-  initial,
-  type Permit,
-  type Verdict,
-} from "./breaker-machine.js";
+import { type Admission, BreakerCore, type BreakerStatus } from "./breaker-core.js";
+import type { Verdict } from "./breaker-machine.js";
 import {
   type BreakerOptions,
   type BreakerSettings,
   type CallOutcome,
   checkBreaker,
 } from "./breaker-options.js";
-import { AttemptTimeoutError, CircuitOpenError, isA } from "./errors.js";
+import { AttemptTimeoutError, isA } from "./errors.js";
 import { guard, type Policy } from "./guard.js";
 import { type Scope, within } from "./scope.js";
-
-/** A circuit breaker at one moment. */
-export interface BreakerStatus {
-  /** Whether calls pass. An open breaker whose time is over is `open` until a call asks. */
-  readonly state: BreakerState;
-  /** Calls in the window. */
-  readonly calls: number;
-  /** How many of them failed. */
-  readonly failed: number;
-  /** How many of them were slow. */
-  readonly slow: number;
-  /** After this many milliseconds an open breaker admits a probe; 0 in other states. */
-  readonly retryAfterMs: number;
-}
 
 /** A circuit breaker: put it around functions that use one service. */
 export interface CircuitBreaker extends Policy {
@@ -58,83 +37,6 @@ export interface BreakerDefinition extends Startable<readonly [], CircuitBreaker
    * not counted: a breaker that restarts must not stop the service.
    */
   at(system: ProcessSystem, address: Pid<never> | string): CircuitBreaker;
-}
-
-/** A permit, and the breaker that gave it: the process may have been restarted since. */
-interface Admission {
-  readonly by: BreakerCore;
-  readonly permit: Permit;
-}
-
-/** The machine of one breaker, and the effects of its decisions. */
-class BreakerCore {
-  #machine;
-  readonly #kernel: Kernel;
-  readonly #label: string;
-  readonly #pid: Pid | undefined;
-
-  constructor(kernel: Kernel, { label, config }: BreakerSettings, pid: Pid | undefined) {
-    this.#kernel = kernel;
-    this.#label = label;
-    this.#pid = pid;
-    this.#machine = initial(config);
-    kernel.shared?.created(this);
-  }
-
-  /** @throws CircuitOpenError */
-  ask(): Admission {
-    const answer = this.#decide({ type: "ask", ...this.#moment() });
-    if (answer?.type === "admit") return { by: this, permit: answer.permit };
-    throw new CircuitOpenError(this.#label, answer?.state ?? "open", answer?.retryAfterMs ?? 0);
-  }
-
-  settled({ by, permit }: Admission, verdict: Verdict, durationMs: number): void {
-    if (by !== this) return;
-    this.#decide({ type: "settled", permit, verdict, durationMs, ...this.#moment() });
-  }
-
-  status(): BreakerStatus {
-    this.#kernel.shared?.object(this, "read");
-    const { state, window, reopenAt } = this.#machine;
-    const now = this.#kernel.env.now();
-    const { total, failed, slow } = window.tally(now);
-    const retryAfterMs = state === "open" ? Math.max(0, reopenAt - now) : 0;
-    return { state, calls: total, failed, slow, retryAfterMs };
-  }
-
-  #moment(): { readonly now: number; readonly roll: number } {
-    return { now: this.#kernel.env.now(), roll: this.#kernel.env.random() };
-  }
-
-  /** Emits changes of state, and returns the answer to a call that asks. */
-  #decide(event: BreakerEvent): Extract<BreakerEffect, { type: "admit" | "reject" }> | undefined {
-    this.#kernel.shared?.object(this, "write");
-    const [machine, effects] = decide(this.#machine, event);
-    this.#machine = machine;
-    let answer: Extract<BreakerEffect, { type: "admit" | "reject" }> | undefined;
-    for (const effect of effects) {
-      if (effect.type === "changed") this.#publish(effect);
-      else answer = effect;
-    }
-    return answer;
-  }
-
-  #publish({ from, to, tally, openMs }: Extract<BreakerEffect, { type: "changed" }>): void {
-    const { events, shared } = this.#kernel;
-    shared?.listeners("read");
-    if (!events.wants.breaker) return;
-    const { total: calls, failed, slow } = tally;
-    events.publish("breaker", {
-      breaker: this.#label,
-      pid: this.#pid,
-      from,
-      to,
-      openMs,
-      calls,
-      failed,
-      slow,
-    });
-  }
 }
 
 /** Where a breaker asks and reports: its own machine, or a process. */

@@ -1,9 +1,9 @@
 export {
   type BreakerDefinition,
-  type BreakerStatus,
   type CircuitBreaker,
   circuitBreaker,
 } from "./breaker.js";
+export type { BreakerStatus } from "./breaker-core.js";
 export type { BreakerState, Verdict } from "./breaker-machine.js";
 export type { BreakerOptions, CallOutcome } from "./breaker-options.js";
 export { PROTECTION_DEFAULTS } from "./defaults.js";

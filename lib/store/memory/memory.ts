@@ -64,7 +64,8 @@ class Memory implements MemorySource {
   readonly #options: MemoryOptions;
   readonly #data: MemoryData;
   #first: StoreContext | undefined;
-  #own: StoreSource | undefined;
+  /** The source that all handles of a machine share, by the machine. */
+  readonly #machines = new Map<unknown, StoreSource>();
 
   constructor(options: MemoryOptions & { readonly label: string }) {
     this.label = options.label;
@@ -77,9 +78,12 @@ class Memory implements MemorySource {
 
   open(schemas: readonly Schema[], context: StoreContext): Promise<Store> {
     this.#first ??= context;
-    if (this.#options.shared === true) return this.#source().open(schemas, context);
-    this.#own ??= this.#source();
-    return this.#own.open(schemas, context);
+    const { port, shared } = this.#options;
+    if (shared === true) return this.#source().open(schemas, context);
+    const machine = port?.machine?.(context.environment);
+    const source = this.#machines.get(machine) ?? this.#source();
+    this.#machines.set(machine, source);
+    return source.open(schemas, context);
   }
 
   lose(): number {
@@ -87,6 +91,8 @@ class Memory implements MemorySource {
     const { port, shared } = this.#options;
     port?.touched("write");
     let lost = 0;
+    // Nobody is told of what reaches the disk at this moment: the handles are closed.
+    if (shared !== true) data.hosts.clear();
     for (const flight of data.flights) {
       // It is on the disk, and its answer on the way.
       if (flight.fate !== undefined) continue;
@@ -104,8 +110,7 @@ class Memory implements MemorySource {
     if (shared === true) for (const host of data.hosts) host.again();
     else {
       data.removeAll();
-      data.hosts.clear();
-      this.#own = undefined;
+      this.#machines.clear();
     }
     return lost;
   }

@@ -1,5 +1,7 @@
 // The connection of a store in memory to a simulator.
 
+import type { Environment } from "../../process/environment.js";
+
 /** Puts a store in memory at a distance: what it does takes a step of its own, and may fail. */
 export interface MemoryPort {
   /**
@@ -11,4 +13,9 @@ export interface MemoryPort {
   choose(n: number, label: string): number;
   /** The current step reads or writes the store. */
   touched(how: "read" | "write"): void;
+  /**
+   * Tells the machines apart that have the store open. Handles of one machine commit in common groups; those of two share nothing
+   * that one of them could take with it when it loses power. Absent: there is one machine.
+   */
+  machine?(environment: Environment): unknown;
 }

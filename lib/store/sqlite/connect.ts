@@ -49,7 +49,7 @@ export function engineSettings(path: string, settings: SqliteSettings, driver: D
   return {
     path,
     driver,
-    synchronous: settings.durability === "power-loss" ? "full" : "normal",
+    synchronous: settings.durability === "process-kill" ? "normal" : "full",
     cacheBytes: settings.cacheBytes,
     walBytes: settings.walBytes,
     autoCheckpointPages: settings.checkpointPages,

@@ -89,6 +89,9 @@ export class SqliteEngine {
       case "checkpoint":
         this.#decide({ type: "others" });
         return this.#checkpoint();
+      case "sync all":
+        this.#decide({ type: "others" });
+        return this.#sync(this.#db, "full");
       case "backup":
         this.#decide({ type: "others" });
         return this.#backup(job.path);
@@ -147,11 +150,8 @@ export class SqliteEngine {
     this.#at = "take the lock";
     const mode = db.value("pragma journal_mode = wal");
     if (mode !== "wal") throw new Error(`the journal mode is ${String(mode)} instead of wal`);
+    this.#sync(db, settings.synchronous);
     for (const pragma of [
-      `synchronous = ${settings.synchronous}`,
-      // macOS: fsync alone leaves the data in the disk's own memory.
-      `fullfsync = ${settings.synchronous === "full" ? 1 : 0}`,
-      `checkpoint_fullfsync = ${settings.synchronous === "full" ? 1 : 0}`,
       `wal_autocheckpoint = ${settings.autoCheckpointPages}`,
       `journal_size_limit = ${settings.walBytes}`,
       `cache_size = ${-Math.ceil(settings.cacheBytes / 1024)}`,
@@ -162,6 +162,14 @@ export class SqliteEngine {
       db.rows(`pragma ${pragma}`);
     db.exec("begin immediate");
     db.exec("commit");
+  }
+
+  #sync(db: SqliteConnection, synchronous: Settings["synchronous"]): undefined {
+    db.rows(`pragma synchronous = ${synchronous}`);
+    // macOS: fsync alone leaves the data in the disk's own memory.
+    for (const pragma of ["fullfsync", "checkpoint_fullfsync"])
+      db.rows(`pragma ${pragma} = ${synchronous === "full" ? 1 : 0}`);
+    return undefined;
   }
 
   #write(steps: readonly Step[]): Written {
@@ -176,15 +184,15 @@ export class SqliteEngine {
     }
   }
 
-  #step(db: SqliteConnection, { head, tuple, tail, most, width, values }: Step): number {
+  #step(db: SqliteConnection, { head, tuple, tail, most, width, values, fixed = [] }: Step): number {
     this.#at = head;
     const rows = width === 0 ? 1 : values.length / width;
-    if (rows <= most) return db.run(head + tuples(tuple, rows) + tail, values);
+    if (rows <= most) return db.run(head + tuples(tuple, rows) + tail, [...fixed, ...values]);
     let changes = 0;
     for (let from = 0; from < rows; from += most) {
       const n = Math.min(most, rows - from);
       const some = values.slice(from * width, (from + n) * width);
-      changes += db.run(head + tuples(tuple, n) + tail, some);
+      changes += db.run(head + tuples(tuple, n) + tail, [...fixed, ...some]);
     }
     return changes;
 

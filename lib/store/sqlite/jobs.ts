@@ -28,7 +28,7 @@ export interface Settings {
 
 /**
  * Statements that differ in their parameters alone: `head`, then `tuple` for each of at most `most` rows, then `tail`. `width` values
- * belong to each row.
+ * belong to each row; `fixed` ones come before those of the rows, in each statement.
  */
 export interface Step {
   readonly head: string;
@@ -37,6 +37,7 @@ export interface Step {
   readonly most: number;
   readonly width: number;
   readonly values: readonly Parameter[];
+  readonly fixed?: readonly Parameter[];
 }
 
 export interface Query {
@@ -56,6 +57,8 @@ export type Job =
   | { readonly type: "finish"; readonly id: number; readonly steps: readonly Step[] }
   | { readonly type: "abandon"; readonly id: number }
   | { readonly type: "checkpoint" }
+  /** From now on every commit is synced. */
+  | { readonly type: "sync all" }
   | { readonly type: "backup"; readonly path: string }
   | { readonly type: "close" };
 
@@ -103,6 +106,7 @@ export interface Answers {
   readonly finish: Finished;
   readonly abandon: undefined;
   readonly checkpoint: Checkpointed;
+  readonly "sync all": undefined;
   readonly backup: undefined;
   readonly close: undefined;
 }

@@ -2,6 +2,7 @@
 
 import { only } from "../../process/known-options.js";
 import { count, delay, flag, oneOf } from "../../process/options.js";
+import type { Durability, Schema } from "../schema.js";
 import type { SqlLimits } from "./sql-transactions.js";
 import type { WalLimits } from "./wal-machine.js";
 
@@ -36,15 +37,12 @@ export const SQLITE_DEFAULTS: SqliteLimits & { readonly durability: Durability; 
   resultRows: 100_000,
 };
 
-/**
- * What an acknowledged write survives. `power-loss`: the loss of power or of the operating system, because every group is written to
- * the disk. `process-kill`: the end of the process by any means, SIGKILL included; a power loss may take the last writes, never a part of one.
- */
-export type Durability = "power-loss" | "process-kill";
-
 /** What `sqlite` is given besides the path. */
 export interface SqliteOptions extends Partial<SqliteLimits> {
-  /** What an acknowledged write survives. Default `power-loss`. */
+  /**
+   * What an acknowledged write survives. Default: what those need who use the file. Pipelines are content with `process-kill`; with
+   * anything else in the file, such as flows, it is `power-loss`.
+   */
   readonly durability?: Durability;
   /** The file is worked on in a thread of its own, so that no flush of the disk holds the event loop. Default true. */
   readonly thread?: boolean;
@@ -54,7 +52,8 @@ export interface SqliteOptions extends Partial<SqliteLimits> {
 
 /** The options with their defaults. */
 export interface SqliteSettings extends SqliteLimits {
-  readonly durability: Durability;
+  /** Undefined: see {@link durabilityOf}. */
+  readonly durability: Durability | undefined;
   readonly thread: boolean;
   readonly driver: "node" | "libsql" | undefined;
 }
@@ -65,13 +64,24 @@ const TIMES: readonly string[] = ["idleMs", "transactionMs"];
 export function checkOptions(options: SqliteOptions): SqliteSettings {
   only("options", options, [...Object.keys(SQLITE_DEFAULTS), "driver"]);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  const settings: SqliteSettings = { ...SQLITE_DEFAULTS, driver: undefined, ...Object.fromEntries(given) };
+  const settings: SqliteSettings = {
+    ...SQLITE_DEFAULTS,
+    ...{ durability: undefined, driver: undefined },
+    ...Object.fromEntries(given),
+  };
   const { durability, thread, driver, ...limits } = settings;
-  oneOf("durability", durability, ["power-loss", "process-kill"]);
+  if (durability !== undefined) oneOf("durability", durability, ["power-loss", "process-kill"]);
   flag("thread", thread);
   if (driver !== undefined) oneOf("driver", driver, ["node", "libsql"]);
   for (const [name, value] of Object.entries(limits))
     if (TIMES.includes(name)) delay(name, value, 1);
     else count(name, value, 1);
   return settings;
+}
+
+/** What the writes of these schemas survive together: the strictest that one of them asks for. */
+export function durabilityOf({ durability }: SqliteSettings, schemas: readonly Schema[]): Durability {
+  if (durability !== undefined) return durability;
+  const isRelaxed = schemas.length > 0 && schemas.every((schema) => schema.durability === "process-kill");
+  return isRelaxed ? "process-kill" : SQLITE_DEFAULTS.durability;
 }

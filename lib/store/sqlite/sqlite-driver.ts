@@ -54,6 +54,7 @@ export class SqliteDriver implements StoreDriver {
   readonly #claims = new Map<string, KnownClaim>();
   #token = 0;
   readonly #closed: () => void;
+  #survivesLoss: boolean;
 
   constructor(
     label: string,
@@ -68,6 +69,7 @@ export class SqliteDriver implements StoreDriver {
     this.#port = port;
     this.#host = host;
     this.#closed = closed;
+    this.#survivesLoss = settings.durability !== "process-kill";
     this.#wal = new Wal(path, port, host, settings);
     this.#transactions = new SqlTransactions({
       port,
@@ -192,6 +194,17 @@ export class SqliteDriver implements StoreDriver {
     }
   }
 
+  /** From now on acknowledged writes survive a loss of power. */
+  async surviveLoss(): Promise<void> {
+    if (this.#survivesLoss) return;
+    try {
+      await this.#turns.take(() => this.#port.ask({ type: "sync all" }));
+    } catch (error) {
+      throw storeError(this.#path, error);
+    }
+    this.#survivesLoss = true;
+  }
+
   async close(): Promise<void> {
     this.#wal.stop();
     try {
@@ -265,7 +278,8 @@ export class SqliteDriver implements StoreDriver {
     return { rows, counts, held };
   }
 
-  #writes(statements: readonly Statement[]): Writes {
+  #writes(planned: readonly Statement[]): Writes {
+    const statements = planned.flatMap((statement) => this.#table(statement.table).split(statement));
     const steps = statements.map((statement) => {
       const { name } = statement.table;
       return this.#table(statement.table).step(statement, () => {

@@ -2,12 +2,12 @@
 
 import { OptionError } from "../../process/errors.js";
 import type { DriverHost } from "../driver.js";
-import type { Schema } from "../schema.js";
+import type { Durability, Schema } from "../schema.js";
 import { checkSchemas } from "../schema-versions.js";
 import type { Store, StoreContext, StoreSource } from "../store.js";
 import { sharedSource } from "../store-source.js";
 import { realPath } from "./files.js";
-import { checkOptions, type SqliteOptions, type SqliteSettings } from "./settings.js";
+import { checkOptions, durabilityOf, type SqliteOptions, type SqliteSettings } from "./settings.js";
 import type { SqliteDriver } from "./sqlite-driver.js";
 
 /**
@@ -21,7 +21,7 @@ import type { SqliteDriver } from "./sqlite-driver.js";
  * @param path - of the file. SQLite keeps a log beside it: `-wal` at the end of its name
  * @throws OptionError for a path or option that is not allowed
  * @example
- * const source = sqlite("orders.db", { durability: "process-kill" });
+ * const source = sqlite("orders.db", { durability: "power-loss" });
  */
 export function sqlite(path: string, options: SqliteOptions = {}): StoreSource {
   if (typeof path !== "string" || path === "" || path.includes("\0") || path === ":memory:")
@@ -33,9 +33,12 @@ export function sqlite(path: string, options: SqliteOptions = {}): StoreSource {
 interface OpenFile {
   readonly source: StoreSource;
   readonly settings: SqliteSettings;
+  /** The strictest that somebody has asked for. */
+  durability: Durability;
+  /** Undefined while it is not connected. */
+  driver: SqliteDriver | undefined;
   /** Calls of `open` that have not ended. */
   opening: number;
-  connected: boolean;
 }
 
 /** By real path: a file is opened once in a process, whoever opens it. */
@@ -57,33 +60,49 @@ class SqliteSource implements StoreSource {
   async open(schemas: readonly Schema[], context: StoreContext): Promise<Store> {
     checkSchemas(schemas);
     const path = realPath(this.#path);
-    const file = files.get(path) ?? this.#newFile(path);
-    checkSame(file.settings, this.#settings);
+    const durability = durabilityOf(this.#settings, schemas);
+    const file = files.get(path) ?? this.#newFile(path, durability);
+    checkSame(file, this.#settings, durability);
+    if (durability === "power-loss") file.durability = durability;
     file.opening++;
     try {
-      return await file.source.open(schemas, context);
+      const store = await file.source.open(schemas, context);
+      try {
+        // Others may have opened it who ask for less.
+        if (file.durability === "power-loss") await file.driver?.surviveLoss();
+        return store;
+      } catch (error) {
+        await store.close();
+        throw error;
+      }
     } finally {
       file.opening--;
       forget(path, file);
     }
   }
 
-  #newFile(path: string): OpenFile {
+  #newFile(path: string, durability: Durability): OpenFile {
     const settings = this.#settings;
     const connect = async (host: DriverHost): Promise<SqliteDriver> => {
       const { connectTo } = await import("./connect.js");
-      const driver = await connectTo(this.label, path, settings, host, () => {
-        file.connected = false;
-        forget(path, file);
-      });
-      file.connected = true;
+      const driver = await connectTo(
+        this.label,
+        path,
+        { ...settings, durability: file.durability },
+        host,
+        () => {
+          file.driver = undefined;
+          forget(path, file);
+        },
+      );
+      file.driver = driver;
       return driver;
     };
     const file: OpenFile = {
       source: sharedSource({ label: this.label, connect }),
-      settings,
+      ...{ settings, durability },
+      driver: undefined,
       opening: 0,
-      connected: false,
     };
     files.set(path, file);
     return file;
@@ -91,12 +110,24 @@ class SqliteSource implements StoreSource {
 }
 
 function forget(path: string, file: OpenFile): void {
-  if (!file.connected && file.opening === 0 && files.get(path) === file) files.delete(path);
+  if (file.driver === undefined && file.opening === 0 && files.get(path) === file) files.delete(path);
 }
 
-/** Who opens an open file shares its connection, and so its options. @throws OptionError */
-function checkSame(open: SqliteSettings, wanted: SqliteSettings): void {
+/**
+ * Who opens an open file shares its connection, and so its options. The durability may grow, unless somebody has said that it is low.
+ *
+ * @throws OptionError
+ */
+function checkSame(
+  { settings: open, durability }: OpenFile,
+  wanted: SqliteSettings,
+  asked: Durability,
+): void {
+  const refuse = (name: keyof SqliteSettings, is: unknown): never => {
+    throw new OptionError(name, wanted[name], `${String(is)}, as where the file is open already`);
+  };
   for (const name of Object.keys(wanted) as (keyof SqliteSettings)[])
-    if (open[name] !== wanted[name])
-      throw new OptionError(name, wanted[name], `${String(open[name])}, as where the file is open already`);
+    if (name !== "durability" && open[name] !== wanted[name]) refuse(name, open[name]);
+  const isLow = open.durability === "process-kill" || wanted.durability === "process-kill";
+  if (isLow && durability !== asked) refuse("durability", durability);
 }

@@ -3,7 +3,14 @@
 import type { CheckedScan } from "../driver.js";
 import type { Statement } from "../statement.js";
 import type { AnyRow, Table, Value } from "../table.js";
-import { type ColumnShape, type IndexShape, shapeOf, type TableShape, valuesOf } from "../table-shape.js";
+import {
+  type ColumnShape,
+  type IndexShape,
+  shapeOf,
+  type TableShape,
+  textOf,
+  valuesOf,
+} from "../table-shape.js";
 import type { Key } from "../write-set.js";
 import type { Query, Step } from "./jobs.js";
 
@@ -12,6 +19,8 @@ export const PREFIX = "signalbox_";
 
 /** Rows in one statement. Beyond 50 it is hardly faster, and each number of rows is a statement to keep prepared. */
 const ROWS = 50;
+/** Keys with a common beginning for which a statement of their own pays. */
+const FEWEST_KEYS = 8;
 /** SQLite's bound on the parameters of a statement. */
 const PARAMETERS = 32_766;
 
@@ -42,6 +51,7 @@ export class TableSql {
   readonly #updates = new Map<string, Omit<Step, "values">>();
   readonly #inserts = new Map<string, Omit<Step, "values">>();
   readonly #deletes: Omit<Step, "values">;
+  readonly #deletesBelow: Omit<Step, "values">;
 
   constructor(table: Table) {
     this.table = table;
@@ -50,6 +60,7 @@ export class TableSql {
     this.#name = quoted(this.plainName);
     this.#names = this.shape.columns.map(({ name }) => name);
     this.#deletes = this.#deletesByRow();
+    this.#deletesBelow = this.#deletesByPrefix();
   }
 
   /** Creates the table. */
@@ -88,6 +99,22 @@ export class TableSql {
         ];
       }),
     );
+  }
+
+  /** Deletes of keys that differ in more than their last column, as one for each beginning of a key. */
+  split(statement: Statement): readonly Statement[] {
+    if (statement.type !== "delete" || this.shape.key.length === 1) return [statement];
+    const { table } = statement;
+    const groups = new Map<string, Key[]>();
+    for (const key of statement.keys) {
+      const text = textOf(key.slice(0, -1));
+      const group = groups.get(text);
+      if (group === undefined) groups.set(text, [key]);
+      else group.push(key);
+    }
+    // Keys that have little in common are one statement as they are.
+    if (groups.size * FEWEST_KEYS > statement.keys.length) return [statement];
+    return [...groups.values()].map((keys) => ({ type: "delete", table, keys }));
   }
 
   /** What a statement of a plan asks for. `numbers`: of the rows of a counted table. */
@@ -228,13 +255,18 @@ export class TableSql {
   }
 
   #delete(keys: readonly Key[]): Step {
-    const { key } = this.shape;
-    const values = keys.flat();
-    if (key.length === 1) {
-      const head = `delete from ${this.#name} where ${quoted(key[0] as string)} in (`;
-      return { head, tuple: "?", tail: ")", most: ROWS, width: 1, values };
-    }
-    return { ...this.#deletes, values };
+    const prefix = this.#commonPrefix(keys);
+    if (prefix === undefined) return { ...this.#deletes, values: keys.flat() };
+    const last = prefix.length;
+    return { ...this.#deletesBelow, fixed: prefix, values: keys.map((one) => one[last] as Value) };
+  }
+
+  /** The values that all keys have in common, if they differ in the last one alone. */
+  #commonPrefix(keys: readonly Key[]): readonly Value[] | undefined {
+    const [first] = keys;
+    if (first === undefined) return undefined;
+    const prefix = first.slice(0, -1);
+    return keys.every((one) => prefix.every((value, i) => value === one[i])) ? prefix : undefined;
   }
 
   /** Rows lie where their key is. Large values would make that tree deep. */
@@ -258,6 +290,15 @@ export class TableSql {
       most: chunk(width),
       width,
     };
+  }
+
+  /** Keys that differ in their last column alone. */
+  #deletesByPrefix(): Omit<Step, "values"> {
+    const { key } = this.shape;
+    const above = key.slice(0, -1);
+    const where = above.length === 0 ? "" : `${matches(above)} and `;
+    const head = `delete from ${this.#name} where ${where}${quoted(key.at(-1) as string)} in (`;
+    return { head, tuple: "?", tail: ")", most: ROWS, width: 1 };
   }
 
   #clear(name: string, prefix: Key): Step {

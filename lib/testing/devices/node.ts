@@ -153,6 +153,7 @@ export class SimulatedNode<T = unknown> {
     const environment = environmentOf(this.#world, name, this.#clock);
     const system = new System({ name, report: false, ...options, environment });
     life.systems.push(system);
+    this.#world.machines.set(environment, life);
     return system;
   }
 

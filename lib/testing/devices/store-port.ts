@@ -52,6 +52,7 @@ export function storeOf(world: World, options: SimulatedStoreOptions = {}, name 
     perform: (what, effect) => io.call([what, effect]) as Promise<never>,
     choose: (n, text) => world.oracle.draw(n, text),
     touched: (how) => use(world, key, how),
+    machine: (environment) => world.machines.get(environment),
   };
   return memory({ label, shared: flag("store.shared", shared), clock: () => world.now, port });
 }

@@ -3,7 +3,7 @@
 
 import { checkConsistency } from "../../process/consistency.js";
 import { isGone } from "../../process/entries.js";
-import type { AsyncContext, Scheduler } from "../../process/environment.js";
+import type { AsyncContext, Environment, Scheduler } from "../../process/environment.js";
 import { SystemStoppedError } from "../../process/errors.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Settler } from "../../process/interception.js";
@@ -116,6 +116,8 @@ export class World {
   /** Number of steps after which {@link World.cutOff} is called. */
   private limit: number;
   private turn: { readonly kernel: Kernel; readonly context: AsyncContext } | undefined = undefined;
+  /** What stands for the machine of a system, by its environment. The systems of the scenario are on none. */
+  readonly machines: WeakMap<Environment, object> = new WeakMap();
   /** Called for each system that loses power, before it ends. */
   readonly powerLosses: ((kernel: Kernel) => void)[] = [];
   /** Faults that are not by rule. Each is called before each step, and returns whether it struck. */

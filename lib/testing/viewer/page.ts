@@ -36,13 +36,13 @@ export function renderViewer(trace: Trace): string {
     <output id="found"></output>
   </nav>
 </header>
-<main id="diagram" aria-label="Steps by process">
+<main id="diagram" tabindex="0" aria-label="Steps by process">
   <div id="lanes"></div>
   <div id="canvas"></div>
   <svg width="0" height="0" aria-hidden="true"><defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"
     markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="context-stroke"/></marker></defs></svg>
 </main>
-<aside aria-label="The present step">
+<aside tabindex="0" aria-label="The present step">
   <div aria-live="polite"><h2 id="heading"></h2><div id="about"></div></div>
   <div id="state"></div>
 </aside>

@@ -1,7 +1,7 @@
 // The looks of the viewer, in light and dark.
 
 export const STYLE: string = `
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --pale: #6a737d; --rule: #d5dae0; --band: #f4f6f8;
+:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --pale: #59626b; --rule: #d5dae0; --band: #f4f6f8;
   --mark: #0b57d0; --step: #e7eefb; --struck: #b3261e; --struck-band: #fde7e5; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e3e6ea; --paper: #14171b; --pale: #98a2ad; --rule: #343a41;
   --band: #1d2126; --mark: #8ab4f8; --step: #22304a; --struck: #ff9d94; --struck-band: #4a1f1b; } }
@@ -49,5 +49,6 @@ p.struck, .failure { color: var(--struck); }
 aside section { margin-top: .5rem; padding: .35rem .5rem; border: 1px solid var(--rule); border-radius: 4px; }
 aside section.present { border-color: var(--mark); }
 .status { font-weight: 400; color: var(--pale); }
-@media (max-width: 52rem) { body { grid-template: auto 1fr 40vh / 1fr; } aside { border-left: 0; border-top: 1px solid var(--rule); } }
+@media (max-width: 52rem) { body { grid-template: auto 1fr 40vh / minmax(0, 1fr); } h1 { flex-basis: 100%; } nav { min-width: 0; }
+  #slider { flex: 1 1 6rem; min-width: 0; width: 6rem; } #search { min-width: 0; flex: 1; } aside { border-left: 0; border-top: 1px solid var(--rule); } }
 `;

@@ -6,10 +6,11 @@ import { System, supervisor } from "signalbox";
 import { flowHost } from "signalbox/flow";
 import { endOf, programFlow } from "../../flow/programs/interpret.js";
 import { mailFor, mailOf } from "../../flow/programs/program.js";
+import { killingAt, withPoints } from "../points.js";
+import { storeAt, withLease } from "../stores.js";
 import { Recorder } from "./deeds.js";
 import { IDLE, type Plan, UP } from "./plan.js";
-import { killingAt, withPoints } from "./points.js";
-import { book, storeAt, withLease } from "./stores.js";
+import { book } from "./stores.js";
 
 const plan = JSON.parse(readFileSync(process.argv[2] as string, "utf8")) as Plan;
 const recorder = new Recorder(plan.record);

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findingsOf, isClean } from "../../flow/programs/record.js";
+import type { StorePlace } from "../stores.js";
 import { readDeeds } from "./deeds.js";
 import { type KillReport, KillRun, lineOf } from "./kills.js";
-import type { StorePlace } from "./plan.js";
 import { bookingsOf } from "./stores.js";
 
 export interface EveryPointOptions {

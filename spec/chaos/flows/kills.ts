@@ -8,8 +8,9 @@ import fc from "fast-check";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { type Node, programs } from "../../flow/programs/program.js";
 import { type Findings, findingsOf, isClean } from "../../flow/programs/record.js";
+import type { StorePlace } from "../stores.js";
 import { readDeeds } from "./deeds.js";
-import { IDLE, type Plan, type StorePlace, UP } from "./plan.js";
+import { IDLE, type Plan, UP } from "./plan.js";
 
 export interface KillOptions {
   readonly kills: number;

@@ -1,11 +1,7 @@
 // What the parent of a kill test tells its child: which flows run, on which store, and when the child is to kill itself.
 
 import type { Node } from "../../flow/programs/program.js";
-
-/** A store that survives its process. */
-export type StorePlace =
-  | { readonly type: "sqlite"; readonly path: string }
-  | { readonly type: "postgres"; readonly url: string };
+import type { StorePlace } from "../stores.js";
 
 export interface Plan {
   readonly store: StorePlace;

@@ -1,9 +1,9 @@
 // The kill tests on real stores, and how their bookings are read.
 
 import { startPostgres } from "../../support/postgres.js";
+import type { StorePlace } from "../stores.js";
 import { strikeHosts } from "./hosts.js";
 import { type KillReport, killAgainAndAgain } from "./kills.js";
-import type { StorePlace } from "./plan.js";
 import { bookingsOf } from "./stores.js";
 
 /** Flows that begin in each life of a host. */

@@ -1,37 +1,8 @@
-// The stores of a kill test, and the bookings that flows make in them.
+// The bookings that flows make in the store of a kill test.
 
 import { System } from "signalbox";
-import {
-  openStore,
-  postgres,
-  type SqlTransaction,
-  type Store,
-  type StoreSource,
-  sqlite,
-} from "signalbox/store";
-import type { StorePlace } from "./plan.js";
-
-export function storeAt(place: StorePlace): StoreSource {
-  return place.type === "sqlite" ? sqlite(place.path) : postgres(place.url);
-}
-
-/** The store, whose claims hold for this long without renewal. Undefined: as long as they do by default. */
-export function withLease(source: StoreSource, ttlMs: number | undefined): StoreSource {
-  if (ttlMs === undefined) return source;
-  return {
-    label: source.label,
-    open: async (schemas, context) => {
-      const store = await source.open(schemas, context);
-      const claim: Store["claim"] = (name, options) => store.claim(name, { ...options, ttlMs });
-      return new Proxy(store, {
-        get: (target, name) => {
-          const value: unknown = name === "claim" ? claim : Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
-    },
-  };
-}
+import { openStore, type SqlTransaction } from "signalbox/store";
+import { type StorePlace, storeAt } from "../stores.js";
 
 /** The user's own table, in the store's own database. */
 const TABLE = "create table if not exists bookings (flow text not null, step text not null)";

@@ -3,29 +3,37 @@
 import fc from "fast-check";
 import { OptionError } from "signalbox";
 import { describe, expect, test } from "vitest";
-import { FlowWaitTimeoutError } from "../../../lib/flow/operations/errors.js";
+import {
+  type AdminOperations,
+  PROTOCOL_LIMITS,
+  readAnswer,
+  requestLine,
+  serve,
+} from "../../../lib/admin/protocol.js";
 import type {
   FlowOperations,
   HistoryOptions,
   ResultOptions,
 } from "../../../lib/flow/operations/operations.js";
-import {
-  PROTOCOL_LIMITS,
-  readAnswer,
-  remoteOperations,
-  requestLine,
-  serve,
-} from "../../../lib/flow/operations/operations-protocol.js";
+import { flowService, remoteOperations } from "../../../lib/flow/operations/operations-protocol.js";
+import { FlowWaitTimeoutError } from "../../../lib/flow/runtime/errors.js";
+import type { FlowEventOptions } from "../../../lib/flow/runtime/event-page.js";
 import { events, fakeOperations } from "./support/fake-operations.js";
 
 const { signal } = new AbortController();
+
+/** What one host offers. */
+function offersOf(operations: FlowOperations): AdminOperations {
+  const offered = flowService(operations).operations;
+  return { names: [...offered.keys()], find: (op) => [offered.get(op) ?? []].flat() };
+}
 
 /** Both ends, with nothing but lines between them. */
 function connected(answers: Parameters<typeof fakeOperations>[0]) {
   const { operations, calls } = fakeOperations(answers);
   let id = 0;
   const remote = remoteOperations(async (op, args) =>
-    readAnswer(++id, await serve(operations, requestLine(id, op, args), signal)),
+    readAnswer(++id, await serve(offersOf(operations), requestLine(id, op, args), signal)),
   );
   return { remote, calls };
 }
@@ -82,7 +90,7 @@ describe("between both ends of a connection", () => {
   });
 
   test("a history is read page by page, in bounded pages", async () => {
-    const all = events(2 * PROTOCOL_LIMITS.pageEvents + 10);
+    const all = events(2 * PROTOCOL_LIMITS.pageItems + 10);
     const { remote, calls } = connected({
       history: (_id: string, { after = -1, limit }: HistoryOptions) =>
         all.filter(({ seq }) => seq > after).slice(0, limit),
@@ -102,6 +110,44 @@ describe("between both ends of a connection", () => {
     });
     expect(await collect(remote.history("a"))).toEqual(all);
     expect(calls.length).toBe(4);
+  });
+
+  test("published events are read page by page, and followed until the flow has ended", async () => {
+    const all = Array.from({ length: PROTOCOL_LIMITS.pageItems + 10 }, (_, i) => ({
+      position: 2 * i + 1,
+      topic: "n",
+      value: i,
+      at: 5,
+    }));
+    // The last two come later, each at the second wait for it.
+    let [published, waits] = [all.length - 2, 0];
+    const { remote, calls } = connected({
+      events: (id: string, { after = 0, follow = true, timeoutMs }: FlowEventOptions) => {
+        if (follow && published < all.length) {
+          if (++waits % 2 === 1) throw new FlowWaitTimeoutError(id, timeoutMs as number, "publish an event");
+          published++;
+        }
+        return all.slice(0, published).filter(({ position }) => position > after);
+      },
+    });
+    expect(await collect(remote.events("a", { topic: "n" }))).toEqual(all);
+    expect(calls.every(([, id, options]) => id === "a" && (options as FlowEventOptions).topic === "n")).toBe(
+      true,
+    );
+    const stale = connected({
+      events: (id: string, { follow = true }: FlowEventOptions) => {
+        if (follow) throw new FlowWaitTimeoutError(id, 1, "publish an event");
+        return [];
+      },
+    });
+    const { waitMs } = PROTOCOL_LIMITS;
+    await expect(collect(stale.remote.events("a", { timeoutMs: 2 * waitMs }))).rejects.toMatchObject({
+      ...{ code: "ERR_FLOW_WAIT_TIMEOUT", timeoutMs: 2 * waitMs },
+    });
+    expect(
+      stale.calls.filter(([, , options]) => (options as FlowEventOptions).follow !== false),
+    ).toHaveLength(2);
+    expect(await collect(stale.remote.events("a", { follow: false }))).toEqual([]);
   });
 
   test("a wait is asked for again until the flow ends, or the time is over", async () => {
@@ -157,7 +203,7 @@ describe("between both ends of a connection", () => {
 
 describe("a request that is no request", () => {
   const refused = async (line: string): Promise<{ id: unknown; error: { code: string; message: string } }> =>
-    JSON.parse(await serve(fakeOperations().operations, line, signal));
+    JSON.parse(await serve(offersOf(fakeOperations().operations), line, signal));
 
   test.each([
     ["", "a request must be a line of JSON"],
@@ -191,7 +237,7 @@ describe("a request that is no request", () => {
       fc.asyncProperty(
         fc.oneof(fc.string(), fc.json(), fc.constant(requestLine(1, "list", {}))),
         async (line) => {
-          const answer = await serve(operations, line, signal);
+          const answer = await serve(offersOf(operations), line, signal);
           expect(answer).not.toContain("\n");
           expect(JSON.parse(answer)).toHaveProperty("error.message", expect.any(String));
         },

@@ -1,6 +1,7 @@
 // The operations over a store, without a host: what they read, what they write, whom they notify, and what they refuse.
 
 import { describe, expect, test } from "vitest";
+import { symptomOf } from "../../../lib/flow/hospital/symptom.js";
 import type { FlowStatus, FlowSummary } from "../../../lib/flow/operations/operations.js";
 import { ENDED_STATUSES, FLOW_STATUSES } from "../../../lib/flow/operations/operations.js";
 import { declaredQueues } from "../../../lib/flow/queues/declared.js";
@@ -442,6 +443,36 @@ describe("retry", () => {
       crashes: 0,
     });
     expect(notified).toEqual([`ready/${number}`]);
+  });
+
+  test("of a flow in the hospital forgets the error that brought it there, and what came after", async () => {
+    const { operations, add, entries, row, journalOf } = await storedFlows();
+    const symptom = symptomOf(new Error("bank closed"));
+    const number = await add({ id: "a", status: "hospitalized", hospital: JSON.stringify({ symptom }) });
+    await entries(
+      number,
+      "order",
+      failed("check", "caught by the code"),
+      failed("charge", "bank closed"),
+      "log",
+    );
+    await operations.retry("a");
+    expect((await journalOf(number)).map(({ decision }) => "key" in decision && decision.key)).toEqual([
+      "order",
+      "check",
+    ]);
+    expect(await row("a")).toMatchObject({ status: "waiting", due: 0, hospital: null });
+    // Its code failed by itself, or its record cannot be read.
+    for (const [id, hospital] of [
+      ["b", JSON.stringify({ symptom: symptomOf(new TypeError("x is undefined")) })],
+      ["c", "{"],
+      ["d", "null"],
+    ] as const) {
+      const other = await add({ id, status: "hospitalized", hospital });
+      await entries(other, "order", failed("charge", "bank closed"));
+      await operations.retry(id);
+      expect((await journalOf(other)).length).toBe(2);
+    }
   });
 
   test("of a flow whose code failed by itself forgets nothing", async () => {

@@ -40,6 +40,24 @@ describe("a step", () => {
     expect(attempts).toEqual([1, 2, 3, 1, 2, 3]);
   });
 
+  it("leaves memory during long waits between its attempts, also when these end within a millisecond [J5]", async () => {
+    let attempts = 0;
+    const flaky = defineFlow("flaky", async (flow, _: undefined) => {
+      await flow.step(
+        "call",
+        () => {
+          attempts += 1;
+          if (attempts < 4) throw new Error("no answer");
+        },
+        { retry: { attempts: 4, backoff: { minMs: 60_000, jitter: 0.3 } } },
+      );
+      await flow.sleep(60_000.5);
+      return attempts;
+    });
+    await using b = await bench([flaky]);
+    expect(await b.until(b.flows.start(flaky, undefined).then((run) => run.result()))).toBe(4);
+  });
+
   it("is not repeated when it gives up, or throws an error that says so [J5]", async () => {
     let runs = 0;
     const final = defineFlow("final", async (flow, _: undefined) => {
@@ -308,6 +326,27 @@ describe("the rest of the context", () => {
     await using b = await bench([trip]);
     expect(await b.until(b.flows.start(trip, undefined).then((run) => run.result()))).toBe("rolled back");
     expect(log).toEqual(["cancel f1", "cancel h1"]);
+  });
+
+  it("a rollback undoes the rest when an undo step fails, and names that step", async () => {
+    const log: string[] = [];
+    const trip = defineFlow("trip", async (flow, _: undefined) => {
+      const saga = flow.saga();
+      for (const name of ["hotel", "flight"])
+        await saga.step(
+          name,
+          () => name,
+          () => {
+            if (name === "flight") throw new Error("no answer");
+            log.push(`cancel ${name}`);
+          },
+        );
+      return saga.rollback().catch((error: AggregateError) => [error.message, String(error.errors)]);
+    });
+    await using b = await bench([trip]);
+    const end = await b.until(b.flows.start(trip, undefined).then((run) => run.result()));
+    expect(end).toEqual(["not undone: undo flight", "Error: no answer"]);
+    expect(log).toEqual(["cancel hotel"]);
   });
 
   it("a dispatched step is done by the next consumer when the first one dies [J18]", async () => {

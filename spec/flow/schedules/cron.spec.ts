@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { dateOf, timeOf, timeText } from "../../../lib/flow/schedules/calendar.js";
-import { checkZone, loadCron } from "../../../lib/flow/schedules/cron.js";
+import { checkZone, cronLoader, loadCron } from "../../../lib/flow/schedules/cron.js";
 import { ScheduleError } from "../../../lib/flow/schedules/errors.js";
 import { PackageMissingError } from "../../../lib/process/package-missing.js";
 
@@ -122,5 +122,15 @@ describe("times", () => {
     ];
     expect(wrong.map(timeOf)).toEqual(wrong.map(() => undefined));
     expect(dateOf(1e300).getTime()).toBe(8.64e15);
+  });
+});
+
+describe("the loader of a host", () => {
+  it("loads croner once, and again after a failure", async () => {
+    let loads = 0;
+    const load = cronLoader(() => (++loads === 1 ? Promise.reject(new Error("no disk")) : import("croner")));
+    await expect(load()).rejects.toThrow("croner");
+    expect(await load()).toBe(await load());
+    expect(loads).toBe(2);
   });
 });

@@ -1,10 +1,15 @@
-import { PGlite } from "@electric-sql/pglite";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import Database from "libsql";
-import { afterAll, describe, expect, test } from "vitest";
+import { System } from "signalbox";
+import { openStore, pglite, type SqlRow, type StoreSource, sqlite } from "signalbox/store";
+import { describe, expect, test } from "vitest";
 import { UnwritableError } from "../../../lib/pipeline/adapters/errors.js";
 import { postgresTarget, type SqlTarget, sqliteTarget } from "../../../lib/pipeline/adapters/sql-port.js";
 import { sqlUpsert } from "../../../lib/pipeline/adapters/sql-upsert.js";
 import type { BatchContext } from "../../../lib/pipeline/definition/adapter.js";
+import { sharedPglite } from "../../support/pglite.js";
 import { cleanup } from "./support.js";
 
 const after = cleanup();
@@ -16,10 +21,25 @@ interface Strike {
 }
 const TABLE = 'create table "odd ""table" (airport text primary key, n integer, rev integer)';
 
-let pglite: PGlite | undefined;
-afterAll(() => pglite?.close());
+/** A store of signalbox as a database. */
+async function ofStore(source: StoreSource, targetOf: typeof sqliteTarget | typeof postgresTarget) {
+  const system = new System({ name: "report" });
+  const store = await openStore(system, source, []);
+  after.add(() => store.close().then(() => system.stop()));
+  const execute = (sql: string) => store.transaction((tx) => tx.execute<SqlRow>(sql));
+  await execute('drop table if exists "odd ""table"');
+  await execute(TABLE);
+  return {
+    target: targetOf(store),
+    rows: async () =>
+      (await execute('select * from "odd ""table" order by airport')).rows.map((row) => ({ ...row })),
+  };
+}
 
 const kinds = {
+  "a store on SQLite": () =>
+    ofStore(sqlite(join(mkdtempSync(join(tmpdir(), "upsert-")), "report.db")), sqliteTarget),
+  "a store on PostgreSQL": async () => ofStore(pglite(await sharedPglite()), postgresTarget),
   sqlite: async () => {
     const database = new Database(":memory:");
     after.add(() => void database.close());
@@ -30,9 +50,7 @@ const kinds = {
     };
   },
   postgres: async () => {
-    // It starts slowly: once for all tests.
-    pglite ??= new PGlite();
-    const database = pglite;
+    const database = await sharedPglite();
     await database.exec(`drop table if exists "odd ""table"; ${TABLE}`);
     return {
       target: postgresTarget(database),

@@ -1,6 +1,6 @@
 import { afterEach } from "vitest";
 import type { Adapter, BatchAdapter, BatchContext } from "../../../lib/pipeline/definition/adapter.js";
-import { Passage, segmentOf } from "../../../lib/pipeline/runtime/passage.js";
+import { Passage, segmentOf, toTheEnd } from "../../../lib/pipeline/runtime/passage.js";
 import { Recollections } from "../../../lib/pipeline/runtime/recollections.js";
 import type { System } from "../../../lib/system.js";
 
@@ -35,10 +35,10 @@ export class Bench {
       memory: this.memory,
     };
     const message = { id, queue: "in", value, key, attempts: 0, errors: [] };
-    const passage = new Passage(place, message, () => this.abort.signal);
+    const passage = new Passage(place, message, this.abort);
     const segment = segmentOf([{ adapter: adapter as Adapter, when: undefined }]);
     const result = (async () =>
-      (await passage.through(segment, [{ value, key }])).map((item) => item.value as O))();
+      (await toTheEnd(passage, passage.begin(segment))).map((item) => item.value as O))();
     // Whoever looks at the result later is no reason for a warning now.
     result.catch(() => undefined);
     return { passage, result };

@@ -20,6 +20,11 @@ describe("the policy of a route", () => {
   });
 
   it("is inherited where the route states undefined, and takes nothing else over", () => {
+    const breaker = { failureRate: 0.2 };
+    expect([policyOf({ breaker }, {}).breaker, policyOf({ breaker }, { breaker: "none" }).breaker]).toEqual([
+      breaker,
+      "none",
+    ]);
     expect(policyOf({ concurrency: 7 }, { concurrency: undefined } as object).concurrency).toBe(7);
     expect(Object.keys(policyOf(undefined, { description: "x" } as object))).not.toContain("description");
   });

@@ -1,7 +1,14 @@
 // The kinds of ledger that the suite of behaviour is run on, and a listener that writes down what it hears.
 
-import { PGlite } from "@electric-sql/pglite";
-import { type Claim, memory, pglite, type Store, type StoreSource, sqlite } from "signalbox/store";
+import {
+  type Claim,
+  memory,
+  pglite,
+  type Store,
+  type StoreContext,
+  type StoreSource,
+  sqlite,
+} from "signalbox/store";
 import { Payloads } from "../../../lib/flow/payload/payloads.js";
 import { createExecution } from "../../../lib/pipeline/ledger/executions.js";
 import type {
@@ -11,6 +18,7 @@ import type {
   LedgerListener,
   Message,
   Publication,
+  SourcePlace,
   Step,
 } from "../../../lib/pipeline/ledger/ledger.js";
 import type { Ended } from "../../../lib/pipeline/ledger/ledger-machine.js";
@@ -19,6 +27,7 @@ import { StoreLedger } from "../../../lib/pipeline/ledger/store-ledger.js";
 import { type ExecutionRow, executions, PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
 import { VolatileLedger } from "../../../lib/pipeline/ledger/volatile-ledger.js";
 import { newFolder } from "../../store/sqlite/support.js";
+import { sharedPglite } from "../../support/pglite.js";
 import { storeContext } from "../../support/store-context.js";
 
 /** A clock that a test turns, and timers that follow it. */
@@ -52,6 +61,8 @@ export class Ear implements LedgerListener {
   ends: Ended[] = [];
   errors: Error[] = [];
   allHeld = 0;
+  readonly places: Map<string, SourcePlace> = new Map();
+  pauses: boolean[] = [];
 
   committed(steps: readonly Step[]): void {
     this.steps.push(...steps);
@@ -67,6 +78,12 @@ export class Ear implements LedgerListener {
   }
   onlyHeld(): void {
     this.allHeld++;
+  }
+  source(name: string, place: SourcePlace): void {
+    this.places.set(name, place);
+  }
+  paused(isPaused: boolean): void {
+    this.pauses.push(isPaused);
   }
   ended(as: Ended): void {
     this.ends.push(as);
@@ -89,6 +106,8 @@ export interface Setup {
   readonly messages?: readonly Publication[];
   readonly queues?: readonly string[];
   readonly limits?: Partial<LedgerLimits>;
+  /** The clock of the store is that of the test, too. */
+  readonly ownTime?: boolean;
 }
 
 /** One execution, its ledger, and what it has told. */
@@ -115,8 +134,12 @@ export class Bench {
       this.ledger = new VolatileLedger({ listener, context, sources, messages });
       return;
     }
-    this.store = await source.open([PIPELINE_SCHEMA], storeContext());
-    const claim = await this.store.claim(`pipelines/${Math.random()}`, { owner: "test" });
+    const surroundings = storeContext();
+    const wallTime = (): number => 1_000_000 + this.clock.ms;
+    const environment = Object.create(surroundings.environment, { wallTime: { value: wallTime } });
+    const own = { ...surroundings, environment: environment as StoreContext["environment"] };
+    this.store = await source.open([PIPELINE_SCHEMA], this.#setup.ownTime === true ? own : surroundings);
+    const claim = await this.store.claim(`pipelines/host/${Math.random()}`, { owner: "test" });
     this.claim = claim as Claim;
     const first = messages.map(({ id: of, queue, value, key }) => ({
       id: of,
@@ -137,7 +160,8 @@ export class Bench {
       store: this.store,
       claim: this.claim,
       execution: this.row,
-      queues,
+      ...{ queues, sources },
+      inWork: () => 100,
       maxMessageBytes: Number.POSITIVE_INFINITY,
       payloads: this.payloads,
       listener,
@@ -179,7 +203,6 @@ export interface Kind {
 }
 
 const nothing = async (): Promise<void> => undefined;
-let database: Promise<PGlite> | undefined;
 let schemas = 0;
 
 export const KINDS: readonly Kind[] = [
@@ -197,9 +220,8 @@ export const KINDS: readonly Kind[] = [
   {
     name: "PGlite",
     place: async () => {
-      database ??= PGlite.create();
       const schema = `ledger_${++schemas}`;
-      return { source: pglite(await database, { schema }), dispose: nothing };
+      return { source: pglite(await sharedPglite(), { schema }), dispose: nothing };
     },
   },
 ];

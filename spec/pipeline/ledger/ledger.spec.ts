@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { childId, sourceId } from "../../../lib/pipeline/definition/message-id.js";
 import type { Message, Publication, Step } from "../../../lib/pipeline/ledger/ledger.js";
-import { deadLetters, lineage, messages, sources } from "../../../lib/pipeline/ledger/tables.js";
+import { deadLetters, lineage, messages, READY, sources } from "../../../lib/pipeline/ledger/tables.js";
 import { Bench, KINDS, type Setup } from "./bench.js";
 
 const message = (n: number, queue = "a", key?: string): Publication => ({
@@ -24,6 +24,13 @@ const settle = (of: Message, children: readonly Publication[] = []): Step => ({
   children,
   entry: undefined,
   remember: undefined,
+});
+const give = (from: number, all: readonly Publication[]): Step => ({
+  type: "source",
+  source: "file",
+  from,
+  messages: all,
+  checkpoint: from + all.length,
 });
 const ids = (all: readonly Message[]): string[] => all.map(({ id }) => id);
 
@@ -72,13 +79,7 @@ for (const { name, place } of KINDS)
     it("waits for open sources, and reads what they gave", async () => {
       const bench = await opened({ sources: ["file"] });
       const { ledger, ear } = bench;
-      const give = (from: number, all: readonly Publication[]): Step => ({
-        type: "source",
-        source: "file",
-        from,
-        messages: all,
-        checkpoint: from + all.length,
-      });
+      await bench.settled();
       ledger.submit(give(0, [message(0), message(1)]));
       ledger.submit(give(2, [message(2)]));
       // It was overtaken: another host has given these.
@@ -95,6 +96,31 @@ for (const { name, place } of KINDS)
       ledger.submit({ type: "close", source: "file" });
       await bench.settled();
       expect(ear.ends).toEqual(["completed"]);
+    });
+
+    it("refuses a step of a source from a wrong place, and not the one behind it from the right place", async () => {
+      const bench = await opened({ sources: ["file"] });
+      const { ledger, ear } = bench;
+      const wrong = [give(5, [message(5)]), give(1, []), give(4, [message(4)])];
+      const right = [give(0, [message(0)]), give(1, [message(1), message(2)]), give(3, [])];
+      for (const step of [wrong[0]!, right[0]!, right[1]!, wrong[1]!, right[2]!, wrong[2]!])
+        ledger.submit(step);
+      await bench.settled();
+      expect(ear.late).toEqual(wrong);
+      expect(ear.steps).toEqual(right);
+      expect(await bench.counts()).toEqual({ pending: 4, done: 0, dead: 0, inputs: 3 });
+    });
+
+    it("closes a source once, and takes nothing of it from then on", async () => {
+      const bench = await opened({ sources: ["file", "other"] });
+      const { ledger, ear } = bench;
+      const close: Step = { type: "close", source: "file" };
+      const [first, behind, twice] = [give(0, [message(0)]), give(1, [message(1)]), { ...close }];
+      for (const step of [first, close, behind, twice]) ledger.submit(step);
+      await bench.settled();
+      expect(ear.late).toEqual([behind, twice]);
+      expect(ear.steps).toEqual([first, close]);
+      expect(await bench.counts()).toEqual({ pending: 2, done: 0, dead: 0, inputs: 1 });
     });
 
     it("refuses a step about a message that was settled or retried before [Y8]", async () => {
@@ -169,7 +195,13 @@ for (const { name, place } of KINDS)
       await bench.settled();
       const [first, second, third] = ear.take("a");
       ledger.submit(settle(first!));
-      ledger.submit({ type: "emit", messages: [first!, second!], children: [], entries: undefined });
+      ledger.submit({
+        type: "emit",
+        messages: [first!, second!],
+        children: [],
+        entries: undefined,
+        remember: undefined,
+      });
       await bench.settled();
       expect(ear.late).toHaveLength(1);
       ledger.want("b", 1);
@@ -178,6 +210,7 @@ for (const { name, place } of KINDS)
         messages: [second!, third!, third!],
         children: [child(second!, 0)],
         entries: undefined,
+        remember: undefined,
       });
       await bench.settled();
       expect(await bench.counts()).toEqual({ pending: 1, done: 3, dead: 0, inputs: 3 });
@@ -194,7 +227,7 @@ for (const { name, place } of KINDS)
       await bench.settled();
       const all = ear.take("a");
       expect(ledger.depth("a")).toBe(3);
-      ledger.held(2);
+      ledger.held(2, 0);
       await bench.settled();
       expect([ear.allHeld, ear.below]).toEqual([0, []]);
       ledger.submit(settle(all[0]!));
@@ -202,7 +235,7 @@ for (const { name, place } of KINDS)
       expect(ear.allHeld).toBeGreaterThan(0);
       expect(ear.below).toEqual([]);
       ledger.submit(settle(all[1]!));
-      ledger.held(1);
+      ledger.held(1, 0);
       await bench.settled();
       expect(ear.below).toEqual(["a"]);
     });
@@ -225,6 +258,74 @@ for (const { name, place } of KINDS)
       expect(await ledger.recall("dedupe", "k")).toEqual({ seen: 1 });
       expect(await ledger.recall("other", "k")).toBeUndefined();
     });
+
+    it("remembers for the adapters of a batch, and nothing of a batch that came too late", async () => {
+      const bench = await opened({ messages: [message(0), message(1), message(2)] });
+      const { ledger, ear } = bench;
+      ledger.want("a", 3);
+      await bench.settled();
+      const [first, second, third] = ear.take("a");
+      const batch = (of: readonly Message[], value: unknown): Step => ({
+        ...{ type: "emit", messages: of, children: [], entries: undefined },
+        remember: ["k", "l"].map((key) => ({ adapter: "gather", key, value })),
+      });
+      expect(await ledger.recall("gather", "k")).toBeUndefined();
+      ledger.submit(batch([first!, second!], "early"));
+      ledger.submit(batch([second!, third!], "late"));
+      const soon = ledger.recall("gather", "k");
+      await bench.settled();
+      expect(ear.late).toHaveLength(1);
+      expect([await soon, await ledger.recall("gather", "l")]).toEqual(["early", "early"]);
+      ledger.submit(batch([third!], "last"));
+      expect(await ledger.recall("gather", "k")).toBe("last");
+    });
+
+    it("recalls what a step before is about to remember, and nothing of a step that came too late [Y7]", async () => {
+      const bench = await opened({ messages: [message(0), message(1)] });
+      const { ledger, ear } = bench;
+      ledger.want("a", 2);
+      await bench.settled();
+      const [first, second] = ear.take("a");
+      const remember = (of: Message, value: unknown): Step => ({
+        ...{ type: "settle", message: of, children: [], entry: undefined },
+        remember: [{ adapter: "dedupe", key: "k", value }],
+      });
+      ledger.submit(remember(first!, "first"));
+      ledger.submit(remember(first!, "twice"));
+      const early = ledger.recall("dedupe", "k");
+      await bench.settled();
+      expect(ear.late).toHaveLength(1);
+      expect([await early, await ledger.recall("dedupe", "k")]).toEqual(["first", "first"]);
+      ledger.submit(remember(second!, "second"));
+      await ledger.close();
+    });
+
+    it.runIf(name.startsWith("shared"))(
+      "recalls nothing of a step that another host was faster than, once it is known [Y7]",
+      async () => {
+        const bench = await opened({ messages: [message(0), message(1), message(2)] });
+        const { ledger, ear } = bench;
+        ledger.want("a", 3);
+        await bench.settled();
+        const [first, second] = ear.take("a");
+        const key = [bench.row.number, "a", READY, first!.id];
+        await bench.store!.commit({
+          writes: [{ type: "update", table: messages, key, set: { holder: 4_711 } }],
+        });
+        for (const [of, value] of [
+          [second!, "in time"],
+          [first!, "overtaken"],
+        ] as const)
+          ledger.submit({
+            ...{ type: "settle", message: of, children: [], entry: undefined },
+            remember: [{ adapter: "dedupe", key: "k", value }],
+          });
+        const early = ledger.recall("dedupe", "k");
+        await bench.settled();
+        expect(ear.late).toHaveLength(1);
+        expect([await early, await ledger.recall("dedupe", "k")]).toEqual(["in time", "in time"]);
+      },
+    );
 
     it("ends an execution that fails, and refuses what comes behind", async () => {
       const bench = await opened({ messages: [message(0)], sources: ["file"] });
@@ -274,6 +375,10 @@ for (const { name, place } of KINDS)
       await bench.claim.release();
       await bench.store!.close();
       await bench.open(at.source);
+      // It was handed out by the ledger before.
+      bench.ledger.submit(settle(second!));
+      await bench.settled();
+      expect(bench.ear.late).toHaveLength(1);
       const scope = bench.row.number;
       expect(await bench.store!.scan(lineage, { prefix: [scope] })).toHaveLength(1);
       expect((await bench.store!.scan(sources, { prefix: [scope] }))[0]).toMatchObject({ given: 0, open: 1 });

@@ -32,6 +32,7 @@ const entry: fc.Arbitrary<LineageEntry> = fc.record(
     calls: fc.array(call, { maxLength: 5 }),
     children: fc.nat(),
     batch: text,
+    errors: fc.array(text, { minLength: 1, maxLength: 3 }),
   },
   { requiredKeys: ["id", "route", "status", "attempt", "calls", "children"] },
 );

@@ -1,5 +1,7 @@
 // Queues whose server is killed, or whose broker forgets: nothing is lost, and nothing is handled twice that was settled.
 
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
 import { System } from "signalbox";
 import { memory, openStore, postgres, type StoreSource } from "signalbox/store";
 import { describe, expect, it } from "vitest";
@@ -8,8 +10,10 @@ import { jetstream, loadNats } from "../../../lib/pipeline/queues/jetstream.js";
 import { openQueues, type Queues } from "../../../lib/pipeline/queues/queues.js";
 import { done } from "../../../lib/pipeline/queues/status.js";
 import { production } from "../../../lib/process/production.js";
+import { withLease } from "../../chaos/stores.js";
 import { describeNats, startNats } from "../../support/nats.js";
 import { describePostgres, startPostgres } from "../../support/postgres.js";
+import { proving } from "../../support/proof.js";
 import { gate, until } from "./waits.js";
 
 const SOON = { backoff: { minMs: 1, maxMs: 1 } };
@@ -73,10 +77,17 @@ async function withQueues(
   }
 }
 
+/** A client of its own, as an administrator has one. */
+async function natsAt(servers: string) {
+  const connection = await connect({ servers });
+  const manager = await jetstreamManager(connection);
+  return { connection, manager, [Symbol.asyncDispose]: () => connection.close() };
+}
+
 describePostgres("queues on PostgreSQL", () => {
-  it("lose and double nothing when the server is killed", async () => {
+  it.runIf(proving)("lose and double nothing when the server is killed", async () => {
     await using server = await startPostgres({ fsync: true });
-    await withQueues({ store: postgres(server.connection) }, (queues) =>
+    await withQueues({ store: withLease(postgres(server.connection), 1_000) }, (queues) =>
       throughStrike(queues, async () => {
         await server.kill();
         await server.start();
@@ -88,11 +99,26 @@ describePostgres("queues on PostgreSQL", () => {
 describeNats("queues over JetStream", () => {
   it("lose and double nothing when the broker is killed, is away for long, and comes back (bug 31) (bug 32) [Y68]", async () => {
     await using server = await startNats();
+    const connection = { reconnectTimeWait: 20, reconnectJitter: 0 };
+    await withQueues(
+      { store: memory(), carrier: jetstream({ servers: server.address, answerMs: 200, connection }) },
+      (queues) =>
+        throughStrike(queues, async () => {
+          await server.kill();
+          // The client alone would give up after ten attempts.
+          await server.refuse(12);
+          await server.start();
+        }),
+    );
+  });
+
+  it("lose and double nothing when the broker forgets everything (bug 9) [Y83]", async () => {
+    await using server = await startNats();
     await withQueues(
       { store: memory(), carrier: jetstream({ servers: server.address, answerMs: 200 }) },
       (queues) =>
         throughStrike(queues, async () => {
-          await server.kill();
+          await server.wipe();
           await server.start();
         }),
     );
@@ -112,11 +138,36 @@ describeNats("queues over JetStream", () => {
       await until(() => size > 0);
       expect(size).toBe(3_000_000);
     });
-    const context = { environment: production, after: () => undefined, forgotten: () => undefined };
+    const context = { environment: production, after: () => undefined };
     const open = await carrier.open(context);
     const letter = { id: "1", body: "x".repeat(2_000_000) };
     await expect(open.publish("large", [letter])).rejects.toThrow(LetterTooLargeError);
     await open.close();
+  });
+
+  it("go on when an administrator removes the consumer, and when a stranger publishes to the stream", async () => {
+    await using server = await startNats();
+    const carrier = jetstream({ servers: server.address });
+    await using client = await natsAt(server.address);
+    await withQueues({ store: memory(), carrier }, async (queues) => {
+      const queue = queues.queue<number>("q");
+      const seen: number[] = [];
+      const subscription = await queue.subscribe({}, ({ value }) => {
+        seen.push(value);
+        return done;
+      });
+      await queue.publish(1);
+      await until(() => seen.length === 1);
+      const [stream] = await client.manager.streams.names().next();
+      for (const body of ["", "stranger", "1.5", "-1", "1e99"])
+        client.connection.publish((stream as string).replace("_", "."), body);
+      await client.manager.consumers.delete(stream as string, "subscribers");
+      await queue.publish(2);
+      await until(() => seen.length === 2, "the second message");
+      await until(async () => (await client.manager.streams.info(stream as string)).state.messages === 0);
+      await subscription.stop();
+      expect(seen).toEqual([1, 2]);
+    });
   });
 
   it("name a broker that is not there", async () => {
@@ -130,9 +181,13 @@ describeNats("queues over JetStream", () => {
 describe("jetstream", () => {
   it("names packages that are not installed, and options that are wrong", async () => {
     const load = (): Promise<never> => Promise.reject(new Error("not found"));
-    await expect(loadNats(load)).rejects.toThrow(/npm install @nats-io\/transport-node/);
+    await expect(loadNats(load)).rejects.toThrow(
+      "needs the packages @nats-io/transport-node and @nats-io/jetstream (^3.4.0): " +
+        "npm install @nats-io/transport-node@^3.4.0 @nats-io/jetstream@^3.4.0",
+    );
     expect(() => jetstream({ servers: "" })).toThrow(/servers\[0\]/);
     expect(() => jetstream({ server: "a" } as never)).toThrow(/did you mean servers/);
+    expect(() => jetstream({ servers: "a", prefix: "a.b" })).toThrow(/prefix.*a letter first/);
     expect(() => jetstream({ servers: "a", replicas: 0 })).toThrow(/replicas/);
     expect(() => jetstream({ servers: "a", answerMs: 0 })).toThrow(/answerMs/);
   });

@@ -1,12 +1,13 @@
 // The kinds of queues that the suite is run on.
 
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { memory, pglite, postgres, sqlite } from "signalbox/store";
 import { afterAll, beforeAll } from "vitest";
 import { jetstream } from "../../../lib/pipeline/queues/jetstream.js";
 import type { QueuesOptions } from "../../../lib/pipeline/queues/queues.js";
 import { newFolder } from "../../store/sqlite/support.js";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
+import { sharedPglite } from "../../support/pglite.js";
 import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
 
 /** A place for queues. */
@@ -53,9 +54,8 @@ export function everyKind(suite: (name: string, kind: QueueKind) => void): void 
 
   let database: PGlite;
   beforeAll(async () => {
-    database = await PGlite.create();
+    database = await sharedPglite();
   });
-  afterAll(() => database.close());
 
   suite("on PGlite", {
     shared: false,

@@ -63,7 +63,7 @@ class World {
     if (effect === undefined) return undefined;
     if (!isLost) this.carryOut(effect);
     if (!isDone || isLost) return this.take({ type: "failed", roll: 0 });
-    if (effect.type === "publish") return this.take({ type: "confirmed" });
+    if (effect.type === "publish") return this.take({ type: "confirmed", children: effect.children });
     return this.take({ type: effect.type === "mark" ? "marked" : "acked" });
   }
 
@@ -159,15 +159,23 @@ describe("the outbox of a delivery", () => {
     );
   });
 
+  it("publishes again what the broker has confirmed and lost, before it acknowledges (bug 9)", () => {
+    let [state] = decide<string>(initial<string>(AGAIN), { type: "taken" });
+    [state] = decide(state, { type: "settled", children: CHILDREN });
+    [state] = decide(state, { type: "confirmed", children: CHILDREN });
+    expect(decide(state, { type: "void" })[1]).toEqual([{ type: "publish", children: CHILDREN, inMs: 0 }]);
+  });
+
   it("acknowledges what is with somebody else, and leaves what it has lost", () => {
     const first = initial<string>(AGAIN);
     expect(decide<string>(first, { type: "elsewhere" })[1]).toEqual([{ type: "ack" }]);
     const [working] = decide<string>(first, { type: "taken" });
     expect(decide<string>(working, { type: "lost" })).toEqual([{ ...working, phase: "ended" }, []]);
     // What comes late changes nothing.
-    const events = ["taken", "elsewhere", "lost", "confirmed", "marked", "acked"] as const;
+    const events = ["taken", "elsewhere", "lost", "marked", "void", "acked"] as const;
     const ended = { ...first, phase: "ended" } as const;
     for (const type of events) expect(decide<string>(ended, { type })).toEqual([ended, []]);
+    expect(decide<string>(ended, { type: "confirmed", children: ["a"] })).toEqual([ended, []]);
     expect(decide<string>(ended, { type: "failed", roll: 0 })).toEqual([ended, []]);
     expect(decide<string>(ended, { type: "settled", children: ["a"] })).toEqual([ended, []]);
   });

@@ -169,6 +169,28 @@ everyKind((name, kind) => {
       expect(most).toBe(3);
     });
 
+    it("holds at most `prefetch` messages, and leaves the others to whoever comes [Y54]", async () => {
+      const queue = fresh<number>();
+      await queue.publishMany([...Array(10).keys()].map((value) => ({ value })));
+      const go = gate();
+      const slow = await queue.subscribe({ prefetch: 3 }, async () => {
+        await go.opened;
+        return done;
+      });
+      await until(async () => (await queue.counts()).inFlight === 3, "the messages that are held");
+      expect(await queue.counts()).toMatchObject({ ready: 7, inFlight: 3 });
+      const others = gate();
+      const quick = await queue.subscribe({}, () => {
+        others.open();
+        return done;
+      });
+      await others.opened;
+      go.open();
+      await until(async () => Object.values(await queue.counts()).every((count) => count === 0), "the end");
+      await slow.stop();
+      await quick.stop();
+    });
+
     it("stops after the messages in work, and gives the others back untried [Y61]", async () => {
       const queue = fresh<number>();
       await queue.publishMany([...Array(5).keys()].map((value) => ({ value })));

@@ -1,19 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Payloads } from "../../../lib/flow/payload/payloads.js";
 import type { AdapterContext, Item, Stage } from "../../../lib/pipeline/definition/adapter.js";
 import { many } from "../../../lib/pipeline/definition/adapter.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { type AnyRoute, route } from "../../../lib/pipeline/definition/route.js";
-import { Passage, segmentOf } from "../../../lib/pipeline/runtime/passage.js";
+import { Passage, segmentOf, toTheEnd } from "../../../lib/pipeline/runtime/passage.js";
+import { valueHash } from "../../../lib/pipeline/runtime/value-hash.js";
 import { isThenable } from "../../../lib/process/thenable.js";
 
 const message = { id: "10.10", queue: "in", value: "x", key: "k", attempts: 1, errors: ["first"] };
 const place = { pipeline: "p", execution: "e", route: "r", clock: undefined };
-const newSignal = () => new AbortController().signal;
+const by = new AbortController();
 
 function pass(of: AnyRoute | { readonly stages: readonly Stage[] }, value: unknown, clock?: () => number) {
-  const passage = new Passage({ ...place, clock }, { ...message, value }, newSignal);
-  return { passage, result: passage.through(segmentOf(of.stages), [{ value, key: message.key }]) };
+  const passage = new Passage({ ...place, clock }, { ...message, value }, by);
+  const wait = passage.begin(segmentOf(of.stages));
+  return { passage, result: wait === undefined ? passage.items : toTheEnd(passage, wait) };
 }
 const lines = queue<string>("lines");
 
@@ -76,6 +79,45 @@ describe("a passage", () => {
     expect(keys).toEqual([...once, ...once]);
   });
 
+  test("hashes what each call got, if it failed too, and nothing that has no hash", async () => {
+    const hash = valueHash(new Payloads());
+    const calls = async (stages: AnyRoute, of = hash) => {
+      const passage = new Passage({ ...place, clock: () => 1, hash: of }, { ...message, value: "ab" }, by);
+      await (async () => toTheEnd(passage, passage.begin(segmentOf(stages.stages))))().catch(() => undefined);
+      return passage.calls?.map(({ status, input, output }) => [status, input, output]);
+    };
+    const [ab, nine] = [hash("ab"), hash(9)];
+    expect([ab, nine]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), hash(9)]);
+    expect(ab).not.toBe(nine);
+    const via = (second: (value: string) => unknown) =>
+      route("r", { from: lines })
+        .via("same", (value) => value)
+        .via("second", second as (value: string) => string);
+    const first = ["completed", ab, ab];
+    expect(await calls(via(() => undefined))).toEqual([first, ["ended", ab, undefined]]);
+    expect(await calls(via(async () => undefined))).toEqual([first, ["ended", ab, undefined]]);
+    expect(await calls(via(() => Symbol("new")))).toEqual([first, ["completed", ab, undefined]]);
+    const failing = [
+      () => {
+        throw new Error("no");
+      },
+      () => Promise.reject(new Error("no")),
+    ];
+    for (const fail of failing) expect(await calls(via(fail))).toEqual([first, ["failed", ab, undefined]]);
+    const late = (encode: () => Promise<string>) =>
+      valueHash(new Payloads({ codec: { name: "late", encode, decode: () => 1 } }));
+    for (const encode of [async () => "x", () => Promise.reject(new Error("no key"))])
+      expect(
+        await calls(
+          via(() => 9),
+          late(encode),
+        ),
+      ).toEqual([
+        ["completed", undefined, undefined],
+        ["completed", undefined, undefined],
+      ]);
+  });
+
   test("records each call, how long it took and what it gave", async () => {
     let now = 0;
     const mixed = route("r", { from: lines })
@@ -110,8 +152,8 @@ describe("a passage", () => {
     const failing = route("r", { from: lines })
       .via("fine", (line) => line)
       .via("bad", fail);
-    const passage = new Passage({ ...place, clock: () => 1 }, message, newSignal);
-    const run = async () => passage.through(segmentOf(failing.stages), [{ value: "x" }]);
+    const passage = new Passage({ ...place, clock: () => 1 }, message, by);
+    const run = async () => toTheEnd(passage, passage.begin(segmentOf(failing.stages)));
     await expect(run()).rejects.toThrow("no");
     expect(passage.adapter).toBe("bad");
     expect(

@@ -124,6 +124,8 @@ type Choice =
   | "serve"
   | "let in"
   | "work"
+  | "give back"
+  | "admit"
   | "crash"
   | "commit"
   | "fill"
@@ -134,7 +136,18 @@ type Choice =
 const choices = fc.array(
   fc.record({
     what: fc.constantFrom<Choice>(
-      ...(["serve", "serve", "let in", "let in", "work", "work", "work", "crash"] as const),
+      ...([
+        "serve",
+        "serve",
+        "let in",
+        "let in",
+        "work",
+        "work",
+        "work",
+        "crash",
+        "give back",
+        "admit",
+      ] as const),
       ...(["commit", "commit", "fill", "drain", "limit", "pause", "resume"] as const),
     ),
     roll: fc.nat({ max: 1_000 }),
@@ -157,6 +170,7 @@ class World {
   uncommitted = 0;
   above = false;
   limit: number;
+  admits = Number.POSITIVE_INFINITY;
 
   constructor(config: ProcessorConfig) {
     this.config = config;
@@ -180,6 +194,7 @@ class World {
           expect([this.above, before >= this.config.fanOut, isPaused]).toEqual([false, false, false]);
           expect(this.permits.has(effect.worker) && !this.working.has(effect.worker)).toBe(true);
           this.working.set(effect.worker, [...effect.messages]);
+          expect(this.working.size).toBeLessThanOrEqual(this.admits);
           break;
         case "leave":
           expect(this.permits.delete(effect.worker)).toBe(true);
@@ -227,6 +242,17 @@ function happen(world: World, what: Choice, roll: number): void {
       world.tell({ type: "worked", worker, count, children });
       return;
     }
+    case "give back": {
+      const [worker] = pick([...world.working].filter(([, { length }]) => length > 0)) ?? [];
+      if (worker === undefined) return;
+      world.working.set(worker, []);
+      world.tell({ type: "returned", worker });
+      return;
+    }
+    case "admit":
+      world.admits = roll % 3 === 0 ? Number.POSITIVE_INFINITY : roll % 3;
+      world.tell({ type: "admit", most: world.admits });
+      return;
     case "crash": {
       const worker = pick([...world.permits]);
       if (worker === undefined) return;
@@ -268,7 +294,7 @@ function happen(world: World, what: Choice, roll: number): void {
 
 /** Lets everything go on until nothing can. */
 function settle(world: World): void {
-  for (const what of ["drain", "resume"] as const) happen(world, what, 0);
+  for (const what of ["drain", "resume", "admit"] as const) happen(world, what, 0);
   for (let step = 0; step < 10_000; step++) {
     const { uncommitted } = world;
     if (uncommitted > 0) happen(world, "commit", uncommitted);

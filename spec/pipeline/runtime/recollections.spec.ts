@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AdapterContext } from "../../../lib/pipeline/definition/adapter.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
-import { Passage, segmentOf } from "../../../lib/pipeline/runtime/passage.js";
+import { Passage, segmentOf, toTheEnd } from "../../../lib/pipeline/runtime/passage.js";
 import { Recollections } from "../../../lib/pipeline/runtime/recollections.js";
 import { System } from "../../../lib/system.js";
 import { testClock } from "../../../lib/testing/index.js";
@@ -29,8 +29,8 @@ function passageOf(memory: Recollections, value: string) {
   const abort = new AbortController();
   const place = { pipeline: "p", execution: "e", route: "r", clock: undefined, memory };
   const message = { id: `10.1${value}`, queue: "lines", value, key: undefined, attempts: 0, errors: [] };
-  const passage = new Passage(place, message, () => abort.signal);
-  const result = Promise.resolve(passage.through(segmentOf(counting.stages), [{ value, key: undefined }]));
+  const passage = new Passage(place, message, abort);
+  const result = toTheEnd(passage, passage.begin(segmentOf(counting.stages)));
   return { passage, result, abort };
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -85,12 +85,10 @@ describe("what adapters remember", () => {
     const abort = new AbortController();
     const place = { pipeline: "p", execution: "e", route: "r", clock: undefined, memory };
     const message = { id: "10.10", queue: "lines", value: "a", key: undefined, attempts: 0, errors: [] };
-    const passage = new Passage(place, message, () => abort.signal);
+    const passage = new Passage(place, message, abort);
     const twice = ["a", "a"].map((value) => ({ value, key: undefined }));
-    expect(await passage.through(segmentOf(counting.stages), twice)).toMatchObject([
-      { value: 1 },
-      { value: 2 },
-    ]);
+    const wait = passage.beginWith(segmentOf(counting.stages), twice);
+    expect(await toTheEnd(passage, wait)).toMatchObject([{ value: 1 }, { value: 2 }]);
     expect(passage.remembered).toHaveLength(2);
   });
 });
@@ -101,7 +99,7 @@ test("an adapter waits by the clock of its system, and no longer than its attemp
   const abort = new AbortController();
   const place = { pipeline: "p", execution: "e", route: "r", clock: undefined, kernel: system.kernel };
   const message = { id: "10.10", queue: "lines", value: "a", key: undefined, attempts: 0, errors: [] };
-  const passage = new Passage(place, message, () => abort.signal);
+  const passage = new Passage(place, message, abort);
   const short = passage.sleep(10).then(() => "slept");
   const long = passage.sleep(1_000);
   await clock.advance(10);

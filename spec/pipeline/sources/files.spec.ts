@@ -177,7 +177,8 @@ describe("CSV rows", () => {
       { a: "1", b: "2" },
       { line: 3, $damaged: "1 fields, and there are 2 columns" },
       { line: 4, $damaged: "3 fields, and there are 2 columns" },
-      { line: 5 },
+      { line: 5, text: '"7,8', $damaged: "a quote is never closed" },
+      { line: 6, text: '9,"x"y', $damaged: expect.stringMatching(/^Invalid Closing Quote: .*$/) },
       { line: 7, text: '1,a"b', $damaged: expect.stringContaining("Invalid Opening Quote") },
       { a: "2", b: "3" },
     ]);

@@ -57,6 +57,14 @@ describe("CSV records", () => {
     expect(whole(CSV, '"abc')).toEqual(['!"abc']);
   });
 
+  test("begin anew behind each of several lines whose quotes never close, however far they are apart", () => {
+    const wide = { ...CSV, maxBytes: 1_000 };
+    expect(whole(wide, '"a,1\nb\nc\n"d,2\ne\n')).toEqual(['!"a,1', "b", "c", '!"d,2', "e"]);
+    expect(whole(wide, '"a\r\nb\n"c\n"d\ne')).toEqual(['!"a', "b", '!"c', '!"d', "e"]);
+    // As RFC 4180 has it: behind a closing quote is a delimiter, a line end, or nothing.
+    expect(whole(wide, '"a\nb",c\n"d\ne"\r\n"f\n"')).toEqual(['"a\nb",c', '"d\ne"', '"f\n"']);
+  });
+
   test("keep quotes inside of a field that does not begin with one", () => {
     expect(whole(CSV, 'a"b\nc"d\n')).toEqual(['a"b', 'c"d']);
   });

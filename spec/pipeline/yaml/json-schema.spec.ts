@@ -71,6 +71,8 @@ describe("the JSON Schema of files", () => {
     file("{ type: given, config: { url: x } }"),
     file("{ type: tree, config: { name: a, inner: { name: b, inner: { name: c } } } }"),
     file("{ type: plain }", "defaults: { fanOut: 9, retry: { attempts: 3 } }\nmaxHops: 2"),
+    file("{ type: plain }", "defaults: { breaker: { failureRate: 0.1 }, adaptive: none }"),
+    file("{ type: plain }", "defaults: { breaker: none }"),
     file(
       "{ type: plain }",
       "sources: { s: { type: messages, to: a, config: { values: [1, { a: 2 }], key: x } } }",
@@ -92,7 +94,8 @@ describe("the JSON Schema of files", () => {
     file("{ type: tree, config: { name: a, inner: { name: 1 } } }"),
     file("{ type: plain, when: { field: x, operator: is } }"),
     file("{ type: plain }", "maxHops: 0"),
-    file("{ type: plain }", "defaults: { breaker: none }"),
+    file("{ type: plain }", "defaults: { breaker: off }"),
+    file("{ type: plain }", "defaults: { breaker: { failureRate: 0 } }"),
     file("{ type: plain }", "max: 0"),
     file("{ type: plain }", "sources: { s: { type: messages, to: a, config: { value: [] } } }"),
     "version: 1\nname: a\nroutes: {}\n",

@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { AnyPipeline } from "../../../lib/pipeline/definition/pipeline.js";
+import { routePolicy } from "../../../lib/pipeline/definition/resolve.js";
+import type { AnyRoute } from "../../../lib/pipeline/definition/route.js";
 import type { Source } from "../../../lib/pipeline/definition/source.js";
 import { loadYaml, parsePipeline } from "../../../lib/pipeline/yaml/parse.js";
 import { adapterType, pipelineRegistry, sourceType } from "../../../lib/pipeline/yaml/registry.js";
@@ -13,6 +16,8 @@ inFlight: 10
 maxHops: 20
 defaults:
   concurrency: 4
+  adaptive: { targetMs: 200 }
+  breaker: { failureRate: 0.2 }
   fanOut: 50
   retry:
     attempts: 5
@@ -50,6 +55,8 @@ routes:
     to: orders
   total:
     from: totals
+    adaptive: none
+    breaker: none
     retry: { attempts: 1 }
     adapters:
       - type: sum
@@ -63,6 +70,8 @@ describe("a file", () => {
     expect(options).toMatchObject({ description: "Orders of a shop", inFlight: 10, maxHops: 20 });
     expect(options.defaults).toEqual({
       concurrency: 4,
+      adaptive: { targetMs: 200 },
+      breaker: { failureRate: 0.2 },
       fanOut: 50,
       retry: { attempts: 5, backoff: { minMs: 1_000, maxMs: 60_000 } },
     });
@@ -88,6 +97,11 @@ describe("a file", () => {
       ["totals", undefined],
     ]);
     expect(again?.outbound.map(({ queue }) => queue.name)).toEqual(["orders"]);
+    expect([
+      routePolicy({ options } as AnyPipeline, read as AnyRoute).adaptive,
+      total?.options.adaptive,
+      total?.options.breaker,
+    ]).toEqual([{ targetMs: 200 }, "none", "none"]);
     expect(total?.stages[0]?.adapter).toMatchObject({ name: "sum", batch: { size: 100, everyMs: 50 } });
     const announce = read?.stages[1]?.adapter as unknown as { process(value: number): unknown };
     expect(announce.process(7)).toEqual({ value: 7, config: { url: "https://example.org", tries: 3 } });

@@ -127,6 +127,42 @@ describe("a store that loses power", () => {
     );
   });
 
+  it("lets those outside of the machine close, whatever was on its way when the power failed", async () => {
+    await explored(
+      async (sim) => {
+        const node = sim.node("shop", async (one) => {
+          const store = await openStore(one.system(), one.store, [SCHEMA]);
+          for (let n = 0; n < 5; n++)
+            await store.commit({ writes: [{ type: "insert", table: log, row: { n } }] });
+          await store.close();
+        });
+        const system = sim.system({ name: "reader" });
+        for (let i = 0; i < 3; i++) {
+          const store = await openStore(system, node.store, [SCHEMA]);
+          const set = { writes: [{ type: "insert", table: log, row: { n: 9 } }] } as const;
+          const written = store.commit(set).then(
+            () => true,
+            (error: unknown) => {
+              expect(error).toMatchObject({ code: "ERR_STORE_CLOSED" });
+              return false;
+            },
+          );
+          if (sim.choose(2, "waits") === 1) await sim.sleep(0);
+          const { boots } = node;
+          await store.close();
+          sim.sometimes("the power failed while it closed", node.boots > boots || !node.powered);
+          sim.sometimes("a commit of its own was lost", !(await written));
+        }
+      },
+      {
+        quick: 100,
+        seed: 6,
+        faults: { nodeCrash: { of: "shop", downMs: [0, 10], atMost: 2 } },
+        sometimes: ["the power failed while it closed", "a commit of its own was lost"],
+      },
+    );
+  });
+
   it("closes the handles of a store that one process has, and releases its claims", async () => {
     const source = memory();
     const before = await source.open([SCHEMA], storeContext());

@@ -1,9 +1,10 @@
 // The suite for every store, on a PostgreSQL server and on PGlite.
 
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
 import { type PostgresOptions, pglite, postgres } from "signalbox/store";
 import { afterAll, beforeAll } from "vitest";
+import { sharedPglite } from "../../support/pglite.js";
 import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
 import { sized } from "../../support/proof.js";
 import { conformance, type Place } from "../conformance.js";
@@ -46,9 +47,8 @@ describePostgres("with a server", () => {
 
 let database: PGlite;
 beforeAll(async () => {
-  database = await PGlite.create();
+  database = await sharedPglite();
 });
-afterAll(() => database.close());
 
 conformance("PGlite", {
   runs: sized(2, 0.001),

@@ -1,11 +1,12 @@
 // A store whose engine a test can reach: to take its space away, to break it, to count what it does.
 
 import type { Store } from "signalbox/store";
+import type { Durability } from "../../../lib/store/schema.js";
 import { engineSettings } from "../../../lib/store/sqlite/connect.js";
 import { findDriver } from "../../../lib/store/sqlite/drivers.js";
 import { type EnginePort, openThread } from "../../../lib/store/sqlite/engine-port.js";
 import { formatSteps } from "../../../lib/store/sqlite/layout.js";
-import { type Durability, SQLITE_DEFAULTS } from "../../../lib/store/sqlite/settings.js";
+import { SQLITE_DEFAULTS } from "../../../lib/store/sqlite/settings.js";
 import { SqliteDriver } from "../../../lib/store/sqlite/sqlite-driver.js";
 import { sharedSource } from "../../../lib/store/store-source.js";
 import { storeContext, type TestContext } from "../../support/store-context.js";

@@ -4,10 +4,16 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { type AnyRow, type Store, StoreLockedError, sqlite, type Table, type Value } from "signalbox/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
+import { checkOptions, durabilityOf } from "../../../lib/store/sqlite/settings.js";
 import { type Child, type ChildProgram, childProgram } from "../../support/child-program.js";
 import { sized } from "../../support/proof.js";
+import { storeContext } from "../../support/store-context.js";
 import { openWithPort } from "./engine.js";
-import { DRIVERS, journal, newFolder, open, orders } from "./support.js";
+import { DRIVERS, journal, newFolder, open, orders, shop } from "./support.js";
+
+/** What pipelines keep: its writes need not survive a loss of power. */
+const relaxed = PIPELINE_SCHEMA;
 
 /** Limits of a process that runs are set by a program of Linux. */
 const hasLimits = spawnSync("prlimit", ["--version"]).status === 0;
@@ -137,6 +143,33 @@ describe.each(DRIVERS)("on %s", (driver) => {
     const answer = await port.ask({ type: "read", queries: [{ sql, parameters: [] }] });
     expect(answer).toEqual([[{ synchronous }]]);
     await store.close();
+  });
+
+  it.each([
+    ["nothing else is said", undefined, [shop], "power-loss"],
+    ["all schemas need no more", undefined, [relaxed], "process-kill"],
+    ["one schema needs more", undefined, [relaxed, shop], "power-loss"],
+    ["the store says so", "power-loss", [relaxed], "power-loss"],
+    ["the store says so", "process-kill", [shop], "process-kill"],
+  ] as const)("a file is opened where %s: durability %s", (_why, durability, schemas, expected) => {
+    const settings = checkOptions({ ...(durability && { durability }) });
+    expect(durabilityOf(settings, schemas)).toBe(expected);
+  });
+
+  it("from the first schema on that asks for it, every commit is synced [Y120]", async () => {
+    using folder = newFolder();
+    const source = sqlite(folder.file("a.db"), { driver });
+    const synchronous = async (store: Store): Promise<unknown> =>
+      (await store.transaction((tx) => tx.execute("select * from pragma_synchronous"))).rows;
+    const one = await source.open([relaxed], storeContext());
+    expect(await synchronous(one)).toEqual([{ synchronous: 1 }]);
+    const other = await source.open([shop], storeContext());
+    expect(await synchronous(one)).toEqual([{ synchronous: 2 }]);
+    await other.close();
+    await one.close();
+    const again = await source.open([relaxed], storeContext());
+    expect(await synchronous(again)).toEqual([{ synchronous: 1 }]);
+    await again.close();
   });
 
   it("acknowledged writes survive SIGKILL, and none is there in part [K28]", async () => {

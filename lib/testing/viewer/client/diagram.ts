@@ -111,7 +111,7 @@ function button(
   const { lane, title, fault, kind, ended } = steps[step] as Picture["steps"][number];
   const marks = `${fault ? "⚡ " : ""}${ended.length > 0 ? "× " : ""}`;
   const text = `${step + 1} ${marks}${title}`;
-  const label = `Step ${step + 1}, ${lanes[lane]}: ${title}`;
+  const label = `${text}, of ${lanes[lane]}`;
   const made = element("button", { type: "button", tabindex: -1, title, "aria-label": label }, text);
   made.className = `step ${kind}${fault ? " struck" : ""}`;
   made.style.left = `${TIMES + lane * width + 4}px`;

@@ -18,7 +18,7 @@ export function fakeOperations(answers: { readonly [operation: string]: unknown 
   };
   const operations = new Proxy({} as FlowOperations, {
     get: (_target, name: string) =>
-      name === "history"
+      name === "history" || name === "events"
         ? async function* (...args: unknown[]) {
             yield* (await answer(name, args)) as HistoryEvent[];
           }

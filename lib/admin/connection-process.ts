@@ -1,0 +1,141 @@
+// The process of one connection to an admin socket: it turns what the socket tells into events of connection-machine.ts, and
+// carries the effects out.
+
+import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
+import type { Context } from "../process/context.js";
+import { EffectLoop } from "../process/effect-loop.js";
+import type { TimerRef } from "../process/owned-timer.js";
+import type { AdminLimits } from "./admin-limits.js";
+import type { Socket } from "./admin-socket.js";
+import { decide, type Effect, type Event, initial, type Problem, type State } from "./connection-machine.js";
+import { AdminProtocolError } from "./errors.js";
+import { LineSplitter } from "./line-splitter.js";
+import { type AdminOperations, errorLine, serve } from "./protocol.js";
+
+/** What the process sends itself when the socket has told something. */
+export type ConnectionMessage = Event;
+
+export function connectionBehaviour(
+  socket: Socket,
+  operations: AdminOperations,
+  limits: AdminLimits,
+): Callbacks<ConnectionMessage> {
+  let connection: Connection;
+  return {
+    init: (ctx) => {
+      connection = new Connection(ctx, socket, operations, limits);
+    },
+    handle: (_ctx, event) => connection.dispatch(event),
+  };
+}
+
+class Connection {
+  private readonly ctx: Context<ConnectionMessage>;
+  private readonly socket: Socket;
+  private readonly operations: AdminOperations;
+  private readonly limits: AdminLimits;
+  private readonly loop: EffectLoop<State, Event, Effect>;
+  private timer: TimerRef | undefined;
+  private request = new AbortController();
+  private end: Stop | undefined;
+
+  constructor(
+    ctx: Context<ConnectionMessage>,
+    socket: Socket,
+    operations: AdminOperations,
+    limits: AdminLimits,
+  ) {
+    this.ctx = ctx;
+    this.socket = socket;
+    this.operations = operations;
+    this.limits = limits;
+    const [state, effects] = initial(limits);
+    this.loop = new EffectLoop<State, Event, Effect>(state, decide, (effect) => this.carryOut(effect));
+    this.listen();
+    for (const effect of effects) this.carryOut(effect);
+  }
+
+  dispatch(event: Event): Stop | undefined {
+    this.loop.dispatch(event);
+    return this.end;
+  }
+
+  private listen(): void {
+    const { ctx, socket } = this;
+    const splitter = new LineSplitter(this.limits.requestBytes);
+    const tell = (event: Event): void => ctx.send(ctx.self, event);
+    // However this process ends, the socket ends with it.
+    ctx.signal.addEventListener("abort", () => {
+      this.request.abort();
+      socket.destroy();
+    });
+    socket.on(
+      "data",
+      ctx.wrap((bytes: Uint8Array) => {
+        const lines = splitter.push(bytes);
+        if (lines === undefined || lines.length > 0) tell({ type: "received", lines });
+      }),
+    );
+    socket.on(
+      "end",
+      ctx.wrap(() => tell({ type: "half-closed" })),
+    );
+    socket.on(
+      "close",
+      ctx.wrap(() => tell({ type: "gone" })),
+    );
+    // It may be gone before this process has begun.
+    if (socket.destroyed) tell({ type: "gone" });
+  }
+
+  private carryOut(effect: Effect): unknown {
+    const { socket } = this;
+    switch (effect.type) {
+      case "perform":
+        return this.perform(effect.turn, effect.line);
+      case "abandon":
+        return this.request.abort();
+      case "write":
+        return this.write(effect.line);
+      case "refuse":
+        return this.write(errorLine(null, new AdminProtocolError(this.text(effect.problem))));
+      case "pause":
+        return socket.pause();
+      case "resume":
+        return socket.resume();
+      case "expire":
+        if (this.timer !== undefined) this.ctx.cancel(this.timer);
+        this.timer = this.ctx.sendAfter(this.ctx.self, { type: "expired" }, effect.afterMs);
+        return undefined;
+      case "end":
+        return socket.end();
+      case "destroy":
+        socket.destroy();
+        this.end = stop();
+        return undefined;
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  private perform(turn: number, line: string): void {
+    const { ctx } = this;
+    this.request = new AbortController();
+    const answered = ctx.wrap((answer: string) =>
+      ctx.send(ctx.self, { type: "answered", turn, line: answer }),
+    );
+    void serve(this.operations, line, this.request.signal).then(answered);
+  }
+
+  private write(line: string): void {
+    const written = this.ctx.wrap(() => this.ctx.send(this.ctx.self, { type: "written" }));
+    this.socket.write(`${line}\n`, () => written());
+  }
+
+  private text(problem: Problem): string {
+    const { requestBytes, requestMs } = this.limits;
+    return problem === "too-long"
+      ? `the request has more than ${requestBytes} bytes`
+      : `the host did not finish the request within ${requestMs} ms`;
+  }
+}

@@ -1,0 +1,46 @@
+// The errors of admin sockets, on both sides.
+
+import { SignalboxError } from "../process/errors.js";
+
+/**
+ * A request to the admin socket of a host is malformed: no JSON, too long, of another version, or for an operation that does not
+ * exist.
+ *
+ * @remedy Use the command `signalbox` of the version that the host runs.
+ */
+export class AdminProtocolError extends SignalboxError {
+  static override readonly name: string = "AdminProtocolError";
+  readonly code = "ERR_FLOW_ADMIN_PROTOCOL";
+}
+
+/**
+ * The admin socket of a host cannot be opened: another program listens there, or something else has its name.
+ *
+ * @remedy Stop the other program, or remove the file; or give the host another `socket`, or none with `socket: false`.
+ */
+export class AdminSocketError extends SignalboxError {
+  static override readonly name: string = "AdminSocketError";
+  readonly code = "ERR_FLOW_ADMIN_SOCKET";
+  /** The path of the socket. */
+  readonly path: string;
+  constructor(path: string, problem: string, cause?: unknown) {
+    super(`cannot listen at ${path}: ${problem}`, cause === undefined ? undefined : { cause });
+    this.path = path;
+  }
+}
+
+/**
+ * A host answered a request with an error, or not at all.
+ *
+ * @remedy See the error that `remote` names.
+ */
+export class RemoteOperationError extends SignalboxError {
+  static override readonly name: string = "RemoteOperationError";
+  readonly code = "ERR_FLOW_REMOTE";
+  /** The class and the code of the error at the host. */
+  readonly remote: { readonly name: string; readonly code?: string };
+  constructor(message: string, remote: { readonly name: string; readonly code?: string }) {
+    super(message);
+    this.remote = remote;
+  }
+}

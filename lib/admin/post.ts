@@ -1,0 +1,66 @@
+// Who answers at the socket beside a file. A program may have several hosts on one file, of flows and of pipelines: one of them has the socket
+// open, and all answer at it. When that one ends, the next one opens the socket.
+
+import type { AdminOperation, AdminOperations } from "./protocol.js";
+
+/** What a host offers at its socket. */
+export interface AdminService {
+  /** What it is about: `flows` or `pipelines`. */
+  readonly name: string;
+  /** Whether other hosts of this program may offer the same at this socket. */
+  readonly shares: boolean;
+  readonly operations: ReadonlyMap<string, AdminOperation>;
+}
+
+interface Member {
+  readonly service: AdminService;
+  /** It has the socket from now on. */
+  open(): void;
+}
+
+/** The posts of this program, by the paths of their sockets: a file belongs to the program, and not to one of its systems. */
+const posts = new Map<string, Post>();
+
+/** What is offered at one socket. */
+export class Post implements AdminOperations {
+  readonly #path: string;
+  readonly #members: Member[] = [];
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * Offers something at a socket. Who comes first opens it at once; who comes later when all before have left. A host that does not share
+   * what another one offers there tries to open the socket itself, and finds out whether it is free.
+   */
+  static join(path: string, member: Member): { readonly post: Post; leave(): void } {
+    const there = posts.get(path);
+    const { name, shares } = member.service;
+    const offered = there === undefined ? [] : there.#members.map((one) => one.service.name);
+    const isTaken = !shares && offered.includes(name);
+    const post = isTaken || there === undefined ? new Post(path) : there;
+    if (!isTaken) posts.set(path, post);
+    post.#members.push(member);
+    if (post.#members[0] === member) member.open();
+    return { post, leave: () => post.#leave(member) };
+  }
+
+  #leave(member: Member): void {
+    const at = this.#members.indexOf(member);
+    if (at < 0) return;
+    this.#members.splice(at, 1);
+    const [next] = this.#members;
+    if (next !== undefined) {
+      if (at === 0) next.open();
+    } else if (posts.get(this.#path) === this) posts.delete(this.#path);
+  }
+
+  get names(): readonly string[] {
+    return [...new Set(this.#members.flatMap(({ service }) => [...service.operations.keys()]))];
+  }
+
+  find(op: string): readonly AdminOperation[] {
+    return this.#members.flatMap(({ service }) => service.operations.get(op) ?? []);
+  }
+}

@@ -1,0 +1,202 @@
+// The protocol of admin sockets: one request and one answer, each a line of JSON. Hosts and the command `signalbox` speak it.
+//
+//     {"v":1,"id":7,"op":"pause","args":{"id":"order-1"}}
+//     {"id":7,"ok":null}
+//     {"id":8,"error":{"name":"FlowNotFoundError","code":"ERR_FLOW_NOT_FOUND","message":"there is no flow \"order-2\""}}
+//
+// Every request ends by itself: a long list is read page by page, and a wait for an outcome is asked for again and again.
+
+import { alike, only } from "../process/known-options.js";
+import { AdminProtocolError, RemoteOperationError } from "./errors.js";
+import { type Json, toJson } from "./json-view.js";
+
+export const PROTOCOL_VERSION = 1;
+
+/** The limits of the protocol. */
+export const PROTOCOL_LIMITS: {
+  /** Most bytes of a request. */
+  readonly requestBytes: number;
+  /** Most characters of an answer. */
+  readonly answerLength: number;
+  /** Most items of a page of a list. */
+  readonly pageItems: number;
+  /** A page ends when it has so many characters. */
+  readonly pageLength: number;
+  /** How long one request waits for an end, in milliseconds. */
+  readonly waitMs: number;
+} = {
+  requestBytes: 1 << 20,
+  answerLength: 1 << 26,
+  pageItems: 500,
+  pageLength: 1 << 20,
+  waitMs: 10_000,
+};
+
+/** The arguments of a request. */
+export type Args = Readonly<Record<string, unknown>>;
+
+/** One operation of the protocol: the names of its arguments, and how it is done. */
+export interface AdminOperation {
+  readonly args: readonly string[];
+  run(args: Args, signal: AbortSignal): Promise<unknown>;
+  /** Of several hosts behind one socket, the one that answers true does it; else the first. */
+  mine?(args: Args): Promise<boolean>;
+}
+
+/** What can be asked for, by name. Several hosts may offer the same. */
+export interface AdminOperations {
+  readonly names: readonly string[];
+  find(op: string): readonly AdminOperation[];
+}
+
+/** Carries out the request of a line. Resolves with the line of its answer; never rejects. */
+export async function serve(operations: AdminOperations, line: string, signal: AbortSignal): Promise<string> {
+  let of: number | null = null;
+  try {
+    const request = parse(operations, line);
+    of = request.id;
+    const operation = await chosen(request.offers, request.args);
+    const found = await operation.run(request.args, signal);
+    const answer = JSON.stringify({ id: of, ok: toJson(found) });
+    if (answer.length <= PROTOCOL_LIMITS.answerLength) return answer;
+    throw new AdminProtocolError(
+      `the answer has ${answer.length} characters, and ${PROTOCOL_LIMITS.answerLength} are allowed: ask for less`,
+    );
+  } catch (error) {
+    return errorLine(of, error);
+  }
+}
+
+async function chosen(offers: readonly AdminOperation[], args: Args): Promise<AdminOperation> {
+  const [first] = offers as readonly [AdminOperation];
+  if (offers.length > 1) for (const one of offers) if ((await one.mine?.(args)) === true) return one;
+  return first;
+}
+
+/** The line of an answer that is an error. */
+export function errorLine(id: number | null, error: unknown): string {
+  const { name, message, code } = (error instanceof Error ? error : new Error(String(error))) as Error & {
+    code?: unknown;
+  };
+  return JSON.stringify({
+    id,
+    error: { name, message, ...(typeof code === "string" ? { code } : {}) },
+  });
+}
+
+interface Parsed {
+  readonly id: number;
+  readonly offers: readonly AdminOperation[];
+  readonly args: Args;
+}
+
+/** @throws AdminProtocolError, OptionError */
+function parse(operations: AdminOperations, line: string): Parsed {
+  let request: unknown;
+  try {
+    request = JSON.parse(line);
+  } catch {
+    throw new AdminProtocolError("a request must be a line of JSON");
+  }
+  if (typeof request !== "object" || request === null || Array.isArray(request))
+    throw new AdminProtocolError("a request must be an object with v, id, op and args");
+  const { v, id: number, op, args = {} } = request as Args;
+  if (v !== PROTOCOL_VERSION)
+    throw new AdminProtocolError(
+      `the request has version ${JSON.stringify(v)} of the protocol; this host has version ${PROTOCOL_VERSION}`,
+    );
+  if (!Number.isSafeInteger(number))
+    throw new AdminProtocolError("the id of a request must be a whole number");
+  const offers = typeof op === "string" ? operations.find(op) : [];
+  const [first] = offers;
+  if (first === undefined) {
+    const meant = typeof op === "string" ? alike(operations.names, op.slice(0, 100)) : [];
+    throw new AdminProtocolError(
+      `there is no operation ${JSON.stringify(op)?.slice(0, 100)}: ${meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : `there is only ${operations.names.join(", ")}`}`,
+    );
+  }
+  only("args", args as object, first.args);
+  return { id: number as number, offers, args: args as Args };
+}
+
+/** Items of a list as JSON, as many as a page may have. */
+export async function pageOf(
+  items: AsyncIterable<unknown>,
+  limit: number,
+): Promise<{ readonly shown: readonly Json[] /** Whether there may be more. */; readonly isFull: boolean }> {
+  const { pageLength } = PROTOCOL_LIMITS;
+  const shown: Json[] = [];
+  let length = 0;
+  for await (const item of items) {
+    const one = toJson(item);
+    shown.push(one);
+    length += JSON.stringify(one).length;
+    if (length > pageLength || shown.length === limit) break;
+  }
+  return { shown, isFull: shown.length > 0 && (shown.length === limit || length > pageLength) };
+}
+
+/** How many items the page of a request has. */
+export function pageLimit(args: Args): number {
+  const { pageItems } = PROTOCOL_LIMITS;
+  return typeof args.limit === "number" ? Math.min(args.limit, pageItems) : pageItems;
+}
+
+/** Waits for an outcome as long as one request may, and gives "pending" then. @param timeout - the code of the error of a wait */
+export async function pendingAfter<T>(
+  args: Args,
+  timeout: string,
+  wait: (timeoutMs: number) => Promise<T>,
+): Promise<T | "pending"> {
+  const timeoutMs = Math.min(typeof args.timeoutMs === "number" ? args.timeoutMs : 0, PROTOCOL_LIMITS.waitMs);
+  try {
+    return await wait(Math.max(timeoutMs, 0));
+  } catch (error) {
+    if ((error as { code?: unknown } | undefined)?.code === timeout) return "pending";
+    throw error;
+  }
+}
+
+/** The other side of it: asks again and again. */
+export async function askedAgain<T>(
+  timeoutMs: number,
+  ask: (timeoutMs: number) => Promise<T | "pending">,
+  timeout: () => Error,
+): Promise<T> {
+  for (let left = timeoutMs; ; left -= PROTOCOL_LIMITS.waitMs) {
+    const found = await ask(Math.min(Math.max(left, 0), PROTOCOL_LIMITS.waitMs));
+    if (found !== "pending") return found;
+    if (left <= PROTOCOL_LIMITS.waitMs) throw timeout();
+  }
+}
+
+/** The line of a request. */
+export function requestLine(id: number, op: string, args: object): string {
+  return JSON.stringify({ v: PROTOCOL_VERSION, id, op, args });
+}
+
+/** What an answer gives. @throws RemoteOperationError when it is an error, or no answer to this request */
+export function readAnswer(id: number, line: string): Json {
+  let answer: { id?: unknown; ok?: Json; error?: { name?: unknown; code?: unknown; message?: unknown } };
+  try {
+    answer = JSON.parse(line);
+  } catch {
+    throw new RemoteOperationError("the answer is no JSON: is this the admin socket of a host?", {
+      name: "Error",
+    });
+  }
+  const { error } = answer;
+  if (error !== undefined) {
+    const { name, message, code } = error;
+    throw new RemoteOperationError(String(message), {
+      name: String(name),
+      ...(typeof code === "string" ? { code } : {}),
+    });
+  }
+  if (answer.id !== id || answer.ok === undefined)
+    throw new RemoteOperationError(`the answer is not that of request ${id}`, { name: "Error" });
+  return answer.ok;
+}
+
+/** Sends a request, and gives what its answer gives. */
+export type Ask = (op: string, args: object, signal?: AbortSignal) => Promise<Json>;

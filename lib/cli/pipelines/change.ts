@@ -1,0 +1,143 @@
+// Commands that change the course of executions, and the wait for an end.
+
+import type { ExecutionSummary, PipelineOperations } from "../../pipeline/operations/operations.js";
+import { RateMeter } from "../../pipeline/runtime/progress.js";
+import { EXIT } from "../shell/exit.js";
+import { jsonText, oneLine, printable } from "../shell/printable.js";
+import { lengthGiven } from "../shell/values.js";
+import { codeOfError, exitOf } from "./answer.js";
+import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
+import { pipelineOf } from "./files.js";
+import { count, progressLine } from "./progress.js";
+
+/** A command that does the same with each of the executions that it is given, and says which of them it could not do it with. */
+function each(
+  summary: string,
+  done: string,
+  act: (on: PipelineOperations, id: string) => Promise<boolean>,
+): PipelinesCommand {
+  return defineCommand({
+    words: ["ID…"],
+    summary,
+    options: {},
+    run: async ({ words }, context) => {
+      const operations = await context.operations();
+      const results: { id: string; ok: boolean; error?: string }[] = [];
+      let exit = EXIT.fine;
+      for (const id of words) {
+        const [error, code] = await tried(() => act(operations, id), id);
+        exit = Math.max(exit, code);
+        results.push(error === undefined ? { id, ok: true } : { id, ok: false, error });
+        if (context.json) continue;
+        if (error === undefined) context.host.print(oneLine(`${id}: ${done}`));
+        else context.host.complain(printable(`signalbox: ${error}`));
+      }
+      if (context.json) context.host.print(jsonText(results));
+      return exit;
+    },
+  });
+}
+
+async function tried(
+  act: () => Promise<boolean>,
+  id: string,
+): Promise<[error: string | undefined, code: number]> {
+  try {
+    return (await act())
+      ? [undefined, EXIT.fine]
+      : [`the execution ${JSON.stringify(id)} has ended`, EXIT.no];
+  } catch (error) {
+    return [(error as Error).message, exitOf(error)];
+  }
+}
+
+/** How often a wait looks how far the execution is. */
+const LOOK_MS = 1_000;
+
+const wait = defineCommand({
+  words: ["ID"],
+  summary: "waits for the end of an execution; exit code 1 if it did not complete",
+  options: {
+    timeout: { value: "LENGTH", help: 'how long to wait, such as "5 min". Default: as long as it takes' },
+  },
+  run: async ({ words: [id], options: { timeout } }, context) => {
+    const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : lengthGiven("timeout", timeout);
+    const found = await awaited(await context.operations(), id as string, timeoutMs, context);
+    context.show(found, () => endText(found, context));
+    return found.status === "completed" ? EXIT.fine : EXIT.no;
+  },
+});
+
+/** The end of an execution. Draws how far it is meanwhile. */
+async function awaited(
+  operations: PipelineOperations,
+  id: string,
+  timeoutMs: number,
+  { host, json }: CommandContext,
+): Promise<ExecutionSummary> {
+  const meter = new RateMeter();
+  const until = host.now() + timeoutMs;
+  try {
+    for (;;) {
+      const status = await operations.status(id);
+      if (status.ended !== undefined) return status;
+      meter.note(host.now(), status.done);
+      if (!json) host.draw(progressLine(meter.progress(host.now(), status, []), host.columns));
+      const left = Math.max(0, until - host.now());
+      try {
+        return await operations.outcome(id, { timeoutMs: Math.min(left, LOOK_MS) });
+      } catch (error) {
+        if (codeOfError(error) !== "ERR_PIPELINE_WAIT_TIMEOUT" || left <= LOOK_MS) throw error;
+      }
+    }
+  } finally {
+    host.draw(undefined);
+  }
+}
+
+/** How an execution has ended, in one line. */
+export function endText(found: ExecutionSummary, { style }: CommandContext): string {
+  const { id, status, inputs, done, dead } = found;
+  const letters = dead === 0 ? "" : style.bad(`, ${count(dead)} dead`);
+  return `${oneLine(id)}: ${style.status(status, status)}, ${count(inputs)} inputs, ${count(done)} done${letters}`;
+}
+
+const replay = defineCommand({
+  words: ["ID"],
+  summary: "does messages of an execution again, in a new execution; prints its id",
+  options: {
+    dead: { help: "its dead letters, or those of --route" },
+    route: { value: "ROUTE", help: "all messages that this route took, if their values were kept" },
+    message: { value: "MESSAGE", many: true, help: "this message; several times for several" },
+    partial: { help: "with --route: what can be had, when values of others are gone" },
+    id: { value: "ID", help: "the id of the new execution. Default: a new one" },
+    file: { value: "FILE", help: "the file of the pipeline, where no host has the store open" },
+  },
+  run: async ({ words: [id], options }, context) => {
+    const { message, route, dead, partial, file } = options;
+    const pipelines = file === undefined ? [] : [await pipelineOf(file, context)];
+    const started = await (await context.operations(pipelines)).replay(id as string, {
+      ...(message.length > 0 && { messages: message }),
+      ...(dead && { dead }),
+      ...(partial && { partial }),
+      ...(route !== undefined && { route }),
+      ...(options.id !== undefined && { id: options.id }),
+    });
+    context.show(started, () =>
+      oneLine(`${started.id}: replays ${count(started.messages)} messages of ${id}`),
+    );
+    return EXIT.fine;
+  },
+});
+
+export const CHANGE: Readonly<Record<string, PipelinesCommand>> = {
+  wait,
+  pause: each(
+    "gives no more work to the workers of executions, until they are resumed",
+    "is paused",
+    (on, id) => on.pause(id),
+  ),
+  resume: each("lets paused executions go on", "goes on", (on, id) => on.resume(id)),
+  cancel: each("ends executions: what is in work is aborted", "is cancelled", (on, id) => on.cancel(id)),
+  replay,
+};

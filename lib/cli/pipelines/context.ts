@@ -1,0 +1,82 @@
+// What the commands of `signalbox pipelines` share: how they reach executions, and how they show what they found.
+
+import type { PayloadOptions } from "../../flow/payload/payloads.js";
+import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
+import type { ExecutionStatus } from "../../pipeline/ledger/tables.js";
+import type { PipelineOperations } from "../../pipeline/operations/operations.js";
+import type { StoreSource } from "../../store/index.js";
+import type { OptionSpecs } from "../shell/arguments.js";
+import type { Command, Printer } from "../shell/commands.js";
+import type { Style } from "../shell/style.js";
+import type { Moments } from "../shell/values.js";
+import type { Code } from "./code.js";
+
+/** Operations on the executions of a store. */
+export interface Opened {
+  readonly operations: PipelineOperations;
+  close(): Promise<void>;
+}
+
+/** What opens a store where no host has it open. */
+export interface Reach {
+  /** How its values are read. */
+  readonly payloads: PayloadOptions;
+  /** The pipelines as they are now, for replays. */
+  readonly pipelines: readonly AnyPipeline[];
+}
+
+/** A wish of the user that the command ends: a signal of the terminal. */
+export interface Interruption {
+  readonly signal: AbortSignal;
+  /** The exit code of a command that was interrupted: 128 and the number of the signal. */
+  readonly code: number;
+  /** Listens no more. */
+  release(): void;
+}
+
+/** What the command uses of its surroundings. */
+export interface PipelinesHost extends Printer, Moments {
+  /** The width of the terminal; undefined: there is none. */
+  readonly columns: number | undefined;
+  readonly colours: boolean;
+  /** The variable SIGNALBOX_STORE. */
+  readonly defaultStore: string | undefined;
+  /** The variables that files may name. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Reaches the executions of a store: a file, or a URL of PostgreSQL. @throws Error */
+  open(store: string, reach: Reach): Promise<Opened>;
+  /** The store that `run` opens. @throws Error */
+  source(store: string): StoreSource;
+  /** An ISO text of a moment in milliseconds since 1970. */
+  iso(moment: number): string;
+  /** Loads a module: by path from the working folder, or by URL. */
+  load(module: string): Promise<object>;
+  /** @throws Error */
+  read(path: string): string;
+  /** Draws a line over the one before; undefined clears it. Does nothing where there is no terminal. */
+  draw(line: string | undefined): void;
+  /** From now on, the signals of the terminal do not end the program at once; the second one does. */
+  interruption(): Interruption;
+}
+
+/** What a command is given besides its arguments. */
+export interface CommandContext {
+  readonly host: PipelinesHost;
+  readonly style: Style<ExecutionStatus>;
+  readonly json: boolean;
+  /** What `--store` names. */
+  readonly store: string | undefined;
+  /** The operations on the store. Opened when they are first asked for. @param more - pipelines that the module does not have @throws Misuse */
+  operations(more?: readonly AnyPipeline[]): Promise<PipelineOperations>;
+  /** The module that `--code` names, or what comes with the library. */
+  readonly code: Code;
+  /** Prints one JSON document, or the text. */
+  show(value: unknown, text: () => string): void;
+}
+
+/** A command of `signalbox pipelines`. */
+export type PipelinesCommand<O extends OptionSpecs = OptionSpecs> = Command<CommandContext, O>;
+
+export function defineCommand<const O extends OptionSpecs>(command: PipelinesCommand<O>): PipelinesCommand {
+  return command as unknown as PipelinesCommand;
+}

@@ -1,0 +1,304 @@
+// Commands that look at executions, and change nothing.
+
+import type { ExecutionStatus } from "../../pipeline/ledger/tables.js";
+import {
+  type DeadMessage,
+  EXECUTION_STATUSES,
+  type ExecutionDetails,
+  type ExecutionListOptions,
+  type ExecutionPage,
+  type ExecutionSummary,
+  type Lineage,
+  type MessageRecord,
+} from "../../pipeline/operations/operations.js";
+import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
+import { printList } from "../shell/document.js";
+import { EXIT } from "../shell/exit.js";
+import { oneLine } from "../shell/printable.js";
+import { lengthOf, valueText, whenText } from "../shell/style.js";
+import { type Column, renderTable } from "../shell/table.js";
+import { momentGiven, numberGiven } from "../shell/values.js";
+import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
+import { count } from "./progress.js";
+
+/** Most executions that are printed unless the user says otherwise. */
+const LIMIT = 50;
+
+const FILTERS = {
+  status: {
+    value: "STATUS",
+    many: true,
+    help: `only these; several times for several: ${EXECUTION_STATUSES.join(", ")}`,
+  },
+  pipeline: { value: "NAME", help: "only executions of this pipeline" },
+  id: { value: "PREFIX", help: "only executions whose ids begin so" },
+  "created-after": { value: "WHEN", help: 'a moment, or how long ago: "2 hours"' },
+  "created-before": { value: "WHEN", help: "likewise" },
+  oldest: { help: "the oldest first, not the newest" },
+  limit: { value: "COUNT", help: `most executions. Default ${LIMIT}` },
+  cursor: { value: "CURSOR", help: "goes on where the list before ended" },
+} as const satisfies OptionSpecs;
+
+function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext): ExecutionListOptions {
+  const when = (option: keyof typeof FILTERS, text: string | undefined): number | undefined =>
+    text === undefined ? undefined : momentGiven(option, text, host);
+  for (const status of options.status)
+    if (!EXECUTION_STATUSES.includes(status as ExecutionStatus))
+      throw new Misuse(
+        `--status must be one of ${EXECUTION_STATUSES.join(", ")}; got ${JSON.stringify(status)}`,
+      );
+  const given: Record<string, unknown> = {
+    status: options.status.length > 0 ? options.status : undefined,
+    pipeline: options.pipeline,
+    idPrefix: options.id,
+    createdFrom: when("created-after", options["created-after"]),
+    createdBelow: when("created-before", options["created-before"]),
+    order: options.oldest ? "oldest" : undefined,
+    cursor: options.cursor,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+const list = defineCommand({
+  words: [],
+  summary: "lists executions, the newest first",
+  options: FILTERS,
+  run: async (given, context) => {
+    const limit = given.options.limit === undefined ? LIMIT : numberGiven("limit", given.options.limit, 1);
+    const page = await listed(context, filterOf(given, context), limit);
+    context.show(page, () => {
+      if (page.executions.length === 0 && page.next === undefined) return "no executions";
+      const table = renderTable(columns(context), page.executions, context.host.columns);
+      return page.next === undefined
+        ? table
+        : `${table}\n${context.style.dim(`more: --cursor ${page.next}`)}`;
+    });
+    return EXIT.fine;
+  },
+});
+
+/** Pages until there are enough executions. */
+async function listed(
+  context: CommandContext,
+  filter: ExecutionListOptions,
+  limit: number,
+): Promise<ExecutionPage> {
+  const operations = await context.operations();
+  const executions: ExecutionSummary[] = [];
+  let next = filter.cursor;
+  do {
+    const page = await operations.list({
+      ...filter,
+      ...(next !== undefined && { cursor: next }),
+      limit: Math.min(limit - executions.length, 1_000),
+    });
+    executions.push(...page.executions);
+    next = page.next;
+  } while (next !== undefined && executions.length < limit);
+  return { executions, ...(next !== undefined && { next }) };
+}
+
+const number = (n: number): string => (n === 0 ? "" : count(n));
+
+function columns({ style, host }: CommandContext): readonly Column<ExecutionSummary>[] {
+  const now = host.now();
+  return [
+    { title: "ID", cell: ({ id }) => id, shrinks: true },
+    { title: "PIPELINE", cell: ({ pipeline }) => pipeline, shrinks: true },
+    {
+      title: "STATUS",
+      cell: ({ status }) => status,
+      paint: (text, { status }) => style.status(text, status),
+    },
+    { title: "INPUTS", cell: ({ inputs }) => count(inputs), align: "right" },
+    { title: "DONE", cell: ({ done }) => count(done), align: "right" },
+    { title: "PENDING", cell: ({ pending }) => number(pending), align: "right" },
+    { title: "DEAD", cell: ({ dead }) => number(dead), align: "right", paint: style.bad },
+    { title: "STARTED", cell: ({ created }) => whenText(created, now) },
+    { title: "TOOK", cell: ({ created, ended }) => (ended === undefined ? "" : lengthOf(ended - created)) },
+    { title: "REPLAYS", cell: ({ replays = "" }) => replays, shrinks: true },
+  ];
+}
+
+const get = defineCommand({
+  words: ["ID"],
+  summary: "shows an execution with its queues, sources and frozen configuration",
+  options: {},
+  run: async ({ words: [id] }, context) => {
+    const found = await (await context.operations()).inspect(id as string);
+    context.show(found, () => details(found, context));
+    return EXIT.fine;
+  },
+});
+
+function details(found: ExecutionDetails, { host, style }: CommandContext): string {
+  const now = host.now();
+  const moment = (at: number | undefined): string =>
+    at === undefined ? "" : `${host.iso(at)} (${whenText(at, now)})`;
+  const facts: [name: string, text: string, paint?: (text: string) => string][] = [
+    ["execution", found.id],
+    ["pipeline", found.pipeline],
+    ["status", found.status, (text) => style.status(text, found.status)],
+    ["replays", found.replays ?? ""],
+    ["started", moment(found.created)],
+    ["ended", moment(found.ended)],
+    ["inputs", count(found.inputs)],
+    ["done", count(found.done)],
+    ["pending", number(found.pending)],
+    ["dead", number(found.dead), style.bad],
+    ["input", valueText(found.input)],
+    ["error", valueText(found.error), style.bad],
+  ];
+  const lines = facts
+    .filter(([, text]) => text !== "")
+    .map(([name, text, paint = oneLine]) => `${name.padEnd(11)}${paint(text)}`);
+  const queues = renderTable(
+    [
+      { title: "QUEUE", cell: ({ queue }) => queue },
+      { title: "ROUTE", cell: ({ route = "" }) => route },
+      { title: "READY", cell: ({ ready }) => count(ready), align: "right" },
+      { title: "DELAYED", cell: ({ delayed }) => number(delayed), align: "right" },
+      { title: "DEAD", cell: ({ dead }) => number(dead), align: "right", paint: style.bad },
+    ],
+    found.queues,
+    host.columns,
+  );
+  const sources = found.sources.map(
+    ({ name, given, open }) =>
+      `  ${oneLine(name)}: ${count(given)} given${open ? ", and it may give more" : ""}`,
+  );
+  return [
+    ...lines,
+    ...(found.sources.length > 0 ? ["sources", ...sources] : []),
+    ...(found.queues.length > 0 ? ["", queues] : []),
+    ...["", `configuration ${valueText(found.configuration)}`],
+  ].join("\n");
+}
+
+const RANGE = {
+  after: { value: "MESSAGE", help: "only messages behind this id" },
+  limit: { value: "COUNT", help: "most messages. Default: all" },
+} as const satisfies OptionSpecs;
+
+function rangeOf({
+  after,
+  limit,
+}: {
+  readonly after: string | undefined;
+  readonly limit: string | undefined;
+}) {
+  return {
+    ...(after !== undefined && { after }),
+    ...(limit !== undefined && { limit: numberGiven("limit", limit, 1) }),
+  };
+}
+
+const lineage = defineCommand({
+  words: ["ID", "[MESSAGE]"],
+  summary:
+    "shows what became of a message, its ancestors and children; without MESSAGE, all that was settled",
+  options: {
+    ...RANGE,
+    route: { value: "ROUTE", help: "without MESSAGE: only messages that this route has settled" },
+    children: { help: "lists all children of MESSAGE" },
+    batch: { help: "lists the messages of its batch" },
+  },
+  run: async ({ words: [id, message], options }, context) => {
+    const operations = await context.operations();
+    const range = rangeOf(options);
+    const { route, children, batch } = options;
+    if (message === undefined) {
+      if (children || batch) throw new Misuse("--children and --batch need a MESSAGE");
+      const filter = route === undefined ? range : { ...range, route };
+      return printMessages(operations.messages(id as string, filter), context);
+    }
+    if (route !== undefined) throw new Misuse("--route has no place beside a MESSAGE");
+    if (children) return printMessages(operations.children(id as string, message, range), context);
+    if (batch) return printMessages(operations.batch(id as string, message), context);
+    const found = await operations.lineage(id as string, message);
+    context.show(found, () => lineageText(found, context));
+    return EXIT.fine;
+  },
+});
+
+async function printMessages(
+  messages: AsyncIterable<MessageRecord>,
+  context: CommandContext,
+): Promise<number> {
+  if (context.json) await printList(context.host, "messages", messages);
+  else for await (const message of messages) context.host.print(messageLine(message, context));
+  return EXIT.fine;
+}
+
+function messageLine(message: MessageRecord, { style }: CommandContext): string {
+  const { id, status, route, queue, attempt, children, batch, errors } = message;
+  const where = route ?? queue ?? "";
+  const facts = [
+    ...(attempt > 1 || status === "delayed" ? [`attempt ${attempt}`] : []),
+    ...(children > 0 ? [`${count(children)} children`] : []),
+    ...(batch === undefined ? [] : [`batch of ${batch}`]),
+  ];
+  const last = errors.at(-1);
+  const text = `${id}  ${status === "dead" ? style.bad(status) : status}  ${oneLine(where)}`;
+  const more = facts.length === 0 ? "" : `  ${style.dim(facts.join(", "))}`;
+  return `${text}${more}${last === undefined ? "" : `  ${style.bad(firstLine(last))}`}`;
+}
+
+/** Errors have their stacks with them. */
+const firstLine = (error: string): string => error.split("\n", 1)[0] ?? "";
+
+function lineageText({ message, chain, children }: Lineage, context: CommandContext): string {
+  const calls = message.calls.map(({ adapter, status, tookMs, gave, input, output, error }) => {
+    const hashes = input === undefined && output === undefined ? "" : `, ${input ?? "-"} → ${output ?? "-"}`;
+    const what = `    ${oneLine(adapter)}: ${status}, ${tookMs.toFixed(3)} ms, gave ${gave}${hashes}`;
+    return error === undefined ? what : `${what}  ${context.style.bad(firstLine(error))}`;
+  });
+  const part = (title: string, of: readonly MessageRecord[]): string[] =>
+    of.length === 0 ? [] : [title, ...of.map((one) => `  ${messageLine(one, context)}`)];
+  const failed = message.errors.map(
+    (error, i) => `    attempt ${i + 1}: ${context.style.bad(firstLine(error))}`,
+  );
+  return [
+    ...part("comes from", chain),
+    ...["message", `  ${messageLine(message, context)}`, ...calls, ...failed],
+    ...part("children", children),
+    ...(message.children > children.length ? ["  … --children lists all"] : []),
+  ].join("\n");
+}
+
+const failures = defineCommand({
+  words: ["ID"],
+  summary: "lists the messages of which an attempt has failed, those that succeeded later among them",
+  options: { ...RANGE, route: { value: "ROUTE", help: "only messages of this route" } },
+  run: async ({ words: [id], options }, context) => {
+    const { route } = options;
+    const filter = { ...rangeOf(options), ...(route !== undefined && { route }) };
+    return printMessages((await context.operations()).failures(id as string, filter), context);
+  },
+});
+
+const dead = defineCommand({
+  words: ["ID"],
+  summary: "lists the dead letters of an execution, with their values and errors",
+  options: { limit: RANGE.limit, route: { value: "ROUTE", help: "only those of this route" } },
+  run: async ({ words: [id], options: { route, limit } }, context) => {
+    const filter = { ...rangeOf({ limit, after: undefined }), ...(route !== undefined && { route }) };
+    const letters = (await context.operations()).deadLetters(id as string, filter);
+    if (context.json) await printList(context.host, "deadLetters", letters);
+    else for await (const letter of letters) context.host.print(letterText(letter, context));
+    return EXIT.fine;
+  },
+});
+
+function letterText(letter: DeadMessage, { style, host }: CommandContext): string {
+  const { id, queue, route, adapter, value, key, errors, at } = letter;
+  const where = [route ?? queue, ...(adapter === undefined ? [] : [adapter])].join(" / ");
+  const head = `${id}  ${oneLine(where)}  ${style.dim(host.iso(at))}${key === undefined ? "" : `  key ${oneLine(key)}`}`;
+  return [
+    head,
+    `    ${valueText(value)}`,
+    ...errors.map((error, i) => `    ${i + 1}. ${style.bad(firstLine(error))}`),
+  ].join("\n");
+}
+
+export const LOOK: Readonly<Record<string, PipelinesCommand>> = { list, get, lineage, dead, failures };

@@ -1,0 +1,20 @@
+// How the command reaches the executions of a store: through the host that has a SQLite file open; else it opens the file itself. A
+// PostgreSQL database takes any number of programs.
+
+import { openOperations } from "../../pipeline/operations/open-operations.js";
+import { remoteOperations } from "../../pipeline/operations/operations-protocol.js";
+import { contextOf, existing, hostOf } from "../shell/reach.js";
+import type { Opened, Reach } from "./context.js";
+
+/**
+ * Reaches a store.
+ *
+ * @param warn - takes warnings of a store that is opened here
+ */
+export async function reach(store: string, warn: (text: string) => void, known: Reach): Promise<Opened> {
+  const client = await hostOf(store);
+  if (client !== undefined)
+    return { operations: remoteOperations(client.ask), close: async () => client.close() };
+  const operations = await openOperations(existing(store), contextOf(warn), known);
+  return { operations, close: () => operations.close() };
+}

@@ -1,0 +1,240 @@
+// `signalbox pipelines run PIPELINE`: runs an execution in this program, shows how far it is, and stops cleanly when it is interrupted: what
+// is in a store goes on at the next start.
+
+import { toJson } from "../../admin/json-view.js";
+import { whyNotStarted } from "../../flow/runtime/services.js";
+import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
+import type { Queue } from "../../pipeline/definition/queue.js";
+import {
+  type GivenMessages,
+  type PipelineHost,
+  type PipelineRun,
+  pipelineHost,
+} from "../../pipeline/host.js";
+import { openPipelineOperations } from "../../pipeline/operations/open-operations.js";
+import type { ExecutionSummary } from "../../pipeline/operations/operations.js";
+import type { StoreSource } from "../../store/index.js";
+import { System } from "../../system.js";
+import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
+import { failure, Told } from "../shell/document.js";
+import { EXIT } from "../shell/exit.js";
+import { jsonText, oneLine } from "../shell/printable.js";
+import { jsonGiven, lengthGiven } from "../shell/values.js";
+import { endText } from "./change.js";
+import { type CommandContext, defineCommand, type Interruption, type PipelinesCommand } from "./context.js";
+import { pipelineOf } from "./files.js";
+import { count, progressLine } from "./progress.js";
+
+const OPTIONS = {
+  id: { value: "ID", help: "the id of the execution; one that has it is gone on with. Default: a new one" },
+  new: { help: "starts another execution, although one of this pipeline was interrupted" },
+  input: { value: "JSON", help: "the input of the sources" },
+  message: {
+    value: "QUEUE=JSON",
+    many: true,
+    help: "a message that is there from the start; several times for several of one queue",
+  },
+  drain: {
+    value: "LENGTH",
+    help: 'how long workers have to end what they have at hand, when it is interrupted. Default "5 s"',
+  },
+} as const satisfies OptionSpecs;
+
+/** How often progress is shown. */
+const EVERY_MS = 250;
+const EVERY_LINE_MS = 1_000;
+
+const run = defineCommand({
+  words: ["PIPELINE"],
+  summary:
+    "runs a pipeline, a file or a name of the module, until it has completed; goes on with what was interrupted",
+  options: OPTIONS,
+  run: async (given, context) => {
+    const interruption = context.host.interruption();
+    try {
+      return await runHere(given, context, interruption);
+    } catch (error) {
+      if (!context.json) throw error;
+      context.host.print(jsonText(toJson({ event: "error", ...failure(error) })));
+      throw new Told(error);
+    } finally {
+      context.host.draw(undefined);
+      interruption.release();
+    }
+  },
+});
+
+async function runHere(
+  given: Given<typeof OPTIONS>,
+  context: CommandContext,
+  interruption: Interruption,
+): Promise<number> {
+  const { host, store, code } = context;
+  const { drain } = given.options;
+  const what = given.words[0] as string;
+  const pipeline = await pipelineOf(what, context, interruption.signal);
+  const system = new System({ report: false });
+  try {
+    const source = store === undefined ? undefined : host.source(store);
+    const definition = pipelineHost({
+      ...{ pipelines: [pipeline], payloads: code.payloads },
+      ...(source !== undefined && { store: source }),
+      ...(drain !== undefined && { drainMs: lengthGiven("drain", drain) }),
+    });
+    const running = await system.start(definition).catch((error: unknown) => {
+      throw whyNotStarted(error);
+    });
+    let left: Left | undefined;
+    try {
+      const execution = await begin(running, pipeline, given, context);
+      left = await followed(execution, context, interruption.signal);
+      if (left === undefined) return await ended(execution, context);
+    } finally {
+      await running.stop();
+    }
+    if (source !== undefined) {
+      const found = await leftIn(system, source, left.id);
+      // Workers may have ended all that was left.
+      if (found.ended !== undefined) return tellEnd(found, "", context);
+      left = found;
+    }
+    tellLeft(left, what, context);
+    return interruption.code;
+  } finally {
+    await system.stop();
+  }
+}
+
+/** How far an execution was when it was left. */
+type Left = Pick<ExecutionSummary, "id" | "done" | "pending">;
+
+/** What is in the store when the host has stopped: workers have ended what they had at hand. */
+async function leftIn(system: System, source: StoreSource, id: string): Promise<ExecutionSummary> {
+  const operations = await openPipelineOperations(system, source);
+  try {
+    return await operations.status(id);
+  } finally {
+    await operations.close();
+  }
+}
+
+function tellLeft({ id, done, pending }: Left, what: string, context: CommandContext): void {
+  const { store } = context;
+  const again = store === undefined ? undefined : `signalbox pipelines run ${what} --store ${store}`;
+  const fate =
+    again === undefined ? "what was not done is lost: --store keeps it" : `the next start goes on: ${again}`;
+  tell(
+    context,
+    { event: "interrupted", id, done, pending, ...(again !== undefined && { again }) },
+    `interrupted: ${count(done)} done, ${count(pending)} pending; ${fate}`,
+  );
+}
+
+async function begin(
+  host: PipelineHost,
+  pipeline: AnyPipeline,
+  { options }: Given<typeof OPTIONS>,
+  context: CommandContext,
+): Promise<PipelineRun> {
+  const interrupted =
+    options.id === undefined && !options.new ? await unfinished(host, pipeline, context) : [];
+  const [first] = interrupted;
+  if (first !== undefined) {
+    if (options.input !== undefined || options.message.length > 0)
+      throw new Misuse(
+        `the execution ${first} was interrupted, and goes on with what it was given: leave out --input and --message, or pass --new`,
+      );
+    const execution = host.get(first);
+    await execution.resume();
+    tell(context, { event: "resumed", id: first, pipeline: pipeline.name }, `${first} goes on`);
+    return execution;
+  }
+  const messages = messagesOf(options.message);
+  const execution = await host.start(pipeline as never, {
+    ...(options.id !== undefined && { id: options.id }),
+    ...(options.input !== undefined && { input: jsonGiven("--input", options.input) }),
+    ...(messages !== undefined && { messages }),
+  });
+  const { id, attached } = execution;
+  if (attached) await execution.resume();
+  const event = attached ? "resumed" : "started";
+  tell(context, { event, id, pipeline: pipeline.name }, `${id} ${attached ? "goes on" : "has started"}`);
+  return execution;
+}
+
+/** Executions of the pipeline that have not ended, the oldest first. Without a store there are none. */
+async function unfinished(
+  host: PipelineHost,
+  { name }: AnyPipeline,
+  { store }: CommandContext,
+): Promise<readonly string[]> {
+  if (store === undefined) return [];
+  const { executions } = await host.operations.list({
+    ...{ pipeline: name, status: ["running", "paused"], order: "oldest" },
+  });
+  return executions.map(({ id }) => id);
+}
+
+/** @throws Misuse */
+function messagesOf(given: readonly string[]): GivenMessages<unknown> | undefined {
+  const parts = given.map((text) => {
+    const at = text.indexOf("=");
+    if (at <= 0)
+      throw new Misuse(`--message must be QUEUE=JSON, such as lines='"a b"'; got ${text.slice(0, 80)}`);
+    return { queue: text.slice(0, at), value: jsonGiven("--message", text.slice(at + 1)) };
+  });
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  if (parts.some(({ queue }) => queue !== first.queue))
+    throw new Misuse("all messages go to one queue; use a source, or an execution for each queue");
+  return { to: { name: first.queue } as Queue<unknown>, values: parts.map(({ value }) => value) };
+}
+
+/** Shows how far an execution is, until it has ended or the user wants no more: then it returns how far it was. */
+async function followed(
+  execution: PipelineRun,
+  { host, json }: CommandContext,
+  signal: AbortSignal,
+): Promise<Left | undefined> {
+  try {
+    for await (const progress of execution.follow({ everyMs: json ? EVERY_LINE_MS : EVERY_MS, signal }))
+      if (json) host.print(jsonText({ event: "progress", id: execution.id, ...progress }));
+      else host.draw(progressLine(progress, host.columns));
+    return undefined;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return await execution.status();
+  } finally {
+    host.draw(undefined);
+  }
+}
+
+async function ended(execution: PipelineRun, context: CommandContext): Promise<number> {
+  const summary = await execution.status();
+  const why = await execution.completed().then(
+    () => undefined,
+    (error: Error) => error.cause,
+  );
+  const cause = why instanceof Error ? why.message : why === undefined ? "" : String(why);
+  return tellEnd(summary, cause, context);
+}
+
+/** @param cause - why it failed. Returns the exit code */
+function tellEnd(summary: ExecutionSummary, cause: string, context: CommandContext): number {
+  const letters =
+    summary.dead > 0 && context.store !== undefined
+      ? `\nthe dead letters: signalbox pipelines dead ${summary.id} --store ${context.store}`
+      : "";
+  tell(
+    context,
+    { event: "ended", ...summary, ...(cause !== "" && { error: cause }) },
+    `${endText(summary, context)}${cause === "" ? "" : `: ${oneLine(cause)}`}${letters}`,
+  );
+  return summary.status === "completed" ? EXIT.fine : EXIT.no;
+}
+
+function tell({ host, json }: CommandContext, event: object, text: string): void {
+  host.print(json ? jsonText(toJson(event)) : text);
+}
+
+export const RUN: Readonly<Record<string, PipelinesCommand>> = { run };

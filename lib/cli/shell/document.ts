@@ -1,0 +1,58 @@
+// What a command prints with --json: always one document, also of a long list, and of a command that fails.
+
+import { toJson } from "../../admin/json-view.js";
+import { jsonText } from "./printable.js";
+
+/** A failure that the document on standard output tells already. */
+export class Told extends Error {
+  constructor(cause: unknown) {
+    super("", { cause });
+  }
+}
+
+/** The document of a command that fails: the error, as the host's program would see it. */
+export function failure(error: unknown): object {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  const { code, remote } = error as { code?: unknown; remote?: { name?: string; code?: string } };
+  const known = remote ?? { name, code };
+  return {
+    error: {
+      name: known.name ?? name,
+      ...(typeof known.code === "string" && { code: known.code }),
+      message,
+    },
+  };
+}
+
+/**
+ * Prints an object with a list, item by item, as they come: the list is never in memory as a whole. A failure on the way closes the
+ * document with `error`.
+ *
+ * @param name - of the list in the object
+ * @param rest - what else the object has, known at its end
+ * @throws Told
+ */
+export async function printList(
+  host: { print(text: string): void },
+  name: string,
+  items: AsyncIterable<unknown>,
+  rest: () => object = () => ({}),
+): Promise<void> {
+  host.print(`{${jsonText(name)}: [`);
+  let line: string | undefined;
+  const end = (more: object): void => {
+    if (line !== undefined) host.print(line);
+    const fields = jsonText(toJson(more)).slice(1);
+    host.print(fields === "}" ? "]}" : `], ${fields}`);
+  };
+  try {
+    for await (const item of items) {
+      if (line !== undefined) host.print(`${line},`);
+      line = jsonText(toJson(item));
+    }
+  } catch (error) {
+    end(failure(error));
+    throw new Told(error);
+  }
+  end(rest());
+}

@@ -1,0 +1,471 @@
+// The messages of an execution over a broker. The ledger decides; the broker says which host works on which message.
+//
+//     commit: children, and a row of the outbox for each ──▶ published ──▶ confirmed ──▶ row of the outbox removed ──▶ acknowledged
+//     letter ──▶ taken in the ledger, if the message is there and nobody has it ──▶ handed out
+//
+// A letter is no more than a hint: its message is taken in the store, so a letter that comes twice, late, or from before changes nothing.
+// What is ready and held by nobody has a row in the outbox or a letter in the channel; channels.ts looks after those that the broker loses.
+
+import { EffectLoop } from "../../process/effect-loop.js";
+import type { Kernel } from "../../process/kernel.js";
+import { outside } from "../../process/origin.js";
+import { ConflictError, type Store, type Write } from "../../store/index.js";
+import type { MessageId } from "../definition/message-id.js";
+import type { Carrier, CarrierDelivery, Consumption } from "../queues/carrier.js";
+import { Channels } from "../queues/channels.js";
+import { QUEUE_LIMITS } from "../queues/limits.js";
+import { decide, initial, type OutboxEffect, type OutboxEvent } from "../queues/outbox-machine.js";
+import { LedgerLetters } from "./ledger-letters.js";
+import type { LiveMessage } from "./live-message.js";
+import type { Place } from "./step-writes.js";
+import { carriedChannels, type MessageRow, messages, outbox } from "./tables.js";
+
+/** What carrying uses of its ledger. */
+export interface CarriagePort {
+  readonly store: Store;
+  readonly place: Place;
+  readonly carrier: Carrier;
+  readonly kernel: Kernel;
+  /** The clock of the store, which does not step back here. */
+  now(): number;
+  /** How many messages of a queue this host can work on at a time. */
+  inWork(queue: string): number;
+  /** There are letters of this queue. */
+  news(queue: string): void;
+  lost(error: Error): void;
+}
+
+/** A message that is to be sent. */
+interface Parcel {
+  readonly queue: string;
+  readonly lane: number;
+  readonly id: MessageId;
+  /** When its row of the outbox was written: a later one is another one. */
+  readonly round: number;
+  /** The channel that has confirmed it. */
+  readonly channel?: string;
+}
+
+/** The letters of one queue that have arrived and were not looked at. */
+interface Inbox {
+  readonly arrived: CarrierDelivery[];
+  readonly waiting: (() => void)[];
+  readonly unwatch: () => void;
+  consumption: { readonly channel: string; readonly of: Consumption } | undefined;
+}
+
+/** How often the outbox is looked at for what others have left behind, in milliseconds. */
+const LOOK_MS = 1_000;
+/** What is in the outbox for so long was left behind, in milliseconds. */
+const STALE_MS = 3_000;
+/** A letter of a message that is in work here comes again after this time, in milliseconds. */
+const IN_WORK_MS = 10_000;
+/** Most messages that are sent at a time. */
+const AT_ONCE = 500;
+/** Letters ahead, for each message that the host can work on at a time; and the fewest. */
+const AHEAD = 2;
+const FEWEST = 4;
+
+const keyOf = ({ queue, lane, id }: Pick<Parcel, "queue" | "lane" | "id">): string =>
+  `${queue} ${lane} ${id}`;
+
+export class Carriage {
+  readonly #port: CarriagePort;
+  readonly #channels: Channels;
+  readonly #queues: readonly string[];
+  readonly #inboxes = new Map<string, Inbox>();
+  /** Letters of the messages that this host has. */
+  readonly #inWork = new Map<string, CarrierDelivery>();
+  /** What is being sent, or waits for that. */
+  readonly #underWay = new Set<string>();
+  #waiting: { readonly parcels: readonly Parcel[]; readonly letters: readonly CarrierDelivery[] }[] = [];
+  #shipment: Promise<void> | undefined;
+  /** Queues whose outbox is sent whatever its age. */
+  readonly #hurry = new Set<string>();
+  #looking: Promise<void> | undefined;
+  #sinceChannels = 0;
+  #cancelLook: (() => void) | undefined;
+  #cancelDue: (() => void) | undefined;
+  #dueAt: number | undefined;
+  #isClosed = false;
+
+  constructor(port: CarriagePort, queues: readonly string[]) {
+    this.#port = port;
+    this.#queues = queues;
+    const letters = new LedgerLetters(port.store, port.place, {
+      now: () => port.now(),
+      isInWork: (row) => this.#inWork.has(keyOf(row)),
+      hurry: (queue) => this.hasten([queue]),
+    });
+    this.#channels = new Channels(letters, port.carrier, port.kernel);
+    for (const queue of queues) this.#open(queue);
+    this.#lookLater();
+  }
+
+  /** Has all that nobody holds sent again. */
+  static async anew(store: Store, { scope, claim }: Place, queues: readonly string[]): Promise<void> {
+    const writes = queues.map(
+      (queue): Write => ({
+        type: "update",
+        table: carriedChannels,
+        key: [scope, queue],
+        set: { complete: 0 },
+      }),
+    );
+    await store.commit({ claim, writes });
+  }
+
+  // ── from the broker ──────────────────────────────────────────────────────────────────────────────────────────
+
+  #open(queue: string): void {
+    const prefetch = Math.max(FEWEST, AHEAD * this.#port.inWork(queue));
+    const inbox: Inbox = {
+      arrived: [],
+      waiting: [],
+      consumption: undefined,
+      unwatch: this.#channels.watch(queue, (channel) => this.#consume(queue, inbox, channel, prefetch)),
+    };
+    this.#inboxes.set(queue, inbox);
+  }
+
+  #consume(queue: string, inbox: Inbox, channel: string, prefetch: number): void {
+    if (this.#isClosed || inbox.consumption?.channel === channel) return;
+    void inbox.consumption?.of.close();
+    const deliver = async (letter: CarrierDelivery): Promise<void> => {
+      if (this.#isClosed) return letter.nak(0);
+      inbox.arrived.push(letter);
+      this.#port.news(queue);
+      if (inbox.arrived.length >= prefetch) await new Promise<void>((resolve) => inbox.waiting.push(resolve));
+    };
+    const gone = (): void => {
+      inbox.consumption = undefined;
+      this.#channels.gone(queue, channel);
+    };
+    inbox.consumption = { channel, of: this.#port.carrier.consume(channel, prefetch, deliver, gone) };
+  }
+
+  /** Messages of which letters have arrived, and that nobody has. They are this host's from now on. */
+  async take(queue: string, count: number): Promise<readonly MessageRow[]> {
+    const inbox = this.#inboxes.get(queue);
+    const letters = inbox?.arrived.splice(0, count) ?? [];
+    for (const goOn of inbox?.waiting.splice(0) ?? []) goOn();
+    if (letters.length === 0) return [];
+    try {
+      return await this.#take(queue, letters);
+    } catch (error) {
+      for (const letter of letters) letter.nak(QUEUE_LIMITS.again.maxMs);
+      throw error;
+    }
+  }
+
+  async #take(queue: string, letters: readonly CarrierDelivery[]): Promise<readonly MessageRow[]> {
+    const { store, place } = this.#port;
+    const { scope } = place;
+    const keys = letters.map(({ body }) => keyIn(body));
+    const found = await store.get(
+      messages,
+      keys.flatMap((key) => (key === undefined ? [] : [[scope, queue, ...key]])),
+    );
+    // A letter that says nothing is of a stranger: it is acknowledged, as one of a message that is gone.
+    const rows = keys.map((key) => (key === undefined ? undefined : found.shift()));
+    const free = new Map<string, { readonly row: MessageRow; readonly letter: CarrierDelivery }>();
+    for (const [i, letter] of letters.entries()) {
+      const row = rows[i];
+      const key = row === undefined ? "" : keyOf(row);
+      // It comes again, in case this host gives the message back.
+      if (this.#inWork.has(key)) letter.nak(IN_WORK_MS);
+      else if (row === undefined || row.holder !== null || free.has(key)) this.#acknowledge(letter);
+      else free.set(key, { row, letter });
+    }
+    const all = [...free.entries()];
+    const isMine = await this.#hold(all.map(([, { row }]) => row));
+    return all.flatMap(([key, { row, letter }], i) => {
+      if (!isMine[i]) {
+        this.#acknowledge(letter);
+        return [];
+      }
+      this.#inWork.set(key, letter);
+      return [row];
+    });
+  }
+
+  /** Which of these messages this host has now. A store of one process notes nothing: all messages are its. */
+  async #hold(rows: readonly MessageRow[]): Promise<boolean[]> {
+    const { store, place } = this.#port;
+    const { scope, claim } = place;
+    if (!place.shared || rows.length === 0) return rows.map(() => true);
+    const writes = rows.map(({ queue, lane, id }): Write => {
+      const row = { table: messages, key: [scope, queue, lane, id] };
+      const held = { type: "update" as const, ...row, set: { holder: claim.token } };
+      return { type: "when", ...row, is: { holder: null }, writes: [held] };
+    });
+    const { results } = await store.commit({ claim, writes });
+    return results.map((result) => result === 1);
+  }
+
+  /** What is not acknowledged comes again, and is acknowledged then. */
+  #acknowledge(letter: CarrierDelivery): void {
+    letter.ack().catch(() => undefined);
+  }
+
+  // ── to the broker ────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A commit has settled or delayed messages, and has made children. They are sent; the letters are acknowledged last. */
+  committed(
+    done: readonly LiveMessage[],
+    children: readonly Pick<Parcel, "queue" | "lane" | "id">[],
+    at: number,
+  ): void {
+    const letters = done.flatMap((message) => this.#lettersOf(message));
+    const parcels = children.map((child) => ({ ...child, round: at }));
+    const now = this.#port.now();
+    for (const { lane } of parcels) if (lane > now) this.#lookAt(lane);
+    this.#ship(
+      parcels.filter(({ lane }) => lane <= now),
+      letters,
+    );
+  }
+
+  /** This host has lost the message: its letter comes again, to whoever has it then. */
+  lost(message: LiveMessage): void {
+    for (const letter of this.#lettersOf(message)) letter.nak(IN_WORK_MS);
+  }
+
+  #lettersOf(message: LiveMessage): CarrierDelivery[] {
+    const key = keyOf(message);
+    const letter = this.#inWork.get(key);
+    this.#inWork.delete(key);
+    return letter === undefined ? [] : [letter];
+  }
+
+  #ship(parcels: readonly Parcel[], letters: readonly CarrierDelivery[]): void {
+    if (this.#isClosed || parcels.length + letters.length === 0) return;
+    for (const parcel of parcels) this.#underWay.add(keyOf(parcel));
+    this.#waiting.push({ parcels, letters });
+    // Of no process: whose step was committed may end before the broker has answered, and what is sent is of all.
+    outside(() => this.#begin());
+  }
+
+  #begin(): void {
+    if (this.#shipment !== undefined || this.#waiting.length === 0) return;
+    let count = 0;
+    let size = 0;
+    while (count < this.#waiting.length && size < AT_ONCE)
+      size += this.#waiting[count++]?.parcels.length ?? 0;
+    const some = this.#waiting.splice(0, count);
+    const parcels = some.flatMap((one) => one.parcels);
+    const letters = some.flatMap((one) => one.letters);
+    this.#shipment = new Promise<void>((resolve) => this.#shipped(parcels, letters, resolve)).then(() => {
+      for (const parcel of parcels) this.#underWay.delete(keyOf(parcel));
+      this.#shipment = undefined;
+      this.#begin();
+      // What is marked now is not in the way of the rest.
+      if (this.#hurry.size > 0) this.#lookSoon();
+    });
+  }
+
+  /** Publishes, marks, and acknowledges last, as outbox-machine.ts decides. */
+  #shipped(parcels: readonly Parcel[], letters: readonly CarrierDelivery[], ended: () => void): void {
+    const { kernel } = this.#port;
+    const begin = initial<Parcel>(QUEUE_LIMITS.again);
+    const loop = new EffectLoop(begin, decide<Parcel>, (effect: OutboxEffect<Parcel>) => {
+      // What is left of it is in the outbox, and its letters come again.
+      if (this.#isClosed && effect.type !== "ack") return ended();
+      const inMs = effect.type === "ack" ? 0 : effect.inMs;
+      const work = (): void => follow(this.#carryOut(effect, letters));
+      if (inMs > 0) kernel.addTimer(inMs, { fire: () => (this.#isClosed ? ended() : work()) });
+      else work();
+    });
+    const follow = (work: Promise<OutboxEvent<Parcel>>): void => {
+      const tell = (event: OutboxEvent<Parcel>): void => {
+        loop.dispatch(event);
+        if (loop.state.phase === "ended") ended();
+      };
+      work.then(tell, () => tell({ type: "failed", roll: kernel.env.random() }));
+    };
+    loop.dispatch({ type: "taken" });
+    loop.dispatch({ type: "settled", children: parcels });
+  }
+
+  async #carryOut(
+    effect: OutboxEffect<Parcel>,
+    letters: readonly CarrierDelivery[],
+  ): Promise<OutboxEvent<Parcel>> {
+    switch (effect.type) {
+      case "publish":
+        return { type: "confirmed", children: await this.#publish(effect.children) };
+      case "mark":
+        return { type: (await this.#mark(effect.children)) ? "marked" : "void" };
+      case "ack":
+        await Promise.allSettled(letters.map((letter) => letter.ack()));
+        return { type: "acked" };
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  async #publish(parcels: readonly Parcel[]): Promise<Parcel[]> {
+    const { carrier, place } = this.#port;
+    const { token } = place.claim;
+    const sent = await Promise.all(
+      [...byQueue(parcels)].map(([queue, some]) =>
+        this.#channels.use(queue, async (channel) => {
+          const letters = some.map(({ lane, id, round }) => ({
+            id: `${token}/${id}/${lane}/${round}`,
+            body: JSON.stringify([lane, id]),
+          }));
+          await carrier.publish(channel, letters);
+          return some.map((parcel) => ({ ...parcel, channel }));
+        }),
+      ),
+    );
+    return sent.flat();
+  }
+
+  /** False: the store names another channel, so the broker may have lost what it has confirmed. */
+  async #mark(parcels: readonly Parcel[]): Promise<boolean> {
+    const { store, place } = this.#port;
+    const { scope } = place;
+    for (const [queue, some] of byQueue(parcels)) {
+      const writes = some.map(({ lane, id, round }): Write => {
+        const row = { table: outbox, key: [scope, queue, lane, id] };
+        return { type: "when", ...row, is: { round }, writes: [{ type: "delete", ...row }] };
+      });
+      const expect = [...new Set(some.map(({ channel }) => channel))].map((channel) => ({
+        table: carriedChannels,
+        key: [scope, queue],
+        is: { channel: channel ?? null },
+      }));
+      try {
+        await store.commit({ expect, writes });
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+        await this.#channels.look([queue]);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // ── what is due, and what others have left behind ────────────────────────────────────────────────────────────
+
+  #lookLater(): void {
+    const { kernel } = this.#port;
+    const timer = kernel.addTimer(LOOK_MS, {
+      fire: () => {
+        this.#look().then(
+          () => !this.#isClosed && this.#lookLater(),
+          (error: Error) => this.#port.lost(error),
+        );
+      },
+    });
+    this.#cancelLook = () => void kernel.cancelTimer(timer);
+  }
+
+  /** The outbox of these queues is sent now, all of it. */
+  hasten(queues: readonly string[] = this.#queues): void {
+    for (const queue of queues) this.#hurry.add(queue);
+    this.#lookSoon();
+  }
+
+  #lookSoon(): void {
+    if (!this.#isClosed) this.#look().catch((error: Error) => this.#port.lost(error));
+  }
+
+  /** Looks when a delayed message is due. @param at - by the clock of the store */
+  #lookAt(at: number): void {
+    if (this.#isClosed || (this.#dueAt !== undefined && this.#dueAt <= at)) return;
+    const { kernel, now } = this.#port;
+    this.#cancelDue?.();
+    this.#dueAt = at;
+    const fire = (): void => {
+      this.#dueAt = undefined;
+      this.hasten();
+    };
+    const timer = kernel.addTimer(Math.max(1, at - now()), { fire });
+    this.#cancelDue = () => void kernel.cancelTimer(timer);
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookAtAll().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #lookAtAll(): Promise<void> {
+    for (const queue of this.#queues) await this.#lookAtOutbox(queue);
+    this.#sinceChannels += LOOK_MS;
+    if (this.#sinceChannels < QUEUE_LIMITS.lookMs || this.#isClosed) return;
+    this.#sinceChannels = 0;
+    // A broker that is away is asked again the next time.
+    await this.#channels.look(this.#queues).catch(() => undefined);
+  }
+
+  async #lookAtOutbox(queue: string): Promise<void> {
+    const { store, place } = this.#port;
+    const prefix = [place.scope, queue];
+    const now = this.#port.now();
+    const rows = await store.scan(outbox, { prefix, below: now + 1, limit: AT_ONCE });
+    if (this.#isClosed) return;
+    const isHurried = this.#hurry.has(queue);
+    const left = rows.filter(
+      (row) =>
+        !this.#underWay.has(keyOf(row)) && (isHurried || now - Math.max(row.round, row.lane) >= STALE_MS),
+    );
+    if (rows.length < AT_ONCE) this.#hurry.delete(queue);
+    this.#ship(left, []);
+    const [next] = await store.scan(outbox, { prefix, after: now, limit: 1 });
+    if (next !== undefined) this.#lookAt(next.lane);
+  }
+
+  // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Delivers and sends nothing more. What was not settled is the ledger's to give back. Nobody waits for the broker, which may be away: what
+   * is on its way changes nothing that matters, since the store has all.
+   */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#cancelLook?.();
+    this.#cancelDue?.();
+    this.#waiting = [];
+    for (const { arrived, waiting, consumption, unwatch } of this.#inboxes.values()) {
+      unwatch();
+      for (const letter of arrived.splice(0)) letter.nak(0);
+      for (const goOn of waiting.splice(0)) goOn();
+      void consumption?.of.close();
+    }
+    for (const letter of this.#inWork.values()) letter.nak(0);
+    this.#inWork.clear();
+    this.#channels.close();
+  }
+
+  /** The execution has ended: nobody needs its channels any more. */
+  ended(): void {
+    for (const { consumption } of this.#inboxes.values())
+      if (consumption !== undefined) this.#port.carrier.remove(consumption.channel).catch(() => undefined);
+    this.close();
+  }
+}
+
+/** Lane and id of the message that a letter is about. */
+function keyIn(body: string): [number, MessageId] | undefined {
+  try {
+    const [lane, id] = JSON.parse(body) as readonly unknown[];
+    return Number.isSafeInteger(lane) && typeof id === "string" ? [lane as number, id] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function byQueue(parcels: readonly Parcel[]): Map<string, Parcel[]> {
+  const all = new Map<string, Parcel[]>();
+  for (const parcel of parcels) {
+    const some = all.get(parcel.queue);
+    if (some === undefined) all.set(parcel.queue, [parcel]);
+    else some.push(parcel);
+  }
+  return all;
+}

@@ -1,0 +1,99 @@
+// What a host has left that is gone: messages, sources and batches that name its claim, in a store that several processes share. Another
+// host gives them back, in commits that are bounded, and each of which expects the rows to be as they were. So a host that was cut off and
+// comes back finds its claim lost, and whatever it still writes is refused.
+
+import { type Claim, ConflictError, type RowExpectation, type Store, type Write } from "../../store/index.js";
+import { interrupted } from "./interruptions.js";
+import { executionTopic, HOST_CLAIMS, held, messages, outbox, READY_NEWS, sources } from "./tables.js";
+
+/** What giving back uses of its host. */
+export interface GiveBackHost {
+  readonly store: Store;
+  readonly claim: Claim;
+  /** For people: who does it. */
+  readonly owner: string;
+  /** Most rows of one commit. */
+  readonly rows: number;
+  /** A broker carries the messages: what is given back is sent again. */
+  readonly carried: boolean;
+}
+
+/** Names of claims of those who give back begin so: one host alone does it for each that is gone. */
+const GIVE_BACK_CLAIMS = "pipelines/give-back/";
+
+/** Gives back what hosts held that are gone. */
+export async function giveBack(host: GiveBackHost): Promise<void> {
+  const { store, claim } = host;
+  const tokens = new Set<number>();
+  for (const table of [messages, sources, held])
+    for (const token of await holdersOf(store, table)) if (token !== claim.token) tokens.add(token);
+  if (tokens.size === 0) return;
+  // Read after the tokens were seen: none of them was made since.
+  const claims = await store.claims(HOST_CLAIMS);
+  for (const token of tokens) {
+    const of = claims.find((one) => one.token === token);
+    if (of?.held === true) continue;
+    // One that has lapsed could be renewed late.
+    if (of !== undefined) await store.revoke(of.name, token);
+    await giveBackAll(host, token);
+  }
+}
+
+type Held = typeof messages | typeof sources | typeof held;
+
+/** The tokens that rows of a table name. */
+async function holdersOf(store: Store, table: Held): Promise<number[]> {
+  const tokens: number[] = [];
+  for (let after = 0; ; ) {
+    const [first] = await store.scan(table as typeof held, { index: "holder", after, limit: 1 });
+    if (first === undefined) return tokens;
+    after = first.holder;
+    tokens.push(after);
+  }
+}
+
+async function giveBackAll(host: GiveBackHost, token: number): Promise<void> {
+  const name = GIVE_BACK_CLAIMS + token;
+  const alone = await host.store.claim(name, { owner: host.owner });
+  if (alone === undefined) return;
+  try {
+    while (await giveBackSome(host, token));
+  } catch (error) {
+    // Somebody who was cut off in the middle of this is back. What is left is for the next time.
+    if (!(error instanceof ConflictError)) throw error;
+  } finally {
+    await alone.release().catch(() => undefined);
+  }
+}
+
+/** Gives some rows back. False: there are no more. */
+async function giveBackSome(
+  { store, claim, rows: limit, carried }: GiveBackHost,
+  token: number,
+): Promise<boolean> {
+  const of = { index: "holder", prefix: [token], limit };
+  const [some, read, batches] = await Promise.all([
+    store.scan(messages, of),
+    store.scan(sources, of),
+    store.count(held, of),
+  ]);
+  if (some.length + read.length + batches === 0) return false;
+  const round = carried ? Math.floor(await store.clock()) : 0;
+  const expect: RowExpectation[] = [];
+  const writes: Write[] = [{ type: "clear", table: held, index: "holder", prefix: [token] }];
+  const free = (table: Held, key: readonly (string | number)[], set = {}): void => {
+    expect.push({ table, key, is: { holder: token } });
+    writes.push({ type: "update", table, key, set: { ...set, holder: null } });
+  };
+  for (const row of some) {
+    // A host takes no more than it soon works on, so each may have been in work. The attempt at a suspect was counted before it began.
+    free(messages, [row.scope, row.queue, row.lane, row.id], row.suspect === null ? interrupted(row) : {});
+    const { scope, queue, lane, id } = row;
+    if (carried) writes.push({ type: "put", table: outbox, row: { scope, queue, lane, id, round } });
+  }
+  for (const { scope, name } of read) free(sources, [scope, name]);
+  const scopes = new Set([...some, ...read].map(({ scope }) => scope));
+  const notify = [...scopes].map((scope) => executionTopic(scope) + READY_NEWS);
+  await store.commit({ claim, expect, writes, notify });
+  return true;
+}

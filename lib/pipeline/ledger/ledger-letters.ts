@@ -1,0 +1,122 @@
+// What channels.ts asks of the ledger of an execution: which channel counts, and which messages have to be sent.
+
+import { ConflictError, type Store, type Write } from "../../store/index.js";
+import type { NamedChannel } from "../queues/channel-machine.js";
+import type { Letters } from "../queues/channels.js";
+import { QUEUE_LIMITS } from "../queues/limits.js";
+import type { Place } from "./step-writes.js";
+import { carriedChannels, executions, type MessageRow, messages, outbox } from "./tables.js";
+
+/** What is asked of the host. */
+export interface LettersPort {
+  /** The clock of the store, which does not step back here. */
+  now(): number;
+  /** In a store of one process: this host has the message. */
+  isInWork(row: MessageRow): boolean;
+  /** The outbox of this queue is to be sent now. */
+  hurry(queue: string): void;
+}
+
+export class LedgerLetters implements Letters {
+  readonly #store: Store;
+  readonly #place: Place;
+  readonly #port: LettersPort;
+
+  constructor(store: Store, place: Place, port: LettersPort) {
+    this.#store = store;
+    this.#place = place;
+    this.#port = port;
+  }
+
+  prefixOf(queue: string): string {
+    return `execution${this.#place.scope}-${queue}`;
+  }
+
+  async read(queue: string): Promise<NamedChannel | undefined> {
+    const [row] = await this.#store.get(carriedChannels, [[this.#place.scope, queue]]);
+    return row === undefined ? undefined : { channel: row.channel, isComplete: row.complete === 1 };
+  }
+
+  async name(queue: string, channel: string, before: string | undefined): Promise<boolean> {
+    const { scope } = this.#place;
+    const one = { table: carriedChannels, key: [scope, queue] };
+    const is = before === undefined ? ("absent" as const) : { channel: before };
+    const row = { scope, queue, channel, complete: 0 };
+    try {
+      await this.#store.commit({
+        // Of an execution that has ended nobody would remove it.
+        expect: [
+          { ...one, is },
+          { table: executions, key: [scope], is: { ended: null } },
+        ],
+        writes: [{ type: "put", table: carriedChannels, row }],
+      });
+      return true;
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      const [execution] = await this.#store.get(executions, [[scope]]);
+      if (execution?.ended !== null) throw error;
+      return false;
+    }
+  }
+
+  async resend(queue: string, channel: string): Promise<void> {
+    const { scope, claim } = this.#place;
+    const limit = QUEUE_LIMITS.portion;
+    const prefix = [scope, queue];
+    for (let from: { readonly lane: number; readonly id: string } | undefined; ; ) {
+      // Lanes in their order, and within a lane the ids.
+      const rows = await this.#page(prefix, from, limit);
+      const round = this.#port.now();
+      const writes = rows
+        .filter((row) => this.#isFree(row))
+        .map(
+          ({ lane, id }): Write => ({ type: "put", table: outbox, row: { scope, queue, lane, id, round } }),
+        );
+      if (writes.length > 0) await this.#store.commit({ claim, writes });
+      from = rows.at(-1);
+      if (rows.length < limit) break;
+    }
+    const row = { table: carriedChannels, key: [scope, queue] };
+    const done = { type: "update" as const, ...row, set: { complete: 1 } };
+    await this.#store.commit({ writes: [{ type: "when", ...row, is: { channel }, writes: [done] }] });
+    this.#port.hurry(queue);
+  }
+
+  async suspect(queue: string): Promise<(() => Promise<boolean>) | undefined> {
+    const { scope } = this.#place;
+    const below = this.#port.now() + 1;
+    const rows = await this.#store.scan(messages, { prefix: [scope, queue], below, limit: LOOKED_AT });
+    const row = rows.find((one) => this.#isFree(one));
+    if (row === undefined) return undefined;
+    const key = [scope, queue, row.lane, row.id];
+    const isSent = async (): Promise<boolean> => {
+      const [[now], [unsent]] = await Promise.all([
+        this.#store.get(messages, [key]),
+        this.#store.get(outbox, [key]),
+      ]);
+      return now !== undefined && unsent === undefined && this.#isFree(now);
+    };
+    return (await isSent()) ? isSent : undefined;
+  }
+
+  #isFree(row: MessageRow): boolean {
+    return this.#place.shared ? row.holder === null : !this.#port.isInWork(row);
+  }
+
+  async #page(
+    prefix: readonly (string | number)[],
+    after: { readonly lane: number; readonly id: string } | undefined,
+    limit: number,
+  ): Promise<MessageRow[]> {
+    if (after === undefined) return this.#store.scan(messages, { prefix, limit });
+    const rest = { prefix: [...prefix, after.lane], after: after.id, limit };
+    const same = await this.#store.scan(messages, rest);
+    if (same.length === limit) return same;
+    const later = { prefix, after: after.lane, limit: limit - same.length };
+    return [...same, ...(await this.#store.scan(messages, later))];
+  }
+}
+
+/** What is in front of it is looked at another time. */
+const LOOKED_AT = 500;

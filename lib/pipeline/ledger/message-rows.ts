@@ -1,0 +1,209 @@
+// The rows of the messages of one execution, as people look for them: by id over all queues, and in the order of the ids. The tables
+// have the queue before the id in their keys, so the names of the queues are found first.
+
+import type { Store } from "../../store/index.js";
+import type { Columns, RowOf, Table } from "../../store/table.js";
+import { descendantsOf, hopsOf, type MessageId } from "../definition/message-id.js";
+import {
+  type DeadLetterRow,
+  deadLetters,
+  type KeptRow,
+  keptValues,
+  type LineageRow,
+  lineage,
+  type MessageRow,
+  messages,
+  READY,
+} from "./tables.js";
+
+/** Rows that are read from the store at a time. */
+const PAGE = 1_000;
+
+/** The rows of one message. */
+export interface RowsOfMessage {
+  readonly settled: LineageRow | undefined;
+  readonly live: MessageRow | undefined;
+  readonly dead: DeadLetterRow | undefined;
+}
+
+/** Which queues of an execution hold something. */
+export interface HeldQueues {
+  readonly live: readonly string[];
+  readonly dead: readonly string[];
+}
+
+/** A row of some table with the place of its message. */
+type Placed = Readonly<Record<"queue" | "id", string>>;
+
+export class MessageRows {
+  readonly #store: Store;
+  readonly #scope: number;
+
+  /** @param scope - the number of the execution */
+  constructor(store: Store, scope: number) {
+    this.#store = store;
+    this.#scope = scope;
+  }
+
+  /** The names of the queues that hold messages and dead letters. */
+  async queues(): Promise<HeldQueues> {
+    const [live, dead] = await Promise.all([this.#queuesIn(messages), this.#queuesIn(deadLetters)]);
+    return { live, dead };
+  }
+
+  async #queuesIn<C extends Columns>(table: Table<C>): Promise<string[]> {
+    const found: string[] = [];
+    for (;;) {
+      const last = found.at(-1);
+      const bounds = last === undefined ? {} : { after: last };
+      const [row] = await this.#store.scan(table, { prefix: [this.#scope], ...bounds, limit: 1 });
+      if (row === undefined) return found;
+      found.push((row as unknown as Placed).queue);
+    }
+  }
+
+  /** What became of a message, if it was settled. */
+  async settledRow(id: MessageId): Promise<LineageRow | undefined> {
+    const [row] = await this.#store.get(lineage, [[this.#scope, id]]);
+    return row;
+  }
+
+  /** Everything that is known of some messages, in their order. */
+  async of(ids: readonly MessageId[]): Promise<RowsOfMessage[]> {
+    if (ids.length === 0) return [];
+    const scope = this.#scope;
+    const settled = await this.#store.get(
+      lineage,
+      ids.map((id) => [scope, id]),
+    );
+    const { live, dead } = await this.queues();
+    const ready = await this.#first(messages, ids, live, (queue, id) => [scope, queue, READY, id]);
+    const given = await this.#first(deadLetters, ids, dead, (queue, id) => [scope, queue, id]);
+    const isOpen = ids.some((id, i) => settled[i] === undefined && !ready.has(id) && !given.has(id));
+    const delayed = isOpen ? await this.#delayed(live, (id) => ids.includes(id)) : [];
+    const late = new Map(delayed.map((row) => [row.id, row]));
+    return ids.map((id, i) => ({
+      settled: settled[i],
+      live: ready.get(id) ?? late.get(id),
+      dead: given.get(id),
+    }));
+  }
+
+  async #first<C extends Columns>(
+    table: Table<C>,
+    ids: readonly MessageId[],
+    queues: readonly string[],
+    key: (queue: string, id: MessageId) => readonly (string | number)[],
+  ): Promise<Map<MessageId, RowOf<C>>> {
+    const found = new Map<MessageId, RowOf<C>>();
+    for (const queue of queues)
+      for (const row of await this.#store.get(
+        table,
+        ids.map((id) => key(queue, id)),
+      ))
+        if (row !== undefined) found.set((row as unknown as Placed).id, row);
+    return found;
+  }
+
+  /** What routes have kept of settled messages. */
+  async kept(ids: readonly MessageId[]): Promise<ReadonlyMap<MessageId, KeptRow>> {
+    const queues = await this.#queuesIn(keptValues);
+    return this.#first(keptValues, ids, queues, (queue, id) => [this.#scope, queue, id]);
+  }
+
+  /** Messages that wait for their time, of all queues, as far as their ids are wanted. */
+  async #delayed(queues: readonly string[], isWanted: (id: MessageId) => boolean): Promise<MessageRow[]> {
+    const found: MessageRow[] = [];
+    for (const queue of queues)
+      for await (const row of this.live(queue, READY + 1)) if (isWanted(row.id)) found.push(row);
+    return found;
+  }
+
+  /** The live messages of a queue in the order of their lanes. */
+  async *live(queue: string, from: number = READY): AsyncGenerator<MessageRow, void, undefined> {
+    const prefix = [this.#scope, queue];
+    for (let lane = from; ; ) {
+      const [next] = await this.#store.scan(messages, { prefix, from: lane, limit: 1 });
+      if (next === undefined) return;
+      ({ lane } = next);
+      yield* this.#pages(messages, [...prefix, lane]);
+      lane++;
+    }
+  }
+
+  /** The dead letters of a queue, in the order of their ids. */
+  dead(queue: string, after?: MessageId): AsyncGenerator<DeadLetterRow, void, undefined> {
+    return this.#pages(deadLetters, [this.#scope, queue], after);
+  }
+
+  /** What was settled, in the order of the ids. */
+  settled(after?: MessageId): AsyncGenerator<LineageRow, void, undefined> {
+    return this.#pages(lineage, [this.#scope], after);
+  }
+
+  async *#pages<C extends Columns>(
+    table: Table<C>,
+    prefix: readonly (string | number)[],
+    after?: MessageId,
+  ): AsyncGenerator<RowOf<C>, void, undefined> {
+    for (let last = after; ; ) {
+      const bounds = last === undefined ? {} : { after: last };
+      const rows = await this.#store.scan(table, { prefix, ...bounds, limit: PAGE });
+      for (const row of rows) {
+        yield row;
+        last = (row as unknown as Placed).id;
+      }
+      if (rows.length < PAGE) return;
+    }
+  }
+
+  /** The ids of the children of a message, in their order. Their own descendants are passed by. */
+  async *childrenOf(id: MessageId, after?: MessageId): AsyncGenerator<MessageId, void, undefined> {
+    const hops = hopsOf(id) + 1;
+    const { below } = descendantsOf(id);
+    const { live, dead } = await this.queues();
+    const delayed = (await this.#delayed(live, (one) => hopsOf(one) === hops && one.startsWith(`${id}.`)))
+      .map((row) => row.id)
+      .sort();
+    const tables = [
+      (bounds: Bounds) => this.#store.scan(lineage, { prefix: [this.#scope], ...bounds }),
+      ...live.map(
+        (queue) => (bounds: Bounds) =>
+          this.#store.scan(messages, { prefix: [this.#scope, queue, READY], ...bounds }),
+      ),
+      ...dead.map(
+        (queue) => (bounds: Bounds) =>
+          this.#store.scan(deadLetters, { prefix: [this.#scope, queue], ...bounds }),
+      ),
+    ];
+    let from = after === undefined ? descendantsOf(id).from : descendantsOf(after).below;
+    for (;;) {
+      const pages = await Promise.all(tables.map((read) => read({ from, below, limit: PAGE })));
+      // What lies behind the end of a full page is not known yet.
+      const ends = pages.filter((page) => page.length === PAGE).map((page) => page.at(-1)?.id as string);
+      const horizon =
+        ends.length === 0 ? undefined : ends.reduce((one, other) => (one < other ? one : other));
+      const isKnown = (one: MessageId): boolean => horizon === undefined || one <= horizon;
+      const ids = [...pages.flat().map((row) => row.id), ...delayed.filter((one) => one >= from)].filter(
+        isKnown,
+      );
+      const children = new Set(ids.map((one) => childOn(id, one)));
+      const sorted = [...children].sort();
+      yield* sorted;
+      if (horizon === undefined) return;
+      from = descendantsOf(sorted.at(-1) ?? horizon).below;
+    }
+  }
+}
+
+interface Bounds {
+  readonly from: MessageId;
+  readonly below: MessageId;
+  readonly limit: number;
+}
+
+/** The child of a message that a descendant of it comes from. */
+function childOn(id: MessageId, descendant: MessageId): MessageId {
+  const end = descendant.indexOf(".", id.length + 1);
+  return end < 0 ? descendant : descendant.slice(0, end);
+}

@@ -1,0 +1,26 @@
+// What the parts of a step have in common, whatever the step is.
+
+import type { Publication, Remembered, Step } from "./ledger.js";
+import type { LiveMessage } from "./live-message.js";
+
+const NOTHING: readonly Publication[] = [];
+const NO_MESSAGES: readonly LiveMessage[] = [];
+
+/** The messages that a step publishes. */
+export function publishedBy(step: Step): readonly Publication[] {
+  if (step.type === "source") return step.messages;
+  return step.type === "settle" || step.type === "emit" ? step.children : NOTHING;
+}
+
+/** The messages that a step is about, each once. */
+export function messagesOf(step: Step): readonly LiveMessage[] {
+  if (step.type === "emit") return [...new Set(step.messages)] as LiveMessage[];
+  if (step.type === "settle" || step.type === "retry" || step.type === "dead")
+    return [step.message as LiveMessage];
+  return NO_MESSAGES;
+}
+
+/** What adapters remember from the step on. */
+export function rememberedBy(step: Step): readonly Remembered[] | undefined {
+  return step.type === "settle" || step.type === "emit" ? step.remember : undefined;
+}

@@ -1,0 +1,22 @@
+// The errors of operations on executions.
+
+import { SignalboxError } from "../../process/errors.js";
+
+/**
+ * An execution did not end within the timeout of a wait. It goes on.
+ *
+ * @remedy Wait again, with a larger `timeoutMs` if need be; or look with `inspect` at how many messages its queues hold.
+ */
+export class ExecutionWaitTimeoutError extends SignalboxError {
+  static override readonly name: string = "ExecutionWaitTimeoutError";
+  readonly code = "ERR_PIPELINE_WAIT_TIMEOUT";
+  /** The id of the execution. */
+  readonly execution: string;
+  /** How many milliseconds were waited. */
+  readonly timeoutMs: number;
+  constructor(execution: string, timeoutMs: number) {
+    super(`the execution ${JSON.stringify(execution)} did not end within ${timeoutMs} ms; it goes on`);
+    this.execution = execution;
+    this.timeoutMs = timeoutMs;
+  }
+}

@@ -1,0 +1,74 @@
+// Rows of messages as operations show them. Pure.
+
+import type { MessageId } from "../definition/message-id.js";
+import { decodeEntry, type LineageEntry } from "../ledger/lineage.js";
+import type { RowsOfMessage } from "../ledger/message-rows.js";
+import { type DeadLetterRow, type LineageRow, type MessageRow, READY } from "../ledger/tables.js";
+import type { DeadMessage, MessageRecord } from "./operations.js";
+
+/** What became of a message, from all that is stored of it. */
+export function recordOf(id: MessageId, { settled, live, dead }: RowsOfMessage): MessageRecord {
+  if (live !== undefined) return liveRecord(live);
+  if (settled !== undefined) return settledRecord(settled, dead);
+  if (dead !== undefined) {
+    const { queue, tag } = dead;
+    const errors = errorsOf(dead.history);
+    return {
+      id,
+      status: "dead",
+      queue,
+      ...keyOf(tag),
+      attempt: errors.length,
+      calls: [],
+      children: 0,
+      errors,
+    };
+  }
+  return { id, status: "forgotten", attempt: 0, calls: [], children: 0, errors: [] };
+}
+
+function liveRecord({ id, queue, lane, tag, attempts, history }: MessageRow): MessageRecord {
+  return {
+    ...{ id, status: lane === READY ? "ready" : "delayed", queue, ...keyOf(tag) },
+    ...{ attempt: attempts ?? 0, calls: [], children: 0, errors: errorsOf(history) },
+  };
+}
+
+/** @param dead - of a dead letter, what else is known of it */
+export function settledRecord({ id, entry }: LineageRow, dead: DeadLetterRow | undefined): MessageRecord {
+  const { route, status, attempt, calls, children, batch, errors } = decodeEntry(id, entry);
+  return {
+    ...{ id, status, route, attempt, calls, children },
+    ...(batch !== undefined && { batch }),
+    ...(dead !== undefined && { queue: dead.queue, ...keyOf(dead.tag) }),
+    errors: dead === undefined ? (errors ?? []) : errorsOf(dead.history),
+  };
+}
+
+/** Whether an attempt at the message has failed. */
+export function hasFailed({ status, errors }: Pick<LineageEntry, "status" | "errors">): boolean {
+  return status === "dead" || (errors !== undefined && errors.length > 0);
+}
+
+/** @param value - of the message, decoded */
+export function deadMessageOf(
+  row: DeadLetterRow,
+  settled: LineageRow | undefined,
+  value: unknown,
+): DeadMessage {
+  const { id, queue, tag, history, at } = row;
+  const entry = settled === undefined ? undefined : decodeEntry(id, settled.entry);
+  const failed = entry?.calls.findLast(({ status }) => status === "failed");
+  return {
+    ...{ id, queue },
+    ...(entry !== undefined && { route: entry.route }),
+    ...(failed !== undefined && { adapter: failed.adapter }),
+    ...{ value, ...keyOf(tag), errors: errorsOf(history), at },
+  };
+}
+
+const keyOf = (tag: string | null): { readonly key?: string } => (tag === null ? {} : { key: tag });
+
+function errorsOf(history: string | null): readonly string[] {
+  return history === null ? [] : (JSON.parse(history) as string[]);
+}

@@ -1,0 +1,230 @@
+// The operations on all executions of a store: to find them, to look at what became of each message, and to change their course. A host
+// offers them to its program, and over its admin socket to the command `signalbox pipelines`.
+
+import type { MessageId } from "../definition/message-id.js";
+import type { CallRecord } from "../ledger/lineage.js";
+import type { ExecutionStatus } from "../ledger/tables.js";
+import type { ReplayOptions } from "../replay/options.js";
+import type { PipelineSummary } from "../runtime/summary.js";
+
+/** All statuses of executions, in the order in which people want to see them. */
+export const EXECUTION_STATUSES: readonly ExecutionStatus[] = [
+  ...(["running", "paused", "completed", "failed", "cancelled"] as const),
+];
+
+/** An execution in a list. */
+export interface ExecutionSummary extends PipelineSummary {
+  /** The id of the execution whose messages it replays. */
+  readonly replays?: string;
+}
+
+/** Which executions a list has. All that is given must hold. */
+export interface ExecutionFilter {
+  /** Executions of this status, or of one of these. */
+  readonly status?: ExecutionStatus | readonly ExecutionStatus[];
+  /** The name of the pipeline. */
+  readonly pipeline?: string;
+  /** Executions whose ids begin so. */
+  readonly idPrefix?: string;
+  /** Executions that were started at this time or later, in milliseconds since 1970. */
+  readonly createdFrom?: number;
+  /** Executions that were started before this time. */
+  readonly createdBelow?: number;
+}
+
+/** A list, page by page. */
+export interface ExecutionListOptions extends ExecutionFilter {
+  /** The order of their starts. Default `newest`. */
+  readonly order?: "newest" | "oldest";
+  /** Most executions of a page, 1 to 1,000. Default 100. */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly cursor?: string;
+}
+
+/** A page of a list. */
+export interface ExecutionPage {
+  /** The executions of this page, in the order asked for. */
+  readonly executions: readonly ExecutionSummary[];
+  /** Gives the next page as `cursor`. Absent: there are no more. A page may be short, or empty, and still have a next. */
+  readonly next?: string;
+}
+
+/** A queue of an execution. */
+export interface QueueDepth {
+  /** The name of the queue. */
+  readonly queue: string;
+  /** The route that takes from it, as the frozen configuration names it. */
+  readonly route?: string;
+  /** Messages that may be tried now, those in work included. */
+  readonly ready: number;
+  /** Messages that wait for their next attempt. */
+  readonly delayed: number;
+  /** Dead letters. */
+  readonly dead: number;
+}
+
+/** A source of an execution. */
+export interface SourceState {
+  /** The name of the source. */
+  readonly name: string;
+  /** How many messages it has given. */
+  readonly given: number;
+  /** Whether it may give more. */
+  readonly open: boolean;
+}
+
+/** An execution as `inspect` shows it. */
+export interface ExecutionDetails extends ExecutionSummary {
+  /** The configuration that was frozen at its start. */
+  readonly configuration: unknown;
+  /** Its input. */
+  readonly input: unknown;
+  /** Why it failed. */
+  readonly error?: unknown;
+  /** Its queues, by name. */
+  readonly queues: readonly QueueDepth[];
+  /** Its sources, by name. */
+  readonly sources: readonly SourceState[];
+}
+
+/** What became of a message, or where it is. */
+export interface MessageRecord {
+  /** The id of the message: the path of its descent. */
+  readonly id: MessageId;
+  /**
+   * `ready` and `delayed`: it is in its queue, or in work. `completed`: its route has settled it. `dead`: it was given up. `forgotten`:
+   * nothing is known of it any more, or it never was.
+   */
+  readonly status: "ready" | "delayed" | "completed" | "dead" | "cancelled" | "forgotten";
+  /** Its queue, where that is known. */
+  readonly queue?: string;
+  /** The route that has settled it. */
+  readonly route?: string;
+  /** Its key. */
+  readonly key?: string;
+  /** The number of the attempt that settled it; of a message that is not settled, how often it was tried. */
+  readonly attempt: number;
+  /** The calls of adapters in the attempt that settled it. */
+  readonly calls: readonly CallRecord[];
+  /** How many children it has in other queues. */
+  readonly children: number;
+  /** The id of the first message of the batch in which it was processed. */
+  readonly batch?: MessageId;
+  /** The errors of the attempts that failed, the oldest first. */
+  readonly errors: readonly string[];
+}
+
+/** A message with those it comes from and those that come from it. */
+export interface Lineage {
+  /** The message. */
+  readonly message: MessageRecord;
+  /** Its ancestors. The first one came from a source, or was given at the start. */
+  readonly chain: readonly MessageRecord[];
+  /** The first of its children; `children` gives all. */
+  readonly children: readonly MessageRecord[];
+}
+
+/** A message that was given up, with its whole history. */
+export interface DeadMessage {
+  /** The id of the message. */
+  readonly id: MessageId;
+  /** The queue that it was in. */
+  readonly queue: string;
+  /** The route that gave it up; absent if no route got it, because it could not be read. */
+  readonly route?: string;
+  /** The adapter whose call failed last; absent if no adapter failed: a condition threw, or a result could not be stored. */
+  readonly adapter?: string;
+  /** Its value, or the error for which it cannot be read. */
+  readonly value: unknown;
+  /** Its key. */
+  readonly key?: string;
+  /** The errors of its attempts, the oldest first. */
+  readonly errors: readonly string[];
+  /** When it was given up, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Where a list of messages begins and ends. Lists are in the order of the ids. */
+export interface MessageRange {
+  /** Only messages behind this id. */
+  readonly after?: MessageId;
+  /** Most messages. Default: all. */
+  readonly limit?: number;
+}
+
+/** Which messages of an execution are listed. */
+export interface MessageFilter extends MessageRange {
+  /** Only messages that this route has settled. */
+  readonly route?: string;
+}
+
+/** Which dead letters are listed. They are in the order of queues and ids. */
+export interface DeadFilter {
+  /** Only those of this route. */
+  readonly route?: string;
+  /** Only those behind this one. */
+  readonly behind?: {
+    /** Its queue. */
+    readonly queue: string;
+    /** Its id. */
+    readonly id: MessageId;
+  };
+  /** Most of them. Default: all. */
+  readonly limit?: number;
+}
+
+/** A wait with an end. */
+export interface OutcomeOptions {
+  /** How many milliseconds to wait at most. Default: no limit. */
+  readonly timeoutMs?: number;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+}
+
+/** A replay that has begun. */
+export interface ReplayStarted {
+  /** The id of the new execution. */
+  readonly id: string;
+  /** How many messages it replays. */
+  readonly messages: number;
+}
+
+/** The operations. All of them reject with ExecutionNotFoundError for an id that no execution has. */
+export interface PipelineOperations {
+  /** Executions, page by page. @throws OptionError */
+  list(options?: ExecutionListOptions): Promise<ExecutionPage>;
+  /** All executions that a filter lets pass, read page by page. @throws OptionError */
+  executions(options?: ExecutionListOptions): AsyncIterable<ExecutionSummary>;
+  /** What an execution is, and how far it is: one row is read. */
+  status(id: string): Promise<ExecutionSummary>;
+  /** An execution with its configuration, queues and sources. */
+  inspect(id: string): Promise<ExecutionDetails>;
+  /** A message, the chain of its ancestors, and its first 100 children. @throws OptionError when the id is no id of a message */
+  lineage(id: string, message: MessageId): Promise<Lineage>;
+  /** The children of a message: those that its route made of it. */
+  children(id: string, message: MessageId, range?: MessageRange): AsyncIterable<MessageRecord>;
+  /** The messages of the batch in which a message was processed, itself included. Reads all settled messages of the execution. */
+  batch(id: string, message: MessageId, range?: MessageRange): AsyncIterable<MessageRecord>;
+  /** The messages that were settled. */
+  messages(id: string, filter?: MessageFilter): AsyncIterable<MessageRecord>;
+  /** The messages of which an attempt has failed: dead letters, and those that succeeded later. */
+  failures(id: string, filter?: MessageFilter): AsyncIterable<MessageRecord>;
+  /** The dead letters. */
+  deadLetters(id: string, filter?: DeadFilter): AsyncIterable<DeadMessage>;
+  /** Waits for the end of an execution, however it ends. @throws ExecutionWaitTimeoutError */
+  outcome(id: string, options?: OutcomeOptions): Promise<ExecutionSummary>;
+  /** Gives no more work to workers, until `resume`. False: the execution has ended. */
+  pause(id: string): Promise<boolean>;
+  /** Lets a paused execution go on. False: it has ended. */
+  resume(id: string): Promise<boolean>;
+  /** Ends an execution: what is in work is aborted, and settles nothing. False: it has ended already. */
+  cancel(id: string): Promise<boolean>;
+  /**
+   * Does messages of an execution again, in a new execution that names it: the one that is replayed is not touched. The new one has the
+   * configuration that the pipeline has now.
+   *
+   * @throws ReplayError when values are gone, there is nothing to replay, or the id is taken; UnknownPipelineError, OptionError
+   */
+  replay(id: string, options: ReplayOptions): Promise<ReplayStarted>;
+}

@@ -1,0 +1,389 @@
+// The operations over a store: they read and write the tables of pipelines, and hosts learn of it by the topics that they watch. So they
+// work beside any host, on another machine, and without a host.
+
+import type { Payloads } from "../../flow/payload/payloads.js";
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, delay, text } from "../../process/options.js";
+import { processName } from "../../process/process-name.js";
+import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import { readPage } from "../../store/row-pages.js";
+import { newsOf } from "../../store/topic-news.js";
+import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-id.js";
+import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
+import { workedOn } from "../ledger/interruptions.js";
+import { decodeEntry } from "../ledger/lineage.js";
+import { MessageRows } from "../ledger/message-rows.js";
+import {
+  type DeadLetterRow,
+  deadLetters,
+  type ExecutionRow,
+  type ExecutionStatus,
+  executions,
+  executionTopic,
+  messages,
+  READY,
+  sources,
+} from "../ledger/tables.js";
+import { type ReplayTarget, startReplay } from "../replay/begin.js";
+import { ReplayError } from "../replay/errors.js";
+import { fillReplay } from "../replay/fill.js";
+import { checkReplay, type ReplayOptions } from "../replay/options.js";
+import { ExecutionNotFoundError, UnknownPipelineError } from "../runtime/errors.js";
+import { routesByQueue } from "./configuration.js";
+import { ExecutionWaitTimeoutError } from "./errors.js";
+import { cursorOf, queryOf } from "./execution-query.js";
+import { deadMessageOf, hasFailed, recordOf, settledRecord } from "./message-view.js";
+import type {
+  DeadFilter,
+  DeadMessage,
+  ExecutionDetails,
+  ExecutionListOptions,
+  ExecutionPage,
+  ExecutionSummary,
+  Lineage,
+  MessageFilter,
+  MessageRange,
+  MessageRecord,
+  OutcomeOptions,
+  PipelineOperations,
+  QueueDepth,
+  ReplayStarted,
+} from "./operations.js";
+
+/** What the operations use of their surroundings. */
+export interface OperationsPort {
+  readonly store: Store;
+  readonly payloads: Pick<Payloads, "load">;
+  /** Calls `fn` after so many milliseconds; returns the call that cancels it. */
+  after(ms: number, fn: () => void): () => void;
+  /** Absent where the pipelines are not known. */
+  readonly replays?: {
+    /** An id that no other execution has. */
+    id(): string;
+    /** A pipeline as it is now. @throws UnknownPipelineError */
+    target(pipeline: string): Promise<ReplayTarget>;
+  };
+}
+
+/** Names of claims of those who begin a replay without a host. */
+const REPLAY_CLAIMS = "pipelines/replay/";
+
+/** Messages that are looked up at a time. */
+const AT_ONCE = 100;
+/** Children that a lineage shows. */
+const FEW_CHILDREN = 100;
+/** Sources of an execution that are read. */
+const MOST_SOURCES = 10_000;
+
+export class StoreOperations implements PipelineOperations {
+  readonly #port: OperationsPort;
+  readonly #store: Store;
+
+  constructor(port: OperationsPort) {
+    this.#port = port;
+    this.#store = port.store;
+  }
+
+  // ── executions ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  async list(options: ExecutionListOptions = {}): Promise<ExecutionPage> {
+    const { rows, next } = await readPage(this.#store, executions, queryOf(options));
+    const found = await this.#summaries(rows);
+    return { executions: found, ...(next !== undefined && { next: cursorOf(next) }) };
+  }
+
+  async *executions(options: ExecutionListOptions = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
+    for (let cursor = options.cursor; ; ) {
+      const page = await this.list(cursor === undefined ? options : { ...options, cursor });
+      yield* page.executions;
+      if (page.next === undefined) return;
+      cursor = page.next;
+    }
+  }
+
+  async status(id: string): Promise<ExecutionSummary> {
+    const [summary] = await this.#summaries([await this.#row(id)]);
+    return summary as ExecutionSummary;
+  }
+
+  async #summaries(rows: readonly ExecutionRow[]): Promise<ExecutionSummary[]> {
+    const numbers = [...new Set(rows.flatMap(({ replays }) => replays ?? []))];
+    const found = await this.#store.get(
+      executions,
+      numbers.map((one) => [one]),
+    );
+    const ids = new Map(found.flatMap((row) => (row === undefined ? [] : [[row.number, row.id] as const])));
+    return rows.map((row) => {
+      const replays = row.replays === null ? undefined : ids.get(row.replays);
+      return { ...summaryOf(row), ...(replays !== undefined && { replays }) };
+    });
+  }
+
+  async inspect(id: string): Promise<ExecutionDetails> {
+    const row = await this.#row(id);
+    const { number: scope } = row;
+    const [[summary], configuration, places] = await Promise.all([
+      this.#summaries([row]),
+      this.#shown(row.config),
+      this.#store.scan(sources, { prefix: [scope], limit: MOST_SOURCES }),
+    ]);
+    return {
+      ...(summary as ExecutionSummary),
+      configuration,
+      input: await this.#shown(row.input),
+      ...(row.error !== null && { error: await this.#shown(row.error) }),
+      queues: await this.#depths(scope, routesByQueue(configuration)),
+      sources: places.map(({ name, given, open }) => ({ name, given, open: open === 1 })),
+    };
+  }
+
+  async #depths(scope: number, routes: ReadonlyMap<string, string>): Promise<QueueDepth[]> {
+    const held = await new MessageRows(this.#store, scope).queues();
+    const names = [...new Set([...routes.keys(), ...held.live, ...held.dead])].sort();
+    return Promise.all(
+      names.map(async (queue) => {
+        const [ready, all, dead] = await Promise.all([
+          this.#store.count(messages, { prefix: [scope, queue, READY] }),
+          this.#store.count(messages, { prefix: [scope, queue] }),
+          this.#store.count(deadLetters, { prefix: [scope, queue] }),
+        ]);
+        const route = routes.get(queue);
+        const delayed = Math.max(0, all - ready);
+        return { queue, ...(route !== undefined && { route }), ready, delayed, dead };
+      }),
+    );
+  }
+
+  // ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async lineage(id: string, message: MessageId): Promise<Lineage> {
+    checkId("message", message);
+    const rows = await this.#rowsOf(id);
+    const ancestors = ancestorsOf(message);
+    const found = await recordsOf(rows, [...ancestors, message]);
+    const few: MessageId[] = [];
+    for await (const child of rows.childrenOf(message)) if (few.push(child) === FEW_CHILDREN) break;
+    return {
+      message: found.at(-1) as MessageRecord,
+      chain: found.slice(0, -1),
+      children: await recordsOf(rows, few),
+    };
+  }
+
+  async *children(
+    id: string,
+    message: MessageId,
+    range: MessageRange = {},
+  ): AsyncGenerator<MessageRecord, void, undefined> {
+    checkId("message", message);
+    const { after, limit } = checkRange(range, ["after", "limit"]);
+    const rows = await this.#rowsOf(id);
+    let some: MessageId[] = [];
+    let left = limit;
+    for await (const child of rows.childrenOf(message, after)) {
+      some.push(child);
+      if (--left > 0 && some.length < AT_ONCE) continue;
+      yield* await recordsOf(rows, some);
+      some = [];
+      if (left === 0) return;
+    }
+    yield* await recordsOf(rows, some);
+  }
+
+  async *batch(
+    id: string,
+    message: MessageId,
+    range: MessageRange = {},
+  ): AsyncGenerator<MessageRecord, void, undefined> {
+    checkId("message", message);
+    const { after, limit } = checkRange(range, ["after", "limit"]);
+    const rows = await this.#rowsOf(id);
+    const [own] = await recordsOf(rows, [message]);
+    const { batch } = own as MessageRecord;
+    let left = limit;
+    if (batch === undefined) return;
+    for await (const row of rows.settled(after)) {
+      if (decodeEntry(row.id, row.entry).batch !== batch) continue;
+      yield settledRecord(row, undefined);
+      if (--left === 0) return;
+    }
+  }
+
+  messages(id: string, filter: MessageFilter = {}): AsyncGenerator<MessageRecord, void, undefined> {
+    return this.#settled(id, filter, () => true);
+  }
+
+  failures(id: string, filter: MessageFilter = {}): AsyncGenerator<MessageRecord, void, undefined> {
+    return this.#settled(id, filter, hasFailed);
+  }
+
+  async *#settled(
+    id: string,
+    filter: MessageFilter,
+    isWanted: (entry: ReturnType<typeof decodeEntry>) => boolean,
+  ): AsyncGenerator<MessageRecord, void, undefined> {
+    const { after, limit } = checkRange(filter, ["after", "limit", "route"]);
+    const { route } = filter;
+    const rows = await this.#rowsOf(id);
+    let left = limit;
+    for await (const row of rows.settled(after)) {
+      const entry = decodeEntry(row.id, row.entry);
+      if ((route !== undefined && entry.route !== route) || !isWanted(entry)) continue;
+      // Of a dead letter, the errors are in its own row.
+      if (entry.status === "dead") yield* await recordsOf(rows, [row.id]);
+      else yield settledRecord(row, undefined);
+      if (--left === 0) return;
+    }
+  }
+
+  async *deadLetters(id: string, filter: DeadFilter = {}): AsyncGenerator<DeadMessage, void, undefined> {
+    only("", filter, ["route", "behind", "limit"]);
+    const { route, behind, limit = Number.POSITIVE_INFINITY } = filter;
+    let left = count("limit", limit, 1, true);
+    if (route !== undefined) text("route", route);
+    if (behind !== undefined) checkPlace(behind);
+    const row = await this.#row(id);
+    const rows = new MessageRows(this.#store, row.number);
+    const routes = routesByQueue(await this.#shown(row.config));
+    for (const queue of (await rows.queues()).dead) {
+      if (route !== undefined && routes.get(queue) !== route) continue;
+      if (behind !== undefined && queue < behind.queue) continue;
+      const after = queue === behind?.queue ? behind.id : undefined;
+      for await (const dead of rows.dead(queue, after)) {
+        yield await this.#deadMessage(rows, dead);
+        if (--left === 0) return;
+      }
+    }
+  }
+
+  async #deadMessage(rows: MessageRows, row: DeadLetterRow): Promise<DeadMessage> {
+    const [value, settled] = await Promise.all([this.#shown(row.body), rows.settledRow(row.id)]);
+    return deadMessageOf(row, settled, value);
+  }
+
+  async #rowsOf(id: string): Promise<MessageRows> {
+    const { number } = await this.#row(id);
+    return new MessageRows(this.#store, number);
+  }
+
+  // ── the course of executions ─────────────────────────────────────────────────────────────────────────────────
+
+  async outcome(id: string, options: OutcomeOptions = {}): Promise<ExecutionSummary> {
+    only("", options, ["timeoutMs", "signal"]);
+    const timeoutMs = delay("timeoutMs", options.timeoutMs ?? Number.POSITIVE_INFINITY, 0, true);
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const { number } = await this.#row(id);
+    // Waits before it looks: the end may come while the row is read.
+    const news = newsOf(this.#store, executionTopic(number), timeoutMs, signal, this.#port.after);
+    try {
+      for (;;) {
+        const summary = await this.status(id);
+        if (summary.ended !== undefined) return summary;
+        if ((await news.next()) === "timeout") throw new ExecutionWaitTimeoutError(id, timeoutMs);
+      }
+    } finally {
+      news.end();
+    }
+  }
+
+  async pause(id: string): Promise<boolean> {
+    return setPaused(this.#store, (await this.#row(id)).number, true);
+  }
+
+  async resume(id: string): Promise<boolean> {
+    return setPaused(this.#store, (await this.#row(id)).number, false);
+  }
+
+  async cancel(id: string): Promise<boolean> {
+    return endExecution(this.#store, (await this.#row(id)).number, "cancelled", null);
+  }
+
+  async replay(id: string, options: ReplayOptions): Promise<ReplayStarted> {
+    const request = checkReplay(options);
+    const row = await this.#row(id);
+    const { replays } = this.#port;
+    if (replays === undefined) throw new UnknownPipelineError(row.pipeline, []);
+    const { id: to = replays.id() } = options;
+    const target = await replays.target(row.pipeline);
+    const claim = await this.#store.claim(REPLAY_CLAIMS + to, { owner: processName() });
+    if (claim === undefined)
+      throw new ReplayError(id, `another program begins the replay ${to} at this moment`);
+    try {
+      const { row: begun, messages: found } = await startReplay(this.#store, claim, row, to, target, request);
+      await fillReplay(this.#store, claim, begun.number);
+      await this.#handOver(begun, claim);
+      return { id: to, messages: found };
+    } finally {
+      await claim.release();
+    }
+  }
+
+  /** Nobody works on it: the host that runs it takes none of its messages for one that was interrupted. */
+  async #handOver({ number }: ExecutionRow, claim: Claim): Promise<void> {
+    const expect = [{ table: executions, key: [number], is: { worker: claim.token } }];
+    try {
+      await this.#store.commit({ claim, expect, writes: [workedOn(number, null)] });
+    } catch (error) {
+      // A host works on it already.
+      if (!(error instanceof ConflictError)) throw error;
+    }
+  }
+
+  // ── helpers ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @throws ExecutionNotFoundError, OptionError */
+  async #row(id: string): Promise<ExecutionRow> {
+    const row = await findExecution(this.#store, text("id", id));
+    if (row === undefined) throw new ExecutionNotFoundError(id);
+    return row;
+  }
+
+  /** A value for people: what cannot be read is the error that says so. */
+  async #shown(stored: string | Uint8Array | null): Promise<unknown> {
+    if (stored === null) return undefined;
+    try {
+      return await this.#port.payloads.load(stored);
+    } catch (error) {
+      return error;
+    }
+  }
+}
+
+function summaryOf(row: ExecutionRow): ExecutionSummary {
+  const { id, pipeline, status, inputs, done, dead, pending, created, ended } = row;
+  return {
+    ...{ id, pipeline, status: status as ExecutionStatus, inputs, done, dead, pending, created },
+    ended: ended ?? undefined,
+  };
+}
+
+async function recordsOf(rows: MessageRows, ids: readonly MessageId[]): Promise<MessageRecord[]> {
+  const found = await rows.of(ids);
+  return found.map((of, i) => recordOf(ids[i] as MessageId, of));
+}
+
+function checkRange(
+  range: MessageFilter,
+  known: readonly string[],
+): { readonly after: MessageId | undefined; readonly limit: number } {
+  only("", range, known);
+  const { after, limit = Number.POSITIVE_INFINITY, route } = range;
+  if (after !== undefined) checkId("after", after);
+  if (route !== undefined) text("route", route);
+  return { after, limit: count("limit", limit, 1, true) };
+}
+
+/** @throws OptionError */
+function checkPlace(behind: NonNullable<DeadFilter["behind"]>): void {
+  only("behind", behind, ["queue", "id"]);
+  text("behind.queue", behind.queue);
+  checkId("behind.id", behind.id);
+}
+
+/** @throws OptionError */
+function checkId(path: string, id: unknown): MessageId {
+  if (isMessageId(id)) return id;
+  throw new OptionError(path, id, "the id of a message, such as 10.13");
+}

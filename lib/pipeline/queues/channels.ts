@@ -1,0 +1,224 @@
+// The channels of the queues of a process: carries out what channel-machine.ts decides.
+
+import { EffectLoop } from "../../process/effect-loop.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Carrier } from "./carrier.js";
+import {
+  type ChannelEffect,
+  type ChannelEvent,
+  type ChannelState,
+  decide,
+  initial,
+  type NamedChannel,
+} from "./channel-machine.js";
+import { ChannelGoneError, QueueClosedError } from "./errors.js";
+import { QUEUE_LIMITS } from "./limits.js";
+
+/** Called with each channel that is opened. */
+type Watcher = (channel: string) => void;
+
+/** What channels carry letters of: the store, which decides. */
+export interface Letters {
+  /** Names of the channels of a queue begin so. */
+  prefixOf(queue: string): string;
+  /** What the store says. */
+  read(queue: string): Promise<NamedChannel | undefined>;
+  /** Has the store name a channel, as an incomplete one. False: it does not name the one before any more. */
+  name(queue: string, channel: string, before: string | undefined): Promise<boolean>;
+  /** Has all that is ready sent again; then the channel is complete, if it still counts. */
+  resend(queue: string, channel: string): Promise<void>;
+  /** A message that is ready, and that the broker should have: asks whether it still is. Undefined: there is none. */
+  suspect(queue: string): Promise<(() => Promise<boolean>) | undefined>;
+}
+
+export class Channels {
+  readonly #letters: Letters;
+  readonly #carrier: Carrier;
+  readonly #kernel: Kernel;
+  readonly #all = new Map<string, Channel>();
+  #isClosed = false;
+
+  constructor(letters: Letters, carrier: Carrier, kernel: Kernel) {
+    this.#letters = letters;
+    this.#carrier = carrier;
+    this.#kernel = kernel;
+  }
+
+  /** Does something with the channel of a queue, as soon as there is one. @throws what it throws, QueueClosedError */
+  async use<T>(queue: string, body: (channel: string) => Promise<T>): Promise<T> {
+    const one = this.#of(queue);
+    const channel = await one.opened();
+    try {
+      return await body(channel);
+    } catch (error) {
+      if (error instanceof ChannelGoneError) one.tell({ type: "gone", channel });
+      throw error;
+    }
+  }
+
+  /** Calls `watcher` with the channel of a queue, and with each later one. Returns the call that ends it. */
+  watch(queue: string, watcher: Watcher): () => void {
+    return this.#of(queue).watch(watcher);
+  }
+
+  /** The broker does not have this channel of the queue. */
+  gone(queue: string, channel: string): void {
+    this.#of(queue).tell({ type: "gone", channel });
+  }
+
+  /** Looks whether another process has changed channels, and whether the broker has lost letters. @throws StoreError, CarrierError */
+  async look(queues: Iterable<string>): Promise<void> {
+    for (const queue of queues) this.#of(queue);
+    for (const one of this.#all.values()) await one.look();
+  }
+
+  /** Nobody waits any longer. */
+  close(): void {
+    this.#isClosed = true;
+    for (const one of this.#all.values()) one.close();
+  }
+
+  #of(queue: string): Channel {
+    let one = this.#all.get(queue);
+    if (one === undefined) {
+      one = new Channel(queue, this.#letters, this.#carrier, this.#kernel);
+      this.#all.set(queue, one);
+      if (this.#isClosed) one.close();
+      else one.tell({ type: "again" });
+    }
+    return one;
+  }
+}
+
+interface Waiter {
+  resolve(channel: string): void;
+  reject(error: Error): void;
+}
+
+/** The channel of one queue. */
+class Channel {
+  readonly #queue: string;
+  readonly #letters: Letters;
+  readonly #carrier: Carrier;
+  readonly #kernel: Kernel;
+  readonly #loop: EffectLoop<ChannelState, ChannelEvent, ChannelEffect>;
+  readonly #waiters = new Set<Waiter>();
+  readonly #watchers = new Set<Watcher>();
+  #isClosed = false;
+
+  constructor(queue: string, letters: Letters, carrier: Carrier, kernel: Kernel) {
+    this.#queue = queue;
+    this.#letters = letters;
+    this.#carrier = carrier;
+    this.#kernel = kernel;
+    this.#loop = new EffectLoop(initial(QUEUE_LIMITS.again), decide, (effect) => this.#carryOut(effect));
+  }
+
+  tell(event: ChannelEvent): void {
+    if (!this.#isClosed) this.#loop.dispatch(event);
+  }
+
+  opened(): Promise<string> {
+    const { phase, channel } = this.#loop.state;
+    if (this.#isClosed) return Promise.reject(new QueueClosedError(this.#queue));
+    if (phase === "open") return Promise.resolve(channel as string);
+    return new Promise((resolve, reject) => this.#waiters.add({ resolve, reject }));
+  }
+
+  watch(watcher: Watcher): () => void {
+    const { phase, channel } = this.#loop.state;
+    this.#watchers.add(watcher);
+    if (phase === "open") watcher(channel as string);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  async look(): Promise<void> {
+    const before = this.#loop.state;
+    const { phase, channel } = before;
+    if (phase !== "open" || channel === undefined) return;
+    const named = await this.#letters.read(this.#queue);
+    if (this.#loop.state !== before) return;
+    this.tell({ type: "read", named, fresh: this.#fresh() });
+    if (this.#loop.state !== before || !(await this.#isMissing(channel))) return;
+    this.tell({ type: "missing", channel });
+  }
+
+  /** A message is ready and marked as sent, while the broker has no letters; and it still is after that was said. */
+  async #isMissing(channel: string): Promise<boolean> {
+    const isStillThere = await this.#letters.suspect(this.#queue);
+    if (isStillThere === undefined) return false;
+    try {
+      if (!(await this.#carrier.isEmpty(channel))) return false;
+    } catch (error) {
+      if (!(error instanceof ChannelGoneError)) throw error;
+      this.tell({ type: "gone", channel });
+      return false;
+    }
+    return isStillThere();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#watchers.clear();
+    for (const { reject } of this.#waiters) reject(new QueueClosedError(this.#queue));
+    this.#waiters.clear();
+  }
+
+  #carryOut(effect: ChannelEffect): void {
+    const queue = this.#queue;
+    switch (effect.type) {
+      case "read":
+        this.#follow(
+          this.#letters
+            .read(queue)
+            .then((named): ChannelEvent => ({ type: "read", named, fresh: this.#fresh() })),
+        );
+        return;
+      case "make":
+        this.#follow(this.#carrier.make(effect.channel).then(() => ({ type: "made" })));
+        return;
+      case "name":
+        this.#follow(
+          this.#letters
+            .name(queue, effect.channel, effect.before)
+            .then((isNamed) => ({ type: "named", isNamed })),
+        );
+        return;
+      case "resend":
+        this.#follow(
+          this.#letters
+            .resend(queue, effect.channel)
+            .then(() => ({ type: "resent", channel: effect.channel })),
+        );
+        return;
+      case "remove":
+        this.#carrier.remove(effect.channel).catch(() => undefined);
+        return;
+      case "open":
+        this.#open(effect.channel);
+        return;
+      case "alarm":
+        this.#kernel.addTimer(effect.inMs, { fire: () => this.tell({ type: "again" }) });
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #follow(work: Promise<ChannelEvent>): void {
+    work.then(
+      (event) => this.tell(event),
+      () => this.tell({ type: "failed", roll: this.#kernel.env.random() }),
+    );
+  }
+
+  #open(channel: string): void {
+    for (const { resolve } of this.#waiters) resolve(channel);
+    this.#waiters.clear();
+    for (const watcher of this.#watchers) watcher(channel);
+  }
+
+  #fresh(): string {
+    return `${this.#letters.prefixOf(this.#queue)}-${this.#kernel.env.id()}`;
+  }
+}

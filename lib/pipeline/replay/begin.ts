@@ -1,0 +1,194 @@
+// The beginning of a replay: what is asked for against what is stored, and the row of the new execution.
+
+import type { Claim, Store } from "../../store/index.js";
+import { createExecution, findExecution } from "../ledger/executions.js";
+import { decodeEntry } from "../ledger/lineage.js";
+import { MessageRows } from "../ledger/message-rows.js";
+import { deadLetters, type ExecutionRow, keptValues, messages } from "../ledger/tables.js";
+import { ReplayError } from "./errors.js";
+import type { ReplayRequest } from "./options.js";
+import { type Part, type ReplayPlace, valuesOf } from "./selection.js";
+
+/** The pipeline as it is now, which runs the replay. */
+export interface ReplayTarget {
+  readonly pipeline: string;
+  /** How many sources it has. */
+  readonly sources: number;
+  readonly routes: readonly { readonly name: string; readonly queue: string }[];
+  /** Its configuration, encoded. */
+  readonly config: string | Uint8Array;
+}
+
+/** A replay that can begin. */
+export interface PlannedReplay {
+  readonly place: ReplayPlace;
+  /** How many messages it has. */
+  readonly messages: number;
+}
+
+/** Messages whose ids an error names. */
+const MOST_NAMED = 5;
+
+/** @throws ReplayError */
+export async function planReplay(
+  store: Store,
+  execution: ExecutionRow,
+  target: ReplayTarget,
+  request: ReplayRequest,
+): Promise<PlannedReplay> {
+  const planner = new Planner(store, execution, target);
+  const parts = await planner.partsOf(request);
+  const counts = await Promise.all(parts.map((part) => planner.count(part)));
+  const wanted = parts.filter((_, i) => (counts[i] as number) > 0);
+  if (wanted.length === 0) throw new ReplayError(execution.id, planner.nothing(request));
+  return {
+    place: { of: execution.number, source: target.sources, parts: wanted, part: 0 },
+    messages: counts.reduce((sum, one) => sum + one, 0),
+  };
+}
+
+class Planner {
+  readonly #store: Store;
+  readonly #execution: ExecutionRow;
+  readonly #target: ReplayTarget;
+  readonly #rows: MessageRows;
+
+  constructor(store: Store, execution: ExecutionRow, target: ReplayTarget) {
+    this.#store = store;
+    this.#execution = execution;
+    this.#target = target;
+    this.#rows = new MessageRows(store, execution.number);
+  }
+
+  async partsOf(request: ReplayRequest): Promise<Part[]> {
+    switch (request.type) {
+      case "messages":
+        return this.#messages(request.ids);
+      case "dead": {
+        const { dead } = await this.#rows.queues();
+        const queues = request.route === undefined ? dead : [this.#queueOf(request.route)];
+        for (const queue of queues) this.#checkQueue(queue);
+        return queues.map((queue) => ({ type: "dead", queue }));
+      }
+      case "route":
+        return this.#route(request.route, request.partial);
+      default:
+        return request satisfies never;
+    }
+  }
+
+  async #messages(ids: readonly string[]): Promise<Part[]> {
+    const found = await valuesOf(this.#store, this.#execution.number, ids);
+    const gone = ids.filter((_, i) => found[i] === undefined);
+    if (gone.length > 0) {
+      const named = gone.slice(0, MOST_NAMED).join(", ") + (gone.length > MOST_NAMED ? ", …" : "");
+      throw this.#error(
+        `the values of ${gone.length} of ${ids.length} are not there: ${named}. Each was settled by a route that keeps no values ` +
+          "(policy keepValues), or there is no such message",
+      );
+    }
+    for (const one of found) if (one !== undefined) this.#checkQueue(one.queue);
+    return ids.map((id) => ({ type: "message", id }));
+  }
+
+  async #route(route: string, partial: boolean): Promise<Part[]> {
+    const queue = this.#queueOf(route);
+    const parts: Part[] = (["kept", "dead"] as const).map((type) => ({ type, queue }));
+    // What an execution that goes on has in its queues, it works on itself.
+    if (this.#execution.ended !== null) parts.push({ type: "left", queue });
+    if (partial) return parts;
+    let settled = 0;
+    for await (const { id, entry } of this.#rows.settled()) {
+      const { route: by, status } = decodeEntry(id, entry);
+      if (by === route && status !== "dead") settled++;
+    }
+    const gone = settled - (await this.count({ type: "kept", queue }));
+    if (gone > 0)
+      throw this.#error(
+        `the route ${route} has settled ${gone} messages whose values are gone, because it kept none (policy keepValues). ` +
+          "Replay what there is with `partial`, or its dead letters with `dead`",
+      );
+    return parts;
+  }
+
+  async count(part: Part): Promise<number> {
+    const { number } = this.#execution;
+    switch (part.type) {
+      case "message":
+        return 1;
+      case "kept":
+        return this.#store.count(keptValues, { prefix: [number, part.queue] });
+      case "dead":
+        return this.#store.count(deadLetters, { prefix: [number, part.queue] });
+      case "left":
+        return this.#store.count(messages, { prefix: [number, part.queue] });
+      default:
+        return part satisfies never;
+    }
+  }
+
+  nothing(request: ReplayRequest): string {
+    const of =
+      request.type !== "messages" && request.route !== undefined ? ` of the route ${request.route}` : "";
+    return request.type === "dead" ? `it has no dead letters${of}` : `it has no messages${of}`;
+  }
+
+  #queueOf(route: string): string {
+    const { routes, pipeline } = this.#target;
+    const found = routes.find(({ name }) => name === route);
+    if (found !== undefined) return found.queue;
+    throw this.#error(
+      `the pipeline ${pipeline} has no route ${route}; it has ${routes.map(({ name }) => name).join(", ")}`,
+    );
+  }
+
+  #checkQueue(queue: string): void {
+    const { routes, pipeline } = this.#target;
+    if (routes.some((one) => one.queue === queue)) return;
+    throw this.#error(
+      `they were in the queue ${queue}, and no route of the pipeline ${pipeline} takes from it now`,
+    );
+  }
+
+  #error(why: string): ReplayError {
+    return new ReplayError(this.#execution.id, why);
+  }
+}
+
+/** The execution of a replay. */
+export interface StartedReplay {
+  readonly row: ExecutionRow;
+  /** How many messages it replays. */
+  readonly messages: number;
+}
+
+/**
+ * Creates the execution of a replay, or finds the one with this id. It has no messages until it is filled: see fill.ts.
+ *
+ * @throws ReplayError
+ */
+export async function startReplay(
+  store: Store,
+  claim: Claim,
+  execution: ExecutionRow,
+  id: string,
+  target: ReplayTarget,
+  request: ReplayRequest,
+): Promise<StartedReplay> {
+  const there = await findExecution(store, id);
+  if (there !== undefined) return { row: replayOf(execution, there), messages: there.inputs };
+  const { place, messages: count } = await planReplay(store, execution, target, request);
+  const { row } = await createExecution(store, claim, {
+    ...{ id, pipeline: target.pipeline, config: target.config, input: null, sources: [], messages: [] },
+    replay: { of: place.of, place: JSON.stringify(place) },
+  });
+  return { row: replayOf(execution, row), messages: count };
+}
+
+function replayOf({ id, number }: ExecutionRow, row: ExecutionRow): ExecutionRow {
+  if (row.replays === number) return row;
+  throw new ReplayError(
+    id,
+    `the id ${JSON.stringify(row.id)} belongs to an execution that does not replay it`,
+  );
+}

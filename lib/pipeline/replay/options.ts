@@ -1,0 +1,56 @@
+// What a replay is asked for.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { flag, text } from "../../process/options.js";
+import { isMessageId, type MessageId } from "../definition/message-id.js";
+
+/** Which messages are replayed: `messages`, `dead`, `route`, or `dead` and `route` together. */
+export interface ReplayOptions {
+  /** The id of the new execution. A second replay under it attaches to the first. Default: a new id. */
+  readonly id?: string;
+  /** These messages, at most 1,000. */
+  readonly messages?: readonly MessageId[];
+  /** The dead letters, or those of `route`. */
+  readonly dead?: boolean;
+  /** All messages that this route took: what it settled, if the route keeps values; its dead letters; and what an execution left that failed or was cancelled. */
+  readonly route?: string;
+  /** With `route`: replays what can be had when the values of others are gone. Default false: then nothing is replayed. */
+  readonly partial?: boolean;
+}
+
+/** What a replay is asked for, checked. */
+export type ReplayRequest =
+  | { readonly type: "messages"; readonly ids: readonly MessageId[] }
+  | { readonly type: "dead"; readonly route: string | undefined }
+  | { readonly type: "route"; readonly route: string; readonly partial: boolean };
+
+/** Most messages that one replay names. */
+const MOST_MESSAGES = 1_000;
+
+/** @throws OptionError */
+export function checkReplay(options: ReplayOptions): ReplayRequest {
+  only("", options, ["id", "messages", "dead", "route", "partial"]);
+  const { messages, route } = options;
+  if (options.id !== undefined) text("id", options.id);
+  if (route !== undefined) text("route", route);
+  const dead = flag("dead", options.dead ?? false);
+  const partial = flag("partial", options.partial ?? false);
+  if (messages !== undefined) {
+    if (dead || route !== undefined)
+      throw new OptionError("messages", messages, "absent beside `dead` and `route`");
+    return { type: "messages", ids: checkIds(messages) };
+  }
+  if (dead) return { type: "dead", route };
+  if (route === undefined)
+    throw new OptionError("replay", options, "an object with `messages`, `dead: true` or `route`");
+  return { type: "route", route, partial };
+}
+
+function checkIds(ids: readonly MessageId[]): readonly MessageId[] {
+  if (!Array.isArray(ids) || ids.length === 0 || ids.length > MOST_MESSAGES)
+    throw new OptionError("messages", ids, `a list of 1 to ${MOST_MESSAGES} ids of messages`);
+  for (const [i, id] of ids.entries())
+    if (!isMessageId(id)) throw new OptionError(`messages[${i}]`, id, "the id of a message, such as 10.13");
+  return [...new Set(ids)];
+}

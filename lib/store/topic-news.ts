@@ -1,0 +1,57 @@
+// Waits for news of a topic, for whoever reads a row again and again until it says what is hoped for.
+
+import type { Store } from "./store.js";
+
+/** The notifications of a topic. */
+export interface TopicNews {
+  /** Waits for the next notification, or for the end of the time. News from before the call count. Rejects with the reason of the signal. */
+  next(): Promise<"news" | "timeout">;
+  /** Ends the wait. */
+  end(): void;
+}
+
+/**
+ * Listens to a topic: begin before the row is read, or an end in between is missed.
+ *
+ * @param timeoutMs - how long, for all calls of `next` together
+ * @param after - sets a timer; returns the call that cancels it
+ */
+export function newsOf(
+  store: Store,
+  topic: string,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  after: (ms: number, fn: () => void) => () => void,
+): TopicNews {
+  let told = false;
+  let over = false;
+  let settle: { resolve(what: "news" | "timeout"): void; reject(error: unknown): void } | undefined;
+  const tell = (): void => {
+    told = true;
+    settle?.resolve("news");
+  };
+  const unwatch = store.watch(topic, { notified: (which) => which === topic && tell(), again: tell });
+  const cancel = Number.isFinite(timeoutMs)
+    ? after(timeoutMs, () => {
+        over = true;
+        settle?.resolve("timeout");
+      })
+    : undefined;
+  const abort = (): void => settle?.reject(signal?.reason);
+  signal?.addEventListener("abort", abort);
+  return {
+    next: () =>
+      new Promise<"news" | "timeout">((resolve, reject) => {
+        settle = { resolve, reject };
+        if (signal?.aborted) return reject(signal.reason);
+        if (told) resolve("news");
+        else if (over) resolve("timeout");
+        told = false;
+      }),
+    end: () => {
+      unwatch();
+      cancel?.();
+      signal?.removeEventListener("abort", abort);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// Pipelines whose messages travel over a broker, under the simulator: whichever host dies, whatever the broker forgets, every message is
+// settled once, the outputs are there once, and the execution completes once.
+
+import { supervisor } from "signalbox";
+import { type PipelineHost, pipelineHost } from "signalbox/pipeline";
+import type { Simulation } from "signalbox/testing";
+import { describe, expect, it } from "vitest";
+import { explored } from "../support/proof.js";
+import { SimulatedBroker } from "./queues/simulated-broker.js";
+import { tellingEnds } from "./simulated/audit.js";
+import { Job } from "./simulated/job.js";
+import { checked, end, start } from "./simulated/play.js";
+
+/** Hosts of one store and one broker. */
+async function played(sim: Simulation, names: readonly string[]): Promise<void> {
+  const jobs = names.map(() => new Job());
+  const shared = names.length > 1;
+  const source = sim.store({ shared, failures: { answer: true, atMost: 2 } });
+  const broker = new SimulatedBroker(sim, { failures: 3 });
+  const hosts: PipelineHost[] = [];
+  sim.calm();
+  for (const [i, name] of names.entries()) {
+    const job = jobs[i] as Job;
+    const system = sim.system({ name });
+    const host = pipelineHost({
+      ...{ pipelines: [job.pipeline], name: "pipelines", drainMs: 50, carrier: broker.source() },
+      store: tellingEnds(source, () => job.completions++),
+    });
+    const children = [{ id: "pipelines", start: host }];
+    await system.start(supervisor({ label: "root", intensity: 1_000, children }));
+    hosts.push(host.at(system, "pipelines"));
+  }
+  sim.storm();
+  const forget = sim.io("strike", () => broker.forget(), { latencyMs: [0, 20, 100, 5_000] });
+  const struck = sim.choose(2, "the broker forgets") === 1 ? forget() : undefined;
+  const [first] = hosts as [PipelineHost];
+  await start(sim, jobs[0] as Job, async () => first, "one");
+  const ends = await Promise.all(hosts.map((host) => end(sim, async () => host, "one")));
+  await struck;
+  for (const { status } of ends) expect(status).toBe("completed");
+  const together = new Job();
+  for (const job of jobs) together.join(job);
+  await checked(sim, together, source, "one");
+  expect(together.completions).toBeLessThanOrEqual(1);
+  expect(broker.remade).toBe(0);
+  sim.sometimes(
+    "all worked",
+    jobs.every((job) => (job.written.get("one")?.size ?? 0) > 0),
+  );
+}
+
+describe("pipelines over a broker", () => {
+  it("settle every message once and complete once, whichever of two hosts dies and whatever the broker forgets [Y84]", async () => {
+    await explored((sim) => played(sim, ["a", "b"]), {
+      ...{ quick: 12, seed: 1, share: 0.1, sometimes: ["all worked"] },
+      faults: {
+        crash: [
+          { of: ["a/root/pipelines", "b/root/pipelines"], atMost: 1, reason: "kill" },
+          { of: ["a/root/**", "b/root/**"], atMost: 2, reason: "kill" },
+        ],
+      },
+    });
+  });
+
+  it("settle every message once and complete once on the store of one process, whenever its host dies", async () => {
+    await explored((sim) => played(sim, ["a"]), {
+      ...{ quick: 5, seed: 2, share: 0.02 },
+      faults: { crash: { of: "a/root/pipelines", atMost: 2, reason: "kill" } },
+    });
+  });
+});

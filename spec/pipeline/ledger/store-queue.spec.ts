@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { LiveMessage } from "../../../lib/pipeline/ledger/live-message.js";
+import { StoreQueue } from "../../../lib/pipeline/ledger/store-queue.js";
+import { READY } from "../../../lib/pipeline/ledger/tables.js";
+
+/** A queue with one message in work that was read from this lane. */
+function working(lane: number): { readonly queue: StoreQueue; readonly message: LiveMessage } {
+  const queue = new StoreQueue("a", undefined);
+  const [value, key, errors] = ["v", undefined, []];
+  const message = new LiveMessage({ id: "1", queue: "a", value, key, attempts: 0, errors, lane, body: "v" });
+  queue.known.set(message.id, message);
+  queue.wanted = 1;
+  return { queue, message };
+}
+
+describe("what a host knows of a queue", () => {
+  for (const [reading, lane] of [
+    ["ready", READY],
+    ["delayed", 5],
+  ] as const)
+    it(`gives a message only when it is due that was delayed while its old row was read: ${reading}`, () => {
+      const { queue, message } = working(lane);
+      if (reading === "delayed") Object.assign(queue, { due: lane, exhausted: true });
+      queue.reading = queue.next(6);
+      expect(queue.reading).toBe(reading);
+      queue.forget(message);
+      queue.delayed(9);
+      expect(queue.page([{ id: message.id, lane }], true, 6)).toEqual([]);
+      expect(queue.next(8)).toBeUndefined();
+      queue.reading = queue.next(9);
+      expect(queue.reading).toBe("delayed");
+      const row = { id: message.id, lane: 9 };
+      expect(queue.page([row], true, 9)).toEqual([row]);
+    });
+});

@@ -1,0 +1,71 @@
+// A message that ends the machine of whichever host works on it, where several hosts share the execution.
+
+import {
+  definePipeline,
+  type PipelineDefinition,
+  type PipelineHost,
+  pipelineHost,
+  queue,
+  route,
+} from "signalbox/pipeline";
+import { openStore } from "signalbox/store";
+import type { SimulatedNode } from "signalbox/testing";
+import { describe, expect, it } from "vitest";
+import { deadLetters, executions, PIPELINE_SCHEMA } from "../../lib/pipeline/ledger/tables.js";
+import { explored } from "../support/proof.js";
+import { insisted } from "./simulated/play.js";
+
+describe("a message that ends each host which works on it", () => {
+  it("becomes a dead letter, and no other message does (bug 15)", async () => {
+    await explored(
+      async (sim) => {
+        const words = queue<string>("words");
+        const store = sim.store({ shared: true });
+        const nodes: Record<string, { crash(): void }> = {};
+        const seen = new Set<string>();
+        let deaths = 0;
+        const pipeline = (name: string): PipelineDefinition =>
+          definePipeline("poison", {
+            routes: [
+              route("work", {
+                ...{ from: words, concurrency: 2 },
+                retry: { attempts: 3, backoff: { minMs: 1, maxMs: 1 } },
+              }).via("work", async (word) => {
+                await sim.sleep(1);
+                if (word !== "POISON") return void seen.add(word);
+                deaths++;
+                nodes[name]?.crash();
+                return new Promise<undefined>(() => undefined);
+              }),
+            ],
+          });
+        const boot =
+          (name: string) =>
+          (node: SimulatedNode): Promise<PipelineHost> =>
+            node.system().start(pipelineHost({ store, pipelines: [pipeline(name)], drainMs: 1 }));
+        const a = sim.node("a", boot("a"));
+        const b = sim.node("b", boot("b"));
+        Object.assign(nodes, { a, b });
+        const values = ["a", "b", "c", "POISON", "d", "e", "f", "g"];
+        await insisted(sim, async () =>
+          (await a.ready()).start(pipeline("a"), { id: "one", messages: { to: words, values } }),
+        );
+        const reader = await openStore(sim.system({ name: "reader" }), store, [PIPELINE_SCHEMA]);
+        for (;;) {
+          const [row] = await reader.scan(executions, {});
+          if (row?.ended != null) break;
+          expect(deaths).toBeLessThan(20);
+          await sim.sleep(5_000);
+          for (const node of [a, b]) if (!node.powered) node.restart();
+        }
+        const [row] = await reader.scan(executions, {});
+        expect(row).toMatchObject({ status: "completed", done: 8, dead: 1, pending: 0 });
+        const [letter] = await reader.scan(deadLetters, {});
+        expect(letter?.body).toBe('"POISON"');
+        expect([...seen].sort()).toEqual(["a", "b", "c", "d", "e", "f", "g"]);
+        await reader.close();
+      },
+      { quick: 3, share: 0.1, seed: 1 },
+    );
+  });
+});

@@ -1,0 +1,81 @@
+// Queues over a broker, under the simulator: whenever the broker forgets, and whichever subscriber is killed, each message has its effect
+// once. What a handler publishes is the effect: it is in the commit that settles its message.
+
+import type { FaultOptions, Simulation } from "signalbox/testing";
+import { describe, expect, it } from "vitest";
+import { openQueues } from "../../../lib/pipeline/queues/queues.js";
+import { done } from "../../../lib/pipeline/queues/status.js";
+import { explored } from "../../support/proof.js";
+import { type BrokerOptions, SimulatedBroker } from "./simulated-broker.js";
+
+const MESSAGES = 6;
+
+interface Strikes extends BrokerOptions {
+  readonly forgets?: number;
+  readonly loses?: number;
+}
+
+/** Two processes handle messages that one of them publishes. */
+async function played(sim: Simulation, { forgets = 0, loses = 0, ...options }: Strikes): Promise<void> {
+  const broker = new SimulatedBroker(sim, options);
+  const store = sim.store({ shared: true });
+  const outputs: number[] = [];
+  sim.calm();
+  const all = await Promise.all(
+    ["one", "two"].map(async (name) => {
+      const system = sim.system({ name });
+      const queues = await openQueues(system, { store, carrier: broker.source() });
+      const queue = queues.queue<number>("q", { attempts: 100, backoff: { minMs: 1, maxMs: 5 } });
+      const results = queues.queue<number>("results");
+      await queue.subscribe({ concurrency: 1, prefetch: 2 }, async ({ value, publish }) => {
+        await sim.sleep(400);
+        await publish(results, value);
+        return done;
+      });
+      return { queues, queue, results };
+    }),
+  );
+  const [first, second] = all as [(typeof all)[number], (typeof all)[number]];
+  await second.results.subscribe({ concurrency: 3 }, ({ value }) => {
+    outputs.push(value);
+    return done;
+  });
+  sim.storm();
+  const strike = (name: string, times: number, fn: () => void): Promise<void>[] => {
+    const struck = sim.io(name, fn, { latencyMs: [0, 50, 500, 900] });
+    return [...Array(times)].map(() => struck());
+  };
+  const struck = Promise.all([
+    ...strike("forget", forgets, () => broker.forget()),
+    ...strike("lose", loses, () => broker.lose()),
+  ]);
+  for (let value = 0; value < MESSAGES; value++) await first.queue.publish(value, { id: `m${value}` });
+  await struck;
+  await sim.eventually("all are settled", () => outputs.length >= MESSAGES);
+  expect([...outputs].sort()).toEqual([...Array(MESSAGES).keys()]);
+  const none = { ready: 0, inFlight: 0, delayed: 0, dead: 0 };
+  expect(await second.queue.counts()).toEqual(none);
+  expect(broker.remade).toBe(0);
+  for (const { queues } of all) await queues.close();
+}
+
+const killed: FaultOptions = { crash: [{ of: "one/subscriber of q", atMost: 1, reason: "kill" }] };
+
+describe("queues over a broker", () => {
+  it("that forgets everything at any time: nothing is lost or doubled (bug 9) [Y69]", async () => {
+    await explored((sim) => played(sim, { forgets: 2 }), { quick: 10, seed: 1, share: 0.1 });
+  });
+
+  it("whose acknowledgements from before settle what they must not [Y50]", async () => {
+    await explored((sim) => played(sim, { forgets: 2, confuses: true }), { quick: 8, seed: 2, share: 0.1 });
+  });
+
+  it("that loses letters, and keeps the channels [Y51]", async () => {
+    await explored((sim) => played(sim, { loses: 2 }), { quick: 8, seed: 3, share: 0.1 });
+  });
+
+  it("whose requests time out and are carried out, and whose subscriber is killed at any step (bug 7) (bug 8) (bug 32) [Y52]", async () => {
+    const strikes = { forgets: 1, failures: 4 };
+    await explored((sim) => played(sim, strikes), { quick: 12, seed: 4, share: 0.1, faults: killed });
+  });
+});

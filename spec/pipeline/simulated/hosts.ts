@@ -1,0 +1,21 @@
+// Hosts of a simulation that share a store.
+
+import { supervisor } from "signalbox";
+import { type PipelineDefinition, type PipelineHost, pipelineHost } from "signalbox/pipeline";
+import type { StoreSource } from "signalbox/store";
+import type { Simulation } from "signalbox/testing";
+
+/** Starts a host of some pipelines on a system of its own, under a supervisor. */
+export async function hostOn(
+  sim: Simulation,
+  name: string,
+  store: StoreSource,
+  pipelines: readonly PipelineDefinition<never>[],
+): Promise<PipelineHost> {
+  const system = sim.system({ name });
+  const host = pipelineHost({ store, pipelines, name: "pipelines", drainMs: 50 });
+  await system.start(
+    supervisor({ label: "root", intensity: 1_000, children: [{ id: "pipelines", start: host }] }),
+  );
+  return host.at(system, "pipelines");
+}
