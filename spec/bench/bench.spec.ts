@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { hostAwait } from "./awaits.js";
+import * as bullmq from "./bullmq.js";
 import { call, callAwait } from "./calls.js";
 import { CATALOGUE, type Entry } from "./catalogue.js";
 import { type Compared, compare, comparisonTable, figureOf, onlyNow } from "./comparison.js";
@@ -18,6 +19,7 @@ import * as node from "./node.js";
 import * as off from "./off.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
+import { flat, inMemory, onSqlite, slowAdapter } from "./pipelines.js";
 import * as piscina from "./piscina.js";
 import * as plimit from "./plimit.js";
 import { poolJob } from "./pool.js";
@@ -72,6 +74,12 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["flow-lonely-step", 3, lonelyStep(3)],
   ["flow-lonely-step on the disk", 3, disk.syncs(3)],
   ["flow-long", 6, longFlows(3, 6)],
+  ["pipeline-memory", 1_000, inMemory(1_000)],
+  ["pipeline-memory-async", 100, inMemory(100, "async")],
+  ["pipeline-sqlite", 600, onSqlite(600, "one route")],
+  ["pipeline-sqlite-stages", 100, onSqlite(100, "three routes")],
+  ["pipeline-sqlite-flat", 100, flat(50, 100)],
+  ["pipeline-slow-adapter", 30, slowAdapter(30, 10, 1)],
   ["ping-pong on nact", 20, nact.pingPong(20)],
   ["spawn-monitor-exit on nact", 10, nact.spawnMonitorExit(10)],
   ["restart on nact", 10, nact.restart(10)],
@@ -79,6 +87,7 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["call on nact", 10, nact.call(10)],
   ["host-await", 10, hostAwait(10)],
   ["host-await on Node", 10, node.hostAwait(10)],
+  ["a busy loop on Node", 3, node.busyLoop(3)],
   ["task-stream", 100, taskStream(100)],
   ["task-stream on p-limit", 100, plimit.taskStream(100)],
   ["dispatch-ack on p-queue", 30, pqueue.dispatchAck(30)],
@@ -178,6 +187,7 @@ describe("the catalogue", () => {
       piscina: piscina.programs,
       off: off.programs,
       dbos: dbos.programs,
+      bullmq: bullmq.programs,
       disk: disk.programs,
     }))
       expect(Object.keys(programs).sort()).toEqual(
@@ -217,6 +227,7 @@ describe("the result", () => {
       piscina: null,
       off: null,
       dbos: null,
+      bullmq: null,
       disk: null,
     });
     expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({
@@ -229,6 +240,7 @@ describe("the result", () => {
       piscina: null,
       off: null,
       dbos: null,
+      bullmq: null,
       disk: null,
     });
   });
@@ -269,6 +281,7 @@ describe("the result", () => {
     expect(format(1_834.5, "ns")).toBe("1835 ns");
     expect(format(97.44, "cpuMs")).toBe("97.4 ms");
     expect(format(412.6, "ms")).toBe("413 ms");
+    expect(format(1.0184, "times")).toBe("1.018 x");
   });
 
   it("shows the median of a time beside its 99th percentile", () => {
@@ -281,14 +294,14 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | DBOS | the disk | telemetry off |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|-----:|---------:|--------------:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |    - |        - |             - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    - |        - |             - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | DBOS | BullMQ | the disk | telemetry off |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|-----:|-------:|---------:|--------------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |    - |      - |        - |             - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    - |      - |        - |             - |    <= 600 B |  no |",
     ]);
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | DBOS | the disk | telemetry off |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | DBOS | BullMQ | the disk | telemetry off |      target | met |",
     );
   });
 });

@@ -3,7 +3,7 @@
 import { SIZES } from "./sizes.js";
 
 /** The figure of a program that is shown and compared. */
-export type Unit = "perSecond" | "bytes" | "p99Us" | "ns" | "cpuMs" | "ms";
+export type Unit = "perSecond" | "bytes" | "p99Us" | "ns" | "cpuMs" | "ms" | "times";
 
 /** Others on Node, by their heading; each is measured where it can do the same thing. */
 export const PEERS = {
@@ -14,6 +14,7 @@ export const PEERS = {
   plimit: "p-limit",
   piscina: "piscina",
   dbos: "DBOS",
+  bullmq: "BullMQ",
   disk: "the disk",
   off: "telemetry off",
 } as const;
@@ -49,8 +50,13 @@ const timesPeer = (peer: Peer, times: number): Target => ({ type: "times-peer", 
 /** By how much a System that is alive may slow an `await` of the host: Node 24 names owners without promise hooks. */
 const HOST_AWAIT = Number.parseInt(process.versions.node, 10) >= 24 ? 1 / 1.2 : 1 / 1.4;
 
+const HAS_NODE_SQLITE = Number.parseInt(process.versions.node, 10) >= 24;
+
 /** Durable steps a second, on SQLite with a sync at each commit. */
-const DURABLE_STEPS = Number.parseInt(process.versions.node, 10) >= 24 ? 100_000 : 50_000;
+const DURABLE_STEPS = HAS_NODE_SQLITE ? 100_000 : 50_000;
+
+/** Messages a second through three adapters, on SQLite without a sync at each commit. */
+const DURABLE_MESSAGES = HAS_NODE_SQLITE ? 40_000 : 25_000;
 
 const { ring, fanIn, selectiveReceive, skynetLeaves } = SIZES;
 const skynetSum = (skynetLeaves * (skynetLeaves - 1)) / 2;
@@ -253,4 +259,45 @@ export const CATALOGUE: readonly Entry[] = [
       long: true,
     }),
   ),
+  {
+    name: "pipeline-memory",
+    unit: "perSecond",
+    peers: [],
+    target: { type: "at-least", perSecond: 1_000_000 },
+  },
+  {
+    name: "pipeline-memory-async",
+    unit: "perSecond",
+    peers: [],
+    target: { type: "at-least", perSecond: 500_000 },
+  },
+  {
+    name: "pipeline-sqlite",
+    unit: "perSecond",
+    peers: [],
+    target: { type: "at-least", perSecond: DURABLE_MESSAGES },
+  },
+  { name: "pipeline-sqlite-held", unit: "ms", peers: ["node"], target: { type: "at-most", value: 10 } },
+  { name: "pipeline-sqlite-lineage", unit: "bytes", peers: [], target: { type: "at-most", value: 91 } },
+  { name: "pipeline-sqlite-stages", unit: "perSecond", peers: ["bullmq"], target: timesPeer("bullmq", 3) },
+  {
+    name: "pipeline-sqlite-flat",
+    unit: "times",
+    peers: [],
+    target: { type: "at-most", value: 1.2 },
+    long: true,
+  },
+  {
+    name: "pipeline-postgres",
+    unit: "perSecond",
+    peers: [],
+    target: { type: "at-least", perSecond: 15_000 },
+    postgres: true,
+  },
+  {
+    name: "pipeline-slow-adapter",
+    unit: "times",
+    peers: [],
+    target: { type: "at-most", value: 1.02 },
+  },
 ];

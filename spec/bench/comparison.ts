@@ -34,6 +34,7 @@ const FIGURE: Readonly<Record<Unit, string>> = {
   bytes: "bytes",
   p99Us: "medianUs",
   ms: "ms",
+  times: "times",
 };
 
 /** The figure of a turn: the median of its rounds. */

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { noPostgres } from "../support/postgres.js";
 import { startBenchPostgres } from "./bench-postgres.js";
+import { noRedis, startBenchRedis } from "./bench-redis.js";
 import { CATALOGUE, type Entry, type Peer } from "./catalogue.js";
 import { compareEntry } from "./compare.js";
 import { comparisonTable } from "./comparison.js";
@@ -33,7 +34,8 @@ function sample(entry: Entry, otp: Otp | undefined, quick: boolean): Samples {
   const turns = quick || entry.long ? 1 : TURNS;
   const ours: Figures[] = [];
   const theirs: number[] = [];
-  const peers = new Map<Peer, Figures[]>(entry.peers.map((peer) => [peer, []]));
+  const present = entry.peers.filter((peer) => peer !== "bullmq" || noRedis === undefined);
+  const peers = new Map<Peer, Figures[]>(present.map((peer) => [peer, []]));
   for (let turn = 0; turn < turns; turn++) {
     ours.push(...measure("ours", entry, rounds));
     if (otp !== undefined && entry.otp !== undefined) theirs.push(otp.run(entry.otp));
@@ -68,6 +70,15 @@ async function postgresFor(options: BenchOptions): Promise<AsyncDisposable | und
   if (needy.length === 0) return undefined;
   if (noPostgres === undefined) return startBenchPostgres();
   console.log(`${noPostgres}: ${needy.map(({ name }) => name).join(", ")} are left out.`);
+  return undefined;
+}
+
+/** Says what is compared with nobody, and starts the server that a peer needs. */
+async function redisFor(options: BenchOptions): Promise<AsyncDisposable | undefined> {
+  const needy = CATALOGUE.filter((entry) => entry.peers.includes("bullmq") && isWanted(entry, options));
+  if (needy.length === 0 || options.compare !== undefined) return undefined;
+  if (noRedis === undefined) return startBenchRedis();
+  console.log(`${noRedis}: ${needy.map(({ name }) => name).join(", ")} is compared with nobody.`);
   return undefined;
 }
 
@@ -121,13 +132,10 @@ function compareWith(name: string, options: BenchOptions): void {
 try {
   const names = CATALOGUE.map((entry) => entry.name);
   const options = readOptions(process.argv.slice(2), names);
-  const server = await postgresFor(options);
-  try {
-    if (options.compare === undefined) bench(options);
-    else compareWith(options.compare, options);
-  } finally {
-    await server?.[Symbol.asyncDispose]();
-  }
+  await using _postgres = await postgresFor(options);
+  await using _redis = await redisFor(options);
+  if (options.compare === undefined) bench(options);
+  else compareWith(options.compare, options);
 } catch (error) {
   console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = error instanceof UsageError ? 2 : 1;

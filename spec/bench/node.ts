@@ -3,6 +3,7 @@
 import { Readable, Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { awaitAll } from "./awaits.js";
+import { held } from "./held.js";
 import type { Program } from "./program.js";
 import { SIZES } from "./sizes.js";
 import { EDGES, isCountOf, sentence } from "./words.js";
@@ -51,7 +52,29 @@ export function hostAwait(count: number): Program {
   };
 }
 
+/** A loop that is never held for longer than this by its own code. */
+const HELD_MS = 2;
+
+/** A loop that is always busy, but for short times: what holds it for longer is the machine. */
+export function busyLoop(rounds: number): Program {
+  return {
+    operations: rounds,
+    expected: rounds,
+    run: async () => {
+      let counted = 0;
+      const { ms } = await held(async () => {
+        for (; counted < rounds; counted++) {
+          for (const until = performance.now() + HELD_MS; performance.now() < until; );
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      });
+      return { counted, figures: { ms } };
+    },
+  };
+}
+
 export const programs: Readonly<Record<string, Program>> = {
   "topology-unreliable": wordCount(SIZES.topology),
   "host-await": hostAwait(SIZES.hostAwait),
+  "pipeline-sqlite-held": busyLoop(SIZES.pipelines.busy),
 };

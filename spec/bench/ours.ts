@@ -7,6 +7,7 @@ import { programs as flows } from "./flows.js";
 import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
+import { programs as pipelines } from "./pipelines.js";
 import { poolJob } from "./pool.js";
 import type { Program } from "./program.js";
 import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
@@ -59,4 +60,5 @@ export const programs: Readonly<Record<string, Program>> = {
   "edge-of-10m": topologyLasting(SIZES.topologyLasting["10m"]),
   "heap-after-10m": topologyLasting(SIZES.topologyLasting["10m"]),
   ...flows,
+  ...pipelines,
 };

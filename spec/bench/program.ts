@@ -13,7 +13,7 @@ export interface Run {
 }
 
 /**
- * Named figures of a run: `perSecond`, `bytes`, `ns`, `cpuMs`, `ms`, `medianUs`, `p99Us`; and, where the figure is a speed, the same by the
+ * Named figures of a run: `perSecond`, `bytes`, `ns`, `cpuMs`, `ms`, `times`, `medianUs`, `p99Us`; and, where the figure is a speed, the same by the
  * time of the processor: `perCpuSecond`, `cpuNs`. All threads of the process count, the collector's too.
  */
 export type Figures = Readonly<Record<string, number>>;

@@ -62,6 +62,7 @@ function record<T>(value: (other: Other) => T): Record<Other, T> {
     plimit: value("plimit"),
     piscina: value("piscina"),
     dbos: value("dbos"),
+    bullmq: value("bullmq"),
     disk: value("disk"),
     off: value("off"),
   };
@@ -121,6 +122,8 @@ export function format(figure: number, unit: Unit): string {
       return `${digits(figure)} ms`;
     case "ns":
       return `${digits(figure)} ns`;
+    case "times":
+      return `${figure.toFixed(3)} x`;
     default:
       return unit satisfies never;
   }

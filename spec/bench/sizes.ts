@@ -46,5 +46,20 @@ export const SIZES = {
     /** Steps in all, in flows of each length. */
     longAll: 10_000,
   },
+  pipelines: {
+    /** Messages of one execution. */
+    memory: 200_000,
+    durable: 50_000,
+    stages: 20_000,
+    server: 20_000,
+    /** BullMQ takes many seconds for these. */
+    peer: 10_000,
+    /** What a message costs is compared among so many and so many. */
+    few: 10_000,
+    many: 1_000_000,
+    /** About as long as the durable messages take. */
+    busy: 500,
+    slow: { messages: 3_000, concurrency: 30, adapterMs: 10 },
+  },
   acker: { trees: 1_000_000, pending: 4_096 },
 } as const;
