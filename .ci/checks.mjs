@@ -5,8 +5,11 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { checks as bundles } from "./bundles.mjs";
 import { checks as contents } from "./package.mjs";
+import { checks as pages } from "./pages.mjs";
 import { checks as quickStart } from "./quick-start.mjs";
 import { checks as runtimes } from "./runtimes.mjs";
+import { checks as site } from "./site.mjs";
+import { checks as siteBrowser } from "./site-browser.mjs";
 import { checks as sqliteFiles } from "./sqlite-files.mjs";
 import { root, Skipped, work } from "./support.mjs";
 import { checks as viewer } from "./viewer.mjs";
@@ -25,10 +28,13 @@ let failed = 0;
 for (const [name, check] of Object.entries({
   ...contents,
   ...quickStart,
+  ...pages,
   ...bundles,
   ...runtimes,
   ...sqliteFiles,
   ...viewer,
+  ...site,
+  ...siteBrowser,
 })) {
   try {
     await within(check());

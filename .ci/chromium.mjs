@@ -91,8 +91,8 @@ class DevTools {
     });
   }
 
-  #receive({ id, method, result, error }) {
-    if (id === undefined) for (const listener of this.#events) listener(method);
+  #receive({ id, method, params, result, error }) {
+    if (id === undefined) for (const listener of this.#events) listener(method, params);
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (error !== undefined) waiting?.reject(new Error(error.message));
@@ -105,6 +105,11 @@ class DevTools {
       this.#waiting.set(id, { resolve, reject });
       this.#input.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
     });
+  }
+
+  /** Calls a function for each event. */
+  listen(listener) {
+    this.#events.push(listener);
   }
 
   /** The next event of this name. */
@@ -129,6 +134,8 @@ class DevTools {
 class Page {
   #devtools;
   #session;
+  /** What the pages have written as an error, and what they could not load, since `watch`. */
+  problems = [];
 
   constructor(devtools, session) {
     this.#devtools = devtools;
@@ -147,13 +154,49 @@ class Page {
     return this;
   }
 
-  /** The value of an expression in the page. */
+  /** Collects errors of the console in `problems`, from now on. */
+  async watch() {
+    this.#devtools.listen((method, params) => {
+      if (method === "Runtime.exceptionThrown") {
+        const { text, exception, url } = params.exceptionDetails;
+        this.problems.push(`${url ?? ""}: ${text} ${exception?.description ?? ""}`);
+      } else if (method === "Runtime.consoleAPICalled" && ["error", "warning"].includes(params.type))
+        this.problems.push(params.args.map(({ value, description }) => value ?? description).join(" "));
+      else if (method === "Log.entryAdded" && params.entry.level === "error")
+        this.problems.push(`${params.entry.url ?? ""}: ${params.entry.text}`);
+    });
+    await this.#send("Runtime.enable");
+    await this.#send("Log.enable");
+  }
+
+  /** Sets the size of the window, or makes it the screen of a phone. */
+  async size({ width, height, phone }) {
+    await this.#send("Emulation.setDeviceMetricsOverride", {
+      width,
+      height,
+      deviceScaleFactor: 1,
+      mobile: phone,
+    });
+  }
+
+  /** Waits until what moves or fades has ended. */
+  async settled() {
+    await this.value(
+      "Promise.all(document.getAnimations().map((one) => one.finished.catch(() => 0))).then(() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))).then(() => 0)",
+    );
+  }
+
+  /** The value of an expression in the page, or of its promise. */
   async value(expression) {
     const { result, exceptionDetails } = await this.#send("Runtime.evaluate", {
       expression,
       returnByValue: true,
+      awaitPromise: true,
     });
-    if (exceptionDetails !== undefined) throw new Error(`${expression}: ${exceptionDetails.text}`);
+    if (exceptionDetails !== undefined)
+      throw new Error(
+        `${expression.slice(0, 200)}: ${exceptionDetails.text} ${exceptionDetails.exception?.description ?? ""}`,
+      );
     return result.value;
   }
 

@@ -18,7 +18,7 @@ const withinMs = Number(process.env.CHECKS_WITHIN_S ?? 3_600) * 1_000;
 
 /** Standard output of a command, which has three minutes at most. @param bin - a folder to find programs in first */
 export function run(command, args, { cwd = root, bin, timeout = 180_000, ...options } = {}) {
-  const leftMs = withinMs - performance.now();
+  const leftMs = Math.floor(withinMs - performance.now());
   if (leftMs <= 0) throw new Error(`no time is left for ${command} ${args.join(" ")}`);
   const env = bin === undefined ? process.env : { ...process.env, PATH: bin + delimiter + process.env.PATH };
   return execFileSync(command, args, {

@@ -25,6 +25,10 @@ export function codeBlocks(markdown: string): Block[] {
 export interface Program extends Block {
   /** The block fenced as `text` that follows directly. */
   readonly prints: string | undefined;
+  /** The file of the repository that it is a copy of. */
+  readonly file: string | undefined;
+  /** False: it is compiled alone, for it needs what is not here. */
+  readonly runs: boolean;
 }
 
 /** The blocks fenced as `ts` at the top level of a page, each with the `text` below it. */
@@ -34,8 +38,37 @@ export function programs(markdown: string): Program[] {
     if (node.type !== "code" || node.lang !== "ts") return [];
     const below = nodes[i + 1];
     const prints = below?.type === "code" && below.lang === "text" ? below.value.trim() : undefined;
-    return [{ code: node.value, line: (node.position?.start.line ?? 0) + 1, prints }];
+    const line = (node.position?.start.line ?? 0) + 1;
+    const file = /^file=(\S+)$/.exec(node.meta ?? "")?.[1];
+    return [{ code: node.value, line, prints, file, runs: node.meta !== "compile" }];
   });
+}
+
+/** The page, with each block fenced as `ts file=path` or `ts file=path#region` as its file is now. @param read - gives the text of a file */
+export function withFiles(markdown: string, read: (path: string) => string): string {
+  return markdown.replaceAll(
+    /^```ts file=(\S+)\n[\s\S]*?^```$/gm,
+    (_all, of: string) => `\`\`\`ts file=${of}\n${regionOf(of, read)}\n\`\`\``,
+  );
+}
+
+/** A file without the lines that mark regions; or one of its regions, moved to the left edge. */
+function regionOf(of: string, read: (path: string) => string): string {
+  const [path = "", region] = of.split("#");
+  let text = read(path);
+  if (region !== undefined) {
+    const found = new RegExp(`^ *// #region ${region}\\n([\\s\\S]*?)^ *// #endregion ${region}$`, "m").exec(
+      text,
+    );
+    if (found === null) throw new Error(`${path} has no region "${region}"`);
+    text = found[1] as string;
+  }
+  const lines = text.split("\n").filter((line) => !/^ *\/\/ #(end)?region /.test(line));
+  const indents = lines.filter((line) => line !== "").map((line) => line.search(/\S/));
+  return lines
+    .map((line) => line.slice(Math.min(...indents)))
+    .join("\n")
+    .trim();
 }
 
 /** A file of a page. */

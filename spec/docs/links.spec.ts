@@ -13,8 +13,8 @@ const pages = [
   "README.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
-  ...["docs", "docs/guide", "docs/decisions", "spec/otp"].flatMap((folder) =>
-    readdirSync(join(root, folder))
+  ...["docs", "spec/otp"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".md"))
       .map((name) => `${folder}/${name}`),
   ),
@@ -43,6 +43,17 @@ function anchorsOf(markdown: string): Set<string> {
   return anchors;
 }
 
+const anchorsByFile = new Map<string, Set<string>>();
+
+/** The anchors of a file. Long pages are read once, however many links lead to them. */
+function anchorsIn(target: string): Set<string> {
+  const anchors =
+    anchorsByFile.get(target) ??
+    anchorsOf(target.endsWith(".md") ? readFileSync(join(root, target), "utf8") : "");
+  anchorsByFile.set(target, anchors);
+  return anchors;
+}
+
 /** Links of a page that lead nowhere. */
 function deadLinks(page: string, markdown: string): string[] {
   const dead: string[] = [];
@@ -52,13 +63,9 @@ function deadLinks(page: string, markdown: string): string[] {
     const [path = "", anchor] = node.url.split("#");
     const target = path === "" ? page : relative(root, join(root, dirname(page), path));
     const known = path === "" || existsSync(join(root, target));
-    const text =
-      path === ""
-        ? markdown
-        : known && target.endsWith(".md")
-          ? readFileSync(join(root, target), "utf8")
-          : "";
-    if (!known || (anchor !== undefined && !anchorsOf(text).has(anchor))) dead.push(`${page}: ${node.url}`);
+    const anchors =
+      anchor === undefined ? new Set() : path === "" ? anchorsOf(markdown) : anchorsIn(known ? target : "");
+    if (!known || (anchor !== undefined && !anchors.has(anchor))) dead.push(`${page}: ${node.url}`);
   }
   return dead;
 }

@@ -94,11 +94,13 @@ import {
   giveUpDamaged,
   httpPages,
   httpRequest,
+  jetstream,
   jsonLines,
   jsonSchemaOf,
   type MessageQueue,
   many,
   map,
+  openPipelineOperations,
   openQueues,
   parsePipeline,
   pipelineHost,
@@ -452,7 +454,7 @@ export const adapters: readonly unknown[] = [
   () => [DatabaseSync, Pool],
 ];
 export const sources: readonly unknown[] = [csvRows, fromIterable, fromValues, httpPages, jsonLines, timer];
-export const queues: readonly unknown[] = [dead, done, openQueues, retry];
+export const queues: readonly unknown[] = [dead, done, jetstream, openPipelineOperations, openQueues, retry];
 export const files: readonly unknown[] = [
   adapterType,
   jsonSchemaOf,

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Scenario } from "signalbox/testing";
-import { exhaustive, explore, ScheduleFailedError } from "signalbox/testing";
+import { exhaustive, explore, renderViewer, ScheduleFailedError } from "signalbox/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { explored, proving } from "../support/proof.js";
 import { codeBlocks, filesOf } from "./blocks.js";
@@ -37,14 +37,21 @@ async function load(file: string): Promise<{ sellsThree: Scenario } | ScheduleFa
   );
 }
 
+/** What the guide's own exploration fails with. */
+async function failure(): Promise<ScheduleFailedError> {
+  const folder = process.cwd();
+  // Reports show places from the working folder.
+  process.chdir(dirname(failing));
+  const error = await load(failing).finally(() => process.chdir(folder));
+  expect(error).toBeInstanceOf(ScheduleFailedError);
+  return error as ScheduleFailedError;
+}
+
 describe("the testing guide", () => {
-  test("its exploration fails as the page shows", async () => {
-    const folder = process.cwd();
-    // Reports show places from the working folder.
-    process.chdir(dirname(failing));
-    const error = await load(failing).finally(() => process.chdir(folder));
-    expect(error).toBeInstanceOf(ScheduleFailedError);
-    expect((error as ScheduleFailedError).message).toBe(printed);
+  test("its exploration fails as the page shows, and its replay shows it: `npm run docs:replay`", async () => {
+    const error = await failure();
+    expect(error.message).toBe(printed);
+    await expect(renderViewer(error.trace)).toMatchFileSnapshot("../../docs/replay/sells-three.html");
   });
 
   test("the mended service passes", async () => {

@@ -1,0 +1,3 @@
+// VitePress looks for the theme here.
+
+export { default } from "../../theme/index.js";
