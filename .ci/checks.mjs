@@ -50,6 +50,8 @@ for (const [name, check] of Object.entries({
 }
 rmSync(work, { recursive: true, force: true });
 
+/** Lines of a failure that are told again at the end, where whoever sees the last lines alone finds them. */
+const LINES = 12;
 /** Counts that an earlier part of .ci/run left behind. */
 function add(file, read) {
   const path = join(root, ".build", file);
@@ -58,11 +60,12 @@ function add(file, read) {
   passed += counts.passed;
   failed += counts.failed;
 }
-/** A file that cannot be loaded has no failed test, but the run has not succeeded. */
-const ofVitest = ({ numPassedTests, numFailedTests, success }) => ({
-  passed: numPassedTests,
-  failed: success ? numFailedTests : Math.max(1, numFailedTests),
-});
+function ofVitest(tally) {
+  for (const { test, why } of tally.failures) {
+    console.log(`FAIL  ${test}\n${why.split("\n").slice(0, LINES).join("\n")}`);
+  }
+  return { passed: tally.passed, failed: tally.failures.length };
+}
 add("vitest.json", ofVitest);
 add("prove.json", ofVitest);
 add("storm.json", (counts) => counts);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { TallyReporter } from "./tally.js";
 
 const root = new URL("../", import.meta.url);
 /** Set by `npm run prove`, which runs the proofs alone; see spec/support/proof.ts. */
@@ -75,7 +76,7 @@ const config: ViteUserConfig = defineConfig({
     // The counts for the closing line of .ci/run.
     reporters:
       process.env["CI"] === "true"
-        ? ["default", ["json", { outputFile: `.build/${proving ? "prove" : "vitest"}.json` }]]
+        ? ["default", new TallyReporter(`.build/${proving ? "prove" : "vitest"}.json`)]
         : ["default"],
     isolate: false,
     ...(proving && { sequence: { sequencer: LongestFirst } }),
