@@ -323,8 +323,9 @@ export class HandOut {
     const keys = refused.map(({ queue, lane, id }) => [scope, queue, lane, id]);
     const rows = await store.get(messages, keys);
     if (this.#port.closed) return;
-    for (const row of rows) {
-      if (row?.holder !== claim.token) continue;
+    for (const [i, row] of rows.entries()) {
+      const isMine = row?.holder === claim.token;
+      if (this.#quarantine?.refused(refused[i] as LiveMessage, isMine) === true || !isMine) continue;
       const queue = this.of(row.queue);
       if (!queue.known.has(row.id)) this.#arrive(queue, [row]);
     }

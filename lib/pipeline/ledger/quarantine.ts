@@ -41,9 +41,9 @@ export interface QuarantinePort {
   /** How often a message of this queue is tried at most. */
   attempts(queue: string): number;
   wants(queue: string): boolean;
-  /** Loads a message. Undefined: it cannot be read, and is on its way to the dead letters. */
   /** The first suspect of a queue that no other host has. */
   next(queue: string): Promise<MessageRow | undefined>;
+  /** Loads a message. Undefined: it cannot be read, and is on its way to the dead letters. */
   load(row: MessageRow): LiveMessage | undefined;
   deliver(message: LiveMessage): void;
   giveUp(message: LiveMessage, error: string): void;
@@ -56,7 +56,9 @@ export class Quarantine {
   /** How many suspects each queue has, the queue furthest downstream first. */
   readonly #suspects: Map<string, number>;
   #isBusy = false;
+  /** The suspect that is tried, as it was before this attempt was counted. */
   #row: MessageRow | undefined;
+  /** The same, while it is handed out. */
   #alone: LiveMessage | undefined;
 
   constructor(port: QuarantinePort, suspects: ReadonlyMap<string, number>) {
@@ -84,6 +86,11 @@ export class Quarantine {
 
   /** Hands out the next one, if nobody has one in work. */
   serve(): void {
+    const refused = this.#alone === undefined ? this.#row : undefined;
+    if (refused !== undefined) {
+      if (this.#port.wants(refused.queue)) this.#deliver(refused);
+      return;
+    }
     const [queue] = this.#suspects.keys();
     if (queue === undefined || this.#isBusy || !this.#port.wants(queue)) return;
     this.#isBusy = true;
@@ -104,12 +111,36 @@ export class Quarantine {
     const isGuilty = wasAlone(row) && (row.attempts ?? 0) >= attempts(queue);
     if (!isGuilty) await store.commit({ claim, writes: [update(row, interrupted(row))] });
     if (this.#port.closed) return;
-    this.#row = row;
-    const message = this.#port.load(row);
-    this.#alone = message;
-    if (message === undefined) this.#over(queue);
-    else if (isGuilty) this.#port.giveUp(message, `${INTERRUPTED}, ${row.ends} times`);
+    const message = this.#load(row);
+    if (message === undefined) return;
+    if (isGuilty) this.#port.giveUp(message, `${INTERRUPTED}, ${row.ends} times`);
     else this.#port.deliver(message);
+  }
+
+  /** Undefined: it cannot be read, and the next one is tried. */
+  #load(row: MessageRow): LiveMessage | undefined {
+    this.#row = row;
+    this.#alone = this.#port.load(row);
+    if (this.#alone === undefined) this.#over(row.queue);
+    return this.#alone;
+  }
+
+  #deliver(row: MessageRow): void {
+    const message = this.#load(row);
+    if (message !== undefined) this.#port.deliver(message);
+  }
+
+  /**
+   * The step about a message was refused. True: it is the one that is tried alone. Unless another host has it by now, it is tried again,
+   * as a part of the same attempt: the process has not ended.
+   */
+  refused(message: LiveMessage, isMine: boolean): boolean {
+    if (message !== this.#alone) return false;
+    if (isMine) {
+      this.#alone = undefined;
+      this.#port.call();
+    } else this.#over(message.queue);
+    return true;
   }
 
   /** A message was settled, or is tried again. */
@@ -135,7 +166,7 @@ export class Quarantine {
   /** What a clean end writes: the attempt that was counted has not ended anything. */
   undone(): readonly Write[] {
     const row = this.#row;
-    if (row === undefined || this.#alone === undefined) return [];
+    if (row === undefined) return [];
     const { attempts, history, ends } = row;
     return [update(row, { attempts, history, ends })];
   }
