@@ -79,6 +79,7 @@ const config: ViteUserConfig = defineConfig({
         ? ["default", new TallyReporter(`.build/${proving ? "prove" : "vitest"}.json`)]
         : ["default"],
     isolate: false,
+    experimental: { fsModuleCache: true, fsModuleCachePath: new URL(".build/modules", root).pathname },
     ...(proving && { sequence: { sequencer: LongestFirst } }),
     projects: proving
       ? [{ extends: true, test: { name: "proofs", include: PROOFS } }]
