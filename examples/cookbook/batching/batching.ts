@@ -27,7 +27,7 @@ export interface BatchOptions<Item, Value> {
   readonly maxWaitMs?: number;
   /** How long one write may take. Default 2,000 ms. */
   readonly writeTimeoutMs?: number;
-  /** Most callers that wait during a write. One more gets a MailboxFullError. Default 1,000. */
+  /** Most requests in the mailbox: they come during a write, or all at once. One more gets a MailboxFullError. Default 1,000. */
   readonly maxWaiting?: number;
 }
 

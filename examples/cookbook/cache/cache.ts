@@ -27,7 +27,9 @@ export interface CacheOptions<Value> {
 }
 
 /** Too many keys are being loaded. */
-export class CacheBusyError extends Error {}
+export class CacheBusyError extends Error {
+  override readonly name = "CacheBusyError";
+}
 
 export interface CacheCounts {
   readonly entries: number;

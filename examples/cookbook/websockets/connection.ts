@@ -21,7 +21,7 @@ export interface Socket {
 export const LIMITS = {
   /** A client that leaves more bytes than these waiting is dropped. */
   maxBufferedBytes: 1_000_000,
-  /** A connection with more unhandled messages than these is dropped: its client floods it. */
+  /** A connection with more unhandled messages than these is dropped: its client, or a very loud room, floods it. */
   maxMessages: 1_000,
   /** A client that has not answered one ping when the next is due is gone. */
   pingMs: 30_000,
@@ -69,7 +69,9 @@ export const Connection: ServerDefinition<
   },
   casts: {
     received({ system, room }, text) {
-      const { say } = JSON.parse(text) as { readonly say: string }; // bad JSON ends this connection alone
+      // Bad JSON, or what is no text, ends this connection alone. Unchecked, it would end all those that get it.
+      const { say } = JSON.parse(text) as { readonly say?: unknown };
+      if (typeof say !== "string") throw new TypeError("a message needs a text to say");
       for (const pid of this.ctx.members(room)) Connection.at(system, pid as Pid<never>).cast.said(say);
     },
     said({ socket }, text) {

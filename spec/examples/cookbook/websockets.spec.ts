@@ -13,6 +13,8 @@ class FakeSocket implements Socket {
   readonly calls: string[] = [];
   readonly listeners = new Map<string, (data: string) => void>();
   send(text: string): void {
+    // As ws does: it takes no plain object.
+    if (typeof text !== "string") throw new TypeError("the data has to be a text");
     this.heard.push(text);
   }
   ping(): void {
@@ -76,6 +78,20 @@ it("all of a room hear what one says, in its order, whoever crashes, and nobody 
     },
     { quick: 20, share: 0.05, seed: 1 },
   );
+});
+
+it("who says something that is no text is gone alone", async () => {
+  const { clock, here, join } = await open();
+  const [ada, bob] = [await join(), await join()];
+  for (const said of ['{"say":{}}', '{"say":7}', "{}"]) {
+    const eve = await join();
+    eve.emit("message", said);
+    await clock.settle();
+    expect([said, await here(), eve.calls]).toEqual([said, 2, ["resume", "close 1011"]]);
+  }
+  ada.emit("message", say("last"));
+  await clock.settle();
+  expect(bob.heard).toEqual(["welcome to tea", "last"]);
 });
 
 it("a slow client is dropped at its limit, and the others hear on", async () => {
