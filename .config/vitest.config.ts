@@ -36,7 +36,6 @@ const LONG = [
   "pipeline/shared",
   "chaos/flows/kills",
   "chaos/flows/kills-postgres",
-  "chaos/pipelines/kills",
   "chaos/pipelines/kills-shared",
   "testing/proofs/topology",
   "testing/proofs/supervisors",

@@ -167,7 +167,7 @@ describe("under every plan of crashes, with supervisors that replace dead consum
         expect(group.consumers.map((one) => one.inFlight)).toEqual(group.consumers.map(() => 0));
         expect(group.waitingCount).toBe(0);
       }),
-      { numRuns: sized(100) },
+      { numRuns: sized(40) },
     );
   });
 });

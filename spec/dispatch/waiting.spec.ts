@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { pressureOf } from "../../lib/dispatch/member.js";
 import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { gate } from "../support/gate.js";
+import { sized } from "../support/proof.js";
 import { puppet } from "../support/puppet.js";
 import { desk, fate } from "./support.js";
 
@@ -475,7 +476,7 @@ describe("a vacancy", () => {
           expect(group.consumers.map((one) => one.inFlight)).toEqual(group.consumers.map(() => 0));
         },
       ),
-      { numRuns: 150 },
+      { numRuns: sized(50, 3 / 200) },
     );
   });
 });

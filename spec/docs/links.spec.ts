@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Nodes } from "mdast";
+import type { Nodes, Root } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { describe, expect, it } from "vitest";
 
@@ -20,6 +20,15 @@ const pages = [
   ),
 ];
 
+const parsed = new Map<string, Root>();
+
+/** The tree of a page. Long pages are parsed once, however many links lead to them. */
+function treeOf(markdown: string): Root {
+  const tree = parsed.get(markdown) ?? fromMarkdown(markdown);
+  parsed.set(markdown, tree);
+  return tree;
+}
+
 /** All nodes of a page, parents before children. */
 function* nodesOf(node: Nodes): Generator<Nodes> {
   yield node;
@@ -32,7 +41,7 @@ const textOf = (node: Nodes): string =>
 /** The anchors that GitHub gives to the headings of a page. */
 function anchorsOf(markdown: string): Set<string> {
   const anchors = new Set<string>();
-  for (const node of nodesOf(fromMarkdown(markdown)))
+  for (const node of nodesOf(treeOf(markdown)))
     if (node.type === "heading")
       anchors.add(
         textOf(node)
@@ -43,28 +52,29 @@ function anchorsOf(markdown: string): Set<string> {
   return anchors;
 }
 
-const anchorsByFile = new Map<string, Set<string>>();
+const anchorsByText = new Map<string, Set<string>>();
 
-/** The anchors of a file. Long pages are read once, however many links lead to them. */
-function anchorsIn(target: string): Set<string> {
-  const anchors =
-    anchorsByFile.get(target) ??
-    anchorsOf(target.endsWith(".md") ? readFileSync(join(root, target), "utf8") : "");
-  anchorsByFile.set(target, anchors);
+/** The same, kept: many links lead to one page. */
+function anchorsIn(markdown: string): Set<string> {
+  const anchors = anchorsByText.get(markdown) ?? anchorsOf(markdown);
+  anchorsByText.set(markdown, anchors);
   return anchors;
 }
+
+const read = (target: string): string =>
+  target.endsWith(".md") ? readFileSync(join(root, target), "utf8") : "";
 
 /** Links of a page that lead nowhere. */
 function deadLinks(page: string, markdown: string): string[] {
   const dead: string[] = [];
-  for (const node of nodesOf(fromMarkdown(markdown))) {
+  for (const node of nodesOf(treeOf(markdown))) {
     if (node.type !== "link" && node.type !== "image") continue;
     if (/^[a-z]+:/.test(node.url)) continue;
     const [path = "", anchor] = node.url.split("#");
     const target = path === "" ? page : relative(root, join(root, dirname(page), path));
     const known = path === "" || existsSync(join(root, target));
     const anchors =
-      anchor === undefined ? new Set() : path === "" ? anchorsOf(markdown) : anchorsIn(known ? target : "");
+      anchor === undefined ? new Set() : anchorsIn(path === "" ? markdown : known ? read(target) : "");
     if (!known || (anchor !== undefined && !anchors.has(anchor))) dead.push(`${page}: ${node.url}`);
   }
   return dead;

@@ -83,9 +83,9 @@ describe("the checkout", () => {
 
 describe("the service", () => {
   let compiled: Compiled;
-  beforeAll(() => {
+  beforeAll(async () => {
     compiled = new Compiled("checkout");
-    compiled.compile("examples/checkout");
+    await compiled.bundle("examples/checkout", "demo", "main");
   });
   afterAll(() => compiled.remove());
 

@@ -152,7 +152,7 @@ describe("flows of a host whose processes are killed at any step", () => {
         await played(sim, cast, async () => flows);
       },
       {
-        quick: 100,
+        quick: 35,
         seed: 1,
         sometimes: RACES,
         faults: {
@@ -178,7 +178,7 @@ describe("flows of a machine that loses power", () => {
         sim.sometimes("the power failed", shop.boots > 1);
       },
       {
-        quick: 100,
+        quick: 35,
         seed: 2,
         sometimes: [...RACES, "the power failed"],
         faults: { nodeCrash: { of: "shop", downMs: [0, 100], atMost: 3 } },
@@ -223,7 +223,7 @@ describe("flows of a host whose store fails for a while", () => {
         expect(host).toBeDefined();
         expect(system.whereis("flows")).toBe(host);
       },
-      { quick: 60, seed: 4, sometimes: [...RACES, "a call of the store failed"] },
+      { quick: 20, seed: 4, sometimes: [...RACES, "a call of the store failed"] },
     );
   });
 });
@@ -282,7 +282,7 @@ describe("flows of two hosts that take them from each other", () => {
         await store.close();
       },
       {
-        quick: 60,
+        quick: 20,
         seed: 3,
         sometimes: [...RACES, "a flow went over in mid-work"],
         faults: { crash: { of: ["a/root/flows", "b/root/flows"], atMost: 2, reason: "kill" } },

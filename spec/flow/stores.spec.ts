@@ -6,8 +6,9 @@ import type { Claim } from "signalbox/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FlowRow } from "../../lib/flow/journal/tables.js";
 import { DRIVERS } from "../store/sqlite/support.js";
-import { sharedPglite } from "../support/pglite.js";
+import { runsOnPglite, sharedPglite } from "../support/pglite.js";
 import { noPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { proving } from "../support/proof.js";
 import { storeContext } from "../support/store-context.js";
 import { OLDER_SCHEMA, putOlder } from "./stores/older.js";
 import { type Place, pglitePlace, postgresPlace, Shop, sqlitePlace } from "./stores/places.js";
@@ -15,7 +16,7 @@ import { type Place, pglitePlace, postgresPlace, Shop, sqlitePlace } from "./sto
 let server: PostgresServer | undefined;
 let database: PGlite;
 beforeAll(async () => {
-  database = await sharedPglite();
+  if (runsOnPglite(proving)) database = await sharedPglite();
   if (noPostgres === undefined) server = await startPostgres();
 });
 afterAll(async () => {
@@ -34,7 +35,9 @@ const KINDS: readonly Kind[] = [
     hosts: 1 as const,
     make: () => sqlitePlace(driver),
   })),
-  { name: "PGlite", hosts: 1, make: () => pglitePlace(database) },
+  ...(runsOnPglite(proving)
+    ? [{ name: "PGlite", hosts: 1 as const, make: () => pglitePlace(database) }]
+    : []),
   ...(noPostgres === undefined
     ? [
         {

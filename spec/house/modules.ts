@@ -28,8 +28,16 @@ export function parse({ path, text }: Source): ReturnType<typeof parseSync> {
   return parsed;
 }
 
-/** The modules that a module imports or re-exports: values and types, statically and dynamically. */
-export function importsOf(source: Source): string[] {
+const known = new WeakMap<Source, readonly string[]>();
+
+/** The modules that a module imports or re-exports: values and types, statically and dynamically. Parsed once. */
+export function importsOf(source: Source): readonly string[] {
+  const imports = known.get(source) ?? importsIn(source);
+  known.set(source, imports);
+  return imports;
+}
+
+function importsIn(source: Source): string[] {
   const { staticImports, staticExports, dynamicImports } = parse(source).module;
   const quoted = ({ start, end }: { start: number; end: number }): string =>
     source.text.slice(start, end).replace(/^["'`]|["'`]$/g, "");

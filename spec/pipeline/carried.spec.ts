@@ -52,7 +52,7 @@ async function played(sim: Simulation, names: readonly string[]): Promise<void> 
 describe("pipelines over a broker", () => {
   it("settle every message once and complete once, whichever of two hosts dies and whatever the broker forgets [Y84]", async () => {
     await explored((sim) => played(sim, ["a", "b"]), {
-      ...{ quick: 12, seed: 1, share: 0.1, sometimes: ["all worked"] },
+      ...{ quick: 5, seed: 1, share: 0.1, sometimes: ["all worked"] },
       faults: {
         crash: [
           { of: ["a/root/pipelines", "b/root/pipelines"], atMost: 1, reason: "kill" },
@@ -64,7 +64,7 @@ describe("pipelines over a broker", () => {
 
   it("settle every message once and complete once on the store of one process, whenever its host dies", async () => {
     await explored((sim) => played(sim, ["a"]), {
-      ...{ quick: 5, seed: 2, share: 0.02 },
+      ...{ quick: 2, seed: 2, share: 0.02 },
       faults: { crash: { of: "a/root/pipelines", atMost: 2, reason: "kill" } },
     });
   });

@@ -271,28 +271,28 @@ describe("messages that are large", () => {
     const texts: Source<number, number> = {
       name: "texts",
       *open() {
-        for (let i = 0; i < 40; i++) yield { value: i, checkpoint: i };
+        for (let i = 0; i < 20; i++) yield { value: i, checkpoint: i };
       },
     };
     const seen: number[] = [];
     const routes = [
-      route("blow", { from: numbers, concurrency: 40 })
+      route("blow", { from: numbers, concurrency: 20 })
         .via("blow", (n) => ({ n, text }))
         .to(results),
       route("keep", { from: results }).via("keep", (value) => void seen.push((value as { n: number }).n)),
     ];
     const { status, done } = await run(routes, undefined, [feed(texts, numbers)]);
-    expect([status, done, seen.length]).toEqual(["completed", 80, 40]);
+    expect([status, done, seen.length]).toEqual(["completed", 40, 20]);
     const given: Source<string, number> = {
       name: "given",
       *open() {
-        for (let i = 0; i < 40; i++) yield { value: text, checkpoint: i };
+        for (let i = 0; i < 20; i++) yield { value: text, checkpoint: i };
       },
     };
     const keep = route("keep", { from: results }).via("keep", () => undefined);
     expect(await run([keep], undefined, [feed(given, results)])).toMatchObject({
       status: "completed",
-      done: 40,
+      done: 20,
     });
   });
 

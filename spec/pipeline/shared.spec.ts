@@ -16,7 +16,7 @@ import { openStore } from "signalbox/store";
 import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { PIPELINE_SCHEMA } from "../../lib/pipeline/ledger/tables.js";
-import { explored } from "../support/proof.js";
+import { explored, proving } from "../support/proof.js";
 import { hostOn } from "./simulated/hosts.js";
 import { Job } from "./simulated/job.js";
 import { checked, end, insisted, start, supervised } from "./simulated/play.js";
@@ -65,7 +65,7 @@ describe("two hosts that share the work of an execution", () => {
         sim.sometimes("an adapter was called again", together.repeated > 0);
       },
       {
-        quick: 12,
+        quick: 5,
         share: 0.1,
         seed: 1,
         sometimes: ["both worked", "an adapter was called again"],
@@ -176,7 +176,7 @@ describe("whoever waits for the end of a shared execution", () => {
         for (const one of ends) expect(one).toEqual(ends[0]);
         expect(ends[0]).toMatchObject({ status: "completed", done: 3, pending: 0 });
       },
-      { quick: 6, share: 0.1, seed: 3, faults: kills(2, "a", "b") },
+      { quick: 3, share: 0.1, seed: 3, faults: kills(2, "a", "b") },
     );
   });
 });
@@ -192,7 +192,7 @@ describe("a shared execution that is paused, resumed and cancelled on hosts that
         await hostOn(sim, "b", store, [pipeline]);
         const c = await hostOn(sim, "c", store, []);
         sim.storm();
-        const values = Array.from({ length: 400 }, (_, i) => i);
+        const values = Array.from({ length: proving ? 400 : 120 }, (_, i) => i);
         await insisted(sim, () => a.start(pipeline, { id: "one", messages: { to: numbers, values } }));
         const there = c.get("one");
         expect(await there.pause()).toBe(true);
@@ -201,16 +201,19 @@ describe("a shared execution that is paused, resumed and cancelled on hosts that
         await sim.sleep(1_000);
         expect(seen.length).toBe(still);
         expect(still).toBeLessThan(values.length);
-        expect(await there.progress()).toMatchObject({ inputs: 400, done: still });
+        expect(await there.progress()).toMatchObject({ inputs: values.length, done: still });
         expect(await there.status()).toMatchObject({ status: "paused" });
         await there.resume();
         await sim.sleep(200);
         if (sim.choose(2, "cancel") === 1) {
           await there.cancel();
           expect(await end(sim, async () => a, "one")).toMatchObject({ status: "cancelled" });
-        } else expect(await end(sim, async () => a, "one")).toMatchObject({ status: "completed", done: 400 });
+        } else {
+          const { length: done } = values;
+          expect(await end(sim, async () => a, "one")).toMatchObject({ status: "completed", done });
+        }
       },
-      { quick: 3, share: 0.1, seed: 4 },
+      { quick: 2, share: 0.1, seed: 4 },
     );
   });
 });
@@ -259,7 +262,7 @@ describe("batches that two hosts hold in part", () => {
         expect([status, totals.reduce((x, y) => x + y, 0)]).toEqual(["completed", 435]);
         sim.sometimes("both held some", batchHosts.size === 2);
       },
-      { quick: 4, share: 0.1, seed: 5, sometimes: ["both held some"], faults: kills(1, "a", "b") },
+      { quick: 2, share: 0.1, seed: 5, sometimes: ["both held some"], faults: kills(1, "a", "b") },
     );
   });
 });
@@ -297,7 +300,7 @@ describe("deduplicate on two hosts", () => {
         });
         expect([...passed.values()].map((word) => word[0]).sort()).toEqual(["a", "b", "c"]);
       },
-      { quick: 6, share: 0.1, seed: 6, faults: kills(1, "a", "b") },
+      { quick: 3, share: 0.1, seed: 6, faults: kills(1, "a", "b") },
     );
   });
 
@@ -334,7 +337,7 @@ describe("deduplicate on two hosts", () => {
         for (const [i, sum] of all.entries()) expect(sum & (all[i - 1] ?? 0)).toBe(all[i - 1] ?? 0);
         expect(all.at(-1)).toBe(2 ** 12 - 1);
       },
-      { quick: 6, share: 0.1, seed: 7, faults: kills(1, "a", "b") },
+      { quick: 3, share: 0.1, seed: 7, faults: kills(1, "a", "b") },
     );
   });
 });

@@ -33,7 +33,7 @@ describe("a pipeline whose processes are killed at any step", () => {
         reached(sim, REPEATED, job.repeated > 0);
       },
       {
-        quick: 12,
+        quick: 5,
         share: 0.1,
         seed: 1,
         faults: {
@@ -67,7 +67,7 @@ describe("a worker whose execution is killed", () => {
         await run.completed().catch(() => undefined);
       },
       {
-        quick: 10,
+        quick: 4,
         share: 0.1,
         seed: 7,
         faults: { crash: { of: "shop/*/execution*", reason: "kill" } },
@@ -91,7 +91,7 @@ describe("a pipeline on a machine that loses power", () => {
         reached(sim, REPEATED, job.repeated > 0);
       },
       {
-        quick: 10,
+        quick: 4,
         share: 0.1,
         seed: 2,
         faults: { nodeCrash: { of: "shop", downMs: [0, 100], atMost: 3 } },
@@ -136,7 +136,7 @@ describe("a pipeline that people pause, resume and cancel while its processes ar
         expect(job.completions).toBe(status === "completed" ? 1 : 0);
       },
       {
-        quick: 12,
+        quick: 5,
         share: 0.1,
         seed: 3,
         faults: { crash: { of: "shop/root/**", atMost: 2, reason: "kill" } },
@@ -166,7 +166,7 @@ describe("two executions of a pipeline side by side", () => {
         await checked(sim, job, source, "other", other);
         expect(job.completions).toBe(2);
       },
-      { quick: 6, share: 0.1, seed: 4, faults: { crash: { of: "shop/root/**", atMost: 2, reason: "kill" } } },
+      { quick: 2, share: 0.1, seed: 4, faults: { crash: { of: "shop/root/**", atMost: 2, reason: "kill" } } },
     );
   });
 });
@@ -194,7 +194,7 @@ describe("a pipeline on a machine whose clock jumps", () => {
         reached(sim, "a message was tried again", job.retries > 0);
       },
       {
-        quick: 8,
+        quick: 3,
         share: 0.1,
         seed: 5,
         faults: { crash: { of: "shop/root/pipelines", atMost: 1, reason: "kill" } },
@@ -251,7 +251,7 @@ describe("a pipeline whose store goes away and comes back", () => {
         reached(sim, "a call of the store failed", failed > 0);
         expect(job.completions).toBe(1);
       },
-      { quick: 10, share: 0.1, seed: 6 },
+      { quick: 4, share: 0.1, seed: 6 },
     );
   });
 });

@@ -13,6 +13,7 @@ import {
   System,
 } from "signalbox";
 import { describe, expect, it } from "vitest";
+import { proving } from "../support/proof.js";
 import { endings, type Order } from "../support/puppet.js";
 
 type Word = "normal" | "shutdown" | "kill" | "a" | "b";
@@ -304,7 +305,7 @@ describe("random programs of processes", () => {
         for (const one of steps) model.run({ ...one, actor: one.actor % model.all.length });
         expect(await perform(steps, made)).toEqual(model.outcome);
       }),
-      { numRuns: 400 },
+      { numRuns: proving ? 400 : 120 },
     );
   });
 

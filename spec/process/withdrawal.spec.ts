@@ -9,6 +9,7 @@ import { EMPTY, Mailbox } from "../../lib/process/mailbox.js";
 import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { ask, busy, outcome, type Question } from "../support/callees.js";
 import { left } from "../support/collected.js";
+import { proving } from "../support/proof.js";
 
 let clock: TestClock;
 let system: System;
@@ -234,7 +235,7 @@ describe("a call that ends while it waits", () => {
         system.exit(pid, "kill");
         await Promise.all(calls);
       }),
-      { numRuns: 150 },
+      { numRuns: proving ? 150 : 50 },
     );
   });
 
@@ -266,7 +267,11 @@ describe("a call that ends while it waits", () => {
         expect(simulated.info(callee)?.mailboxDepth).toBe(0);
         await simulated.stop();
       },
-      { schedules: 200, seed: 1, faults: { delay: { of: "**/callee", atMost: 3 }, rush: { atMost: 3 } } },
+      {
+        schedules: proving ? 200 : 70,
+        seed: 1,
+        faults: { delay: { of: "**/callee", atMost: 3 }, rush: { atMost: 3 } },
+      },
     );
   });
 });
@@ -343,6 +348,7 @@ describe("the queue with entries that are withdrawn", () => {
         }
         expect(mailbox.drain()).toEqual(model);
       }),
+      { numRuns: proving ? 100 : 30 },
     );
   });
 

@@ -275,7 +275,7 @@ describe("the machine of the group commit", () => {
         expect(all).toEqual(ids(0, submitted));
         expect([feed.state.bytes, waiting(feed.state)]).toEqual([0, 0]);
       }),
-      { numRuns: sized(500), seed: 3 },
+      { numRuns: sized(200), seed: 3 },
     );
   });
 });

@@ -13,6 +13,7 @@ import { describe, expect, it } from "vitest";
 import type { FullChildSpec } from "../../lib/supervisor/child.js";
 import type { Event, RestartStrategy } from "../../lib/supervisor/protocol.js";
 import { type Config, decide, initial } from "../../lib/supervisor/supervisor-machine.js";
+import { proving } from "../support/proof.js";
 import { child, stubborn, worker } from "./house.js";
 import { spec } from "./told.js";
 
@@ -144,9 +145,9 @@ describe("a supervisor's machine", () => {
   });
 });
 
-const COUNT = 32_000;
+const COUNT = proving ? 32_000 : 8_000;
 
-describe("thirty-two thousand children", () => {
+describe(`${COUNT} children`, () => {
   it("are added one by one, listed, terminated and stopped within the timeout of a test [V30]", async () => {
     const system = new System({ report: false });
     const shop = await system.start(supervisor({}));
@@ -161,7 +162,7 @@ describe("thirty-two thousand children", () => {
 
   it("are found by their ids, one by one [V30]", async () => {
     await using system = new System({ report: false });
-    const children = Array.from({ length: 16_000 }, (_, i): ChildSpec => ({ id: `${i}`, start: worker }));
+    const children = Array.from({ length: COUNT / 2 }, (_, i): ChildSpec => ({ id: `${i}`, start: worker }));
     const shop = await system.start(supervisor({ children }));
     let found = 0;
     for (const { id } of children) if ((await shop.child(id)) !== undefined) found++;
@@ -202,7 +203,7 @@ async function mostEndsAtOnce(system: System, work: () => Promise<unknown>): Pro
 
 describe("while many children stop", () => {
   const limits: SystemLimits = { turnMessages: 100 };
-  const many = 5_000;
+  const many = proving ? 5_000 : 2_500;
 
   async function dynamic(
     system: System,

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Queue } from "../../lib/supervisor/queue.js";
 import { type Child, newChild, Roster } from "../../lib/supervisor/roster.js";
+import { proving } from "../support/proof.js";
 import { spec } from "./told.js";
 
 const IDS = ["a", "b", "c", "d", "e", "f"];
@@ -78,7 +79,7 @@ describe("a roster", () => {
           expect(roster.byPid("nobody")).toBeUndefined();
         }
       }),
-      { numRuns: 300 },
+      { numRuns: proving ? 300 : 100 },
     );
   });
 
@@ -109,7 +110,7 @@ describe("a queue", () => {
           expect([queue.length, queue.first]).toEqual([array.length, array[0]]);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: proving ? 300 : 100 },
     );
   });
 });

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { checkChild, type FullChildSpec } from "../../lib/supervisor/child.js";
 import type { Ask, Effect, Event } from "../../lib/supervisor/protocol.js";
 import { type Config, decide, initial, type State } from "../../lib/supervisor/supervisor-machine.js";
+import { proving } from "../support/proof.js";
 import { child } from "./house.js";
 
 const IDS = ["a", "b", "c", "d", "e"] as const;
@@ -256,7 +257,7 @@ describe("whatever happens to a supervisor", () => {
         const said = [...state.children].filter(({ status }) => status === "running").map(({ pid }) => pid);
         expect(said.sort()).toEqual(world.running.map(({ pid }) => pid).sort());
       }),
-      { numRuns: 1_000 },
+      { numRuns: proving ? 1_000 : 300 },
     );
   });
 
@@ -270,7 +271,7 @@ describe("whatever happens to a supervisor", () => {
           expect(window.length).toBeLessThanOrEqual(intensity);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: proving ? 500 : 150 },
     );
   });
 
@@ -294,7 +295,7 @@ describe("whatever happens to a supervisor", () => {
         expect(world.exits).toBe(1);
         expect(world.running).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: proving ? 500 : 150 },
     );
   });
 });

@@ -14,6 +14,7 @@ import {
   supervisorRef,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { proving } from "../support/proof.js";
 import { child, House } from "./house.js";
 
 describe("a tree", () => {
@@ -206,7 +207,7 @@ describe("any tree, after any crashes", () => {
         }
         await system.stop();
       }),
-      { numRuns: 500 },
+      { numRuns: proving ? 500 : 150 },
     );
   });
 });

@@ -1,9 +1,10 @@
-// Programs of TypeScript compiled along with the library, each file for itself, so that workers and other files lie beside them.
+// Programs of TypeScript made into programs of Node along with the library: compiled, with their types, or bundled without.
 
 import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
 import { TETHER } from "./tether.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -12,6 +13,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export class Compiled {
   private readonly work: string;
   private readonly built: string;
+  private isBundled = false;
 
   /** @param name - of the folder: one for each test file */
   constructor(name: string) {
@@ -21,7 +23,10 @@ export class Compiled {
     mkdirSync(this.work, { recursive: true });
   }
 
-  /** @param include - folders of sources, from the root of the repository */
+  /**
+   * Each file for itself, so that workers and other files lie beside them. Fails when a type is wrong.
+   * @param include - folders of sources, from the root of the repository
+   */
   compile(...include: readonly string[]): void {
     const config = {
       extends: "../../tsconfig.json",
@@ -44,10 +49,35 @@ export class Compiled {
     }
   }
 
-  /** Arguments for Node that run a compiled program. @param path - of its source, from the root of the repository */
+  /**
+   * Takes a tenth of the time of `compile`, and a program starts in a fifth. Types are not checked.
+   * @param folder - of sources, from the root of the repository
+   * @param entries - its programs and the files of its workers, by name without `.ts`
+   */
+  async bundle(folder: string, ...entries: readonly string[]): Promise<void> {
+    const bundle = await rolldown({
+      input: Object.fromEntries(entries.map((name) => [name, join(root, folder, `${name}.ts`)])),
+      platform: "node",
+      logLevel: "silent",
+      tsconfig: join(root, "tsconfig.json"),
+      resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
+      transform: { target: "es2022" },
+    });
+    await bundle.write({
+      dir: join(this.built, folder),
+      format: "esm",
+      entryFileNames: "[name].js",
+      chunkFileNames: "chunks/[name].js",
+    });
+    await bundle.close();
+    this.isBundled = true;
+  }
+
+  /** Arguments for Node that run a program. @param path - of its source, from the root of the repository */
   argsFor(path: string): readonly string[] {
     const file = join(this.built, path.replace(/\.ts$/, ".js"));
-    return ["--import", `data:text/javascript,${encodeURIComponent(this.register())}`, file];
+    const first = this.isBundled ? TETHER : `${this.register()}${TETHER}`;
+    return ["--import", `data:text/javascript,${encodeURIComponent(first)}`, file];
   }
 
   /** Runs a program to its end. Resolves with all that it printed, and its exit code if that is not 0. */
@@ -81,6 +111,6 @@ export class Compiled {
         return { url: ${JSON.stringify(lib)} + (entry[1] ? entry[1] + "/" : "") + "index.js", shortCircuit: true };
       };`;
     const url = `data:text/javascript,${encodeURIComponent(hook)}`;
-    return `import { register } from "node:module"; register(${JSON.stringify(url)});${TETHER}`;
+    return `import { register } from "node:module"; register(${JSON.stringify(url)});`;
   }
 }

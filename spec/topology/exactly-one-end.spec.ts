@@ -114,7 +114,7 @@ describe("under any blows", () => {
   const blows = fc.array(blow, { maxLength: 25 });
   const numbers = (outcomes: Source["outcomes"]): number[] => outcomes.map(([n]) => n).sort((a, b) => a - b);
 
-  test.prop([blows], { numRuns: sized(3, 1 / 40) })(
+  test.prop([blows], { numRuns: sized(2, 1 / 40) })(
     "every number is acked, once, when there is no end of retries",
     async (some) => {
       const outcomes = await endured(some, Number.POSITIVE_INFINITY);
@@ -123,7 +123,7 @@ describe("under any blows", () => {
     },
   );
 
-  test.prop([blows], { numRuns: sized(3, 1 / 40) })(
+  test.prop([blows], { numRuns: sized(2, 1 / 40) })(
     "every number ends once when there are few [O1]",
     async (some) => {
       const outcomes = await endured(some, 1);

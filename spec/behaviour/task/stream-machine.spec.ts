@@ -10,6 +10,7 @@ import {
   type StreamEffect,
   type StreamEvent,
 } from "../../../lib/behaviour/task/stream-machine.js";
+import { sized } from "../../support/proof.js";
 
 type Effect = StreamEffect<string, number>;
 
@@ -218,7 +219,7 @@ function play(world: World, one: Move): void {
 }
 
 describe("the machine of streams", () => {
-  test.prop([config, fc.array(move, { maxLength: 80 })], { numRuns: 400 })(
+  test.prop([config, fc.array(move, { maxLength: 80 })], { numRuns: sized(150, 1 / 25) })(
     "reads, hands out and ends as its history says, at any time [B41]",
     (settings, moves) => {
       const world = new World(settings);

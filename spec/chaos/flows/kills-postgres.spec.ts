@@ -16,7 +16,11 @@ const SEED = 7;
 
 describePostgres("flows on PostgreSQL", () => {
   it("lose nothing and repeat no step, however often their host is killed [J53]", async () => {
-    const report = await killOnPostgres({ kills: sized(2, 0.02), seed: SEED, child: program.args });
+    const report = await killOnPostgres({
+      kills: sized(proving ? 100 : 2, 0.02),
+      seed: SEED,
+      child: program.args,
+    });
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
   });
 

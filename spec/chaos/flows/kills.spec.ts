@@ -17,7 +17,7 @@ const SEED = 7;
 
 describe("flows on SQLite", () => {
   it("lose nothing and repeat no step, however often their host is killed [J52]", async () => {
-    const kills = sized(8, 0.02);
+    const kills = sized(proving ? 100 : 8, 0.02);
     const report = await killOnSqlite({ kills, seed: SEED, child: program.args });
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
     expect(report.line).toBe(

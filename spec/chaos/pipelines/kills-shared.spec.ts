@@ -19,7 +19,7 @@ describePostgres("three hosts of a pipeline on PostgreSQL", () => {
   it.runIf(proving)(
     "account for every input once, whichever of them is killed or stands still [Y119]",
     async () => {
-      const report = await killOnPostgres({ kills: sized(3, 0.005), seed: SEED, child: program.args });
+      const report = await killOnPostgres({ kills: sized(25, 0.005), seed: SEED, child: program.args });
       expect(report.findings).toEqual({ lost: [], duplicated: [], completions: 1, wrong: [] });
     },
   );
@@ -29,7 +29,7 @@ describeNats("three hosts of a pipeline over JetStream, with PostgreSQL", () => 
   it.runIf(proving && noPostgres === undefined)(
     "account for every input once, whichever of them is killed or stands still [Y119]",
     async () => {
-      const report = await killOnJetstream({ kills: sized(3, 0.003), seed: SEED, child: program.args });
+      const report = await killOnJetstream({ kills: sized(15, 0.003), seed: SEED, child: program.args });
       expect(report.findings).toEqual({ lost: [], duplicated: [], completions: 1, wrong: [] });
     },
   );

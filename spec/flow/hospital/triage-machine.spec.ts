@@ -105,7 +105,7 @@ describe("hosts that a flow kills whenever it runs", () => {
           expect(deaths).toBeLessThanOrEqual(3 * guilty.size + 2);
         },
       ),
-      { numRuns: sized(300) },
+      { numRuns: sized(100) },
     );
   });
 });

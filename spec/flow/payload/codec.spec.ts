@@ -6,6 +6,7 @@ import { CallTimeoutError } from "signalbox";
 import { describe, expect, test } from "vitest";
 import { jsonCodec, type PayloadCodec } from "../../../lib/flow/payload/codec.js";
 import { UnstorableValueError } from "../../../lib/flow/payload/errors.js";
+import { sized } from "../../support/proof.js";
 import { refusal, sameGraph } from "./support.js";
 
 const codec = jsonCodec();
@@ -49,7 +50,7 @@ describe("a value", () => {
         expect(isDeepStrictEqual(back, value)).toBe(true);
         expect(sameGraph(back, value)).toBe(true);
       }),
-      { numRuns: 1_000 },
+      { numRuns: sized(300) },
     );
   });
 
@@ -62,7 +63,7 @@ describe("a value", () => {
         if (json) expect(isDeepStrictEqual(JSON.parse(text), value)).toBe(true);
         if (json) expect(sameGraph(JSON.parse(text), value)).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: sized(150) },
     );
     expect(codec.encode({ id: "a", lines: [{ count: 3 }], note: null })).toBe(
       '{"id":"a","lines":[{"count":3}],"note":null}',
@@ -324,7 +325,7 @@ describe("an error", () => {
         fc.pre(!codec.encode(error).includes('["Date",""]'));
         expect(isDeepStrictEqual(copyOf(error), error)).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: sized(100) },
     );
   });
 });

@@ -29,7 +29,7 @@ describe("a random program", () => {
         const findings = findingsOf(new Map([["f", program]]), deeds);
         expect(findings).toEqual({ ended: 1, lost: [], repeated: [], bookings: [], wrong: [] });
       }),
-      { numRuns: sized(200) },
+      { numRuns: sized(80) },
     );
   });
 

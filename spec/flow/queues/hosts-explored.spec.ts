@@ -71,7 +71,7 @@ describe("two hosts of one store", () => {
         await b.stop();
         await reader.close();
       },
-      { quick: 25, seed: 11, share: 0.05, sometimes: ["the queue is full"] },
+      { quick: 8, seed: 11, share: 0.05, sometimes: ["the queue is full"] },
     );
   });
 
@@ -94,7 +94,7 @@ describe("two hosts of one store", () => {
         await b.stop();
         await reader.close();
       },
-      { quick: 25, seed: 12, share: 0.05 },
+      { quick: 8, seed: 12, share: 0.05 },
     );
   });
 
@@ -129,7 +129,7 @@ describe("two hosts of one store", () => {
         await b.stop();
         await reader.close();
       },
-      { quick: 25, seed: 13, share: 0.05 },
+      { quick: 8, seed: 13, share: 0.05 },
     );
   });
 });

@@ -197,7 +197,7 @@ describe("a queue on a store that three hosts share", () => {
           expect([...cluster.started].sort((a, b) => a - b)).toEqual(numbers);
         },
       ),
-      { numRuns: sized(15, 0.05) },
+      { numRuns: sized(6, 0.05) },
     );
   });
 

@@ -216,7 +216,7 @@ describe("a queue of several hosts", () => {
           expect(numbers.sort((a, b) => a - b)).toEqual(cluster.world.jobs.map(({ number }) => number));
         },
       ),
-      { numRuns: sized(150) },
+      { numRuns: sized(60) },
     );
   });
 

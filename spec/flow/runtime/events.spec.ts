@@ -127,7 +127,7 @@ describe("the events of a flow", () => {
         expect(seen).toEqual(EVENTS);
       },
       {
-        ...{ quick: 20, seed: 3, share: 0.1 },
+        ...{ quick: 8, seed: 3, share: 0.1 },
         faults: { crash: { of: "shop/root/flows", atMost: 2, reason: "kill" } },
       },
     );

@@ -201,7 +201,7 @@ describe("whatever the clock does", () => {
           state = next;
         }
       }),
-      { numRuns: sized(200, 0.25) },
+      { numRuns: sized(70, 0.25) },
     );
   });
 
@@ -241,7 +241,7 @@ describe("whatever the clock does", () => {
           expected.push(at);
         expect(found).toEqual(expected);
       }),
-      { numRuns: sized(60, 0.25) },
+      { numRuns: sized(20, 0.25) },
     );
   });
 });

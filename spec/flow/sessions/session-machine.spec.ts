@@ -308,7 +308,7 @@ describe("over a channel that delays, repeats and reorders", () => {
           expect(pair.sides[i]).toMatchObject({ waiting: 0, told: [] });
         }
       }),
-      { numRuns: sized(200) },
+      { numRuns: sized(80) },
     );
   });
 
@@ -329,7 +329,7 @@ describe("over a channel that delays, repeats and reorders", () => {
         expect(left.waiting).toBe(0);
         expect(left.received).toEqual(gone.sent.slice(0, left.received.length));
       }),
-      { numRuns: sized(200) },
+      { numRuns: sized(80) },
     );
   });
 
@@ -349,7 +349,7 @@ describe("over a channel that delays, repeats and reorders", () => {
         expect(pair.sides[0]).toMatchObject({ told: ["ended"], waiting: 0 });
         expect(pair.sides[1].waiting).toBe(0);
       }),
-      { numRuns: sized(200) },
+      { numRuns: sized(80) },
     );
   });
 });

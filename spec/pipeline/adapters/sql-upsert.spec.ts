@@ -2,17 +2,26 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
+import { Client } from "pg";
 import { System } from "signalbox";
-import { openStore, pglite, type SqlRow, type StoreSource, sqlite } from "signalbox/store";
-import { describe, expect, test } from "vitest";
+import { openStore, pglite, postgres, type SqlRow, type StoreSource, sqlite } from "signalbox/store";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UnwritableError } from "../../../lib/pipeline/adapters/errors.js";
 import { postgresTarget, type SqlTarget, sqliteTarget } from "../../../lib/pipeline/adapters/sql-port.js";
 import { sqlUpsert } from "../../../lib/pipeline/adapters/sql-upsert.js";
 import type { BatchContext } from "../../../lib/pipeline/definition/adapter.js";
-import { sharedPglite } from "../../support/pglite.js";
+import { runsOnPglite, sharedPglite } from "../../support/pglite.js";
+import { noPostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
+import { proving } from "../../support/proof.js";
 import { cleanup } from "./support.js";
 
 const after = cleanup();
+
+let server: PostgresServer;
+beforeAll(async () => {
+  if (noPostgres === undefined) server = await startPostgres();
+});
+afterAll(() => server?.stop());
 
 interface Strike {
   readonly airport: string;
@@ -36,10 +45,35 @@ async function ofStore(source: StoreSource, targetOf: typeof sqliteTarget | type
   };
 }
 
+const onServer = {
+  "a store on PostgreSQL": async () => ofStore(postgres(server.connection), postgresTarget),
+  postgres: async () => {
+    const client = new Client(server.connection);
+    await client.connect();
+    after.add(() => client.end());
+    await client.query(`drop table if exists "odd ""table"; ${TABLE}`);
+    return {
+      target: postgresTarget(client),
+      rows: async () => (await client.query('select * from "odd ""table" order by airport')).rows,
+    };
+  },
+};
+
+const onPglite = {
+  "a store on PGlite": async () => ofStore(pglite(await sharedPglite()), postgresTarget),
+  PGlite: async () => {
+    const database = await sharedPglite();
+    await database.exec(`drop table if exists "odd ""table"; ${TABLE}`);
+    return {
+      target: postgresTarget(database),
+      rows: async () => (await database.query('select * from "odd ""table" order by airport')).rows,
+    };
+  },
+};
+
 const kinds = {
   "a store on SQLite": () =>
     ofStore(sqlite(join(mkdtempSync(join(tmpdir(), "upsert-")), "report.db")), sqliteTarget),
-  "a store on PostgreSQL": async () => ofStore(pglite(await sharedPglite()), postgresTarget),
   sqlite: async () => {
     const database = new Database(":memory:");
     after.add(() => void database.close());
@@ -49,14 +83,8 @@ const kinds = {
       rows: async () => database.prepare('select * from "odd ""table" order by airport').all(),
     };
   },
-  postgres: async () => {
-    const database = await sharedPglite();
-    await database.exec(`drop table if exists "odd ""table"; ${TABLE}`);
-    return {
-      target: postgresTarget(database),
-      rows: async () => (await database.query('select * from "odd ""table" order by airport')).rows,
-    };
-  },
+  ...(noPostgres === undefined && onServer),
+  ...(runsOnPglite(proving) && onPglite),
 };
 
 async function write<T extends object>(adapter: ReturnType<typeof sqlUpsert<T>>, values: readonly unknown[]) {

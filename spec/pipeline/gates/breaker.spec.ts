@@ -236,7 +236,7 @@ test("a breaker whose probes are lost with their workers goes on probing, and no
     expect(await run.completed({ timeoutMs: 600_000 })).toMatchObject({ done: 24, dead: 0 });
   };
   await explored(scenario, {
-    quick: 30,
+    quick: 12,
     seed: 1,
     faults: { crash: [{ of: "shop/**/worker of call", atMost: 6, reason: "kill" }] },
   });

@@ -45,7 +45,7 @@ async function queued(sim: Simulation): Promise<void> {
 
 test("a worker that is killed while it waits takes no permit, and one that works gives its own back once (bugs 23, 24)", async () => {
   await explored(queued, {
-    quick: 60,
+    quick: 25,
     seed: 1,
     faults: { crash: [{ of: "shop/worker", atMost: 4, reason: "kill" }] },
   });
@@ -83,7 +83,7 @@ async function crowded(sim: Simulation): Promise<void> {
 
 test("routes at their limits at all four gates do not lock each other, whichever worker is killed (bugs 24, 25)", async () => {
   await explored(crowded, {
-    quick: 60,
+    quick: 25,
     seed: 1,
     faults: { crash: [{ of: "shop/**/worker of *", atMost: 4, reason: "kill" }] },
   });

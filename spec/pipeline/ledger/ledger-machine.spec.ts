@@ -149,7 +149,7 @@ const pasts = (check: (past: Past) => void): void =>
         check(past);
       }
     }),
-    { numRuns: sized(300), seed: 70 },
+    { numRuns: sized(100), seed: 70 },
   );
 
 describe("the machine of a ledger", () => {

@@ -4,6 +4,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { childId, sourceId } from "../../../lib/pipeline/definition/message-id.js";
 import type { Message, Publication, Step } from "../../../lib/pipeline/ledger/ledger.js";
 import { deadLetters, lineage, messages, READY, sources } from "../../../lib/pipeline/ledger/tables.js";
+import { runsOnPglite } from "../../support/pglite.js";
+import { proving } from "../../support/proof.js";
 import { Bench, KINDS, type Setup } from "./bench.js";
 
 const message = (n: number, queue = "a", key?: string): Publication => ({
@@ -34,7 +36,7 @@ const give = (from: number, all: readonly Publication[]): Step => ({
 });
 const ids = (all: readonly Message[]): string[] => all.map(({ id }) => id);
 
-for (const { name, place } of KINDS)
+for (const { name, place } of KINDS.filter((kind) => kind.name !== "PGlite" || runsOnPglite(proving)))
   describe(`a ledger: ${name}`, () => {
     const disposals: (() => Promise<void>)[] = [];
     afterEach(async () => {

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { childId, sourceId } from "../../../lib/pipeline/definition/message-id.js";
 import type { Message, Step } from "../../../lib/pipeline/ledger/ledger.js";
 import { messages } from "../../../lib/pipeline/ledger/tables.js";
+import { runsOnPglite } from "../../support/pglite.js";
 import { proving } from "../../support/proof.js";
 import { Bench, KINDS } from "./bench.js";
 
@@ -47,7 +48,8 @@ function telling(source: StoreSource, tell: (set: WriteSet) => void): StoreSourc
   };
 }
 
-for (const { name, place } of KINDS.filter((kind) => kind.name !== "volatile"))
+const LEFT_OUT = ["volatile", ...(runsOnPglite(proving) ? [] : ["PGlite"])];
+for (const { name, place } of KINDS.filter((kind) => !LEFT_OUT.includes(kind.name)))
   describe(`many children: ${name}`, () => {
     const CHILDREN = childrenOn(name);
     const disposals: (() => Promise<void>)[] = [];

@@ -10,6 +10,7 @@ import {
   initial,
   type NamedChannel,
 } from "../../../lib/pipeline/queues/channel-machine.js";
+import { sized } from "../../support/proof.js";
 
 const AGAIN = { minMs: 10, maxMs: 100, jitter: 0 };
 
@@ -143,7 +144,7 @@ describe("the channel of a queue", () => {
         for (const { state } of world.processes)
           expect([state.phase, state.channel]).toEqual(["open", channel]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: sized(300) },
     );
   });
 

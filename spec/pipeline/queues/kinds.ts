@@ -7,7 +7,7 @@ import { jetstream } from "../../../lib/pipeline/queues/jetstream.js";
 import type { QueuesOptions } from "../../../lib/pipeline/queues/queues.js";
 import { newFolder } from "../../store/sqlite/support.js";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
-import { sharedPglite } from "../../support/pglite.js";
+import { runsOnPglite, sharedPglite } from "../../support/pglite.js";
 import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
 
 /** A place for queues. */
@@ -25,8 +25,8 @@ export interface QueueKind {
 
 const nothing = async (): Promise<void> => undefined;
 
-/** Runs a suite on each kind. */
-export function everyKind(suite: (name: string, kind: QueueKind) => void): void {
+/** Runs a suite on each kind; see {@link runsOnPglite} about `proving`. */
+export function everyKind(proving: boolean, suite: (name: string, kind: QueueKind) => void): void {
   suite("in memory", {
     shared: false,
     async make() {
@@ -52,18 +52,20 @@ export function everyKind(suite: (name: string, kind: QueueKind) => void): void 
     },
   });
 
-  let database: PGlite;
-  beforeAll(async () => {
-    database = await sharedPglite();
-  });
+  if (runsOnPglite(proving)) {
+    let database: PGlite;
+    beforeAll(async () => {
+      database = await sharedPglite();
+    });
 
-  suite("on PGlite", {
-    shared: false,
-    async make() {
-      const store = pglite(database, { schema: "queues" });
-      return { open: async () => ({ store }), dispose: nothing };
-    },
-  });
+    suite("on PGlite", {
+      shared: false,
+      async make() {
+        const store = pglite(database, { schema: "queues" });
+        return { open: async () => ({ store }), dispose: nothing };
+      },
+    });
+  }
 
   describePostgres("with a server", () => {
     let server: PostgresServer;

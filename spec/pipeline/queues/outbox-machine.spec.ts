@@ -10,6 +10,7 @@ import {
   type OutboxEvent,
   type OutboxState,
 } from "../../../lib/pipeline/queues/outbox-machine.js";
+import { sized } from "../../support/proof.js";
 
 const AGAIN = { minMs: 10, maxMs: 100, jitter: 0 };
 const CHILDREN = ["a", "b"];
@@ -126,7 +127,7 @@ describe("the outbox of a delivery", () => {
         // Under the same ids: the store drops what comes twice.
         expect([...new Set(world.published)].sort()).toEqual(CHILDREN);
       }),
-      { numRuns: 1_000 },
+      { numRuns: sized(300) },
     );
   });
 

@@ -63,19 +63,19 @@ const killed: FaultOptions = { crash: [{ of: "one/subscriber of q", atMost: 1, r
 
 describe("queues over a broker", () => {
   it("that forgets everything at any time: nothing is lost or doubled (bug 9) [Y69]", async () => {
-    await explored((sim) => played(sim, { forgets: 2 }), { quick: 10, seed: 1, share: 0.1 });
+    await explored((sim) => played(sim, { forgets: 2 }), { quick: 4, seed: 1, share: 0.1 });
   });
 
   it("whose acknowledgements from before settle what they must not [Y50]", async () => {
-    await explored((sim) => played(sim, { forgets: 2, confuses: true }), { quick: 8, seed: 2, share: 0.1 });
+    await explored((sim) => played(sim, { forgets: 2, confuses: true }), { quick: 3, seed: 2, share: 0.1 });
   });
 
   it("that loses letters, and keeps the channels [Y51]", async () => {
-    await explored((sim) => played(sim, { loses: 2 }), { quick: 8, seed: 3, share: 0.1 });
+    await explored((sim) => played(sim, { loses: 2 }), { quick: 3, seed: 3, share: 0.1 });
   });
 
   it("whose requests time out and are carried out, and whose subscriber is killed at any step (bug 7) (bug 8) (bug 32) [Y52]", async () => {
     const strikes = { forgets: 1, failures: 4 };
-    await explored((sim) => played(sim, strikes), { quick: 12, seed: 4, share: 0.1, faults: killed });
+    await explored((sim) => played(sim, strikes), { quick: 5, seed: 4, share: 0.1, faults: killed });
   });
 });

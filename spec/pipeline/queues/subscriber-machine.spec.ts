@@ -9,6 +9,7 @@ import {
   type SubscriberEvent,
   type SubscriberState,
 } from "../../../lib/pipeline/queues/subscriber-machine.js";
+import { sized } from "../../support/proof.js";
 
 type State = SubscriberState<number, string>;
 type Event = SubscriberEvent<number, string>;
@@ -180,7 +181,7 @@ describe("a subscriber's machine", () => {
         world.finish(() => world.settled.length === 30);
         expect([...world.settled].sort((a, b) => a - b)).toEqual([...Array(30).keys()]);
       }),
-      { numRuns: 100 },
+      { numRuns: sized(30, 0.1) },
     );
   });
 
@@ -194,7 +195,7 @@ describe("a subscriber's machine", () => {
         expect([...world.held]).toEqual([]);
         expect([...world.waiting, ...world.settled].sort((a, b) => a - b)).toEqual([...Array(30).keys()]);
       }),
-      { numRuns: 100 },
+      { numRuns: sized(30, 0.1) },
     );
   });
 

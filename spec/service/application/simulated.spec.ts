@@ -45,7 +45,7 @@ describe("under any schedule", () => {
         sim.finally("the order is right", () => order === whole || order === short || order);
         sim.finally("nothing runs", () => system.population === 0);
       },
-      { name: "a stop in order", quick: 150 },
+      { name: "a stop in order", quick: 60 },
     );
   });
 
@@ -77,7 +77,7 @@ describe("under any schedule", () => {
         sim.finally("nothing runs", () => system.population === 0 || String(system.processes()));
         sim.finally("the phase says so", () => service.phase === "stopped");
       },
-      { name: "a service ends once", quick: 200, sometimes: ["clean", "gaveUp", "drainTimedOut"] },
+      { name: "a service ends once", quick: 100, sometimes: ["clean", "gaveUp", "drainTimedOut"] },
     );
   });
 
@@ -103,7 +103,7 @@ describe("under any schedule", () => {
         await Promise.all([reading, service.stop()]);
         await read();
       },
-      { name: "readiness and stops", quick: 100, sometimes: ["not ready"] },
+      { name: "readiness and stops", quick: 50, sometimes: ["not ready"] },
     );
   });
 });

@@ -78,12 +78,12 @@ describe("a pool under the simulator", () => {
         expect(await fate(waiting.run.wait())).toBe("AbortError");
         await system.stop();
       },
-      { quick: 50 },
+      { quick: 20 },
     );
   });
 
   it("settles every job and works again, whatever happens to its workers [W12]", async () => {
-    await explored(shop({ maxAttempts: 2 }, printAll), { quick: 150, faults: FAULTS });
+    await explored(shop({ maxAttempts: 2 }, printAll), { quick: 40, faults: FAULTS });
   });
 
   it("settles jobs that are given up, and runs those behind them [W12]", async () => {
@@ -98,7 +98,7 @@ describe("a pool under the simulator", () => {
       expect(["label 1", "ERR_CALL_TIMEOUT", ...LOST]).toContain(await behind);
       expect(["label 2", ...LOST]).toContain(await last);
     };
-    await explored(shop({ size: 1 }, giveUp), { quick: 150, faults: FAULTS });
+    await explored(shop({ size: 1 }, giveUp), { quick: 40, faults: FAULTS });
   });
 
   it("drains beside crashes, with threads that come and go [W12]", async () => {
@@ -109,7 +109,7 @@ describe("a pool under the simulator", () => {
     };
     const options: PoolOptions = { minSize: 0, idleMs: 10, maxJobs: 1, drain: "all", maxAttempts: 2 };
     const scenario = shop(options, stopEarly);
-    await explored(scenario, { quick: 150, faults: FAULTS });
+    await explored(scenario, { quick: 40, faults: FAULTS });
   });
 
   it("settles one job in every order of one crash and one deadline [W12]", async () => {
@@ -125,6 +125,6 @@ describe("a pool under the simulator", () => {
       return system.stop();
     };
     const faults = { crash: [{ of: "**/worker*", reason: "kill" as const }], rush: {} };
-    await exhausted(one, { faults, quick: { preemptions: 1 } });
+    await exhausted(one, { faults, quick: { preemptions: 0 } });
   });
 });

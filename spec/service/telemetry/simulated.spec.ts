@@ -4,7 +4,7 @@ import { ConsumerGroup, consumer, defer, defineServer, refuse, type System, supe
 import { explore, type Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
-import { explored } from "../../support/proof.js";
+import { explored, sized } from "../../support/proof.js";
 import { type Ear, listen, unbalanced } from "./support.js";
 
 function desk(sim: Simulation): ReturnType<typeof defineServer> {
@@ -113,7 +113,7 @@ describe("telemetry, under any schedule,", () => {
           );
       },
       {
-        quick: 60,
+        quick: 30,
         sometimes: ["a restart", "a re-route", "replied", "refused", "timeout", "aborted", "callee-exited"],
       },
     );
@@ -127,7 +127,7 @@ describe("telemetry, under any schedule,", () => {
           const { heard } = await service(sim);
           told += JSON.stringify(heard);
         },
-        { seed, schedules: 5 },
+        { seed, schedules: sized(2, 1 / 2_000) },
       );
       return told;
     };

@@ -96,7 +96,7 @@ describe("a store that loses power", () => {
         expect(last).toEqual([1, 2, 3, 4, 5]);
       },
       {
-        quick: 150,
+        quick: 60,
         seed: 1,
         faults: { nodeCrash: { of: "shop", downMs: [10], atMost: 2 } },
         sometimes: ["a set survived that was not acknowledged", "the power failed in mid-work"],
@@ -119,7 +119,7 @@ describe("a store that loses power", () => {
         expect(isDone()).toBe(true);
       },
       {
-        quick: 100,
+        quick: 40,
         seed: 2,
         faults: { nodeCrash: { of: "shop", downMs: [10], atMost: 1 } },
         sometimes: ["a commit failed"],
@@ -155,7 +155,7 @@ describe("a store that loses power", () => {
         }
       },
       {
-        quick: 100,
+        quick: 40,
         seed: 6,
         faults: { nodeCrash: { of: "shop", downMs: [0, 10], atMost: 2 } },
         sometimes: ["the power failed while it closed", "a commit of its own was lost"],
@@ -232,7 +232,7 @@ describe("hosts that share a store", () => {
         expect(rows.map((row) => row.no)).toEqual(rows.map((_, i) => i + 1));
         for (const store of stores) await store.close();
       },
-      { quick: 150, seed: 3, sometimes: ["a late writer was refused", "the lead went over"] },
+      { quick: 60, seed: 3, sometimes: ["a late writer was refused", "the lead went over"] },
     );
   });
 
@@ -270,7 +270,7 @@ describe("hosts that share a store", () => {
         expect(row?.n ?? 0).toBe(ends.reduce((sum, { done }) => sum + done, 0));
         for (const { store } of ends) await store.close();
       },
-      { quick: 300, seed: 4, sometimes: ["a commit was lost on its way"] },
+      { quick: 100, seed: 4, sometimes: ["a commit was lost on its way"] },
     );
   });
 });

@@ -93,7 +93,7 @@ describePostgres("a server that is away", () => {
     const store = await opened({ schema: "restarts" });
     const claim = await store.claim("host", { owner: "me" });
     const work = writers(store, "r");
-    for (let i = 0; i < (proving ? 20 : 2); i++) {
+    for (let i = 0; i < (proving ? 20 : 1); i++) {
       await work.some();
       await server.restart();
     }

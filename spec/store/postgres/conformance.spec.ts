@@ -1,10 +1,8 @@
-// The suite for every store, on a PostgreSQL server and on PGlite.
+// The suite for every store, on a PostgreSQL server. For PGlite see pglite.spec.ts.
 
-import type { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
-import { type PostgresOptions, pglite, postgres } from "signalbox/store";
+import { type PostgresOptions, postgres } from "signalbox/store";
 import { afterAll, beforeAll } from "vitest";
-import { sharedPglite } from "../../support/pglite.js";
 import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
 import { sized } from "../../support/proof.js";
 import { conformance, type Place } from "../conformance.js";
@@ -25,7 +23,7 @@ describePostgres("with a server", () => {
   afterAll(() => server.stop());
 
   conformance("postgres", {
-    runs: sized(6, 0.01),
+    runs: sized(3, 0.01),
     async make() {
       const options: PostgresOptions = { schema: `place_${++places}` };
       const place: Place = {
@@ -43,22 +41,4 @@ describePostgres("with a server", () => {
       await client.end();
     },
   });
-});
-
-let database: PGlite;
-beforeAll(async () => {
-  database = await sharedPglite();
-});
-
-conformance("PGlite", {
-  runs: sized(2, 0.001),
-  async make() {
-    const options: PostgresOptions = { schema: `place_${++places}` };
-    const place: Place = { source: pglite(database, options), dispose: async () => undefined };
-    schemas.set(place, options.schema as string);
-    return place;
-  },
-  async advance(place, ms) {
-    await database.exec(aged(schemas.get(place) as string, ms));
-  },
 });

@@ -1,13 +1,41 @@
-import { PGlite } from "@electric-sql/pglite";
-import { defineTable, pglite } from "signalbox/store";
-import { expect, it } from "vitest";
+// PGlite as a store: the suite for every store, and the SQL of the user. Both use one database, which takes seconds to start.
+
+import type { PGlite } from "@electric-sql/pglite";
+import { defineTable, type PostgresOptions, pglite } from "signalbox/store";
+import { beforeAll, expect, it } from "vitest";
+import { sharedPglite } from "../../support/pglite.js";
+import { sized } from "../../support/proof.js";
 import { storeContext } from "../../support/store-context.js";
+import { conformance, type Place } from "../conformance.js";
+
+let database: PGlite;
+beforeAll(async () => {
+  database = await sharedPglite();
+});
+
+/** Each place has a schema of its own. */
+let places = 0;
+const schemas = new WeakMap<Place, string>();
+
+conformance("PGlite", {
+  runs: sized(2, 0.001),
+  async make() {
+    const options: PostgresOptions = { schema: `place_${++places}` };
+    const place: Place = { source: pglite(database, options), dispose: async () => undefined };
+    schemas.set(place, options.schema as string);
+    return place;
+  },
+  async advance(place, ms) {
+    const schema = schemas.get(place) as string;
+    // Makes all claims older, as if the clock of the database had moved on.
+    await database.exec(`update "${schema}"."$claims" set expires = expires - ${ms}, ttl = ttl - ${ms}`);
+  },
+});
 
 const orders = defineTable("orders", { columns: { id: "text" }, key: ["id"] });
 
 it("a store on PGlite runs SQL of the user, which commits with a write set or not at all", async () => {
-  const database = await PGlite.create();
-  const source = pglite(database);
+  const source = pglite(database, { schema: "with_own_sql" });
   const store = await source.open([{ name: "shop", version: 1, tables: [orders] }], storeContext());
   const attach = () => ({ writes: [{ type: "insert" as const, table: orders, row: { id: "a" } }] });
   const rows = await store.transaction(
@@ -27,6 +55,6 @@ it("a store on PGlite runs SQL of the user, which commits with a write set or no
   expect(own).toEqual([{ n: 7 }]);
   expect(await store.get(orders, [["a"]])).toEqual([{ id: "a" }]);
   await store.close();
-  await database.close();
+  await database.exec("drop table own");
   expect(() => pglite({} as never)).toThrow("database must be a PGlite");
 });

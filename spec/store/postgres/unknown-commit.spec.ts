@@ -14,7 +14,7 @@ const schema: Schema = { name: "cut", version: 1, tables: [log, names] };
 /** Every byte border of an exchange; in `npm test` some of the first, and the last ones, where the answer to COMMIT is. */
 function borders(direction: Cut["direction"], bytes: number): Cut[] {
   const all = Array.from({ length: bytes + 1 }, (_, i) => i);
-  const some = all.filter((i) => proving || i % 97 === 0 || (i > bytes - 36 && i % 3 === 0) || i === bytes);
+  const some = all.filter((i) => proving || i % 193 === 0 || (i > bytes - 36 && i % 6 === 0) || i === bytes);
   return some.map((i) => ({ direction, bytes: i }));
 }
 
@@ -54,7 +54,7 @@ describePostgres("a commit whose connection breaks", () => {
       if (proxy.wasCut()) cuts++;
       await check(id, result);
     }
-    expect(cuts).toBeGreaterThan(30);
+    expect(cuts).toBeGreaterThan(proving ? 30 : 12);
   }
 
   it("is applied once, with the numbers that the rows have, and is no conflict with itself [K34]", async () => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import * as machine from "../../../lib/testing/devices/disk-contents.js";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { FaultDraws } from "../../../lib/testing/strategies/swarm.js";
+import { proving } from "../../support/proof.js";
 import { slack } from "../support/toy.js";
 import { bytes, results, text } from "./disk-support.js";
 
@@ -201,7 +202,7 @@ const choices = fc.array(fc.nat({ max: 4 }), { maxLength: 40 });
 const nothing: machine.Choose = () => 0;
 
 describe("a power loss", () => {
-  check.prop([steps(["a", "b"], 6, 3), sector], { numRuns: 2_000 })(
+  check.prop([steps(["a", "b"], 6, 3), sector], { numRuns: proving ? 2_000 : 600 })(
     "leaves what the changes not synced can explain, all of that, and nothing else",
     (history, size) => {
       expect([...left(carriedOut(history, size))].sort()).toEqual([...imaginable(history, size)].sort());

@@ -19,7 +19,7 @@ async function outcomes<T>(
   options: ExploreOptions = {},
 ): Promise<Set<T>> {
   const seen = new Set<T>();
-  await explore(async (sim) => void seen.add(await scenario(sim)), { schedules: 300, ...options });
+  await explore(async (sim) => void seen.add(await scenario(sim)), { schedules: 100, ...options });
   return seen;
 }
 

@@ -34,6 +34,8 @@ interface Case {
   readonly planted: Planted;
   /** Schedules within which each strategy finds it, from each seed. */
   readonly within: number;
+  /** The mended service has about a thousand schedules: `npm test` runs those that leave the usual order once at most. */
+  readonly many?: boolean;
 }
 
 const CASES: readonly Case[] = [
@@ -41,15 +43,15 @@ const CASES: readonly Case[] = [
   { planted: registerExit, within: 150 },
   { planted: droppedAck, within: 500 },
   { planted: doubleSettle, within: 150 },
-  { planted: cancelledTimer, within: 500 },
+  { planted: cancelledTimer, within: 500, many: true },
   { planted: staleSnapshot, within: 20 },
   { planted: unlinkRace, within: 200 },
-  { planted: restartIntensity, within: 150 },
+  { planted: restartIntensity, within: 150, many: true },
   { planted: lateReply, within: 100 },
   { planted: leakedMonitor, within: 30 },
 ];
 
-const SEEDS = proving ? [1, 2, 3, 4, 5] : [1, 2];
+const SEEDS = proving ? [1, 2, 3, 4, 5] : [1];
 
 interface Way {
   readonly name: string;
@@ -68,7 +70,7 @@ const WAYS: readonly Way[] = [
 ];
 
 const MOST_STEPS = 15;
-const MENDED_SCHEDULES = sized(200);
+const MENDED_SCHEDULES = sized(100);
 /** Far more than any of the scenarios has: a search that stops here is not complete. */
 const MOST_SCHEDULES = 20_000;
 
@@ -108,10 +110,11 @@ function exploration(planted: Planted, wrong: boolean, options: ExploreOptions):
   return explore(planted.scenario(wrong), { ...optionsOf(planted), name: planted.bug, ...options });
 }
 
-/** Runs every schedule that the mended service has. */
-function allOf(planted: Planted): Promise<Exploration> {
+/** Runs every schedule that the mended service has, or those within a bound. */
+function allOf({ planted, many = false }: Case): Promise<Exploration> {
+  const strategy = exhaustive(many && !proving ? { preemptions: 1 } : {});
   // A schedule that was given up as redundant has no end with which a second run could be compared.
-  return exploration(planted, false, { strategy: exhaustive(), schedules: MOST_SCHEDULES, recheck: 0 });
+  return exploration(planted, false, { strategy, schedules: MOST_SCHEDULES, recheck: 0 });
 }
 
 describe.each(CASES)("by any strategy, the planted bug: $planted.bug", (one) => {
@@ -155,7 +158,7 @@ describe.each(CASES)("by any strategy, the planted bug: $planted.bug", (one) => 
     const explored = await exploration(planted, false, { seed: 1, schedules: MENDED_SCHEDULES });
     expect(explored).toMatchObject({ schedules: MENDED_SCHEDULES, bounded: 0 });
     expect(explored.distinctSchedules).toBeGreaterThan(5);
-    expect(await allOf(planted)).toMatchObject({ complete: true, bounded: 0 });
+    expect(await allOf(one)).toMatchObject({ complete: true, bounded: 0 });
   });
 });
 
@@ -174,6 +177,6 @@ async function rowOf(one: Case): Promise<string[]> {
   const failures = [...(await failuresOf(one)).values()];
   const steps = Math.max(...failures.flat().map(({ trace }) => trace.steps.length));
   const needed = failures.map((found) => medianOf(found.map((error) => error.found.schedule)));
-  const { schedules } = await allOf(planted);
+  const { schedules } = await allOf(one);
   return [planted.bug, ...[within, steps, ...needed, schedules].map(String)];
 }

@@ -3,6 +3,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import { Events, Visited } from "../../../lib/testing/linearizability/events.js";
+import { proving } from "../../support/proof.js";
 
 /** What the list has, from its first entry on: operations that begin, and complements of those that are answered. */
 function entries(events: Events, most: number): number[] {
@@ -69,27 +70,26 @@ describe("the visited", () => {
     .map(([first, more]) => [...new Set([...Array.from({ length: first }, (_, i) => i), ...more])]);
   const id = fc.constantFrom(0, 1, 15, 0xffff, 0x10000, 0x10001, 0x7fffff);
 
-  test.prop([fc.array(fc.tuple(set, id), { minLength: 1, maxLength: 30 })])(
-    "are new once for each set of operations and each state",
-    (reached) => {
-      const visited = new Visited(operations);
-      const model = new Set<string>();
-      const place = (index: number, state: number, placed: readonly number[]): void => {
-        const name = `${[...placed, index].sort((a, b) => a - b).join()}:${state}`;
-        expect(visited.has(index)).toBe(false);
-        expect(visited.place(index, state)).toBe(!model.has(name));
-        expect(visited.has(index)).toBe(!model.has(name));
-        model.add(name);
-        expect(visited.size).toBe(model.size);
-      };
-      for (const [indices, state] of reached) {
-        const placed: number[] = [];
-        for (const index of indices) {
-          place(index, index === indices.at(-1) ? state : 7 + model.size * 2, placed);
-          if (visited.has(index)) placed.push(index);
-        }
-        for (const index of placed) visited.remove(index);
+  test.prop([fc.array(fc.tuple(set, id), { minLength: 1, maxLength: 30 })], {
+    numRuns: proving ? 100 : 30,
+  })("are new once for each set of operations and each state", (reached) => {
+    const visited = new Visited(operations);
+    const model = new Set<string>();
+    const place = (index: number, state: number, placed: readonly number[]): void => {
+      const name = `${[...placed, index].sort((a, b) => a - b).join()}:${state}`;
+      expect(visited.has(index)).toBe(false);
+      expect(visited.place(index, state)).toBe(!model.has(name));
+      expect(visited.has(index)).toBe(!model.has(name));
+      model.add(name);
+      expect(visited.size).toBe(model.size);
+    };
+    for (const [indices, state] of reached) {
+      const placed: number[] = [];
+      for (const index of indices) {
+        place(index, index === indices.at(-1) ? state : 7 + model.size * 2, placed);
+        if (visited.has(index)) placed.push(index);
       }
-    },
-  );
+      for (const index of placed) visited.remove(index);
+    }
+  });
 });

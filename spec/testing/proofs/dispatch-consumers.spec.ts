@@ -138,7 +138,7 @@ async function shop(sim: Simulation): Promise<void> {
 describe("consumers of several jobs, under any schedule,", () => {
   it("repeat a job only after its consumer ended, keep to their limits, and end with nothing in flight [D16]", async () => {
     await explored(shop, {
-      quick: 300,
+      quick: 60,
       name: "consumers",
       faults: {
         pause: { of: "s/**", forMs: [1, 5, 20] },

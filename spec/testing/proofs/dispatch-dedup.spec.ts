@@ -193,7 +193,7 @@ async function same(sim: Simulation, troubled: boolean): Promise<void> {
 describe("dispatches of the same envelope, under any schedule,", () => {
   it("join: the envelope is delivered once, and every caller gets the same receipt [D10]", async () => {
     await explored((sim) => same(sim, false), {
-      quick: 300,
+      quick: 100,
       name: "same envelopes",
       faults: {
         crash: { of: "s/picker*" },
@@ -207,7 +207,7 @@ describe("dispatches of the same envelope, under any schedule,", () => {
 
   it("fail together, and may be tried again after that", async () => {
     await explored((sim) => same(sim, true), {
-      quick: 300,
+      quick: 100,
       name: "troubled envelopes",
       faults: {
         crash: [

@@ -205,7 +205,7 @@ const UNREST: FaultOptions = {
 describe("a dispatch that is given up, under any schedule", () => {
   it("tells its caller why, and releases all slots that it held [D15]", async () => {
     await explored(givenUp, {
-      quick: 300,
+      quick: 100,
       name: "given up",
       faults: {
         ...UNREST,
@@ -218,7 +218,7 @@ describe("a dispatch that is given up, under any schedule", () => {
 describe("a crash policy, under any schedule,", () => {
   it("fails at once the envelope on which a consumer crashes, and no envelope that the consumer had not begun [D3]", async () => {
     await explored((sim) => policies(sim, "fail"), {
-      quick: 300,
+      quick: 100,
       name: "fail",
       faults: { ...UNREST, crash: { of: "s/picker*", atMost: 2 } },
       sometimes: ["failed by policy", "returned by one that had not come to it"],
@@ -227,7 +227,7 @@ describe("a crash policy, under any schedule,", () => {
 
   it("compensates that envelope once, and says whether the compensation succeeded [D3]", async () => {
     await explored((sim) => policies(sim, "compensate"), {
-      quick: 300,
+      quick: 100,
       name: "compensate",
       faults: {
         ...UNREST,
@@ -241,7 +241,7 @@ describe("a crash policy, under any schedule,", () => {
 describe("a consumer, under any schedule,", () => {
   it("that cannot acknowledge counts as delivered to when it survives the hand-off window", async () => {
     await explored(handedOff, {
-      quick: 300,
+      quick: 100,
       name: "hand-off",
       // An EXIT that is on its way when the window ends has come too late.
       faults: { ...UNREST, delay: { of: "s/picker*" }, crash: { of: "s/picker*", atMost: 2 } },
@@ -251,7 +251,7 @@ describe("a consumer, under any schedule,", () => {
 
   it("may let another process settle for it while it is alive [D9]", async () => {
     await explored(settledByAnother, {
-      quick: 300,
+      quick: 100,
       name: "settled by another",
       faults: { ...UNREST, delay: { of: "s/clerk" }, crash: { of: "s/picker*", atMost: 2 } },
       sometimes: ["settling for one that has exited is refused"],

@@ -86,7 +86,7 @@ describe("dispatch, under any schedule", () => {
   it("loses no envelope when consumers crash and are replaced, and settles none twice [D8]", async () => {
     const manners = [...WELL, ...WELL, "acknowledge and crash", "crash", "reject"] as const;
     await explored((sim) => floor(sim, { supervised: true, manners, maxAttempts: FOREVER }), {
-      quick: 300,
+      quick: 60,
       name: "supervised pickers",
       faults: {
         ...UNREST,
@@ -109,7 +109,7 @@ describe("dispatch, under any schedule", () => {
     await explored(
       (sim) => floor(sim, { supervised: false, manners, maxAttempts: sim.oneOf([3, 2, 1], "attempts") }),
       {
-        quick: 300,
+        quick: 100,
         name: "pickers",
         faults: {
           ...UNREST,

@@ -38,7 +38,7 @@ const STATES: readonly SignalState[] = [
 describe("exit signals, under any schedule", () => {
   it("reach each linked process once, with the reason, and spread until a process traps them [S1]", async () => {
     await explored((sim) => play(sim, GRAPH), {
-      quick: 300,
+      quick: 160,
       name: "exit signals",
       faults: DEATHS,
       sometimes: [...STATES, "an EXIT is flushed"],
@@ -47,7 +47,7 @@ describe("exit signals, under any schedule", () => {
 
   it("arrive after every message that the ended process had sent, however long those were on their way [S2]", async () => {
     await explored((sim) => play(sim, GRAPH), {
-      quick: 300,
+      quick: 160,
       name: "delayed exit signals",
       faults: { ...DEATHS, delay: { of: "**", atMost: 3 } },
       sometimes: [...STATES, "an EXIT is flushed"],

@@ -165,7 +165,7 @@ async function desk(sim: Simulation, system: System): Promise<void> {
 describe("inspection", () => {
   it("keeps every message, and each version its own state, beside callers and crashes [I15]", () =>
     explored(service, {
-      quick: 300,
+      quick: 120,
       name: "inspection",
       sometimes: ["suspended and resumed", "swapped", "a migration failed", "all answered"],
     }));

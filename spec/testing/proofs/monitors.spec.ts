@@ -35,7 +35,7 @@ const NO_WATCH = { monitors: false } as const;
 describe("monitors, under any schedule", () => {
   it("fire once each, and never after a demonitor with flush [S5]", async () => {
     await explored((sim) => play(sim, WATCH), {
-      quick: 300,
+      quick: 100,
       name: "monitors",
       checks: NO_WATCH,
       faults: DEATHS,
@@ -45,7 +45,7 @@ describe("monitors, under any schedule", () => {
 
   it("fire after every message that the ended process had sent, however long those were on their way [S2]", async () => {
     await explored((sim) => play(sim, WATCH), {
-      quick: 300,
+      quick: 100,
       name: "delayed monitors",
       checks: NO_WATCH,
       faults: { ...DEATHS, delay: { of: "**", atMost: 3 } },

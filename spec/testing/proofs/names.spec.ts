@@ -115,7 +115,7 @@ async function shop(sim: Simulation): Promise<void> {
 describe("names, under any schedule", () => {
   it("belong to one process at most, and never to an ended one [S6]", async () => {
     await explored(contention, {
-      quick: 300,
+      quick: 120,
       name: "contention",
       faults: {
         crash: { of: "heirs/p*", atMost: 2 },
@@ -129,7 +129,7 @@ describe("names, under any schedule", () => {
 
   it("are free for a restart, however soon, and before any process is notified of the end [S6]", async () => {
     await explored(shop, {
-      quick: 300,
+      quick: 100,
       name: "shop",
       faults: {
         crash: { of: "s/root/*", atMost: 3 },
@@ -179,6 +179,7 @@ describe("in every schedule", () => {
       },
       {
         name: "inheritance",
+        quick: { preemptions: 1 },
         faults: { crash: { of: "heirs/p*" } },
         sometimes: NAME_STATES.filter((state) => state !== "a second name is refused"),
       },
@@ -214,7 +215,7 @@ describe("in every schedule", () => {
       },
       {
         name: "one till",
-        quick: { preemptions: 1 },
+        quick: { preemptions: 0 },
         faults: { crash: { of: "s/root/*", atMost: 2 } },
         sometimes: ["the end is heard of before the restart", "the end is heard of after the restart"],
       },

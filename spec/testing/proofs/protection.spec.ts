@@ -172,7 +172,7 @@ async function desk(sim: Simulation): Promise<void> {
 describe("protection, under any schedule", () => {
   it("a breaker that crashes stops no call, and a half-open one admits its probes alone [G4]", async () => {
     await explored(bank, {
-      quick: 300,
+      quick: 100,
       name: "breaker",
       faults: { crash: { of: "s/**/bank", atMost: 2 }, pause: { of: "s/**" } },
       sometimes: [
@@ -187,7 +187,7 @@ describe("protection, under any schedule", () => {
 
   it("a limiter keeps its rate, and those that exit while they wait take no permit and no place [G7]", async () => {
     await explored(mail, {
-      quick: 300,
+      quick: 100,
       name: "limiter",
       faults: { crash: { of: ["s/a", "s/b", "s/c"], atMost: 2 }, pause: { of: "s/limiter" } },
       sometimes: ["a sender exits while it waits"],
@@ -196,7 +196,7 @@ describe("protection, under any schedule", () => {
 
   it("a fair mailbox takes a visitor after at most one more message of a flood [G14]", async () => {
     await explored(desk, {
-      quick: 300,
+      quick: 100,
       name: "flood",
       faults: {
         crash: { of: ["s/flood", "s/a", "s/b", "s/c"], atMost: 2 },

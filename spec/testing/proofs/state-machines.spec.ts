@@ -50,7 +50,7 @@ function payments(refunds: readonly number[]): (sim: Simulation) => Promise<void
 
 describe("a state machine, in every order of calls, casts and timeouts", () => {
   it("answers each call once, as the state says in which it is handled [B31]", async () => {
-    await explored(payments([100, 50, 25]), { quick: 150, sometimes: OUTCOMES });
+    await explored(payments([100, 50, 25]), { quick: 60, sometimes: OUTCOMES });
   });
 
   it("does so in all schedules of two refunds [B31]", async () => {

@@ -118,7 +118,7 @@ describe("under any schedule", () => {
         if (log.dirty.size > 0) sim.sometimes("it was too short for a child");
       },
       {
-        quick: 300,
+        quick: 100,
         name: "stops with a limit",
         faults: {
           crash: { of: ["s/supervisor", "s/supervisor/**"], atMost: 3 },

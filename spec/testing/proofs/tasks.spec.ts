@@ -259,7 +259,7 @@ const DEATHS = {
 describe("a registry, under any schedule", () => {
   it("has no ended process in it, beside crashes and restarts [B47]", async () => {
     await explored(registryBesideRestarts, {
-      quick: 200,
+      quick: 80,
       name: "registry beside restarts",
       faults: {
         crash: [{ of: "s/root/till" }, { of: "s/root/door", reason: "kill" }],
@@ -304,7 +304,7 @@ describe("a registry, under any schedule", () => {
 describe("tasks, under any schedule", () => {
   it("end with their supervisor, and hand out one result each, beside kills [B40]", async () => {
     await explored(tasksBesideKills, {
-      quick: 200,
+      quick: 80,
       name: "tasks beside kills",
       faults: { crash: [{ of: "s/owner" }, { of: "s/tasks/unlinked" }, { of: "s/tasks", reason: "kill" }] },
       sometimes: ["a task has a value", "a task is late", "a task has ended without a value"],
@@ -313,7 +313,7 @@ describe("tasks, under any schedule", () => {
 
   it("that are linked end with their owner [B37]", async () => {
     await explored(linkedTasks, {
-      quick: 200,
+      quick: 80,
       name: "linked tasks",
       faults: { crash: [{ of: "s/owner" }, { of: "s/owner/linked", reason: "kill" }], start: { of: "**" } },
       sometimes: ["a value arrives"],
@@ -324,7 +324,7 @@ describe("tasks, under any schedule", () => {
 describe("streams of tasks, under any schedule", () => {
   it("leave nothing behind, keep their limits, and hand out each result once [B44]", async () => {
     await explored(streamBesideCrashes, {
-      quick: 300,
+      quick: 100,
       name: "stream beside crashes",
       faults: DEATHS,
       sometimes: ["the stream comes to its end", "an open input is closed"],

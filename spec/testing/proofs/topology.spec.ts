@@ -39,7 +39,7 @@ async function inMany(
     sim.sometimes("a tuple was done twice", twice);
   };
   await explored(scenario, {
-    quick: 60,
+    quick: 25,
     share: 1 / 8,
     faults: CRASHES,
     sometimes: ["a tuple was done twice"],

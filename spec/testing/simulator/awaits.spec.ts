@@ -105,7 +105,7 @@ describe("the host's queues", () => {
         await sim.quiet();
         expect([steps, open]).toEqual([2 * STEPS, 0]);
       },
-      { schedules: 5 },
+      { schedules: 2 },
     );
   });
 
@@ -128,7 +128,7 @@ describe("the host's queues", () => {
           system.send(clerk, 1);
           await sim.quiet();
         },
-        { schedules: 1 },
+        { schedules: 1, shrink: 0 },
       );
       expect(error.trace.steps.at(-1)).toMatchObject({
         type: "run",
@@ -144,7 +144,7 @@ describe("the host's queues", () => {
       async (sim) => {
         for (let i = 0; i < 500; i++) await sim.sleep(0);
       },
-      { schedules: 100 },
+      { schedules: 30 },
     );
     clearInterval(timer);
     expect(fired).toBeGreaterThan(0);

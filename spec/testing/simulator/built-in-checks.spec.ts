@@ -29,7 +29,7 @@ const question = (to: ReplyTo<string>): Question => ({ to });
 
 /** What an exploration of a few schedules finds in a program. */
 async function findingOf(scenario: Scenario): Promise<Error> {
-  return (await causeOf(scenario, { schedules: 50 })) as Error;
+  return (await causeOf(scenario, { schedules: 50, shrink: 20 })) as Error;
 }
 
 /** A right program passes, and a wrong one does when that check is off. */

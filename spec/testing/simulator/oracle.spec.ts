@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { ProcessSystem } from "../../../lib/process/system.js";
 import { ORDINARY, Oracle, Script } from "../../../lib/testing/simulator/oracle.js";
 import type { Chooser, PossibleStep } from "../../../lib/testing/strategies/strategy.js";
+import { proving } from "../../support/proof.js";
 import { stepsOf } from "../support/trace.js";
 
 /** Steps as short texts. */
@@ -160,7 +161,7 @@ describe("the ordinary schedule", () => {
     },
   );
 
-  properties.prop([program], { numRuns: 150 })(
+  properties.prop([program], { numRuns: proving ? 150 : 50 })(
     "is the order of production, for processes that take one message at a time",
     async (given) => {
       const system = new System({ report: false, limits: { activationMessages: 1 } });

@@ -5,12 +5,13 @@ import { test } from "@fast-check/vitest";
 import { type Context, defineServer, type Pid, type ReplyTo, type System } from "signalbox";
 import { arbitrarySchedules, renderTrace, type SearchStrategy, type Simulation } from "signalbox/testing";
 import { describe, expect } from "vitest";
+import { proving } from "../../support/proof.js";
 import { errorOf } from "../support/found.js";
 import { programs, runProgram } from "../support/programs.js";
 import { effectsLike, stepsLike, stepsOf } from "../support/trace.js";
 
 describe("the trace tells which message a step took, and who sent it", () => {
-  test.prop([programs, arbitrarySchedules(40)], { numRuns: 60 })(
+  test.prop([programs, arbitrarySchedules(40)], { numRuns: proving ? 60 : 20 })(
     "in random programs, with selective receives, objects sent again and bounded mailboxes [T30]",
     async (program, choices) => {
       const { taken, trace } = await runProgram(program, choices);

@@ -7,6 +7,7 @@ import { Random } from "../../../lib/testing/kit/random.js";
 import { type ExhaustiveOptions, exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
 import type { Chooser, PossibleStep, SearchStrategy } from "../../../lib/testing/strategies/strategy.js";
 import { ExplorationDivergedError } from "../../../lib/testing/strategies/tree.js";
+import { proving } from "../../support/proof.js";
 import {
   abandon,
   everySchedule,
@@ -22,6 +23,8 @@ import {
 const WHOLE: ExhaustiveOptions = { reduction: false };
 /** Programs with more schedules than that take too long to count up. */
 const MOST = 300;
+/** How many programs a property is tried with: as many as that in `npm run prove`, else a third. */
+const runs = (many: number): { numRuns: number } => ({ numRuns: proving ? many : Math.ceil(many / 3) });
 
 /** As many actors as there are numbers: each takes so many messages, and does nothing about them. */
 function chains(lengths: readonly number[]): Program {
@@ -89,7 +92,7 @@ describe("without reduction", () => {
     );
   });
 
-  test.prop([programs({ processes: true, draws: true, failures: true, faults: true })], { numRuns: 60 })(
+  test.prop([programs({ processes: true, draws: true, failures: true, faults: true })], runs(60))(
     "the schedules are those that counting gives, in that order, from 0 on",
     (program) => {
       const all = counted(program);
@@ -276,13 +279,13 @@ describe("with reduction", () => {
 
   test("few schedules of any program are given up", () => {
     const runs = fc
-      .sample(programs({ processes: true }), { numRuns: 100, seed: 7 })
+      .sample(programs({ processes: true }), { numRuns: proving ? 100 : 40, seed: 7 })
       .filter((program) => everySchedule(program, MOST) !== undefined)
       .flatMap((program) => explore(program, exhaustive()));
     expect(runs.length - complete(runs).length).toBeLessThan(complete(runs).length / 10);
   });
 
-  test.prop([programs({ processes: true, draws: true, faults: true })], { numRuns: 50 })(
+  test.prop([programs({ processes: true, draws: true, faults: true })], runs(50))(
     "whoever goes on with a schedule that was given up gets 0 for an answer, and does no harm",
     (program) => {
       const stubborn = (): Ran[] => {
@@ -315,7 +318,7 @@ describe("with reduction", () => {
     },
   );
 
-  test.prop([programs({ processes: true })], { numRuns: 70 })(
+  test.prop([programs({ processes: true })], runs(70))(
     "each trace is explored to its end exactly once [T7]",
     (program) => {
       const all = counted(program);
@@ -326,7 +329,7 @@ describe("with reduction", () => {
     },
   );
 
-  test.prop([programs({ processes: true, draws: true, faults: true })], { numRuns: 70 })(
+  test.prop([programs({ processes: true, draws: true, faults: true })], runs(70))(
     "with draws and faults too no trace is left out",
     (program) => {
       const all = counted(program);
@@ -336,7 +339,7 @@ describe("with reduction", () => {
     },
   );
 
-  test.prop([programs({ processes: true, draws: true, faults: true, failures: true })], { numRuns: 70 })(
+  test.prop([programs({ processes: true, draws: true, faults: true, failures: true })], runs(70))(
     "a step that fails and ends the schedule hides no failure and no state of the schedules that go on",
     (program) => {
       const all = counted(program);
@@ -344,7 +347,7 @@ describe("with reduction", () => {
     },
   );
 
-  test.prop([programs({ processes: true, faults: true, byBirth: true })], { numRuns: 70 })(
+  test.prop([programs({ processes: true, faults: true, byBirth: true })], runs(70))(
     "numbers that depend on the order of spawns do no harm",
     (program) => {
       const all = counted(program);
@@ -352,7 +355,7 @@ describe("with reduction", () => {
     },
   );
 
-  test.prop([programs({ processes: true, draws: true })], { numRuns: 50 })(
+  test.prop([programs({ processes: true, draws: true })], runs(50))(
     "without footprints everything depends on everything",
     (program) => {
       const strategy = exhaustive();
@@ -531,7 +534,7 @@ describe("with a bound on preemptions", () => {
     ]);
   });
 
-  test.prop([programs({ processes: true, draws: true, faults: true }), fc.nat(3)], { numRuns: 80 })(
+  test.prop([programs({ processes: true, draws: true, faults: true }), fc.nat(3)], runs(80))(
     "the schedules are those with no more deviations, each once, those with fewer first",
     (program, preemptions) => {
       const all = counted(program).filter((ran) => deviations(ran) <= preemptions);

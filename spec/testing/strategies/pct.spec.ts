@@ -5,6 +5,7 @@ import { Random } from "../../../lib/testing/kit/random.js";
 import { pct } from "../../../lib/testing/strategies/pct.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
 import type { Chooser, PossibleStep } from "../../../lib/testing/strategies/strategy.js";
+import { proving } from "../../support/proof.js";
 import { chains, explore, failures, run, shares, slack, type Toy } from "../support/toy.js";
 
 /** The paper's bound for a program, from its ordinary run. */
@@ -90,9 +91,9 @@ const interlocked = (): Toy => {
 
 describe("PCT", () => {
   test.each([
-    [1, order, 2_000],
-    [2, atomicity, 6_000],
-    [3, interlocked, 20_000],
+    [1, order, proving ? 2_000 : 1_000],
+    [2, atomicity, proving ? 6_000 : 2_000],
+    [3, interlocked, proving ? 20_000 : 6_000],
   ])("finds a bug of depth %i at least as often as 1 / (n * k^(d-1))", (depth, program, schedules) => {
     const promised = bound(program, depth);
     expect(failures(pct({ depth }), program, schedules)).toBeGreaterThan(promised);
@@ -134,7 +135,7 @@ describe("PCT", () => {
   ])(
     "has, at depth %i, the schedules of the paper's algorithm as often as that has: %j",
     (depth, lengths) => {
-      const schedules = 15_000;
+      const schedules = proving ? 15_000 : 5_000;
       const expected = byThePaper(lengths, depth);
       const found = shares(
         explore(pct({ depth }), () => chains(lengths), schedules),
@@ -153,7 +154,7 @@ describe("PCT", () => {
     const program = (): Toy => chains({ a: 300, b: 300 });
     const strategy = pct({ depth: 2 });
     let last = 0;
-    for (let index = 0; index < 600; index++) {
+    for (let index = 0; index < 200; index++) {
       const chooser = strategy.begin(index, new Random(1, index), { longest: 0, actors: 0 }) as Chooser;
       const { steps } = run(program, chooser);
       const at = steps.findIndex((step) => step[0] !== steps[0]?.[0]);

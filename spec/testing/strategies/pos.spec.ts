@@ -6,9 +6,11 @@ import { Random } from "../../../lib/testing/kit/random.js";
 import { pos } from "../../../lib/testing/strategies/pos.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
 import type { Chooser, Footprint, PossibleStep } from "../../../lib/testing/strategies/strategy.js";
+import { proving } from "../../support/proof.js";
 import { failures, slack, type Toy } from "../support/toy.js";
 
 const LENGTH = 8;
+const MANY = proving ? 10_000 : 3_000;
 
 /** A chain of many steps, and an actor whose single step shows the bug when it comes after all of them. */
 const afterChain = (touches: boolean) => (): Toy => {
@@ -63,7 +65,7 @@ describe("POS", () => {
   });
 
   test("lets a step wait for a chain of k others with probability 1 / (k + 1), a random walk with 2^-k", () => {
-    const schedules = 10_000;
+    const schedules = MANY;
     const share = failures(pos(), afterChain(false), schedules);
     expect(Math.abs(share - 1 / (LENGTH + 1))).toBeLessThan(slack(1 / (LENGTH + 1), schedules));
     const walked = failures(randomWalk(), afterChain(false), schedules);
@@ -71,7 +73,7 @@ describe("POS", () => {
   });
 
   test("is a random walk among steps that all conflict", () => {
-    const schedules = 10_000;
+    const schedules = MANY;
     const share = failures(pos(), afterChain(true), schedules);
     const probability = 2 ** -LENGTH;
     expect(Math.abs(share - probability)).toBeLessThan(slack(probability, schedules));
@@ -135,7 +137,7 @@ describe("POS", () => {
 });
 
 describe("POS in the simulator", () => {
-  const SCHEDULES = 2_000;
+  const SCHEDULES = proving ? 2_000 : 800;
 
   /** In which share of the schedules a process of one message comes after a chain of others; `touches`: the chain disturbs it. */
   async function shareOfLate(touches: boolean): Promise<number> {

@@ -153,7 +153,7 @@ async function undeclaredIn(scenario: Scenario, schedules: number): Promise<stri
 
 describe("each step declares what it uses of the kernel's state:", () => {
   test("processes that use each other in most ways [V35]", async () => {
-    expect(await undeclaredIn(busy, 300)).toEqual([]);
+    expect(await undeclaredIn(busy, 100)).toEqual([]);
   });
 
   test("servers and supervisors [V35]", async () => {
@@ -170,7 +170,8 @@ describe("each step declares what it uses of the kernel's state:", () => {
       const real = Reflect.get(SharedState.prototype, name) as unknown;
       Reflect.set(SharedState.prototype, name, () => undefined);
       try {
-        expect(await undeclaredIn(busy, 50)).not.toEqual([]);
+        const found = await undeclaredIn(busy, 5);
+        expect(found.length > 0 ? found : await undeclaredIn(busy, 50)).not.toEqual([]);
       } finally {
         Reflect.set(SharedState.prototype, name, real);
       }

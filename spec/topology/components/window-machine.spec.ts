@@ -12,6 +12,7 @@ import {
   type State,
 } from "../../../lib/topology/components/window-machine.js";
 import { TimeWindows } from "../../../lib/topology/components/window-time.js";
+import { sized } from "../../support/proof.js";
 
 /** Carries out the effects of a machine, in one flat loop. Hand-overs end as `outcomes` says, one after the other. */
 class Driver {
@@ -87,7 +88,7 @@ const outcomes = fc.array(fc.boolean(), { maxLength: 20 });
 describe("the machine of a task with windows", () => {
   check.prop(
     [fc.nat({ max: 20 }), fc.integer({ min: 1, max: 5 }), retries, outcomes, fc.array(fc.boolean())],
-    { numRuns: 1_000 },
+    { numRuns: sized(300, 1 / 10) },
   )(
     "hands each window over in order, until it is done or out of retries",
     (items, size, most, ends, early) => {

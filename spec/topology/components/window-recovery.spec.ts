@@ -372,7 +372,7 @@ describe("whatever tasks are killed when", () => {
     throws: fc.constantFrom(0, 0, 1, 5),
   });
   const rest = fc.constantFrom(0, 50, 1_000);
-  check.prop([span, fc.array(kill, { maxLength: 6 }), fc.boolean(), rest], { numRuns: sized(40, 1 / 10) })(
+  check.prop([span, fc.array(kill, { maxLength: 6 }), fc.boolean(), rest], { numRuns: sized(15, 1 / 10) })(
     "each tuple is in each of its windows once, in two bolts side by side [O24]",
     async ([ms, every], kills, viaRelay, restMs) => {
       await using stage = new Stage();

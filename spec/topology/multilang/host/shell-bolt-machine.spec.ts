@@ -11,6 +11,7 @@ import {
   type State,
 } from "../../../../lib/topology/multilang/host/shell-bolt-machine.js";
 import type { EmitMessage } from "../../../../lib/topology/multilang/protocol/component-messages.js";
+import { sized } from "../../../support/proof.js";
 
 const MAX_HELD = 3;
 const config = { maxHeld: MAX_HELD, timeoutMs: 500 };
@@ -170,7 +171,7 @@ function isUnanswered(past: Past): boolean {
 }
 
 describe("the machine of a shell bolt", () => {
-  check.prop([fc.array(events, { maxLength: 40 })], { numRuns: 2_000 })(
+  check.prop([fc.array(events, { maxLength: 40 })], { numRuns: sized(600, 1 / 5) })(
     "answers each event as the whole history says",
     (all) => {
       let state: State<string> = initial(config);
