@@ -21,8 +21,8 @@ export type NewRow<C extends Columns> = Partial<RowOf<C>>;
 export interface TransactionScan {
   /** An index of the table. Default: the key. */
   readonly index?: string;
-  /** Values of the first columns of the index. */
-  readonly prefix: Key;
+  /** Values of the first columns of the index. Default: none, which is all rows. */
+  readonly prefix?: Key;
   /** From the last to the first. Default false. */
   readonly reverse?: boolean;
 }
@@ -160,7 +160,7 @@ class Transaction implements StoreTransaction {
   async scan<C extends Columns>(table: Table<C>, scan: TransactionScan): Promise<RowOf<C>[]> {
     this.#check();
     only("scan", scan, ["index", "prefix", "reverse"]);
-    const { index: name = "", prefix, reverse = false } = scan;
+    const { index: name = "", prefix = [], reverse = false } = scan;
     const limit = STORE_DEFAULTS.scanMostRows;
     const rows = await this.#store.scan(table, { ...(name !== "" && { index: name }), prefix, limit });
     if (rows.length === limit)

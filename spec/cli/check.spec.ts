@@ -161,6 +161,7 @@ test("a result that cannot be read ends `await` with 2, and names --code [Z18]",
 
 test.each([
   ["a file that is not there", () => join(folder, "none.js"), "cannot load"],
+  ["TypeScript that is not loaded", () => join(folder, "none.ts"), "node --import tsx"],
   ["a syntax error", () => code({ more: "export const (" }), "cannot load"],
   ["code that throws", () => code({ more: 'throw new Error("no database")' }), "no database"],
   ["code that throws no error", () => code({ more: 'throw "no database"' }), "no database"],

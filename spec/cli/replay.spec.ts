@@ -132,7 +132,11 @@ describe("with a module", () => {
 
   test("that cannot be used, says so", async () => {
     const absent = await run(["replay", "race.json"], sourced);
-    expect(absent.complaints).toMatch(/cannot load file:\/\/\/track\.js: Cannot find module\n.*TypeScript/);
+    expect(absent.complaints).toMatch(/cannot load file:\/\/\/track\.js: Cannot find module$/);
+    const typed = await run(["replay", "race.json", "--module", "track.ts", "--export", "race"], sourced);
+    expect(typed.complaints).toMatch(
+      /cannot load track\.ts: Cannot find module\nA module in TypeScript needs .*tsx/,
+    );
     const other = await run(["replay", "race.json"], sourced, { "file:///track.js": { race: 1, walk: 2 } });
     expect(other.complaints).toContain("exports no function race, only: race, walk");
     expect([absent.code, other.code]).toEqual([EXIT.misuse, EXIT.misuse]);

@@ -155,7 +155,7 @@ describe("a transaction", () => {
         anna: await tx.get(accounts, ["anna"]),
         bert: await tx.get(accounts, ["bert"]),
         y: (await tx.scan(accounts, { index: "branch", prefix: ["y"] })).map(({ id, cents: c }) => [id, c]),
-        all: (await tx.scan(accounts, { prefix: [], reverse: true })).map(({ id }) => id),
+        all: (await tx.scan(accounts, { reverse: true })).map(({ id }) => id),
       };
     });
     expect(seen).toEqual({

@@ -6,6 +6,7 @@ import { Definitions } from "../../flow/runtime/options.js";
 import { payloadsOf } from "../../flow/runtime/payloads.js";
 import type { Payloads } from "../../flow/runtime/port.js";
 import { Misuse } from "../shell/arguments.js";
+import { notLoaded } from "../shell/not-loaded.js";
 
 /** What a module says about flows. */
 export interface Code {
@@ -22,7 +23,7 @@ export async function codeOf(module: string, load: (module: string) => Promise<o
   try {
     exports = await load(module);
   } catch (error) {
-    throw new Misuse(`cannot load ${module}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Misuse(notLoaded(module, error, `flows … --code ${module}`));
   }
   const values: readonly unknown[] = Object.values(exports).flat();
   const definitions = [...new Set(values.filter(isFlow))];

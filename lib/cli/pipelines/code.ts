@@ -6,6 +6,7 @@ import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
 import { shippedAdapters, shippedSources } from "../../pipeline/shipped/types.js";
 import { type PipelineRegistry, pipelineRegistry } from "../../pipeline/yaml/registry.js";
 import { Misuse } from "../shell/arguments.js";
+import { notLoaded } from "../shell/not-loaded.js";
 
 /** What a module says about pipelines. */
 export interface Code {
@@ -29,7 +30,7 @@ export async function codeOf(module: string, load: (module: string) => Promise<o
   try {
     exports = await load(module);
   } catch (error) {
-    throw new Misuse(`cannot load ${module}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Misuse(notLoaded(module, error, `pipelines … --code ${module}`));
   }
   const values: readonly unknown[] = Object.values(exports).flat();
   const pipelines = [...new Set(values.filter(isPipeline))];

@@ -6,6 +6,7 @@ import type { ScheduleFailedError } from "../../testing/report/failure.js";
 import { type KeptFailure, readFailure } from "../../testing/report/failure-file.js";
 import { renderTrace } from "../../testing/report/render.js";
 import { renderViewer } from "../../testing/viewer/page.js";
+import { notLoaded } from "../shell/not-loaded.js";
 import { type Arguments, parseReplay, USAGE } from "./usage.js";
 
 /** What the command uses of the host. */
@@ -79,10 +80,7 @@ async function scenarioOf(module: string, name: string, host: ReplayHost): Promi
   try {
     exports = await host.load(module);
   } catch (error) {
-    throw new Error(
-      `cannot load ${module}: ${(error as Error).message}\nA module in TypeScript needs a Node that runs it, or a loader: ` +
-        "node --import tsx node_modules/.bin/signalbox replay …",
-    );
+    throw new Error(notLoaded(module, error, "replay …"));
   }
   const scenario: unknown = Reflect.get(exports, name);
   if (typeof scenario === "function") return scenario as () => unknown;
