@@ -87,7 +87,7 @@ async function all(
   faults: FaultOptions,
   search: ExhaustiveOptions = {},
 ): Promise<void> {
-  await exhausted((sim) => small(sim, plan), { name, faults, search, quick: { preemptions: 0 } });
+  await exhausted((sim) => small(sim, plan), { name, faults, search, quick: { preemptions: 0 }, long: true });
 }
 
 describe("every schedule", () => {

@@ -360,6 +360,7 @@ describe("in every schedule", () => {
       {
         name: "all of two sessions",
         quick: { preemptions: 1 },
+        long: true,
         faults: { crash: { of: "s/sessions/**" } },
         sometimes: ["too many restarts", "a shutdown with a start under way"],
       },
