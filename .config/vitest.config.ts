@@ -27,6 +27,7 @@ const ALONE = ["spec/process/{blame,hooks-at-rest}.spec.ts"];
 /** The proofs that take longest, the longest first: one that begins last keeps a single core busy when all others have ended. */
 const LONG = [
   "flow/simulated",
+  "docs/chapters",
   "testing/proofs/programs-world",
   "testing/proofs/dispatch-small",
   "flow/interruptions",
@@ -41,7 +42,6 @@ const LONG = [
   "testing/proofs/supervisors",
   "testing/proofs/dispatch-ends",
   "testing/proofs/programs-services",
-  "docs/chapters",
   "testing/exploration/planted",
   "testing/proofs/calls",
   "testing/proofs/dispatch",
