@@ -59,6 +59,8 @@ export class PoolThread {
         Object.entries(all).filter(([, value]) => typeof value === "function"),
       ) as Loaded;
     } catch (error) {
+      // The host ends the thread when it has heard why. A thread that ended by itself could be gone before it is heard.
+      listen(() => undefined);
       post([0, said.unloadable, this.#pack(error)], []);
       return;
     }
