@@ -32,6 +32,8 @@ const STRIKES = ["kill", "kill", "stop", "cut", "silence", "restart"] as const;
 /** A host that is stopped or cut off for less keeps its claim; for more, it loses it. */
 const LEASE_MS = 500;
 const HOSTS = 2;
+/** A host that has not ended by itself within this time after its last start hangs. */
+const HANG_MS = 240_000;
 const SLEEP_MS = 300;
 
 /** Runs flows on two hosts, and strikes. @throws Error when a host ends by itself before its flows do */
@@ -157,8 +159,16 @@ class HostProcess {
         out += chunk.toString();
       });
     this.child = child;
+    const hanging = setTimeout(() => {
+      const left = flows.map(({ id }) => id).join(", ");
+      this.failure = new Error(
+        `${this.plan.host} had not ended the flows ${left} after ${HANG_MS} ms:\n${out}`,
+      );
+      child.kill("SIGKILL");
+    }, HANG_MS);
     this.ended = new Promise((resolve) => {
       child.on("close", (code, signal) => {
+        clearTimeout(hanging);
         if (code !== 0 && signal !== "SIGKILL")
           this.failure = new Error(`${this.plan.host} ended with ${code ?? signal}:\n${out}`);
         this.child = undefined;
