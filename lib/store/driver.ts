@@ -47,8 +47,6 @@ export interface DriverHost extends StoreContext {
   notified(topic: string): void;
   /** Notifications of others may have been lost. */
   again(): void;
-  /** The driver learnt by itself that a claim is lost. */
-  lost(claim: HeldClaim): void;
 }
 
 /**

@@ -52,9 +52,14 @@ export class StoreEngine {
     });
   }
 
-  /** The driver learnt that a claim is lost. */
+  /** A claim is not its owner's any more. */
   lost(claim: HeldClaim): void {
     for (const keeper of this.keepers) keeper.lost(claim);
+  }
+
+  /** A writer was refused. Its claim is lost then, whatever a renewal would say: what was refused is not tried again. */
+  fenced({ claim, token }: FencedError): void {
+    this.lost({ name: claim, token });
   }
 
   wrap(error: unknown): Error {
@@ -66,7 +71,7 @@ export class StoreEngine {
     let topics: Set<string> | undefined;
     for (let i = 0; i < sets.length; i++) {
       const outcome = outcomes[i];
-      if (outcome instanceof FencedError) this.lost({ name: outcome.claim, token: outcome.token });
+      if (outcome instanceof FencedError) this.fenced(outcome);
       const { notify } = sets[i] as WriteSet;
       if (notify === undefined || outcome instanceof Error) continue;
       topics ??= new Set();
@@ -235,9 +240,8 @@ export class GroupedStore implements Store {
       );
     const rows = await driver.take(table, take);
     if (rows !== undefined) return [...rows].sort(orderOf(scan.index, table));
-    const lost = claim as HeldClaim;
-    this.#engine.lost(lost);
-    throw new FencedError(lost.name, lost.token);
+    const { name, token } = claim as HeldClaim;
+    throw new FencedError(name, token);
   }
 
   #commit(set: WriteSet): Promise<Committed> {
@@ -278,6 +282,7 @@ export class GroupedStore implements Store {
     try {
       return await running;
     } catch (error) {
+      if (error instanceof FencedError) this.#engine.fenced(error);
       throw this.#engine.wrap(error);
     } finally {
       this.#running.delete(running);

@@ -69,7 +69,6 @@ class SharedSource implements StoreSource {
       warn: (warning) => context().warn(warning),
       notified: (topic) => engine?.watchers.notified(topic),
       again: () => engine?.watchers.again(),
-      lost: (claim) => engine?.lost(claim),
     };
     const driver = await this.#options.connect(host);
     engine = new StoreEngine(driver, host, this.#limits);

@@ -42,7 +42,7 @@ interface Enumerated extends ExploreOptions {
 const LONG_FROM = 5_000;
 
 /** True in a run of the proofs with 5,000 schedules or more. */
-export const provingAll: boolean = proving && Number(asked) >= LONG_FROM;
+const provingAll: boolean = proving && Number(asked) >= LONG_FROM;
 
 /** Explores every schedule, or every one within a bound. Returns how many those are. */
 export async function exhausted(

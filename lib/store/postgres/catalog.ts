@@ -143,6 +143,14 @@ export class Catalog {
     };
   }
 
+  /** Keeps others from taking or removing a claim until the end of the transaction. Answers with it, also when it has expired. */
+  lockClaim({ name, token }: ClaimNeeds): Command {
+    return {
+      text: `select c.name, c.token from ${this.#name("$claims")} as c where c.name = $1 and c.token = $2 for key share`,
+      values: [name, token],
+    };
+  }
+
   /** Claims a name unless another owner holds it. Answers with the token. @param attempt - may claim again what it has claimed */
   claim(name: string, owner: string, ttlMs: number, attempt: string): Command {
     const claims = this.#name("$claims");

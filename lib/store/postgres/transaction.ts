@@ -3,7 +3,9 @@
 
 import { count, delay } from "../../process/options.js";
 import { Deadline } from "../deadline.js";
-import type { DriverHost } from "../driver.js";
+import type { DriverHost, HeldClaim } from "../driver.js";
+import { FencedError } from "../errors.js";
+import type { Outcome } from "../plan.js";
 import type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "../sql.js";
 import { SqlError, TransactionEndedError, TransactionOvertakenError } from "../sql-errors.js";
 import type { WriteSet } from "../write-set.js";
@@ -159,12 +161,36 @@ class Attempt<T> implements SqlTransaction {
   async #commit(connection: Connection, set: WriteSet): Promise<void> {
     const { outcomes, others } = this.#on;
     const id = outcomes.next();
-    const done = await carryOut({ ...this.#on, connection }, [set], this.#on.mark(id, [set]), false);
-    const outcome = typeof done === "symbol" ? undefined : done[0];
-    if (outcome instanceof Error) throw outcome;
+    const outcome = await this.#write(connection, set, this.#on.mark(id, [set]));
+    if (outcome instanceof FencedError) await this.#writeRenewed(connection, set, outcome);
+    else if (outcome instanceof Error) throw outcome;
     if (!(await outcomes.commit(connection, id, others)))
       throw new ServerError("40001", "the commit was rolled back");
     if (set.notify !== undefined) this.#on.committed(set.notify);
+  }
+
+  async #write(connection: Connection, set: WriteSet, first: First): Promise<Outcome | undefined> {
+    const done = await carryOut({ ...this.#on, connection }, [set], first, false);
+    return typeof done === "symbol" ? undefined : done[0];
+  }
+
+  /**
+   * The transaction sees the claim as it was when it began. If it is held by now, it was renewed since: so the set is written, once
+   * nobody can take the claim any more.
+   */
+  async #writeRenewed(connection: Connection, set: WriteSet, refusal: FencedError): Promise<void> {
+    const { catalog, others, pool } = this.#on;
+    const claim = set.claim as HeldClaim;
+    // On the one connection of all nobody can have renewed it.
+    if (others === pool) throw refusal;
+    const [held] = await others.use((other) => other.send([catalog.fence([claim])]));
+    if (held?.rows.length !== 1) throw refusal;
+    const check = ({ rows }: Answer): void => {
+      if (rows.length === 0) throw refusal;
+    };
+    const { claim: _, ...unfenced } = set;
+    const outcome = await this.#write(connection, unfenced, { commands: [catalog.lockClaim(claim)], check });
+    if (outcome instanceof Error) throw outcome;
   }
 
   /** Cancels what runs, and rolls back. */

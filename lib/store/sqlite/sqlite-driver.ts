@@ -3,7 +3,6 @@
 
 import type { ClaimInfo } from "../claim.js";
 import type { Applied, CheckedScan, DriverHost, HeldClaim, StoreDriver } from "../driver.js";
-import { FencedError } from "../errors.js";
 import type { Recovery } from "../group-commit-machine.js";
 import { type Found, type Needs, needs, numbered, plan, type Statement } from "../plan.js";
 import { rangeScan } from "../scans.js";
@@ -224,7 +223,6 @@ export class SqliteDriver implements StoreDriver {
       const needed = needs([set]);
       const { outcomes, statements } = plan([set], needed, await this.#find(needed));
       const [outcome] = outcomes;
-      if (outcome instanceof FencedError) this.#host.lost({ name: outcome.claim, token: outcome.token });
       if (outcome instanceof Error) throw outcome;
       const writes = this.#writes(statements);
       const finished = await this.#port.ask({ type: "finish", id, steps: writes.steps });

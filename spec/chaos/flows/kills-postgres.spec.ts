@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ChildProgram, childProgram } from "../../support/child-program.js";
 import { describePostgres } from "../../support/postgres.js";
-import { proving, provingAll, sized } from "../../support/proof.js";
+import { proving, sized } from "../../support/proof.js";
 import { killOnPostgres, strikePostgres } from "./runs.js";
 
 let program: ChildProgram;
@@ -24,8 +24,7 @@ describePostgres("flows on PostgreSQL", () => {
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
   });
 
-  // On a busy machine one run in four stands still: two hosts that hold their claims and do nothing. Until that is mended, .ci/run leaves it out.
-  it.runIf(provingAll)(
+  it.runIf(proving)(
     "lose nothing on two hosts that are killed, stopped and cut off while the server restarts [J57]",
     async () => {
       const report = await strikePostgres({ strikes: 10, seed: SEED, child: program.args });

@@ -8,6 +8,7 @@ import {
   type PostgresOptions,
   type Schema,
   type Store,
+  type WriteSet,
 } from "signalbox/store";
 import { expect, it } from "vitest";
 import { Catalog } from "../../../lib/store/postgres/catalog.js";
@@ -17,7 +18,8 @@ import { storeContext } from "../../support/store-context.js";
 import { PostgresBench, turn } from "./bench.js";
 
 const names = defineTable("names", { columns: { id: "text" }, key: ["id"] });
-const schema: Schema = { name: "claims", version: 1, tables: [names] };
+const jobs = defineTable("jobs", { columns: { id: "text", by: "text" }, key: ["id"] });
+const schema: Schema = { name: "claims", version: 1, tables: [names, jobs] };
 const lost = (claim: Claim): Promise<unknown> =>
   new Promise((resolve) => {
     if (claim.lost.aborted) resolve(undefined);
@@ -131,6 +133,53 @@ describePostgres("claims on a server", () => {
       `update "${place}"."$claims" set expires = extract(epoch from clock_timestamp()) * 1000 - 1, ttl = -1`,
     );
     expect(await store.claims("")).toMatchObject([{ held: false }]);
+  });
+
+  const later = 600_000;
+  /** What the row of a claim says, as after so many milliseconds without a renewal, or as renewed for so long. */
+  const expire = (place: string, ms: number): Promise<unknown> =>
+    sql(
+      `update "${place}"."$claims" set ttl = ${ms}, expires = extract(epoch from clock_timestamp()) * 1000 + ${ms}`,
+    );
+  const row = (id: string): WriteSet => ({ writes: [{ type: "put", table: names, row: { id } }] });
+
+  it("are lost to an owner whom the fence has refused, also when only a take or SQL was [K56]", async () => {
+    const { other, place } = await hosts();
+    const refused: ((claim: Claim) => Promise<unknown>)[] = [
+      (claim) => other.commit({ ...row("late"), claim }),
+      (claim) => other.take(jobs, { limit: 1, set: { by: "a" }, claim }),
+      (claim) => other.transaction(async () => undefined, { claim }),
+      (claim) => other.transaction(async () => undefined, { attach: () => ({ ...row("late"), claim }) }),
+    ];
+    for (const write of refused) {
+      const claim = (await other.claim("host", { owner: "a", ttlMs: later })) as Claim;
+      await expire(place, -1);
+      await expect(write(claim)).rejects.toThrow(FencedError);
+      expect(claim.lost.aborted).toBe(true);
+      await claim.release();
+    }
+    expect(await other.count(names, {})).toBe(0);
+  });
+
+  it("count as they are when SQL commits: renewed since it began, or taken [K57]", async () => {
+    const { cut, other, place } = await hosts();
+    const claim = (await other.claim("host", { owner: "a", ttlMs: later })) as Claim;
+    /** A transaction that begins when the claim has nearly expired, and during which this happens. */
+    const during = async (id: string, happens: () => Promise<unknown>): Promise<unknown> => {
+      await expire(place, -1);
+      return other.transaction(
+        async (tx) => {
+          await tx.execute("select 1");
+          await happens();
+        },
+        { claim, attach: () => row(id) },
+      );
+    };
+    await during("renewed", () => expire(place, later));
+    expect(claim.lost.aborted).toBe(false);
+    await expect(during("taken", () => cut.claim("host", { owner: "b" }))).rejects.toThrow(FencedError);
+    expect(claim.lost.aborted).toBe(true);
+    expect(await other.scan(names, {})).toEqual([{ id: "renewed" }]);
   });
 
   it("of hosts that were killed are removed an hour after they have expired, by the next who claims, and no others [K47]", async () => {
